@@ -1,0 +1,318 @@
+//! The common shape of any number of shapes: the one-dimension rule folded over them, one shape
+//! after another, in memory that grows with the rank and not with the number of shapes.
+
+use crate::{Rules, Size, padded_dim};
+use core::fmt;
+
+/// Folds shapes into their common shape (BC-1, BC-4, BC-6), in buffers that the caller gives.
+///
+/// The buffers hold one entry a dimension, lined up on the right: `sizes` the common sizes so far,
+/// completed on the left with 1s, and `from` the first input that has each of them. A million
+/// shapes need no more room than one.
+///
+/// ```
+/// use unishape_core::{Common, FoldError, Mismatch, Rules};
+///
+/// let (mut sizes, mut from) = ([0; 3], [0; 3]);
+/// let mut common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
+/// common.push(&[2, 1])?;
+/// let e1 = common.push(&[8, 4, 3]).unwrap_err();
+/// assert_eq!(e1, FoldError::Mismatch(Mismatch { dim: 1, rank: 3, inputs: [0, 1], sizes: [2, 4] }));
+/// assert_eq!(common.shape(), [2, 1]); // a shape that does not fit changes nothing
+/// # Ok::<(), FoldError>(())
+/// ```
+#[derive(Debug)]
+pub struct Common<'b, S = usize> {
+    rules: Rules,
+    sizes: &'b mut [S],
+    from: &'b mut [usize],
+    rank: usize,
+    inputs: usize,
+}
+
+impl<'b, S: Size> Common<'b, S> {
+    /// No shape yet. The shorter of the two buffers says how many dimensions there is room for;
+    /// what was in them does not matter.
+    ///
+    /// ```
+    /// use unishape_core::{Common, Rules};
+    ///
+    /// let (mut sizes, mut from) = ([0; 5], [0; 5]);
+    /// let common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
+    /// assert_eq!(common.shape(), []);
+    /// ```
+    #[inline]
+    pub fn new(rules: Rules, sizes: &'b mut [S], from: &'b mut [usize]) -> Common<'b, S> {
+        sizes.fill(S::ONE);
+        from.fill(0);
+        Common::resume(rules, sizes, from, 0, 0)
+    }
+
+    /// Carries on a fold that stopped at this rank and number of inputs and left the buffers as
+    /// they are: for an owner of buffers who wants to make them longer, on the left and with 1s and
+    /// 0s, before the next shape.
+    ///
+    /// ```
+    /// use unishape_core::{Common, Rules};
+    ///
+    /// let (mut sizes, mut from) = (vec![0; 1], vec![0; 1]);
+    /// let mut common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
+    /// common.push(&[5])?;
+    /// let (rank, inputs) = (common.shape().len(), common.inputs());
+    /// sizes.insert(0, 1);
+    /// from.insert(0, 0);
+    /// let mut common = Common::resume(Rules::STANDARD, &mut sizes, &mut from, rank, inputs);
+    /// common.push(&[3, 1])?;
+    /// assert_eq!((common.shape(), common.inputs()), (&[3, 5][..], 2));
+    /// # Ok::<(), unishape_core::FoldError>(())
+    /// ```
+    #[inline]
+    pub fn resume(
+        rules: Rules,
+        sizes: &'b mut [S],
+        from: &'b mut [usize],
+        rank: usize,
+        inputs: usize,
+    ) -> Common<'b, S> {
+        let room = if sizes.len() < from.len() { sizes.len() } else { from.len() };
+        let rank = if rank < room { rank } else { room };
+        // The rightmost `room` entries of both, so that their dimensions line up.
+        let (more_sizes, more_from) = (sizes.len().saturating_sub(room), from.len().saturating_sub(room));
+        let sizes = sizes.get_mut(more_sizes..).unwrap_or_default();
+        let from = from.get_mut(more_from..).unwrap_or_default();
+        Common { rules, sizes, from, rank, inputs }
+    }
+
+    /// Takes one more shape into the common shape, or says why that cannot be and changes nothing.
+    ///
+    /// ```
+    /// use unishape_core::{Common, Rules};
+    ///
+    /// let (mut sizes, mut from) = ([0; 2], [0; 2]);
+    /// let mut common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
+    /// for _ in 0..1000 {
+    ///     common.push(&[4, 1])?;
+    ///     common.push(&[3])?;
+    /// }
+    /// assert_eq!(common.shape(), [4, 3]);
+    /// # Ok::<(), unishape_core::FoldError>(())
+    /// ```
+    #[inline]
+    pub fn push(&mut self, shape: &[S]) -> Result<(), FoldError<S>> {
+        let room = self.sizes.len();
+        let rank = if self.rank < shape.len() { shape.len() } else { self.rank };
+        if self.inputs >= self.rules.max_inputs() {
+            return Err(FoldError::TooManyInputs { limit: self.rules.max_inputs() });
+        }
+        if rank > room {
+            return Err(FoldError::NoRoom { rank, room });
+        }
+        if self.rules.is_strict_rank() && self.inputs > 0 && shape.len() != self.rank {
+            return Err(FoldError::UnequalRank { first: self.rank, input: self.inputs, rank: shape.len() });
+        }
+        // From here on both have `rank` dimensions: step 1 for the common shape so far is that its
+        // buffer holds 1s on the left, and for the new shape it is `padded_dim`.
+        let skip = room.saturating_sub(rank);
+        let sizes = self.sizes.get_mut(skip..).unwrap_or_default();
+        let from = self.from.get_mut(skip..).unwrap_or_default();
+        if self.inputs == 0 {
+            // Not joined with `()`: where 1 does not stretch to 0, a lone shape with a 0 would fail.
+            for (to, &size) in sizes.iter_mut().zip(shape) {
+                *to = size;
+            }
+        } else {
+            check(self.rules, sizes, from, shape, self.inputs)?;
+            join(self.rules, sizes, from, shape, self.inputs);
+        }
+        self.rank = rank;
+        self.inputs = self.inputs.saturating_add(1);
+        Ok(())
+    }
+
+    /// The common shape so far.
+    ///
+    /// ```
+    /// use unishape_core::{Common, Rules};
+    ///
+    /// let (mut sizes, mut from) = ([0; 9], [0; 9]);
+    /// let mut common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
+    /// common.push(&[5])?;
+    /// assert_eq!(common.shape(), [5]);
+    /// common.push(&[3, 1])?;
+    /// assert_eq!(common.shape(), [3, 5]);
+    /// # Ok::<(), unishape_core::FoldError>(())
+    /// ```
+    #[inline]
+    pub fn shape(&self) -> &[S] {
+        let skip = self.sizes.len().saturating_sub(self.rank);
+        self.sizes.get(skip..).unwrap_or_default()
+    }
+
+    /// For each dimension of [`shape`](Common::shape), the first input that has its size.
+    ///
+    /// ```
+    /// use unishape_core::{Common, Rules};
+    ///
+    /// let (mut sizes, mut from) = ([0; 2], [0; 2]);
+    /// let mut common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
+    /// common.push(&[4, 1])?;
+    /// common.push(&[3])?;
+    /// assert_eq!(common.from(), [0, 1]); // the 4 is input 0's, the 3 input 1's
+    /// # Ok::<(), unishape_core::FoldError>(())
+    /// ```
+    #[inline]
+    pub fn from(&self) -> &[usize] {
+        let skip = self.from.len().saturating_sub(self.rank);
+        self.from.get(skip..).unwrap_or_default()
+    }
+
+    /// How many shapes have been taken in.
+    ///
+    /// ```
+    /// use unishape_core::{Common, Rules};
+    ///
+    /// let mut common = Common::<usize>::new(Rules::STANDARD, &mut [], &mut []);
+    /// common.push(&[])?;
+    /// assert_eq!(common.inputs(), 1);
+    /// # Ok::<(), unishape_core::FoldError>(())
+    /// ```
+    #[inline]
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// The common shape of all that was taken in; an error where the rules want more inputs.
+    ///
+    /// ```
+    /// use unishape_core::{Common, FoldError, Rules};
+    ///
+    /// assert_eq!(Common::<usize>::new(Rules::STANDARD, &mut [], &mut []).finish(), Ok(&[][..]));
+    /// assert_eq!(
+    ///     Common::<usize>::new(Rules::SONNX, &mut [], &mut []).finish(),
+    ///     Err(FoldError::TooFewInputs { least: 1 }),
+    /// );
+    /// ```
+    #[inline]
+    pub fn finish(self) -> Result<&'b [S], FoldError<S>> {
+        if self.inputs < self.rules.min_inputs() {
+            return Err(FoldError::TooFewInputs { least: self.rules.min_inputs() });
+        }
+        let skip = self.sizes.len().saturating_sub(self.rank);
+        Ok(self.sizes.get(skip..).unwrap_or_default())
+    }
+}
+
+/// E1: the first dimension, from the left, in which `shape` does not go with the sizes so far.
+#[inline]
+fn check<S: Size>(
+    rules: Rules,
+    sizes: &[S],
+    from: &[usize],
+    shape: &[S],
+    input: usize,
+) -> Result<(), FoldError<S>> {
+    let rank = sizes.len();
+    for (dim, (&ours, &owner)) in sizes.iter().zip(from).enumerate() {
+        let theirs = padded_dim(shape, rank, dim);
+        if S::join(rules, ours, theirs).is_none() {
+            let (inputs, sizes) = ([owner, input], [ours, theirs]);
+            return Err(FoldError::Mismatch(Mismatch { dim, rank, inputs, sizes }));
+        }
+    }
+    Ok(())
+}
+
+/// Joins `shape`, which has been checked, into the sizes so far.
+#[inline]
+fn join<S: Size>(rules: Rules, sizes: &mut [S], from: &mut [usize], shape: &[S], input: usize) {
+    let rank = sizes.len();
+    for (dim, (ours, owner)) in sizes.iter_mut().zip(from).enumerate() {
+        let theirs = padded_dim(shape, rank, dim);
+        if let Some(joined) = S::join(rules, *ours, theirs)
+            && joined != *ours
+        {
+            // The size is the new shape's, or it is unknown but for the new shape's 1.
+            if joined == theirs || theirs == S::ONE {
+                *owner = input;
+            }
+            *ours = joined;
+        }
+    }
+}
+
+/// Why shapes have no common shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FoldError<S = usize> {
+    /// E1: two inputs have different sizes in one dimension, and neither can be stretched (BC-9).
+    Mismatch(Mismatch<S>),
+    /// Shapes of unequal rank where [`Rules::strict_rank`] asks for equal ones.
+    UnequalRank {
+        /// The rank of input 0, and of every input before this one.
+        first: usize,
+        /// The input at fault.
+        input: usize,
+        /// Its rank.
+        rank: usize,
+    },
+    /// The rules want more inputs than there were.
+    TooFewInputs {
+        /// The smallest number allowed.
+        least: usize,
+    },
+    /// The rules allow no further input.
+    TooManyInputs {
+        /// The largest number allowed.
+        limit: usize,
+    },
+    /// The buffers have too few entries. With larger ones, the fold can be done anew.
+    NoRoom {
+        /// The dimensions that are needed.
+        rank: usize,
+        /// The dimensions that there is room for.
+        room: usize,
+    },
+}
+
+/// E1: where two inputs disagree, which ones they are, and what they have there (BC-9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mismatch<S = usize> {
+    /// The dimension, counted from 0 on the left of a shape of `rank` dimensions.
+    pub dim: usize,
+    /// The rank that `dim` is counted in: the largest up to the second of the two inputs. A later
+    /// input may be longer.
+    pub rank: usize,
+    /// The first input to have the size so far, and the input that does not go with it.
+    pub inputs: [usize; 2],
+    /// Their sizes in this dimension, a missing dimension being 1.
+    pub sizes: [S; 2],
+}
+
+impl<S: Size> fmt::Display for FoldError<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FoldError::Mismatch(mismatch) => mismatch.fmt(f),
+            FoldError::UnequalRank { first, input, rank } => {
+                write!(f, "strict rank: input 0 has rank {first}, input {input} has rank {rank}")
+            }
+            FoldError::TooFewInputs { least } => {
+                write!(f, "too few inputs: these rules want at least {least}")
+            }
+            FoldError::TooManyInputs { limit } => {
+                write!(f, "too many inputs: these rules allow at most {limit}")
+            }
+            FoldError::NoRoom { rank, room } => {
+                write!(f, "a shape has {rank} dimensions, but there is room for {room}")
+            }
+        }
+    }
+}
+
+impl<S: Size> fmt::Display for Mismatch<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Mismatch { dim, inputs: [a, b], sizes: [m, n], .. } = self;
+        write!(f, "E1: dimension {dim}: input {a} has {m}, input {b} has {n}")
+    }
+}
+
+impl<S: Size> core::error::Error for FoldError<S> {}

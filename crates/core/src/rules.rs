@@ -1,0 +1,105 @@
+//! Which broadcasting is meant: the standard rule set or a stricter one.
+
+/// A rule set. Start from [`Rules::STANDARD`] or [`Rules::SONNX`].
+///
+/// ```
+/// use unishape_core::{Rules, broadcast_dim};
+///
+/// assert_eq!(broadcast_dim(Rules::STANDARD, 0, 1), Some(0));
+/// assert_eq!(broadcast_dim(Rules::SONNX, 0, 1), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rules {
+    zero_from_one: bool,
+    strict_rank: bool,
+    min_inputs: usize,
+    max_inputs: usize,
+}
+
+impl Rules {
+    /// What the Array API, NumPy and ONNX do, and the default: a size of 1 stretches to any size,
+    /// 0 among them, and no input at all gives the shape `()`.
+    pub const STANDARD: Rules =
+        Rules { zero_from_one: true, strict_rank: false, min_inputs: 0, max_inputs: usize::MAX };
+
+    /// The SONNX working group's text, read literally: the common size is the *maximum*, so that 0
+    /// against 1 is E1; there is at least one input and at most 2³¹−1.
+    pub const SONNX: Rules =
+        Rules { zero_from_one: false, strict_rank: false, min_inputs: 1, max_inputs: 0x7fff_ffff };
+
+    /// The same rules, but with shapes of unequal rank refused, so that `(n, 1)` with `(n)` is an
+    /// error and not a silent `(n, n)`. Rank 0 is no exception.
+    ///
+    /// ```
+    /// use unishape_core::{Common, FoldError, Rules};
+    ///
+    /// let (mut sizes, mut from) = ([0; 2], [0; 2]);
+    /// let mut common = Common::new(Rules::STANDARD.strict_rank(), &mut sizes, &mut from);
+    /// common.push(&[3, 1])?;
+    /// assert_eq!(common.push(&[3]), Err(FoldError::UnequalRank { first: 2, input: 1, rank: 1 }));
+    /// # Ok::<(), FoldError>(())
+    /// ```
+    #[must_use]
+    pub const fn strict_rank(self) -> Rules {
+        Rules { strict_rank: true, ..self }
+    }
+
+    /// Whether a size of 1 may be stretched to `size`.
+    ///
+    /// ```
+    /// use unishape_core::Rules;
+    ///
+    /// assert!(Rules::STANDARD.stretches_to(0));
+    /// assert!(!Rules::SONNX.stretches_to(0));
+    /// assert!(Rules::SONNX.stretches_to(7));
+    /// ```
+    #[inline]
+    pub const fn stretches_to(self, size: usize) -> bool {
+        self.zero_from_one || size != 0
+    }
+
+    /// Whether shapes of unequal rank are refused.
+    ///
+    /// ```
+    /// use unishape_core::Rules;
+    ///
+    /// assert!(!Rules::STANDARD.is_strict_rank());
+    /// assert!(Rules::STANDARD.strict_rank().is_strict_rank());
+    /// ```
+    #[inline]
+    pub const fn is_strict_rank(self) -> bool {
+        self.strict_rank
+    }
+
+    /// The smallest number of inputs allowed.
+    ///
+    /// ```
+    /// use unishape_core::Rules;
+    ///
+    /// assert_eq!(Rules::STANDARD.min_inputs(), 0);
+    /// assert_eq!(Rules::SONNX.min_inputs(), 1);
+    /// ```
+    #[inline]
+    pub const fn min_inputs(self) -> usize {
+        self.min_inputs
+    }
+
+    /// The largest number of inputs allowed.
+    ///
+    /// ```
+    /// use unishape_core::Rules;
+    ///
+    /// assert_eq!(Rules::SONNX.max_inputs(), (1 << 31) - 1);
+    /// ```
+    #[inline]
+    pub const fn max_inputs(self) -> usize {
+        self.max_inputs
+    }
+}
+
+impl Default for Rules {
+    /// [`Rules::STANDARD`].
+    fn default() -> Rules {
+        Rules::STANDARD
+    }
+}

@@ -1,0 +1,134 @@
+//! The rule for one dimension. Everything else folds it.
+
+use crate::Rules;
+use core::fmt;
+
+/// The common size of two sizes in one dimension, or `None` where there is none (BC-6).
+///
+/// ```
+/// use unishape_core::{Rules, broadcast_dim};
+///
+/// assert_eq!(broadcast_dim(Rules::STANDARD, 7, 7), Some(7));
+/// assert_eq!(broadcast_dim(Rules::STANDARD, 7, 1), Some(7));
+/// assert_eq!(broadcast_dim(Rules::STANDARD, 1, 0), Some(0));
+/// assert_eq!(broadcast_dim(Rules::STANDARD, 7, 5), None);
+/// ```
+#[inline]
+pub const fn broadcast_dim(rules: Rules, a: usize, b: usize) -> Option<usize> {
+    if a == b {
+        Some(a)
+    } else if a == 1 && rules.stretches_to(b) {
+        Some(b)
+    } else if b == 1 && rules.stretches_to(a) {
+        Some(a)
+    } else {
+        None
+    }
+}
+
+/// What a dimension's size can be: a number (`usize`), or an [`Extent`] that may not be known yet.
+///
+/// ```
+/// use unishape_core::{Extent, Rules, Size};
+///
+/// assert_eq!(usize::join(Rules::STANDARD, 1, 5), Some(5));
+/// assert_eq!(Extent::join(Rules::STANDARD, Extent::Unknown, Extent::Known(5)), Some(Extent::Known(5)));
+/// ```
+pub trait Size: Copy + Eq + Into<Extent> + fmt::Debug + fmt::Display {
+    /// The size that is stretched, and that completes a shorter shape on the left.
+    const ONE: Self;
+
+    /// The common size of two, or `None` where there is none.
+    fn join(rules: Rules, a: Self, b: Self) -> Option<Self>;
+}
+
+impl Size for usize {
+    const ONE: usize = 1;
+
+    #[inline]
+    fn join(rules: Rules, a: usize, b: usize) -> Option<usize> {
+        broadcast_dim(rules, a, b)
+    }
+}
+
+/// A size that may not be known yet (BC-13): `None` in Python, a symbol in ONNX, `?` when written.
+///
+/// Unknown with 1 or unknown is unknown; unknown with any other size is that size, the only one
+/// that can come of it. Whatever the unknown sizes turn out to be, the true answer then agrees
+/// with the one given, or is E1.
+///
+/// ```
+/// use unishape_core::{Common, Extent::{Known, Unknown}, Rules};
+///
+/// let (mut sizes, mut from) = ([Unknown; 2], [0; 2]);
+/// let mut common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
+/// common.push(&[Unknown, Unknown])?;
+/// common.push(&[Known(1), Known(5)])?;
+/// assert_eq!(common.finish()?, [Unknown, Known(5)]);
+/// # Ok::<(), unishape_core::FoldError<unishape_core::Extent>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// This size.
+    Known(usize),
+    /// Any size.
+    Unknown,
+    /// Any size but 0. This is what unknown with 1 is where 1 does not stretch to 0
+    /// ([`Rules::SONNX`]); without it the answer would depend on the order of the inputs.
+    Positive,
+}
+
+impl Size for Extent {
+    const ONE: Extent = Extent::Known(1);
+
+    #[inline]
+    fn join(rules: Rules, a: Extent, b: Extent) -> Option<Extent> {
+        match (a, b) {
+            (Extent::Known(a), Extent::Known(b)) => broadcast_dim(rules, a, b).map(Extent::Known),
+            (Extent::Known(size), unknown) | (unknown, Extent::Known(size)) => {
+                join_unknown(rules, size, unknown)
+            }
+            (Extent::Unknown, Extent::Unknown) => Some(Extent::Unknown),
+            (Extent::Positive, Extent::Positive) => Some(Extent::Positive),
+            // One of each: 0 can still come of it, from 1 and 0, where 1 stretches to 0.
+            _ => Some(if rules.stretches_to(0) { Extent::Unknown } else { Extent::Positive }),
+        }
+    }
+}
+
+/// A known size with one that is [`Extent::Unknown`] or [`Extent::Positive`].
+#[inline]
+fn join_unknown(rules: Rules, size: usize, unknown: Extent) -> Option<Extent> {
+    if size == 1 {
+        Some(if rules.stretches_to(0) { unknown } else { Extent::Positive })
+    } else if size == 0 && unknown == Extent::Positive && !rules.stretches_to(0) {
+        None
+    } else {
+        Some(Extent::Known(size))
+    }
+}
+
+impl From<usize> for Extent {
+    fn from(size: usize) -> Extent {
+        Extent::Known(size)
+    }
+}
+
+impl From<Option<usize>> for Extent {
+    fn from(size: Option<usize>) -> Extent {
+        match size {
+            Some(size) => Extent::Known(size),
+            None => Extent::Unknown,
+        }
+    }
+}
+
+impl fmt::Display for Extent {
+    /// The number, or `?`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extent::Known(size) => fmt::Display::fmt(size, f),
+            Extent::Unknown | Extent::Positive => f.pad("?"),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! One shape stretched to another: whether it can be, and where each output index reads.
+
+use crate::{Rules, Size};
+use core::fmt;
+
+/// Step 1 (BC-5): the size in dimension `dim` of `shape` completed on the left with 1s to `rank`
+/// dimensions. Beyond the shape on either side it is 1.
+///
+/// ```
+/// use unishape_core::padded_dim;
+///
+/// let y: [usize; 4] = [0, 1, 2, 3].map(|dim| padded_dim(&[7, 5], 4, dim));
+/// assert_eq!(y, [1, 1, 7, 5]);
+/// ```
+#[inline]
+pub fn padded_dim<S: Size>(shape: &[S], rank: usize, dim: usize) -> S {
+    let pad = rank.saturating_sub(shape.len());
+    match dim.checked_sub(pad) {
+        Some(at) => match shape.get(at) {
+            Some(&size) => size,
+            None => S::ONE,
+        },
+        None => S::ONE,
+    }
+}
+
+/// Whether `shape` alone can be stretched to `target` (BC-12), and if not, where it fails.
+///
+/// ```
+/// use unishape_core::{Rules, StretchError, check_broadcast_to};
+///
+/// assert_eq!(check_broadcast_to(Rules::STANDARD, &[3, 1], &[2, 3, 4]), Ok(()));
+/// // The other way round, `target` would have to be stretched:
+/// assert_eq!(
+///     check_broadcast_to(Rules::STANDARD, &[3, 4], &[3, 1]),
+///     Err(StretchError::Size { dim: 1, size: 4, target: 1 }),
+/// );
+/// ```
+#[inline]
+pub fn check_broadcast_to(rules: Rules, shape: &[usize], target: &[usize]) -> Result<(), StretchError> {
+    let rank = target.len();
+    if shape.len() > rank || (rules.is_strict_rank() && shape.len() != rank) {
+        return Err(StretchError::Rank { rank: shape.len(), target: rank });
+    }
+    for (dim, &target) in target.iter().enumerate() {
+        let size = padded_dim(shape, rank, dim);
+        let stretches = size == 1 && rules.stretches_to(target);
+        if size != target && !stretches {
+            return Err(StretchError::Size { dim, size, target });
+        }
+    }
+    Ok(())
+}
+
+/// The index map f of the specification (BC-7): the index that output index `a` reads in a
+/// dimension of size `b` stretched to size `c`.
+///
+/// ```
+/// use unishape_core::index_map;
+///
+/// assert_eq!(index_map(2, 4, 4), 2);
+/// assert_eq!(index_map(2, 1, 4), 0);
+/// ```
+#[inline]
+pub const fn index_map(a: usize, b: usize, c: usize) -> usize {
+    if b == c { a } else { 0 }
+}
+
+/// The input index that an output index reads: f in each dimension, the dimensions that the input
+/// does not have left out (BC-5, BC-7). `source` is as long as `shape`, `index` as `target`.
+///
+/// ```
+/// use unishape_core::source_index;
+///
+/// let mut source = [0; 2];
+/// source_index(&[3, 1], &[2, 3, 4], &[1, 2, 3], &mut source)?;
+/// assert_eq!(source, [2, 0]);
+/// # Ok::<(), unishape_core::LayoutError>(())
+/// ```
+pub fn source_index(
+    shape: &[usize],
+    target: &[usize],
+    index: &[usize],
+    source: &mut [usize],
+) -> Result<(), LayoutError> {
+    if shape.len() > target.len() || source.len() != shape.len() {
+        return Err(LayoutError::Length);
+    }
+    check_index(target, index)?;
+    let pad = target.len().saturating_sub(shape.len());
+    for (dim, (to, &size)) in source.iter_mut().zip(shape).enumerate() {
+        let at = pad.saturating_add(dim);
+        let (a, c) = match (index.get(at), target.get(at)) {
+            (Some(&a), Some(&c)) => (a, c),
+            _ => (0, 1),
+        };
+        *to = index_map(a, size, c);
+    }
+    Ok(())
+}
+
+/// The strides of the stretched view (BC-10): the input's own where a dimension keeps its size,
+/// whatever their sign, and 0 where it is stretched or missing. `stretched` is as long as `target`.
+///
+/// This is f in terms of strides; whether `shape` may be stretched to `target` at all is
+/// [`check_broadcast_to`]'s to say.
+///
+/// ```
+/// use unishape_core::broadcast_strides;
+///
+/// let mut stretched = [0; 3];
+/// broadcast_strides(&[3, 1], &[-8, 1], &[2, 3, 4], &mut stretched)?;
+/// assert_eq!(stretched, [0, -8, 0]);
+/// # Ok::<(), unishape_core::LayoutError>(())
+/// ```
+#[inline]
+pub fn broadcast_strides(
+    shape: &[usize],
+    strides: &[isize],
+    target: &[usize],
+    stretched: &mut [isize],
+) -> Result<(), LayoutError> {
+    if shape.len() > target.len() || strides.len() != shape.len() || stretched.len() != target.len() {
+        return Err(LayoutError::Length);
+    }
+    let pad = target.len().saturating_sub(shape.len());
+    for (dim, (to, &c)) in stretched.iter_mut().zip(target).enumerate() {
+        *to = 0;
+        if let Some(at) = dim.checked_sub(pad)
+            && let (Some(&b), Some(&stride)) = (shape.get(at), strides.get(at))
+            && b == c
+        {
+            *to = stride;
+        }
+    }
+    Ok(())
+}
+
+/// The offset, in elements from the element at index 0, that an output index reads through a view
+/// of shape `target` with these strides.
+///
+/// ```
+/// use unishape_core::{LayoutError, source_offset};
+///
+/// assert_eq!(source_offset(&[2, 3, 4], &[0, -8, 0], &[1, 2, 3]), Ok(-16));
+/// assert_eq!(
+///     source_offset(&[2, 3, 4], &[0, -8, 0], &[1, 3, 3]),
+///     Err(LayoutError::Index { dim: 1, index: 3, size: 3 }),
+/// );
+/// ```
+pub fn source_offset(target: &[usize], strides: &[isize], index: &[usize]) -> Result<isize, LayoutError> {
+    if strides.len() != target.len() {
+        return Err(LayoutError::Length);
+    }
+    check_index(target, index)?;
+    let mut offset = 0isize;
+    for (&stride, &index) in strides.iter().zip(index) {
+        if stride == 0 {
+            continue; // stretched: any index will do, even one that is no isize
+        }
+        let step = isize::try_from(index).ok().and_then(|index| index.checked_mul(stride));
+        match step.and_then(|step| offset.checked_add(step)) {
+            Some(sum) => offset = sum,
+            None => return Err(LayoutError::Overflow),
+        }
+    }
+    Ok(offset)
+}
+
+/// Whether `index` has one entry a dimension, each below that dimension's size.
+fn check_index(shape: &[usize], index: &[usize]) -> Result<(), LayoutError> {
+    if index.len() != shape.len() {
+        return Err(LayoutError::Length);
+    }
+    for (dim, (&index, &size)) in index.iter().zip(shape).enumerate() {
+        if index >= size {
+            return Err(LayoutError::Index { dim, index, size });
+        }
+    }
+    Ok(())
+}
+
+/// Why a shape cannot be stretched to a given one (BC-12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StretchError {
+    /// The shape has more dimensions than the target or, under [`Rules::strict_rank`], not as many.
+    Rank {
+        /// The shape's.
+        rank: usize,
+        /// The target's.
+        target: usize,
+    },
+    /// A size is neither the target's nor one that stretches to it.
+    Size {
+        /// The dimension of the target, counted from 0 on the left.
+        dim: usize,
+        /// The shape's size there, 1 where it has no such dimension.
+        size: usize,
+        /// The target's.
+        target: usize,
+    },
+}
+
+impl fmt::Display for StretchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StretchError::Rank { rank, target } => {
+                write!(f, "a shape of rank {rank} cannot be stretched to rank {target}")
+            }
+            StretchError::Size { dim, size, target } => {
+                write!(f, "dimension {dim}: {size} cannot be stretched to {target}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for StretchError {}
+
+/// What is wrong with the slices given to [`source_index`], [`broadcast_strides`] or
+/// [`source_offset`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayoutError {
+    /// The slices' lengths do not fit each other.
+    Length,
+    /// An index is not below the size of its dimension.
+    Index {
+        /// The dimension.
+        dim: usize,
+        /// The index there.
+        index: usize,
+        /// The size there.
+        size: usize,
+    },
+    /// The offset does not fit an `isize`: these are not the strides of an array in memory.
+    Overflow,
+}
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LayoutError::Length => write!(f, "shape, strides and index do not have the same rank"),
+            LayoutError::Index { dim, index, size } => {
+                write!(f, "dimension {dim}: index {index} is out of bounds for size {size}")
+            }
+            LayoutError::Overflow => write!(f, "the offset does not fit this machine's addresses"),
+        }
+    }
+}
+
+impl core::error::Error for LayoutError {}

@@ -1,0 +1,214 @@
+//! Arrays to views of their common shape.
+
+use crate::error::Error;
+use crate::loops::Target;
+use crate::operand::{CommonDim, Operand};
+use crate::shapes::common_dim;
+use ndarray::{ArrayView, IntoDimension};
+use unishape_core::Rules;
+
+/// Broadcasts arrays to read-only views of their common shape, without copying an element
+/// (BC-1, BC-2, BC-10).
+///
+/// The inputs are a tuple of up to 16 arrays, each with an element type and a rank of its own; the
+/// views come back in a tuple of the same length and order. A rank that is known to the compiler
+/// stays known. For more arrays than that see [`broadcast_all`], for element types known only at
+/// run time pass a slice of [`Tensor`](crate::Tensor)s.
+///
+/// ```
+/// use ndarray::{arr1, arr2};
+/// use unishape::broadcast;
+///
+/// let prices = arr2(&[[1.0], [2.0]]);       // 2×1
+/// let names = arr1(&["a", "b", "c"]);       //   3
+/// let (prices, names) = broadcast((&prices, &names))?;
+/// assert_eq!(prices, arr2(&[[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]));
+/// assert_eq!(names, arr2(&[["a", "b", "c"], ["a", "b", "c"]]));
+/// # Ok::<(), unishape::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Incompatible`] (E1) where the shapes do not go together, [`Error::TooLarge`] where the
+/// common shape has more elements than an `isize` counts.
+#[inline]
+pub fn broadcast<'a, I: Inputs<'a>>(inputs: I) -> Result<I::Views, Error> {
+    inputs.broadcast_with(Rules::STANDARD)
+}
+
+/// [`broadcast`] under another rule set.
+///
+/// ```
+/// use ndarray::{Array1, Array2};
+/// use unishape::{Rules, broadcast_with};
+///
+/// let (column, vector) = (Array2::<f32>::zeros((3, 1)), Array1::<f32>::zeros(3));
+/// assert!(broadcast_with(Rules::STANDARD, (&column, &vector)).is_ok()); // 3×3, perhaps not meant
+/// assert!(broadcast_with(Rules::STANDARD.strict_rank(), (&column, &vector)).is_err());
+/// ```
+///
+/// # Errors
+///
+/// As [`broadcast`], and what the rule set forbids.
+#[inline]
+pub fn broadcast_with<'a, I: Inputs<'a>>(rules: Rules, inputs: I) -> Result<I::Views, Error> {
+    inputs.broadcast_with(rules)
+}
+
+/// What [`broadcast`] takes: a tuple of [`Operand`]s, or a slice of dynamic tensors.
+///
+/// ```
+/// use ndarray::array;
+/// use unishape::{Inputs, Rules};
+///
+/// let (x, y) = (array![1, 2, 3], array![[true], [false]]);
+/// let (x, y) = (&x, &y).broadcast_with(Rules::SONNX)?;
+/// assert_eq!(x.shape(), y.shape());
+/// # Ok::<(), unishape::Error>(())
+/// ```
+pub trait Inputs<'a> {
+    /// The views that come back, as many as there are inputs.
+    type Views;
+
+    /// Broadcasts the inputs under these rules.
+    ///
+    /// # Errors
+    ///
+    /// As [`broadcast_with`].
+    fn broadcast_with(self, rules: Rules) -> Result<Self::Views, Error>;
+}
+
+/// Each tuple of arrays, and after it the one that is shorter by one.
+macro_rules! tuple_inputs {
+    () => {};
+    ($($T:ident $view:ident)+) => {
+        tuple_inputs!(@ ($($T::Dim,)+), $($T $view)+);
+    };
+    (@ $dims:ty { $first:ident $first_view:ident $($T:ident $view:ident)* }) => {
+        tuple_inputs!($($T $view)*);
+    };
+    (@ $dims:ty, $($T:ident $view:ident)+) => {
+        impl<'a, $($T: Operand<'a>),+> Inputs<'a> for ($($T,)+)
+        where
+            $dims: CommonDim,
+        {
+            type Views = ($(ArrayView<'a, $T::Elem, <$dims as CommonDim>::Dim>,)+);
+
+            #[inline]
+            fn broadcast_with(self, rules: Rules) -> Result<Self::Views, Error> {
+                let ($($view,)+) = self;
+                let ($($view,)+) = ($($view.into_view(),)+);
+                let target = Target::new(common_dim(rules, &[$($view.shape()),+])?)?;
+                Ok(($(target.stretch($view)?,)+))
+            }
+        }
+        tuple_inputs!(@ $dims { $($T $view)+ });
+    };
+}
+tuple_inputs!(
+    A a B b C c D d E e F f G g H h I i J j K k L l M m N n O o P p
+);
+
+/// The view of an array that keeps its element type and rank type.
+pub type ViewOf<'a, O> = ArrayView<'a, <O as Operand<'a>>::Elem, <O as Operand<'a>>::Dim>;
+
+/// Broadcasts any number of arrays of one element type and one rank type.
+///
+/// Where their ranks differ, give them all dynamic rank with ndarray's `into_dyn`.
+///
+/// ```
+/// use ndarray::{Array, IxDyn};
+/// use unishape::broadcast_all;
+///
+/// let arrays: Vec<_> = (0..100).map(|i| Array::from_elem(IxDyn(&vec![1; i % 7]), i)).collect();
+/// let views = broadcast_all(&arrays)?;
+/// assert_eq!(views.len(), 100);
+/// assert!(views.iter().all(|view| view.shape() == [1, 1, 1, 1, 1, 1]));
+/// # Ok::<(), unishape::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`broadcast`].
+pub fn broadcast_all<'a, O: Operand<'a>>(
+    arrays: impl IntoIterator<Item = O>,
+) -> Result<Vec<ViewOf<'a, O>>, Error> {
+    broadcast_all_with(Rules::STANDARD, arrays)
+}
+
+/// [`broadcast_all`] under another rule set.
+///
+/// ```
+/// use ndarray::Array1;
+/// use unishape::{Error, Rules, broadcast_all_with};
+///
+/// let none: [&Array1<f64>; 0] = [];
+/// assert_eq!(broadcast_all_with(Rules::SONNX, none), Err(Error::TooFewInputs { least: 1 }));
+/// ```
+///
+/// # Errors
+///
+/// As [`broadcast_with`].
+pub fn broadcast_all_with<'a, O: Operand<'a>>(
+    rules: Rules,
+    arrays: impl IntoIterator<Item = O>,
+) -> Result<Vec<ViewOf<'a, O>>, Error> {
+    let views: Vec<_> = arrays.into_iter().map(Operand::into_view).collect();
+    if views.len() < rules.min_inputs() {
+        return Err(Error::TooFewInputs { least: rules.min_inputs() });
+    }
+    if views.is_empty() {
+        return Ok(Vec::new());
+    }
+    let shapes: Vec<&[usize]> = views.iter().map(|view| view.shape()).collect();
+    let target = Target::new(common_dim(rules, &shapes)?)?;
+    views.into_iter().map(|view| target.stretch(view)).collect()
+}
+
+/// Stretches one array to a given shape (BC-12): `NumPy`'s `broadcast_to`.
+///
+/// The shape is anything that ndarray takes as one: a number, a tuple, an array, a slice.
+///
+/// ```
+/// use ndarray::{arr1, arr2};
+/// use unishape::broadcast_to;
+///
+/// let row = arr1(&[1, 2, 3]);
+/// assert_eq!(broadcast_to(&row, (2, 3))?, arr2(&[[1, 2, 3], [1, 2, 3]]));
+/// assert!(broadcast_to(&row, (3, 2)).is_err());
+/// # Ok::<(), unishape::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::CannotStretch`] where the array would have to shrink, or the shape to be stretched
+/// itself; [`Error::TooLarge`] where the shape has more elements than an `isize` counts.
+#[inline]
+pub fn broadcast_to<'a, O: Operand<'a>, Sh: IntoDimension>(
+    array: O,
+    shape: Sh,
+) -> Result<ArrayView<'a, O::Elem, Sh::Dim>, Error> {
+    broadcast_to_with(Rules::STANDARD, array, shape)
+}
+
+/// [`broadcast_to`] under another rule set.
+///
+/// ```
+/// use ndarray::arr1;
+/// use unishape::{Rules, broadcast_to_with};
+///
+/// assert!(broadcast_to_with(Rules::STANDARD, &arr1(&[7]), 0).is_ok());
+/// assert!(broadcast_to_with(Rules::SONNX, &arr1(&[7]), 0).is_err());
+/// ```
+///
+/// # Errors
+///
+/// As [`broadcast_to`], and what the rule set forbids.
+#[inline]
+pub fn broadcast_to_with<'a, O: Operand<'a>, Sh: IntoDimension>(
+    rules: Rules,
+    array: O,
+    shape: Sh,
+) -> Result<ArrayView<'a, O::Elem, Sh::Dim>, Error> {
+    Target::with_rules(rules, shape.into_dimension())?.stretch(array.into_view())
+}

@@ -1,0 +1,354 @@
+//! What can go wrong, said so that a person sees what to change.
+
+use crate::line_up::{Row, line_up};
+use crate::notation::shape_text;
+use std::fmt;
+use std::ops::Range;
+use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, StretchError};
+
+/// Why arrays could not be broadcast.
+///
+/// Its `Display` is meant to be read:
+///
+/// ```
+/// use unishape::broadcast_shapes;
+///
+/// let error = broadcast_shapes(&[&[2, 1][..], &[8, 4, 3]]).unwrap_err();
+/// assert_eq!(error.to_string(), "\
+/// E1: the shapes do not go together in dimension 1: input 0 has 2, input 1 has 4
+///
+///   input 0      2 x 1
+///   input 1  8 x 4 x 3
+///                ^
+/// Shapes line up on the right; in each column every size must be 1 or the same.");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// E1 (BC-9): in some dimension the inputs have different sizes, none of which stretches.
+    Incompatible(Box<Incompatible>),
+    /// Inputs of unequal rank under [`Rules::strict_rank`].
+    UnequalRank {
+        /// The rank of input 0.
+        first: usize,
+        /// The first input of another rank.
+        input: usize,
+        /// Its rank.
+        rank: usize,
+    },
+    /// Fewer inputs than the rule set wants.
+    TooFewInputs {
+        /// The smallest number allowed.
+        least: usize,
+    },
+    /// More inputs than the rule set allows.
+    TooManyInputs {
+        /// The largest number allowed.
+        limit: usize,
+    },
+    /// An array cannot be stretched to a given shape (BC-12).
+    CannotStretch(Box<CannotStretch>),
+    /// A shape has more elements, or its elements more bytes, than the machine can address (BC-14).
+    TooLarge {
+        /// The shape.
+        shape: Vec<usize>,
+        /// The bytes of one element, where it is their bytes that are too many.
+        element: Option<usize>,
+    },
+    /// The memory for a result was not to be had.
+    OutOfMemory {
+        /// How much it was.
+        bytes: usize,
+    },
+}
+
+impl Error {
+    /// The core's error, its mismatch made a picture by `incompatible`.
+    pub(crate) fn from_fold<S: Size>(
+        error: FoldError<S>,
+        incompatible: impl FnOnce(Mismatch<S>) -> Incompatible,
+    ) -> Error {
+        match error {
+            FoldError::Mismatch(mismatch) => Error::Incompatible(Box::new(incompatible(mismatch))),
+            FoldError::UnequalRank { first, input, rank } => Error::UnequalRank { first, input, rank },
+            FoldError::TooFewInputs { least } => Error::TooFewInputs { least },
+            FoldError::TooManyInputs { limit } => Error::TooManyInputs { limit },
+            // Our buffers have the largest rank of all shapes; this would be a shape beyond memory.
+            _ => Error::OutOfMemory { bytes: usize::MAX },
+        }
+    }
+
+    #[cold]
+    pub(crate) fn too_large(shape: &[usize], element: Option<usize>) -> Error {
+        Error::TooLarge { shape: shape.to_vec(), element }
+    }
+
+    #[cold]
+    pub(crate) fn cannot_stretch(shape: &[usize], target: &[usize], reason: StretchError) -> Error {
+        Error::CannotStretch(Box::new(CannotStretch {
+            shape: shape.to_vec(),
+            target: target.to_vec(),
+            reason,
+        }))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Incompatible(incompatible) => incompatible.fmt(f),
+            Error::UnequalRank { first, input, rank } => write!(
+                f,
+                "strict rank: input 0 has {}, input {input} has {}; \
+                 give them equal ranks with dimensions of size 1, or allow unequal ranks",
+                dimensions(*first),
+                dimensions(*rank),
+            ),
+            Error::TooFewInputs { least } => {
+                write!(f, "too few inputs: this rule set wants at least {least}")
+            }
+            Error::TooManyInputs { limit } => {
+                write!(f, "too many inputs: this rule set allows at most {limit}")
+            }
+            Error::CannotStretch(cannot) => cannot.fmt(f),
+            Error::TooLarge { shape, element: None } => {
+                write!(f, "{} has more elements than this machine can address", shape_text(shape))
+            }
+            Error::TooLarge { shape, element: Some(bytes) } => write!(
+                f,
+                "{} with elements of {bytes} bytes takes more memory than this machine can address; \
+                 the view takes none",
+                shape_text(shape)
+            ),
+            Error::OutOfMemory { bytes } => write!(f, "there is no memory for {bytes} bytes"),
+        }
+    }
+}
+
+fn dimensions(rank: usize) -> String {
+    if rank == 1 { "1 dimension".into() } else { format!("{rank} dimensions") }
+}
+
+impl std::error::Error for Error {}
+
+/// E1 in full: the dimension, the two inputs, and every shape (BC-9).
+///
+/// ```
+/// use unishape::{Error, Extent::Known, broadcast_shapes};
+///
+/// let Err(Error::Incompatible(e1)) = broadcast_shapes(&[&[2, 1][..], &[8, 4, 3]]) else { panic!() };
+/// assert_eq!((e1.dim(), e1.inputs(), e1.sizes()), (1, [0, 1], [Known(2), Known(4)]));
+/// assert_eq!(e1.shapes().len(), 2);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incompatible {
+    rules: Rules,
+    mismatch: Mismatch<Extent>,
+    shapes: Vec<(Range<usize>, Vec<Extent>)>,
+}
+
+impl Incompatible {
+    /// A mismatch among these shapes. Its dimension is counted anew in the largest rank of them all.
+    pub(crate) fn among<S: Size, T: AsRef<[S]>>(
+        rules: Rules,
+        shapes: &[T],
+        mismatch: Mismatch<S>,
+    ) -> Incompatible {
+        let shapes: Vec<(Range<usize>, Vec<Extent>)> = shapes
+            .iter()
+            .enumerate()
+            .map(|(input, shape)| (input..input + 1, extents(shape.as_ref())))
+            .collect();
+        let rank = shapes.iter().map(|(_, shape)| shape.len()).max().unwrap_or(0);
+        let dim = mismatch.dim + rank.saturating_sub(mismatch.rank);
+        let sizes = mismatch.inputs.map(|input| unishape_core::padded_dim(&shapes[input].1, rank, dim));
+        Incompatible { rules, mismatch: Mismatch { dim, rank, inputs: mismatch.inputs, sizes }, shapes }
+    }
+
+    /// A mismatch of one shape with what all before it came to.
+    pub(crate) fn after<S: Size>(
+        rules: Rules,
+        inputs: usize,
+        so_far: &[S],
+        shape: &[S],
+        mismatch: Mismatch<S>,
+    ) -> Incompatible {
+        let Mismatch { dim, rank, inputs: at_fault, sizes } = mismatch;
+        let mismatch = Mismatch { dim, rank, inputs: at_fault, sizes: sizes.map(Into::into) };
+        let shapes = vec![(0..inputs, extents(so_far)), (inputs..inputs + 1, extents(shape))];
+        Incompatible { rules, mismatch, shapes }
+    }
+
+    /// The dimension, counted from 0 on the left of the common rank.
+    pub fn dim(&self) -> usize {
+        self.mismatch.dim
+    }
+
+    /// The two inputs that do not go together there.
+    pub fn inputs(&self) -> [usize; 2] {
+        self.mismatch.inputs
+    }
+
+    /// The sizes they have there; a dimension that a shape does not have is 1.
+    pub fn sizes(&self) -> [Extent; 2] {
+        self.mismatch.sizes
+    }
+
+    /// Every shape with the number of its input. Shapes that were [streamed](crate::CommonShape)
+    /// are not kept: what the earlier ones came to then stands for all of them.
+    pub fn shapes(&self) -> &[(Range<usize>, Vec<Extent>)] {
+        &self.shapes
+    }
+
+    /// Which dimensions are at fault: the reported one, and others that would be next.
+    fn marks(&self) -> Vec<bool> {
+        (0..self.mismatch.rank)
+            .map(|dim| {
+                let (mut size, mut from) = ([Extent::Unknown], [0]);
+                let mut common = Common::new(self.rules, &mut size, &mut from);
+                let sizes = self
+                    .shapes
+                    .iter()
+                    .map(|(_, shape)| unishape_core::padded_dim(shape, self.mismatch.rank, dim));
+                sizes.into_iter().any(|size| matches!(common.push(&[size]), Err(FoldError::Mismatch(_))))
+            })
+            .collect()
+    }
+
+    /// The mistake most often made: a shape that would go with the others if it were lined up
+    /// further to the left. Gives the input and the shape it should have.
+    fn meant(&self) -> Option<(usize, Vec<Extent>)> {
+        self.mismatch.inputs.into_iter().rev().find_map(|input| {
+            let at = self.shapes.iter().position(|(inputs, _)| *inputs == (input..input + 1))?;
+            let mut shape = self.shapes[at].1.clone();
+            while !shape.is_empty() && shape.len() < self.mismatch.rank {
+                shape.push(Extent::Known(1));
+                let mut shapes: Vec<&[Extent]> = self.shapes.iter().map(|(_, shape)| &shape[..]).collect();
+                shapes[at] = &shape;
+                if crate::broadcast_shapes_with(self.rules, &shapes).is_ok() {
+                    return Some((input, shape));
+                }
+            }
+            None
+        })
+    }
+}
+
+fn extents<S: Size>(shape: &[S]) -> Vec<Extent> {
+    shape.iter().map(|&size| size.into()).collect()
+}
+
+/// More shapes than this are not all shown.
+const MOST_ROWS: usize = 12;
+
+impl fmt::Display for Incompatible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Mismatch { dim, inputs: [a, b], sizes: [m, n], .. } = self.mismatch;
+        writeln!(
+            f,
+            "E1: the shapes do not go together in dimension {dim}: input {a} has {m}, input {b} has {n}\n"
+        )?;
+        let mut rows = Vec::new();
+        let mut next = 0;
+        for (at, (inputs, shape)) in self.shapes.iter().enumerate() {
+            let ends = at < 3 || at + 2 >= self.shapes.len();
+            if self.shapes.len() > MOST_ROWS && !ends && at != a && at != b {
+                continue;
+            }
+            if at > next {
+                rows.push(Row::Words(format!("⋮ {} more", at - next)));
+            }
+            next = at + 1;
+            let label = match inputs.len() {
+                1 => format!("input {}", inputs.start),
+                _ => format!("inputs {} to {} together", inputs.start, inputs.end - 1),
+            };
+            rows.push(Row::Shape(label, shape));
+        }
+        f.write_str(&line_up(&rows, &self.marks(), dim))?;
+        match self.meant() {
+            Some((input, shape)) => write!(
+                f,
+                "Shapes line up on the right. Perhaps input {input} is meant to be {}?",
+                shape_text(&shape)
+            ),
+            None if m == Extent::Known(0) || n == Extent::Known(0) => write!(
+                f,
+                "Shapes line up on the right; {}",
+                if self.rules.stretches_to(0) {
+                    "in each column every size must be 1 or the same."
+                } else {
+                    "under these rules a size of 0 goes with 0 alone."
+                }
+            ),
+            None => {
+                write!(f, "Shapes line up on the right; in each column every size must be 1 or the same.")
+            }
+        }
+    }
+}
+
+/// Why one array cannot be stretched to a shape (BC-12).
+///
+/// ```
+/// use unishape::broadcast_to;
+///
+/// let error = broadcast_to(&ndarray::arr2(&[[1, 2], [3, 4]]), (3, 1)).unwrap_err();
+/// assert_eq!(error.to_string(), "\
+/// cannot stretch 2x2 to 3x1: dimension 0 has 2, not 3
+///
+///   from  2 x 2
+///   to    3 x 1
+///         ^   ^
+/// Only a size of 1 can be stretched, and only the array is: the target stays as it is.");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CannotStretch {
+    shape: Vec<usize>,
+    target: Vec<usize>,
+    reason: StretchError,
+}
+
+impl CannotStretch {
+    /// The shape that was to be stretched.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The shape that it was to be stretched to.
+    pub fn target(&self) -> &[usize] {
+        &self.target
+    }
+
+    /// Where it fails.
+    pub fn reason(&self) -> StretchError {
+        self.reason
+    }
+}
+
+impl fmt::Display for CannotStretch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (from, to) = (extents(&self.shape), extents(&self.target));
+        write!(f, "cannot stretch {} to {}: ", shape_text(&from), shape_text(&to))?;
+        let rank = from.len().max(to.len());
+        let mut marks = vec![false; rank];
+        let focus = match self.reason {
+            StretchError::Rank { rank, target } => {
+                writeln!(f, "it has {}, the target {target}\n", dimensions(rank))?;
+                0
+            }
+            StretchError::Size { dim, size, target } => {
+                writeln!(f, "dimension {dim} has {size}, not {target}\n")?;
+                for (dim, mark) in marks.iter_mut().enumerate() {
+                    let size = unishape_core::padded_dim(&self.shape, rank, dim);
+                    *mark = size != self.target[dim] && size != 1;
+                }
+                marks[dim] = true;
+                dim
+            }
+        };
+        let rows = [Row::Shape("from".into(), &from), Row::Shape("to".into(), &to)];
+        f.write_str(&line_up(&rows, &marks, focus))?;
+        write!(f, "Only a size of 1 can be stretched, and only the array is: the target stays as it is.")
+    }
+}

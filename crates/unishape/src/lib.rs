@@ -1,0 +1,24 @@
+//! Broadcasting, done once and done right.
+#![doc = include_str!("front_page.md")]
+
+mod broadcast;
+mod error;
+mod line_up;
+mod loops;
+pub mod notation;
+mod operand;
+mod shapes;
+mod sum;
+mod tensor;
+
+pub use broadcast::{
+    Inputs, ViewOf, broadcast, broadcast_all, broadcast_all_with, broadcast_to, broadcast_to_with,
+    broadcast_with,
+};
+pub use error::{CannotStretch, Error, Incompatible};
+pub use loops::to_owned;
+pub use operand::{CommonDim, Operand};
+pub use shapes::{CommonShape, broadcast_shapes, broadcast_shapes_with, is_broadcastable};
+pub use sum::sum_to;
+pub use tensor::{DType, Element, Tensor, TensorView};
+pub use unishape_core::{Extent, Rules, Size, broadcast_dim};

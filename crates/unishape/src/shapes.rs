@@ -1,0 +1,216 @@
+//! Shapes alone, without data.
+
+use crate::error::{Error, Incompatible};
+use ndarray::Dimension;
+use unishape_core::{Common, FoldError, Rules, Size};
+
+/// The common shape of several shapes (BC-6, BC-13).
+///
+/// Sizes are numbers, or [`Extent`](crate::Extent)s where some are not known yet.
+///
+/// ```
+/// use unishape::{Extent::{Known, Unknown}, broadcast_shapes};
+///
+/// assert_eq!(broadcast_shapes(&[&[8, 1, 6, 1][..], &[7, 1, 5]])?, [8, 7, 6, 5]);
+/// assert_eq!(broadcast_shapes(&[[Unknown, Known(1)], [Known(3), Unknown]])?, [Known(3), Unknown]);
+/// assert_eq!(broadcast_shapes::<usize, [usize; 0]>(&[])?, []);
+/// # Ok::<(), unishape::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Incompatible`] (E1) where the shapes do not go together.
+pub fn broadcast_shapes<S: Size, T: AsRef<[S]>>(shapes: &[T]) -> Result<Vec<S>, Error> {
+    broadcast_shapes_with(Rules::STANDARD, shapes)
+}
+
+/// [`broadcast_shapes`] under another rule set.
+///
+/// ```
+/// use unishape::{Rules, broadcast_shapes_with};
+///
+/// assert_eq!(broadcast_shapes_with(Rules::STANDARD, &[[0], [1]])?, [0]);
+/// assert!(broadcast_shapes_with(Rules::SONNX, &[[0], [1]]).is_err());
+/// # Ok::<(), unishape::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`broadcast_shapes`], and what the rule set forbids.
+pub fn broadcast_shapes_with<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T]) -> Result<Vec<S>, Error> {
+    let rank = shapes.iter().map(|shape| shape.as_ref().len()).max().unwrap_or(0);
+    let mut sizes = vec![S::ONE; rank];
+    fold(rules, shapes, &mut sizes, &mut vec![0; rank])?;
+    Ok(sizes)
+}
+
+/// Whether the shapes go together.
+///
+/// ```
+/// use unishape::is_broadcastable;
+///
+/// assert!(is_broadcastable(&[&[5, 4][..], &[1], &[]]));
+/// assert!(!is_broadcastable(&[[3], [4]]));
+/// ```
+pub fn is_broadcastable<S: Size, T: AsRef<[S]>>(shapes: &[T]) -> bool {
+    broadcast_shapes(shapes).is_ok()
+}
+
+/// The common shape of arrays, as ndarray's dimension type. `E` has the largest rank of them all.
+#[inline]
+pub(crate) fn common_dim<E: Dimension>(rules: Rules, shapes: &[&[usize]]) -> Result<E, Error> {
+    let mut rank = 0;
+    for shape in shapes {
+        rank = rank.max(shape.len());
+    }
+    let (mut sizes, mut from) = (E::zeros(rank), E::zeros(rank));
+    fold(rules, shapes, sizes.slice_mut(), from.slice_mut())?;
+    Ok(sizes)
+}
+
+/// Folds all shapes into buffers that have their largest rank.
+#[inline]
+fn fold<S: Size, T: AsRef<[S]>>(
+    rules: Rules,
+    shapes: &[T],
+    sizes: &mut [S],
+    from: &mut [usize],
+) -> Result<(), Error> {
+    let mut common = Common::new(rules, sizes, from);
+    for shape in shapes {
+        if let Err(error) = common.push(shape.as_ref()) {
+            return Err(fold_error(rules, shapes, error));
+        }
+    }
+    match common.finish() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(fold_error(rules, shapes, error)),
+    }
+}
+
+/// The core's error with all the shapes that it is about.
+#[cold]
+#[inline(never)]
+fn fold_error<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T], error: FoldError<S>) -> Error {
+    Error::from_fold(error, |mismatch| Incompatible::among(rules, shapes, mismatch))
+}
+
+/// The common shape of shapes that come one after another, however many: memory by rank only.
+///
+/// ```
+/// use unishape::{CommonShape, Rules};
+///
+/// let mut common = CommonShape::new(Rules::STANDARD);
+/// for i in 0..100_000 {
+///     common.push(if i % 2 == 0 { &[4, 1][..] } else { &[3] })?;
+/// }
+/// assert_eq!(common.finish()?, [4, 3]);
+/// # Ok::<(), unishape::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CommonShape<S = usize> {
+    rules: Rules,
+    sizes: Vec<S>,
+    from: Vec<usize>,
+    inputs: usize,
+}
+
+impl<S: Size> CommonShape<S> {
+    /// No shape yet.
+    ///
+    /// ```
+    /// use unishape::{CommonShape, Rules};
+    ///
+    /// assert_eq!(CommonShape::<usize>::new(Rules::STANDARD).finish()?, []);
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    pub fn new(rules: Rules) -> CommonShape<S> {
+        CommonShape { rules, sizes: Vec::new(), from: Vec::new(), inputs: 0 }
+    }
+
+    /// Takes in one more shape, or says why that cannot be and changes nothing.
+    ///
+    /// ```
+    /// use unishape::{CommonShape, Rules};
+    ///
+    /// let mut common = CommonShape::new(Rules::STANDARD);
+    /// common.push(&[5, 4])?;
+    /// assert!(common.push(&[3]).is_err());
+    /// assert_eq!(common.shape(), [5, 4]);
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`broadcast_shapes_with`]. The error shows the shapes before this one as what they came
+    /// to together, for they are not kept.
+    pub fn push(&mut self, shape: &[S]) -> Result<(), Error> {
+        let rank = self.sizes.len();
+        let more = shape.len().saturating_sub(rank);
+        let (mut sizes, mut from) = (&mut self.sizes, &mut self.from);
+        let mut longer;
+        if more > 0 {
+            // Joined in longer buffers, which are kept only if all goes well.
+            longer = (vec![S::ONE; more], vec![0; more]);
+            longer.0.extend_from_slice(sizes);
+            longer.1.extend_from_slice(from);
+            (sizes, from) = (&mut longer.0, &mut longer.1);
+        }
+        let mut common = Common::resume(self.rules, sizes, from, rank, self.inputs);
+        if let Err(error) = common.push(shape) {
+            let so_far = sizes[more..].to_vec();
+            return Err(Error::from_fold(error, |mismatch| {
+                Incompatible::after(self.rules, self.inputs, &so_far, shape, mismatch)
+            }));
+        }
+        self.inputs = common.inputs();
+        if more > 0 {
+            (self.sizes, self.from) = (std::mem::take(sizes), std::mem::take(from));
+        }
+        Ok(())
+    }
+
+    /// The common shape so far.
+    ///
+    /// ```
+    /// use unishape::{CommonShape, Extent, Rules};
+    ///
+    /// let mut common = CommonShape::new(Rules::STANDARD);
+    /// common.push(&[Extent::Unknown])?;
+    /// assert_eq!(common.shape(), [Extent::Unknown]);
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    pub fn shape(&self) -> &[S] {
+        &self.sizes
+    }
+
+    /// How many shapes have been taken in.
+    ///
+    /// ```
+    /// use unishape::{CommonShape, Rules};
+    ///
+    /// assert_eq!(CommonShape::<usize>::new(Rules::STANDARD).inputs(), 0);
+    /// ```
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// The common shape of all that was taken in.
+    ///
+    /// ```
+    /// use unishape::{CommonShape, Error, Rules};
+    ///
+    /// let common = CommonShape::<usize>::new(Rules::SONNX);
+    /// assert_eq!(common.finish(), Err(Error::TooFewInputs { least: 1 }));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooFewInputs`] where the rule set wants more shapes than there were.
+    pub fn finish(self) -> Result<Vec<S>, Error> {
+        if self.inputs < self.rules.min_inputs() {
+            return Err(Error::TooFewInputs { least: self.rules.min_inputs() });
+        }
+        Ok(self.sizes)
+    }
+}

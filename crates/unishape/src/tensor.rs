@@ -1,0 +1,316 @@
+//! Arrays whose element type is known only at run time.
+
+use crate::broadcast::{Inputs, broadcast_to};
+use crate::error::Error;
+use crate::shapes::common_dim;
+use half::{bf16, f16};
+use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, Dimension, IxDyn};
+use num_complex::Complex;
+use std::fmt;
+use unishape_core::Rules;
+
+/// Hands a macro every element type (BC-3): its variant, its Rust type, its name, what it is.
+macro_rules! for_each_dtype {
+    ($macro:ident) => {
+        $macro! {
+            F16 f16 "float16" "IEEE 754 half precision.";
+            BF16 bf16 "bfloat16" "The upper half of a `float32`.";
+            F32 f32 "float32" "Single precision; `float` in ONNX.";
+            F64 f64 "float64" "Double precision; `double` in ONNX.";
+            I8 i8 "int8" "Signed, 8 bits.";
+            I16 i16 "int16" "Signed, 16 bits.";
+            I32 i32 "int32" "Signed, 32 bits.";
+            I64 i64 "int64" "Signed, 64 bits.";
+            U8 u8 "uint8" "Unsigned, 8 bits.";
+            U16 u16 "uint16" "Unsigned, 16 bits.";
+            U32 u32 "uint32" "Unsigned, 32 bits.";
+            U64 u64 "uint64" "Unsigned, 64 bits.";
+            Bool bool "bool" "True or false.";
+            Str String "string" "Text.";
+            C64 Complex<f32> "complex64" "Complex, of two `float32`.";
+            C128 Complex<f64> "complex128" "Complex, of two `float64`.";
+        }
+    };
+}
+
+macro_rules! define {
+    ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+        /// An element type: every one that the source documents name, and those beside them that
+        /// ONNX and NumPy users have (BC-3).
+        ///
+        /// ```
+        /// use unishape::DType;
+        ///
+        /// assert_eq!(DType::BF16.to_string(), "bfloat16");
+        /// assert_eq!(DType::ALL.len(), 16);
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum DType {
+            $(#[doc = $what] $variant,)+
+        }
+
+        impl DType {
+            /// All of them.
+            pub const ALL: &[DType] = &[$(DType::$variant),+];
+
+            /// The name that NumPy and the Array API give it.
+            ///
+            /// ```
+            /// assert_eq!(unishape::DType::C64.name(), "complex64");
+            /// ```
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(DType::$variant => $name,)+
+                }
+            }
+        }
+
+        /// An array that owns its elements, of any rank and any [`DType`].
+        ///
+        /// ```
+        /// use ndarray::arr1;
+        /// use unishape::{DType, Tensor};
+        ///
+        /// let tensor = Tensor::from(arr1(&[1.5f32, 2.5]));
+        /// assert_eq!((tensor.dtype(), tensor.shape()), (DType::F32, &[2][..]));
+        /// ```
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Tensor {
+            $(#[doc = $what] $variant(ArrayD<$type $(<$part>)?>),)+
+        }
+
+        /// A read-only view of a [`Tensor`], or of any array of one of its types, without a copy.
+        ///
+        /// ```
+        /// use ndarray::arr1;
+        /// use unishape::{DType, TensorView};
+        ///
+        /// let array = arr1(&[true, false]);
+        /// assert_eq!(TensorView::from(array.view()).dtype(), DType::Bool);
+        /// ```
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum TensorView<'a> {
+            $(#[doc = $what] $variant(ArrayViewD<'a, $type $(<$part>)?>),)+
+        }
+
+        impl Tensor {
+            /// The type of its elements.
+            ///
+            /// ```
+            /// use unishape::{DType, Tensor};
+            ///
+            /// assert_eq!(Tensor::from(ndarray::arr0(7u8)).dtype(), DType::U8);
+            /// ```
+            pub fn dtype(&self) -> DType {
+                match self {
+                    $(Tensor::$variant(_) => DType::$variant,)+
+                }
+            }
+
+            /// Its shape.
+            ///
+            /// ```
+            /// use unishape::Tensor;
+            ///
+            /// assert_eq!(Tensor::from(ndarray::arr2(&[[1, 2, 3]])).shape(), [1, 3]);
+            /// ```
+            pub fn shape(&self) -> &[usize] {
+                match self {
+                    $(Tensor::$variant(array) => array.shape(),)+
+                }
+            }
+
+            /// A view of all its elements.
+            ///
+            /// ```
+            /// use unishape::Tensor;
+            ///
+            /// let tensor = Tensor::from(ndarray::arr0(7u8));
+            /// assert_eq!(tensor.view().to_owned()?, tensor);
+            /// # Ok::<(), unishape::Error>(())
+            /// ```
+            pub fn view(&self) -> TensorView<'_> {
+                match self {
+                    $(Tensor::$variant(array) => TensorView::$variant(array.view()),)+
+                }
+            }
+        }
+
+        impl<'a> TensorView<'a> {
+            /// The type of its elements.
+            ///
+            /// ```
+            /// use unishape::{DType, TensorView};
+            ///
+            /// assert_eq!(TensorView::from(ndarray::arr0(7i64).view()).dtype(), DType::I64);
+            /// ```
+            pub fn dtype(&self) -> DType {
+                match self {
+                    $(TensorView::$variant(_) => DType::$variant,)+
+                }
+            }
+
+            /// Its shape.
+            ///
+            /// ```
+            /// use unishape::TensorView;
+            ///
+            /// assert_eq!(TensorView::from(ndarray::arr0(7i64).view()).shape(), []);
+            /// ```
+            pub fn shape(&self) -> &[usize] {
+                match self {
+                    $(TensorView::$variant(array) => array.shape(),)+
+                }
+            }
+
+            /// The view stretched to a shape: [`broadcast_to`](crate::broadcast_to).
+            ///
+            /// ```
+            /// use unishape::TensorView;
+            ///
+            /// let seven = ndarray::arr0(7);
+            /// assert_eq!(TensorView::from(seven.view()).broadcast_to(&[2, 3])?.shape(), [2, 3]);
+            /// # Ok::<(), unishape::Error>(())
+            /// ```
+            ///
+            /// # Errors
+            ///
+            /// As [`broadcast_to`](crate::broadcast_to).
+            pub fn broadcast_to(self, shape: &[usize]) -> Result<TensorView<'a>, Error> {
+                match self {
+                    $(TensorView::$variant(view) => broadcast_to(view, shape).map(TensorView::$variant),)+
+                }
+            }
+
+            /// The elements copied out, in row-major order: [`to_owned`](crate::to_owned()).
+            ///
+            /// ```
+            /// use unishape::{Tensor, TensorView};
+            ///
+            /// let seven = ndarray::arr0(7);
+            /// let sevens = TensorView::from(seven.view()).broadcast_to(&[2])?.to_owned()?;
+            /// assert_eq!(sevens, Tensor::from(ndarray::arr1(&[7, 7])));
+            /// # Ok::<(), unishape::Error>(())
+            /// ```
+            ///
+            /// # Errors
+            ///
+            /// As [`to_owned`](crate::to_owned()).
+            pub fn to_owned(&self) -> Result<Tensor, Error> {
+                match self {
+                    $(TensorView::$variant(view) => crate::to_owned(view).map(Tensor::$variant),)+
+                }
+            }
+        }
+
+        $(impl sealed::Sealed for $type $(<$part>)? {}
+
+        impl Element for $type $(<$part>)? {
+            const DTYPE: DType = DType::$variant;
+
+            fn view_in<'t, 'a>(tensor: &'t TensorView<'a>) -> Option<&'t ArrayViewD<'a, Self>> {
+                match tensor {
+                    TensorView::$variant(view) => Some(view),
+                    _ => None,
+                }
+            }
+        }
+
+        impl<D: Dimension> From<Array<$type $(<$part>)?, D>> for Tensor {
+            fn from(array: Array<$type $(<$part>)?, D>) -> Tensor {
+                Tensor::$variant(array.into_dyn())
+            }
+        }
+
+        impl<'a, D: Dimension> From<ArrayView<'a, $type $(<$part>)?, D>> for TensorView<'a> {
+            fn from(view: ArrayView<'a, $type $(<$part>)?, D>) -> TensorView<'a> {
+                TensorView::$variant(view.into_dyn())
+            }
+        })+
+    };
+}
+for_each_dtype!(define);
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A Rust type that is the element type of some [`DType`].
+///
+/// ```
+/// use unishape::{DType, Element};
+///
+/// assert_eq!(<f32 as Element>::DTYPE, DType::F32);
+/// ```
+pub trait Element: Sized + Clone + sealed::Sealed + 'static {
+    /// Its name at run time.
+    const DTYPE: DType;
+
+    /// The typed view in a dynamic one, if it is of this type; see [`TensorView::typed`].
+    #[doc(hidden)]
+    fn view_in<'t, 'a>(tensor: &'t TensorView<'a>) -> Option<&'t ArrayViewD<'a, Self>>;
+}
+
+impl<'a> TensorView<'a> {
+    /// The view as one of a known element type; `None` where it is of another.
+    ///
+    /// ```
+    /// use unishape::TensorView;
+    ///
+    /// let array = ndarray::arr1(&[1.5f32, 2.5]);
+    /// let view = TensorView::from(array.view());
+    /// assert_eq!(view.typed::<f32>().map(|view| view.sum()), Some(4.0));
+    /// assert!(view.typed::<f64>().is_none());
+    /// ```
+    pub fn typed<T: Element>(&self) -> Option<&ArrayViewD<'a, T>> {
+        T::view_in(self)
+    }
+}
+
+impl<'a> From<&'a Tensor> for TensorView<'a> {
+    fn from(tensor: &'a Tensor) -> TensorView<'a> {
+        tensor.view()
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A slice of tensors of mixed types: as many views, in order, each of its tensor's type (BC-2).
+///
+/// ```
+/// use ndarray::{arr1, arr2};
+/// use unishape::{DType, Tensor, broadcast};
+///
+/// let tensors = [
+///     Tensor::from(arr2(&[[1.5f32], [2.5]])),
+///     Tensor::from(arr1(&["a".to_string(), "b".into(), "c".into()])),
+/// ];
+/// let views = broadcast(&tensors[..])?;
+/// assert_eq!(views[0].shape(), [2, 3]);
+/// assert_eq!(views[1].shape(), [2, 3]);
+/// assert_eq!(views[1].dtype(), DType::Str);
+/// # Ok::<(), unishape::Error>(())
+/// ```
+impl<'a> Inputs<'a> for &'a [Tensor] {
+    type Views = Vec<TensorView<'a>>;
+
+    fn broadcast_with(self, rules: Rules) -> Result<Vec<TensorView<'a>>, Error> {
+        let views: Vec<TensorView<'a>> = self.iter().map(Tensor::view).collect();
+        views.broadcast_with(rules)
+    }
+}
+
+/// As for a slice of tensors.
+impl<'a> Inputs<'a> for Vec<TensorView<'a>> {
+    type Views = Vec<TensorView<'a>>;
+
+    fn broadcast_with(self, rules: Rules) -> Result<Vec<TensorView<'a>>, Error> {
+        let shapes: Vec<&[usize]> = self.iter().map(TensorView::shape).collect();
+        let common = common_dim::<IxDyn>(rules, &shapes)?;
+        self.into_iter().map(|view| view.broadcast_to(common.slice())).collect()
+    }
+}
