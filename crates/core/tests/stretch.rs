@@ -160,7 +160,7 @@ proptest! {
         let _ = source_index(&shape, &target, &index, &mut out);
         let _ = broadcast_strides(&shape, &strides, &target, &mut signed);
         let _ = source_offset(&target, &strides, &index);
-        let exact = shape.iter().fold(Some(1u128), |count, &size| count?.checked_mul(size as u128));
+        let exact = shape.iter().try_fold(1u128, |count, &size| count.checked_mul(size as u128));
         let exact = if shape.contains(&0) { Some(0) } else { exact };
         prop_assert_eq!(element_count(&shape).ok().map(|count| count as u128), exact.filter(|&n| n <= usize::MAX as u128));
     }

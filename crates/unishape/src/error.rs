@@ -218,6 +218,9 @@ impl Incompatible {
     /// The mistake most often made: a shape that would go with the others if it were lined up
     /// further to the left. Gives the input and the shape it should have.
     fn meant(&self) -> Option<(usize, Vec<Extent>)> {
+        if self.shapes.len().saturating_mul(self.mismatch.rank) > 10_000 {
+            return None; // trying it out would take long, and nobody writes such shapes by hand
+        }
         self.mismatch.inputs.into_iter().rev().find_map(|input| {
             let at = self.shapes.iter().position(|(inputs, _)| *inputs == (input..input + 1))?;
             let mut shape = self.shapes[at].1.clone();

@@ -121,8 +121,9 @@ fn abridge(row: &Row<'_>, cells: &mut Vec<String>, rank: usize, shown: &Range<us
     cells.insert(0, left);
     cells.push(right);
     if shape.is_empty()
+        && shown.end < rank
         && let Some(last) = cells.last_mut()
     {
-        "()".clone_into(last);
+        "()".clone_into(last); // its own place is among the columns left out
     }
 }

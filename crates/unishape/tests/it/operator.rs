@@ -1,0 +1,234 @@
+//! The operator on arrays against the oracle: random shapes, random strides, every element type.
+
+use crate::support::{Spec, contents, specs, strided};
+use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn, arr0, arr1, arr2, array};
+use proptest::prelude::*;
+use unishape::{
+    Error, Rules, Tensor, TensorView, broadcast, broadcast_all, broadcast_all_with, broadcast_to, to_owned,
+};
+use unishape_oracle::{self as oracle, READINGS, Reading};
+
+fn rules(reading: Reading) -> Rules {
+    match reading {
+        Reading::Standard => Rules::STANDARD,
+        Reading::Sonnx => Rules::SONNX,
+    }
+}
+
+/// Broadcasts strided arrays of these shapes and compares every element with the oracle's.
+fn against_the_oracle<T: Clone + PartialEq + std::fmt::Debug>(
+    specs: &[Spec],
+    element: impl Fn(usize) -> T,
+) -> Result<(), TestCaseError> {
+    let arrays: Vec<_> =
+        specs.iter().enumerate().map(|(m, spec)| strided(spec, |n| element(m * 1_000_003 + n))).collect();
+    let views: Vec<ArrayViewD<'_, T>> = arrays.iter().map(|array| array.view()).collect();
+    let inputs: Vec<oracle::Tensor<T>> = views.iter().map(contents).collect();
+    for reading in READINGS {
+        let ours = broadcast_all_with(rules(reading), views.iter().cloned());
+        match oracle::broadcast(reading, &inputs) {
+            Err(at_fault) => match ours {
+                Err(Error::Incompatible(e1)) => prop_assert!(at_fault.contains(&e1.dim())),
+                other => prop_assert!(false, "the oracle has E1 in {at_fault:?}, we have {other:?}"),
+            },
+            Ok(expected) => {
+                let ours = ours.expect("the oracle finds a common shape");
+                prop_assert_eq!(ours.len(), expected.len());
+                for ((view, input), expected) in ours.iter().zip(&views).zip(&expected) {
+                    prop_assert_eq!(&contents(view), expected);
+                    prop_assert_eq!(view.iter().cloned().collect::<Vec<_>>(), expected.elements.clone());
+                    prop_assert_eq!(&contents(&to_owned(view).unwrap().view()), expected, "copied out");
+                    if let (Some(first), Some(of_input)) = (view.first(), input.first()) {
+                        prop_assert!(std::ptr::eq(first, of_input), "BC-10: not a copy");
+                    }
+                    let one_way = broadcast_to(input.view(), &expected.shape[..]).unwrap();
+                    prop_assert_eq!(&one_way, view, "BC-12 agrees");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn bc1_bc7_bc10_any_number_of_strided_arrays(specs in specs(1..=8, 0..=6, 0..=5)) {
+        against_the_oracle(&specs, |n| n)?;
+    }
+
+    #[test]
+    fn bc3_any_type_strings(specs in specs(1..=4, 0..=4, 0..=4)) {
+        against_the_oracle(&specs, |n| format!("element {n}"))?;
+    }
+
+    #[test]
+    fn bc3_any_type_without_clone_or_size(specs in specs(1..=4, 0..=4, 0..=4)) {
+        against_the_oracle(&specs, |_| ())?; // zero-sized elements: pointers carry no information
+    }
+
+    /// Mixed element types in one call, zero-copy, each of its own type (BC-2).
+    #[test]
+    fn bc2_bc3_mixed_tensors_of_every_type(specs in specs(1..=8, 0..=5, 0..=4), first in 0usize..16) {
+        let tensors: Vec<Tensor> = specs
+            .iter()
+            .enumerate()
+            .map(|(m, spec)| crate::support::tensor_of(unishape::DType::ALL[(first + m * 5) % 16], &spec.shape))
+            .collect();
+        let shapes: Vec<&[usize]> = tensors.iter().map(Tensor::shape).collect();
+        match (broadcast(&tensors[..]), oracle::common_shape(Reading::Standard, &shapes)) {
+            (Ok(views), Ok(common)) => {
+                prop_assert_eq!(views.len(), tensors.len());
+                for (view, tensor) in views.iter().zip(&tensors) {
+                    prop_assert_eq!(view.dtype(), tensor.dtype());
+                    prop_assert_eq!(view.shape(), &common[..]);
+                    crate::support::for_typed!(tensor, |array| {
+                        let view = view.typed().expect("the same type");
+                        let input = contents(&array.view());
+                        let expected = oracle::step_2(&oracle::step_1(&input, common.len()), &common);
+                        prop_assert!(crate::support::same_bits(&contents(view).elements, &expected.elements));
+                        if let (Some(first), Some(of_input)) = (view.first(), array.first()) {
+                            prop_assert!(std::ptr::eq(first, of_input), "BC-10: not a copy");
+                        }
+                    });
+                }
+            }
+            (Err(Error::Incompatible(e1)), Err(at_fault)) => prop_assert!(at_fault.contains(&e1.dim())),
+            (ours, expected) => prop_assert!(false, "{ours:?} but {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn bc11_broadcasting_what_is_broadcast_changes_nothing(specs in specs(1..=6, 0..=5, 0..=4)) {
+        let arrays: Vec<_> = specs.iter().map(|spec| strided(spec, |n| n)).collect();
+        if let Ok(once) = broadcast_all(arrays.iter().map(|array| array.view())) {
+            prop_assert_eq!(&broadcast_all(&once).unwrap(), &once);
+        }
+    }
+
+    #[test]
+    fn bc11_order_of_inputs_is_order_of_outputs(specs in specs(2..=6, 0..=5, 0..=4), turn in 0usize..6) {
+        let arrays: Vec<_> = specs.iter().map(|spec| strided(spec, |n| n)).collect();
+        let mut views: Vec<_> = arrays.iter().map(|array| array.view()).collect();
+        if let Ok(mut expected) = broadcast_all(views.clone()) {
+            let by = turn % views.len();
+            views.rotate_left(by);
+            expected.rotate_left(by);
+            prop_assert_eq!(broadcast_all(views).unwrap(), expected);
+        }
+    }
+}
+
+#[test]
+fn bc2_a_tuple_keeps_each_type_and_the_static_rank() {
+    let (f, s, b) = (arr2(&[[1.5f32], [2.5]]), arr1(&["x", "y", "z"]), arr0(true));
+    let (f, s, b) = broadcast((&f, &s, &b)).unwrap();
+    let _: [&dyn Fn((usize, usize)) -> bool; 1] = [&|index| b[index]]; // Ix2 at compile time
+    assert_eq!(f, arr2(&[[1.5, 1.5, 1.5], [2.5, 2.5, 2.5]]));
+    assert_eq!(s, arr2(&[["x", "y", "z"], ["x", "y", "z"]]));
+    assert_eq!(b, arr2(&[[true; 3], [true; 3]]));
+}
+
+#[test]
+fn bc1_tuples_of_one_to_sixteen() {
+    let (x, y) = (arr1(&[7u8, 8]), arr2(&[[true], [false], [true]]));
+    assert_eq!(broadcast((&x,)).unwrap().0, x);
+    macro_rules! check {
+        ($first:ident) => {};
+        ($first:ident $($view:ident)+) => {
+            let ($first, $($view,)+) = broadcast((&y, $({ let $view = &x; $view },)+)).unwrap();
+            assert_eq!($first, array![[true; 2], [false; 2], [true; 2]]);
+            $(assert_eq!($view, array![[7, 8], [7, 8], [7, 8]]);)+
+            check!($($view)+);
+        };
+    }
+    check!(a b c d e f g h i j k l m n o p);
+}
+
+#[test]
+fn any_kind_of_ndarray_array_goes_in() {
+    let owned = array![[1], [2]];
+    let shared = owned.to_shared();
+    let cow = ndarray::CowArray::from(owned.view());
+    let mut mutable = owned.clone();
+    let view_mut = mutable.view_mut();
+    let dynamic = owned.clone().into_dyn();
+    let reference: &ndarray::ArrayRef2<i32> = &owned;
+    let row = arr1(&[0, 0, 0]);
+    let (a, b, c, d, e, f, g) =
+        broadcast((&owned, &shared, &cow, &view_mut, &dynamic, reference, &row)).unwrap();
+    assert_eq!(a.shape(), [2, 3]);
+    assert!([b, c, d, e, f].iter().all(|view| view == a));
+    assert_eq!(g, ArrayD::zeros(IxDyn(&[2, 3])));
+}
+
+#[test]
+fn views_outlive_the_views_they_came_from() {
+    let array = array![[1], [2]];
+    let stretched = {
+        let short_lived = array.view();
+        broadcast_to(short_lived, (2, 2)).unwrap()
+    };
+    assert_eq!(stretched, array![[1, 1], [2, 2]]);
+}
+
+#[test]
+fn bc4_bc10_rank_a_thousand() {
+    let shape = |start: usize| -> Vec<usize> {
+        (0..1000).map(|i| if (i + start) % 100 == 0 { 2 } else { 1 }).collect()
+    };
+    let one = ArrayD::from_shape_fn(IxDyn(&shape(0)), |index| index.slice().iter().sum::<usize>());
+    let other = ArrayD::from_shape_fn(IxDyn(&shape(50)), |index| index.slice().iter().sum::<usize>());
+    let three = arr0(3);
+    let (one_view, other_view, scalar) = broadcast((&one, &other, &three)).unwrap();
+    assert_eq!(one_view.ndim(), 1000);
+    assert_eq!((one_view.len(), other_view.len(), scalar.len()), (1 << 20, 1 << 20, 1 << 20));
+    assert_eq!(one_view.iter().max(), Some(&10));
+}
+
+#[test]
+fn bc10_a_quadrillion_virtual_elements() {
+    let (column, row) = (ArrayD::from_elem(IxDyn(&[100_000_000, 1]), 1u8), arr1(&[2u8; 100]));
+    let tall = broadcast_to(&row, (10_000_000_000_000usize, 100)).unwrap();
+    assert_eq!(tall.len(), 1_000_000_000_000_000);
+    assert_eq!(tall[(9_999_999_999_999, 99)], 2);
+    let (a, b) = broadcast((&column, &row)).unwrap();
+    assert_eq!((a[[99_999_999, 99]], b[[99_999_999, 99]]), (1, 2));
+}
+
+#[test]
+fn bc14_a_common_shape_too_large_to_count_is_an_error() {
+    let (tall, wide) = (arr2(&[[1u8]]), arr1(&[1u8]));
+    let (tall, wide) = (broadcast_to(&tall, (1usize << 62, 1)).unwrap(), broadcast_to(&wide, 4).unwrap());
+    let error = broadcast((tall, wide)).unwrap_err();
+    assert_eq!(error, Error::TooLarge { shape: vec![1 << 62, 4], element: None });
+    assert_eq!(error.to_string(), "4611686018427387904x4 has more elements than this machine can address");
+}
+
+#[test]
+fn bc14_copies_too_large_are_errors() {
+    let x = arr0(1.5f64);
+    let view = broadcast_to(&x, 1usize << 60).unwrap();
+    assert_eq!(to_owned(view), Err(Error::TooLarge { shape: vec![1 << 60], element: Some(8) }));
+    let view = broadcast_to(&x, 1usize << 50).unwrap();
+    assert_eq!(to_owned(view), Err(Error::OutOfMemory { bytes: 1 << 53 }));
+}
+
+#[test]
+fn bc1_no_inputs_give_no_outputs() {
+    assert_eq!(broadcast_all::<&ArrayD<f32>>([]), Ok(vec![]));
+    assert_eq!(broadcast(Vec::<TensorView<'_>>::new()), Ok(vec![]));
+    assert_eq!(
+        unishape::broadcast_with(Rules::SONNX, Vec::<TensorView<'_>>::new()),
+        Err(Error::TooFewInputs { least: 1 })
+    );
+}
+
+#[test]
+fn bc9_nothing_is_half_done() {
+    let arrays = [arr1(&[1, 2, 3]), arr1(&[1]), arr1(&[1, 2, 3, 4])];
+    let Err(Error::Incompatible(e1)) = broadcast_all(&arrays) else { panic!("E1 expected") };
+    assert_eq!((e1.dim(), e1.inputs(), e1.sizes()), (0, [0, 2], [3.into(), 4.into()]));
+    assert_eq!(e1.shapes().len(), 3);
+}

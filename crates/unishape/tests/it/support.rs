@@ -1,0 +1,177 @@
+//! Arrays with any strides, and tensors of any type, for the tests.
+
+use half::{bf16, f16};
+use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Slice};
+use num_complex::Complex;
+use proptest::prelude::*;
+use std::ops::RangeInclusive;
+use unishape::{DType, Tensor};
+use unishape_oracle::{self as oracle, strategies};
+
+/// A shape, and how an array of that shape lies in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Spec {
+    pub(crate) shape: Vec<usize>,
+    /// The step in each dimension: every how many-th element, backwards where negative.
+    steps: Vec<isize>,
+    /// The order of the dimensions in memory, as sort keys.
+    order: Vec<u8>,
+}
+
+pub(crate) fn specs(
+    inputs: RangeInclusive<usize>,
+    rank: RangeInclusive<usize>,
+    size: RangeInclusive<usize>,
+) -> impl Strategy<Value = Vec<Spec>> {
+    strategies::shapes(inputs, rank, size)
+        .prop_flat_map(|shapes| shapes.into_iter().map(spec).collect::<Vec<_>>())
+}
+
+pub(crate) fn spec(shape: Vec<usize>) -> impl Strategy<Value = Spec> {
+    let rank = shape.len();
+    let step = prop_oneof![4 => Just(1isize), 1 => Just(-1), 1 => Just(2), 1 => Just(-3)];
+    (prop::collection::vec(step, rank), prop::collection::vec(any::<u8>(), rank))
+        .prop_map(move |(steps, order)| Spec { shape: shape.clone(), steps, order })
+}
+
+/// An array in memory laid out as a [`Spec`] says.
+pub(crate) struct Strided<T> {
+    memory: ArrayD<T>,
+    steps: Vec<isize>,
+    /// For each dimension, where it is in memory.
+    places: Vec<usize>,
+}
+
+impl<T> Strided<T> {
+    pub(crate) fn view(&self) -> ArrayViewD<'_, T> {
+        let mut view = self.memory.view();
+        for (dim, &step) in self.steps.iter().enumerate() {
+            view.slice_axis_inplace(Axis(self.places[dim]), Slice::new(0, None, step));
+        }
+        view.permuted_axes(IxDyn(&self.places))
+    }
+}
+
+/// An array as described, its memory filled with `element(0)`, `element(1)`, …
+pub(crate) fn strided<T>(spec: &Spec, mut element: impl FnMut(usize) -> T) -> Strided<T> {
+    let mut by_place: Vec<usize> = (0..spec.shape.len()).collect();
+    by_place.sort_by_key(|&dim| spec.order[dim]);
+    let mut places = vec![0; spec.shape.len()];
+    for (place, &dim) in by_place.iter().enumerate() {
+        places[dim] = place;
+    }
+    let sizes: Vec<usize> = by_place
+        .iter()
+        .map(|&dim| match spec.shape[dim] {
+            0 => 0,
+            size => (size - 1) * spec.steps[dim].unsigned_abs() + 1,
+        })
+        .collect();
+    let mut n = 0;
+    let memory = ArrayD::from_shape_simple_fn(IxDyn(&sizes), || {
+        n += 1;
+        element(n - 1)
+    });
+    Strided { memory, steps: spec.steps.clone(), places }
+}
+
+/// What an array holds, as the oracle sees it: read index by index.
+pub(crate) fn contents<T: Clone>(view: &ArrayViewD<'_, T>) -> oracle::Tensor<T> {
+    let elements = oracle::Indices::of(view.shape()).map(|index| view[IxDyn(&index)].clone()).collect();
+    oracle::Tensor { shape: view.shape().to_vec(), elements }
+}
+
+/// A tensor whose elements have every kind of bit pattern: NaNs with payloads, −0, subnormals.
+pub(crate) fn tensor_of(dtype: DType, shape: &[usize]) -> Tensor {
+    fn fill<T: Clone>(shape: &[usize], element: impl Fn(u64) -> T) -> ArrayD<T> {
+        let mut n = 0u64;
+        ArrayD::from_shape_simple_fn(IxDyn(shape), || {
+            n += 1;
+            element(n.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17))
+        })
+    }
+    let f32_of =
+        |bits: u64| f32::from_bits([bits as u32, 0x7fa0_1234, 0x8000_0000, 0xffc0_0001][bits as usize % 4]);
+    let f64_of = |bits: u64| f64::from_bits([bits, 0x7ff4_0000_dead_beef, 1 << 63][bits as usize % 3]);
+    match dtype {
+        DType::F16 => fill(shape, |bits| f16::from_bits(bits as u16)).into(),
+        DType::BF16 => fill(shape, |bits| bf16::from_bits(bits as u16)).into(),
+        DType::F32 => fill(shape, f32_of).into(),
+        DType::F64 => fill(shape, f64_of).into(),
+        DType::I8 => fill(shape, |bits| bits as i8).into(),
+        DType::I16 => fill(shape, |bits| bits as i16).into(),
+        DType::I32 => fill(shape, |bits| bits as i32).into(),
+        DType::I64 => fill(shape, |bits| bits as i64).into(),
+        DType::U8 => fill(shape, |bits| bits as u8).into(),
+        DType::U16 => fill(shape, |bits| bits as u16).into(),
+        DType::U32 => fill(shape, |bits| bits as u32).into(),
+        DType::U64 => fill(shape, |bits| bits).into(),
+        DType::Bool => fill(shape, |bits| bits % 2 == 1).into(),
+        DType::Str => {
+            fill(shape, |bits| ["", "é\u{1F980}", "a\0b", "x"][bits as usize % 4].to_string()).into()
+        }
+        DType::C64 => fill(shape, |bits| Complex::new(f32_of(bits), f32_of(bits >> 7))).into(),
+        DType::C128 => fill(shape, |bits| Complex::new(f64_of(bits), f64_of(bits >> 7))).into(),
+    }
+}
+
+/// Runs code on the typed array in a [`Tensor`].
+macro_rules! for_typed {
+    ($tensor:expr, |$array:ident| $body:block) => {
+        match $tensor {
+            unishape::Tensor::F16($array) => $body,
+            unishape::Tensor::BF16($array) => $body,
+            unishape::Tensor::F32($array) => $body,
+            unishape::Tensor::F64($array) => $body,
+            unishape::Tensor::I8($array) => $body,
+            unishape::Tensor::I16($array) => $body,
+            unishape::Tensor::I32($array) => $body,
+            unishape::Tensor::I64($array) => $body,
+            unishape::Tensor::U8($array) => $body,
+            unishape::Tensor::U16($array) => $body,
+            unishape::Tensor::U32($array) => $body,
+            unishape::Tensor::U64($array) => $body,
+            unishape::Tensor::Bool($array) => $body,
+            unishape::Tensor::Str($array) => $body,
+            unishape::Tensor::C64($array) => $body,
+            unishape::Tensor::C128($array) => $body,
+        }
+    };
+}
+pub(crate) use for_typed;
+
+/// An element's bits, so that NaNs compare by payload and −0 is not 0 (BC-8).
+pub(crate) trait Bits {
+    fn bits(&self) -> Vec<u8>;
+}
+
+macro_rules! bits {
+    ($($type:ty),+) => { $(impl Bits for $type {
+        fn bits(&self) -> Vec<u8> {
+            self.to_ne_bytes().to_vec()
+        }
+    })+ };
+}
+bits!(f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64);
+
+impl Bits for bool {
+    fn bits(&self) -> Vec<u8> {
+        vec![*self as u8]
+    }
+}
+
+impl Bits for String {
+    fn bits(&self) -> Vec<u8> {
+        self.clone().into_bytes()
+    }
+}
+
+impl<T: Bits> Bits for Complex<T> {
+    fn bits(&self) -> Vec<u8> {
+        [self.re.bits(), self.im.bits()].concat()
+    }
+}
+
+pub(crate) fn same_bits<T: Bits>(one: &[T], other: &[T]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(x, y)| x.bits() == y.bits())
+}

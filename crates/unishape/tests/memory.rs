@@ -1,0 +1,59 @@
+//! What is allocated, counted: nothing for views, the result's bytes for copies, rank for shapes.
+//!
+//! The counts are of the whole process, so this is one test with nothing beside it.
+
+use ndarray::{Array1, Array2, ArrayD, IxDyn, arr1};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::alloc::System;
+use unishape::{CommonShape, Rules, broadcast, broadcast_to, to_owned};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Bytes asked for while `work` runs: freshly, and by growing what was there.
+fn allocated<T>(work: impl FnOnce() -> T) -> (usize, T) {
+    let region = Region::new(ALLOCATOR);
+    let result = work();
+    let change = region.change();
+    (change.bytes_allocated + change.bytes_reallocated.unsigned_abs(), result)
+}
+
+#[test]
+fn bc1_bc10_memory() {
+    // A million shapes of rank 8 take what one takes.
+    let shapes: Vec<[usize; 8]> =
+        (0..8).map(|at| std::array::from_fn(|dim| if dim == at { dim + 2 } else { 1 })).collect();
+    let one = allocated(|| {
+        let mut common = CommonShape::new(Rules::STANDARD);
+        common.push(&[2, 3, 4, 5, 6, 7, 8, 9]).unwrap();
+        common
+    });
+    let million = allocated(|| {
+        let mut common = CommonShape::new(Rules::STANDARD);
+        for i in 0..1_000_000 {
+            common.push(&shapes[i % 8]).unwrap();
+        }
+        common
+    });
+    assert_eq!(million.0, one.0, "memory by rank only");
+    assert_eq!(million.1.inputs(), 1_000_000);
+    assert_eq!(million.1.finish().unwrap(), [2, 3, 4, 5, 6, 7, 8, 9]);
+
+    // Views of static rank allocate nothing, however many elements they have.
+    let (column, row) = (Array2::<f32>::zeros((1000, 1)), Array1::<f64>::zeros(1000));
+    assert_eq!(allocated(|| broadcast((&column, &row)).unwrap()).0, 0);
+    assert_eq!(allocated(|| broadcast_to(&row, (1_000_000_000_000usize, 1000)).unwrap()).0, 0);
+    // Nor do dynamic ones up to rank 4, where ndarray keeps shapes inline.
+    let dynamic = ArrayD::<f32>::zeros(IxDyn(&[5, 1, 1, 1]));
+    assert_eq!(allocated(|| broadcast((&dynamic, &row)).unwrap()).0, 0);
+
+    // A copy allocates its own bytes and not one more.
+    let row = arr1(&[1u16, 2, 3]);
+    for shape in [(1000, 3), (0, 3), (1, 3)] {
+        let view = broadcast_to(&row, shape).unwrap();
+        assert_eq!(allocated(|| to_owned(view).unwrap()).0, shape.0 * 3 * 2);
+    }
+    let column = Array2::<u64>::zeros((77, 1));
+    let view = broadcast_to(&column, (5, 77, 13)).unwrap();
+    assert_eq!(allocated(|| to_owned(view).unwrap()).0, 5 * 77 * 13 * 8);
+}
