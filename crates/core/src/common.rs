@@ -41,7 +41,7 @@ impl<'b, S: Size> Common<'b, S> {
     /// let common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
     /// assert_eq!(common.shape(), []);
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn new(rules: Rules, sizes: &'b mut [S], from: &'b mut [usize]) -> Common<'b, S> {
         sizes.fill(S::ONE);
         from.fill(0);
@@ -66,7 +66,7 @@ impl<'b, S: Size> Common<'b, S> {
     /// assert_eq!((common.shape(), common.inputs()), (&[3, 5][..], 2));
     /// # Ok::<(), unishape_core::FoldError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn resume(
         rules: Rules,
         sizes: &'b mut [S],
@@ -97,7 +97,7 @@ impl<'b, S: Size> Common<'b, S> {
     /// assert_eq!(common.shape(), [4, 3]);
     /// # Ok::<(), unishape_core::FoldError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, shape: &[S]) -> Result<(), FoldError<S>> {
         let room = self.sizes.len();
         let rank = if self.rank < shape.len() { shape.len() } else { self.rank };
@@ -121,8 +121,10 @@ impl<'b, S: Size> Common<'b, S> {
                 *to = size;
             }
         } else {
-            check(self.rules, sizes, from, shape, self.inputs)?;
-            join(self.rules, sizes, from, shape, self.inputs);
+            let changes = check(self.rules, sizes, from, shape, self.inputs)?;
+            if changes {
+                join(self.rules, sizes, from, shape, self.inputs);
+            }
         }
         self.rank = rank;
         self.inputs = self.inputs.saturating_add(1);
@@ -142,7 +144,7 @@ impl<'b, S: Size> Common<'b, S> {
     /// assert_eq!(common.shape(), [3, 5]);
     /// # Ok::<(), unishape_core::FoldError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn shape(&self) -> &[S] {
         let skip = self.sizes.len().saturating_sub(self.rank);
         self.sizes.get(skip..).unwrap_or_default()
@@ -160,7 +162,7 @@ impl<'b, S: Size> Common<'b, S> {
     /// assert_eq!(common.from(), [0, 1]); // the 4 is input 0's, the 3 input 1's
     /// # Ok::<(), unishape_core::FoldError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn from(&self) -> &[usize] {
         let skip = self.from.len().saturating_sub(self.rank);
         self.from.get(skip..).unwrap_or_default()
@@ -176,7 +178,7 @@ impl<'b, S: Size> Common<'b, S> {
     /// assert_eq!(common.inputs(), 1);
     /// # Ok::<(), unishape_core::FoldError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn inputs(&self) -> usize {
         self.inputs
     }
@@ -192,7 +194,7 @@ impl<'b, S: Size> Common<'b, S> {
     ///     Err(FoldError::TooFewInputs { least: 1 }),
     /// );
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn finish(self) -> Result<&'b [S], FoldError<S>> {
         if self.inputs < self.rules.min_inputs() {
             return Err(FoldError::TooFewInputs { least: self.rules.min_inputs() });
@@ -202,28 +204,33 @@ impl<'b, S: Size> Common<'b, S> {
     }
 }
 
-/// E1: the first dimension, from the left, in which `shape` does not go with the sizes so far.
-#[inline]
+/// Whether joining `shape` will change the sizes so far; E1 where it cannot be joined, with the
+/// first dimension, from the left, that forbids it.
+#[inline(always)]
 fn check<S: Size>(
     rules: Rules,
     sizes: &[S],
     from: &[usize],
     shape: &[S],
     input: usize,
-) -> Result<(), FoldError<S>> {
+) -> Result<bool, FoldError<S>> {
     let rank = sizes.len();
+    let mut changes = false;
     for (dim, (&ours, &owner)) in sizes.iter().zip(from).enumerate() {
         let theirs = padded_dim(shape, rank, dim);
-        if S::join(rules, ours, theirs).is_none() {
-            let (inputs, sizes) = ([owner, input], [ours, theirs]);
-            return Err(FoldError::Mismatch(Mismatch { dim, rank, inputs, sizes }));
+        match S::join(rules, ours, theirs) {
+            Some(joined) => changes = changes || joined != ours,
+            None => {
+                let (inputs, sizes) = ([owner, input], [ours, theirs]);
+                return Err(FoldError::Mismatch(Mismatch { dim, rank, inputs, sizes }));
+            }
         }
     }
-    Ok(())
+    Ok(changes)
 }
 
 /// Joins `shape`, which has been checked, into the sizes so far.
-#[inline]
+#[inline(always)]
 fn join<S: Size>(rules: Rules, sizes: &mut [S], from: &mut [usize], shape: &[S], input: usize) {
     let rank = sizes.len();
     for (dim, (ours, owner)) in sizes.iter_mut().zip(from).enumerate() {
@@ -238,6 +245,32 @@ fn join<S: Size>(rules: Rules, sizes: &mut [S], from: &mut [usize], shape: &[S],
             *ours = joined;
         }
     }
+}
+
+/// One step of the fold without the bookkeeping: joins `shape` into the common sizes so far, which
+/// have at least its rank. `false` is E1, and `sizes` then mean nothing; [`Common`] says more.
+///
+/// ```
+/// use unishape_core::{Rules, join_shape};
+///
+/// let mut sizes = [8, 1, 6, 1];
+/// assert!(join_shape(Rules::STANDARD, &mut sizes, &[7, 1, 5]));
+/// assert_eq!(sizes, [8, 7, 6, 5]);
+/// assert!(!join_shape(Rules::STANDARD, &mut sizes, &[4]));
+/// ```
+#[inline(always)]
+pub fn join_shape<S: Size>(rules: Rules, sizes: &mut [S], shape: &[S]) -> bool {
+    let rank = sizes.len();
+    if shape.len() > rank {
+        return false;
+    }
+    for (dim, ours) in sizes.iter_mut().enumerate() {
+        match S::join(rules, *ours, padded_dim(shape, rank, dim)) {
+            Some(joined) => *ours = joined,
+            None => return false,
+        }
+    }
+    true
 }
 
 /// Why shapes have no common shape.

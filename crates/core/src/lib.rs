@@ -46,7 +46,7 @@ mod rules;
 mod size;
 mod stretch;
 
-pub use common::{Common, FoldError, Mismatch};
+pub use common::{Common, FoldError, Mismatch, join_shape};
 pub use count::{TooLarge, byte_count, element_count};
 pub use rules::Rules;
 pub use size::{Extent, Size, broadcast_dim};

@@ -53,7 +53,7 @@ impl Rules {
     /// assert!(!Rules::SONNX.stretches_to(0));
     /// assert!(Rules::SONNX.stretches_to(7));
     /// ```
-    #[inline]
+    #[inline(always)]
     pub const fn stretches_to(self, size: usize) -> bool {
         self.zero_from_one || size != 0
     }
@@ -66,7 +66,7 @@ impl Rules {
     /// assert!(!Rules::STANDARD.is_strict_rank());
     /// assert!(Rules::STANDARD.strict_rank().is_strict_rank());
     /// ```
-    #[inline]
+    #[inline(always)]
     pub const fn is_strict_rank(self) -> bool {
         self.strict_rank
     }
@@ -79,7 +79,7 @@ impl Rules {
     /// assert_eq!(Rules::STANDARD.min_inputs(), 0);
     /// assert_eq!(Rules::SONNX.min_inputs(), 1);
     /// ```
-    #[inline]
+    #[inline(always)]
     pub const fn min_inputs(self) -> usize {
         self.min_inputs
     }
@@ -91,7 +91,7 @@ impl Rules {
     ///
     /// assert_eq!(Rules::SONNX.max_inputs(), (1 << 31) - 1);
     /// ```
-    #[inline]
+    #[inline(always)]
     pub const fn max_inputs(self) -> usize {
         self.max_inputs
     }

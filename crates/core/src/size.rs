@@ -13,7 +13,7 @@ use core::fmt;
 /// assert_eq!(broadcast_dim(Rules::STANDARD, 1, 0), Some(0));
 /// assert_eq!(broadcast_dim(Rules::STANDARD, 7, 5), None);
 /// ```
-#[inline]
+#[inline(always)]
 pub const fn broadcast_dim(rules: Rules, a: usize, b: usize) -> Option<usize> {
     if a == b {
         Some(a)
@@ -45,7 +45,7 @@ pub trait Size: Copy + Eq + Into<Extent> + fmt::Debug + fmt::Display {
 impl Size for usize {
     const ONE: usize = 1;
 
-    #[inline]
+    #[inline(always)]
     fn join(rules: Rules, a: usize, b: usize) -> Option<usize> {
         broadcast_dim(rules, a, b)
     }
@@ -81,7 +81,7 @@ pub enum Extent {
 impl Size for Extent {
     const ONE: Extent = Extent::Known(1);
 
-    #[inline]
+    #[inline(always)]
     fn join(rules: Rules, a: Extent, b: Extent) -> Option<Extent> {
         match (a, b) {
             (Extent::Known(a), Extent::Known(b)) => broadcast_dim(rules, a, b).map(Extent::Known),
@@ -97,7 +97,7 @@ impl Size for Extent {
 }
 
 /// A known size with one that is [`Extent::Unknown`] or [`Extent::Positive`].
-#[inline]
+#[inline(always)]
 fn join_unknown(rules: Rules, size: usize, unknown: Extent) -> Option<Extent> {
     if size == 1 {
         Some(if rules.stretches_to(0) { unknown } else { Extent::Positive })

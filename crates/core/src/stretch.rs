@@ -12,7 +12,7 @@ use core::fmt;
 /// let y: [usize; 4] = [0, 1, 2, 3].map(|dim| padded_dim(&[7, 5], 4, dim));
 /// assert_eq!(y, [1, 1, 7, 5]);
 /// ```
-#[inline]
+#[inline(always)]
 pub fn padded_dim<S: Size>(shape: &[S], rank: usize, dim: usize) -> S {
     let pad = rank.saturating_sub(shape.len());
     match dim.checked_sub(pad) {
@@ -36,7 +36,7 @@ pub fn padded_dim<S: Size>(shape: &[S], rank: usize, dim: usize) -> S {
 ///     Err(StretchError::Size { dim: 1, size: 4, target: 1 }),
 /// );
 /// ```
-#[inline]
+#[inline(always)]
 pub fn check_broadcast_to(rules: Rules, shape: &[usize], target: &[usize]) -> Result<(), StretchError> {
     let rank = target.len();
     if shape.len() > rank || (rules.is_strict_rank() && shape.len() != rank) {
@@ -61,7 +61,7 @@ pub fn check_broadcast_to(rules: Rules, shape: &[usize], target: &[usize]) -> Re
 /// assert_eq!(index_map(2, 4, 4), 2);
 /// assert_eq!(index_map(2, 1, 4), 0);
 /// ```
-#[inline]
+#[inline(always)]
 pub const fn index_map(a: usize, b: usize, c: usize) -> usize {
     if b == c { a } else { 0 }
 }
@@ -99,38 +99,48 @@ pub fn source_index(
     Ok(())
 }
 
-/// The strides of the stretched view (BC-10): the input's own where a dimension keeps its size,
-/// whatever their sign, and 0 where it is stretched or missing. `stretched` is as long as `target`.
-///
-/// This is f in terms of strides; whether `shape` may be stretched to `target` at all is
-/// [`check_broadcast_to`]'s to say.
+/// The strides of the stretched view (BC-10, BC-12): the input's own where a dimension keeps its
+/// size, whatever their sign, and 0 where it is stretched or missing. `stretched` is as long as
+/// `target`, and means nothing after an error.
 ///
 /// ```
-/// use unishape_core::broadcast_strides;
+/// use unishape_core::{Rules, broadcast_strides};
 ///
 /// let mut stretched = [0; 3];
-/// broadcast_strides(&[3, 1], &[-8, 1], &[2, 3, 4], &mut stretched)?;
+/// broadcast_strides(Rules::STANDARD, &[3, 1], &[-8, 1], &[2, 3, 4], &mut stretched)?;
 /// assert_eq!(stretched, [0, -8, 0]);
-/// # Ok::<(), unishape_core::LayoutError>(())
+/// # Ok::<(), unishape_core::StretchError>(())
 /// ```
-#[inline]
+#[inline(always)]
 pub fn broadcast_strides(
+    rules: Rules,
     shape: &[usize],
     strides: &[isize],
     target: &[usize],
     stretched: &mut [isize],
-) -> Result<(), LayoutError> {
-    if shape.len() > target.len() || strides.len() != shape.len() || stretched.len() != target.len() {
-        return Err(LayoutError::Length);
+) -> Result<(), StretchError> {
+    let rank = target.len();
+    if shape.len() > rank || (rules.is_strict_rank() && shape.len() != rank) {
+        return Err(StretchError::Rank { rank: shape.len(), target: rank });
     }
-    let pad = target.len().saturating_sub(shape.len());
-    for (dim, (to, &c)) in stretched.iter_mut().zip(target).enumerate() {
-        *to = 0;
-        if let Some(at) = dim.checked_sub(pad)
-            && let (Some(&b), Some(&stride)) = (shape.get(at), strides.get(at))
-            && b == c
-        {
+    if strides.len() != shape.len() || stretched.len() != rank {
+        return Err(StretchError::Length);
+    }
+    let pad = rank.saturating_sub(shape.len());
+    for (dim, (to, &target)) in stretched.iter_mut().zip(target).enumerate() {
+        let (size, stride) = match dim.checked_sub(pad) {
+            Some(at) => match (shape.get(at), strides.get(at)) {
+                (Some(&size), Some(&stride)) => (size, stride),
+                _ => (1, 0),
+            },
+            None => (1, 0),
+        };
+        if size == target {
             *to = stride;
+        } else if size == 1 && rules.stretches_to(target) {
+            *to = 0;
+        } else {
+            return Err(StretchError::Size { dim, size, target });
         }
     }
     Ok(())
@@ -190,6 +200,8 @@ pub enum StretchError {
         /// The target's.
         target: usize,
     },
+    /// The slices' lengths do not fit each other.
+    Length,
     /// A size is neither the target's nor one that stretches to it.
     Size {
         /// The dimension of the target, counted from 0 on the left.
@@ -207,6 +219,7 @@ impl fmt::Display for StretchError {
             StretchError::Rank { rank, target } => {
                 write!(f, "a shape of rank {rank} cannot be stretched to rank {target}")
             }
+            StretchError::Length => write!(f, "shape and strides do not have the same rank"),
             StretchError::Size { dim, size, target } => {
                 write!(f, "dimension {dim}: {size} cannot be stretched to {target}")
             }
@@ -216,8 +229,7 @@ impl fmt::Display for StretchError {
 
 impl core::error::Error for StretchError {}
 
-/// What is wrong with the slices given to [`source_index`], [`broadcast_strides`] or
-/// [`source_offset`].
+/// What is wrong with the slices given to [`source_index`] or [`source_offset`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayoutError {
     /// The slices' lengths do not fit each other.

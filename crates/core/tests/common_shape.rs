@@ -1,7 +1,7 @@
 //! The common shape against the oracle: every small case, the documents' examples, the laws.
 
 use proptest::prelude::*;
-use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, broadcast_dim};
+use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, broadcast_dim, join_shape};
 use unishape_oracle::{READINGS, Reading, all_shapes, common_shape, common_size, strategies};
 
 fn rules(reading: Reading) -> Rules {
@@ -25,10 +25,21 @@ fn fold<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T], room: usize) -> Resu
     common.finish().map(<[S]>::to_vec)
 }
 
+/// The fold without bookkeeping agrees with the one that has it.
+fn check_quick(rules: Rules, shapes: &[&[usize]], expected: Option<&Vec<usize>>) {
+    let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    let Some((first, rest)) = shapes.split_first() else { return };
+    let mut sizes = vec![1; rank - first.len()];
+    sizes.extend_from_slice(first);
+    let good = rest.iter().all(|shape| join_shape(rules, &mut sizes, shape));
+    assert_eq!(good.then_some(&sizes), expected, "{shapes:?}");
+}
+
 /// What must hold of any outcome: the oracle's shape, or an E1 that is really there.
 fn check(reading: Reading, shapes: &[&[usize]]) {
     let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     let expected = common_shape(reading, shapes);
+    check_quick(rules(reading), shapes, expected.as_ref().ok());
     match fold(rules(reading), shapes, rank) {
         Ok(shape) => assert_eq!(Ok(shape), expected, "{reading:?} {shapes:?}"),
         Err(FoldError::Mismatch(Mismatch { dim, rank: so_far, inputs: [a, b], sizes: [m, n] })) => {
@@ -119,6 +130,7 @@ fn bc4_rank_zero_and_rank_a_thousand() {
 
 #[test]
 fn buffers_too_short_are_an_error_and_too_long_ones_are_not() {
+    assert!(!join_shape(Rules::STANDARD, &mut [1], &[1, 1]));
     for room in 0..3 {
         assert_eq!(fold(Rules::STANDARD, &[[1, 1, 1]], room), Err(FoldError::NoRoom { rank: 3, room }));
     }

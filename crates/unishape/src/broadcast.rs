@@ -3,9 +3,9 @@
 use crate::error::Error;
 use crate::loops::Target;
 use crate::operand::{CommonDim, Operand};
-use crate::shapes::common_dim;
-use ndarray::{ArrayView, IntoDimension};
-use unishape_core::Rules;
+use crate::shapes::{Quick, why};
+use ndarray::{ArrayView, Dimension, IntoDimension};
+use unishape_core::{Rules, check_broadcast_to};
 
 /// Broadcasts arrays to read-only views of their common shape, without copying an element
 /// (BC-1, BC-2, BC-10).
@@ -31,7 +31,7 @@ use unishape_core::Rules;
 ///
 /// [`Error::Incompatible`] (E1) where the shapes do not go together, [`Error::TooLarge`] where the
 /// common shape has more elements than an `isize` counts.
-#[inline]
+#[inline(always)]
 pub fn broadcast<'a, I: Inputs<'a>>(inputs: I) -> Result<I::Views, Error> {
     inputs.broadcast_with(Rules::STANDARD)
 }
@@ -94,12 +94,24 @@ macro_rules! tuple_inputs {
         {
             type Views = ($(ArrayView<'a, $T::Elem, <$dims as CommonDim>::Dim>,)+);
 
-            #[inline]
+            #[inline(always)] // returned through memory, small views cost twice as much
             fn broadcast_with(self, rules: Rules) -> Result<Self::Views, Error> {
-                let ($($view,)+) = self;
-                let ($($view,)+) = ($($view.into_view(),)+);
-                let target = Target::new(common_dim(rules, &[$($view.shape()),+])?)?;
-                Ok(($(target.stretch($view)?,)+))
+                let ($($view,)+) = &self;
+                let rank = 0usize$(.max($view.as_array().ndim()))+;
+                let mut dim = <$dims as CommonDim>::Dim::zeros(rank);
+                // One after another and not in a loop, so that ranks known to the compiler are.
+                let mut common = Quick::new(rules, dim.slice_mut());
+                $(common.push($view.as_array().shape());)+
+                if common.failed() {
+                    return Err(why(rules, &[$($view.as_array().shape()),+]));
+                }
+                // The common shape's own inputs can be stretched to it, so that only its size can fail.
+                if let Some(target) = Target::new(&dim)
+                    && let ($(Some($view),)+) = ($(target.stretch(Rules::STANDARD, $view),)+)
+                {
+                    return Ok(($($view,)+));
+                }
+                Err(Error::too_large(dim.clone().slice(), None))
             }
         }
         tuple_inputs!(@ $dims { $($T $view)+ });
@@ -153,16 +165,24 @@ pub fn broadcast_all_with<'a, O: Operand<'a>>(
     rules: Rules,
     arrays: impl IntoIterator<Item = O>,
 ) -> Result<Vec<ViewOf<'a, O>>, Error> {
-    let views: Vec<_> = arrays.into_iter().map(Operand::into_view).collect();
-    if views.len() < rules.min_inputs() {
-        return Err(Error::TooFewInputs { least: rules.min_inputs() });
+    let arrays: Vec<O> = arrays.into_iter().collect();
+    let shapes = || arrays.iter().map(|array| array.as_array().shape());
+    let Some(rank) = shapes().map(<[usize]>::len).max() else {
+        return if rules.min_inputs() == 0 { Ok(Vec::new()) } else { Err(why::<[usize; 0]>(rules, &[])) };
+    };
+    let mut dim = O::Dim::zeros(rank);
+    let mut common = Quick::new(rules, dim.slice_mut());
+    shapes().for_each(|shape| common.push(shape));
+    if common.failed() {
+        return Err(why(rules, &shapes().collect::<Vec<_>>()));
     }
-    if views.is_empty() {
-        return Ok(Vec::new());
+    let too_large = || Error::too_large(dim.slice(), None);
+    let target = Target::new(&dim).ok_or_else(too_large)?;
+    let mut views = Vec::with_capacity(arrays.len());
+    for array in &arrays {
+        views.push(target.stretch(Rules::STANDARD, array).ok_or_else(too_large)?);
     }
-    let shapes: Vec<&[usize]> = views.iter().map(|view| view.shape()).collect();
-    let target = Target::new(common_dim(rules, &shapes)?)?;
-    views.into_iter().map(|view| target.stretch(view)).collect()
+    Ok(views)
 }
 
 /// Stretches one array to a given shape (BC-12): `NumPy`'s `broadcast_to`.
@@ -210,5 +230,19 @@ pub fn broadcast_to_with<'a, O: Operand<'a>, Sh: IntoDimension>(
     array: O,
     shape: Sh,
 ) -> Result<ArrayView<'a, O::Elem, Sh::Dim>, Error> {
-    Target::with_rules(rules, shape.into_dimension())?.stretch(array.into_view())
+    let dim = shape.into_dimension();
+    match Target::new(&dim).and_then(|target| target.stretch(rules, &array)) {
+        Some(view) => Ok(view),
+        None => Err(why_not(rules, array.as_array().shape(), dim.clone().slice())),
+    }
+}
+
+/// Why an array cannot be stretched to a shape.
+#[cold]
+#[inline(never)]
+fn why_not(rules: Rules, shape: &[usize], target: &[usize]) -> Error {
+    match check_broadcast_to(rules, shape, target) {
+        Err(reason) => Error::cannot_stretch(shape, target, reason),
+        Ok(()) => Error::too_large(target, None),
+    }
 }

@@ -79,11 +79,13 @@ impl Error {
     }
 
     #[cold]
+    #[inline(never)]
     pub(crate) fn too_large(shape: &[usize], element: Option<usize>) -> Error {
         Error::TooLarge { shape: shape.to_vec(), element }
     }
 
     #[cold]
+    #[inline(never)]
     pub(crate) fn cannot_stretch(shape: &[usize], target: &[usize], reason: StretchError) -> Error {
         Error::CannotStretch(Box::new(CannotStretch {
             shape: shape.to_vec(),
@@ -338,6 +340,10 @@ impl fmt::Display for CannotStretch {
         let focus = match self.reason {
             StretchError::Rank { rank, target } => {
                 writeln!(f, "it has {}, the target {target}\n", dimensions(rank))?;
+                0
+            }
+            StretchError::Length => {
+                writeln!(f, "its strides are not one a dimension\n")?;
                 0
             }
             StretchError::Size { dim, size, target } => {

@@ -16,14 +16,29 @@ use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, DimMax, Dimension};
 /// assert_eq!((a.dim(), b.dim(), c.dim()), ((2, 3), (2, 3), (2, 3)));
 /// # Ok::<(), unishape::Error>(())
 /// ```
-pub trait Operand<'a> {
+///
+/// The trait is sealed: [`broadcast`](crate::broadcast()) counts on the elements living for `'a`.
+pub trait Operand<'a>: sealed::Sealed {
     /// The type of its elements.
     type Elem: 'a;
     /// Its rank, static (`Ix2`) or dynamic (`IxDyn`).
     type Dim: Dimension;
 
+    /// Where its elements are and how they lie there. They live for `'a`, though the reference
+    /// that says so does not.
+    fn as_array(&self) -> &ArrayRef<Self::Elem, Self::Dim>;
+
     /// A view of all its elements.
     fn into_view(self) -> ArrayView<'a, Self::Elem, Self::Dim>;
+}
+
+mod sealed {
+    use ndarray::{ArrayBase, ArrayRef, RawData, ViewRepr};
+
+    pub trait Sealed {}
+    impl<S: RawData, D> Sealed for &ArrayBase<S, D> {}
+    impl<A, D> Sealed for &ArrayRef<A, D> {}
+    impl<A, D> Sealed for ArrayBase<ViewRepr<&A>, D> {}
 }
 
 impl<'a, S, D> Operand<'a> for &'a ArrayBase<S, D>
@@ -33,6 +48,11 @@ where
 {
     type Elem = S::Elem;
     type Dim = D;
+
+    #[inline]
+    fn as_array(&self) -> &ArrayRef<S::Elem, D> {
+        self
+    }
 
     #[inline]
     fn into_view(self) -> ArrayView<'a, S::Elem, D> {
@@ -45,6 +65,11 @@ impl<'a, A: 'a, D: Dimension> Operand<'a> for &'a ArrayRef<A, D> {
     type Dim = D;
 
     #[inline]
+    fn as_array(&self) -> &ArrayRef<A, D> {
+        self
+    }
+
+    #[inline]
     fn into_view(self) -> ArrayView<'a, A, D> {
         self.view()
     }
@@ -53,6 +78,11 @@ impl<'a, A: 'a, D: Dimension> Operand<'a> for &'a ArrayRef<A, D> {
 impl<'a, A: 'a, D: Dimension> Operand<'a> for ArrayView<'a, A, D> {
     type Elem = A;
     type Dim = D;
+
+    #[inline]
+    fn as_array(&self) -> &ArrayRef<A, D> {
+        self
+    }
 
     #[inline]
     fn into_view(self) -> ArrayView<'a, A, D> {

@@ -1,8 +1,7 @@
 //! Shapes alone, without data.
 
 use crate::error::{Error, Incompatible};
-use ndarray::Dimension;
-use unishape_core::{Common, FoldError, Rules, Size};
+use unishape_core::{Common, Rules, Size, join_shape, padded_dim};
 
 /// The common shape of several shapes (BC-6, BC-13).
 ///
@@ -39,9 +38,13 @@ pub fn broadcast_shapes<S: Size, T: AsRef<[S]>>(shapes: &[T]) -> Result<Vec<S>, 
 /// As [`broadcast_shapes`], and what the rule set forbids.
 pub fn broadcast_shapes_with<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T]) -> Result<Vec<S>, Error> {
     let rank = shapes.iter().map(|shape| shape.as_ref().len()).max().unwrap_or(0);
-    let mut sizes = vec![S::ONE; rank];
-    fold(rules, shapes, &mut sizes, &mut vec![0; rank])?;
-    Ok(sizes)
+    let (mut sizes, mut from) = (vec![S::ONE; rank], vec![0; rank]);
+    let mut common = Common::new(rules, &mut sizes, &mut from);
+    let pushed = shapes.iter().try_for_each(|shape| common.push(shape.as_ref()));
+    match pushed.and_then(|()| common.finish().map(drop)) {
+        Ok(()) => Ok(sizes),
+        Err(error) => Err(Error::from_fold(error, |mismatch| Incompatible::among(rules, shapes, mismatch))),
+    }
 }
 
 /// Whether the shapes go together.
@@ -56,43 +59,54 @@ pub fn is_broadcastable<S: Size, T: AsRef<[S]>>(shapes: &[T]) -> bool {
     broadcast_shapes(shapes).is_ok()
 }
 
-/// The common shape of arrays, as ndarray's dimension type. `E` has the largest rank of them all.
-#[inline]
-pub(crate) fn common_dim<E: Dimension>(rules: Rules, shapes: &[&[usize]]) -> Result<E, Error> {
-    let mut rank = 0;
-    for shape in shapes {
-        rank = rank.max(shape.len());
-    }
-    let (mut sizes, mut from) = (E::zeros(rank), E::zeros(rank));
-    fold(rules, shapes, sizes.slice_mut(), from.slice_mut())?;
-    Ok(sizes)
-}
-
-/// Folds all shapes into buffers that have their largest rank.
-#[inline]
-fn fold<S: Size, T: AsRef<[S]>>(
+/// The common shape of arrays without the bookkeeping that an error needs: where it ends in
+/// [`Quick::failed`], the shapes are folded once more, slowly, to say why.
+pub(crate) struct Quick<'d> {
     rules: Rules,
-    shapes: &[T],
-    sizes: &mut [S],
-    from: &mut [usize],
-) -> Result<(), Error> {
-    let mut common = Common::new(rules, sizes, from);
-    for shape in shapes {
-        if let Err(error) = common.push(shape.as_ref()) {
-            return Err(fold_error(rules, shapes, error));
-        }
+    sizes: &'d mut [usize],
+    inputs: usize,
+    good: bool,
+}
+
+impl<'d> Quick<'d> {
+    /// No shape yet; `sizes` has room for the largest.
+    #[inline(always)]
+    pub(crate) fn new(rules: Rules, sizes: &'d mut [usize]) -> Quick<'d> {
+        Quick { rules, sizes, inputs: 0, good: true }
     }
-    match common.finish() {
-        Ok(_) => Ok(()),
-        Err(error) => Err(fold_error(rules, shapes, error)),
+
+    /// Takes in one more shape.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, shape: &[usize]) {
+        if self.inputs == 0 {
+            let rank = self.sizes.len();
+            for (dim, to) in self.sizes.iter_mut().enumerate() {
+                *to = padded_dim(shape, rank, dim);
+            }
+        } else {
+            self.good = self.good && join_shape(self.rules, self.sizes, shape);
+        }
+        if self.rules.is_strict_rank() {
+            self.good = self.good && shape.len() == self.sizes.len();
+        }
+        self.inputs += 1;
+    }
+
+    /// Whether there is no common shape.
+    #[inline(always)]
+    pub(crate) fn failed(self) -> bool {
+        !self.good || self.inputs < self.rules.min_inputs() || self.inputs > self.rules.max_inputs()
     }
 }
 
-/// The core's error with all the shapes that it is about.
+/// Why shapes have no common shape.
 #[cold]
 #[inline(never)]
-fn fold_error<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T], error: FoldError<S>) -> Error {
-    Error::from_fold(error, |mismatch| Incompatible::among(rules, shapes, mismatch))
+pub(crate) fn why<T: AsRef<[usize]>>(rules: Rules, shapes: &[T]) -> Error {
+    match broadcast_shapes_with(rules, shapes) {
+        Err(error) => error,
+        Ok(common) => Error::too_large(&common, None), // only if the two folds disagreed
+    }
 }
 
 /// The common shape of shapes that come one after another, however many: memory by rank only.

@@ -2,9 +2,9 @@
 
 use crate::broadcast::{Inputs, broadcast_to};
 use crate::error::Error;
-use crate::shapes::common_dim;
+use crate::shapes::broadcast_shapes_with;
 use half::{bf16, f16};
-use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, Dimension, IxDyn};
+use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, Dimension};
 use num_complex::Complex;
 use std::fmt;
 use unishape_core::Rules;
@@ -310,7 +310,7 @@ impl<'a> Inputs<'a> for Vec<TensorView<'a>> {
 
     fn broadcast_with(self, rules: Rules) -> Result<Vec<TensorView<'a>>, Error> {
         let shapes: Vec<&[usize]> = self.iter().map(TensorView::shape).collect();
-        let common = common_dim::<IxDyn>(rules, &shapes)?;
-        self.into_iter().map(|view| view.broadcast_to(common.slice())).collect()
+        let common = broadcast_shapes_with(rules, &shapes)?;
+        self.into_iter().map(|view| view.broadcast_to(&common)).collect()
     }
 }

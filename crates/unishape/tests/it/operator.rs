@@ -176,7 +176,7 @@ fn views_outlive_the_views_they_came_from() {
 #[test]
 fn bc4_bc10_rank_a_thousand() {
     let shape = |start: usize| -> Vec<usize> {
-        (0..1000).map(|i| if (i + start) % 100 == 0 { 2 } else { 1 }).collect()
+        (0..1000).map(|i| if (i + start).is_multiple_of(100) { 2 } else { 1 }).collect()
     };
     let one = ArrayD::from_shape_fn(IxDyn(&shape(0)), |index| index.slice().iter().sum::<usize>());
     let other = ArrayD::from_shape_fn(IxDyn(&shape(50)), |index| index.slice().iter().sum::<usize>());

@@ -55,6 +55,7 @@ fn bc3_every_dtype_has_a_name_and_a_tensor() {
     }
 }
 
+#[allow(clippy::clone_on_copy)] // strings are not Copy
 /// BC-8: the bits of every element, NaN payloads and −0 among them, are the input's.
 #[test]
 fn bc8_every_bit_survives_broadcasting_and_copying() {
