@@ -49,7 +49,7 @@ impl Header {
     /// ```
     /// use unishape::npy::Header;
     ///
-    /// let mut file = b"\x93NUMPY\x01\0\x36\0{'descr': '|u1', 'fortran_order': False, 'shape': (), }\x07".as_slice();
+    /// let mut file = b"\x93NUMPY\x01\0\x37\0{'descr': '|u1', 'fortran_order': False, 'shape': (), }\x07".as_slice();
     /// let header = Header::read(&mut file)?;
     /// assert_eq!((header.shape.len(), file), (0, &[7][..]));
     /// # Ok::<(), unishape::npy::NpyError>(())
