@@ -484,6 +484,17 @@ fn hostile_archives_are_explained() {
     let mut lying = archive("a.npy", &seven, Stored);
     let directory = lying.windows(4).position(|part| part == b"PK\x01\x02").unwrap();
     lying[directory + 20..directory + 28].copy_from_slice(&[0xFF, 0xFF, 0xFF, 0x7F].repeat(2));
+    let mut twice = NpzWriter::new(Cursor::new(Vec::new()));
+    for name in ["a", "b"] {
+        let header = Header::read(&mut &seven[..]).unwrap();
+        twice.start(name, &header).unwrap().write_all(&[7]).unwrap();
+    }
+    let mut twice = twice.finish().unwrap().into_inner();
+    for at in 0..twice.len() - 5 {
+        if twice[at..].starts_with(b"b.npy") {
+            twice[at] = b'a';
+        }
+    }
     let whole = archive("a.npy", &seven, Deflated);
     let rows = [
         ("empty", vec![], "zip archive"),
@@ -499,6 +510,7 @@ fn hostile_archives_are_explained() {
         ("objects", archive("a.npy", &described("'|O'", false, "()", &[]), Stored), "pickled Python objects"),
         ("another byte", damaged, "array 'a': "),
         ("lying sizes", lying, "overlap"),
+        ("two of one name", twice, "two arrays of the same name"),
     ];
     for (what, bytes, part) in rows {
         match read_npz_bytes(&bytes) {

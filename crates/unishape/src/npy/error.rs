@@ -93,6 +93,11 @@ pub enum NpyError {
         /// The bytes of an element.
         item_size: usize,
     },
+    /// The shape has more dimensions than any honest one.
+    TooManyDimensions {
+        /// How many are allowed.
+        limit: usize,
+    },
     /// The data ends too soon.
     Truncated {
         /// The bytes that the header promises.
@@ -194,6 +199,9 @@ impl fmt::Display for NpyError {
                 "{} with elements of {item_size} bytes is more than this machine can count",
                 abridge(&shape_text(shape))
             ),
+            NpyError::TooManyDimensions { limit } => {
+                write!(f, "the shape has more than {limit} dimensions; no more are read or written")
+            }
             NpyError::Truncated { promised, found } => write!(
                 f,
                 "truncated: the header promises {promised} bytes of data, the file has {found}; \

@@ -125,7 +125,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Where the writer fails, or the header is longer than [`Header::read`] reads.
+    /// Where the writer fails, or [`Header::read`] would refuse the header for its length or its rank.
     pub fn write(&self, writer: &mut impl Write) -> Result<(), NpyError> {
         Ok(writer.write_all(&self.encode()?)?)
     }
@@ -142,7 +142,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Where the header is longer than [`Header::read`] reads.
+    /// Where [`Header::read`] would refuse the header for its length or its rank.
     pub fn encoded_len(&self) -> Result<u64, NpyError> {
         Ok(self.encode()?.len() as u64)
     }
@@ -150,10 +150,7 @@ impl Header {
     fn encode(&self) -> Result<Vec<u8>, NpyError> {
         let too_long = |bytes: usize| NpyError::HeaderTooLong { bytes: bytes as u64, limit: LONGEST };
         if self.shape.len() > MOST_DIMENSIONS {
-            return Err(NpyError::Syntax {
-                at: 0,
-                problem: format!("a shape of more than {MOST_DIMENSIONS} dimensions is refused"),
-            });
+            return Err(NpyError::TooManyDimensions { limit: MOST_DIMENSIONS });
         }
         let order = if self.fortran_order { "True" } else { "False" };
         let shape = shape_tuple(&self.shape);

@@ -153,7 +153,7 @@ impl<'t> Literals<'t> {
         let mut sizes = Vec::new();
         let comma = self.items(close, |literals| {
             if sizes.len() == most {
-                return Err(literals.error(format!("a shape of more than {most} dimensions is refused")));
+                return Err(NpyError::TooManyDimensions { limit: most });
             }
             sizes.push(literals.size()?);
             Ok(())

@@ -137,7 +137,18 @@ impl<W: Write + Seek> NpzWriter<W> {
     }
 
     /// Begins an array. Its [data](Header::data_bytes), neither more nor less, is to be written to
-    /// what this gives. For an example see [`NpzWriter`].
+    /// what this gives.
+    ///
+    /// ```
+    /// use std::io::{Cursor, Write};
+    /// use unishape::{DType, npy::{Descr, Header, NpzWriter}};
+    ///
+    /// let header = Header { descr: Descr::of(DType::U8), fortran_order: false, shape: vec![4] };
+    /// let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
+    /// npz.start("bytes", &header)?.write_all(&[1, 2, 3, 4])?;
+    /// assert!(npz.start("bytes", &header).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -161,6 +172,14 @@ impl<W: Write + Seek> NpzWriter<W> {
 
     /// Completes the archive and gives back what it was written to.
     ///
+    /// ```
+    /// use unishape::npy::NpzWriter;
+    ///
+    /// let archive = NpzWriter::new(std::io::Cursor::new(Vec::new())).finish()?.into_inner();
+    /// assert!(archive.starts_with(b"PK"));
+    /// # Ok::<(), unishape::npy::NpyError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Where the last array is not complete, or writing fails.
@@ -180,7 +199,17 @@ impl<W: Write + Seek> NpzWriter<W> {
     }
 }
 
-/// Where the data of one array goes; see [`NpzWriter::start`].
+/// Where the data of one array goes. It takes no more than the array's header promises.
+///
+/// ```
+/// use std::io::{Cursor, Write};
+/// use unishape::{DType, npy::{Descr, Header, NpzWriter}};
+///
+/// let header = Header { descr: Descr::of(DType::U8), fortran_order: false, shape: vec![1] };
+/// let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
+/// assert!(npz.start("byte", &header)?.write_all(&[1, 2]).is_err());
+/// # Ok::<(), unishape::npy::NpyError>(())
+/// ```
 pub struct NpzMember<'a, W: Write + Seek> {
     npz: &'a mut NpzWriter<W>,
 }
