@@ -6,6 +6,7 @@ mod error;
 mod line_up;
 mod loops;
 pub mod notation;
+pub mod npy;
 mod operand;
 mod shapes;
 mod sum;

@@ -273,6 +273,12 @@ impl<'a> From<&'a Tensor> for TensorView<'a> {
     }
 }
 
+impl<'a> From<&TensorView<'a>> for TensorView<'a> {
+    fn from(view: &TensorView<'a>) -> TensorView<'a> {
+        view.clone()
+    }
+}
+
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
