@@ -4,11 +4,17 @@
 //! |---|---|
 //! | `view` | the stretched view of an array: same elements, new shape, stride 0 where stretched |
 //! | `copy` | the elements of a view written out one after another |
+//! | `stretched_bytes` | the same for elements that are only bytes, piece by piece |
+//! | `mapped` | a file seen as memory |
 
 #![allow(unsafe_code)]
 
 mod copy;
+mod mapped;
+mod stretched_bytes;
 mod view;
 
 pub use copy::to_owned;
+pub(crate) use mapped::map;
+pub(crate) use stretched_bytes::stretched_bytes;
 pub(crate) use view::Target;

@@ -52,11 +52,9 @@ pub enum NpyError {
         /// How many are allowed.
         limit: u64,
     },
-    /// The header's text is not in the encoding that its version asks for.
+    /// The header's text is not the UTF-8 that version 3.0 asks for.
     Encoding {
-        /// The encoding it should have.
-        wanted: &'static str,
-        /// The first byte of the header's text that does not.
+        /// The first byte of the header's text that is not.
         at: usize,
     },
     /// The header's text is not the Python dictionary that it should be.
@@ -167,11 +165,7 @@ impl fmt::Display for NpyError {
             NpyError::HeaderTooLong { bytes, limit } => {
                 write!(f, "the header takes {bytes} bytes; more than {limit} are refused")
             }
-            NpyError::Encoding { wanted, at } => write!(
-                f,
-                "byte {at} of the header is not {wanted}, as this version of the format wants; \
-                 other text needs version 3.0 and UTF-8"
-            ),
+            NpyError::Encoding { at } => write!(f, "byte {at} of the header is not UTF-8"),
             NpyError::Syntax { at, problem } => write!(f, "byte {at} of the header: {problem}"),
             NpyError::MissingKey(key) => write!(f, "the header has no '{key}'"),
             NpyError::DuplicateKey(key) => write!(f, "the header has '{key}' twice"),

@@ -76,12 +76,13 @@ impl Header {
         if bytes.len() as u64 != length {
             return Err(NpyError::HeaderTruncated);
         }
-        if let (1 | 2, Some(at)) = (major, bytes.iter().position(|byte| !byte.is_ascii())) {
-            return Err(NpyError::Encoding { wanted: "ASCII", at });
+        if major < 3 {
+            // NumPy puts field names beyond ASCII into the older versions as Latin-1.
+            return Header::parse(&bytes.iter().map(|&byte| char::from(byte)).collect::<String>());
         }
         match std::str::from_utf8(&bytes) {
             Ok(text) => Header::parse(text),
-            Err(error) => Err(NpyError::Encoding { wanted: "UTF-8", at: error.valid_up_to() }),
+            Err(error) => Err(NpyError::Encoding { at: error.valid_up_to() }),
         }
     }
 
@@ -111,7 +112,7 @@ impl Header {
 
     /// Writes the header as NumPy does, to the byte, in the oldest version of the format that can
     /// hold it. (Field names beyond ASCII are an exception: NumPy puts some of them into the older
-    /// versions, as Latin-1, which the format does not provide for; here they make it version 3.0.)
+    /// versions, as Latin-1; here they make it version 3.0.)
     ///
     /// ```
     /// use unishape::{DType, npy::{Descr, Header}};

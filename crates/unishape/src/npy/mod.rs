@@ -31,6 +31,7 @@
 //! | `element` | elements as bytes |
 //! | `read`, `write` | whole `.npy` files |
 //! | `npz` | archives of them |
+//! | `mapped` | arrays that stay in their files |
 //! | `error` | what can go wrong |
 
 mod descr;
@@ -38,6 +39,7 @@ mod element;
 mod error;
 mod header;
 mod literal;
+mod mapped;
 mod npz;
 mod read;
 mod write;
@@ -45,6 +47,7 @@ mod write;
 pub use descr::Descr;
 pub use error::NpyError;
 pub use header::Header;
+pub use mapped::{Mapped, StretchedError};
 pub use npz::{NpzMember, NpzWriter, read_npz, write_npz};
 pub use read::{read, read_from};
 pub use write::{write, write_to};
