@@ -11,8 +11,9 @@ const CELL_WIDTH: usize = 8;
 /// The most cells of one array: as many as fill a screen or two.
 const MOST_CELLS: usize = 100;
 
-/// Terminals narrower than this are written to as if they were not.
+/// Terminals narrower or wider than this are written to as if they were not.
 const LEAST_WIDTH: usize = 24;
+const MOST_WIDTH: usize = 160;
 
 /// How a character looks where colours are allowed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -129,7 +130,7 @@ impl Canvas {
 }
 
 pub(super) fn render(explanation: &Explanation, color: bool, width: usize) -> String {
-    let width = width.max(LEAST_WIDTH);
+    let width = width.clamp(LEAST_WIDTH, MOST_WIDTH);
     let mut canvas = Canvas::default();
     paragraph(&mut canvas, &explanation.headline(), 0, width, Style::Bold);
     canvas.below(&Canvas::line("", Style::Plain));
