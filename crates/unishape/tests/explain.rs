@@ -151,7 +151,7 @@ fn text_of_many_dimensions_is_a_table() {
   Z1  2x4x3x5x12
 
   dimension  X1  Y1  Z1
-          0   –   1   2  every index reads 0
+          0   –   1   2  added by step 1, every index reads 0
           1   4   4   4  every index reads itself
           2   1   1   3  every index reads 0
           3   5   5   5  every index reads itself
@@ -159,6 +159,16 @@ fn text_of_many_dimensions_is_a_table() {
   Z1[i0,i1,i2,i3,i4] = Y1[0,i1,0,i3,0] = X1[i1,0,i3,0]
   X1 has 20 elements, Z1 has 1440 elements: each of X1 is read 72 times.
 "
+    );
+}
+
+#[test]
+fn a_table_that_does_not_fit_is_sentences() {
+    let text = explain(&[&[2, 1, 1, 1, 1_000_000_000_000], &[]]).text(false, 40);
+    assert!(!text.contains("dimension  X0"));
+    assert!(
+        about(&text, 0).contains("  dimension 4: 1000000000000, every\n  index reads itself\n"),
+        "{text}"
     );
 }
 

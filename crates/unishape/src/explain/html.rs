@@ -3,7 +3,7 @@
 use super::layout::{self, Frame, LEVELS, Level, Slot};
 use super::palette;
 use super::plain::{abridged, abridged_front, escaped};
-use super::words::{Line, STEPS, short_shape};
+use super::words::{Line, STEPS};
 use super::{Explanation, Input, Stage};
 use std::fmt::Write;
 
@@ -125,30 +125,16 @@ fn input_section(page: &mut String, explanation: &Explanation, m: usize, level: 
 
 /// The sizes of each dimension and what happens, where there is no picture.
 fn table(page: &mut String, explanation: &Explanation, m: usize) {
-    let input = &explanation.inputs[m];
-    page.push_str(
-        "<div class=\"scroll\"><table class=\"sizes\">\n<thead><tr><th scope=\"col\">dimension</th>",
-    );
-    for stage in Stage::ALL {
-        let shape = short_shape(&explanation.stage_shape(input, stage));
-        let _ = write!(page, "<th scope=\"col\" title=\"{shape}\">{}{m}</th>", stage.letter());
+    page.push_str("<div class=\"scroll\"><table class=\"sizes\">\n");
+    for (at, row) in explanation.table(m).iter().enumerate() {
+        let cell = if at == 0 { "th scope=\"col\"" } else { "td" };
+        page.push_str("<tr>");
+        for text in row {
+            let _ = write!(page, "<{cell}>{text}</{}>", &cell[..2]);
+        }
+        page.push_str("</tr>\n");
     }
-    page.push_str("<th scope=\"col\">what happens</th></tr></thead>\n<tbody>\n");
-    for line in explanation.lines(m) {
-        let _ = match line {
-            Line::Dimension(d) => writeln!(
-                page,
-                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-                d.dim,
-                d.x_text(),
-                d.y,
-                d.z,
-                d.effect()
-            ),
-            Line::More(more) => writeln!(page, "<tr><td colspan=\"5\">⋮ {more} more</td></tr>"),
-        };
-    }
-    page.push_str("</tbody>\n</table></div>\n");
+    page.push_str("</table></div>\n");
 }
 
 /// The form that asks for an index, and the place for answers.

@@ -124,7 +124,7 @@ impl Frame {
         }
     }
 
-    /// Which of the drawn cells this is, counted in row-major order, and of how many.
+    /// Which of the drawn cells this is, counted in row-major order.
     pub(super) fn ordinal(&self, index: &[usize]) -> usize {
         let unused = MOST_DIMENSIONS - self.rank;
         self.axes[unused..].iter().zip(index).fold(0, |ordinal, (axis, &i)| {

@@ -75,7 +75,7 @@ impl Explanation {
     ///
     /// # Errors
     ///
-    /// As [`broadcast_shapes_with`](crate::broadcast_shapes_with): the error has a picture of its own.
+    /// As [`broadcast_shapes_with`]: the error has a picture of its own.
     pub fn new<T: AsRef<[usize]>>(rules: Rules, shapes: &[T]) -> Result<Explanation, Error> {
         let shape = broadcast_shapes_with(rules, shapes)?;
         let shown = if shapes.len() > MOST_INPUTS { FEW_INPUTS } else { shapes.len() };

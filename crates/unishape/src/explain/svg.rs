@@ -20,7 +20,7 @@ const PANEL_SPACE: usize = 20;
 /// Above a stage, for its name and shape.
 const CAPTION: usize = 34;
 /// Between stages side by side, and one above the other.
-const ARROW_ACROSS: usize = 120;
+const ARROW_ACROSS: usize = 132;
 const ARROW_DOWN: usize = 48;
 /// From one line of words to the next.
 const LINE: usize = 20;
@@ -158,18 +158,7 @@ fn file(explanation: &Explanation, all: &Part, room: usize) -> String {
 
 /// The sizes of each dimension and what happens, where there is no picture.
 fn table(part: &mut Part, explanation: &Explanation, m: usize) {
-    let mut rows =
-        vec![["dimension".into(), format!("X{m}"), format!("Y{m}"), format!("Z{m}"), String::new()]];
-    for line in explanation.lines(m) {
-        rows.push(match line {
-            Line::Dimension(d) => {
-                [d.dim.to_string(), d.x_text(), d.y.to_string(), d.z.to_string(), d.effect().into()]
-            }
-            Line::More(more) => {
-                std::array::from_fn(|at| if at == 4 { format!("{more} more") } else { "⋮".into() })
-            }
-        });
-    }
+    let rows = explanation.table(m);
     for (down, row) in rows.iter().enumerate() {
         part.height += LINE;
         let mut x = 0;

@@ -26,8 +26,8 @@ enum Style {
     Cell(usize, usize, bool),
 }
 
-/// For each input four colours of the 256, light enough to write on in black and dark enough to be
-/// read on white. They differ in lightness too, for eyes that do not tell the hues apart.
+/// For each input four of the 256 colours, to write on in black. They differ in lightness too, for
+/// eyes that do not tell the hues apart.
 const COLORS: [[u8; 4]; super::MOST_INPUTS] = [
     [117, 75, 39, 33],
     [222, 215, 208, 202],
@@ -37,15 +37,20 @@ const COLORS: [[u8; 4]; super::MOST_INPUTS] = [
     [252, 250, 247, 245],
 ];
 
+/// For each input the colour of repetitions, to write in: it can be read on black and on white.
+const AGAIN_COLORS: [u8; super::MOST_INPUTS] = [32, 166, 29, 169, 136, 244];
+
 impl Style {
     fn start(self) -> String {
         match self {
             Style::Plain => String::new(),
             Style::Bold => "\x1b[1m".into(),
             Style::Faint => "\x1b[2m".into(),
-            Style::Cell(input, shade, original) => {
-                let color = COLORS[input % COLORS.len()][shade * 4 / SHADES];
-                if original { format!("\x1b[1;38;5;16;48;5;{color}m") } else { format!("\x1b[38;5;{color}m") }
+            Style::Cell(input, shade, true) => {
+                format!("\x1b[1;38;5;16;48;5;{}m", COLORS[input % COLORS.len()][shade * 4 / SHADES])
+            }
+            Style::Cell(input, _, false) => {
+                format!("\x1b[38;5;{}m", AGAIN_COLORS[input % AGAIN_COLORS.len()])
             }
         }
     }
@@ -203,31 +208,19 @@ fn sentences(canvas: &mut Canvas, explanation: &Explanation, m: usize, limit: us
 
 /// What happens to each dimension, as a table: where there is no picture to show the sizes.
 fn table(canvas: &mut Canvas, explanation: &Explanation, m: usize, limit: usize) {
-    let mut rows =
-        vec![["dimension".into(), format!("X{m}"), format!("Y{m}"), format!("Z{m}"), String::new()]];
-    for line in explanation.lines(m) {
-        rows.push(match line {
-            Line::Dimension(d) => {
-                [d.dim.to_string(), d.x_text(), d.y.to_string(), d.z.to_string(), d.effect().into()]
-            }
-            Line::More(more) => {
-                std::array::from_fn(|at| if at == 4 { format!("⋮ {more} more") } else { "⋮".into() })
-            }
-        });
-    }
+    let rows = explanation.table(m);
     let widths: [usize; 4] =
         std::array::from_fn(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0));
+    let text = |row: &[String; 5]| {
+        let sizes = row.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}  "));
+        format!("{}{}", sizes.collect::<String>(), row[4])
+    };
+    if rows.iter().any(|row| width(&text(row)) + 2 > limit) {
+        return sentences(canvas, explanation, m, limit);
+    }
     for (at, row) in rows.iter().enumerate() {
-        let mut text = String::new();
-        for (cell, width) in row.iter().zip(widths) {
-            text.push_str(&format!("{cell:>width$}  "));
-        }
-        text.push_str(&row[4]);
-        if width(&text) + 2 > limit {
-            return sentences(canvas, explanation, m, limit);
-        }
         let style = if at == 0 { Style::Faint } else { Style::Plain };
-        canvas.put(2, canvas.height(), text.trim_end(), style);
+        canvas.put(2, canvas.height(), text(row).trim_end(), style);
     }
 }
 

@@ -36,13 +36,19 @@ impl Dimension {
     }
 
     /// What the indices read.
-    pub(super) fn effect(&self) -> &'static str {
+    fn effect(&self) -> &'static str {
         match (self.y, self.z) {
             (_, 0) => "there is no index",
             (1, 1) => "the only index reads 0",
             (y, z) if y == z => "every index reads itself",
             _ => "every index reads 0",
         }
+    }
+
+    /// What happens, where the sizes are said already.
+    pub(super) fn what_without_sizes(&self) -> String {
+        let added = if self.x.is_none() { "added by step 1, " } else { "" };
+        format!("{added}{}", self.effect())
     }
 
     /// What happens, sizes and all.
@@ -129,6 +135,18 @@ impl Explanation {
         lines.push(Line::More(rank - 2 * END_LINES));
         lines.extend((rank - END_LINES..rank).map(line));
         lines
+    }
+
+    /// What happens to the dimensions of an input as the rows of a table, its head first.
+    pub(super) fn table(&self, m: usize) -> Vec<[String; 5]> {
+        let head = ["dimension".into(), format!("X{m}"), format!("Y{m}"), format!("Z{m}"), String::new()];
+        let row = |line: Line| match line {
+            Line::Dimension(d) => {
+                [d.dim.to_string(), d.x_text(), d.y.to_string(), d.z.to_string(), d.what_without_sizes()]
+            }
+            Line::More(more) => ["⋮".into(), "⋮".into(), "⋮".into(), "⋮".into(), format!("{more} more")],
+        };
+        [head].into_iter().chain(self.lines(m).into_iter().map(row)).collect()
     }
 
     /// `Z0[i,j] = Y0[i,0] = X0[i,0]`.
