@@ -3,6 +3,7 @@
 
 mod broadcast;
 mod error;
+pub mod explain;
 mod line_up;
 mod loops;
 pub mod notation;
