@@ -1,2 +1,35 @@
-//! x
-fn main() {}
+//! Every chore of this project, as `cargo xtask NAME`.
+
+mod bench;
+mod command;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask NAME
+
+  test    every check there is; sets up what it needs (a browser, a Python with NumPy)
+  bench   the benchmarks, beside their rivals";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let result = match args.next().as_deref() {
+        Some("test") => test::run(),
+        Some("bench") => bench::run(),
+        Some("help" | "--help" | "-h") => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        Some(other) => Err(format!("there is no chore called '{other}'\n\n{USAGE}")),
+        None => Err(USAGE.into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}

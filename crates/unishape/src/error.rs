@@ -2,6 +2,7 @@
 
 use crate::line_up::{Row, line_up};
 use crate::notation::shape_text;
+use crate::plain::abridged;
 use std::fmt;
 use std::ops::Range;
 use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, StretchError};
@@ -78,6 +79,22 @@ impl Error {
         }
     }
 
+    /// The error with the inputs called by names of their own, rather than by number.
+    ///
+    /// ```
+    /// use unishape::broadcast_shapes;
+    ///
+    /// let error = broadcast_shapes(&[[3], [4]]).unwrap_err().named(&["prices", "names"]);
+    /// assert!(error.to_string().contains("dimension 0: prices has 3, names has 4"));
+    /// ```
+    #[must_use]
+    pub fn named<T: AsRef<str>>(mut self, names: &[T]) -> Error {
+        if let Error::Incompatible(incompatible) = &mut self {
+            incompatible.names = names.iter().map(|name| abridged(name.as_ref(), NAME_LENGTH)).collect();
+        }
+        self
+    }
+
     #[cold]
     #[inline(never)]
     pub(crate) fn too_large(shape: &[usize], element: Option<usize>) -> Error {
@@ -147,6 +164,8 @@ pub struct Incompatible {
     rules: Rules,
     mismatch: Mismatch<Extent>,
     shapes: Vec<(Range<usize>, Vec<Extent>)>,
+    /// What the inputs are called; those beyond its end go by number.
+    names: Vec<String>,
 }
 
 impl Incompatible {
@@ -164,7 +183,12 @@ impl Incompatible {
         let rank = shapes.iter().map(|(_, shape)| shape.len()).max().unwrap_or(0);
         let dim = mismatch.dim + rank.saturating_sub(mismatch.rank);
         let sizes = mismatch.inputs.map(|input| unishape_core::padded_dim(&shapes[input].1, rank, dim));
-        Incompatible { rules, mismatch: Mismatch { dim, rank, inputs: mismatch.inputs, sizes }, shapes }
+        Incompatible {
+            rules,
+            mismatch: Mismatch { dim, rank, inputs: mismatch.inputs, sizes },
+            shapes,
+            names: Vec::new(),
+        }
     }
 
     /// A mismatch of one shape with what all before it came to.
@@ -178,7 +202,7 @@ impl Incompatible {
         let Mismatch { dim, rank, inputs: at_fault, sizes } = mismatch;
         let mismatch = Mismatch { dim, rank, inputs: at_fault, sizes: sizes.map(Into::into) };
         let shapes = vec![(0..inputs, extents(so_far)), (inputs..inputs + 1, extents(shape))];
-        Incompatible { rules, mismatch, shapes }
+        Incompatible { rules, mismatch, shapes, names: Vec::new() }
     }
 
     /// The dimension, counted from 0 on the left of the common rank.
@@ -200,6 +224,11 @@ impl Incompatible {
     /// are not kept: what the earlier ones came to then stands for all of them.
     pub fn shapes(&self) -> &[(Range<usize>, Vec<Extent>)] {
         &self.shapes
+    }
+
+    /// What an input is called.
+    fn name(&self, input: usize) -> String {
+        self.names.get(input).cloned().unwrap_or_else(|| format!("input {input}"))
     }
 
     /// Which dimensions are at fault: the reported one, and others that would be next.
@@ -243,6 +272,9 @@ fn extents<S: Size>(shape: &[S]) -> Vec<Extent> {
     shape.iter().map(|&size| size.into()).collect()
 }
 
+/// The longest name that is kept, in characters.
+const NAME_LENGTH: usize = 60;
+
 /// More shapes than this are not all shown.
 const MOST_ROWS: usize = 12;
 
@@ -251,7 +283,9 @@ impl fmt::Display for Incompatible {
         let Mismatch { dim, inputs: [a, b], sizes: [m, n], .. } = self.mismatch;
         writeln!(
             f,
-            "E1: the shapes do not go together in dimension {dim}: input {a} has {m}, input {b} has {n}\n"
+            "E1: the shapes do not go together in dimension {dim}: {} has {m}, {} has {n}\n",
+            self.name(a),
+            self.name(b),
         )?;
         let mut rows = Vec::new();
         let mut next = 0;
@@ -265,7 +299,7 @@ impl fmt::Display for Incompatible {
             }
             next = at + 1;
             let label = match inputs.len() {
-                1 => format!("input {}", inputs.start),
+                1 => self.name(inputs.start),
                 _ => format!("inputs {} to {} together", inputs.start, inputs.end - 1),
             };
             rows.push(Row::Shape(label, shape));
@@ -274,7 +308,8 @@ impl fmt::Display for Incompatible {
         match self.meant() {
             Some((input, shape)) => write!(
                 f,
-                "Shapes line up on the right. Perhaps input {input} is meant to be {}?",
+                "Shapes line up on the right. Perhaps {} is meant to be {}?",
+                self.name(input),
                 shape_text(&shape)
             ),
             None if m == Extent::Known(0) || n == Extent::Known(0) => write!(

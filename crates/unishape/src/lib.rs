@@ -9,6 +9,7 @@ mod loops;
 pub mod notation;
 pub mod npy;
 mod operand;
+mod plain;
 mod shapes;
 mod sum;
 mod tensor;
@@ -23,4 +24,6 @@ pub use operand::{CommonDim, Operand};
 pub use shapes::{CommonShape, broadcast_shapes, broadcast_shapes_with, is_broadcastable};
 pub use sum::sum_to;
 pub use tensor::{DType, Element, Tensor, TensorView};
-pub use unishape_core::{Extent, Rules, Size, broadcast_dim};
+pub use unishape_core::{
+    Extent, Rules, Size, StretchError, TooLarge, broadcast_dim, byte_count, element_count,
+};

@@ -1,7 +1,11 @@
 //! Shapes as people write them.
 
+use crate::plain::abridged;
 use std::fmt;
 use unishape_core::{Extent, Size};
+
+/// How much of a text that is no shape is shown, in characters.
+const LONGEST: usize = 60;
 
 /// A shape as text: sizes joined by `x`, `?` for one that is not known, `()` for rank 0.
 ///
@@ -39,7 +43,7 @@ pub fn shape_text<S: Size>(shape: &[S]) -> String {
 ///
 /// [`NotationError`] says which part is no size.
 pub fn parse_shape(text: &str) -> Result<Vec<Extent>, NotationError> {
-    let error = |problem: String| NotationError { text: abridge(text), problem };
+    let error = |problem: String| NotationError { text: abridged(text, LONGEST), problem };
     let trimmed = text.trim();
     let brackets = [('(', ')'), ('[', ']')];
     let (inner, bracketed) = match brackets.iter().find(|(open, _)| trimmed.starts_with(*open)) {
@@ -70,20 +74,12 @@ fn parse_size(part: &str) -> Result<Extent, String> {
         return Err(if part.is_empty() {
             "a size is missing".into()
         } else {
-            format!("'{}' is no size", abridge(part))
+            format!("'{}' is no size", abridged(part, LONGEST))
         });
     }
     match digits.parse() {
         Ok(size) => Ok(Extent::Known(size)),
-        Err(_) => Err(format!("{} is more than {}, the largest size", abridge(part), usize::MAX)),
-    }
-}
-
-/// Text that is not ours, cut to what a message can hold.
-fn abridge(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into(),
+        Err(_) => Err(format!("{} is more than {}, the largest size", abridged(part, LONGEST), usize::MAX)),
     }
 }
 

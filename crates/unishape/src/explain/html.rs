@@ -2,9 +2,9 @@
 
 use super::layout::{self, Frame, LEVELS, Level, Slot};
 use super::palette;
-use super::plain::{abridged, abridged_front, escaped};
 use super::words::{Line, STEPS};
 use super::{Explanation, Input, Stage};
+use crate::plain::{abridged, abridged_front, escaped};
 use std::fmt::Write;
 
 /// The most cells of one array and of all together.

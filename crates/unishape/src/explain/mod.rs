@@ -17,7 +17,6 @@
 mod html;
 mod layout;
 mod palette;
-mod plain;
 mod svg;
 mod text;
 mod words;
@@ -99,7 +98,7 @@ impl Explanation {
     #[must_use]
     pub fn name(mut self, input: usize, name: &str) -> Self {
         if let Some(input) = self.inputs.get_mut(input) {
-            input.name = Some(plain::abridged(name, NAME_LENGTH));
+            input.name = Some(crate::plain::abridged(name, NAME_LENGTH));
         }
         self
     }
@@ -125,7 +124,7 @@ impl Explanation {
         {
             // Every other level draws some of the cells that this one draws.
             for index in frame.indices() {
-                let text = plain::abridged(&value(&index), VALUE_LENGTH);
+                let text = crate::plain::abridged(&value(&index), VALUE_LENGTH);
                 input.values.insert(index, text);
             }
         }

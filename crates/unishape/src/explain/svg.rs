@@ -2,10 +2,10 @@
 
 use super::layout::{self, Frame, LEVELS, Level, Slot};
 use super::palette;
-use super::plain::{abridged, abridged_front, escaped, width, wrapped};
 use super::words::{Line, STEPS};
 use super::{Explanation, Input, Stage};
 use crate::notation::shape_text;
+use crate::plain::{abridged, abridged_front, escaped, width, wrapped};
 use std::fmt::Write;
 
 /// All lengths are in pixels.

@@ -1,9 +1,9 @@
 //! The picture for a terminal.
 
 use super::layout::{self, Frame, LEVELS, Level, SHADES, Slot};
-use super::plain::{abridged, abridged_front, columns, width, wrapped};
 use super::words::{Line, STEPS, short_shape, title};
 use super::{Explanation, Input, Stage};
+use crate::plain::{abridged, abridged_front, columns, width, wrapped};
 
 /// The widest content of a cell.
 const CELL_WIDTH: usize = 8;

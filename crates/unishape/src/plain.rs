@@ -1,7 +1,7 @@
 //! Text that is not ours, made fit to be shown.
 
 /// The text with everything that would disturb its surroundings replaced, cut to `length` characters.
-pub(super) fn abridged(text: &str, length: usize) -> String {
+pub(crate) fn abridged(text: &str, length: usize) -> String {
     let mut plain: String = text.chars().take(length + 1).map(shown).collect();
     if let Some((end, _)) = plain.char_indices().nth(length) {
         plain.truncate(end);
@@ -12,7 +12,7 @@ pub(super) fn abridged(text: &str, length: usize) -> String {
 }
 
 /// Cut at the front, for numbers: neighbours differ at the end.
-pub(super) fn abridged_front(text: &str, length: usize) -> String {
+pub(crate) fn abridged_front(text: &str, length: usize) -> String {
     let count = text.chars().count();
     if count <= length {
         return text.into();
@@ -33,7 +33,7 @@ fn shown(c: char) -> char {
 }
 
 /// The columns that a character takes in a terminal.
-pub(super) fn columns(c: char) -> usize {
+pub(crate) fn columns(c: char) -> usize {
     let wide = matches!(c as u32,
         0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f
         | 0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff | 0x20000..=0x3fffd);
@@ -41,12 +41,12 @@ pub(super) fn columns(c: char) -> usize {
 }
 
 /// The columns that a text takes.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
 /// The text in lines of at most `limit` columns. A word that is longer than a line is cut.
-pub(super) fn wrapped(text: &str, limit: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let mut line = lines.pop().unwrap_or_default();
@@ -67,7 +67,7 @@ pub(super) fn wrapped(text: &str, limit: usize) -> Vec<String> {
 }
 
 /// Escaped for SVG and HTML, in text and in attributes.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

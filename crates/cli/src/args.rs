@@ -1,0 +1,153 @@
+//! The command line: what can be asked for, and the help texts.
+
+use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use unishape::Rules;
+
+/// Broadcasting: any number of arrays brought to one shape.
+#[derive(Parser)]
+#[command(name = "unishape", version, arg_required_else_help = true, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  unishape shape 8x1x6x1 7x1x5           the common shape: 8x7x6x5
+  unishape explain 3x1 4                 how it comes about, drawn in the terminal
+  unishape explain 3x1 4 --html p.html   the same as a page to point at
+  unishape broadcast a.npy b.npy --out z the arrays, stretched, as files
+
+Exit codes: 0 all is well; 1 the shapes do not go together, or a file is at fault; 2 bad usage.";
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Print the common shape of several shapes
+    #[command(after_help = SHAPE_EXAMPLES)]
+    Shape(ShapeArgs),
+    /// Draw how shapes or arrays are broadcast, step by step
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
+    /// Write arrays, stretched to their common shape, to files
+    #[command(after_help = BROADCAST_EXAMPLES)]
+    Broadcast(BroadcastArgs),
+    /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell to complete for
+        shell: clap_complete::Shell,
+    },
+}
+
+/// The rule set, for every subcommand.
+#[derive(ClapArgs, Clone, Copy)]
+pub(crate) struct RuleArgs {
+    /// Which rules hold where a size is 0
+    #[arg(long, value_enum, default_value = "standard")]
+    rules: RuleSet,
+    /// Refuse shapes of unequal rank, so that 3x1 with 3 is no silent 3x3
+    #[arg(long)]
+    strict_rank: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum RuleSet {
+    /// NumPy's, the Array API's and ONNX's: 1 stretches to 0
+    Standard,
+    /// The SONNX text to the letter: 0 goes with 0 alone, and there is at least one input
+    Sonnx,
+}
+
+impl RuleArgs {
+    pub(crate) fn rules(self) -> Rules {
+        let rules = match self.rules {
+            RuleSet::Standard => Rules::STANDARD,
+            RuleSet::Sonnx => Rules::SONNX,
+        };
+        if self.strict_rank { rules.strict_rank() } else { rules }
+    }
+}
+
+const SHAPE_EXAMPLES: &str = "\
+Examples:
+  unishape shape 8x1x6x1 7x1x5         8x7x6x5
+  unishape shape '(8, 1, 6, 1)' 7,1,5  the same
+  unishape shape ?x3 5x1               5x3; ? is a size not known yet
+  unishape shape - < shapes.txt        from a file, one a line, a million if need be
+  unishape shape --json 2x1 8x4x3      what is wrong, for programs to read";
+
+#[derive(ClapArgs)]
+pub(crate) struct ShapeArgs {
+    /// Shapes: 8x1x6, 8,1,6 or '(8, 1, 6)'; ? for an unknown size, '()' for rank 0; an .npy file for its shape; - reads standard input, one a line
+    #[arg(value_name = "SHAPE")]
+    pub(crate) shapes: Vec<String>,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  unishape explain 3x1 4
+  unishape explain 8x1x6x1 7x1x5 --svg picture.svg
+  unishape explain prices.npy names.npy --html page.html";
+
+#[derive(ClapArgs)]
+pub(crate) struct ExplainArgs {
+    /// Shapes, or .npy files, whose elements are then shown
+    #[arg(value_name = "SHAPE|FILE", required = true)]
+    pub(crate) inputs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
+    /// Draw an SVG picture to this file; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Write a page to this file: point at a cell to see where it comes from; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// When to use colours in the terminal; NO_COLOR turns them off too
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorChoice,
+    /// How many columns to draw in; the terminal's, or 80, unless told
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) width: Option<usize>,
+}
+
+const BROADCAST_EXAMPLES: &str = "\
+Examples:
+  unishape broadcast a.npy b.npy --out stretched       to stretched/a.npy and stretched/b.npy
+  unishape broadcast a.npy b.npy --out stretched.npz   to one archive
+  unishape broadcast a.npy b.npy --out z --dry-run     only tell what would be written
+
+Elements of any type are copied bit for bit. Arrays larger than memory are no problem: files are
+mapped and streamed. Nothing is left behind if the work fails or is stopped.";
+
+#[derive(ClapArgs)]
+pub(crate) struct BroadcastArgs {
+    /// The arrays
+    #[arg(value_name = "FILE.npy", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// A folder, made if need be, for one .npy file an array; or a file ending in .npz for all of them
+    #[arg(short, long, value_name = "DIR|FILE.npz")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
+    /// Replace files that are there already
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Tell what would be written, and write nothing
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+    /// Say nothing but what goes wrong
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  unishape completions bash > ~/.local/share/bash-completion/completions/unishape
+  unishape completions zsh > ~/.zfunc/_unishape
+  unishape completions fish > ~/.config/fish/completions/unishape.fish";

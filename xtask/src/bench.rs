@@ -1,0 +1,8 @@
+//! `cargo xtask bench`: the benchmarks, beside their rivals.
+
+use crate::command::{self, cargo};
+
+pub(crate) fn run() -> Result<(), String> {
+    let operator = cargo(&["bench", "--package", "unishape", "--bench", "operator"]);
+    command::run("broadcast beside ndarray's", operator)
+}

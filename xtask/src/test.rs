@@ -1,0 +1,27 @@
+//! `cargo xtask test`: every check there is.
+
+use crate::command::{self, cargo};
+use crate::tools;
+use std::time::Instant;
+
+pub(crate) fn run() -> Result<(), String> {
+    let start = Instant::now();
+    let tools = tools::set_up()?;
+
+    command::run("format", cargo(&["fmt", "--all", "--check"]))?;
+    command::run("lints", cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+
+    let no_std = ["build", "--manifest-path", "xtask/no_std/Cargo.toml", "--target-dir", "target/no_std"];
+    command::run("the core without std", cargo(&no_std))?;
+
+    let mut docs = cargo(&["doc", "--workspace", "--no-deps"]);
+    docs.env("RUSTDOCFLAGS", "-D warnings");
+    command::run("documentation", docs)?;
+
+    let mut tests = cargo(&["test", "--workspace"]);
+    tools.hand_to(&mut tests);
+    command::run("tests and examples in the documentation", tests)?;
+
+    eprintln!("\nAll is well, after {} seconds.", start.elapsed().as_secs());
+    Ok(())
+}
