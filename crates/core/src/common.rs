@@ -274,6 +274,14 @@ pub fn join_shape<S: Size>(rules: Rules, sizes: &mut [S], shape: &[S]) -> bool {
 }
 
 /// Why shapes have no common shape.
+///
+/// ```
+/// use unishape_core::{Common, FoldError, Rules};
+///
+/// let (mut sizes, mut from) = ([0; 1], [0; 1]);
+/// let mut common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
+/// assert_eq!(common.push(&[2, 2]), Err(FoldError::NoRoom { rank: 2, room: 1 }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FoldError<S = usize> {
@@ -308,6 +316,13 @@ pub enum FoldError<S = usize> {
 }
 
 /// E1: where two inputs disagree, which ones they are, and what they have there (BC-9).
+///
+/// ```
+/// use unishape_core::Mismatch;
+///
+/// let e1 = Mismatch { dim: 1, rank: 3, inputs: [0, 1], sizes: [2, 4] };
+/// assert_eq!(e1.to_string(), "E1: dimension 1: input 0 has 2, input 1 has 4");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mismatch<S = usize> {
     /// The dimension, counted from 0 on the left of a shape of `rank` dimensions.

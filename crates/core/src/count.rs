@@ -47,6 +47,12 @@ pub fn byte_count(shape: &[usize], element: usize) -> Result<usize, TooLarge> {
 }
 
 /// The number does not fit a `usize`.
+///
+/// ```
+/// use unishape_core::{TooLarge, element_count};
+///
+/// assert_eq!(element_count(&[usize::MAX, usize::MAX]), Err(TooLarge));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
 

@@ -191,6 +191,14 @@ fn check_index(shape: &[usize], index: &[usize]) -> Result<(), LayoutError> {
 }
 
 /// Why a shape cannot be stretched to a given one (BC-12).
+///
+/// ```
+/// use unishape_core::{Rules, StretchError, check_broadcast_to};
+///
+/// let error = check_broadcast_to(Rules::STANDARD, &[2, 3], &[3]).unwrap_err();
+/// assert_eq!(error, StretchError::Rank { rank: 2, target: 1 });
+/// assert_eq!(error.to_string(), "a shape of rank 2 cannot be stretched to rank 1");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StretchError {
     /// The shape has more dimensions than the target or, under [`Rules::strict_rank`], not as many.
@@ -230,6 +238,13 @@ impl fmt::Display for StretchError {
 impl core::error::Error for StretchError {}
 
 /// What is wrong with the slices given to [`source_index`] or [`source_offset`].
+///
+/// ```
+/// use unishape_core::{LayoutError, source_offset};
+///
+/// assert_eq!(source_offset(&[3], &[1, 1], &[0]), Err(LayoutError::Length));
+/// assert_eq!(source_offset(&[3], &[isize::MAX], &[2]), Err(LayoutError::Overflow));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayoutError {
     /// The slices' lengths do not fit each other.

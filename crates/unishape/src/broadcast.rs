@@ -122,6 +122,17 @@ tuple_inputs!(
 );
 
 /// The view of an array that keeps its element type and rank type.
+///
+/// ```
+/// use ndarray::Array1;
+/// use unishape::{Error, ViewOf, broadcast_all};
+///
+/// fn views(arrays: &[Array1<f32>]) -> Result<Vec<ViewOf<'_, &Array1<f32>>>, Error> {
+///     broadcast_all(arrays)
+/// }
+/// assert_eq!(views(&[Array1::zeros(3), Array1::zeros(1)])?[1].len(), 3);
+/// # Ok::<(), Error>(())
+/// ```
 pub type ViewOf<'a, O> = ArrayView<'a, <O as Operand<'a>>::Elem, <O as Operand<'a>>::Dim>;
 
 /// Broadcasts any number of arrays of one element type and one rank type.

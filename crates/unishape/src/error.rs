@@ -206,22 +206,46 @@ impl Incompatible {
     }
 
     /// The dimension, counted from 0 on the left of the common rank.
+    ///
+    /// ```
+    /// # use unishape::{Error, Extent, broadcast_shapes};
+    /// let Err(Error::Incompatible(e1)) = broadcast_shapes(&[[5, 3], [5, 4]]) else { panic!() };
+    /// assert_eq!(e1.dim(), 1);
+    /// ```
     pub fn dim(&self) -> usize {
         self.mismatch.dim
     }
 
     /// The two inputs that do not go together there.
+    ///
+    /// ```
+    /// # use unishape::{Error, Extent, broadcast_shapes};
+    /// let Err(Error::Incompatible(e1)) = broadcast_shapes(&[[5, 3], [5, 4]]) else { panic!() };
+    /// assert_eq!(e1.inputs(), [0, 1]);
+    /// ```
     pub fn inputs(&self) -> [usize; 2] {
         self.mismatch.inputs
     }
 
     /// The sizes they have there; a dimension that a shape does not have is 1.
+    ///
+    /// ```
+    /// # use unishape::{Error, Extent, broadcast_shapes};
+    /// let Err(Error::Incompatible(e1)) = broadcast_shapes(&[[5, 3], [5, 4]]) else { panic!() };
+    /// assert_eq!(e1.sizes(), [Extent::Known(3), Extent::Known(4)]);
+    /// ```
     pub fn sizes(&self) -> [Extent; 2] {
         self.mismatch.sizes
     }
 
     /// Every shape with the number of its input. Shapes that were [streamed](crate::CommonShape)
     /// are not kept: what the earlier ones came to then stands for all of them.
+    ///
+    /// ```
+    /// # use unishape::{Error, Extent, broadcast_shapes};
+    /// let Err(Error::Incompatible(e1)) = broadcast_shapes(&[[5, 3], [5, 4]]) else { panic!() };
+    /// assert_eq!(e1.shapes()[1], (1..2, vec![Extent::Known(5), Extent::Known(4)]));
+    /// ```
     pub fn shapes(&self) -> &[(Range<usize>, Vec<Extent>)] {
         &self.shapes
     }
@@ -351,16 +375,34 @@ pub struct CannotStretch {
 
 impl CannotStretch {
     /// The shape that was to be stretched.
+    ///
+    /// ```
+    /// # use unishape::{Error, StretchError, broadcast_to};
+    /// let Err(Error::CannotStretch(error)) = broadcast_to(&ndarray::arr1(&[1, 2, 3]), (3, 4)) else { panic!() };
+    /// assert_eq!(error.shape(), [3]);
+    /// ```
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// The shape that it was to be stretched to.
+    ///
+    /// ```
+    /// # use unishape::{Error, StretchError, broadcast_to};
+    /// let Err(Error::CannotStretch(error)) = broadcast_to(&ndarray::arr1(&[1, 2, 3]), (3, 4)) else { panic!() };
+    /// assert_eq!(error.target(), [3, 4]);
+    /// ```
     pub fn target(&self) -> &[usize] {
         &self.target
     }
 
     /// Where it fails.
+    ///
+    /// ```
+    /// # use unishape::{Error, StretchError, broadcast_to};
+    /// let Err(Error::CannotStretch(error)) = broadcast_to(&ndarray::arr1(&[1, 2, 3]), (3, 4)) else { panic!() };
+    /// assert_eq!(error.reason(), StretchError::Size { dim: 1, size: 3, target: 4 });
+    /// ```
     pub fn reason(&self) -> StretchError {
         self.reason
     }

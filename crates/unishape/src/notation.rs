@@ -84,6 +84,11 @@ fn parse_size(part: &str) -> Result<Extent, String> {
 }
 
 /// A text that is no shape.
+///
+/// ```
+/// let error = unishape::notation::parse_shape("").unwrap_err();
+/// assert!(error.to_string().contains("it is empty"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotationError {
     text: String,

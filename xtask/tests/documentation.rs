@@ -1,0 +1,57 @@
+//! Every public item of the crates that people add has documentation with an example that runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Rust files below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// What a line declares, if it is a public item that can have an example.
+fn item(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("pub ")?;
+    let kinds = ["fn ", "const fn ", "struct ", "enum ", "trait ", "type "];
+    kinds.iter().find_map(|kind| rest.strip_prefix(kind))
+}
+
+#[test]
+fn every_public_item_has_an_example() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let mut without = Vec::new();
+    let mut items = 0;
+    for file in ["core/src", "unishape/src"].iter().flat_map(|folder| sources(&crates.join(folder))) {
+        let text = fs::read_to_string(&file).unwrap();
+        let mut documentation = String::new();
+        let mut hidden = false;
+        for line in text.lines() {
+            let trimmed = line.trim_start();
+            if let Some(words) = trimmed.strip_prefix("///") {
+                documentation.push_str(words);
+            } else if trimmed.starts_with("#[") {
+                // Sealed traits and what rustdoc does not show need no example.
+                hidden |= trimmed.contains("doc(hidden)");
+            } else {
+                if let Some(name) = item(line) {
+                    items += 1;
+                    if !hidden && name != "Sealed {}" && !documentation.contains("```") {
+                        without.push(format!("{}: {name}", file.display()));
+                    }
+                }
+                documentation.clear();
+                hidden = false;
+            }
+        }
+    }
+    assert!(items > 80, "only {items} public items were found");
+    assert!(without.is_empty(), "no example on {} items:\n{}", without.len(), without.join("\n"));
+}
