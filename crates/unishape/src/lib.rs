@@ -28,3 +28,8 @@ pub use tensor::{DType, Element, Tensor, TensorView};
 pub use unishape_core::{
     Extent, Rules, Size, StretchError, TooLarge, broadcast_dim, byte_count, element_count,
 };
+
+/// The README's example runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -107,6 +107,27 @@ proptest! {
         }
     }
 
+    /// The recursion of the documents: Broadcast(Broadcast(X0, …), XL), two at a time.
+    #[test]
+    fn bc11_two_arrays_at_a_time_give_the_same_views(specs in specs(1..=6, 0..=5, 0..=4)) {
+        let arrays: Vec<_> = specs.iter().map(|spec| strided(spec, |n| n)).collect();
+        let views: Vec<_> = arrays.iter().map(|array| array.view()).collect();
+        let by_two = views[1..].iter().try_fold(vec![views[0].view()], |so_far, next| {
+            let (_, last) = broadcast((so_far[0].clone(), next))?;
+            let mut stretched = Vec::new();
+            for view in so_far {
+                stretched.push(broadcast((view, next))?.0);
+            }
+            stretched.push(last);
+            Ok::<_, Error>(stretched)
+        });
+        match (broadcast_all(views.iter().cloned()), by_two) {
+            (Ok(at_once), Ok(by_two)) => prop_assert_eq!(at_once, by_two),
+            (Err(_), Err(_)) => {}
+            (at_once, by_two) => prop_assert!(false, "{at_once:?} but {by_two:?}"),
+        }
+    }
+
     #[test]
     fn bc11_order_of_inputs_is_order_of_outputs(specs in specs(2..=6, 0..=5, 0..=4), turn in 0usize..6) {
         let arrays: Vec<_> = specs.iter().map(|spec| strided(spec, |n| n)).collect();
@@ -116,6 +137,26 @@ proptest! {
             views.rotate_left(by);
             expected.rotate_left(by);
             prop_assert_eq!(broadcast_all(views).unwrap(), expected);
+        }
+    }
+}
+
+/// Every pair of small shapes, every element of every output, under both rule sets.
+#[test]
+fn bc5_bc7_exhaustive_pairs_of_small_arrays() {
+    let shapes = oracle::all_shapes(3, 3);
+    for a in &shapes {
+        for b in &shapes {
+            let inputs = [a, b].map(|shape| oracle::Tensor::from_fn(shape, |n| n));
+            let arrays = [a, b].map(|shape| {
+                let mut n = 0..;
+                ArrayD::from_shape_simple_fn(IxDyn(shape), || n.next().unwrap_or_default())
+            });
+            for reading in READINGS {
+                let ours = broadcast_all_with(rules(reading), &arrays).ok();
+                let ours = ours.map(|views| views.iter().map(contents).collect::<Vec<_>>());
+                assert_eq!(ours, oracle::broadcast(reading, &inputs).ok(), "{reading:?} {a:?} {b:?}");
+            }
         }
     }
 }
