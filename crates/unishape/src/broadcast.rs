@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::loops::Target;
 use crate::operand::{CommonDim, Operand};
 use crate::shapes::{Quick, why};
-use ndarray::{ArrayView, Dimension, IntoDimension};
+use ndarray::{Dimension, IntoDimension};
 use unishape_core::{Rules, check_broadcast_to};
 
 /// Broadcasts arrays to read-only views of their common shape, without copying an element
@@ -32,7 +32,7 @@ use unishape_core::{Rules, check_broadcast_to};
 /// [`Error::Incompatible`] (E1) where the shapes do not go together, [`Error::TooLarge`] where the
 /// common shape has more elements than an `isize` counts.
 #[inline(always)]
-pub fn broadcast<'a, I: Inputs<'a>>(inputs: I) -> Result<I::Views, Error> {
+pub fn broadcast<I: Inputs>(inputs: I) -> Result<I::Views, Error> {
     inputs.broadcast_with(Rules::STANDARD)
 }
 
@@ -51,7 +51,7 @@ pub fn broadcast<'a, I: Inputs<'a>>(inputs: I) -> Result<I::Views, Error> {
 ///
 /// As [`broadcast`], and what the rule set forbids.
 #[inline]
-pub fn broadcast_with<'a, I: Inputs<'a>>(rules: Rules, inputs: I) -> Result<I::Views, Error> {
+pub fn broadcast_with<I: Inputs>(rules: Rules, inputs: I) -> Result<I::Views, Error> {
     inputs.broadcast_with(rules)
 }
 
@@ -66,7 +66,7 @@ pub fn broadcast_with<'a, I: Inputs<'a>>(rules: Rules, inputs: I) -> Result<I::V
 /// assert_eq!(x.shape(), y.shape());
 /// # Ok::<(), unishape::Error>(())
 /// ```
-pub trait Inputs<'a> {
+pub trait Inputs {
     /// The views that come back, as many as there are inputs.
     type Views;
 
@@ -88,11 +88,11 @@ macro_rules! tuple_inputs {
         tuple_inputs!($($T $view)*);
     };
     (@ $dims:ty, $($T:ident $view:ident)+) => {
-        impl<'a, $($T: Operand<'a>),+> Inputs<'a> for ($($T,)+)
+        impl<$($T: Operand),+> Inputs for ($($T,)+)
         where
             $dims: CommonDim,
         {
-            type Views = ($(ArrayView<'a, $T::Elem, <$dims as CommonDim>::Dim>,)+);
+            type Views = ($($T::View<<$dims as CommonDim>::Dim>,)+);
 
             #[inline(always)] // returned through memory, small views cost twice as much
             fn broadcast_with(self, rules: Rules) -> Result<Self::Views, Error> {
@@ -107,7 +107,7 @@ macro_rules! tuple_inputs {
                 }
                 // The common shape's own inputs can be stretched to it, so that only its size can fail.
                 if let Some(target) = Target::new(&dim)
-                    && let ($(Some($view),)+) = ($(target.stretch(Rules::STANDARD, $view),)+)
+                    && let ($(Some($view),)+) = ($($view.stretch(Rules::STANDARD, &target),)+)
                 {
                     return Ok(($($view,)+));
                 }
@@ -127,13 +127,13 @@ tuple_inputs!(
 /// use ndarray::Array1;
 /// use unishape::{Error, ViewOf, broadcast_all};
 ///
-/// fn views(arrays: &[Array1<f32>]) -> Result<Vec<ViewOf<'_, &Array1<f32>>>, Error> {
+/// fn views(arrays: &[Array1<f32>]) -> Result<Vec<ViewOf<&Array1<f32>>>, Error> {
 ///     broadcast_all(arrays)
 /// }
 /// assert_eq!(views(&[Array1::zeros(3), Array1::zeros(1)])?[1].len(), 3);
 /// # Ok::<(), Error>(())
 /// ```
-pub type ViewOf<'a, O> = ArrayView<'a, <O as Operand<'a>>::Elem, <O as Operand<'a>>::Dim>;
+pub type ViewOf<O> = <O as Operand>::View<<O as Operand>::Dim>;
 
 /// Broadcasts any number of arrays of one element type and one rank type.
 ///
@@ -153,9 +153,7 @@ pub type ViewOf<'a, O> = ArrayView<'a, <O as Operand<'a>>::Elem, <O as Operand<'
 /// # Errors
 ///
 /// As [`broadcast`].
-pub fn broadcast_all<'a, O: Operand<'a>>(
-    arrays: impl IntoIterator<Item = O>,
-) -> Result<Vec<ViewOf<'a, O>>, Error> {
+pub fn broadcast_all<O: Operand>(arrays: impl IntoIterator<Item = O>) -> Result<Vec<ViewOf<O>>, Error> {
     broadcast_all_with(Rules::STANDARD, arrays)
 }
 
@@ -172,10 +170,10 @@ pub fn broadcast_all<'a, O: Operand<'a>>(
 /// # Errors
 ///
 /// As [`broadcast_with`].
-pub fn broadcast_all_with<'a, O: Operand<'a>>(
+pub fn broadcast_all_with<O: Operand>(
     rules: Rules,
     arrays: impl IntoIterator<Item = O>,
-) -> Result<Vec<ViewOf<'a, O>>, Error> {
+) -> Result<Vec<ViewOf<O>>, Error> {
     let arrays: Vec<O> = arrays.into_iter().collect();
     let shapes = || arrays.iter().map(|array| array.as_array().shape());
     let Some(rank) = shapes().map(<[usize]>::len).max() else {
@@ -191,7 +189,7 @@ pub fn broadcast_all_with<'a, O: Operand<'a>>(
     let target = Target::new(&dim).ok_or_else(too_large)?;
     let mut views = Vec::with_capacity(arrays.len());
     for array in &arrays {
-        views.push(target.stretch(Rules::STANDARD, array).ok_or_else(too_large)?);
+        views.push(array.stretch(Rules::STANDARD, &target).ok_or_else(too_large)?);
     }
     Ok(views)
 }
@@ -215,10 +213,7 @@ pub fn broadcast_all_with<'a, O: Operand<'a>>(
 /// [`Error::CannotStretch`] where the array would have to shrink, or the shape to be stretched
 /// itself; [`Error::TooLarge`] where the shape has more elements than an `isize` counts.
 #[inline]
-pub fn broadcast_to<'a, O: Operand<'a>, Sh: IntoDimension>(
-    array: O,
-    shape: Sh,
-) -> Result<ArrayView<'a, O::Elem, Sh::Dim>, Error> {
+pub fn broadcast_to<O: Operand, Sh: IntoDimension>(array: O, shape: Sh) -> Result<O::View<Sh::Dim>, Error> {
     broadcast_to_with(Rules::STANDARD, array, shape)
 }
 
@@ -236,13 +231,13 @@ pub fn broadcast_to<'a, O: Operand<'a>, Sh: IntoDimension>(
 ///
 /// As [`broadcast_to`], and what the rule set forbids.
 #[inline]
-pub fn broadcast_to_with<'a, O: Operand<'a>, Sh: IntoDimension>(
+pub fn broadcast_to_with<O: Operand, Sh: IntoDimension>(
     rules: Rules,
     array: O,
     shape: Sh,
-) -> Result<ArrayView<'a, O::Elem, Sh::Dim>, Error> {
+) -> Result<O::View<Sh::Dim>, Error> {
     let dim = shape.into_dimension();
-    match Target::new(&dim).and_then(|target| target.stretch(rules, &array)) {
+    match Target::new(&dim).and_then(|target| array.stretch(rules, &target)) {
         Some(view) => Ok(view),
         None => Err(why_not(rules, array.as_array().shape(), dim.clone().slice())),
     }

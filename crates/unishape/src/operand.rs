@@ -1,9 +1,11 @@
 //! What can be broadcast, and the rank that comes of it.
 
+use crate::loops::Target;
 use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, DimMax, Dimension};
+use unishape_core::Rules;
 
 /// An array that can be broadcast without copying: a reference to any of ndarray's arrays, or one
-/// of its read-only views.
+/// of its read-only views. Each keeps its own element type, rank and lifetime.
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -16,20 +18,20 @@ use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, DimMax, Dimension};
 /// assert_eq!((a.dim(), b.dim(), c.dim()), ((2, 3), (2, 3), (2, 3)));
 /// # Ok::<(), unishape::Error>(())
 /// ```
-///
-/// The trait is sealed: [`broadcast`](crate::broadcast()) counts on the elements living for `'a`.
-pub trait Operand<'a>: sealed::Sealed {
+pub trait Operand: sealed::Sealed {
     /// The type of its elements.
-    type Elem: 'a;
+    type Elem;
     /// Its rank, static (`Ix2`) or dynamic (`IxDyn`).
     type Dim: Dimension;
+    /// ndarray's `ArrayView` of its elements, with another rank.
+    type View<E: Dimension>;
 
-    /// Where its elements are and how they lie there. They live for `'a`, though the reference
-    /// that says so does not.
+    /// The array itself.
     fn as_array(&self) -> &ArrayRef<Self::Elem, Self::Dim>;
 
-    /// A view of all its elements.
-    fn into_view(self) -> ArrayView<'a, Self::Elem, Self::Dim>;
+    /// The view of another shape, if the array can be stretched to it.
+    #[doc(hidden)]
+    fn stretch<E: Dimension>(&self, rules: Rules, target: &Target<'_, E>) -> Option<Self::View<E>>;
 }
 
 mod sealed {
@@ -41,52 +43,52 @@ mod sealed {
     impl<A, D> Sealed for ArrayBase<ViewRepr<&A>, D> {}
 }
 
-impl<'a, S, D> Operand<'a> for &'a ArrayBase<S, D>
-where
-    S: Data<Elem: 'a>,
-    D: Dimension,
-{
+impl<'a, S: Data, D: Dimension> Operand for &'a ArrayBase<S, D> {
     type Elem = S::Elem;
     type Dim = D;
+    type View<E: Dimension> = ArrayView<'a, S::Elem, E>;
 
     #[inline]
     fn as_array(&self) -> &ArrayRef<S::Elem, D> {
         self
     }
 
-    #[inline]
-    fn into_view(self) -> ArrayView<'a, S::Elem, D> {
-        self.view()
+    #[inline(always)]
+    fn stretch<E: Dimension>(&self, rules: Rules, target: &Target<'_, E>) -> Option<Self::View<E>> {
+        let array: &'a ArrayBase<S, D> = self;
+        target.stretch(rules, array)
     }
 }
 
-impl<'a, A: 'a, D: Dimension> Operand<'a> for &'a ArrayRef<A, D> {
+impl<'a, A, D: Dimension> Operand for &'a ArrayRef<A, D> {
     type Elem = A;
     type Dim = D;
+    type View<E: Dimension> = ArrayView<'a, A, E>;
 
     #[inline]
     fn as_array(&self) -> &ArrayRef<A, D> {
         self
     }
 
-    #[inline]
-    fn into_view(self) -> ArrayView<'a, A, D> {
-        self.view()
+    #[inline(always)]
+    fn stretch<E: Dimension>(&self, rules: Rules, target: &Target<'_, E>) -> Option<Self::View<E>> {
+        target.stretch(rules, *self)
     }
 }
 
-impl<'a, A: 'a, D: Dimension> Operand<'a> for ArrayView<'a, A, D> {
+impl<'a, A, D: Dimension> Operand for ArrayView<'a, A, D> {
     type Elem = A;
     type Dim = D;
+    type View<E: Dimension> = ArrayView<'a, A, E>;
 
     #[inline]
     fn as_array(&self) -> &ArrayRef<A, D> {
         self
     }
 
-    #[inline]
-    fn into_view(self) -> ArrayView<'a, A, D> {
-        self
+    #[inline(always)]
+    fn stretch<E: Dimension>(&self, rules: Rules, target: &Target<'_, E>) -> Option<Self::View<E>> {
+        target.stretch_view(rules, self)
     }
 }
 

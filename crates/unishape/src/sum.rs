@@ -30,14 +30,14 @@ use unishape_core::{Rules, check_broadcast_to};
 /// # Errors
 ///
 /// [`Error::CannotStretch`] where `shape` could not have been broadcast to the array's shape.
-pub fn sum_to<'a, O, Sh>(array: O, shape: Sh) -> Result<Array<O::Elem, Sh::Dim>, Error>
+pub fn sum_to<O, Sh>(array: O, shape: Sh) -> Result<Array<O::Elem, Sh::Dim>, Error>
 where
-    O: Operand<'a>,
+    O: Operand,
     O::Elem: Clone + Zero + Add<Output = O::Elem>,
     Sh: IntoDimension,
 {
     let shape = shape.into_dimension();
-    let view = array.into_view();
+    let view = array.as_array().view();
     let (from, to) = (view.shape(), shape.slice());
     if let Err(error) = check_broadcast_to(Rules::STANDARD, to, from) {
         return Err(Error::cannot_stretch(to, from, error));
@@ -50,7 +50,7 @@ where
     let mut sum: Option<ArrayD<O::Elem>> = None;
     for dim in summed {
         let partial = match &sum {
-            None => view.view().into_dyn().sum_axis(Axis(dim)),
+            None => view.clone().into_dyn().sum_axis(Axis(dim)),
             Some(sum) => sum.sum_axis(Axis(dim)),
         };
         sum = Some(partial.insert_axis(Axis(dim)));

@@ -301,7 +301,7 @@ impl fmt::Display for DType {
 /// assert_eq!(views[1].dtype(), DType::Str);
 /// # Ok::<(), unishape::Error>(())
 /// ```
-impl<'a> Inputs<'a> for &'a [Tensor] {
+impl<'a> Inputs for &'a [Tensor] {
     type Views = Vec<TensorView<'a>>;
 
     fn broadcast_with(self, rules: Rules) -> Result<Vec<TensorView<'a>>, Error> {
@@ -311,7 +311,7 @@ impl<'a> Inputs<'a> for &'a [Tensor] {
 }
 
 /// As for a slice of tensors.
-impl<'a> Inputs<'a> for Vec<TensorView<'a>> {
+impl<'a> Inputs for Vec<TensorView<'a>> {
     type Views = Vec<TensorView<'a>>;
 
     fn broadcast_with(self, rules: Rules) -> Result<Vec<TensorView<'a>>, Error> {

@@ -25,12 +25,12 @@ use unishape_core::byte_count;
 ///
 /// [`Error::TooLarge`] where the bytes do not fit the machine's addresses (BC-14),
 /// [`Error::OutOfMemory`] where they are not to be had.
-pub fn to_owned<'a, O>(array: O) -> Result<Array<O::Elem, O::Dim>, Error>
+pub fn to_owned<O>(array: O) -> Result<Array<O::Elem, O::Dim>, Error>
 where
-    O: Operand<'a>,
+    O: Operand,
     O::Elem: Clone,
 {
-    let view = array.into_view();
+    let view = array.as_array().view();
     let bytes = match byte_count(view.shape(), size_of::<O::Elem>()) {
         Ok(bytes) if bytes <= isize::MAX as usize => bytes,
         _ => return Err(Error::too_large(view.shape(), Some(size_of::<O::Elem>()))),

@@ -17,4 +17,6 @@ mod view;
 pub use copy::to_owned;
 pub(crate) use mapped::map;
 pub(crate) use stretched_bytes::stretched_bytes;
-pub(crate) use view::Target;
+// Named in a hidden method of `Operand`, and so public, though nobody can reach it.
+#[allow(unreachable_pub)]
+pub use view::Target;

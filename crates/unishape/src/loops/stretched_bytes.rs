@@ -140,7 +140,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(500))]
+        #![proptest_config(ProptestConfig::with_cases(100))]
 
         /// Any strides and any sizes of elements, also with rows longer than a piece.
         #[test]

@@ -1,6 +1,5 @@
 //! The stretched view of an array.
 
-use crate::operand::Operand;
 use ndarray::{ArrayRef, ArrayView, Axis, Dimension, ShapeBuilder};
 use unishape_core::{Rules, broadcast_strides};
 
@@ -8,7 +7,7 @@ use unishape_core::{Rules, broadcast_strides};
 ///
 /// What can fail here answers with an `Option`, and who asked makes the error: a shape that nothing
 /// refers to can stay in registers, and a small broadcast is then twice as fast.
-pub(crate) struct Target<'d, E>(&'d E);
+pub struct Target<'d, E>(&'d E);
 
 impl<'d, E: Dimension> Target<'d, E> {
     /// Checks what every ndarray has: the product of its sizes, zeros left out, is an `isize`.
@@ -27,12 +26,35 @@ impl<'d, E: Dimension> Target<'d, E> {
     /// The view of this shape whose element at each index is the array's at the index that f gives
     /// (BC-7, BC-10); `None` if the array cannot be stretched to it (BC-12).
     #[inline(always)]
-    pub(crate) fn stretch<'a, O: Operand<'a>>(
+    pub(crate) fn stretch<'a, A, D: Dimension>(
         &self,
         rules: Rules,
-        operand: &O,
-    ) -> Option<ArrayView<'a, O::Elem, E>> {
-        let array = operand.as_array();
+        array: &'a ArrayRef<A, D>,
+    ) -> Option<ArrayView<'a, A, E>> {
+        // Safety: the elements live for 'a, as the reference says.
+        unsafe { self.stretch_for(rules, array) }
+    }
+
+    /// The same for a view, whose elements may live longer than the view does.
+    #[inline(always)]
+    pub(crate) fn stretch_view<'a, A, D: Dimension>(
+        &self,
+        rules: Rules,
+        view: &ArrayView<'a, A, D>,
+    ) -> Option<ArrayView<'a, A, E>> {
+        // Safety: the elements live for 'a, as the view's type says.
+        unsafe { self.stretch_for(rules, view) }
+    }
+
+    /// # Safety
+    ///
+    /// The array's elements live for `'a`, and nobody writes to them meanwhile.
+    #[inline(always)]
+    unsafe fn stretch_for<'a, A, D: Dimension>(
+        &self,
+        rules: Rules,
+        array: &ArrayRef<A, D>,
+    ) -> Option<ArrayView<'a, A, E>> {
         let target = self.0.slice();
         let mut strides = self.0.clone(); // as long as the shape, and all of it is written
         let signed: &mut [isize] = bytemuck::cast_slice_mut(strides.slice_mut());
@@ -45,19 +67,24 @@ impl<'d, E: Dimension> Target<'d, E> {
             // offsets no larger; where the new shape has elements the array has some too, since a
             // size of 0 stretches to nothing else (`broadcast_strides`). The product was checked
             // in `new`, the strides one line above. The view is read-only, so that elements
-            // seen twice are no aliasing, and an operand's elements live for 'a (`Operand` is sealed).
+            // seen twice are no aliasing.
             return Some(unsafe {
                 ArrayView::from_shape_ptr(self.0.clone().strides(strides), array.as_ptr())
             });
         }
-        Some(stretch_reversed(array, self.0.clone(), strides))
+        // Safety: our caller's promise about 'a; the strides are those made above.
+        Some(unsafe { stretch_reversed(array, self.0.clone(), strides) })
     }
 }
 
 /// [`stretch`](Target::stretch) for an array with negative strides, which ndarray takes only
 /// from its own hands: the view is made in ascending order, then its axes are turned round.
+///
+/// # Safety
+///
+/// As for `stretch_for`, and the strides are those of the array stretched to `dim`.
 #[cold]
-fn stretch_reversed<'a, A, D: Dimension, E: Dimension>(
+unsafe fn stretch_reversed<'a, A, D: Dimension, E: Dimension>(
     array: &ArrayRef<A, D>,
     dim: E,
     strides: E,

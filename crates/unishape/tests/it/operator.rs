@@ -214,6 +214,16 @@ fn views_outlive_the_views_they_came_from() {
     assert_eq!(stretched, array![[1, 1], [2, 2]]);
 }
 
+/// One view may be kept when the array beside it is gone.
+#[test]
+fn each_view_has_its_own_lifetime() {
+    fn as_wide_as_three(column: &ndarray::Array2<i32>) -> ndarray::ArrayView2<'_, i32> {
+        let short_lived = arr1(&[0.0; 3]);
+        broadcast((column, &short_lived)).unwrap().0
+    }
+    assert_eq!(as_wide_as_three(&array![[1], [2]]), array![[1, 1, 1], [2, 2, 2]]);
+}
+
 #[test]
 fn bc4_bc10_rank_a_thousand() {
     let shape = |start: usize| -> Vec<usize> {
