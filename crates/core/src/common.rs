@@ -260,12 +260,20 @@ fn join<S: Size>(rules: Rules, sizes: &mut [S], from: &mut [usize], shape: &[S],
 /// ```
 #[inline(always)]
 pub fn join_shape<S: Size>(rules: Rules, sizes: &mut [S], shape: &[S]) -> bool {
-    let rank = sizes.len();
-    if shape.len() > rank {
+    let Some(pad) = sizes.len().checked_sub(shape.len()) else {
         return false;
+    };
+    let Some((added, own)) = sizes.split_at_mut_checked(pad) else {
+        return false;
+    };
+    for ours in added {
+        match S::join(rules, *ours, S::ONE) {
+            Some(joined) => *ours = joined,
+            None => return false,
+        }
     }
-    for (dim, ours) in sizes.iter_mut().enumerate() {
-        match S::join(rules, *ours, padded_dim(shape, rank, dim)) {
+    for (ours, &theirs) in own.iter_mut().zip(shape) {
+        match S::join(rules, *ours, theirs) {
             Some(joined) => *ours = joined,
             None => return false,
         }

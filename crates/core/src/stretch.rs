@@ -127,20 +127,23 @@ pub fn broadcast_strides(
         return Err(StretchError::Length);
     }
     let pad = rank.saturating_sub(shape.len());
-    for (dim, (to, &target)) in stretched.iter_mut().zip(target).enumerate() {
-        let (size, stride) = match dim.checked_sub(pad) {
-            Some(at) => match (shape.get(at), strides.get(at)) {
-                (Some(&size), Some(&stride)) => (size, stride),
-                _ => (1, 0),
-            },
-            None => (1, 0),
-        };
+    let (added_to, own_to) = stretched.split_at_mut_checked(pad).unwrap_or_default();
+    let (added, own) = target.split_at_checked(pad).unwrap_or_default();
+    for (dim, (to, &target)) in added_to.iter_mut().zip(added).enumerate() {
+        if target != 1 && !rules.stretches_to(target) {
+            return Err(StretchError::Size { dim, size: 1, target });
+        }
+        *to = 0;
+    }
+    for (dim, ((to, &target), (&size, &stride))) in
+        own_to.iter_mut().zip(own).zip(shape.iter().zip(strides)).enumerate()
+    {
         if size == target {
             *to = stride;
         } else if size == 1 && rules.stretches_to(target) {
             *to = 0;
         } else {
-            return Err(StretchError::Size { dim, size, target });
+            return Err(StretchError::Size { dim: pad.saturating_add(dim), size, target });
         }
     }
     Ok(())
