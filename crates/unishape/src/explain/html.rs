@@ -2,7 +2,8 @@
 
 use super::layout::{self, Frame, LEVELS, Level, Slot};
 use super::palette;
-use super::words::{Line, STEPS};
+use super::size::Sizes;
+use super::words::{BLOCKS, Line, STEPS};
 use super::{Explanation, Input, Stage};
 use crate::plain::{abridged, abridged_front, escaped};
 use std::fmt::Write;
@@ -42,6 +43,9 @@ pub(super) fn render(explanation: &Explanation) -> String {
             "<p class=\"soft\">One colour is one element; pale, dashed cells repeat an element that stands \
              elsewhere. Point at a cell to see where it comes from, or tab to one and use the arrow keys.</p>\n",
         );
+        if explanation.is_shortened(level) {
+            let _ = writeln!(page, "<p class=\"soft\">{BLOCKS}</p>");
+        }
     }
     page.push_str("</header>\n<main>\n");
     for m in 0..explanation.inputs.len() {
@@ -100,7 +104,8 @@ fn input_section(page: &mut String, explanation: &Explanation, m: usize, level: 
                          <span>{how}</span></p>"
                     );
                 }
-                Drawn { explanation, m, stage, frame: &frames[at], x: &frames[0] }.figure(page);
+                let sizes = explanation.sizes(input, stage, &frames[at]);
+                Drawn { explanation, m, stage, frame: &frames[at], x: &frames[0], sizes }.figure(page);
                 if at > 0 {
                     page.push_str("</div>\n");
                 }
@@ -177,6 +182,7 @@ struct Drawn<'a> {
     frame: &'a Frame,
     /// The frame of X, which the shades are counted in.
     x: &'a Frame,
+    sizes: Sizes,
 }
 
 impl Drawn<'_> {
@@ -200,18 +206,26 @@ impl Drawn<'_> {
         if self.frame.is_empty() {
             page.push_str("<p class=\"empty\">empty</p>\n");
         }
+        let (across, down) = (&self.sizes.panels_across, &self.sizes.panels_down);
+        let wraps = if self.frame.panel_rows().len() == 1 { " wraps" } else { "" };
+        let is_sized = across.is_some() || down.is_some();
+        if is_sized {
+            let _ = writeln!(page, "<div class=\"sized{wraps}\">");
+            size_lines(page, across, down);
+            page.push_str("<div>\n");
+        }
         let mut is_first = true;
         for &row in self.frame.panel_rows() {
             let Slot::At(row) = row else {
                 page.push_str("<p class=\"gap\" aria-hidden=\"true\">⋮</p>\n");
                 continue;
             };
-            let wraps = if self.frame.panel_rows().len() == 1 { " wraps" } else { "" };
             let _ = writeln!(page, "<div class=\"panels{wraps}\">");
-            for &column in self.frame.panel_columns() {
+            for (at, &column) in self.frame.panel_columns().iter().enumerate() {
                 match column {
                     Slot::At(column) if !self.frame.is_empty() => {
-                        self.panel(page, row, column, &mut is_first);
+                        // The size of the rows stands before the first panel.
+                        self.sized_panel(page, [row, column], &self.sizes.at_end(at == 0), &mut is_first);
                     }
                     Slot::At(_) => {}
                     Slot::Gap => page.push_str("<p class=\"gap\" aria-hidden=\"true\">⋯</p>\n"),
@@ -219,18 +233,38 @@ impl Drawn<'_> {
             }
             page.push_str("</div>\n");
         }
+        if is_sized {
+            page.push_str("</div>\n</div>\n");
+        }
         page.push_str("</div>\n</figure>\n");
     }
 
-    fn panel(&self, page: &mut String, row: usize, column: usize, is_first: &mut bool) {
+    /// One panel. One that leaves cells out is a block: it has a frame, and sizes along it.
+    fn sized_panel(&self, page: &mut String, place: [usize; 2], sizes: &Sizes, is_first: &mut bool) {
+        if !self.sizes.is_block() {
+            return self.panel(page, place, is_first);
+        }
+        page.push_str("<div class=\"sized\">\n");
+        if let Some(label) = self.frame.panel_label(place[0], place[1]) {
+            let _ = writeln!(page, "<p class=\"which\" aria-hidden=\"true\">{label}</p>");
+        }
+        size_lines(page, &sizes.across, &sizes.down);
+        self.panel(page, place, is_first);
+        page.push_str("</div>\n");
+    }
+
+    fn panel(&self, page: &mut String, [row, column]: [usize; 2], is_first: &mut bool) {
         let label = self.frame.panel_label(row, column).unwrap_or_default();
+        let is_block = self.sizes.is_block();
+        let frame = if is_block { format!(" frame k{}", layout::SHADES - 1) } else { String::new() };
         let _ = writeln!(
             page,
-            "<table role=\"grid\" class=\"panel\" aria-label=\"{}{}{label}\">",
+            "<table role=\"grid\" class=\"panel{frame}\" aria-label=\"{}{}{label}\">",
             self.stage.letter(),
             self.m
         );
-        if !label.is_empty() {
+        // A block has its label above its sizes.
+        if !label.is_empty() && !is_block {
             let _ = writeln!(page, "<caption>{label}</caption>");
         }
         if self.frame.has_columns() {
@@ -282,6 +316,15 @@ impl Drawn<'_> {
             if cell.original { "" } else { ", repeated" },
             escaped(&fit(input, &cell.label)),
         );
+    }
+}
+
+/// The sizes along what is not drawn whole. The words tell them too, and what they are sizes of.
+fn size_lines(page: &mut String, across: &Option<String>, down: &Option<String>) {
+    for (class, size) in [("across", across), ("down", down)] {
+        if let Some(size) = size {
+            let _ = writeln!(page, "<p class=\"size {class}\" aria-hidden=\"true\">{size}</p>");
+        }
     }
 }
 

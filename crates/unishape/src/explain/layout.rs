@@ -90,6 +90,12 @@ impl Frame {
         &self.axes[3]
     }
 
+    /// The dimension along an axis that leaves indices out.
+    pub(super) fn shortened(&self, axis: usize) -> Option<usize> {
+        let is_shortened = self.axes.get(axis)?.contains(&Slot::Gap);
+        axis.checked_sub(MOST_DIMENSIONS - self.rank).filter(|_| is_shortened)
+    }
+
     /// Whether rows have an index of their own.
     pub(super) fn has_rows(&self) -> bool {
         self.rank >= 2

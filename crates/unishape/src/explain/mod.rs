@@ -11,12 +11,13 @@
 //! ```
 //!
 //! However large the shapes are, the picture stays small. A long dimension is drawn by its first and
-//! last indices, more than four dimensions are told in words, and of many inputs the first few are
+//! last indices, as a block with its size written along it; more than four dimensions are told in words, and of many inputs the first few are
 //! shown.
 
 mod html;
 mod layout;
 mod palette;
+mod size;
 mod svg;
 mod text;
 mod words;

@@ -29,3 +29,11 @@ pub(super) fn rules(inputs: usize, declaration: impl Fn([u8; 3]) -> String) -> S
     }
     css
 }
+
+/// The frame of an input's blocks in its darkest shade.
+pub(super) fn frames(inputs: usize) -> String {
+    let rule = |(m, [_, [red, green, blue]]): (usize, &[[u8; 3]; 2])| {
+        format!(".a{m} .frame{{stroke:#{red:02x}{green:02x}{blue:02x}}}\n")
+    };
+    SHADE_ENDS.iter().enumerate().take(inputs).map(rule).collect()
+}

@@ -2,7 +2,8 @@
 
 use super::layout::{self, Frame, LEVELS, Level, Slot};
 use super::palette;
-use super::words::{Line, STEPS};
+use super::size::Sizes;
+use super::words::{BLOCKS, Line, STEPS};
 use super::{Explanation, Input, Stage};
 use crate::notation::shape_text;
 use crate::plain::{abridged, abridged_front, escaped, width, wrapped};
@@ -15,6 +16,10 @@ const CELL_HEIGHT: usize = 30;
 const SPACE: usize = 3;
 /// The place of left-out cells.
 const GAP: usize = 22;
+/// Between the frame of a block and what is in it.
+const FRAME: usize = 5;
+/// Beside a block, for a line with its size.
+const SIZE: usize = 18;
 /// Between panels.
 const PANEL_SPACE: usize = 20;
 /// Above a stage, for its name and shape.
@@ -68,6 +73,38 @@ impl Part {
             writeln!(self.svg, "<text x=\"{x}\" y=\"{baseline}\" class=\"{class}\">{}</text>", escaped(text));
     }
 
+    /// A line with end marks and a size in its middle, from a point to the right. It is
+    /// [`size_length`] long at least.
+    fn size_across(&mut self, x: usize, y: usize, length: usize, size: &str) {
+        let (middle, half) = (x + length / 2, width(size) * CHARACTER / 2 + 5);
+        let _ = writeln!(
+            self.svg,
+            "<path class=\"extent\" d=\"M{x} {}v8m0 -4H{}M{} {y}H{}m0 -4v8\"/>",
+            y - 4,
+            middle - half,
+            middle + half,
+            x + length,
+        );
+        self.text(middle, y + 4, "size", size);
+        self.reach(x + length + 1, y + SIZE / 2);
+    }
+
+    /// The same downwards. The size is read from below.
+    fn size_down(&mut self, x: usize, y: usize, length: usize, size: &str) {
+        let (middle, half) = (y + length / 2, width(size) * CHARACTER / 2 + 5);
+        let _ = writeln!(
+            self.svg,
+            "<path class=\"extent\" d=\"M{} {y}h8m-4 0V{}M{x} {}V{}m-4 0h8\"/>\
+             <text x=\"{x}\" y=\"{middle}\" dy=\"4\" class=\"size\" transform=\"rotate(-90 {x} {middle})\">{}</text>",
+            x - 4,
+            middle - half,
+            middle + half,
+            y + length,
+            escaped(size),
+        );
+        self.reach(x + SIZE / 2, y + length + 1);
+    }
+
     /// Writes lines below all that is there.
     fn paragraph(&mut self, class: &str, text: &str, room: usize) {
         let letter = if class == "map" { CHARACTER } else { LETTER };
@@ -80,7 +117,7 @@ impl Part {
 }
 
 pub(super) fn render(explanation: &Explanation) -> String {
-    let drawings = drawings(explanation);
+    let (level, drawings) = drawings(explanation).unzip();
     let widest = drawings.iter().flatten().map(|drawing| drawing.width).max().unwrap_or(0);
     let room = widest.max(LEAST_WIDTH);
 
@@ -96,6 +133,9 @@ pub(super) fn render(explanation: &Explanation) -> String {
     } else if !explanation.inputs.is_empty() && !explanation.shape.contains(&0) {
         let legend = "One colour is one element. Pale, dashed cells repeat an element that stands elsewhere.";
         all.paragraph("soft", legend, room);
+        if level.is_some_and(|level| explanation.is_shortened(level)) {
+            all.paragraph("soft", BLOCKS, room);
+        }
     }
     for (m, input) in explanation.inputs.iter().enumerate() {
         all.height += 14;
@@ -135,9 +175,13 @@ pub(super) fn render(explanation: &Explanation) -> String {
 /// The file around the picture.
 fn file(explanation: &Explanation, all: &Part, room: usize) -> String {
     let (width, height) = (all.width.max(room) + 2 * MARGIN, all.height + 2 * MARGIN);
-    let css = palette::rules(explanation.inputs.len(), |[red, green, blue]| {
+    let mut css = palette::rules(explanation.inputs.len(), |[red, green, blue]| {
         format!("fill:#{red:02x}{green:02x}{blue:02x}")
     });
+    if all.svg.contains("class=\"extent\"") {
+        css.push_str(include_str!("blocks.css"));
+        css.push_str(&palette::frames(explanation.inputs.len()));
+    }
     let mut description = explanation.summary();
     for m in 0..explanation.inputs.len() {
         let _ = write!(description, " {}.", explanation.map(m).trim_end_matches('.'));
@@ -178,7 +222,7 @@ fn table(part: &mut Part, explanation: &Explanation, m: usize) {
 
 /// The drawing of every input, at the first level at which they are neither too many cells nor too
 /// wide. None where the rank is too large.
-fn drawings(explanation: &Explanation) -> Option<Vec<Part>> {
+fn drawings(explanation: &Explanation) -> Option<(Level, Vec<Part>)> {
     let last = LEVELS.len() - 1;
     LEVELS.iter().enumerate().find_map(|(at, &level)| {
         let cells = Frame::new(&explanation.shape, level)?.count();
@@ -189,7 +233,7 @@ fn drawings(explanation: &Explanation) -> Option<Vec<Part>> {
             .map(|m| stages(explanation, m, level))
             .collect::<Option<Vec<[Part; 3]>>>()?;
         let drawings = arrange(explanation, &stages);
-        (at == last || drawings.iter().all(|drawing| drawing.width <= WIDTH)).then_some(drawings)
+        (at == last || drawings.iter().all(|drawing| drawing.width <= WIDTH)).then_some((level, drawings))
     })
 }
 
@@ -262,8 +306,9 @@ fn stages(explanation: &Explanation, m: usize, level: Level) -> Option<[Part; 3]
     Some(std::array::from_fn(|at| {
         let stage = Stage::ALL[at];
         let mut part = caption(explanation, m, stage);
-        let drawn = Drawn { explanation, m, stage, frame: &frames[at], x: &frames[0], cell_width };
-        part.place(0, CAPTION, &drawn.panels());
+        let sizes = explanation.sizes(input, stage, &frames[at]);
+        let drawn = Drawn { explanation, m, stage, frame: &frames[at], x: &frames[0], cell_width, sizes };
+        part.place(0, CAPTION, &drawn.sized_panels());
         part
     }))
 }
@@ -301,9 +346,30 @@ struct Drawn<'a> {
     /// The frame of X, which the shades are counted in.
     x: &'a Frame,
     cell_width: usize,
+    sizes: Sizes,
 }
 
 impl Drawn<'_> {
+    /// All panels, with the sizes of what is left out of them.
+    fn sized_panels(&self) -> Part {
+        let panels = self.panels();
+        let (across, down) = (&self.sizes.panels_across, &self.sizes.panels_down);
+        if across.is_none() && down.is_none() {
+            return panels;
+        }
+        let (left, top) =
+            (if down.is_some() { SIZE + 4 } else { 0 }, if across.is_some() { SIZE + 4 } else { 0 });
+        let mut part = Part::default();
+        if let Some(size) = across {
+            part.size_across(left, SIZE / 2, panels.width.max(size_length(size)), size);
+        }
+        if let Some(size) = down {
+            part.size_down(SIZE / 2, top, panels.height.max(size_length(size)), size);
+        }
+        part.place(left, top, &panels);
+        part
+    }
+
     /// All panels. A row of them is broken where it gets too wide, a matrix is not.
     fn panels(&self) -> Part {
         let mut all = Part::default();
@@ -330,7 +396,8 @@ impl Drawn<'_> {
                     left += GAP + PANEL_SPACE / 2;
                     continue;
                 };
-                let panel = self.panel(row, column);
+                // The size of the rows stands before the first panel.
+                let panel = self.panel(row, column, &self.sizes.at_end(left == 0 && down == 0));
                 if left > 0 && left + panel.width > WIDTH && self.frame.panel_rows().len() == 1 {
                     (left, down) = (0, line.height + PANEL_SPACE / 2);
                 }
@@ -342,40 +409,64 @@ impl Drawn<'_> {
         all
     }
 
-    /// One panel: its label, the indices of its rows and columns, and its cells.
-    fn panel(&self, row: usize, column: usize) -> Part {
+    /// One panel: its label, the indices of its rows and columns, and its cells. One that leaves cells
+    /// out is a block: it has a frame, and sizes along it.
+    fn panel(&self, row: usize, column: usize, sizes: &Sizes) -> Part {
         let mut part = Part::default();
+        let frame_left = if sizes.down.is_some() { SIZE } else { 0 };
         if let Some(label) = self.frame.panel_label(row, column) {
-            part.text(0, 10, "soft", &label);
-            part.reach(width(&label) * CHARACTER, 16);
+            part.text(frame_left, 10, "soft", &label);
+            part.reach(frame_left + width(&label) * CHARACTER, 16);
         }
         let digits = |slots: &[Slot]| {
             layout::indices(slots).map(|index| short_index(index).chars().count()).max().unwrap_or(0)
         };
-        let left = if self.frame.has_rows() { digits(self.frame.rows()) * 6 + 8 } else { 0 };
-        let top = part.height + if self.frame.has_columns() { 14 } else { 0 };
-        let (columns, rows) = (
-            places(self.frame.columns(), left, self.cell_width),
-            places(self.frame.rows(), top, CELL_HEIGHT),
-        );
+        let frame_top = part.height + if sizes.across.is_some() { SIZE } else { 0 };
+        let inside = if self.sizes.is_block() { FRAME } else { 0 };
+        let labels = if self.frame.has_rows() { digits(self.frame.rows()) * 6 + 8 } else { 0 };
+        let left = frame_left + inside + labels;
+        let top = frame_top + inside + if self.frame.has_columns() { 14 } else { 0 };
+        // The frame is as long as the cells or the size along it, which the dots then make room for.
+        let (across, down) = (&self.sizes.across, &self.sizes.down);
+        let columns =
+            places(self.frame.columns(), left, self.cell_width, frame_left + length(across, inside));
+        let rows = places(self.frame.rows(), top, CELL_HEIGHT, frame_top + length(down, inside));
+        if self.sizes.is_block() {
+            let (width, height) = (columns.end + inside - frame_left, rows.end + inside - frame_top);
+            let _ = writeln!(
+                part.svg,
+                "<rect class=\"frame k{}\" x=\"{frame_left}\" y=\"{frame_top}\" width=\"{width}\" \
+                 height=\"{height}\" rx=\"8\"/>",
+                layout::SHADES - 1
+            );
+            if let Some(size) = &sizes.across {
+                part.size_across(frame_left, frame_top - SIZE / 2, width, size);
+            }
+            if let Some(size) = &sizes.down {
+                part.size_down(frame_left - SIZE / 2, frame_top, height, size);
+            }
+            part.reach(columns.end + inside + 1, rows.end + inside + 1);
+        }
         if self.frame.has_columns() {
-            for (&slot, &x) in self.frame.columns().iter().zip(&columns) {
+            for (&slot, &x) in self.frame.columns().iter().zip(&columns.starts) {
                 if let Slot::At(index) = slot {
                     part.text(x + self.cell_width / 2, top - 4, "at", &short_index(index));
                 }
             }
         }
-        for (&down, &y) in self.frame.rows().iter().zip(&rows) {
+        for (&down, &y) in self.frame.rows().iter().zip(&rows.starts) {
             if let Slot::At(index) = down
                 && self.frame.has_rows()
             {
-                part.text(left / 2 - 2, y + 19, "at", &short_index(index));
+                part.text(left - labels / 2 - 2, y + 19, "at", &short_index(index));
             }
-            for (&across, &x) in self.frame.columns().iter().zip(&columns) {
+            for (&across, &x) in self.frame.columns().iter().zip(&columns.starts) {
                 match (down, across) {
                     (Slot::At(i), Slot::At(j)) => self.cell(&mut part, x, y, [row, column, i, j]),
-                    (Slot::At(_), Slot::Gap) => part.text(x + GAP / 2, y + 19, "dots", "⋯"),
-                    (Slot::Gap, Slot::At(_)) => part.text(x + self.cell_width / 2, y + 15, "dots", "⋮"),
+                    (Slot::At(_), Slot::Gap) => part.text(x + columns.gap / 2, y + 19, "dots", "⋯"),
+                    (Slot::Gap, Slot::At(_)) => {
+                        part.text(x + self.cell_width / 2, y + rows.gap / 2 + 4, "dots", "⋮")
+                    }
                     (Slot::Gap, Slot::Gap) => {}
                 }
             }
@@ -406,17 +497,41 @@ impl Drawn<'_> {
     }
 }
 
-/// Where each place along an axis begins.
-fn places(slots: &[Slot], start: usize, cell: usize) -> Vec<usize> {
+/// The places along an axis.
+struct Places {
+    /// Where each of them begins.
+    starts: Vec<usize>,
+    /// Where the last of them ends.
+    end: usize,
+    /// The length of the one for dots.
+    gap: usize,
+}
+
+/// The places along an axis, which does not end before `least`.
+fn places(slots: &[Slot], start: usize, cell: usize, least: usize) -> Places {
+    let length = |slot: &Slot, gap: usize| if *slot == Slot::Gap { gap } else { cell };
+    let end = |gap: usize| {
+        let lengths: usize = slots.iter().map(|slot| SPACE + length(slot, gap)).sum();
+        start + 1 + lengths.saturating_sub(SPACE)
+    };
+    let gap = GAP + least.saturating_sub(end(GAP));
     let mut at = start + 1;
-    slots
-        .iter()
-        .map(|slot| {
-            let place = at;
-            at += SPACE + if *slot == Slot::Gap { GAP } else { cell };
-            place
-        })
-        .collect()
+    let mut starts = Vec::new();
+    for slot in slots {
+        starts.push(at);
+        at += SPACE + length(slot, gap);
+    }
+    Places { starts, end: end(gap), gap }
+}
+
+/// How long the inside of a frame and the part before it must be for the size along it.
+fn length(size: &Option<String>, inside: usize) -> usize {
+    size.as_ref().map_or(0, |size| size_length(size).saturating_sub(inside))
+}
+
+/// The least length of a line with a size in it.
+fn size_length(size: &str) -> usize {
+    width(size) * CHARACTER + 28
 }
 
 /// An index beside the cells.

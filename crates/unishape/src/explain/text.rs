@@ -1,7 +1,8 @@
 //! The picture for a terminal.
 
 use super::layout::{self, Frame, LEVELS, Level, SHADES, Slot};
-use super::words::{Line, STEPS, short_shape, title};
+use super::size::THIN_SPACE;
+use super::words::{BLOCKS, Line, STEPS, short_shape, title};
 use super::{Explanation, Input, Stage};
 use crate::plain::{abridged, abridged_front, columns, width, wrapped};
 
@@ -142,17 +143,15 @@ pub(super) fn render(explanation: &Explanation, color: bool, width: usize) -> St
     paragraph(&mut canvas, STEPS, 0, width, Style::Plain);
     paragraph(&mut canvas, &explanation.summary(), 0, width, Style::Plain);
     let drawn = drawings(explanation, width);
-    if let Some(drawn) = &drawn
+    if let Some((level, drawn)) = &drawn
         && !drawn.is_empty()
         && !explanation.shape.contains(&0)
     {
-        paragraph(
-            &mut canvas,
-            "Dashed cells repeat an element that stands elsewhere.",
-            0,
-            width,
-            Style::Faint,
-        );
+        let legend = "Dashed cells repeat an element that stands elsewhere.";
+        paragraph(&mut canvas, legend, 0, width, Style::Faint);
+        if explanation.is_shortened(*level) {
+            paragraph(&mut canvas, BLOCKS, 0, width, Style::Faint);
+        }
     }
     if let Some(why) = explanation.undrawn() {
         paragraph(&mut canvas, &why, 0, width, Style::Plain);
@@ -164,7 +163,7 @@ pub(super) fn render(explanation: &Explanation, color: bool, width: usize) -> St
         heading.put(heading.width(), 0, &"─".repeat(width - heading.width()), Style::Faint);
         canvas.below(&heading);
         canvas.below(&Canvas::line("", Style::Plain));
-        if let Some(drawing) = drawn.as_ref().and_then(|drawn| drawn.get(m)) {
+        if let Some(drawing) = drawn.as_ref().and_then(|(_, drawn)| drawn.get(m)) {
             canvas.below(drawing);
             canvas.below(&Canvas::line("", Style::Plain));
             sentences(&mut canvas, explanation, m, width);
@@ -225,12 +224,14 @@ fn table(canvas: &mut Canvas, explanation: &Explanation, m: usize, limit: usize)
 }
 
 /// The drawing of every input, all at the first level at which they fit. None where none does.
-fn drawings(explanation: &Explanation, limit: usize) -> Option<Vec<Canvas>> {
+fn drawings(explanation: &Explanation, limit: usize) -> Option<(Level, Vec<Canvas>)> {
     let small_enough = |level: &&Level| {
         Frame::new(&explanation.shape, **level).is_some_and(|frame| frame.count() <= MOST_CELLS)
     };
     LEVELS.iter().filter(small_enough).find_map(|&level| {
-        (0..explanation.inputs.len()).map(|m| drawing(explanation, m, level, limit)).collect()
+        let drawn: Option<Vec<Canvas>> =
+            (0..explanation.inputs.len()).map(|m| drawing(explanation, m, level, limit)).collect();
+        Some((level, drawn?))
     })
 }
 
@@ -313,6 +314,9 @@ fn panels(
     x: &Frame,
     limit: usize,
 ) -> Option<Canvas> {
+    let sizes = explanation.sizes(&explanation.inputs[m], stage, frame);
+    // Beside the panels, for their number.
+    let limit = limit.checked_sub(sizes.panels_down.as_ref().map_or(0, |size| 2 + width(size)))?;
     let mut all = Canvas::default();
     for &row in frame.panel_rows() {
         let Slot::At(row) = row else {
@@ -320,7 +324,7 @@ fn panels(
             continue;
         };
         let mut line = Canvas::default();
-        for &column in frame.panel_columns() {
+        for (at, &column) in frame.panel_columns().iter().enumerate() {
             let part = match column {
                 Slot::Gap => {
                     let mut gap = Canvas::default();
@@ -332,7 +336,11 @@ fn panels(
                     if let Some(label) = frame.panel_label(row, column) {
                         panel.put(0, 0, &label, Style::Faint);
                     }
-                    panel.below(&grid(explanation, m, stage, frame, x, [row, column]));
+                    // The size of the rows stands behind the last panel.
+                    let sizes = sizes.at_end(at + 1 == frame.panel_columns().len());
+                    let least = sizes.across.as_ref().map_or(0, |size| size_length(size));
+                    let grid = grid(explanation, m, stage, frame, x, [row, column], least);
+                    panel.below(&sized(&grid, sizes.across.as_deref(), sizes.down.as_deref()));
                     panel
                 }
             };
@@ -348,7 +356,46 @@ fn panels(
         }
         all.below(&line);
     }
-    Some(all)
+    Some(sized(&all, sizes.panels_across.as_deref(), sizes.panels_down.as_deref()))
+}
+
+/// A part with a line above that tells its size across, and one on its right that tells it down.
+fn sized(part: &Canvas, across: Option<&str>, down: Option<&str>) -> Canvas {
+    let mut canvas = Canvas::default();
+    if let Some(size) = across {
+        let size = plain(size);
+        let length = part.width().max(size_length(&size));
+        let lines = length - size_length(&size) + 2;
+        let (left, right) = ("─".repeat(lines / 2 - 1), "─".repeat(lines - lines / 2 - 1));
+        canvas.put(0, 0, &format!("├{left} {size} {right}┤"), Style::Faint);
+    }
+    let top = canvas.height();
+    canvas.below(part);
+    if let Some(size) = down {
+        let (x, bottom) = (part.width() + 1, canvas.height() - 1);
+        for y in top..=bottom {
+            let sign = if y == top {
+                "┬"
+            } else if y == bottom {
+                "┴"
+            } else {
+                "│"
+            };
+            canvas.put(x, y, sign, Style::Faint);
+        }
+        canvas.put(x, (top + bottom) / 2, &plain(size), Style::Faint);
+    }
+    canvas
+}
+
+/// A size for a terminal, where every space is as wide as a digit.
+fn plain(size: &str) -> String {
+    size.replace(THIN_SPACE, " ")
+}
+
+/// The least length of a line with a size in it.
+fn size_length(size: &str) -> usize {
+    width(size) + 4
 }
 
 /// The directions in which lines leave a place.
@@ -357,7 +404,7 @@ const RIGHT: u8 = 2;
 const DOWN: u8 = 4;
 const LEFT: u8 = 8;
 
-/// One panel.
+/// One panel. Its dots leave room for it to be of the `least` width.
 fn grid(
     explanation: &Explanation,
     m: usize,
@@ -365,12 +412,14 @@ fn grid(
     frame: &Frame,
     x: &Frame,
     panel: [usize; 2],
+    least: usize,
 ) -> Canvas {
     let input = &explanation.inputs[m];
     let label = |source: &[usize]| fit(input, &input.label(source));
     let content = x.indices().map(|source| width(&label(&source))).max().unwrap_or(1);
-    let (lefts, tops) = (places(frame.columns(), content + 3, 4), places(frame.rows(), 2, 2));
     let (across, down) = (content + 3, 2);
+    let gap = 4 + least.saturating_sub(layout::indices(frame.columns()).count() * across + 4 + 1);
+    let (lefts, tops) = (places(frame.columns(), across, gap), places(frame.rows(), down, 2));
 
     // Which lines leave each place, and whether an original cell is among those that drew them.
     let end = |places: &[usize], step: usize| places.last().map_or(0, |last| last + step + 1);
@@ -380,7 +429,7 @@ fn grid(
         for (&column, &left) in frame.columns().iter().zip(&lefts) {
             let (Slot::At(i), Slot::At(j)) = (row, column) else {
                 let (x, y) = match (row, column) {
-                    (Slot::At(_), _) => (left + 2, top + 1),
+                    (Slot::At(_), _) => (left + gap / 2, top + 1),
                     (_, Slot::At(_)) => (left + across / 2, top + 1),
                     _ => continue,
                 };

@@ -17,6 +17,9 @@ pub(super) const STEPS: &str = "Step 1 lines the shapes up on the right and comp
     with 1s on the left. Step 2 stretches a 1 to the size that the others have there: all its indices \
     read the same element.";
 
+/// What is said of pictures that leave something out.
+pub(super) const BLOCKS: &str = "Dots leave cells out; the size of that dimension is written along it.";
+
 /// What happens to one dimension of an input.
 pub(super) struct Dimension {
     /// Which one it is of the common shape.

@@ -366,6 +366,20 @@ const CONTRAST: &str = "(() => {
     return { least, paper: getComputedStyle(document.body).backgroundColor };
   })()";
 
+/// The sizes of blocks that overlap a cell, a frame or each other, or that leave their place.
+const IN_THE_WAY: &str = "(() => {
+    const boxes = (what) => [...document.querySelectorAll(what)].map((element) => [element, element.getBoundingClientRect()]);
+    const others = boxes('.cell:not(.lit), .frame, .size, .which, .at, caption, figcaption');
+    const overlap = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+    return boxes('.size').flatMap(([size, box]) => {
+      const place = size.parentElement.getBoundingClientRect();
+      const leaves = box.left < place.left - 1 || box.right > place.right + 1 || box.bottom > place.bottom + 1;
+      const met = others.filter(([other, there]) => other !== size && overlap(box, there));
+      return [...(leaves ? [`${size.textContent} leaves its place`] : []),
+        ...met.map(([other]) => `${size.textContent} and ${other.outerHTML.slice(0, 80)}`)];
+    });
+  })()";
+
 #[test]
 fn the_page_can_be_read_by_day_by_night_and_on_a_phone() {
     let Some(mut browser) = Browser::start() else { return };
@@ -400,6 +414,11 @@ fn the_page_can_be_read_by_day_by_night_and_on_a_phone() {
         let widths =
             browser.evaluate("[document.documentElement.scrollWidth, document.body.scrollWidth, innerWidth]");
         assert_eq!(widths, json!([390, 390, 390]));
+
+        for width in [390, 1300] {
+            browser.resize(width, 844);
+            assert_eq!(browser.evaluate(IN_THE_WAY), json!([]), "at {width}");
+        }
 
         let motion = "(() => { const cell = document.querySelector('.cell.lit'); \
                       return cell && [getComputedStyle(cell).transitionProperty, \
