@@ -171,18 +171,25 @@ impl Plan {
         Ok(())
     }
 
-    /// Writes everything; a folder made for it does not outlive a failure.
+    /// Writes everything; folders made for it do not outlive a failure.
     fn write(&self, watch: &Watch) -> Result<(), Failure> {
-        if !self.folder_exists {
-            fs::create_dir_all(&self.folder)
-                .map_err(|error| Failure::failed(format!("{}: {error}", self.folder.display())))?;
-        }
-        let written = match &self.archive {
+        // Those that are not there yet, innermost first.
+        let to_make: Vec<&Path> = self
+            .folder
+            .ancestors()
+            .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+            .collect();
+        let made = fs::create_dir_all(&self.folder)
+            .map_err(|error| Failure::failed(format!("{}: {error}", self.folder.display())));
+        let written = made.and_then(|()| match &self.archive {
             Some(archive) => self.write_archive(archive, watch),
             None => self.write_files(watch),
-        };
-        if written.is_err() && !self.folder_exists {
-            let _ = fs::remove_dir(&self.folder);
+        });
+        if written.is_err() {
+            for folder in to_make {
+                // One that somebody else has put something into stays.
+                let _ = fs::remove_dir(folder);
+            }
         }
         written
     }
