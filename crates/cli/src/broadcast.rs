@@ -200,9 +200,9 @@ impl Plan {
         for array in &self.arrays {
             let mut file = file_beside(&array.path)?;
             let mut writer = Watched { inner: file.as_file_mut(), watch };
-            let header = array.header.write(&mut writer).map_err(Failure::failed);
+            let header = array.header.write(&mut writer).map_err(|error| in_result(&array.path, &error));
             header
-                .and_then(|()| self.write_elements(array, &mut writer))
+                .and_then(|()| self.write_elements(array, &array.path, &mut writer))
                 .map_err(|failure| watch.judge(failure))?;
             complete.push((file.into_temp_path(), &array.path));
         }
@@ -217,21 +217,28 @@ impl Plan {
         let mut file = file_beside(archive)?;
         let mut npz = NpzWriter::new(file.as_file_mut());
         for array in &self.arrays {
-            let member = npz.start(&array.name, &array.header).map_err(Failure::failed);
-            let written =
-                member.and_then(|member| self.write_elements(array, &mut Watched { inner: member, watch }));
+            let member = npz.start(&array.name, &array.header).map_err(|error| in_result(archive, &error));
+            let written = member.and_then(|member| {
+                self.write_elements(array, archive, &mut Watched { inner: member, watch })
+            });
             written.map_err(|failure| watch.judge(failure))?;
         }
-        npz.finish().map_err(|error| watch.judge(Failure::failed(error)))?;
+        npz.finish().map_err(|error| watch.judge(in_result(archive, &error)))?;
         keep(file, archive)
     }
 
-    fn write_elements(&self, array: &Planned, writer: &mut impl Write) -> Result<(), Failure> {
+    /// Writes the elements of an array to the file of a result.
+    fn write_elements(&self, array: &Planned, result: &Path, writer: &mut impl Write) -> Result<(), Failure> {
         array.input.write_stretched(self.rules, &self.shape, writer).map_err(|error| match error {
-            StretchedError::Write(error) => Failure::failed(format!("{}: {error}", self.folder.display())),
+            StretchedError::Write(error) => in_result(result, &error),
             error => Failure::failed(error),
         })
     }
+}
+
+/// What went wrong, named after the file that does not come to be, not the temporary one.
+fn in_result(path: &Path, error: &dyn std::error::Error) -> Failure {
+    Failure::failed(format!("{}: {error}; nothing was written", path.display()))
 }
 
 /// Names and headers of the results.
