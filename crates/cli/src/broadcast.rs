@@ -3,7 +3,7 @@
 use crate::args::BroadcastArgs;
 use crate::failure::Failure;
 use crate::input::file_name;
-use crate::out::{bytes_text, file_beside, keep};
+use crate::out::{bytes_text, file_beside, keep, path_text};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::fs;
@@ -103,11 +103,11 @@ impl Plan {
     fn check(&self, force: bool) -> Result<(), Failure> {
         if self.folder_exists && !self.folder.is_dir() {
             let problem =
-                format!("{} is no folder; give a folder, or a file ending in .npz", self.folder.display());
+                format!("{} is no folder; give a folder, or a file ending in .npz", path_text(&self.folder));
             return Err(Failure::usage(problem));
         }
         if self.archive.is_some() && !self.folder_exists {
-            return Err(Failure::failed(format!("{}: there is no such folder", self.folder.display())));
+            return Err(Failure::failed(format!("{}: there is no such folder", path_text(&self.folder))));
         }
         let mut inputs = HashMap::new();
         for array in &self.arrays {
@@ -123,15 +123,15 @@ impl Plan {
             if let Some(input) = fs::canonicalize(path).ok().and_then(|path| inputs.get(&path).copied()) {
                 let problem = format!(
                     "{} would be overwritten by its own result; choose another --out",
-                    input.display()
+                    path_text(input)
                 );
                 return Err(Failure::usage(problem));
             }
             if path.is_dir() {
-                return Err(Failure::failed(format!("{} is a folder", path.display())));
+                return Err(Failure::failed(format!("{} is a folder", path_text(path))));
             }
             if !force && path.exists() {
-                let problem = format!("{} is there already; add --force to replace it", path.display());
+                let problem = format!("{} is there already; add --force to replace it", path_text(path));
                 return Err(Failure::failed(problem));
             }
         }
@@ -141,7 +141,7 @@ impl Plan {
             return Err(Failure::failed(format!(
                 "the results take {}, and {} has room for {}; nothing was written",
                 bytes_text(self.total),
-                self.folder.display(),
+                path_text(&self.folder),
                 bytes_text(free),
             )));
         }
@@ -152,8 +152,7 @@ impl Plan {
     fn tell(&self) -> Result<(), Failure> {
         let from: Vec<String> =
             self.arrays.iter().map(|array| shape_text(&array.input.header().shape)).collect();
-        let names: Vec<String> =
-            self.arrays.iter().map(|array| array.input.path().display().to_string()).collect();
+        let names: Vec<String> = self.arrays.iter().map(|array| path_text(array.input.path())).collect();
         let width = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
         let (name_width, from_width) = (width(&names), width(&from));
         let mut text = String::new();
@@ -164,7 +163,7 @@ impl Plan {
                 bytes_text(array.bytes),
             );
         }
-        let place = self.archive.as_ref().unwrap_or(&self.folder).display();
+        let place = path_text(self.archive.as_ref().unwrap_or(&self.folder));
         let free = self.free.map_or(String::new(), |free| format!(", {} free there", bytes_text(free)));
         text += &format!("{} to {place}{free}\n", bytes_text(self.total));
         let _ = io::stderr().write_all(text.as_bytes());
@@ -180,7 +179,7 @@ impl Plan {
             .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
             .collect();
         let made = fs::create_dir_all(&self.folder)
-            .map_err(|error| Failure::failed(format!("{}: {error}", self.folder.display())));
+            .map_err(|error| Failure::failed(format!("{}: {error}", path_text(&self.folder))));
         let written = made.and_then(|()| match &self.archive {
             Some(archive) => self.write_archive(archive, watch),
             None => self.write_files(watch),
@@ -208,7 +207,7 @@ impl Plan {
         }
         for (file, path) in complete {
             file.persist(path)
-                .map_err(|error| Failure::failed(format!("{}: {}", path.display(), error.error)))?;
+                .map_err(|error| Failure::failed(format!("{}: {}", path_text(path), error.error)))?;
         }
         Ok(())
     }
@@ -238,7 +237,7 @@ impl Plan {
 
 /// What went wrong, named after the file that does not come to be, not the temporary one.
 fn in_result(path: &Path, error: &dyn std::error::Error) -> Failure {
-    Failure::failed(format!("{}: {error}; nothing was written", path.display()))
+    Failure::failed(format!("{}: {error}; nothing was written", path_text(path)))
 }
 
 /// Names and headers of the results.
@@ -247,15 +246,16 @@ fn plan_arrays(inputs: Vec<Mapped>, shape: &[usize], folder: &Path) -> Result<Ve
     let mut arrays = Vec::new();
     for input in inputs {
         let of_input =
-            |error: &dyn std::fmt::Display| Failure::failed(format!("{}: {error}", input.path().display()));
+            |error: &dyn std::fmt::Display| Failure::failed(format!("{}: {error}", path_text(input.path())));
         let name =
             input.path().file_stem().unwrap_or(input.path().as_os_str()).to_string_lossy().into_owned();
         let path = folder.join(format!("{name}.npy"));
         if let Some(other) = taken.insert(path.clone(), input.path().into()) {
             return Err(Failure::usage(format!(
-                "{} and {} would both be written as {name}.npy; rename one of them",
-                other.display(),
-                input.path().display(),
+                "{} and {} would both be written as {}; rename one of them",
+                path_text(&other),
+                path_text(input.path()),
+                path_text(Path::new(&file_name(&path))),
             )));
         }
         let header = input.stretched_header(shape);

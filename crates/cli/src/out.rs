@@ -30,13 +30,13 @@ pub(crate) fn file_beside(path: &Path) -> Result<NamedTempFile, Failure> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder).map_err(|error| Failure::failed(format!("{}: {error}", folder.display())))
+    builder.tempfile_in(folder).map_err(|error| Failure::failed(format!("{}: {error}", path_text(folder))))
 }
 
 /// Gives a complete file its path.
 pub(crate) fn keep(file: NamedTempFile, path: &Path) -> Result<(), Failure> {
     let kept = file.persist(path);
-    kept.map(drop).map_err(|error| Failure::failed(format!("{}: {}", path.display(), error.error)))
+    kept.map(drop).map_err(|error| Failure::failed(format!("{}: {}", path_text(path), error.error)))
 }
 
 /// Writes a text file, or to standard output if it is called `-`.
@@ -47,12 +47,18 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     // What is no ordinary file, /dev/stdout say, is written to and not replaced.
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return fs::write(path, text)
-            .map_err(|error| Failure::failed(format!("{}: {error}", path.display())));
+            .map_err(|error| Failure::failed(format!("{}: {error}", path_text(path))));
     }
     let mut file = file_beside(path)?;
     file.write_all(text.as_bytes())
-        .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+        .map_err(|error| Failure::failed(format!("{}: {error}", path_text(path))))?;
     keep(file, path)
+}
+
+/// A path as people read it: with nothing in it that moves the cursor or begins a line of its own.
+pub(crate) fn path_text(path: &Path) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    path.to_string_lossy().chars().map(shown).collect()
 }
 
 /// A number of bytes as people read it.

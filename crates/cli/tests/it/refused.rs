@@ -185,3 +185,26 @@ fn places_that_cannot_hold_results_are_refused() {
     assert!(said.starts_with("unishape: file/new: "), "{said}");
     assert_eq!(folder.bytes("file"), b"mine");
 }
+
+/// Names cannot move the cursor, colour the terminal or pretend to be another line.
+#[cfg(unix)]
+#[test]
+fn names_with_control_characters_are_shown_without_them() {
+    let folder = Folder::new();
+    let name = "\u{1b}[31m\r\nred.npy";
+    folder.put(name, Array::of("'<f4'", &[2]).file());
+    let ran = folder.run(["broadcast", name, "--out", "z\u{7}"]);
+    assert_eq!(ran.code, 0);
+    let said = ran.said();
+    assert!(said.contains("\\u{1b}[31m\\r\\nred.npy") && said.lines().count() == 2, "{said}");
+    let said = folder.run(["broadcast", name, "--out", "z\u{7}"]).refused(1);
+    assert!(said.contains("is there already") && said.lines().count() == 1, "{said}");
+    folder.put(format!("other/{name}"), Array::of("'<f4'", &[2]).file());
+    let said = folder.run(["broadcast", name, &format!("other/{name}"), "--out", "y"]).refused(2);
+    assert!(said.contains("would both be written as") && said.lines().count() == 1, "{said}");
+    folder.put(name, "broken");
+    for words in [&["broadcast", name, "--out", "y"][..], &["shape", name], &["explain", name]] {
+        let said = folder.run(words).refused(1);
+        assert!(said.contains("red.npy: this is no .npy file") && said.lines().count() == 1, "{said}");
+    }
+}
