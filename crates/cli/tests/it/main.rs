@@ -10,6 +10,7 @@
 //! | `support` | the command run in a folder of its own |
 
 mod broadcast;
+mod explain;
 mod files;
 mod refused;
 mod shape;
