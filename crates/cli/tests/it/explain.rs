@@ -136,6 +136,16 @@ fn a_page_is_written_that_needs_nothing_else() {
 }
 
 #[test]
+fn a_picture_and_a_page_cannot_be_the_same_file() {
+    for out in ["-", "p.html"] {
+        let folder = Folder::new();
+        let said = folder.run(["explain", "3", "--svg", out, "--html", out]).refused(2);
+        assert_eq!(said, "unishape: --svg and --html name the same file; give each its own\n");
+        assert_eq!(folder.names(), [""; 0]);
+    }
+}
+
+#[test]
 fn bc9_e1_is_told_with_the_names_of_the_files_and_nothing_is_drawn() {
     let folder = two();
     let expected = "\
@@ -223,9 +233,11 @@ fn files_at_fault_are_named() {
 #[test]
 fn a_picture_that_cannot_be_written_leaves_nothing() {
     let folder = Folder::new();
-    for words in
-        [&["explain", "3", "--svg", "missing/p.svg"][..], &["explain", "3", "--html", "missing/p.html"]]
-    {
+    for words in [
+        &["explain", "3", "--svg", "missing/p.svg"][..],
+        &["explain", "3", "--html", "missing/p.html"],
+        &["explain", "3", "--svg", "p.svg", "--html", "missing/p.html"],
+    ] {
         let said = folder.run(words).refused(1);
         assert!(said.starts_with("unishape: missing"), "{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
@@ -243,6 +255,18 @@ fn a_picture_that_fails_in_the_middle_leaves_what_was_there() {
     let said = Ran::of(&mut folder.limited("trap '' XFSZ && ulimit -f 4", &words)).refused(1);
     assert!(said.starts_with("unishape: p.html: "), "{said}");
     assert_eq!((folder.names(), folder.bytes("p.html")), (vec!["p.html".into()], b"old".into()));
+}
+
+/// A device is written to; a temporary file renamed over it would take its place.
+#[cfg(unix)]
+#[test]
+fn what_is_no_ordinary_file_is_written_to_in_place() {
+    let folder = Folder::new();
+    let svg = folder.run(["explain", "3", "--svg", "-"]).printed();
+    assert_eq!(folder.run(["explain", "3", "--svg", "/dev/stdout"]).printed(), svg);
+    std::fs::create_dir(folder.path("p.svg")).expect("a folder");
+    let said = folder.run(["explain", "3", "--svg", "p.svg"]).refused(1);
+    assert!(said.starts_with("unishape: p.svg: "), "{said}");
 }
 
 #[test]
