@@ -88,6 +88,10 @@ fn files_stand_for_the_shapes_of_their_arrays() {
     assert_eq!(among_lines.printed(), "2x3x4\n");
     let said = folder.run(["shape", "column.npy", "2x5"]).refused(1);
     assert!(said.contains("dimension 0: column.npy has 3, input 1 has 2\n"), "{said}");
+    let said = folder.run_with_input(["shape", "column.npy", "-"], b"4\n2x1\n").refused(1);
+    assert!(said.contains("dimension 0: column.npy has 3, input 2 has 2\n"), "{said}");
+    let said = folder.run_with_input(["shape", "-", "column.npy", "2x1"], b"4\n").refused(1);
+    assert!(said.contains("dimension 0: input 1 has 3, input 2 has 2\n"), "{said}");
 }
 
 #[test]
