@@ -247,9 +247,15 @@ fn plan_arrays(inputs: Vec<Mapped>, shape: &[usize], folder: &Path) -> Result<Ve
     for input in inputs {
         let of_input =
             |error: &dyn std::fmt::Display| Failure::failed(format!("{}: {error}", path_text(input.path())));
-        let name =
-            input.path().file_stem().unwrap_or(input.path().as_os_str()).to_string_lossy().into_owned();
-        let path = folder.join(format!("{name}.npy"));
+        // Only .npy is an ending of ours: data.v1 and data.v2 stay two names.
+        let (whole, stem) = (input.path().file_name(), input.path().file_stem());
+        let has_ending = input.path().extension().is_some_and(|ending| ending == "npy");
+        let stem = if has_ending { stem } else { whole }.unwrap_or(input.path().as_os_str());
+        // To the byte the input's name, also where it is no text.
+        let mut file = stem.to_os_string();
+        file.push(".npy");
+        let path = folder.join(file);
+        let name = stem.to_string_lossy().into_owned();
         if let Some(other) = taken.insert(path.clone(), input.path().into()) {
             return Err(Failure::usage(format!(
                 "{} and {} would both be written as {}; rename one of them",

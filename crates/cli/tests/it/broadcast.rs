@@ -146,6 +146,47 @@ fn a_folder_within_a_folder_is_made_and_one_that_is_there_is_used() {
     assert_eq!(folder.bytes("new/0.npy"), arrays[0].stretched(&[3, 2]).file());
 }
 
+#[test]
+fn results_are_called_as_their_inputs() {
+    let folder = Folder::new();
+    let file = Array::of("'<f4'", &[2]).file();
+    for name in ["data.v1", "data.v2", "plain", "two.parts.npy"] {
+        folder.put(name, &file);
+    }
+    let words = ["broadcast", "data.v1", "data.v2", "plain", "two.parts.npy", "-q", "--out"];
+    folder.run(words.iter().chain(&["z"])).printed();
+    for name in ["data.v1", "data.v2", "plain", "two.parts"] {
+        assert_eq!(folder.bytes(format!("z/{name}.npy")), file, "{name}");
+    }
+    folder.run(words.iter().chain(&["z.npz"])).printed();
+    let read = npy::read_npz(folder.path("z.npz")).expect("an archive");
+    let names: Vec<&str> = read.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["data.v1", "data.v2", "plain", "two.parts"]);
+}
+
+/// Names of files are bytes on Linux, and two that differ must not become one.
+#[cfg(target_os = "linux")]
+#[test]
+fn results_of_inputs_whose_names_are_no_text_keep_their_names() {
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new();
+    let array = Array::of("'<f4'", &[2]);
+    let names = [&b"\xff.npy"[..], b"\xfe.npy"].map(OsStr::from_bytes);
+    for name in names {
+        folder.put(name, array.file());
+    }
+    let words: Vec<OsString> = ["broadcast".into()]
+        .into_iter()
+        .chain(names.map(OsStr::to_os_string))
+        .chain(["-q", "--out", "z"].map(OsString::from))
+        .collect();
+    folder.run(words).printed();
+    for name in names {
+        assert_eq!(folder.bytes(std::path::Path::new("z").join(name)), array.file());
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn results_may_be_read_by_whoever_may_read_new_files() {
