@@ -1,8 +1,7 @@
 //! `unishape explain`.
 
 use crate::files::Array;
-use crate::support::{Folder, start};
-use std::process::Stdio;
+use crate::support::{Folder, Ran, start};
 use unishape::{DType, npy};
 
 /// A column of numbers and a row of names, as files.
@@ -248,7 +247,6 @@ fn a_picture_that_cannot_be_written_leaves_nothing() {
 #[cfg(unix)]
 #[test]
 fn a_picture_that_fails_in_the_middle_leaves_what_was_there() {
-    use crate::support::Ran;
     let folder = Folder::new();
     folder.put("p.html", "old");
     let words = ["explain", "8x1x6x1", "7x1x5", "--html", "p.html"];
@@ -271,13 +269,14 @@ fn what_is_no_ordinary_file_is_written_to_in_place() {
 
 #[test]
 fn nobody_reading_is_no_error() {
+    let folder = Folder::new();
     for out in ["--svg", "--html"] {
-        let folder = Folder::new();
-        let mut child =
-            start(folder.command(["explain", "20x1x6x1", "7x1x5", out, "-"]).stdin(Stdio::null()));
-        // More than a pipe holds, so that it is still being written.
+        let words = ["explain", "9x1x6x1", "7x1x5", "9x1x1x1", "6x5", "7x1x1", out, "-"];
+        // More than a pipe holds, so that it cannot have been written before the pipe is closed.
+        assert!(folder.run(words).printed().len() > 1 << 16);
+        let mut child = start(&mut folder.command(words));
         drop(child.stdout.take());
-        let ran = crate::support::Ran::new(child.wait_with_output().expect("it ends"));
+        let ran = Ran::new(child.wait_with_output().expect("it ends"));
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
     }
 }

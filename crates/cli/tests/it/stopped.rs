@@ -84,6 +84,23 @@ fn a_write_that_fails_in_the_middle_leaves_nothing() {
 }
 
 #[test]
+fn the_plan_is_told_before_anything_is_written() {
+    let folder = stretching_to(8);
+    let words = ["broadcast", "column.npy", "row.npy", "--out", "z"];
+    let said = Ran::of(&mut folder.limited("trap '' XFSZ && ulimit -f 8192", &words)).refused(1);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(
+        lines[..2],
+        ["column.npy  8192x1 → 8192x1024  8.0 MiB", "row.npy       1024 → 8192x1024  8.0 MiB"]
+    );
+    assert!(lines[2].starts_with("16.0 MiB to z"), "{said}");
+    assert!(
+        lines[3].starts_with("unishape: z/column.npy: ") && lines[3].ends_with("nothing was written"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_failure_leaves_what_was_there_as_it_was() {
     for out in ["z", "z.npz"] {
         let folder = stretching_to(8);
