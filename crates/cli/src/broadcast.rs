@@ -3,7 +3,7 @@
 use crate::args::BroadcastArgs;
 use crate::failure::Failure;
 use crate::input::file_name;
-use crate::out::{bytes_text, file_beside, keep};
+use crate::out::{bytes_text, file_beside, keep, path_text};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::fs;
@@ -103,11 +103,11 @@ impl Plan {
     fn check(&self, force: bool) -> Result<(), Failure> {
         if self.folder_exists && !self.folder.is_dir() {
             let problem =
-                format!("{} is no folder; give a folder, or a file ending in .npz", self.folder.display());
+                format!("{} is no folder; give a folder, or a file ending in .npz", path_text(&self.folder));
             return Err(Failure::usage(problem));
         }
         if self.archive.is_some() && !self.folder_exists {
-            return Err(Failure::failed(format!("{}: there is no such folder", self.folder.display())));
+            return Err(Failure::failed(format!("{}: there is no such folder", path_text(&self.folder))));
         }
         let mut inputs = HashMap::new();
         for array in &self.arrays {
@@ -123,15 +123,15 @@ impl Plan {
             if let Some(input) = fs::canonicalize(path).ok().and_then(|path| inputs.get(&path).copied()) {
                 let problem = format!(
                     "{} would be overwritten by its own result; choose another --out",
-                    input.display()
+                    path_text(input)
                 );
                 return Err(Failure::usage(problem));
             }
             if path.is_dir() {
-                return Err(Failure::failed(format!("{} is a folder", path.display())));
+                return Err(Failure::failed(format!("{} is a folder", path_text(path))));
             }
             if !force && path.exists() {
-                let problem = format!("{} is there already; add --force to replace it", path.display());
+                let problem = format!("{} is there already; add --force to replace it", path_text(path));
                 return Err(Failure::failed(problem));
             }
         }
@@ -141,7 +141,7 @@ impl Plan {
             return Err(Failure::failed(format!(
                 "the results take {}, and {} has room for {}; nothing was written",
                 bytes_text(self.total),
-                self.folder.display(),
+                path_text(&self.folder),
                 bytes_text(free),
             )));
         }
@@ -152,8 +152,7 @@ impl Plan {
     fn tell(&self) -> Result<(), Failure> {
         let from: Vec<String> =
             self.arrays.iter().map(|array| shape_text(&array.input.header().shape)).collect();
-        let names: Vec<String> =
-            self.arrays.iter().map(|array| array.input.path().display().to_string()).collect();
+        let names: Vec<String> = self.arrays.iter().map(|array| path_text(array.input.path())).collect();
         let width = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
         let (name_width, from_width) = (width(&names), width(&from));
         let mut text = String::new();
@@ -164,25 +163,32 @@ impl Plan {
                 bytes_text(array.bytes),
             );
         }
-        let place = self.archive.as_ref().unwrap_or(&self.folder).display();
+        let place = path_text(self.archive.as_ref().unwrap_or(&self.folder));
         let free = self.free.map_or(String::new(), |free| format!(", {} free there", bytes_text(free)));
         text += &format!("{} to {place}{free}\n", bytes_text(self.total));
         let _ = io::stderr().write_all(text.as_bytes());
         Ok(())
     }
 
-    /// Writes everything; a folder made for it does not outlive a failure.
+    /// Writes everything; folders made for it do not outlive a failure.
     fn write(&self, watch: &Watch) -> Result<(), Failure> {
-        if !self.folder_exists {
-            fs::create_dir_all(&self.folder)
-                .map_err(|error| Failure::failed(format!("{}: {error}", self.folder.display())))?;
-        }
-        let written = match &self.archive {
+        // Those that are not there yet, innermost first.
+        let to_make: Vec<&Path> = self
+            .folder
+            .ancestors()
+            .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+            .collect();
+        let made = fs::create_dir_all(&self.folder)
+            .map_err(|error| Failure::failed(format!("{}: {error}", path_text(&self.folder))));
+        let written = made.and_then(|()| match &self.archive {
             Some(archive) => self.write_archive(archive, watch),
             None => self.write_files(watch),
-        };
-        if written.is_err() && !self.folder_exists {
-            let _ = fs::remove_dir(&self.folder);
+        });
+        if written.is_err() {
+            for folder in to_make {
+                // One that somebody else has put something into stays.
+                let _ = fs::remove_dir(folder);
+            }
         }
         written
     }
@@ -193,15 +199,15 @@ impl Plan {
         for array in &self.arrays {
             let mut file = file_beside(&array.path)?;
             let mut writer = Watched { inner: file.as_file_mut(), watch };
-            let header = array.header.write(&mut writer).map_err(Failure::failed);
+            let header = array.header.write(&mut writer).map_err(|error| in_result(&array.path, &error));
             header
-                .and_then(|()| self.write_elements(array, &mut writer))
+                .and_then(|()| self.write_elements(array, &array.path, &mut writer))
                 .map_err(|failure| watch.judge(failure))?;
             complete.push((file.into_temp_path(), &array.path));
         }
         for (file, path) in complete {
             file.persist(path)
-                .map_err(|error| Failure::failed(format!("{}: {}", path.display(), error.error)))?;
+                .map_err(|error| Failure::failed(format!("{}: {}", path_text(path), error.error)))?;
         }
         Ok(())
     }
@@ -210,21 +216,28 @@ impl Plan {
         let mut file = file_beside(archive)?;
         let mut npz = NpzWriter::new(file.as_file_mut());
         for array in &self.arrays {
-            let member = npz.start(&array.name, &array.header).map_err(Failure::failed);
-            let written =
-                member.and_then(|member| self.write_elements(array, &mut Watched { inner: member, watch }));
+            let member = npz.start(&array.name, &array.header).map_err(|error| in_result(archive, &error));
+            let written = member.and_then(|member| {
+                self.write_elements(array, archive, &mut Watched { inner: member, watch })
+            });
             written.map_err(|failure| watch.judge(failure))?;
         }
-        npz.finish().map_err(|error| watch.judge(Failure::failed(error)))?;
+        npz.finish().map_err(|error| watch.judge(in_result(archive, &error)))?;
         keep(file, archive)
     }
 
-    fn write_elements(&self, array: &Planned, writer: &mut impl Write) -> Result<(), Failure> {
+    /// Writes the elements of an array to the file of a result.
+    fn write_elements(&self, array: &Planned, result: &Path, writer: &mut impl Write) -> Result<(), Failure> {
         array.input.write_stretched(self.rules, &self.shape, writer).map_err(|error| match error {
-            StretchedError::Write(error) => Failure::failed(format!("{}: {error}", self.folder.display())),
+            StretchedError::Write(error) => in_result(result, &error),
             error => Failure::failed(error),
         })
     }
+}
+
+/// What went wrong, named after the file that does not come to be, not the temporary one.
+fn in_result(path: &Path, error: &dyn std::error::Error) -> Failure {
+    Failure::failed(format!("{}: {error}; nothing was written", path_text(path)))
 }
 
 /// Names and headers of the results.
@@ -233,15 +246,22 @@ fn plan_arrays(inputs: Vec<Mapped>, shape: &[usize], folder: &Path) -> Result<Ve
     let mut arrays = Vec::new();
     for input in inputs {
         let of_input =
-            |error: &dyn std::fmt::Display| Failure::failed(format!("{}: {error}", input.path().display()));
-        let name =
-            input.path().file_stem().unwrap_or(input.path().as_os_str()).to_string_lossy().into_owned();
-        let path = folder.join(format!("{name}.npy"));
+            |error: &dyn std::fmt::Display| Failure::failed(format!("{}: {error}", path_text(input.path())));
+        // Only .npy is an ending of ours: data.v1 and data.v2 stay two names.
+        let (whole, stem) = (input.path().file_name(), input.path().file_stem());
+        let has_ending = input.path().extension().is_some_and(|ending| ending == "npy");
+        let stem = if has_ending { stem } else { whole }.unwrap_or(input.path().as_os_str());
+        // To the byte the input's name, also where it is no text.
+        let mut file = stem.to_os_string();
+        file.push(".npy");
+        let path = folder.join(file);
+        let name = stem.to_string_lossy().into_owned();
         if let Some(other) = taken.insert(path.clone(), input.path().into()) {
             return Err(Failure::usage(format!(
-                "{} and {} would both be written as {name}.npy; rename one of them",
-                other.display(),
-                input.path().display(),
+                "{} and {} would both be written as {}; rename one of them",
+                path_text(&other),
+                path_text(input.path()),
+                path_text(Path::new(&file_name(&path))),
             )));
         }
         let header = input.stretched_header(shape);

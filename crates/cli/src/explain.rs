@@ -16,6 +16,9 @@ use unishape::{Extent, Tensor, npy};
 const MOST_VALUES: usize = 10_000;
 
 pub(crate) fn run(args: ExplainArgs) -> Result<(), Failure> {
+    if args.svg.is_some() && args.svg == args.html {
+        return Err(Failure::usage("--svg and --html name the same file; give each its own"));
+    }
     let inputs = input::read_all(&args.inputs)?;
     let shapes = args.inputs.iter().zip(&inputs).map(known).collect::<Result<Vec<_>, _>>()?;
     let mut explanation = Explanation::new(args.rules.rules(), &shapes)
@@ -32,13 +35,9 @@ pub(crate) fn run(args: ExplainArgs) -> Result<(), Failure> {
         let width = args.width.unwrap_or_else(terminal_width);
         return out::print(&explanation.text(colored(args.color), width));
     }
-    if let Some(path) = &args.svg {
-        out::write_text(path, &explanation.svg())?;
-    }
-    if let Some(path) = &args.html {
-        out::write_text(path, &explanation.html())?;
-    }
-    Ok(())
+    let svg = args.svg.as_deref().map(|path| (path, explanation.svg()));
+    let html = args.html.as_deref().map(|path| (path, explanation.html()));
+    out::write_texts(&svg.into_iter().chain(html).collect::<Vec<_>>())
 }
 
 /// The shape of an input, which can be drawn only if all its sizes are known.

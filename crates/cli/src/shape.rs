@@ -50,10 +50,16 @@ fn all_at_once(rules: Rules, words: &[String]) -> Result<Resolved, Failure> {
 /// Shapes from the command line and, in the place of `-`, from standard input: not kept.
 fn one_by_one(rules: Rules, words: &[String]) -> Result<Resolved, Failure> {
     let mut common = CommonShape::new(rules);
+    // Of the inputs before standard input: those after it are told by their number.
+    let mut names = Vec::new();
     for word in words {
         if word != "-" {
-            if let Err(error) = common.push(&Input::read(word)?.shape) {
-                return Ok(Err(error));
+            let input = Input::read(word)?;
+            if names.len() == common.inputs() {
+                names.push(input.name(names.len()));
+            }
+            if let Err(error) = common.push(&input.shape) {
+                return Ok(Err(error.named(&names)));
             }
             continue;
         }
@@ -73,7 +79,7 @@ fn one_by_one(rules: Rules, words: &[String]) -> Result<Resolved, Failure> {
             let shape = parse_shape(text)
                 .map_err(|error| Failure::usage(format!("standard input, line {number}: {error}")))?;
             if let Err(error) = common.push(&shape) {
-                return Ok(Err(error));
+                return Ok(Err(error.named(&names)));
             }
         }
     }

@@ -148,7 +148,7 @@ impl fmt::Display for NpyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NpyError::Io(error) => error.fmt(f),
-            NpyError::InFile { path, error } => write!(f, "{}: {error}", path.display()),
+            NpyError::InFile { path, error } => write!(f, "{}: {error}", path_text(path)),
             NpyError::InMember { name, error } => write!(f, "array '{}': {error}", abridge(name)),
             NpyError::NotNpy { zip: true } => {
                 write!(f, "this is a zip archive, not an .npy file; read it as .npz")
@@ -237,4 +237,10 @@ pub(super) fn abridge(text: &str) -> String {
         Some((end, _)) => format!("{}…", plain(&text[..end])),
         None => plain(text),
     }
+}
+
+/// A path as it is, but for what would move the cursor or begin a line of its own.
+fn path_text(path: &Path) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    path.to_string_lossy().chars().map(shown).collect()
 }

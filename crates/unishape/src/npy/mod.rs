@@ -31,6 +31,7 @@
 //! | `element` | elements as bytes |
 //! | `read`, `write` | whole `.npy` files |
 //! | `npz` | archives of them |
+//! | `until_failure` | a writer that is let go once it has failed |
 //! | `mapped` | arrays that stay in their files |
 //! | `error` | what can go wrong |
 
@@ -42,6 +43,7 @@ mod literal;
 mod mapped;
 mod npz;
 mod read;
+mod until_failure;
 mod write;
 
 pub use descr::Descr;

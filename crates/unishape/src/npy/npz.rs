@@ -3,6 +3,7 @@
 use super::error::NpyError;
 use super::header::Header;
 use super::read::{at_end, read_data};
+use super::until_failure::UntilFailure;
 use super::write::{write_data, write_whole};
 use crate::tensor::{Tensor, TensorView};
 use std::fs::File;
@@ -115,7 +116,7 @@ pub fn write_npz<N: AsRef<str>>(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct NpzWriter<W: Write + Seek> {
-    zip: ZipWriter<W>,
+    zip: ZipWriter<UntilFailure<W>>,
     /// The array being written.
     name: String,
     /// The bytes that its header promises, and those still to come.
@@ -133,7 +134,12 @@ impl<W: Write + Seek> NpzWriter<W> {
     /// # Ok::<(), unishape::npy::NpyError>(())
     /// ```
     pub fn new(writer: W) -> NpzWriter<W> {
-        NpzWriter { zip: ZipWriter::new(writer), name: String::new(), promised: 0, owed: 0 }
+        NpzWriter {
+            zip: ZipWriter::new(UntilFailure::new(writer)),
+            name: String::new(),
+            promised: 0,
+            owed: 0,
+        }
     }
 
     /// Begins an array. Its [data](Header::data_bytes), neither more nor less, is to be written to
@@ -155,6 +161,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     /// Where there is an array of that name, the last one is not complete, or writing fails.
     pub fn start(&mut self, name: &str, header: &Header) -> Result<NpzMember<'_, W>, NpyError> {
         self.check_complete()?;
+        self.check_writer()?;
         let error = |error: NpyError| error.in_member(name);
         let promised = header.data_bytes().map_err(error)?;
         let size = header.encoded_len().map_err(error)?.saturating_add(promised);
@@ -185,7 +192,12 @@ impl<W: Write + Seek> NpzWriter<W> {
     /// Where the last array is not complete, or writing fails.
     pub fn finish(self) -> Result<W, NpyError> {
         self.check_complete()?;
-        self.zip.finish().map_err(NpyError::archive)
+        Ok(self.zip.finish().map_err(NpyError::archive)?.into_inner()?)
+    }
+
+    /// Nothing goes on after a write that failed.
+    fn check_writer(&self) -> io::Result<()> {
+        self.zip.get_ref().map_or(Ok(()), UntilFailure::check)
     }
 
     fn check_complete(&self) -> Result<(), NpyError> {
@@ -220,6 +232,7 @@ impl<W: Write + Seek> Write for NpzMember<'_, W> {
             let surplus = NpyError::Surplus { promised: self.npz.promised }.in_member(&self.npz.name);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, surplus));
         }
+        self.npz.check_writer()?;
         let written = self.npz.zip.write(bytes)?;
         self.npz.owed -= written as u64;
         Ok(written)

@@ -1,0 +1,20 @@
+//! The command as people run it: the built binary, its output, its exit code, and what it leaves behind.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `shape`, `explain`, `usage` | one part of the command line each |
+//! | `broadcast` | that results are what the specification says, bit for bit |
+//! | `refused` | what `broadcast` does not even begin |
+//! | `stopped` | what `broadcast` leaves behind when it is stopped or fails |
+//! | `files` | arrays as the oracle sees them, and as files |
+//! | `support` | the command run in a folder of its own |
+
+mod broadcast;
+mod explain;
+mod files;
+mod refused;
+mod shape;
+#[cfg(unix)]
+mod stopped;
+mod support;
+mod usage;
