@@ -21,7 +21,7 @@ const ARCHIVE_OVERHEAD: u64 = 1024;
 pub(crate) fn run(args: BroadcastArgs) -> Result<(), Failure> {
     let plan = Plan::new(&args)?;
     if !args.quiet {
-        plan.tell()?;
+        plan.tell();
     }
     if args.dry_run {
         return Ok(());
@@ -149,7 +149,7 @@ impl Plan {
     }
 
     /// What will be written, on standard error.
-    fn tell(&self) -> Result<(), Failure> {
+    fn tell(&self) {
         let from: Vec<String> =
             self.arrays.iter().map(|array| shape_text(&array.input.header().shape)).collect();
         let names: Vec<String> = self.arrays.iter().map(|array| path_text(array.input.path())).collect();
@@ -167,7 +167,6 @@ impl Plan {
         let free = self.free.map_or(String::new(), |free| format!(", {} free there", bytes_text(free)));
         text += &format!("{} to {place}{free}\n", bytes_text(self.total));
         let _ = io::stderr().write_all(text.as_bytes());
-        Ok(())
     }
 
     /// Writes everything; folders made for it do not outlive a failure.

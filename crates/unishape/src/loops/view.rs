@@ -7,6 +7,7 @@ use unishape_core::{Rules, broadcast_strides};
 ///
 /// What can fail here answers with an `Option`, and who asked makes the error: a shape that nothing
 /// refers to can stay in registers, and a small broadcast is then twice as fast.
+#[doc(hidden)]
 pub struct Target<'d, E>(&'d E);
 
 impl<'d, E: Dimension> Target<'d, E> {
