@@ -153,7 +153,9 @@ pub type ViewOf<O> = <O as Operand>::View<<O as Operand>::Dim>;
 /// # Errors
 ///
 /// As [`broadcast`].
-pub fn broadcast_all<O: Operand>(arrays: impl IntoIterator<Item = O>) -> Result<Vec<ViewOf<O>>, Error> {
+pub fn broadcast_all<O: Operand>(
+    arrays: impl IntoIterator<Item = O, IntoIter: Clone>,
+) -> Result<Vec<ViewOf<O>>, Error> {
     broadcast_all_with(Rules::STANDARD, arrays)
 }
 
@@ -172,23 +174,28 @@ pub fn broadcast_all<O: Operand>(arrays: impl IntoIterator<Item = O>) -> Result<
 /// As [`broadcast_with`].
 pub fn broadcast_all_with<O: Operand>(
     rules: Rules,
-    arrays: impl IntoIterator<Item = O>,
+    arrays: impl IntoIterator<Item = O, IntoIter: Clone>,
 ) -> Result<Vec<ViewOf<O>>, Error> {
-    let arrays: Vec<O> = arrays.into_iter().collect();
-    let shapes = || arrays.iter().map(|array| array.as_array().shape());
-    let Some(rank) = shapes().map(<[usize]>::len).max() else {
+    // Gone through three times, rather than kept: for their rank, their shape, and the views.
+    let arrays = arrays.into_iter();
+    let Some(rank) = arrays.clone().map(|array| array.as_array().ndim()).max() else {
         return if rules.min_inputs() == 0 { Ok(Vec::new()) } else { Err(why::<[usize; 0]>(rules, &[])) };
     };
     let mut dim = O::Dim::zeros(rank);
     let mut common = Quick::new(rules, dim.slice_mut());
-    shapes().for_each(|shape| common.push(shape));
+    let mut count = 0;
+    for array in arrays.clone() {
+        common.push(array.as_array().shape());
+        count += 1;
+    }
     if common.failed() {
-        return Err(why(rules, &shapes().collect::<Vec<_>>()));
+        let shapes: Vec<Vec<usize>> = arrays.map(|array| array.as_array().shape().to_vec()).collect();
+        return Err(why(rules, &shapes));
     }
     let too_large = || Error::too_large(dim.slice(), None);
     let target = Target::new(&dim).ok_or_else(too_large)?;
-    let mut views = Vec::with_capacity(arrays.len());
-    for array in &arrays {
+    let mut views = Vec::with_capacity(count);
+    for array in arrays {
         views.push(array.stretch(Rules::STANDARD, &target).ok_or_else(too_large)?);
     }
     Ok(views)

@@ -60,14 +60,14 @@ impl<'d, E: Dimension> Target<'d, E> {
         let mut strides = self.0.clone(); // as long as the shape, and all of it is written
         let signed: &mut [isize] = bytemuck::cast_slice_mut(strides.slice_mut());
         broadcast_strides(rules, array.shape(), array.strides(), target, signed).ok()?;
-        if signed.iter().all(|&stride| stride >= 0) {
+        if ascending::<E>(signed) {
             // Safety: `from_shape_ptr` asks that every index of the new shape reads an element that
             // lives for 'a, that offsets fit an isize, that the sizes' product does, and that no
             // stride is negative. In each dimension the new view has the array's own size and
             // stride, or stride 0, so it reads a subset of the elements that `array` reads, through
             // offsets no larger; where the new shape has elements the array has some too, since a
             // size of 0 stretches to nothing else (`broadcast_strides`). The product was checked
-            // in `new`, the strides one line above. The view is read-only, so that elements
+            // in `new`, the strides' signs above. The view is read-only, so that elements
             // seen twice are no aliasing.
             return Some(unsafe {
                 ArrayView::from_shape_ptr(self.0.clone().strides(strides), array.as_ptr())
@@ -75,6 +75,17 @@ impl<'d, E: Dimension> Target<'d, E> {
         }
         // Safety: our caller's promise about 'a; the strides are those made above.
         Some(unsafe { stretch_reversed(array, self.0.clone(), strides) })
+    }
+}
+
+/// Whether no stride is negative.
+#[inline(always)]
+fn ascending<E: Dimension>(strides: &[isize]) -> bool {
+    match E::NDIM {
+        // A few known ones: one look at all signs is faster than one at each.
+        Some(_) => strides.iter().fold(0, |signs, &stride| signs | stride) >= 0,
+        // Any number: the same would become vector code that takes longer to start than to run.
+        None => strides.iter().all(|&stride| stride >= 0),
     }
 }
 
