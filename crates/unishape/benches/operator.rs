@@ -7,7 +7,7 @@
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, IntoDimension, Ix1, Ix2, Ix3, Ix4, IxDyn};
 use std::hint::black_box;
 use std::time::Instant;
-use unishape::{CommonShape, Rules, broadcast, broadcast_all, broadcast_to};
+use unishape::{CommonShape, Error, Rules, broadcast, broadcast_all, broadcast_to};
 
 const ROUNDS: usize = 101;
 
@@ -49,8 +49,8 @@ macro_rules! two_static {
     ($what:literal, $A:ty, $B:ty, $Dim:ty, $a:expr, $b:expr, $common:expr) => {{
         type Views<'a> = (ArrayView<'a, f32, $Dim>, ArrayView<'a, f64, $Dim>);
         #[inline(never)]
-        fn ours<'a>(a: &'a Array<f32, $A>, b: &'a Array<f64, $B>) -> Option<Views<'a>> {
-            broadcast((a, b)).ok()
+        fn ours<'a>(a: &'a Array<f32, $A>, b: &'a Array<f64, $B>) -> Result<Views<'a>, Error> {
+            broadcast((a, b))
         }
         #[inline(never)]
         fn theirs<'a>(a: &'a Array<f32, $A>, b: &'a Array<f64, $B>, common: $Dim) -> Option<Views<'a>> {
@@ -58,7 +58,7 @@ macro_rules! two_static {
         }
         let (a, b) = (Array::<f32, $A>::zeros($a), Array::<f64, $B>::zeros($b));
         let common = $common.into_dimension();
-        assert_eq!(ours(&a, &b), theirs(&a, &b, common));
+        assert_eq!(ours(&a, &b).ok(), theirs(&a, &b, common));
         let times = compare(
             10_000,
             || ours(black_box(&a), black_box(&b)),
