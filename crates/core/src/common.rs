@@ -117,8 +117,8 @@ impl<'b, S: Size> Common<'b, S> {
         let from = self.from.get_mut(skip..).unwrap_or_default();
         if self.inputs == 0 {
             // Not joined with `()`: where 1 does not stretch to 0, a lone shape with a 0 would fail.
-            for (to, &size) in sizes.iter_mut().zip(shape) {
-                *to = size;
+            for (dim, to) in sizes.iter_mut().enumerate() {
+                *to = padded_dim(shape, rank, dim);
             }
         } else {
             let changes = check(self.rules, sizes, from, shape, self.inputs)?;

@@ -142,6 +142,9 @@ fn buffers_too_short_are_an_error_and_too_long_ones_are_not() {
     assert_eq!(common.push(&[2, 1]), Ok(()));
     assert_eq!(common.push(&[3]), Ok(()));
     assert_eq!((common.shape(), common.from()), (&[2, 3][..], &[0, 1][..]));
+    // A fold resumed with a rank but no input: the first shape still lines up on the right.
+    let mut common = Common::resume(Rules::STANDARD, &mut sizes, &mut from, 2, 0);
+    assert_eq!(common.push(&[5]).map(|()| common.shape()), Ok(&[1, 5][..]));
     let mut common = Common::resume(Rules::STANDARD, &mut sizes, &mut from, usize::MAX, usize::MAX);
     assert_eq!(common.shape().len(), 2);
     assert_eq!(common.push(&[1]), Err(FoldError::TooManyInputs { limit: usize::MAX }));

@@ -1,11 +1,12 @@
 //! The adjoint of broadcasting.
 
 use crate::error::Error;
+use crate::loops::{reserve, row_major};
 use crate::operand::Operand;
-use ndarray::{Array, ArrayD, Axis, Dimension, IntoDimension};
+use ndarray::{Array, ArrayView, Dimension, IntoDimension};
 use num_traits::Zero;
 use std::ops::Add;
-use unishape_core::{Rules, check_broadcast_to};
+use unishape_core::{Rules, broadcast_strides, element_count};
 
 /// Sums an array down to a shape that could have been broadcast to it: the adjoint of
 /// [`broadcast_to`](crate::broadcast_to), and so its gradient.
@@ -29,7 +30,9 @@ use unishape_core::{Rules, check_broadcast_to};
 ///
 /// # Errors
 ///
-/// [`Error::CannotStretch`] where `shape` could not have been broadcast to the array's shape.
+/// [`Error::CannotStretch`] where `shape` could not have been broadcast to the array's shape,
+/// [`Error::TooLarge`] or [`Error::OutOfMemory`] where the result does not fit. Nothing but the
+/// result is allocated.
 pub fn sum_to<O, Sh>(array: O, shape: Sh) -> Result<Array<O::Elem, Sh::Dim>, Error>
 where
     O: Operand,
@@ -37,27 +40,50 @@ where
     Sh: IntoDimension,
 {
     let shape = shape.into_dimension();
-    let view = array.as_array().view();
-    let (from, to) = (view.shape(), shape.slice());
-    if let Err(error) = check_broadcast_to(Rules::STANDARD, to, from) {
-        return Err(Error::cannot_stretch(to, from, error));
+    let (view, to) = (array.as_array().view(), shape.slice());
+    // Where in the result each element is added: 0 steps along the dimensions summed over.
+    let mut steps = vec![0; view.ndim()];
+    if let Err(error) = broadcast_strides(Rules::STANDARD, to, &row_major(to), view.shape(), &mut steps) {
+        return Err(Error::cannot_stretch(to, view.shape(), error));
     }
-    let extra = from.len() - to.len();
-    let summed: Vec<usize> =
-        (0..from.len()).filter(|&dim| dim < extra || to[dim - extra] != from[dim]).collect();
-    // From the left, so that as much as possible is added along contiguous rows. The dimensions
-    // stay, with size 1, until the last sum is done.
-    let mut sum: Option<ArrayD<O::Elem>> = None;
-    for dim in summed {
-        let partial = match &sum {
-            None => view.clone().into_dyn().sum_axis(Axis(dim)),
-            Some(sum) => sum.sum_axis(Axis(dim)),
-        };
-        sum = Some(partial.insert_axis(Axis(dim)));
+    let steps: Vec<usize> = steps.into_iter().map(isize::unsigned_abs).collect();
+    let mut sums = reserve(to)?;
+    sums.resize(element_count(to).unwrap_or(0), O::Elem::zero());
+    add_rows(&view, &steps, &mut sums);
+    Array::from_shape_vec(shape.clone(), sums).map_err(|_| Error::too_large(to, None))
+}
+
+/// Adds each row of the array to its place in the sums.
+fn add_rows<A, D>(view: &ArrayView<'_, A, D>, steps: &[usize], sums: &mut [A])
+where
+    A: Clone + Zero + Add<Output = A>,
+    D: Dimension,
+{
+    if view.is_empty() {
+        return; // also where there are countless rows of no elements
     }
-    let elements = match sum {
-        Some(sum) => sum.into_iter().collect(),
-        None => crate::to_owned(view)?.into_iter().collect(),
+    let Some((&last, outer)) = steps.split_last() else {
+        sums.clone_from_slice(&[view.sum()]);
+        return;
     };
-    Array::from_shape_vec(shape.clone(), elements).map_err(|_| Error::too_large(shape.slice(), None))
+    let mut index = vec![0; outer.len()];
+    let mut at = 0;
+    for row in view.rows() {
+        if last == 0 {
+            sums[at] = sums[at].clone() + row.sum();
+        } else {
+            for (sum, element) in sums[at..].iter_mut().zip(row) {
+                *sum = sum.clone() + element.clone();
+            }
+        }
+        for dim in (0..outer.len()).rev() {
+            index[dim] += 1;
+            at += outer[dim];
+            if index[dim] < view.shape()[dim] {
+                break;
+            }
+            at -= outer[dim] * index[dim];
+            index[dim] = 0;
+        }
+    }
 }

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::operand::Operand;
 use ndarray::{Array, ArrayView, Axis, Dimension};
 use std::iter::repeat_n;
-use unishape_core::byte_count;
+use unishape_core::{byte_count, element_count};
 
 /// Copies an array or a view, stretched or not, into an array of its own in row-major order.
 ///
@@ -31,17 +31,23 @@ where
     O::Elem: Clone,
 {
     let view = array.as_array().view();
-    let bytes = match byte_count(view.shape(), size_of::<O::Elem>()) {
-        Ok(bytes) if bytes <= isize::MAX as usize => bytes,
-        _ => return Err(Error::too_large(view.shape(), Some(size_of::<O::Elem>()))),
-    };
-    let mut elements = Vec::new();
-    if elements.try_reserve_exact(view.len()).is_err() {
-        return Err(Error::OutOfMemory { bytes });
-    }
+    let mut elements = reserve(view.shape())?;
     copy_elements(&view, &mut elements);
     let shape = view.raw_dim();
     Array::from_shape_vec(shape, elements).map_err(|_| Error::too_large(view.shape(), None))
+}
+
+/// An empty vector with room for the elements of a shape, no more and no less (BC-14).
+pub(crate) fn reserve<A>(shape: &[usize]) -> Result<Vec<A>, Error> {
+    let bytes = match byte_count(shape, size_of::<A>()) {
+        Ok(bytes) if bytes <= isize::MAX as usize => bytes,
+        _ => return Err(Error::too_large(shape, Some(size_of::<A>()))),
+    };
+    let mut elements = Vec::new();
+    match elements.try_reserve_exact(element_count(shape).unwrap_or(usize::MAX)) {
+        Ok(()) => Ok(elements),
+        Err(_) => Err(Error::OutOfMemory { bytes }),
+    }
 }
 
 /// Appends the elements in row-major order, a row at a time.

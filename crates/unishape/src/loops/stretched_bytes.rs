@@ -27,7 +27,7 @@ pub(crate) fn stretched_bytes<B>(
     }
     let mut outer = nest(sizes, strides);
     let inner = outer.pop().unwrap_or(Loop { count: 1, stride: 1 });
-    let mut piece = Vec::with_capacity(PIECE + item);
+    let mut piece = Vec::with_capacity(if item < PIECE { PIECE } else { 0 });
     let mut index = vec![0usize; outer.len()];
     let mut start = 0;
     loop {
@@ -86,10 +86,20 @@ fn row<B>(
         }
         return ControlFlow::Continue(());
     }
+    if item >= PIECE {
+        // Elements as large as this are handed on from where they are.
+        for element in 0..count {
+            let from = from + element * stride * item;
+            for part in source[from..from + item].chunks(PIECE) {
+                put(part)?;
+            }
+        }
+        return ControlFlow::Continue(());
+    }
     let mut left = count;
     let mut from = from;
     while left > 0 {
-        let room = (PIECE.saturating_sub(piece.len()) / item).max(1).min(left);
+        let room = ((PIECE - piece.len()) / item).min(left);
         if stride == 0 {
             repeat(&source[from..from + item], room, piece);
         } else {
@@ -100,7 +110,7 @@ fn row<B>(
         }
         left -= room;
         if piece.len() + item > PIECE {
-            flush(piece, put)?;
+            flush(piece, put)?; // there is room for one more element, here and in the next row
         }
     }
     ControlFlow::Continue(())

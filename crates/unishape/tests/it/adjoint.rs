@@ -3,7 +3,7 @@
 use crate::support::{spec, strided};
 use ndarray::{ArrayD, IxDyn, Zip, arr2};
 use proptest::prelude::*;
-use unishape::{broadcast_to, sum_to};
+use unishape::{Error, broadcast_to, sum_to};
 use unishape_oracle::{Reading, common_shape, strategies};
 
 /// ⟨x, y⟩, exact in integers.
@@ -40,6 +40,22 @@ fn sums_over_nothing_are_zero() {
     assert_eq!(sum_to(&none, (1, 3)).unwrap(), arr2(&[[0.0, 0.0, 0.0]]));
     assert_eq!(sum_to(&none, ()).unwrap().into_scalar(), 0.0);
     assert_eq!(sum_to(&none, (0, 1)).unwrap().shape(), [0, 1]);
+}
+
+/// Nothing is allocated beside the result, and what cannot be is an error.
+#[test]
+fn bc14_sums_of_arrays_too_large_to_copy() {
+    let none = ArrayD::<u8>::zeros(IxDyn(&[0, 1]));
+    let none = broadcast_to(&none, &[0, 1 << 60][..]).unwrap();
+    assert_eq!(sum_to(&none, ()).unwrap().into_scalar(), 0);
+    assert_eq!(sum_to(none.t(), (1, 1)).unwrap(), arr2(&[[0]]));
+    let one = ndarray::arr0(1u64);
+    let wide = broadcast_to(&one, (1, 1 << 45)).unwrap();
+    assert_eq!(sum_to(wide, 1 << 45), Err(Error::OutOfMemory { bytes: 1 << 48 }));
+    let wide = broadcast_to(&one, (1, 1 << 61)).unwrap();
+    assert_eq!(sum_to(wide, 1 << 61), Err(Error::TooLarge { shape: vec![1 << 61], element: Some(8) }));
+    let tall = broadcast_to(&one, (1 << 20, 3)).unwrap();
+    assert_eq!(sum_to(tall, 3).unwrap(), ndarray::arr1(&[1 << 20; 3]));
 }
 
 #[test]
