@@ -108,7 +108,7 @@ fn error_json(error: &Error) -> Value {
             })).collect::<Vec<_>>(),
             "message": message,
         }),
-        Error::UnequalRank { first, input, rank } => json!({
+        Error::UnequalRank { first, input, rank, .. } => json!({
             "error": "unequal rank",
             "inputs": [0, input],
             "ranks": [first, rank],

@@ -1,7 +1,7 @@
 //! What can go wrong, said so that a person sees what to change.
 
 use crate::line_up::{Row, line_up};
-use crate::notation::shape_text;
+use crate::notation::short_shape_text;
 use crate::plain::abridged;
 use std::fmt;
 use std::ops::Range;
@@ -36,6 +36,8 @@ pub enum Error {
         input: usize,
         /// Its rank.
         rank: usize,
+        /// What the two are called, if they have [names](Error::named).
+        names: Option<Box<[String; 2]>>,
     },
     /// Fewer inputs than the rule set wants.
     TooFewInputs {
@@ -71,11 +73,16 @@ impl Error {
     ) -> Error {
         match error {
             FoldError::Mismatch(mismatch) => Error::Incompatible(Box::new(incompatible(mismatch))),
-            FoldError::UnequalRank { first, input, rank } => Error::UnequalRank { first, input, rank },
+            FoldError::UnequalRank { first, input, rank } => {
+                Error::UnequalRank { first, input, rank, names: None }
+            }
             FoldError::TooFewInputs { least } => Error::TooFewInputs { least },
             FoldError::TooManyInputs { limit } => Error::TooManyInputs { limit },
-            // Our buffers have the largest rank of all shapes; this would be a shape beyond memory.
-            _ => Error::OutOfMemory { bytes: usize::MAX },
+            // Does not happen: our buffers have the largest rank of all shapes.
+            FoldError::NoRoom { rank, .. } => {
+                Error::OutOfMemory { bytes: rank.saturating_mul(size_of::<usize>()) }
+            }
+            _ => Error::OutOfMemory { bytes: 0 },
         }
     }
 
@@ -89,8 +96,13 @@ impl Error {
     /// ```
     #[must_use]
     pub fn named<T: AsRef<str>>(mut self, names: &[T]) -> Error {
-        if let Error::Incompatible(incompatible) = &mut self {
-            incompatible.names = names.iter().map(|name| abridged(name.as_ref(), NAME_LENGTH)).collect();
+        let name = |input: usize| names.get(input).map(|name| abridged(name.as_ref(), NAME_LENGTH));
+        match &mut self {
+            Error::Incompatible(incompatible) => incompatible.names = (0..).map_while(name).collect(),
+            Error::UnequalRank { input, names, .. } => {
+                *names = name(0).zip(name(*input)).map(|(first, other)| Box::new([first, other]));
+            }
+            _ => {}
         }
         self
     }
@@ -116,13 +128,17 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Incompatible(incompatible) => incompatible.fmt(f),
-            Error::UnequalRank { first, input, rank } => write!(
-                f,
-                "strict rank: input 0 has {}, input {input} has {}; \
-                 give them equal ranks with dimensions of size 1, or allow unequal ranks",
-                dimensions(*first),
-                dimensions(*rank),
-            ),
+            Error::UnequalRank { first, input, rank, names } => {
+                let numbers = || ["input 0".into(), format!("input {input}")];
+                let [one, other] = names.as_deref().cloned().unwrap_or_else(numbers);
+                write!(
+                    f,
+                    "strict rank: {one} has {}, {other} has {}; \
+                     give them equal ranks with dimensions of size 1, or allow unequal ranks",
+                    dimensions(*first),
+                    dimensions(*rank),
+                )
+            }
             Error::TooFewInputs { least } => {
                 write!(f, "too few inputs: this rule set wants at least {least}")
             }
@@ -131,13 +147,13 @@ impl fmt::Display for Error {
             }
             Error::CannotStretch(cannot) => cannot.fmt(f),
             Error::TooLarge { shape, element: None } => {
-                write!(f, "{} has more elements than this machine can address", shape_text(shape))
+                write!(f, "{} has more elements than this machine can address", short_shape_text(shape))
             }
             Error::TooLarge { shape, element: Some(bytes) } => write!(
                 f,
                 "{} with elements of {bytes} bytes takes more memory than this machine can address; \
                  the view takes none",
-                shape_text(shape)
+                short_shape_text(shape)
             ),
             Error::OutOfMemory { bytes } => write!(f, "there is no memory for {bytes} bytes"),
         }
@@ -200,7 +216,12 @@ impl Incompatible {
         mismatch: Mismatch<S>,
     ) -> Incompatible {
         let Mismatch { dim, rank, inputs: at_fault, sizes } = mismatch;
-        let mismatch = Mismatch { dim, rank, inputs: at_fault, sizes: sizes.map(Into::into) };
+        // Unknown but not 0 is what an input's 1 made of an unknown size: the input named has the 1.
+        let sizes = sizes.map(|size| match size.into() {
+            Extent::Positive => Extent::Known(1),
+            size => size,
+        });
+        let mismatch = Mismatch { dim, rank, inputs: at_fault, sizes };
         let shapes = vec![(0..inputs, extents(so_far)), (inputs..inputs + 1, extents(shape))];
         Incompatible { rules, mismatch, shapes, names: Vec::new() }
     }
@@ -334,7 +355,7 @@ impl fmt::Display for Incompatible {
                 f,
                 "Shapes line up on the right. Perhaps {} is meant to be {}?",
                 self.name(input),
-                shape_text(&shape)
+                short_shape_text(&shape)
             ),
             None if m == Extent::Known(0) || n == Extent::Known(0) => write!(
                 f,
@@ -411,7 +432,7 @@ impl CannotStretch {
 impl fmt::Display for CannotStretch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (from, to) = (extents(&self.shape), extents(&self.target));
-        write!(f, "cannot stretch {} to {}: ", shape_text(&from), shape_text(&to))?;
+        write!(f, "cannot stretch {} to {}: ", short_shape_text(&from), short_shape_text(&to))?;
         let rank = from.len().max(to.len());
         let mut marks = vec![false; rank];
         let focus = match self.reason {

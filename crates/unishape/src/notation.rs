@@ -7,6 +7,9 @@ use unishape_core::{Extent, Size};
 /// How much of a text that is no shape is shown, in characters.
 const LONGEST: usize = 60;
 
+/// A shape with more dimensions than this is a long one.
+const MOST_DIMENSIONS: usize = 16;
+
 /// A shape as text: sizes joined by `x`, `?` for one that is not known, `()` for rank 0.
 ///
 /// ```
@@ -21,6 +24,23 @@ pub fn shape_text<S: Size>(shape: &[S]) -> String {
         return "()".into();
     }
     shape.iter().map(S::to_string).collect::<Vec<_>>().join("x")
+}
+
+/// [`shape_text`] with the middle of a long shape left out.
+///
+/// ```
+/// use unishape::notation::{shape_text, short_shape_text};
+///
+/// assert_eq!(short_shape_text(&[8, 7, 6, 5]), "8x7x6x5");
+/// assert_eq!(short_shape_text(&[2; 1000]), "2x2x2x2x2x2x…x2x2x2x2x2x2 (1000 dimensions)");
+/// ```
+pub fn short_shape_text<S: Size>(shape: &[S]) -> String {
+    match (shape.first_chunk::<6>(), shape.last_chunk::<6>()) {
+        (Some(first), Some(last)) if shape.len() > MOST_DIMENSIONS => {
+            format!("{}x…x{} ({} dimensions)", shape_text(first), shape_text(last), shape.len())
+        }
+        _ => shape_text(shape),
+    }
 }
 
 /// Reads a shape: `8x1x6`, `8,1,6`, `8 1 6`, `(8, 1, 6)` or `[8, 1, 6]`, `()` for rank 0; a size is

@@ -65,6 +65,22 @@ X1  4                       Y1  1x4                     Z1  3x4
     );
 }
 
+#[test]
+fn repetition_is_mentioned_where_there_is_some() {
+    for (shapes, repeats) in [
+        (&[&[4][..]][..], false),
+        (&[&[2, 3], &[2, 3]], false),
+        (&[&[0, 3], &[1]], false),
+        (&[&[1, 4], &[4]], false),
+        (&[&[2, 4], &[4]], true),
+    ] {
+        let explanation = explain(shapes);
+        assert_eq!(explanation.text(false, 80).contains("Dashed cells"), repeats, "{shapes:?}");
+        assert_eq!(explanation.svg().contains("dashed cells"), repeats, "{shapes:?}");
+        assert_eq!(explanation.html().contains("dashed cells"), repeats, "{shapes:?}");
+    }
+}
+
 /// The part of a text about one input.
 fn about(text: &str, input: usize) -> &str {
     let start = text.find(&format!("── X{input}")).unwrap();

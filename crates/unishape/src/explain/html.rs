@@ -39,9 +39,14 @@ pub(super) fn render(explanation: &Explanation) -> String {
     if let Some(why) = explanation.undrawn() {
         let _ = writeln!(page, "<p>{why}</p>");
     } else if !explanation.inputs.is_empty() && !explanation.shape.contains(&0) {
+        page.push_str("<p class=\"soft\">");
+        if explanation.repeats() {
+            page.push_str(
+                "One colour is one element; pale, dashed cells repeat an element that stands elsewhere. ",
+            );
+        }
         page.push_str(
-            "<p class=\"soft\">One colour is one element; pale, dashed cells repeat an element that stands \
-             elsewhere. Point at a cell to see where it comes from, or tab to one and use the arrow keys.</p>\n",
+            "Point at a cell to see where it comes from, or tab to one and use the arrow keys.</p>\n",
         );
         if explanation.is_shortened(level) {
             let _ = writeln!(page, "<p class=\"soft\">{BLOCKS}</p>");

@@ -131,8 +131,11 @@ pub(super) fn render(explanation: &Explanation) -> String {
     if let Some(why) = explanation.undrawn() {
         all.paragraph("soft", &why, room);
     } else if !explanation.inputs.is_empty() && !explanation.shape.contains(&0) {
-        let legend = "One colour is one element. Pale, dashed cells repeat an element that stands elsewhere.";
-        all.paragraph("soft", legend, room);
+        if explanation.repeats() {
+            let legend =
+                "One colour is one element. Pale, dashed cells repeat an element that stands elsewhere.";
+            all.paragraph("soft", legend, room);
+        }
         if level.is_some_and(|level| explanation.is_shortened(level)) {
             all.paragraph("soft", BLOCKS, room);
         }

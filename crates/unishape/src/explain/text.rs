@@ -2,8 +2,9 @@
 
 use super::layout::{self, Frame, LEVELS, Level, SHADES, Slot};
 use super::size::THIN_SPACE;
-use super::words::{BLOCKS, Line, STEPS, short_shape, title};
+use super::words::{BLOCKS, Line, STEPS, title};
 use super::{Explanation, Input, Stage};
+use crate::notation::short_shape_text;
 use crate::plain::{abridged, abridged_front, columns, width, wrapped};
 
 /// The widest content of a cell.
@@ -147,8 +148,10 @@ pub(super) fn render(explanation: &Explanation, color: bool, width: usize) -> St
         && !drawn.is_empty()
         && !explanation.shape.contains(&0)
     {
-        let legend = "Dashed cells repeat an element that stands elsewhere.";
-        paragraph(&mut canvas, legend, 0, width, Style::Faint);
+        if explanation.repeats() {
+            let legend = "Dashed cells repeat an element that stands elsewhere.";
+            paragraph(&mut canvas, legend, 0, width, Style::Faint);
+        }
         if explanation.is_shortened(*level) {
             paragraph(&mut canvas, BLOCKS, 0, width, Style::Faint);
         }
@@ -169,7 +172,7 @@ pub(super) fn render(explanation: &Explanation, color: bool, width: usize) -> St
             sentences(&mut canvas, explanation, m, width);
         } else {
             for stage in Stage::ALL {
-                let shape = short_shape(&explanation.stage_shape(input, stage));
+                let shape = short_shape_text(&explanation.stage_shape(input, stage));
                 paragraph(&mut canvas, &format!("{}{m}  {shape}", stage.letter()), 2, width, Style::Plain);
             }
             canvas.below(&Canvas::line("", Style::Plain));
@@ -285,7 +288,7 @@ fn stage_canvas(
     let input = &explanation.inputs[m];
     let name = format!("{}{m}  ", stage.letter());
     let mut canvas = Canvas::line(&name, Style::Bold);
-    canvas.put(name.len(), 0, &short_shape(&explanation.stage_shape(input, stage)), Style::Bold);
+    canvas.put(name.len(), 0, &short_shape_text(&explanation.stage_shape(input, stage)), Style::Bold);
     // A line for the marks in every stage, so that all grids start at the same height.
     canvas.put(0, 1, "", Style::Plain);
     let added = explanation.added(input);

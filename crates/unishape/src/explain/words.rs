@@ -1,7 +1,7 @@
 //! What the pictures say in words, the same in all of them.
 
 use super::{Explanation, Input, Stage};
-use crate::notation::shape_text;
+use crate::notation::short_shape_text;
 use unishape_core::{element_count, index_map};
 
 /// More dimensions than this are not all written …
@@ -74,13 +74,24 @@ pub(super) enum Line {
 }
 
 impl Explanation {
+    /// Whether an output reads an element more than once.
+    pub(super) fn repeats(&self) -> bool {
+        let rank = self.shape.len();
+        let stretched =
+            |input: &Input, dim: usize| unishape_core::padded_dim(&input.shape, rank, dim) != self.shape[dim];
+        let wide = (0..rank).filter(|&dim| self.shape[dim] > 1);
+        !self.shape.contains(&0)
+            && wide.into_iter().any(|dim| self.inputs.iter().any(|input| stretched(input, dim)))
+    }
+
     /// `3x1 with 4 gives 3x4`.
     pub(super) fn headline(&self) -> String {
-        let mut shapes: Vec<String> = self.inputs.iter().map(|input| short_shape(&input.shape)).collect();
+        let mut shapes: Vec<String> =
+            self.inputs.iter().map(|input| short_shape_text(&input.shape)).collect();
         if self.more > 0 {
             shapes.push(format!("{} more", self.more));
         }
-        let common = short_shape(&self.shape);
+        let common = short_shape_text(&self.shape);
         match shapes.as_slice() {
             [] => format!("no input gives {common}"),
             [only] => format!("{only} alone gives {common}"),
@@ -217,15 +228,6 @@ fn list(start: usize, end: usize, index: impl Fn(usize) -> String) -> String {
         return part(start..end);
     }
     format!("{},…,{}", part(start..start + END_LINES), part(end - END_LINES..end))
-}
-
-/// A shape as text, a long one with its middle left out.
-pub(super) fn short_shape(shape: &[usize]) -> String {
-    if shape.len() <= MOST_LINES {
-        return shape_text(shape);
-    }
-    let (first, last) = (&shape[..END_LINES], &shape[shape.len() - END_LINES..]);
-    format!("{}x…x{} ({} dimensions)", shape_text(first), shape_text(last), shape.len())
 }
 
 /// The input's name after its number, if it has one.

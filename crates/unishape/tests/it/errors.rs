@@ -233,6 +233,39 @@ strict rank: input 0 has 2 dimensions, input 1 has 1 dimension; give them equal 
 }
 
 #[test]
+fn bc9_inputs_go_by_their_names() {
+    let strict = broadcast_shapes_with(Rules::STANDARD.strict_rank(), &[&[3, 1][..], &[3]]).unwrap_err();
+    let named = strict.clone().named(&["table", "row\u{1b}[31m"]).to_string();
+    assert!(
+        named.starts_with("strict rank: table has 2 dimensions, row\u{fffd}[31m has 1 dimension;"),
+        "{named}"
+    );
+    assert_eq!(strict.clone().named(&["only one"]), strict);
+    let e1 = broadcast_shapes(&[[3], [4]]).unwrap_err().named(&["prices"]).to_string();
+    assert!(e1.contains("prices has 3, input 1 has 4"), "{e1}");
+}
+
+/// The 1 that makes an unknown size more than 0 is named, also in a stream.
+#[test]
+fn bc9_bc13_a_stream_names_the_input_with_the_1() {
+    let mut common = CommonShape::new(Rules::SONNX);
+    common.push(&[Unknown]).unwrap();
+    common.push(&[Known(1)]).unwrap();
+    let streamed = common.push(&[Known(0)]).unwrap_err().to_string();
+    assert!(streamed.contains("dimension 0: input 1 has 1, input 2 has 0"), "{streamed}");
+    let at_once = broadcast_shapes_with(Rules::SONNX, &[[Unknown], [Known(1)], [Known(0)]]);
+    assert!(at_once.unwrap_err().to_string().contains("dimension 0: input 1 has 1, input 2 has 0"));
+}
+
+#[test]
+fn bc12_long_shapes_are_shortened() {
+    let long = vec![2; 1000];
+    let tall = ndarray::ArrayD::<u8>::zeros(ndarray::IxDyn(&[3]));
+    let error = broadcast_to(&tall, &long[..]).unwrap_err().to_string();
+    assert!(error.len() < 1000, "{error}");
+}
+
+#[test]
 fn sonnx_wants_an_input() {
     assert_text(
         broadcast_shapes_with::<usize, [usize; 0]>(Rules::SONNX, &[]).unwrap_err().to_string(),

@@ -5,7 +5,7 @@ use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use num_complex::Complex;
 use proptest::prelude::*;
 use std::ops::RangeInclusive;
-use unishape::{DType, Tensor};
+use unishape::{DType, Tensor, TensorView};
 use unishape_oracle::{self as oracle, strategies};
 
 /// A shape, and how an array of that shape lies in memory.
@@ -44,7 +44,12 @@ pub(crate) struct Strided<T> {
 
 impl<T> Strided<T> {
     pub(crate) fn view(&self) -> ArrayViewD<'_, T> {
-        let mut view = self.memory.view();
+        self.view_of(self.memory.view())
+    }
+
+    /// The same view of other memory of this shape.
+    fn view_of<'a, U>(&self, memory: ArrayViewD<'a, U>) -> ArrayViewD<'a, U> {
+        let mut view = memory;
         for (dim, &step) in self.steps.iter().enumerate() {
             view.slice_axis_inplace(Axis(self.places[dim]), Slice::new(0, None, step));
         }
@@ -115,30 +120,52 @@ pub(crate) fn tensor_of(dtype: DType, shape: &[usize]) -> Tensor {
     }
 }
 
-/// Runs code on the typed array in a [`Tensor`].
+/// Runs code on the typed array in a [`Tensor`] or a [`TensorView`].
 macro_rules! for_typed {
-    ($tensor:expr, |$array:ident| $body:block) => {
+    ($Enum:ident, $tensor:expr, |$array:ident| $body:block) => {
         match $tensor {
-            unishape::Tensor::F16($array) => $body,
-            unishape::Tensor::BF16($array) => $body,
-            unishape::Tensor::F32($array) => $body,
-            unishape::Tensor::F64($array) => $body,
-            unishape::Tensor::I8($array) => $body,
-            unishape::Tensor::I16($array) => $body,
-            unishape::Tensor::I32($array) => $body,
-            unishape::Tensor::I64($array) => $body,
-            unishape::Tensor::U8($array) => $body,
-            unishape::Tensor::U16($array) => $body,
-            unishape::Tensor::U32($array) => $body,
-            unishape::Tensor::U64($array) => $body,
-            unishape::Tensor::Bool($array) => $body,
-            unishape::Tensor::Str($array) => $body,
-            unishape::Tensor::C64($array) => $body,
-            unishape::Tensor::C128($array) => $body,
+            unishape::$Enum::F16($array) => $body,
+            unishape::$Enum::BF16($array) => $body,
+            unishape::$Enum::F32($array) => $body,
+            unishape::$Enum::F64($array) => $body,
+            unishape::$Enum::I8($array) => $body,
+            unishape::$Enum::I16($array) => $body,
+            unishape::$Enum::I32($array) => $body,
+            unishape::$Enum::I64($array) => $body,
+            unishape::$Enum::U8($array) => $body,
+            unishape::$Enum::U16($array) => $body,
+            unishape::$Enum::U32($array) => $body,
+            unishape::$Enum::U64($array) => $body,
+            unishape::$Enum::Bool($array) => $body,
+            unishape::$Enum::Str($array) => $body,
+            unishape::$Enum::C64($array) => $body,
+            unishape::$Enum::C128($array) => $body,
         }
     };
 }
 pub(crate) use for_typed;
+
+/// A tensor in memory laid out as a [`Spec`] says.
+pub(crate) struct StridedTensor {
+    /// The memory, as a tensor without strides of its own.
+    memory: Tensor,
+    spec: Spec,
+}
+
+impl StridedTensor {
+    pub(crate) fn of(dtype: DType, spec: &Spec) -> StridedTensor {
+        let length = strided(spec, |_| ()).memory.len();
+        StridedTensor { memory: tensor_of(dtype, &[length]), spec: spec.clone() }
+    }
+
+    pub(crate) fn view(&self) -> TensorView<'_> {
+        for_typed!(Tensor, &self.memory, |memory| {
+            let layout = strided(&self.spec, |_| ());
+            let memory = memory.view().into_shape_with_order(layout.memory.raw_dim());
+            layout.view_of(memory.expect("as many elements")).into()
+        })
+    }
+}
 
 /// An element's bits, so that NaNs compare by payload and −0 is not 0 (BC-8).
 pub(crate) trait Bits {

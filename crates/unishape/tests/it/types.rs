@@ -63,7 +63,7 @@ fn bc8_every_bit_survives_broadcasting_and_copying() {
         let tensor = crate::support::tensor_of(dtype, &[7, 1, 5]);
         let copied: Tensor = tensor.view().broadcast_to(&[2, 7, 3, 5]).unwrap().to_owned().unwrap();
         let expected = unishape_oracle::Indices::of(&[2, 7, 3, 5]);
-        crate::support::for_typed!(&tensor, |array| {
+        crate::support::for_typed!(Tensor, &tensor, |array| {
             let copied = copied.view();
             let copied = copied.typed().expect("the same type");
             let expected: Vec<_> = expected.map(|i| array[IxDyn(&[i[1], 0, i[3]])].clone()).collect();
