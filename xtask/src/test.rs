@@ -22,6 +22,12 @@ pub(crate) fn run() -> Result<(), String> {
     tools.hand_to(&mut tests);
     command::run("tests and examples in the documentation", tests)?;
 
-    eprintln!("\nAll is well, after {} seconds.", start.elapsed().as_secs());
+    let seconds = start.elapsed().as_secs();
+    match tools.missing()[..] {
+        [] => eprintln!("\nAll is well, after {seconds} seconds."),
+        ref missing => {
+            eprintln!("\nWell but for what was skipped ({}), after {seconds} seconds.", missing.join(", "))
+        }
+    }
     Ok(())
 }

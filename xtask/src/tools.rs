@@ -3,7 +3,7 @@
 //! Where something cannot be had (no root to install a browser, no network), the tests that need it
 //! say that they are skipped; in CI they fail.
 
-use crate::command::{command, root, run, succeeds};
+use crate::command::{cargo, command, root, run, succeeds};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -21,6 +21,13 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
+    /// What could not be tested for want of them.
+    pub(crate) fn missing(&self) -> Vec<&'static str> {
+        let browser = self.browser.is_none().then_some("the page in a browser");
+        let python = self.python.is_none().then_some("files exchanged with NumPy");
+        browser.into_iter().chain(python).collect()
+    }
+
     /// Tells a command where they are.
     pub(crate) fn hand_to(&self, command: &mut Command) {
         if let Some(browser) = &self.browser {
@@ -34,9 +41,14 @@ impl Tools {
 
 /// Finds or installs everything.
 pub(crate) fn set_up() -> Result<Tools, String> {
-    for (component, what) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
-        if !succeeds(crate::command::cargo(&[component, "--version"])) {
-            return Err(format!("{what} is missing; add it with `rustup component add {what}`"));
+    for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        let there = || succeeds(cargo(&[subcommand, "--version"]));
+        if !there() {
+            let add = command("rustup", &["component", "add", component]);
+            let _ = run(&format!("installing {component}"), add);
+        }
+        if !there() {
+            return Err(format!("{component} is missing, and rustup could not add it"));
         }
     }
     Ok(Tools { browser: browser(), python: python() })

@@ -17,10 +17,16 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What a line declares, if it is a public item that can have an example.
-fn item(line: &str) -> Option<&str> {
-    let rest = line.trim_start().strip_prefix("pub ")?;
-    let kinds = ["fn ", "const fn ", "struct ", "enum ", "trait ", "type "];
+/// What a line declares, if it is a public item that can have an example. Methods of a trait are
+/// public with it, and have no `pub` of their own.
+fn item(line: &str, in_trait: bool) -> Option<&str> {
+    let line = line.trim_start();
+    let rest = match line.strip_prefix("pub ") {
+        Some(rest) => rest,
+        None if in_trait && line.starts_with("fn ") => line,
+        None => return None,
+    };
+    let kinds = ["fn ", "const fn ", "const ", "struct ", "enum ", "trait ", "type "];
     kinds.iter().find_map(|kind| rest.strip_prefix(kind))
 }
 
@@ -32,8 +38,13 @@ fn every_public_item_has_an_example() {
     for file in ["core/src", "unishape/src"].iter().flat_map(|folder| sources(&crates.join(folder))) {
         let text = fs::read_to_string(&file).unwrap();
         let mut documentation = String::new();
-        let mut hidden = false;
+        let (mut hidden, mut in_trait) = (false, false);
         for line in text.lines() {
+            if line.starts_with("pub trait ") {
+                in_trait = true;
+            } else if line == "}" {
+                in_trait = false;
+            }
             let trimmed = line.trim_start();
             if let Some(words) = trimmed.strip_prefix("///") {
                 documentation.push_str(words);
@@ -41,7 +52,7 @@ fn every_public_item_has_an_example() {
                 // Sealed traits and what rustdoc does not show need no example.
                 hidden |= trimmed.contains("doc(hidden)");
             } else {
-                if let Some(name) = item(line) {
+                if let Some(name) = item(line, in_trait && !line.starts_with("pub trait ")) {
                     items += 1;
                     if !hidden && name != "Sealed {}" && !documentation.contains("```") {
                         without.push(format!("{}: {name}", file.display()));

@@ -19,11 +19,25 @@ pub struct Rules {
 impl Rules {
     /// What the Array API, NumPy and ONNX do, and the default: a size of 1 stretches to any size,
     /// 0 among them, and no input at all gives the shape `()`.
+    ///
+    /// ```
+    /// use unishape_core::{Rules, broadcast_dim};
+    ///
+    /// assert_eq!(Rules::STANDARD, Rules::default());
+    /// assert_eq!(broadcast_dim(Rules::STANDARD, 1, 0), Some(0));
+    /// ```
     pub const STANDARD: Rules =
         Rules { zero_from_one: true, strict_rank: false, min_inputs: 0, max_inputs: usize::MAX };
 
     /// The SONNX working group's text, read literally: the common size is the *maximum*, so that 0
     /// against 1 is E1; there is at least one input and at most 2³¹−1.
+    ///
+    /// ```
+    /// use unishape_core::{Rules, broadcast_dim};
+    ///
+    /// assert_eq!(broadcast_dim(Rules::SONNX, 1, 0), None);
+    /// assert_eq!(broadcast_dim(Rules::SONNX, 1, 4), Some(4));
+    /// ```
     pub const SONNX: Rules =
         Rules { zero_from_one: false, strict_rank: false, min_inputs: 1, max_inputs: 0x7fff_ffff };
 

@@ -39,6 +39,12 @@ pub trait Size: Copy + Eq + Into<Extent> + fmt::Debug + fmt::Display {
     const ONE: Self;
 
     /// The common size of two, or `None` where there is none.
+    ///
+    /// ```
+    /// use unishape_core::{Extent, Rules, Size};
+    ///
+    /// assert_eq!(Extent::join(Rules::STANDARD, Extent::Known(2), Extent::Known(3)), None);
+    /// ```
     fn join(rules: Rules, a: Self, b: Self) -> Option<Self>;
 }
 

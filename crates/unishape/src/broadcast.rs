@@ -72,6 +72,14 @@ pub trait Inputs {
 
     /// Broadcasts the inputs under these rules.
     ///
+    /// ```
+    /// use unishape::{Inputs, Rules, Tensor};
+    ///
+    /// let tensors = [Tensor::from(ndarray::arr1(&[1, 2])), Tensor::from(ndarray::arr0(true))];
+    /// assert_eq!(tensors.broadcast_with(Rules::STANDARD)?[1].shape(), [2]);
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`broadcast_with`].

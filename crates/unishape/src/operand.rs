@@ -27,6 +27,12 @@ pub trait Operand: sealed::Sealed {
     type View<E: Dimension>;
 
     /// The array itself.
+    ///
+    /// ```
+    /// use unishape::Operand;
+    ///
+    /// assert_eq!((&ndarray::arr1(&[1, 2])).as_array().len(), 2);
+    /// ```
     fn as_array(&self) -> &ArrayRef<Self::Elem, Self::Dim>;
 
     /// The view of another shape, if the array can be stretched to it.

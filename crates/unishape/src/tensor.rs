@@ -51,6 +51,12 @@ macro_rules! define {
 
         impl DType {
             /// All of them.
+            ///
+            /// ```
+            /// use unishape::DType;
+            ///
+            /// assert!(DType::ALL.contains(&DType::Str));
+            /// ```
             pub const ALL: &[DType] = &[$(DType::$variant),+];
 
             /// The name that NumPy and the Array API give it.
