@@ -2,6 +2,7 @@
 
 mod bench;
 mod command;
+mod no_std;
 mod test;
 mod tools;
 

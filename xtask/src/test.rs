@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check there is.
 
 use crate::command::{self, cargo};
-use crate::tools;
+use crate::{no_std, tools};
 use std::time::Instant;
 
 pub(crate) fn run() -> Result<(), String> {
@@ -11,8 +11,8 @@ pub(crate) fn run() -> Result<(), String> {
     command::run("format", cargo(&["fmt", "--all", "--check"]))?;
     command::run("lints", cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
 
-    let no_std = ["build", "--manifest-path", "xtask/no_std/Cargo.toml", "--target-dir", "target/no_std"];
-    command::run("the core without std", cargo(&no_std))?;
+    no_std::build()?;
+    no_std::cannot_panic()?;
 
     let mut docs = cargo(&["doc", "--workspace", "--no-deps"]);
     docs.env("RUSTDOCFLAGS", "-D warnings");

@@ -77,6 +77,7 @@ pub const fn index_map(a: usize, b: usize, c: usize) -> usize {
 /// assert_eq!(source, [2, 0]);
 /// # Ok::<(), unishape_core::LayoutError>(())
 /// ```
+#[inline]
 pub fn source_index(
     shape: &[usize],
     target: &[usize],
@@ -161,6 +162,7 @@ pub fn broadcast_strides(
 ///     Err(LayoutError::Index { dim: 1, index: 3, size: 3 }),
 /// );
 /// ```
+#[inline]
 pub fn source_offset(target: &[usize], strides: &[isize], index: &[usize]) -> Result<isize, LayoutError> {
     if strides.len() != target.len() {
         return Err(LayoutError::Length);
@@ -181,6 +183,7 @@ pub fn source_offset(target: &[usize], strides: &[isize], index: &[usize]) -> Re
 }
 
 /// Whether `index` has one entry a dimension, each below that dimension's size.
+#[inline]
 fn check_index(shape: &[usize], index: &[usize]) -> Result<(), LayoutError> {
     if index.len() != shape.len() {
         return Err(LayoutError::Length);

@@ -1,21 +1,124 @@
-//! The core in a program without std or an allocator.
+//! The core in a program without std or an allocator: every function it has, called.
+//!
+//! Built as it is, it shows that the core needs no std. Built with optimisation, its object file
+//! shows that nothing here can panic: it refers to nothing of the machinery for that. (`inline(never)`,
+//! because small functions are otherwise left to whoever calls them.)
 #![no_std]
 
-use unishape_core::{Common, Rules, broadcast_strides, element_count};
+use unishape_core::{
+    Common, Extent, FoldError, LayoutError, Rules, Size, StretchError, TooLarge, broadcast_dim,
+    broadcast_strides, byte_count, check_broadcast_to, element_count, index_map, join_shape, padded_dim,
+    source_index, source_offset,
+};
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}
 }
 
-/// Uses the core as a device without an operating system would.
-pub extern "C" fn probe(rows: usize, columns: usize) -> usize {
-    let (mut sizes, mut from, mut strides) = ([0; 2], [0; 2], [0; 2]);
-    let mut common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
-    let pushed = common.push(&[rows, 1]).and_then(|()| common.push(&[columns]));
-    let count = element_count(common.shape()).unwrap_or(0);
-    match pushed.map(|()| broadcast_strides(Rules::STANDARD, &[columns], &[1], &sizes, &mut strides)) {
-        Ok(Ok(())) => count,
-        _ => 0,
+/// The rule for one dimension.
+#[inline(never)]
+pub fn dimension(rules: Rules, a: usize, b: usize) -> Option<usize> {
+    broadcast_dim(rules, a, b)
+}
+
+/// The rule for one dimension whose size may not be known.
+#[inline(never)]
+pub fn extent(rules: Rules, a: Extent, b: Extent) -> Option<Extent> {
+    Extent::join(rules, a, b)
+}
+
+/// A whole fold.
+#[inline(never)]
+pub fn fold<'b>(
+    rules: Rules,
+    sizes: &'b mut [usize],
+    from: &'b mut [usize],
+    shapes: &[&[usize]],
+) -> Result<&'b [usize], FoldError> {
+    let mut common = Common::new(rules, sizes, from);
+    for shape in shapes {
+        common.push(shape)?;
     }
+    common.finish()
+}
+
+/// A fold of sizes that may not be known, taken up in the middle.
+#[inline(never)]
+pub fn resumed<'b>(
+    rules: Rules,
+    sizes: &'b mut [Extent],
+    from: &'b mut [usize],
+    (rank, inputs): (usize, usize),
+    shape: &[Extent],
+) -> Result<(usize, usize), FoldError<Extent>> {
+    let mut common = Common::resume(rules, sizes, from, rank, inputs);
+    common.push(shape)?;
+    Ok((common.shape().len(), common.from().len().wrapping_add(common.inputs())))
+}
+
+/// A step of a fold without bookkeeping.
+#[inline(never)]
+pub fn joined(rules: Rules, sizes: &mut [usize], shape: &[usize]) -> bool {
+    join_shape(rules, sizes, shape)
+}
+
+/// Step 1.
+#[inline(never)]
+pub fn padded(shape: &[usize], rank: usize, dim: usize) -> usize {
+    padded_dim(shape, rank, dim)
+}
+
+/// The check of one shape against another.
+#[inline(never)]
+pub fn check(rules: Rules, shape: &[usize], target: &[usize]) -> Result<(), StretchError> {
+    check_broadcast_to(rules, shape, target)
+}
+
+/// f.
+#[inline(never)]
+pub fn map(a: usize, b: usize, c: usize) -> usize {
+    index_map(a, b, c)
+}
+
+/// The index that is read.
+#[inline(never)]
+pub fn source(
+    shape: &[usize],
+    target: &[usize],
+    index: &[usize],
+    source: &mut [usize],
+) -> Result<(), LayoutError> {
+    source_index(shape, target, index, source)
+}
+
+/// The strides of the stretched view.
+#[inline(never)]
+pub fn strides(
+    rules: Rules,
+    shape: &[usize],
+    strides: &[isize],
+    target: &[usize],
+    stretched: &mut [isize],
+) -> Result<(), StretchError> {
+    broadcast_strides(rules, shape, strides, target, stretched)
+}
+
+/// The offset that is read.
+#[inline(never)]
+pub fn offset(target: &[usize], strides: &[isize], index: &[usize]) -> Result<isize, LayoutError> {
+    source_offset(target, strides, index)
+}
+
+/// Numbers of elements and bytes.
+#[inline(never)]
+pub fn count(shape: &[usize], element: usize) -> Result<(usize, usize), TooLarge> {
+    Ok((element_count(shape)?, byte_count(shape, element)?))
+}
+
+/// Panics where the index is out of bounds.
+#[cfg(feature = "control")]
+#[inline(never)]
+pub fn control(shape: &[usize], dim: usize) -> usize {
+    shape[dim]
 }
