@@ -3,7 +3,7 @@
 use crate::args::BroadcastArgs;
 use crate::failure::Failure;
 use crate::input::file_name;
-use crate::out::{bytes_text, file_beside, keep, path_text};
+use crate::out::{bytes_text, file_beside, keep};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use unishape::notation::shape_text;
 use unishape::npy::{Header, Mapped, NpzWriter, StretchedError};
-use unishape::{Rules, broadcast_shapes_with};
+use unishape::{Rules, broadcast_shapes_with, plain};
 
 /// Room that an archive takes for each array beside its bytes, and some to spare.
 const ARCHIVE_OVERHEAD: u64 = 1024;
@@ -102,12 +102,14 @@ impl Plan {
     /// Refuses what would destroy something or cannot succeed.
     fn check(&self, force: bool) -> Result<(), Failure> {
         if self.folder_exists && !self.folder.is_dir() {
-            let problem =
-                format!("{} is no folder; give a folder, or a file ending in .npz", path_text(&self.folder));
+            let problem = format!(
+                "{} is no folder; give a folder, or a file ending in .npz",
+                plain::path(&self.folder)
+            );
             return Err(Failure::usage(problem));
         }
         if self.archive.is_some() && !self.folder_exists {
-            return Err(Failure::failed(format!("{}: there is no such folder", path_text(&self.folder))));
+            return Err(Failure::failed(format!("{}: there is no such folder", plain::path(&self.folder))));
         }
         let mut inputs = HashMap::new();
         for array in &self.arrays {
@@ -123,15 +125,15 @@ impl Plan {
             if let Some(input) = fs::canonicalize(path).ok().and_then(|path| inputs.get(&path).copied()) {
                 let problem = format!(
                     "{} would be overwritten by its own result; choose another --out",
-                    path_text(input)
+                    plain::path(input)
                 );
                 return Err(Failure::usage(problem));
             }
             if path.is_dir() {
-                return Err(Failure::failed(format!("{} is a folder", path_text(path))));
+                return Err(Failure::failed(format!("{} is a folder", plain::path(path))));
             }
             if !force && path.exists() {
-                let problem = format!("{} is there already; add --force to replace it", path_text(path));
+                let problem = format!("{} is there already; add --force to replace it", plain::path(path));
                 return Err(Failure::failed(problem));
             }
         }
@@ -141,7 +143,7 @@ impl Plan {
             return Err(Failure::failed(format!(
                 "the results take {}, and {} has room for {}; nothing was written",
                 bytes_text(self.total),
-                path_text(&self.folder),
+                plain::path(&self.folder),
                 bytes_text(free),
             )));
         }
@@ -152,7 +154,7 @@ impl Plan {
     fn tell(&self) {
         let from: Vec<String> =
             self.arrays.iter().map(|array| shape_text(&array.input.header().shape)).collect();
-        let names: Vec<String> = self.arrays.iter().map(|array| path_text(array.input.path())).collect();
+        let names: Vec<String> = self.arrays.iter().map(|array| plain::path(array.input.path())).collect();
         let width = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
         let (name_width, from_width) = (width(&names), width(&from));
         let mut text = String::new();
@@ -163,7 +165,7 @@ impl Plan {
                 bytes_text(array.bytes),
             );
         }
-        let place = path_text(self.archive.as_ref().unwrap_or(&self.folder));
+        let place = plain::path(self.archive.as_ref().unwrap_or(&self.folder));
         let free = self.free.map_or(String::new(), |free| format!(", {} free there", bytes_text(free)));
         text += &format!("{} to {place}{free}\n", bytes_text(self.total));
         let _ = io::stderr().write_all(text.as_bytes());
@@ -178,7 +180,7 @@ impl Plan {
             .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
             .collect();
         let made = fs::create_dir_all(&self.folder)
-            .map_err(|error| Failure::failed(format!("{}: {error}", path_text(&self.folder))));
+            .map_err(|error| Failure::failed(format!("{}: {error}", plain::path(&self.folder))));
         let written = made.and_then(|()| match &self.archive {
             Some(archive) => self.write_archive(archive, watch),
             None => self.write_files(watch),
@@ -206,7 +208,7 @@ impl Plan {
         }
         for (file, path) in complete {
             file.persist(path)
-                .map_err(|error| Failure::failed(format!("{}: {}", path_text(path), error.error)))?;
+                .map_err(|error| Failure::failed(format!("{}: {}", plain::path(path), error.error)))?;
         }
         Ok(())
     }
@@ -236,7 +238,7 @@ impl Plan {
 
 /// What went wrong, named after the file that does not come to be, not the temporary one.
 fn in_result(path: &Path, error: &dyn std::error::Error) -> Failure {
-    Failure::failed(format!("{}: {error}; nothing was written", path_text(path)))
+    Failure::failed(format!("{}: {error}; nothing was written", plain::path(path)))
 }
 
 /// Names and headers of the results.
@@ -244,8 +246,9 @@ fn plan_arrays(inputs: Vec<Mapped>, shape: &[usize], folder: &Path) -> Result<Ve
     let mut taken: HashMap<PathBuf, PathBuf> = HashMap::new();
     let mut arrays = Vec::new();
     for input in inputs {
-        let of_input =
-            |error: &dyn std::fmt::Display| Failure::failed(format!("{}: {error}", path_text(input.path())));
+        let of_input = |error: &dyn std::fmt::Display| {
+            Failure::failed(format!("{}: {error}", plain::path(input.path())))
+        };
         // Only .npy is an ending of ours: data.v1 and data.v2 stay two names.
         let (whole, stem) = (input.path().file_name(), input.path().file_stem());
         let has_ending = input.path().extension().is_some_and(|ending| ending == "npy");
@@ -258,9 +261,9 @@ fn plan_arrays(inputs: Vec<Mapped>, shape: &[usize], folder: &Path) -> Result<Ve
         if let Some(other) = taken.insert(path.clone(), input.path().into()) {
             return Err(Failure::usage(format!(
                 "{} and {} would both be written as {}; rename one of them",
-                path_text(&other),
-                path_text(input.path()),
-                path_text(Path::new(&file_name(&path))),
+                plain::path(&other),
+                plain::path(input.path()),
+                plain::path(Path::new(&file_name(&path))),
             )));
         }
         let header = input.stretched_header(shape);

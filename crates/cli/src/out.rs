@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use tempfile::NamedTempFile;
+use unishape::plain;
 
 /// Prints to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -30,13 +31,13 @@ pub(crate) fn file_beside(path: &Path) -> Result<NamedTempFile, Failure> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder).map_err(|error| Failure::failed(format!("{}: {error}", path_text(folder))))
+    builder.tempfile_in(folder).map_err(|error| Failure::failed(format!("{}: {error}", plain::path(folder))))
 }
 
 /// Gives a complete file its path.
 pub(crate) fn keep(file: NamedTempFile, path: &Path) -> Result<(), Failure> {
     let kept = file.persist(path);
-    kept.map(drop).map_err(|error| Failure::failed(format!("{}: {}", path_text(path), error.error)))
+    kept.map(drop).map_err(|error| Failure::failed(format!("{}: {}", plain::path(path), error.error)))
 }
 
 /// Writes text files, all of them or none. What is called `-` goes to standard output.
@@ -44,7 +45,7 @@ pub(crate) fn write_texts(texts: &[(&Path, String)]) -> Result<(), Failure> {
     // What is no ordinary file, /dev/stdout say, is written to and not replaced.
     let in_place =
         |path: &Path| path == Path::new("-") || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
-    let failed = |path: &Path, error: io::Error| Failure::failed(format!("{}: {error}", path_text(path)));
+    let failed = |path: &Path, error: io::Error| Failure::failed(format!("{}: {error}", plain::path(path)));
     let mut complete = Vec::new();
     for &(path, ref text) in texts.iter().filter(|(path, _)| !in_place(path)) {
         let mut file = file_beside(path)?;
@@ -58,12 +59,6 @@ pub(crate) fn write_texts(texts: &[(&Path, String)]) -> Result<(), Failure> {
         }
     }
     complete.into_iter().try_for_each(|(file, path)| keep(file, path))
-}
-
-/// A path as people read it: with nothing in it that moves the cursor or begins a line of its own.
-pub(crate) fn path_text(path: &Path) -> String {
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    path.to_string_lossy().chars().map(shown).collect()
 }
 
 /// A number of bytes as people read it.

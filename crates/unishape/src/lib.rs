@@ -10,7 +10,8 @@ mod loops;
 pub mod notation;
 pub mod npy;
 mod operand;
-mod plain;
+#[doc(hidden)]
+pub mod plain;
 mod shapes;
 mod sum;
 mod tensor;
