@@ -15,6 +15,8 @@ pub mod plain;
 mod shapes;
 mod sum;
 mod tensor;
+#[doc(hidden)]
+pub mod whole_file;
 
 pub use broadcast::{
     Inputs, ViewOf, broadcast, broadcast_all, broadcast_all_with, broadcast_to, broadcast_to_with,
