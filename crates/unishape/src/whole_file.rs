@@ -170,6 +170,10 @@ fn take_back(placed: Vec<Placed>, error: io::Error) -> io::Error {
 
 /// Where a file at this path really is or will be, so that two paths to one place are seen to be.
 pub fn real_place(path: &Path) -> PathBuf {
+    // The system knows more than links: where capitals make no difference, say.
+    if let Ok(place) = fs::canonicalize(path) {
+        return place;
+    }
     let target = behind_links(path).unwrap_or_else(|_| path.into());
     let whole = match (fs::canonicalize(folder_of(&target)), target.file_name()) {
         (Ok(folder), Some(name)) => Ok(folder.join(name)),
