@@ -17,6 +17,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Whether a path stands for standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
 /// A file that will have this path once it is complete, and until then is a temporary one beside it.
 pub(crate) fn file_beside(path: &Path) -> Result<NamedTempFile, Failure> {
     let folder = match path.parent() {

@@ -145,6 +145,21 @@ fn a_picture_and_a_page_cannot_be_the_same_file() {
 }
 
 #[test]
+fn one_file_is_one_file_however_its_path_is_written() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("sub")).expect("a folder");
+    let absolute = folder.path("x").into_os_string().into_string().expect("text");
+    for other in ["./x", "sub/../x", &absolute] {
+        let said = folder.run(["explain", "3", "--svg", "x", "--html", other]).refused(2);
+        assert_eq!(said, "unishape: --svg and --html name the same file; give each its own\n");
+    }
+    assert_eq!(folder.names(), ["sub"]);
+    // Standard output, and a file that is called so.
+    folder.run(["explain", "3", "--svg", "-", "--html", "./-"]).printed();
+    assert_eq!(folder.names(), ["-", "sub"]);
+}
+
+#[test]
 fn bc9_e1_is_told_with_the_names_of_the_files_and_nothing_is_drawn() {
     let folder = two();
     let expected = "\
