@@ -126,6 +126,7 @@ Examples:
   unishape broadcast a.npy b.npy --out stretched.npz   to one archive
   unishape broadcast a.npy b.npy --out z --dry-run     only tell what would be written
 
+Results are called as their inputs; where that would be twice the same, a.npy, a-1.npy and so on.
 Elements of any type are copied bit for bit. Arrays larger than memory are no problem: files are
 mapped and streamed. Nothing is left behind if the work fails or is stopped.";
 
