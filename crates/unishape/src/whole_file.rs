@@ -13,6 +13,15 @@ use tempfile::{NamedTempFile, TempPath};
 const MOST_LINKS: usize = 40;
 
 /// A file that is being written: a temporary one beside its place, gone if it is not completed.
+///
+/// ```
+/// # use unishape::whole_file::WholeFile;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("file");
+/// drop(WholeFile::new(&path)?);
+/// assert_eq!(std::fs::read_dir(&folder)?.count(), 0);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct WholeFile {
     target: PathBuf,
     file: Writing,
@@ -27,6 +36,16 @@ enum Writing {
 impl WholeFile {
     /// A file that will be at this path. A link stays a link: what it leads to is made or replaced,
     /// and what is replaced hands its permissions on.
+    ///
+    /// ```
+    /// # use unishape::whole_file::WholeFile;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("file");
+    /// std::fs::write(&path, "old")?;
+    /// let file = WholeFile::new(&path)?;
+    /// assert_eq!(std::fs::read(&path)?, b"old");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -53,11 +72,28 @@ impl WholeFile {
     }
 
     /// What is written goes straight to where it belongs, and cannot be taken back.
+    ///
+    /// ```
+    /// # use unishape::whole_file::WholeFile;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("file");
+    /// assert!(!WholeFile::new(&path)?.is_in_place());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn is_in_place(&self) -> bool {
         matches!(self.file, Writing::InPlace(_))
     }
 
     /// Where its bytes go.
+    ///
+    /// ```
+    /// # use unishape::whole_file::WholeFile;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("file");
+    /// std::io::Write::write_all(WholeFile::new(&path)?.file(), b"new")?;
+    /// assert!(!path.exists());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn file(&mut self) -> &mut File {
         match &mut self.file {
             Writing::Beside(temporary) => temporary.as_file_mut(),
@@ -66,6 +102,15 @@ impl WholeFile {
     }
 
     /// The file with all its bytes, closed: any number of them can wait for the others.
+    ///
+    /// ```
+    /// # use unishape::whole_file::WholeFile;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("file");
+    /// let complete = WholeFile::new(&path)?.complete();
+    /// assert!(!path.exists());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn complete(self) -> CompleteFile {
         let temporary = match self.file {
             Writing::Beside(temporary) => Some(temporary.into_temp_path()),
@@ -76,6 +121,15 @@ impl WholeFile {
 }
 
 /// A complete file that is not in its place yet, and gone if it is not [put there](place_all).
+///
+/// ```
+/// # use unishape::whole_file::WholeFile;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("file");
+/// drop(WholeFile::new(&path)?.complete());
+/// assert_eq!(std::fs::read_dir(&folder)?.count(), 0);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct CompleteFile {
     target: PathBuf,
     /// `None` for what was written in place.
@@ -84,6 +138,16 @@ pub struct CompleteFile {
 
 /// Puts all files into their places, or none: where one cannot be put there, those before it are
 /// taken away again, and what they replaced is put back.
+///
+/// ```
+/// # use unishape::whole_file::{WholeFile, place_all};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("file");
+/// let file = WholeFile::new(&path)?.complete();
+/// place_all([file]).map_err(|(_, error)| error)?;
+/// assert!(path.exists());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -169,6 +233,14 @@ fn take_back(placed: Vec<Placed>, error: io::Error) -> io::Error {
 }
 
 /// Where a file at this path really is or will be, so that two paths to one place are seen to be.
+///
+/// ```
+/// # use unishape::whole_file::real_place;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("file");
+/// assert_eq!(real_place(&path), real_place(&folder.path().join("./file")));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn real_place(path: &Path) -> PathBuf {
     // The system knows more than links: where capitals make no difference, say.
     if let Ok(place) = fs::canonicalize(path) {
