@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and the help texts.
 
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use unishape::Rules;
 
@@ -73,15 +74,18 @@ const SHAPE_EXAMPLES: &str = "\
 Examples:
   unishape shape 8x1x6x1 7x1x5         8x7x6x5
   unishape shape '(8, 1, 6, 1)' 7,1,5  the same
-  unishape shape ?x3 5x1               5x3; ? is a size not known yet
+  unishape shape '?x3' 5x1             5x3; ? is a size not known yet
   unishape shape - < shapes.txt        from a file, one a line, a million if need be
-  unishape shape --json 2x1 8x4x3      what is wrong, for programs to read";
+  unishape shape --json 2x1 8x4x3      what is wrong, for programs to read
+
+A word that is a shape is one even if there is a file of that name; ./4 is the file.
+Without arguments, standard input is read if it is no terminal. There # begins a comment.";
 
 #[derive(ClapArgs)]
 pub(crate) struct ShapeArgs {
     /// Shapes: 8x1x6, 8,1,6 or '(8, 1, 6)'; ? for an unknown size, '()' for rank 0; an .npy file for its shape; - reads standard input, one a line
     #[arg(value_name = "SHAPE")]
-    pub(crate) shapes: Vec<String>,
+    pub(crate) shapes: Vec<OsString>,
     #[command(flatten)]
     pub(crate) rules: RuleArgs,
     /// Print JSON
@@ -99,7 +103,7 @@ Examples:
 pub(crate) struct ExplainArgs {
     /// Shapes, or .npy files, whose elements are then shown
     #[arg(value_name = "SHAPE|FILE", required = true)]
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<OsString>,
     #[command(flatten)]
     pub(crate) rules: RuleArgs,
     /// Draw an SVG picture to this file; - for standard output
@@ -122,6 +126,7 @@ Examples:
   unishape broadcast a.npy b.npy --out stretched.npz   to one archive
   unishape broadcast a.npy b.npy --out z --dry-run     only tell what would be written
 
+Results are called as their inputs; where that would be twice the same, a.npy, a-1.npy and so on.
 Elements of any type are copied bit for bit. Arrays larger than memory are no problem: files are
 mapped and streamed. Nothing is left behind if the work fails or is stopped.";
 

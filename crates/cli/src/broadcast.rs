@@ -2,20 +2,23 @@
 
 use crate::args::BroadcastArgs;
 use crate::failure::Failure;
-use crate::input::file_name;
-use crate::out::{bytes_text, file_beside, keep, path_text};
+use crate::input::{file_name, has_ending};
+use crate::naming::result_names;
+use crate::out::{bytes_text, in_file, is_stdout, place, short_shape};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use unishape::notation::shape_text;
 use unishape::npy::{Header, Mapped, NpzWriter, StretchedError};
-use unishape::{Rules, broadcast_shapes_with};
+use unishape::whole_file::{WholeFile, real_place};
+use unishape::{Rules, broadcast_shapes_with, plain};
 
-/// Room that an archive takes for each array beside its bytes, and some to spare.
+/// Room that an archive takes for each array beside its bytes, and some to spare. Only for the question
+/// whether there is room: told and counted is what the arrays take.
 const ARCHIVE_OVERHEAD: u64 = 1024;
 
 pub(crate) fn run(args: BroadcastArgs) -> Result<(), Failure> {
@@ -41,7 +44,10 @@ struct Plan {
     rules: Rules,
     shape: Vec<usize>,
     arrays: Vec<Planned>,
+    /// The bytes of all results.
     total: u64,
+    /// The room that they need on the disk.
+    needed: u64,
     /// The archive for all arrays; without one, each has a file of its own.
     archive: Option<PathBuf>,
     /// The folder that the files go to, and whether it is there already.
@@ -55,8 +61,8 @@ struct Planned {
     input: Mapped,
     header: Header,
     bytes: u64,
-    /// Its name in the archive.
-    name: String,
+    /// The name of its file, in the folder or in the archive.
+    name: OsString,
     /// Its own file, where there is no archive.
     path: PathBuf,
 }
@@ -71,29 +77,30 @@ impl Plan {
             let names: Vec<String> = inputs.iter().map(|input| file_name(input.path())).collect();
             Failure::failed(error.named(&names))
         })?;
-        let is_archive = args.out.extension().is_some_and(|ending| ending == "npz");
-        let archive = is_archive.then(|| args.out.clone());
-        let folder = match &archive {
+        let archive = archive(&args.out)?;
+        let folder = match archive {
             Some(path) => {
-                path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).into()
+                path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
             }
-            None => args.out.clone(),
+            None => &args.out,
         };
-        let arrays = plan_arrays(inputs, &shape, &folder)?;
-        let overhead = if is_archive { ARCHIVE_OVERHEAD } else { 0 };
-        let total = arrays
-            .iter()
-            .try_fold(overhead, |total, array| total.checked_add(array.bytes)?.checked_add(overhead))
-            .ok_or_else(|| Failure::failed("the results together are larger than any disk"))?;
+        let arrays = plan_arrays(inputs, &shape, folder, archive.is_some())?;
+        let too_large = || Failure::failed("the results together are larger than any disk");
+        let total = arrays.iter().try_fold(0u64, |total, array| total.checked_add(array.bytes));
+        let total = total.ok_or_else(too_large)?;
+        let members = if archive.is_some() { arrays.len() as u64 + 1 } else { 0 };
+        let needed = members.checked_mul(ARCHIVE_OVERHEAD).and_then(|more| total.checked_add(more));
         let plan = Plan {
             rules,
             shape,
             arrays,
             total,
-            archive,
-            folder_exists: folder.exists(),
-            free: free_space(&folder),
-            folder,
+            needed: needed.ok_or_else(too_large)?,
+            archive: archive.map(Path::to_path_buf),
+            // A link that leads nowhere is there too, and no folder.
+            folder_exists: fs::symlink_metadata(folder).is_ok(),
+            free: free_space(folder),
+            folder: folder.into(),
         };
         plan.check(args.force)?;
         Ok(plan)
@@ -102,46 +109,52 @@ impl Plan {
     /// Refuses what would destroy something or cannot succeed.
     fn check(&self, force: bool) -> Result<(), Failure> {
         if self.folder_exists && !self.folder.is_dir() {
-            let problem =
-                format!("{} is no folder; give a folder, or a file ending in .npz", path_text(&self.folder));
+            let problem = format!(
+                "{} is no folder; give a folder, or a file ending in .npz",
+                plain::path(&self.folder)
+            );
             return Err(Failure::usage(problem));
         }
         if self.archive.is_some() && !self.folder_exists {
-            return Err(Failure::failed(format!("{}: there is no such folder", path_text(&self.folder))));
+            return Err(Failure::failed(format!("{}: there is no such folder", plain::path(&self.folder))));
         }
-        let mut inputs = HashMap::new();
-        for array in &self.arrays {
-            if let Ok(path) = fs::canonicalize(array.input.path()) {
-                inputs.insert(path, array.input.path());
-            }
-        }
-        let results = match &self.archive {
+        let inputs: HashMap<PathBuf, &Path> =
+            self.arrays.iter().map(|array| (real_place(array.input.path()), array.input.path())).collect();
+        let results: Vec<&Path> = match &self.archive {
             Some(archive) => vec![archive],
-            None => self.arrays.iter().map(|array| &array.path).collect(),
+            None => self.arrays.iter().map(|array| &*array.path).collect(),
         };
+        let mut places = HashSet::new();
         for path in results {
-            if let Some(input) = fs::canonicalize(path).ok().and_then(|path| inputs.get(&path).copied()) {
+            let place = real_place(path);
+            if let Some(input) = inputs.get(&place) {
+                let is_own = |array: &Planned| array.path == path && real_place(array.input.path()) == place;
+                let whose = if self.arrays.iter().any(is_own) { "its own" } else { "a" };
                 let problem = format!(
-                    "{} would be overwritten by its own result; choose another --out",
-                    path_text(input)
+                    "{} would be overwritten by {whose} result; choose another --out",
+                    plain::path(input)
                 );
                 return Err(Failure::usage(problem));
             }
             if path.is_dir() {
-                return Err(Failure::failed(format!("{} is a folder", path_text(path))));
+                return Err(Failure::failed(format!("{} is a folder", plain::path(path))));
             }
-            if !force && path.exists() {
-                let problem = format!("{} is there already; add --force to replace it", path_text(path));
+            if !force && fs::symlink_metadata(path).is_ok() {
+                let problem = format!("{} is there already; add --force to replace it", plain::path(path));
+                return Err(Failure::failed(problem));
+            }
+            if !places.insert(place) {
+                let problem = format!("{} is a link to where another result goes", plain::path(path));
                 return Err(Failure::failed(problem));
             }
         }
         if let Some(free) = self.free
-            && free < self.total
+            && free < self.needed
         {
             return Err(Failure::failed(format!(
                 "the results take {}, and {} has room for {}; nothing was written",
-                bytes_text(self.total),
-                path_text(&self.folder),
+                bytes_text(self.needed),
+                plain::path(&self.folder),
                 bytes_text(free),
             )));
         }
@@ -151,19 +164,17 @@ impl Plan {
     /// What will be written, on standard error.
     fn tell(&self) {
         let from: Vec<String> =
-            self.arrays.iter().map(|array| shape_text(&array.input.header().shape)).collect();
-        let names: Vec<String> = self.arrays.iter().map(|array| path_text(array.input.path())).collect();
+            self.arrays.iter().map(|array| short_shape(&array.input.header().shape)).collect();
+        let names: Vec<String> = self.arrays.iter().map(Planned::title).collect();
         let width = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
         let (name_width, from_width) = (width(&names), width(&from));
+        let to = short_shape(&self.shape);
         let mut text = String::new();
         for ((array, name), from) in self.arrays.iter().zip(&names).zip(&from) {
-            text += &format!(
-                "{name:name_width$}  {from:>from_width$} → {}  {}\n",
-                shape_text(&self.shape),
-                bytes_text(array.bytes),
-            );
+            let bytes = bytes_text(array.bytes);
+            text += &format!("{name:name_width$}  {from:>from_width$} → {to}  {bytes}\n");
         }
-        let place = path_text(self.archive.as_ref().unwrap_or(&self.folder));
+        let place = plain::path(self.archive.as_ref().unwrap_or(&self.folder));
         let free = self.free.map_or(String::new(), |free| format!(", {} free there", bytes_text(free)));
         text += &format!("{} to {place}{free}\n", bytes_text(self.total));
         let _ = io::stderr().write_all(text.as_bytes());
@@ -178,7 +189,7 @@ impl Plan {
             .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
             .collect();
         let made = fs::create_dir_all(&self.folder)
-            .map_err(|error| Failure::failed(format!("{}: {error}", path_text(&self.folder))));
+            .map_err(|error| Failure::failed(format!("{}: {error}", plain::path(&self.folder))));
         let written = made.and_then(|()| match &self.archive {
             Some(archive) => self.write_archive(archive, watch),
             None => self.write_files(watch),
@@ -196,33 +207,31 @@ impl Plan {
     fn write_files(&self, watch: &Watch) -> Result<(), Failure> {
         let mut complete = Vec::new();
         for array in &self.arrays {
-            let mut file = file_beside(&array.path)?;
-            let mut writer = Watched { inner: file.as_file_mut(), watch };
+            let mut file = WholeFile::new(&array.path).map_err(|error| in_file(&array.path, &error))?;
+            let mut writer = Watched { inner: file.file(), watch };
             let header = array.header.write(&mut writer).map_err(|error| in_result(&array.path, &error));
             header
                 .and_then(|()| self.write_elements(array, &array.path, &mut writer))
                 .map_err(|failure| watch.judge(failure))?;
-            complete.push((file.into_temp_path(), &array.path));
+            complete.push(file.complete());
         }
-        for (file, path) in complete {
-            file.persist(path)
-                .map_err(|error| Failure::failed(format!("{}: {}", path_text(path), error.error)))?;
-        }
-        Ok(())
+        place(complete, &self.arrays.iter().map(|array| &*array.path).collect::<Vec<_>>())
     }
 
     fn write_archive(&self, archive: &Path, watch: &Watch) -> Result<(), Failure> {
-        let mut file = file_beside(archive)?;
-        let mut npz = NpzWriter::new(file.as_file_mut());
+        let mut file = WholeFile::new(archive).map_err(|error| in_file(archive, &error))?;
+        let mut npz = NpzWriter::new(file.file());
         for array in &self.arrays {
-            let member = npz.start(&array.name, &array.header).map_err(|error| in_result(archive, &error));
+            let member =
+                npz.start(&array.member(), &array.header).map_err(|error| in_result(archive, &error));
             let written = member.and_then(|member| {
+                watch.bar.inc(array.header.encoded_len().unwrap_or(0));
                 self.write_elements(array, archive, &mut Watched { inner: member, watch })
             });
             written.map_err(|failure| watch.judge(failure))?;
         }
         npz.finish().map_err(|error| watch.judge(in_result(archive, &error)))?;
-        keep(file, archive)
+        place(vec![file.complete()], &[archive])
     }
 
     /// Writes the elements of an array to the file of a result.
@@ -236,37 +245,58 @@ impl Plan {
 
 /// What went wrong, named after the file that does not come to be, not the temporary one.
 fn in_result(path: &Path, error: &dyn std::error::Error) -> Failure {
-    Failure::failed(format!("{}: {error}; nothing was written", path_text(path)))
+    Failure::failed(format!("{}: {error}; nothing was written", plain::path(path)))
+}
+
+impl Planned {
+    /// Its path, and what the result is called if that is something else.
+    fn title(&self) -> String {
+        let path = plain::path(self.input.path());
+        let name = plain::path(Path::new(&self.name));
+        // As they are shown: a name that is no text is another in an archive, and looks the same.
+        if plain::text(&file_name(self.input.path())) == name { path } else { format!("{path} → {name}") }
+    }
+
+    /// Its name in the archive, where every file ends in .npy.
+    fn member(&self) -> String {
+        let name = self.name.to_string_lossy();
+        name.strip_suffix(".npy").unwrap_or(&name).into()
+    }
+}
+
+/// The archive that `--out` asks for, if it asks for one.
+fn archive(out: &Path) -> Result<Option<&Path>, Failure> {
+    if is_stdout(out) {
+        let problem = "--out -: results do not go to standard output; \
+            give a folder (./- for one of that name), or a file ending in .npz";
+        return Err(Failure::usage(problem));
+    }
+    if out.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".npz")) {
+        let problem =
+            format!("--out {}: an archive needs a name before its ending, z.npz say", plain::path(out));
+        return Err(Failure::usage(problem));
+    }
+    Ok(has_ending(out, "npz").then_some(out))
 }
 
 /// Names and headers of the results.
-fn plan_arrays(inputs: Vec<Mapped>, shape: &[usize], folder: &Path) -> Result<Vec<Planned>, Failure> {
-    let mut taken: HashMap<PathBuf, PathBuf> = HashMap::new();
+fn plan_arrays(
+    inputs: Vec<Mapped>,
+    shape: &[usize],
+    folder: &Path,
+    in_archive: bool,
+) -> Result<Vec<Planned>, Failure> {
+    let names = result_names(inputs.iter().map(Mapped::path), in_archive);
     let mut arrays = Vec::new();
-    for input in inputs {
-        let of_input =
-            |error: &dyn std::fmt::Display| Failure::failed(format!("{}: {error}", path_text(input.path())));
-        // Only .npy is an ending of ours: data.v1 and data.v2 stay two names.
-        let (whole, stem) = (input.path().file_name(), input.path().file_stem());
-        let has_ending = input.path().extension().is_some_and(|ending| ending == "npy");
-        let stem = if has_ending { stem } else { whole }.unwrap_or(input.path().as_os_str());
-        // To the byte the input's name, also where it is no text.
-        let mut file = stem.to_os_string();
-        file.push(".npy");
-        let path = folder.join(file);
-        let name = stem.to_string_lossy().into_owned();
-        if let Some(other) = taken.insert(path.clone(), input.path().into()) {
-            return Err(Failure::usage(format!(
-                "{} and {} would both be written as {}; rename one of them",
-                path_text(&other),
-                path_text(input.path()),
-                path_text(Path::new(&file_name(&path))),
-            )));
-        }
+    for (input, name) in inputs.into_iter().zip(names) {
+        let of_input = |error: &dyn std::fmt::Display| {
+            Failure::failed(format!("{}: {error}", plain::path(input.path())))
+        };
         let header = input.stretched_header(shape);
         let data = header.data_bytes().map_err(|error| of_input(&error))?;
         let head = header.encoded_len().map_err(|error| of_input(&error))?;
         let bytes = head.checked_add(data).ok_or_else(|| of_input(&"the result is larger than any disk"))?;
+        let path = folder.join(&name);
         arrays.push(Planned { input, header, bytes, name, path });
     }
     Ok(arrays)

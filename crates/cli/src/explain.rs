@@ -6,17 +6,24 @@ use crate::input::{self, Input, file_name};
 use crate::out;
 use clap::ColorChoice;
 use ndarray::IxDyn;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use unishape::explain::Explanation;
 use unishape::npy::Mapped;
-use unishape::{Extent, Tensor, npy};
+use unishape::whole_file::real_place;
+use unishape::{Extent, Tensor, npy, plain};
 
 /// Arrays with more elements than this are explained by their shape alone.
 const MOST_VALUES: usize = 10_000;
 
+/// How much of a word that cannot be drawn is shown, in characters.
+const LONGEST_WORD: usize = 60;
+
 pub(crate) fn run(args: ExplainArgs) -> Result<(), Failure> {
-    if args.svg.is_some() && args.svg == args.html {
+    if let (Some(svg), Some(html)) = (&args.svg, &args.html)
+        && is_same_file(svg, html)
+    {
         return Err(Failure::usage("--svg and --html name the same file; give each its own"));
     }
     let inputs = input::read_all(&args.inputs)?;
@@ -40,15 +47,24 @@ pub(crate) fn run(args: ExplainArgs) -> Result<(), Failure> {
     out::write_texts(&svg.into_iter().chain(html).collect::<Vec<_>>())
 }
 
+/// Whether two paths are those of one file, however they are written. `-` is no file.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match out::is_stdout(one) || out::is_stdout(other) {
+        true => one.as_os_str() == other.as_os_str(),
+        false => real_place(one) == real_place(other),
+    }
+}
+
 /// The shape of an input, which can be drawn only if all its sizes are known.
-fn known((word, input): (&String, &Input)) -> Result<Vec<usize>, Failure> {
+fn known((word, input): (&OsString, &Input)) -> Result<Vec<usize>, Failure> {
     let known = input.shape.iter().map(|size| match size {
         Extent::Known(size) => Some(*size),
         Extent::Unknown | Extent::Positive => None,
     });
     known.collect::<Option<_>>().ok_or_else(|| {
         Failure::usage(format!(
-            "'{word}' cannot be drawn: give every size a number (`unishape shape` takes ?)"
+            "'{}' cannot be drawn: give every size a number (`unishape shape` takes ?)",
+            plain::abridged(&word.to_string_lossy(), LONGEST_WORD),
         ))
     })
 }

@@ -5,6 +5,7 @@
 //! | `args` | the command line: what can be asked for, and the help texts |
 //! | `failure` | what can go wrong, and the exit code for it |
 //! | `input` | shapes as they are written, or files that have one |
+//! | `naming` | what the results of `broadcast` are called |
 //! | `out` | text to the terminal, files all at once or not at all |
 //! | `shape`, `explain`, `broadcast` | one subcommand each |
 
@@ -13,6 +14,7 @@ mod broadcast;
 mod explain;
 mod failure;
 mod input;
+mod naming;
 mod out;
 mod shape;
 

@@ -1,10 +1,17 @@
 //! Text to the terminal; files all at once or not at all.
 
 use crate::failure::Failure;
-use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
-use tempfile::NamedTempFile;
+use unishape::notation::shape_text;
+use unishape::plain;
+use unishape::whole_file::{CompleteFile, WholeFile, place_all};
+
+/// Shapes of more dimensions than this are shown with their middle left out.
+const MOST_SIZES: usize = 16;
+
+/// How many sizes are then shown at either end.
+const END_SIZES: usize = 4;
 
 /// Prints to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -16,54 +23,48 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// A file that will have this path once it is complete, and until then is a temporary one beside it.
-pub(crate) fn file_beside(path: &Path) -> Result<NamedTempFile, Failure> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".unishape-");
-    #[cfg(unix)]
-    {
-        // As for any new file, rather than the owner alone as for secrets.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder).map_err(|error| Failure::failed(format!("{}: {error}", path_text(folder))))
+/// Whether a path stands for standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
-/// Gives a complete file its path.
-pub(crate) fn keep(file: NamedTempFile, path: &Path) -> Result<(), Failure> {
-    let kept = file.persist(path);
-    kept.map(drop).map_err(|error| Failure::failed(format!("{}: {}", path_text(path), error.error)))
+/// What went wrong with a file, by its path.
+pub(crate) fn in_file(path: &Path, error: &io::Error) -> Failure {
+    Failure::failed(format!("{}: {error}", plain::path(path)))
+}
+
+/// Puts complete files into their places, all of them or none. The paths are for the failure.
+pub(crate) fn place(files: Vec<CompleteFile>, paths: &[&Path]) -> Result<(), Failure> {
+    place_all(files).map_err(|(number, error)| in_file(paths[number], &error))
 }
 
 /// Writes text files, all of them or none. What is called `-` goes to standard output.
 pub(crate) fn write_texts(texts: &[(&Path, String)]) -> Result<(), Failure> {
-    // What is no ordinary file, /dev/stdout say, is written to and not replaced.
-    let in_place =
-        |path: &Path| path == Path::new("-") || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
-    let failed = |path: &Path, error: io::Error| Failure::failed(format!("{}: {error}", path_text(path)));
+    let (printed, mut files) = (texts.iter().find(|(path, _)| is_stdout(path)), Vec::new());
+    for (path, text) in texts.iter().filter(|(path, _)| !is_stdout(path)) {
+        files.push((WholeFile::new(path).map_err(|error| in_file(path, &error))?, *path, text));
+    }
+    // What cannot be taken back comes after what can, and standard output after all.
+    files.sort_by_key(|(file, ..)| file.is_in_place());
+    let paths: Vec<&Path> = files.iter().map(|&(_, path, _)| path).collect();
     let mut complete = Vec::new();
-    for &(path, ref text) in texts.iter().filter(|(path, _)| !in_place(path)) {
-        let mut file = file_beside(path)?;
-        file.write_all(text.as_bytes()).map_err(|error| failed(path, error))?;
-        complete.push((file, path));
+    for (mut file, path, text) in files {
+        file.file().write_all(text.as_bytes()).map_err(|error| in_file(path, &error))?;
+        complete.push(file.complete());
     }
-    for &(path, ref text) in texts.iter().filter(|(path, _)| in_place(path)) {
-        match path == Path::new("-") {
-            true => print(text)?,
-            false => fs::write(path, text).map_err(|error| failed(path, error))?,
-        }
+    if let Some((_, text)) = printed {
+        print(text)?;
     }
-    complete.into_iter().try_for_each(|(file, path)| keep(file, path))
+    place(complete, &paths)
 }
 
-/// A path as people read it: with nothing in it that moves the cursor or begins a line of its own.
-pub(crate) fn path_text(path: &Path) -> String {
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    path.to_string_lossy().chars().map(shown).collect()
+/// A shape as text, a long one with its middle left out.
+pub(crate) fn short_shape(shape: &[usize]) -> String {
+    if shape.len() <= MOST_SIZES {
+        return shape_text(shape);
+    }
+    let (first, last) = (&shape[..END_SIZES], &shape[shape.len() - END_SIZES..]);
+    format!("{}x…x{} ({} dimensions)", shape_text(first), shape_text(last), shape.len())
 }
 
 /// A number of bytes as people read it.

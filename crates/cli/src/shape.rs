@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::input::{self, Input};
 use crate::out;
 use serde_json::{Value, json};
+use std::ffi::OsString;
 use std::io::{self, BufRead, IsTerminal};
 use unishape::notation::{parse_shape, shape_text};
 use unishape::{CommonShape, Error, Extent, Rules, broadcast_shapes_with, element_count};
@@ -39,7 +40,7 @@ pub(crate) fn run(args: ShapeArgs) -> Result<(), Failure> {
 type Resolved = Result<(Vec<Extent>, usize), Error>;
 
 /// Shapes from the command line: kept, so that an error can show them all.
-fn all_at_once(rules: Rules, words: &[String]) -> Result<Resolved, Failure> {
+fn all_at_once(rules: Rules, words: &[OsString]) -> Result<Resolved, Failure> {
     let inputs = input::read_all(words)?;
     let shapes: Vec<&[Extent]> = inputs.iter().map(|input| &input.shape[..]).collect();
     Ok(broadcast_shapes_with(rules, &shapes)
@@ -48,7 +49,7 @@ fn all_at_once(rules: Rules, words: &[String]) -> Result<Resolved, Failure> {
 }
 
 /// Shapes from the command line and, in the place of `-`, from standard input: not kept.
-fn one_by_one(rules: Rules, words: &[String]) -> Result<Resolved, Failure> {
+fn one_by_one(rules: Rules, words: &[OsString]) -> Result<Resolved, Failure> {
     let mut common = CommonShape::new(rules);
     // Of the inputs before standard input: those after it are told by their number.
     let mut names = Vec::new();

@@ -10,10 +10,13 @@ mod loops;
 pub mod notation;
 pub mod npy;
 mod operand;
-mod plain;
+#[doc(hidden)]
+pub mod plain;
 mod shapes;
 mod sum;
 mod tensor;
+#[doc(hidden)]
+pub mod whole_file;
 
 pub use broadcast::{
     Inputs, ViewOf, broadcast, broadcast_all, broadcast_all_with, broadcast_to, broadcast_to_with,

@@ -1,7 +1,34 @@
 //! Text that is not ours, made fit to be shown.
+//!
+//! Public for the command, which shows such text too and is to show it alike; hidden since it has
+//! nothing to do with broadcasting, and may change with every version.
+
+use std::path::Path;
+
+/// The text with everything that would disturb its surroundings replaced.
+///
+/// ```
+/// assert_eq!(unishape::plain::text("a\u{1b}[31m\n"), "a\u{fffd}[31m\u{fffd}");
+/// ```
+pub fn text(text: &str) -> String {
+    text.chars().map(shown).collect()
+}
+
+/// A path, in full: a part of it would lead nowhere.
+///
+/// ```
+/// assert_eq!(unishape::plain::path("x/a\n.npy".as_ref()), "x/a\u{fffd}.npy");
+/// ```
+pub fn path(path: &Path) -> String {
+    text(&path.to_string_lossy())
+}
 
 /// The text with everything that would disturb its surroundings replaced, cut to `length` characters.
-pub(crate) fn abridged(text: &str, length: usize) -> String {
+///
+/// ```
+/// assert_eq!(unishape::plain::abridged("\tabcdef", 4), "\u{fffd}ab…");
+/// ```
+pub fn abridged(text: &str, length: usize) -> String {
     let mut plain: String = text.chars().take(length + 1).map(shown).collect();
     if let Some((end, _)) = plain.char_indices().nth(length) {
         plain.truncate(end);

@@ -187,6 +187,86 @@ fn results_of_inputs_whose_names_are_no_text_keep_their_names() {
     }
 }
 
+/// In an archive names are text, and the two become one but for a number.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_no_text_stay_two_in_an_archive() {
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new();
+    let names = [&b"n\xff.npy"[..], b"n\xfe.npy"].map(OsStr::from_bytes);
+    for name in names {
+        folder.put(name, Array::of("'<f4'", &[2]).file());
+    }
+    let words = names.into_iter().chain(["-q", "--out", "z.npz"].map(OsStr::new)).map(OsStr::to_os_string);
+    folder.run([OsString::from("broadcast")].into_iter().chain(words)).printed();
+    let read = npy::read_npz(folder.path("z.npz")).expect("an archive");
+    let names: Vec<&str> = read.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["n\u{fffd}", "n\u{fffd}-1"]);
+}
+
+#[test]
+fn inputs_of_one_name_give_numbered_results() {
+    let folder = Folder::new();
+    let arrays = [Array::of("'<f4'", &[3, 1]), Array::of("'<f8'", &[2]), Array::of("'|u1'", &[1])];
+    for (array, name) in arrays.iter().zip(["x/a.npy", "y/a.npy", "a-1.npy"]) {
+        folder.put(name, array.file());
+    }
+    let words = ["broadcast", "x/a.npy", "y/a.npy", "a-1.npy", "x/a.npy", "--out"];
+    let said = folder.run(words.iter().chain(&["z"])).said();
+    let lines: Vec<&str> = said.lines().collect();
+    let expected = [
+        "x/a.npy            3x1 → 3x2  152 bytes",
+        "y/a.npy → a-2.npy    2 → 3x2  176 bytes",
+        "a-1.npy              1 → 3x2  134 bytes",
+        "x/a.npy → a-3.npy  3x1 → 3x2  152 bytes",
+    ];
+    assert_eq!(lines[..4], expected);
+    let sources = [("a", 0), ("a-2", 1), ("a-1", 2), ("a-3", 0)];
+    for (name, number) in sources {
+        let expected = arrays[number].stretched(&[3, 2]).file();
+        assert_eq!(folder.bytes(format!("z/{name}.npy")), expected, "{name}");
+    }
+    folder.run(words.iter().chain(&["z.npz", "-q"])).printed();
+    let read = npy::read_npz(folder.path("z.npz")).expect("an archive");
+    let names: Vec<&str> = read.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, sources.map(|(name, _)| name));
+}
+
+#[test]
+fn endings_may_be_written_in_capitals() {
+    let folder = Folder::new();
+    let file = Array::of("'<f4'", &[2]).file();
+    folder.put("A.NPY", &file);
+    folder.run(["broadcast", "A.NPY", "-q", "--out", "z"]).printed();
+    assert_eq!(folder.bytes("z/A.npy"), file);
+    folder.run(["broadcast", "A.NPY", "-q", "--out", "q.NPZ"]).printed();
+    assert_eq!(npy::read_npz(folder.path("q.NPZ")).expect("an archive")[0].0, "A");
+    assert!(folder.run(["shape", "gone.NPY"]).refused(1).starts_with("unishape: gone.NPY: "));
+}
+
+/// As the library's own writing does.
+#[cfg(unix)]
+#[test]
+fn what_a_link_leads_to_is_replaced_and_hands_its_permissions_on() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::new();
+    let array = Array::of("'<f4'", &[2]);
+    folder.put("target", "old");
+    let rights = std::fs::Permissions::from_mode(0o640);
+    std::fs::set_permissions(folder.path("target"), rights).expect("it is mine");
+    std::fs::create_dir(folder.path("z")).expect("a folder");
+    for (out, result) in [("z", "z/0.npy"), ("z.npz", "z.npz")] {
+        symlink(folder.path("target"), folder.path(result)).expect("a link");
+        broadcast(&folder, std::slice::from_ref(&array), &["--out", out, "-q", "-f"]).printed();
+        assert!(folder.path(result).is_symlink());
+        assert_ne!(folder.bytes("target"), b"old");
+        let mode = std::fs::metadata(folder.path("target")).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+        folder.put("target", "old");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn results_may_be_read_by_whoever_may_read_new_files() {
@@ -211,6 +291,24 @@ fn the_plan_tells_shapes_and_sizes() {
     assert_eq!(lines[..2], ["0.npy  16x1 → 16x128  16.1 KiB", "1.npy   128 → 16x128  2.1 KiB"]);
     assert!(lines[2].starts_with("18.2 KiB to z, ") && lines[2].ends_with(" free there"), "{said}");
     assert_eq!(lines.len(), 3, "{said}");
+}
+
+/// What an archive takes besides is its own affair.
+#[test]
+fn the_plan_of_an_archive_tells_what_its_arrays_take() {
+    let folder = Folder::new();
+    let arrays = [Array::of("'|u1'", &[2]), Array::of("'|u1'", &[1])];
+    let said = broadcast(&folder, &arrays, &["--out", "z.npz"]).said();
+    assert!(said.contains("1.npy  1 → 2  130 bytes\n260 bytes to z.npz, "), "{said}");
+}
+
+#[test]
+fn the_plan_leaves_out_the_middle_of_long_shapes() {
+    let folder = Folder::new();
+    let arrays = [Array::of("'|u1'", &[1; 1000]), Array::of("'|u1'", &[2])];
+    let said = broadcast(&folder, &arrays, &["--out", "z"]).said();
+    assert!(said.contains("1x1x1x1x…x1x1x1x1 (1000 dimensions) → 1x1x1x1x…x1x1x1x2 (1000 "), "{said}");
+    assert!(said.lines().all(|line| line.chars().count() < 120), "{said}");
 }
 
 #[test]

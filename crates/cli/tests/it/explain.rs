@@ -145,6 +145,43 @@ fn a_picture_and_a_page_cannot_be_the_same_file() {
 }
 
 #[test]
+fn one_file_is_one_file_however_its_path_is_written() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("sub")).expect("a folder");
+    let absolute = folder.path("x").into_os_string().into_string().expect("text");
+    for other in ["./x", "sub/../x", &absolute] {
+        let said = folder.run(["explain", "3", "--svg", "x", "--html", other]).refused(2);
+        assert_eq!(said, "unishape: --svg and --html name the same file; give each its own\n");
+    }
+    assert_eq!(folder.names(), ["sub"]);
+    // Standard output, and a file that is called so.
+    folder.run(["explain", "3", "--svg", "-", "--html", "./-"]).printed();
+    assert_eq!(folder.names(), ["-", "sub"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_and_the_picture_is_where_it_leads() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::new();
+    let svg = folder.run(["explain", "3", "--svg", "-"]).printed();
+    symlink("target.svg", folder.path("p.svg")).expect("a link");
+    // First there is nothing behind it, then the picture, which hands its permissions on.
+    for _ in 0..2 {
+        folder.run(["explain", "3", "--svg", "p.svg"]).printed();
+        assert!(folder.path("p.svg").is_symlink());
+        assert_eq!(folder.bytes("target.svg"), svg.as_bytes());
+        let rights = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(folder.path("target.svg"), rights).expect("it is mine");
+    }
+    folder.run(["explain", "3", "--svg", "p.svg"]).printed();
+    let mode = std::fs::metadata(folder.path("target.svg")).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let said = folder.run(["explain", "3", "--svg", "p.svg", "--html", "target.svg"]).refused(2);
+    assert!(said.contains("name the same file"), "{said}");
+}
+
+#[test]
 fn bc9_e1_is_told_with_the_names_of_the_files_and_nothing_is_drawn() {
     let folder = two();
     let expected = "\

@@ -95,17 +95,63 @@ fn an_input_behind_a_link_is_not_overwritten() {
     assert!(folder.run(words).refused(2).contains("row.npy would be overwritten"));
 }
 
+/// Not by the result of another input either, which is told as such.
 #[test]
-fn two_inputs_of_the_same_file_name_are_refused() {
+fn an_input_is_not_overwritten_by_the_result_of_another() {
     let folder = two();
     folder.put("other/row.npy", Array::of("'<f4'", &[4]).file());
+    let words = ["broadcast", "other/row.npy", "row.npy", "--out", ".", "--force"];
+    let said = folder.run(words).refused(2);
+    assert_eq!(said, "unishape: row.npy would be overwritten by a result; choose another --out\n");
+}
+
+#[test]
+fn an_archive_without_a_name_and_standard_output_are_no_places() {
+    let folder = two();
+    for out in [".npz", ".NPZ", "new/.npz"] {
+        let said = refused(&folder, &["--out", out], 2);
+        let hint = "an archive needs a name before its ending, z.npz say";
+        assert_eq!(said, format!("unishape: --out {out}: {hint}\n"));
+    }
+    let said = refused(&folder, &["--out", "-"], 2);
+    assert!(said.starts_with("unishape: --out -: results do not go to standard output; give "), "{said}");
+    folder.run(["broadcast", "row.npy", "-q", "--out", "./-"]).printed();
+    assert!(folder.path("-/row.npy").exists());
+}
+
+/// It is there, though nothing is behind it.
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_is_there_already() {
+    use std::os::unix::fs::symlink;
+    for (out, result) in [("z", "z/row.npy"), ("z.npz", "z.npz")] {
+        let folder = two();
+        folder.put("z/note.txt", "");
+        symlink(folder.path("target"), folder.path(result)).expect("a link");
+        let words = ["broadcast", "column.npy", "row.npy", "-q", "--out", out];
+        let said = folder.run(words).refused(1);
+        assert_eq!(said, format!("unishape: {result} is there already; add --force to replace it\n"));
+        assert!(!folder.path("target").exists());
+        folder.run(words.iter().chain(&["--force"])).printed();
+        assert!(folder.path(result).is_symlink());
+        assert_eq!(folder.bytes("target"), folder.bytes(result));
+    }
+    let folder = two();
+    symlink("nowhere", folder.path("z")).expect("a link");
     let said = refused(&folder, &["--out", "z"], 2);
-    let [one, other] =
-        if cfg!(windows) { ["other\\row.npy", "row.npy"] } else { ["other/row.npy", "row.npy"] };
-    let expected =
-        format!("unishape: {one} and {other} would both be written as row.npy; rename one of them\n");
-    assert_eq!(said, expected);
-    assert_eq!(refused(&folder, &["--out", "z.npz"], 2), expected);
+    assert!(said.starts_with("unishape: z is no folder; "), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn two_results_do_not_go_to_one_place_by_way_of_a_link() {
+    let folder = two();
+    folder.put("z/column.npy", "mine");
+    std::os::unix::fs::symlink("column.npy", folder.path("z/row.npy")).expect("a link");
+    let words = ["broadcast", "column.npy", "row.npy", "--force", "--out", "z"];
+    let said = folder.run(words).refused(1);
+    assert_eq!(said, "unishape: z/row.npy is a link to where another result goes\n");
+    assert_eq!(folder.bytes("z/column.npy"), b"mine");
 }
 
 #[test]
@@ -196,12 +242,12 @@ fn names_with_control_characters_are_shown_without_them() {
     let ran = folder.run(["broadcast", name, "--out", "z\u{7}"]);
     assert_eq!(ran.code, 0);
     let said = ran.said();
-    assert!(said.contains("\\u{1b}[31m\\r\\nred.npy") && said.lines().count() == 2, "{said}");
+    assert!(said.contains("\u{fffd}[31m\u{fffd}\u{fffd}red.npy") && said.lines().count() == 2, "{said}");
     let said = folder.run(["broadcast", name, "--out", "z\u{7}"]).refused(1);
     assert!(said.contains("is there already") && said.lines().count() == 1, "{said}");
     folder.put(format!("other/{name}"), Array::of("'<f4'", &[2]).file());
-    let said = folder.run(["broadcast", name, &format!("other/{name}"), "--out", "y"]).refused(2);
-    assert!(said.contains("would both be written as") && said.lines().count() == 1, "{said}");
+    let said = folder.run(["broadcast", name, &format!("other/{name}"), "--out", "x"]).said();
+    assert!(said.contains("red-1.npy") && said.lines().count() == 3, "{said}");
     folder.put(name, "broken");
     for words in [&["broadcast", name, "--out", "y"][..], &["shape", name], &["explain", name]] {
         let said = folder.run(words).refused(1);

@@ -94,6 +94,44 @@ fn files_stand_for_the_shapes_of_their_arrays() {
     assert!(said.contains("dimension 0: input 1 has 3, input 2 has 2\n"), "{said}");
 }
 
+/// A command means the same in every folder.
+#[test]
+fn a_word_that_is_a_shape_is_one_whatever_files_there_are() {
+    let folder = Folder::new();
+    folder.put("4", Array::numbers(DType::F32, &[3, 1, 1]).file());
+    folder.put("3x1", "no array");
+    assert_eq!(folder.run(["shape", "3x1", "4"]).printed(), "3x4\n");
+    assert_eq!(folder.run(["shape", "3x1", "./4"]).printed(), "3x3x1\n");
+    assert!(folder.run(["explain", "3x1", "4"]).printed().starts_with("3x1 with 4 gives 3x4\n"));
+}
+
+#[test]
+fn only_the_header_of_a_file_is_needed() {
+    let folder = Folder::new();
+    let whole = Array::numbers(DType::F64, &[300, 1]).file();
+    folder.put("short.npy", &whole[..140]);
+    assert_eq!(folder.run(["shape", "short.npy", "4"]).printed(), "300x4\n");
+    folder.put("shorter.npy", &whole[..50]);
+    let said = folder.run(["shape", "shorter.npy", "4"]).refused(1);
+    assert_eq!(said, "unishape: shorter.npy: truncated: the file ends inside its header\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_of_files_need_not_be_text() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new();
+    let [there, gone, no_shape] = [&b"n\xff.npy"[..], b"n\xfe.npy", b"3\xff"].map(OsStr::from_bytes);
+    folder.put(there, Array::numbers(DType::F32, &[3, 1]).file());
+    assert_eq!(folder.run([OsStr::new("shape"), there, OsStr::new("4")]).printed(), "3x4\n");
+    assert!(folder.run([OsStr::new("explain"), there]).printed().contains("n\u{fffd}.npy"));
+    let said = folder.run([OsStr::new("shape"), gone]).refused(1);
+    assert!(said.starts_with("unishape: n\u{fffd}.npy: "), "{said}");
+    let said = folder.run([OsStr::new("shape"), no_shape]).refused(2);
+    assert!(said.starts_with("unishape: '3\u{fffd}' is no shape: "), "{said}");
+}
+
 #[test]
 fn a_file_that_is_missing_or_no_array_is_named() {
     let folder = Folder::new();

@@ -26,6 +26,15 @@ fn the_examples_of_the_help_are_true() {
     assert_eq!(folder.run(["shape", "--json", "2x1", "8x4x3"]).code, 1);
 }
 
+/// A shell would look for files called `?x3`.
+#[test]
+fn the_help_of_shape_quotes_what_shells_expand_and_tells_how_standard_input_is_read() {
+    let help = Folder::new().run(["shape", "--help"]).printed();
+    assert!(help.contains("unishape shape '?x3' 5x1 ") && !help.contains(" ?x3"), "{help}");
+    assert!(help.contains("Without arguments, standard input is read if it is no terminal."), "{help}");
+    assert!(help.contains("# begins a comment"), "{help}");
+}
+
 #[test]
 fn the_version_is_that_of_the_package() {
     let expected = format!("unishape {}\n", env!("CARGO_PKG_VERSION"));

@@ -1,10 +1,14 @@
 //! What can be wrong with a file, said so that a person sees what to do.
 
 use crate::notation::shape_text;
+use crate::plain::{self, abridged};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use zip::result::ZipError;
+
+/// How much of a text from a file is shown, in characters.
+pub(super) const LONGEST: usize = 80;
 
 /// Why an array could not be read from a file or written to one.
 ///
@@ -148,8 +152,8 @@ impl fmt::Display for NpyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NpyError::Io(error) => error.fmt(f),
-            NpyError::InFile { path, error } => write!(f, "{}: {error}", path_text(path)),
-            NpyError::InMember { name, error } => write!(f, "array '{}': {error}", abridge(name)),
+            NpyError::InFile { path, error } => write!(f, "{}: {error}", plain::path(path)),
+            NpyError::InMember { name, error } => write!(f, "array '{}': {error}", abridged(name, LONGEST)),
             NpyError::NotNpy { zip: true } => {
                 write!(f, "this is a zip archive, not an .npy file; read it as .npz")
             }
@@ -172,10 +176,10 @@ impl fmt::Display for NpyError {
             NpyError::UnknownKey(key) => write!(
                 f,
                 "the header has a key '{}'; only 'descr', 'fortran_order' and 'shape' are known",
-                abridge(key)
+                abridged(key, LONGEST)
             ),
             NpyError::Descr { descr, problem } => {
-                write!(f, "element type {} is not known: {problem}", abridge(descr))
+                write!(f, "element type {} is not known: {problem}", abridged(descr, LONGEST))
             }
             NpyError::Objects => write!(
                 f,
@@ -186,12 +190,12 @@ impl fmt::Display for NpyError {
                 f,
                 "elements of type {} are known by their size alone, not by their values; \
                  convert them to another type first",
-                abridge(descr)
+                abridged(descr, LONGEST)
             ),
             NpyError::TooLarge { shape, item_size } => write!(
                 f,
                 "{} with elements of {item_size} bytes is more than this machine can count",
-                abridge(&shape_text(shape))
+                abridged(&shape_text(shape), LONGEST)
             ),
             NpyError::TooManyDimensions { limit } => {
                 write!(f, "the shape has more than {limit} dimensions; no more are read or written")
@@ -205,10 +209,10 @@ impl fmt::Display for NpyError {
                 write!(f, "there are more than the {promised} bytes of data that the header promises")
             }
             NpyError::Element { index, problem } => {
-                write!(f, "element {}: {problem}", abridge(&format!("{index:?}")))
+                write!(f, "element {}: {problem}", abridged(&format!("{index:?}"), LONGEST))
             }
             NpyError::OutOfMemory { bytes } => write!(f, "there is no memory for {bytes} bytes"),
-            NpyError::Archive(problem) => write!(f, "zip archive: {problem}"),
+            NpyError::Archive(problem) => write!(f, "zip archive: {}", plain::text(problem)),
         }
     }
 }
@@ -228,19 +232,4 @@ impl From<io::Error> for NpyError {
     fn from(error: io::Error) -> NpyError {
         NpyError::Io(error)
     }
-}
-
-/// Text from a file, cut to what a message can hold and made safe to print.
-pub(super) fn abridge(text: &str) -> String {
-    let plain = |part: &str| part.chars().map(|c| if c.is_control() { '·' } else { c }).collect::<String>();
-    match text.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", plain(&text[..end])),
-        None => plain(text),
-    }
-}
-
-/// A path as it is, but for what would move the cursor or begin a line of its own.
-fn path_text(path: &Path) -> String {
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    path.to_string_lossy().chars().map(shown).collect()
 }

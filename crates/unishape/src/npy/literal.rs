@@ -3,7 +3,8 @@
 //! No tree is built: whoever reads the header asks for the value that must come next, so that a
 //! hostile header costs no memory beyond its own text.
 
-use super::error::{NpyError, abridge};
+use super::error::{LONGEST, NpyError};
+use crate::plain::abridged;
 use std::ops::Range;
 
 /// How deep brackets may nest. NumPy writes one level for each structure inside a structure.
@@ -51,7 +52,7 @@ impl<'t> Literals<'t> {
     pub(super) fn unexpected(&mut self, wanted: &str) -> NpyError {
         match self.peek() {
             Some(found) => {
-                let found = abridge(&found.to_string());
+                let found = abridged(&found.to_string(), LONGEST);
                 self.error(format!("{wanted} is expected here, not '{found}'"))
             }
             None => self.error(format!("{wanted} is expected, but the header ends here")),
@@ -134,7 +135,7 @@ impl<'t> Literals<'t> {
             self.at = digits.start;
             return Err(self.error(format!(
                 "{} is more than {}, the largest size",
-                abridge(text),
+                abridged(text, LONGEST),
                 usize::MAX
             )));
         };
@@ -215,7 +216,7 @@ impl<'t> Literals<'t> {
             }
             other => {
                 self.at = start;
-                let other = abridge(&other.to_string());
+                let other = abridged(&other.to_string(), LONGEST);
                 return Err(self.error(format!("the escape \\{other} is not known")));
             }
         };

@@ -5,8 +5,9 @@ use super::element::{Number, encode_unicode};
 use super::error::NpyError;
 use super::header::Header;
 use crate::tensor::TensorView;
+use crate::whole_file::{WholeFile, place_all};
 use ndarray::{ArrayViewD, Axis};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -169,36 +170,15 @@ fn write_elements<T>(
     writer.write_all(&piece)
 }
 
-/// Writes a file through a temporary one beside it, so that it is there whole or not at all.
+/// Writes a file that is there whole or not at all.
 pub(super) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), NpyError>,
 ) -> Result<(), NpyError> {
-    replace(path, write).map_err(|error| error.in_file(path))
-}
-
-fn replace(path: &Path, write: impl FnOnce(&mut File) -> Result<(), NpyError>) -> Result<(), NpyError> {
-    // A link stays a link: what it leads to is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
-    let existing = fs::metadata(&target).ok();
-    if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
-        // A pipe or a device is written to, never replaced.
-        return write(&mut File::options().write(true).open(&target)?);
-    }
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".unishape-");
-    #[cfg(unix)]
-    {
-        // As for any new file, rather than the owner alone as for secrets.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut temporary = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    if let Some(metadata) = existing {
-        temporary.as_file().set_permissions(metadata.permissions())?;
-    }
-    write(temporary.as_file_mut())?;
-    temporary.persist(&target).map_err(|error| NpyError::Io(error.error))?;
-    Ok(())
+    let written = || {
+        let mut whole = WholeFile::new(path)?;
+        write(whole.file())?;
+        place_all([whole.complete()]).map_err(|(_, error)| NpyError::Io(error))
+    };
+    written().map_err(|error| error.in_file(path))
 }
