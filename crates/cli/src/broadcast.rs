@@ -4,7 +4,7 @@ use crate::args::BroadcastArgs;
 use crate::failure::Failure;
 use crate::input::{file_name, has_ending};
 use crate::naming::result_names;
-use crate::out::{bytes_text, in_file, is_stdout, place, short_shape};
+use crate::out::{bytes_text, in_file, is_stdout, place};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -13,6 +13,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use unishape::notation::short_shape_text;
 use unishape::npy::{Header, Mapped, NpzWriter, StretchedError};
 use unishape::whole_file::{WholeFile, real_place};
 use unishape::{Rules, broadcast_shapes_with, plain};
@@ -164,11 +165,11 @@ impl Plan {
     /// What will be written, on standard error.
     fn tell(&self) {
         let from: Vec<String> =
-            self.arrays.iter().map(|array| short_shape(&array.input.header().shape)).collect();
+            self.arrays.iter().map(|array| short_shape_text(&array.input.header().shape)).collect();
         let names: Vec<String> = self.arrays.iter().map(Planned::title).collect();
         let width = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
         let (name_width, from_width) = (width(&names), width(&from));
-        let to = short_shape(&self.shape);
+        let to = short_shape_text(&self.shape);
         let mut text = String::new();
         for ((array, name), from) in self.arrays.iter().zip(&names).zip(&from) {
             let bytes = bytes_text(array.bytes);

@@ -3,15 +3,8 @@
 use crate::failure::Failure;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
-use unishape::notation::shape_text;
 use unishape::plain;
 use unishape::whole_file::{CompleteFile, WholeFile, place_all};
-
-/// Shapes of more dimensions than this are shown with their middle left out.
-const MOST_SIZES: usize = 16;
-
-/// How many sizes are then shown at either end.
-const END_SIZES: usize = 4;
 
 /// Prints to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -56,15 +49,6 @@ pub(crate) fn write_texts(texts: &[(&Path, String)]) -> Result<(), Failure> {
         print(text)?;
     }
     place(complete, &paths)
-}
-
-/// A shape as text, a long one with its middle left out.
-pub(crate) fn short_shape(shape: &[usize]) -> String {
-    if shape.len() <= MOST_SIZES {
-        return shape_text(shape);
-    }
-    let (first, last) = (&shape[..END_SIZES], &shape[shape.len() - END_SIZES..]);
-    format!("{}x…x{} ({} dimensions)", shape_text(first), shape_text(last), shape.len())
 }
 
 /// A number of bytes as people read it.

@@ -32,10 +32,10 @@ pub fn shape_text<S: Size>(shape: &[S]) -> String {
 /// use unishape::notation::{shape_text, short_shape_text};
 ///
 /// assert_eq!(short_shape_text(&[8, 7, 6, 5]), "8x7x6x5");
-/// assert_eq!(short_shape_text(&[2; 1000]), "2x2x2x2x2x2x…x2x2x2x2x2x2 (1000 dimensions)");
+/// assert_eq!(short_shape_text(&[2; 1000]), "2x2x2x2x…x2x2x2x2 (1000 dimensions)");
 /// ```
 pub fn short_shape_text<S: Size>(shape: &[S]) -> String {
-    match (shape.first_chunk::<6>(), shape.last_chunk::<6>()) {
+    match (shape.first_chunk::<4>(), shape.last_chunk::<4>()) {
         (Some(first), Some(last)) if shape.len() > MOST_DIMENSIONS => {
             format!("{}x…x{} ({} dimensions)", shape_text(first), shape_text(last), shape.len())
         }
