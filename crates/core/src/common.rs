@@ -74,8 +74,8 @@ impl<'b, S: Size> Common<'b, S> {
         rank: usize,
         inputs: usize,
     ) -> Common<'b, S> {
-        let room = if sizes.len() < from.len() { sizes.len() } else { from.len() };
-        let rank = if rank < room { rank } else { room };
+        let room = sizes.len().min(from.len());
+        let rank = rank.min(room);
         // The rightmost `room` entries of both, so that their dimensions line up.
         let (more_sizes, more_from) = (sizes.len().saturating_sub(room), from.len().saturating_sub(room));
         let sizes = sizes.get_mut(more_sizes..).unwrap_or_default();
@@ -100,7 +100,7 @@ impl<'b, S: Size> Common<'b, S> {
     #[inline(always)]
     pub fn push(&mut self, shape: &[S]) -> Result<(), FoldError<S>> {
         let room = self.sizes.len();
-        let rank = if self.rank < shape.len() { shape.len() } else { self.rank };
+        let rank = self.rank.max(shape.len());
         if self.inputs >= self.rules.max_inputs() {
             return Err(FoldError::TooManyInputs { limit: self.rules.max_inputs() });
         }
