@@ -3,6 +3,7 @@
 mod bench;
 mod command;
 mod no_std;
+mod prove;
 mod test;
 mod tools;
 
@@ -12,13 +13,15 @@ const USAGE: &str = "\
 Usage: cargo xtask NAME
 
   test    every check there is; sets up what it needs (a browser, a Python with NumPy)
-  bench   the benchmarks, beside their rivals";
+  bench   the benchmarks, beside their rivals
+  prove   the formal proof in proof/, goal by goal; with --from-scratch the provers search anew";
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     let result = match args.next().as_deref() {
         Some("test") => test::run(),
         Some("bench") => bench::run(),
+        Some("prove") => prove::run_with(&args.collect::<Vec<_>>()),
         Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
             Ok(())

@@ -55,7 +55,7 @@ pub(crate) fn set_up() -> Result<Tools, String> {
 }
 
 /// Debian packages, if this is a machine where we may install them.
-fn apt_install(packages: &[&str]) -> bool {
+pub(crate) fn apt_install(packages: &[&str]) -> bool {
     let root = command("id", &["-u"]).output().is_ok_and(|id| id.stdout.trim_ascii() == b"0");
     if !root || !succeeds(command("apt-get", &["--version"])) {
         return false;

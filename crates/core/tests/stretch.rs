@@ -53,6 +53,11 @@ fn bc12_strict_rank() {
     let rules = Rules::STANDARD.strict_rank();
     assert_eq!(check_broadcast_to(rules, &[3], &[2, 3]), Err(StretchError::Rank { rank: 1, target: 2 }));
     assert_eq!(check_broadcast_to(rules, &[1, 3], &[2, 3]), Ok(()));
+    let mut stretched = [9; 2];
+    let short = broadcast_strides(rules, &[3], &[1], &[2, 3], &mut stretched);
+    assert_eq!(short, Err(StretchError::Rank { rank: 1, target: 2 }));
+    assert_eq!(broadcast_strides(rules, &[1, 3], &[3, 1], &[2, 3], &mut stretched), Ok(()));
+    assert_eq!(stretched, [0, 1]);
 }
 
 #[test]

@@ -1,0 +1,387 @@
+//! `cargo xtask prove`: the formal proof in `proof/`, checked.
+//!
+//! The proof is Why3's: it makes goals of the definitions and lemmas, and provers show each goal.
+//! `proof/session` records which prover shows which goal, so that checking them again is quick;
+//! with `--from-scratch` that record is made anew.
+
+use crate::command::{command, root, succeeds};
+use crate::tools::apt_install;
+use std::fmt::Write as _;
+use std::time::Instant;
+use std::{fs, io};
+
+/// The Debian packages: Why3 and the provers.
+const PACKAGES: [&str; 4] = ["why3", "cvc5", "cvc4", "z3"];
+
+/// Words that would let something pass unproven. `val` and `any` declare what has no definition.
+const FORBIDDEN: [&str; 6] = ["axiom", "assume", "absurd", "val", "any", "clone"];
+
+/// Where the record is.
+const SESSION: &str = "proof/session";
+
+/// What is made for Why3 to run with.
+const WORK: &str = "target/proof";
+
+/// A prover as Why3 is told of it. Its version is left open: whichever is installed is to show the
+/// goals, and a goal shown by another version is shown as well.
+struct Prover {
+    name: &'static str,
+    command: &'static str,
+    /// Why3's own driver, or ours.
+    driver: &'static str,
+}
+
+const PROVERS: [Prover; 3] = [
+    Prover { name: "CVC5", command: "cvc5 --tlimit=%t000 --lang=smt2 %f", driver: OUR_DRIVER },
+    Prover {
+        name: "Z3",
+        command: "z3 -smt2 -T:%t sat.random_seed=42 nlsat.randomize=false smt.random_seed=42 %f",
+        driver: "z3_471",
+    },
+    Prover { name: "CVC4", command: "cvc4 --tlimit=%t000 --lang=smt2 %f", driver: "cvc4_17" },
+];
+
+/// For CVC5, which Why3 1.5 does not know. It reads what CVC4 reads.
+const OUR_DRIVER: &str = "cvc5.drv";
+
+/// Provers in the order they are tried when searching, and the seconds each has for a goal.
+const SEARCH: [(usize, u32); 5] = [(0, 3), (1, 3), (2, 3), (0, 15), (1, 15)];
+
+/// The seconds a goal may take in a replay. It takes far less, unless the machine is busy.
+const REPLAY_LIMIT: u32 = 60;
+
+pub(crate) fn run_with(options: &[String]) -> Result<(), String> {
+    let (from_scratch, only) = match options {
+        [] => (false, &[][..]),
+        [first, only @ ..] if first == "--from-scratch" => (true, only),
+        _ => return Err("Usage: cargo xtask prove [--from-scratch [FILE...]]".into()),
+    };
+    let start = Instant::now();
+    let files = sources().map_err(|error| format!("proof/ cannot be read: {error}"))?;
+    for (name, text) in &files {
+        check_words(name, text)?;
+    }
+    set_up()?;
+    if from_scratch {
+        let folder = root().join(SESSION);
+        let known = fs::read_to_string(folder.join("why3session.xml")).unwrap_or_default();
+        let session = search(&files, only, &known)?;
+        fs::create_dir_all(&folder)
+            .and_then(|()| fs::write(folder.join("why3session.xml"), session))
+            .map_err(|error| format!("the session cannot be written: {error}"))?;
+    }
+    replay(&files)?;
+    eprintln!("\nAll is proven, after {} seconds.", start.elapsed().as_secs());
+    Ok(())
+}
+
+/// Names and texts of the proof's files, in order.
+fn sources() -> io::Result<Vec<(String, String)>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root().join("proof"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "mlw")
+            && let Some(name) = path.file_name().and_then(|name| name.to_str())
+        {
+            files.push((name.to_owned(), fs::read_to_string(&path)?));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The text without its comments, which may hold others.
+fn without_comments(text: &str) -> String {
+    let (mut kept, mut depth, mut rest) = (String::new(), 0usize, text);
+    while let Some(next) = rest.chars().next() {
+        let step = if rest.starts_with("(*") && !rest.starts_with("(*)") {
+            depth += 1;
+            2
+        } else if depth > 0 && rest.starts_with("*)") {
+            depth -= 1;
+            2
+        } else {
+            if depth == 0 || next == '\n' {
+                kept.push(next);
+            }
+            next.len_utf8()
+        };
+        rest = rest.get(step..).unwrap_or_default();
+    }
+    kept
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '\'')
+}
+
+/// Fails on a word that would let something pass unproven.
+fn check_words(name: &str, text: &str) -> Result<(), String> {
+    for (number, line) in (1..).zip(without_comments(text).lines()) {
+        if let Some(word) = words(line).find(|word| FORBIDDEN.contains(word)) {
+            return Err(format!("proof/{name}, line {number}: '{word}' leaves something unproven"));
+        }
+    }
+    Ok(())
+}
+
+/// Why3, the provers, and what Why3 has to know of them.
+fn set_up() -> Result<(), String> {
+    let missing: Vec<_> =
+        PACKAGES.into_iter().filter(|package| !succeeds(command(package, &["--version"]))).collect();
+    if !missing.is_empty() && !apt_install(&missing) {
+        return Err(format!("missing: {}; install them and try again", missing.join(", ")));
+    }
+    let data = command("why3", &["--print-datadir"])
+        .output()
+        .map_err(|error| format!("why3 could not be run: {error}"))?;
+    let data = String::from_utf8_lossy(&data.stdout).trim().to_owned();
+    let work = root().join(WORK);
+    let driver = format!(
+        "prelude \"(set-logic ALL)\"\nimport \"{data}/drivers/cvc4_16.gen\"\n\
+         theory BuiltIn\n  meta \"supports_smt_get_info_unknown_reason\" \"\"\nend\n"
+    );
+    let mut config = format!(
+        "[main]\nmagic = 14\ndatadir = \"{data}\"\nmemlimit = 2000\nrunning_provers_max = 1\ntimelimit = 5\n"
+    );
+    for Prover { name, command, driver } in &PROVERS {
+        let ours = work.join(driver);
+        let driver = if *driver == OUR_DRIVER { ours.to_string_lossy() } else { (*driver).into() };
+        let _ = write!(
+            config,
+            "\n[prover]\nname = \"{name}\"\nversion = \"any\"\ncommand = \"{command}\"\n\
+             driver = \"{driver}\"\neditor = \"\"\nin_place = false\ninteractive = false\n"
+        );
+    }
+    fs::create_dir_all(&work)
+        .and_then(|()| fs::write(work.join(OUR_DRIVER), driver))
+        .and_then(|()| fs::write(work.join("why3.conf"), config))
+        .map_err(|error| format!("{WORK} cannot be written: {error}"))
+}
+
+/// Why3 with our configuration.
+fn why3(subcommand: &str, args: &[&str]) -> std::process::Command {
+    let config = format!("{WORK}/why3.conf");
+    let mut why3 = command("why3", &[subcommand, "--config", &config, "--library", "proof"]);
+    why3.args(args);
+    why3
+}
+
+/// Has every recorded goal shown again. A goal without a record, or a record without its goal, fails.
+fn replay(files: &[(String, String)]) -> Result<(), String> {
+    let session = fs::read_to_string(root().join(SESSION).join("why3session.xml")).map_err(|error| {
+        format!("{SESSION}: {error}; it can be made with `cargo xtask prove --from-scratch`")
+    })?;
+    // In a copy, because Why3 writes to the session that it replays.
+    let work = root().join(WORK);
+    let copy = work.join("session");
+    if copy.exists() {
+        fs::remove_dir_all(&copy).map_err(|error| format!("{WORK}: {error}"))?;
+    }
+    fs::create_dir_all(&copy)
+        .and_then(|()| fs::write(copy.join("why3session.xml"), session))
+        .and_then(|()| files.iter().try_for_each(|(name, text)| fs::write(work.join(name), text)))
+        .map_err(|error| format!("{WORK} cannot be written: {error}"))?;
+    eprintln!("\n=== every goal shown again");
+    let output = why3("replay", &[&format!("{WORK}/session")])
+        .output()
+        .map_err(|error| format!("why3 could not be run: {error}"))?;
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let last = said.rsplit(['\r', '\n']).find(|line| line.contains("replay")).unwrap_or_default().trim();
+    // "12/12 (replay OK)"
+    let all = last
+        .split_once(' ')
+        .and_then(|(counts, _)| counts.split_once('/'))
+        .is_some_and(|(shown, all)| shown == all && shown != "0");
+    if output.status.success() && all && last.contains("replay OK") {
+        eprintln!("{last}");
+        Ok(())
+    } else {
+        Err(format!("{said}\nnot every goal is proven"))
+    }
+}
+
+/// A part of a goal: what Why3 calls it, and the prover that shows it with the seconds it takes.
+struct Part {
+    explanation: String,
+    shown: Option<(usize, f64)>,
+}
+
+/// A goal's name and its parts, in Why3's order.
+type Goal = (String, Vec<Part>);
+
+/// Finds a prover for every goal, and records it. With names in `only`, what is known of the other
+/// files is kept.
+fn search(files: &[(String, String)], only: &[String], known: &str) -> Result<String, String> {
+    let mut session = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <!DOCTYPE why3session PUBLIC \"-//Why3//proof session v5//EN\"\n\
+         \"http://why3.lri.fr/why3session.dtd\">\n<why3session shape_version=\"6\">\n",
+    );
+    for (id, prover) in PROVERS.iter().enumerate() {
+        let _ = writeln!(
+            session,
+            "<prover id=\"{id}\" name=\"{}\" version=\"any\" timelimit=\"{REPLAY_LIMIT}\" \
+             steplimit=\"0\" memlimit=\"2000\"/>",
+            prover.name
+        );
+    }
+    let mut unproven = Vec::new();
+    for (name, text) in files {
+        let head =
+            format!("<file format=\"whyml\" proved=\"true\">\n<path name=\"..\"/><path name=\"{name}\"/>\n");
+        let kept = known.split_once(&head).and_then(|(_, rest)| rest.split_once("</file>\n"));
+        session.push_str(&head);
+        if let Some((kept, _)) = kept.filter(|_| !only.is_empty() && !only.contains(name)) {
+            session.push_str(kept);
+            session.push_str("</file>\n");
+            continue;
+        }
+        for module in modules(text) {
+            let goals = search_module(name, &module)?;
+            if goals.is_empty() {
+                continue;
+            }
+            let _ = writeln!(session, "<theory name=\"{module}\" proved=\"true\">");
+            for (goal, parts) in goals {
+                let goal = goal.replace('\'', "&#39;");
+                let _ = writeln!(
+                    session,
+                    " <goal name=\"{goal}\" proved=\"true\">\n <transf name=\"split_vc\" proved=\"true\">"
+                );
+                for (number, Part { explanation, shown }) in parts.iter().enumerate() {
+                    let Some((prover, seconds)) = shown else {
+                        unproven.push(format!("{name}, {module}: {goal}, part {number}: {explanation}"));
+                        continue;
+                    };
+                    let explanation = explanation.replace('\'', "&#39;");
+                    let _ = writeln!(
+                        session,
+                        "  <goal name=\"{goal}.{number}\" expl=\"{explanation}\" proved=\"true\"><proof \
+                         prover=\"{prover}\"><result status=\"valid\" time=\"{seconds:.2}\"/></proof></goal>"
+                    );
+                }
+                session.push_str(" </transf>\n </goal>\n");
+            }
+            session.push_str("</theory>\n");
+        }
+        session.push_str("</file>\n");
+    }
+    session.push_str("</why3session>\n");
+    if unproven.is_empty() {
+        Ok(session)
+    } else {
+        Err(format!("\nno prover shows\n  {}", unproven.join("\n  ")))
+    }
+}
+
+/// The modules of a file, in order.
+fn modules(text: &str) -> Vec<String> {
+    let text = without_comments(text);
+    let names = text.lines().filter_map(|line| line.strip_prefix("module "));
+    names.map(|name| name.trim().to_owned()).collect()
+}
+
+/// The goals of a module: one prover after another for those not shown yet.
+fn search_module(file: &str, module: &str) -> Result<Vec<Goal>, String> {
+    eprintln!("\n=== {file}, {module}");
+    let mut goals: Vec<Goal> = Vec::new();
+    for (round, (prover, seconds)) in SEARCH.into_iter().enumerate() {
+        let open: Vec<String> = goals
+            .iter()
+            .filter(|(_, parts)| parts.iter().any(|part| part.shown.is_none()))
+            .map(|(goal, _)| goal.clone())
+            .collect();
+        if round > 0 && open.is_empty() {
+            break;
+        }
+        let found = attempt(file, module, prover, seconds, &open)?;
+        if round == 0 {
+            goals = found;
+        } else {
+            for (goal, again) in found {
+                let known = goals.iter_mut().filter(|(name, _)| *name == goal).flat_map(|(_, parts)| parts);
+                for (part, other) in known.zip(again) {
+                    part.shown = part.shown.or(other.shown);
+                }
+            }
+        }
+        let parts = || goals.iter().flat_map(|(_, parts)| parts);
+        let shown = parts().filter(|part| part.shown.is_some()).count();
+        eprintln!("{}, {seconds} s: {shown} of {}", PROVERS[prover].name, parts().count());
+    }
+    Ok(goals)
+}
+
+/// What one prover shows of these goals (of all, if none is named).
+fn attempt(
+    file: &str,
+    module: &str,
+    prover: usize,
+    seconds: u32,
+    goals: &[String],
+) -> Result<Vec<Goal>, String> {
+    let path = format!("proof/{file}");
+    let limit = seconds.to_string();
+    let args = ["-P", PROVERS[prover].name, "-a", "split_vc", "-t", &limit, &path, "-T", module];
+    let mut prove = why3("prove", &args);
+    for goal in goals {
+        prove.args(["-G", goal]);
+    }
+    // It fails where a goal is not shown, and says nothing on its output where the text is wrong.
+    let output = prove.output().map_err(|error| format!("why3 could not be run: {error}"))?;
+    let problem = String::from_utf8_lossy(&output.stderr);
+    if !problem.trim().is_empty() {
+        return Err(problem.into_owned());
+    }
+    let mut found: Vec<Goal> = Vec::new();
+    let mut explanation = String::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let goal = if let Some(part) = line.strip_prefix("Sub-goal ") {
+            part.split_once(" of goal ")
+        } else {
+            line.strip_prefix("Goal ").map(|goal| ("", goal))
+        };
+        if let Some((what, goal)) = goal {
+            let goal = goal.trim_end_matches('.');
+            what.clone_into(&mut explanation);
+            if found.last().is_none_or(|(name, _)| name != goal) {
+                found.push((goal.to_owned(), Vec::new()));
+            }
+        } else if let Some(result) = line.strip_prefix("Prover result is: ")
+            && let Some((_, parts)) = found.last_mut()
+        {
+            // "Valid (0.03s)."
+            let shown = result.strip_prefix("Valid").map(|rest| {
+                let time = rest.trim_matches([' ', '(', ')', '.']).split('s').next().unwrap_or_default();
+                (prover, time.parse().unwrap_or_default())
+            });
+            parts.push(Part { explanation: explanation.clone(), shown });
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check_words, modules, without_comments};
+
+    #[test]
+    fn comments_are_left_out() {
+        assert_eq!(without_comments("a (* b (* c *) d\n *) e (*) f"), "a \n e (*) f");
+    }
+
+    #[test]
+    fn unproven_words_are_found() {
+        assert!(check_words("x", "lemma l: true (* no axiom *)\nlet valid = value'val").is_ok());
+        assert!(check_words("x", "module M\n  axiom a: false\nend").unwrap_err().contains("line 2"));
+        assert!(check_words("x", "  val f (x: int) : int").is_err());
+        assert!(check_words("x", "assume { x = 1 }").is_err());
+    }
+
+    #[test]
+    fn modules_are_found() {
+        assert_eq!(modules("(* module A *)\nmodule B\nend\nmodule C\nend\n"), ["B", "C"]);
+    }
+}
