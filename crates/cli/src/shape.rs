@@ -3,10 +3,10 @@
 use crate::args::ShapeArgs;
 use crate::failure::Failure;
 use crate::input::{self, Input};
-use crate::out;
+use crate::out::{self, bytes_text};
 use serde_json::{Value, json};
 use std::ffi::OsString;
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Read};
 use unishape::notation::{parse_shape, shape_text};
 use unishape::{CommonShape, Error, Extent, Rules, broadcast_shapes_with, element_count};
 
@@ -35,6 +35,9 @@ pub(crate) fn run(args: ShapeArgs) -> Result<(), Failure> {
         }
     }
 }
+
+/// A line of standard input as long as this, which none with a shape on it is, is not kept.
+const LONGEST_LINE: u64 = 1 << 24;
 
 /// The common shape and the number of inputs, or why there is none.
 type Resolved = Result<(Vec<Extent>, usize), Error>;
@@ -68,10 +71,14 @@ fn one_by_one(rules: Rules, words: &[OsString]) -> Result<Resolved, Failure> {
         let mut line = String::new();
         for number in 1.. {
             line.clear();
-            let read = lines.read_line(&mut line);
+            let read = lines.by_ref().take(LONGEST_LINE).read_line(&mut line);
             if read.map_err(|error| Failure::failed(format!("standard input, line {number}: {error}")))? == 0
             {
                 break;
+            }
+            if line.len() as u64 == LONGEST_LINE {
+                let limit = bytes_text(LONGEST_LINE);
+                return Err(Failure::usage(format!("standard input, line {number} is longer than {limit}")));
             }
             let text = line.split('#').next().unwrap_or_default().trim();
             if text.is_empty() {

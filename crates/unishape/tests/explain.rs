@@ -271,7 +271,7 @@ fn nothing_is_unbounded() {
         let rank = explanation.shape().len();
         for width in [0, 30, 80, 200, most] {
             let text = explanation.text(true, width);
-            assert!(text.len() < 300_000, "text of rank {rank}, width {width}: {}", text.len());
+            assert!(text.len() < 240_000, "text of rank {rank}, width {width}: {}", text.len());
         }
         let (svg, html) = (explanation.svg(), explanation.html());
         assert!(svg.len() < 400_000 && html.len() < 400_000, "rank {rank}: {}, {}", svg.len(), html.len());

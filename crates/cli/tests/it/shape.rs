@@ -286,6 +286,13 @@ fn a_word_that_is_no_shape_is_bad_usage_told_in_one_line_with_a_hint() {
 }
 
 #[test]
+fn a_line_without_end_is_not_kept() {
+    let endless = "1x".repeat(9 << 20);
+    let said = shape_of_lines(format!("3\n{endless}"), &["-"]).refused(2);
+    assert_eq!(said, "unishape: standard input, line 2 is longer than 16.0 MiB\n");
+}
+
+#[test]
 fn a_line_that_is_no_shape_is_named() {
     let said = shape_of_lines("3\n# fine so far\n\n4x\n5\n", &["-"]).refused(2);
     assert!(said.starts_with("unishape: standard input, line 4: '4x' is no shape: "), "{said}");
