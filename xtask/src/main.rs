@@ -3,6 +3,7 @@
 mod bench;
 mod command;
 mod coverage;
+mod mutants;
 mod nightly;
 mod no_std;
 mod prove;
@@ -22,6 +23,7 @@ Usage: cargo xtask NAME
 Not part of test, since they take minutes:
 
   coverage  which lines and branches of the core its tests run through; nightly Rust
+  mutants   whether the tests notice changes to the core; with --all, elsewhere too
   sanitize  all tests under AddressSanitizer and ThreadSanitizer; nightly Rust";
 
 fn main() -> ExitCode {
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         Some("bench") => bench::run(),
         Some("prove") => prove::run_with(&args.collect::<Vec<_>>()),
         Some("coverage") => coverage::measure(),
+        Some("mutants") => mutants::run_with(&args.collect::<Vec<_>>()),
         Some("sanitize") => sanitize::run_with(&args.collect::<Vec<_>>()),
         Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
