@@ -2,8 +2,12 @@
 
 mod bench;
 mod command;
+mod coverage;
+mod mutants;
+mod nightly;
 mod no_std;
 mod prove;
+mod sanitize;
 mod test;
 mod tools;
 
@@ -14,7 +18,13 @@ Usage: cargo xtask NAME
 
   test    every check there is; sets up what it needs (a browser, a Python with NumPy)
   bench   the benchmarks, beside their rivals
-  prove   the formal proof in proof/, goal by goal; with --from-scratch the provers search anew";
+  prove   the formal proof in proof/, goal by goal; with --from-scratch the provers search anew
+
+Not part of test, since they take minutes:
+
+  coverage  which lines and branches of the core its tests run through; nightly Rust
+  mutants   whether the tests notice changes to the core; with --all, elsewhere too
+  sanitize  all tests under AddressSanitizer and ThreadSanitizer; nightly Rust";
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
@@ -22,6 +32,9 @@ fn main() -> ExitCode {
         Some("test") => test::run(),
         Some("bench") => bench::run(),
         Some("prove") => prove::run_with(&args.collect::<Vec<_>>()),
+        Some("coverage") => coverage::measure(),
+        Some("mutants") => mutants::run_with(&args.collect::<Vec<_>>()),
+        Some("sanitize") => sanitize::run_with(&args.collect::<Vec<_>>()),
         Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
             Ok(())

@@ -235,9 +235,8 @@ fn join<S: Size>(rules: Rules, sizes: &mut [S], from: &mut [usize], shape: &[S],
     let rank = sizes.len();
     for (dim, (ours, owner)) in sizes.iter_mut().zip(from).enumerate() {
         let theirs = padded_dim(shape, rank, dim);
-        if let Some(joined) = S::join(rules, *ours, theirs)
-            && joined != *ours
-        {
+        let joined = S::join(rules, *ours, theirs).unwrap_or(*ours);
+        if joined != *ours {
             // The size is the new shape's, or it is unknown but for the new shape's 1.
             if joined == theirs || theirs == S::ONE {
                 *owner = input;
@@ -263,9 +262,7 @@ pub fn join_shape<S: Size>(rules: Rules, sizes: &mut [S], shape: &[S]) -> bool {
     let Some(pad) = sizes.len().checked_sub(shape.len()) else {
         return false;
     };
-    let Some((added, own)) = sizes.split_at_mut_checked(pad) else {
-        return false;
-    };
+    let (added, own) = sizes.split_at_mut_checked(pad).unwrap_or_default();
     for ours in added {
         match S::join(rules, *ours, S::ONE) {
             Some(joined) => *ours = joined,

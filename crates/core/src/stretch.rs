@@ -89,13 +89,10 @@ pub fn source_index(
     }
     check_index(target, index)?;
     let pad = target.len().saturating_sub(shape.len());
-    for (dim, (to, &size)) in source.iter_mut().zip(shape).enumerate() {
-        let at = pad.saturating_add(dim);
-        let (a, c) = match (index.get(at), target.get(at)) {
-            (Some(&a), Some(&c)) => (a, c),
-            _ => (0, 1),
-        };
-        *to = index_map(a, size, c);
+    let index = index.get(pad..).unwrap_or_default();
+    let target = target.get(pad..).unwrap_or_default();
+    for ((to, &b), (&a, &c)) in source.iter_mut().zip(shape).zip(index.iter().zip(target)) {
+        *to = index_map(a, b, c);
     }
     Ok(())
 }

@@ -122,6 +122,11 @@ fn bc1_number_of_inputs() {
 }
 
 #[test]
+fn the_usual_rules_are_the_standard_ones() {
+    assert_eq!(Rules::default(), Rules::STANDARD);
+}
+
+#[test]
 fn bc4_rank_zero_and_rank_a_thousand() {
     assert_eq!(fold(Rules::STANDARD, &[[0usize; 0]; 3], 0), Ok(vec![]));
     let alternating = |start: usize| -> Vec<usize> { (0..1000).map(|i| 1 + (i + start) % 2).collect() };

@@ -148,6 +148,13 @@ pub(crate) fn start(command: &mut Command) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
 }
 
+/// Whether memory is the command's own: a sanitizer takes many times as much, and the chore that runs
+/// tests under one sets the variable.
+#[cfg(target_os = "linux")]
+pub(crate) fn memory_can_be_measured() -> bool {
+    std::env::var_os("UNISHAPE_SANITIZED").is_none()
+}
+
 /// The most memory that a running process has had, in KiB.
 #[cfg(target_os = "linux")]
 pub(crate) fn peak_memory(child: &Child) -> u64 {
