@@ -2,6 +2,7 @@
 
 mod bench;
 mod command;
+mod fuzz;
 mod no_std;
 mod prove;
 mod test;
@@ -14,6 +15,7 @@ Usage: cargo xtask NAME
 
   test    every check there is; sets up what it needs (a browser, a Python with NumPy)
   bench   the benchmarks, beside their rivals
+  fuzz    bytes at random into every reader and the core; minutes a target, see fuzz --help
   prove   the formal proof in proof/, goal by goal; with --from-scratch the provers search anew";
 
 fn main() -> ExitCode {
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
     let result = match args.next().as_deref() {
         Some("test") => test::run(),
         Some("bench") => bench::run(),
+        Some("fuzz") => fuzz::run_with(&args.collect::<Vec<_>>()),
         Some("prove") => prove::run_with(&args.collect::<Vec<_>>()),
         Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
