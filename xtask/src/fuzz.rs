@@ -224,7 +224,11 @@ fn fuzz(program: &Path, target: &str, found: &Path, limits: &[&str]) -> Result<S
         return Ok(figures(&log));
     }
     let lines: Vec<&str> = log.lines().collect();
-    let mut problem = lines[lines.len().saturating_sub(40)..].join("\n");
+    // What the panic says, or else what the fuzzer does; the rest is in the log.
+    let said = lines.iter().position(|line| line.contains("panicked at"));
+    let from = said.unwrap_or_else(|| lines.len().saturating_sub(12));
+    let mut problem = lines[from..].iter().take(12).copied().collect::<Vec<_>>().join("\n");
+    problem += &format!("\n(all of it: {WORK}/log/{target})");
     if let Some(input) = log.lines().find_map(|line| line.split_once("Test unit written to ")) {
         let input = input.1;
         problem += &format!(

@@ -113,8 +113,8 @@ fn check_offset(shape: &[usize], strides: &[isize], index: &[usize]) {
     let (mut sum, mut fit) = (0, true);
     for (&stride, &index) in strides.iter().zip(index) {
         let step = stride as i128 * index as i128;
-        sum += step;
-        fit = fit && fits(step) && fits(sum) && (stride == 0 || fits(index as i128));
+        fit = fit && fits(step) && fits(sum + step) && (stride == 0 || fits(index as i128));
+        sum = if fit { sum + step } else { 0 };
     }
     assert_eq!(offset, if fit { Ok(sum as isize) } else { Err(LayoutError::Overflow) });
 }
