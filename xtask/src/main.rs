@@ -3,6 +3,7 @@
 mod bench;
 mod command;
 mod coverage;
+mod fuzz;
 mod mutants;
 mod nightly;
 mod no_std;
@@ -20,9 +21,10 @@ Usage: cargo xtask NAME
   bench   the benchmarks, beside their rivals
   prove   the formal proof in proof/, goal by goal; with --from-scratch the provers search anew
 
-Not part of test, since they take minutes:
+In test for a short while or not at all, since they take minutes:
 
   coverage  which lines and branches of the core its tests run through; nightly Rust
+  fuzz      bytes at random into every reader and the core; see fuzz --help
   mutants   whether the tests notice changes to the core; with --all, elsewhere too
   sanitize  all tests under AddressSanitizer and ThreadSanitizer; nightly Rust";
 
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
     let result = match args.next().as_deref() {
         Some("test") => test::run(),
         Some("bench") => bench::run(),
+        Some("fuzz") => fuzz::run_with(&args.collect::<Vec<_>>()),
         Some("prove") => prove::run_with(&args.collect::<Vec<_>>()),
         Some("coverage") => coverage::measure(),
         Some("mutants") => mutants::run_with(&args.collect::<Vec<_>>()),

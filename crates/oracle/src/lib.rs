@@ -6,6 +6,7 @@
 //! own.
 
 mod index;
+#[cfg(feature = "strategies")]
 pub mod strategies;
 
 pub use index::{Indices, row_major};

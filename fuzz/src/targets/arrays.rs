@@ -1,0 +1,118 @@
+//! Arrays with odd strides, broadcast, copied and summed, against the oracle: BC-5 to BC-10, BC-12.
+
+use crate::file::check_message;
+use crate::source::Source;
+use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Slice};
+use unishape::{broadcast_all_with, broadcast_to_with, sum_to, to_owned};
+use unishape_oracle::{self as oracle, Tensor, common_shape, step_1, step_2};
+
+/// Larger results take long and show nothing new.
+const MOST_ELEMENTS: usize = 4096;
+
+pub(crate) fn run(bytes: &[u8]) {
+    let mut source = Source::new(bytes);
+    let (reading, rules) = source.rules();
+    let wish: Vec<usize> = (0..source.up_to(5)).map(|_| source.up_to(4)).collect();
+    let arrays: Vec<ArrayD<String>> = (0..source.up_to(3)).map(|_| array(&mut source, &wish)).collect();
+    let views: Vec<ArrayViewD<'_, String>> =
+        arrays.iter().map(|array| odd_view(&mut source, array)).collect();
+    let inputs: Vec<Tensor<String>> = views.iter().map(tensor).collect();
+    let shapes: Vec<&[usize]> = views.iter().map(|view| view.shape()).collect();
+    let even = shapes.iter().all(|shape| shape.len() == shapes[0].len());
+    let allowed = shapes.len() >= rules.min_inputs() && (even || !rules.is_strict_rank());
+
+    match broadcast_all_with(rules, &views) {
+        Ok(outputs) => {
+            assert!(allowed);
+            let outputs: Vec<_> = outputs.iter().map(tensor).collect();
+            assert_eq!(Ok(&outputs), oracle::broadcast(reading, &inputs).as_ref());
+        }
+        Err(error) => {
+            check_message(&error);
+            assert!(!allowed || common_shape(reading, &shapes).is_err(), "{error}");
+        }
+    }
+    for (view, input) in views.iter().zip(&inputs) {
+        let stretches = input.shape.len() <= wish.len()
+            && (input.shape.len() == wish.len() || !rules.is_strict_rank())
+            && common_shape(reading, &[&input.shape, &wish]).as_ref() == Ok(&wish);
+        match broadcast_to_with(rules, view, &wish[..]) {
+            Ok(stretched) => {
+                assert!(stretches);
+                let expected = step_2(&step_1(input, wish.len()), &wish);
+                assert_eq!(tensor(&stretched), expected);
+                let owned = to_owned(&stretched).expect("it is small");
+                assert!(owned.is_standard_layout());
+                assert_eq!(tensor(&owned.view()), expected);
+                check_sum(&stretched, &input.shape);
+            }
+            Err(error) => {
+                check_message(&error);
+                assert!(!stretches, "{error}");
+            }
+        }
+    }
+}
+
+/// An array that mostly can be stretched to the wish, with room for steps; strings, so that a sanitizer
+/// sees what is not dropped, or twice.
+fn array(source: &mut Source<'_>, wish: &[usize]) -> ArrayD<String> {
+    let rank = source.up_to(wish.len());
+    let mut shape = Vec::new();
+    for &size in &wish[wish.len() - rank..] {
+        let size = match source.byte() {
+            0x00..0x80 => size,
+            0x80..0xe0 => 1,
+            0xe0.. => source.up_to(4),
+        };
+        shape.push(size * 2);
+    }
+    if shape.iter().product::<usize>() > MOST_ELEMENTS {
+        shape.clear();
+    }
+    let mut number = 0;
+    ArrayD::from_shape_simple_fn(IxDyn(&shape), || {
+        number += 1;
+        number.to_string()
+    })
+}
+
+/// Half of the array in each dimension: from one end or the other, in steps, backwards. Now and then with
+/// its axes the other way round.
+fn odd_view<'a>(source: &mut Source<'_>, array: &'a ArrayD<String>) -> ArrayViewD<'a, String> {
+    let mut view = array.view();
+    for dim in 0..view.ndim() {
+        let half = (view.shape()[dim] / 2) as isize;
+        let slice = match source.up_to(5) {
+            0 => Slice::new(0, Some(half), 1),
+            1 => Slice::new(half, None, 1),
+            2 => Slice::new(0, None, 2),
+            3 => Slice::new(0, None, -2),
+            4 => Slice::new(half, None, -1),
+            _ => Slice::new(0, Some(half), -1),
+        };
+        view.slice_axis_inplace(Axis(dim), slice);
+    }
+    if source.byte() >= 0xc0 { view.reversed_axes() } else { view }
+}
+
+/// The view's elements, index by index.
+fn tensor(view: &ArrayViewD<'_, String>) -> Tensor<String> {
+    let elements = oracle::Indices::of(view.shape()).map(|index| view[&index[..]].clone());
+    Tensor { shape: view.shape().to_vec(), elements: elements.collect() }
+}
+
+/// The sum back to the shape that was stretched adds up what each element was stretched to.
+fn check_sum(stretched: &ArrayViewD<'_, String>, shape: &[usize]) {
+    let numbers = stretched.map(|text| text.parse::<u64>().expect("a number"));
+    let sums = sum_to(&numbers, shape).expect("it was stretched from this shape");
+    let mut expected = ArrayD::<u64>::zeros(IxDyn(shape));
+    let pad = numbers.ndim() - shape.len();
+    for index in oracle::Indices::of(numbers.shape()) {
+        let at: Vec<usize> = (0..shape.len())
+            .map(|dim| oracle::f(index[pad + dim], shape[dim], numbers.shape()[pad + dim]))
+            .collect();
+        expected[&at[..]] += numbers[&index[..]];
+    }
+    assert_eq!(sums, expected);
+}

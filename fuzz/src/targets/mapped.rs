@@ -1,0 +1,78 @@
+//! `.npy` files that stay in their files: the file reads as its bytes do, and stretched bytes are the
+//! oracle's, whatever an element is.
+
+use super::npy::{MEMORY_PER_BYTE, npy_bytes};
+use crate::file::{check_message, npy_file, with_file, with_memory};
+use crate::source::Source;
+use std::path::Path;
+use unishape::npy::{self, Header, Mapped, StretchedError};
+use unishape_oracle::{Indices, Tensor, common_shape, step_1, step_2};
+
+/// Larger results take long and show nothing new.
+const MOST_ELEMENTS: usize = 4096;
+
+pub(crate) fn run(bytes: &[u8]) {
+    let mut source = Source::new(bytes);
+    let (reading, rules) = source.rules();
+    let wish: Vec<usize> = (0..source.up_to(4)).map(|_| source.up_to(5)).collect();
+    let file = npy_file(source.rest());
+    with_file(&file, |path| {
+        check_read(path, &file);
+        let mapped = match with_memory(MEMORY_PER_BYTE, file.len(), || Mapped::open(path)) {
+            Ok(mapped) => mapped,
+            Err(error) => return check_message(&error),
+        };
+        let header = mapped.header();
+        let mut start = &file[..];
+        assert_eq!(&Header::read(&mut start).expect("it was read before"), header);
+        let length = header.data_bytes().expect("it was opened") as usize;
+        let data = &start[..length];
+        if header.shape.len() > 8 || header.element_count().expect("it was opened") > MOST_ELEMENTS {
+            return;
+        }
+        let common = common_shape(reading, &[&header.shape[..], &wish]).unwrap_or_else(|_| wish.clone());
+        let countable = common.iter().try_fold(1, |count: usize, &size| count.checked_mul(size.max(1)));
+        if countable.is_none_or(|count| count.saturating_mul(header.item_size()) > 16 * MOST_ELEMENTS) {
+            return;
+        }
+        let mut written = Vec::new();
+        match mapped.write_stretched(rules, &common, &mut written) {
+            Ok(()) => assert_eq!(written, expected(header, data, &common)),
+            Err(StretchedError::Shape(error)) => {
+                check_message(&error);
+                let stretches = common_shape(reading, &[&header.shape[..], &common]).as_ref() == Ok(&common);
+                let ranks_differ = header.shape.len() != common.len();
+                assert!(!stretches || (rules.is_strict_rank() && ranks_differ), "{error}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    });
+}
+
+/// Read as a file and as bytes, the outcome is the same.
+fn check_read(path: &Path, file: &[u8]) {
+    let read = with_memory(MEMORY_PER_BYTE, file.len(), || npy::read(path));
+    match (read, npy::read_from(file)) {
+        (Ok(a), Ok(b)) => assert_eq!(npy_bytes(&a), npy_bytes(&b)),
+        (Err(_), Err(_)) => {}
+        (a, b) => panic!("{:?} but {:?}", a.map(|a| a.dtype()), b.map(|b| b.dtype())),
+    }
+}
+
+/// Element by element, as the specification says it.
+fn expected(header: &Header, data: &[u8], common: &[usize]) -> Vec<u8> {
+    let size = header.item_size();
+    let place = |index: &[usize]| {
+        let (mut place, mut step) = (0, 1);
+        for number in 0..index.len() {
+            let dim = if header.fortran_order { number } else { index.len() - 1 - number };
+            place += step * index[dim];
+            step *= header.shape[dim];
+        }
+        place
+    };
+    let elements =
+        Indices::of(&header.shape).map(|index| place(&index) * size).map(|at| data[at..at + size].to_vec());
+    let x = Tensor { shape: header.shape.clone(), elements: elements.collect() };
+    step_2(&step_1(&x, common.len()), common).elements.concat()
+}

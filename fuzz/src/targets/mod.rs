@@ -1,0 +1,10 @@
+//! The targets, one module each.
+
+pub(crate) mod arrays;
+pub(crate) mod common;
+pub(crate) mod descr;
+pub(crate) mod mapped;
+pub(crate) mod notation;
+pub(crate) mod npy;
+pub(crate) mod npz;
+pub(crate) mod stretch;
