@@ -121,9 +121,14 @@ impl<'b, S: Size> Common<'b, S> {
                 *to = padded_dim(shape, rank, dim);
             }
         } else {
-            let changes = check(self.rules, sizes, from, shape, self.inputs)?;
-            if changes {
-                join(self.rules, sizes, from, shape, self.inputs);
+            match check_next(self.rules, sizes, shape) {
+                Ok(false) => {}
+                Ok(true) => join_next(self.rules, sizes, from, shape, self.inputs),
+                Err((dim, ours, theirs)) => {
+                    let owner = from.get(dim).copied().unwrap_or_default();
+                    let (inputs, sizes) = ([owner, self.inputs], [ours, theirs]);
+                    return Err(FoldError::Mismatch(Mismatch { dim, rank, inputs, sizes }));
+                }
             }
         }
         self.rank = rank;
@@ -204,26 +209,17 @@ impl<'b, S: Size> Common<'b, S> {
     }
 }
 
-/// Whether joining `shape` will change the sizes so far; E1 where it cannot be joined, with the
-/// first dimension, from the left, that forbids it.
+/// Whether joining `shape` will change the sizes so far; where it cannot be joined, the first
+/// dimension, from the left, that forbids it, and the two sizes there.
 #[inline(always)]
-fn check<S: Size>(
-    rules: Rules,
-    sizes: &[S],
-    from: &[usize],
-    shape: &[S],
-    input: usize,
-) -> Result<bool, FoldError<S>> {
+fn check_next<S: Size>(rules: Rules, sizes: &[S], shape: &[S]) -> Result<bool, (usize, S, S)> {
     let rank = sizes.len();
     let mut changes = false;
-    for (dim, (&ours, &owner)) in sizes.iter().zip(from).enumerate() {
+    for (dim, &ours) in sizes.iter().enumerate() {
         let theirs = padded_dim(shape, rank, dim);
         match S::join(rules, ours, theirs) {
             Some(joined) => changes = changes || joined != ours,
-            None => {
-                let (inputs, sizes) = ([owner, input], [ours, theirs]);
-                return Err(FoldError::Mismatch(Mismatch { dim, rank, inputs, sizes }));
-            }
+            None => return Err((dim, ours, theirs)),
         }
     }
     Ok(changes)
@@ -231,7 +227,7 @@ fn check<S: Size>(
 
 /// Joins `shape`, which has been checked, into the sizes so far.
 #[inline(always)]
-fn join<S: Size>(rules: Rules, sizes: &mut [S], from: &mut [usize], shape: &[S], input: usize) {
+fn join_next<S: Size>(rules: Rules, sizes: &mut [S], from: &mut [usize], shape: &[S], input: usize) {
     let rank = sizes.len();
     for (dim, (ours, owner)) in sizes.iter_mut().zip(from).enumerate() {
         let theirs = padded_dim(shape, rank, dim);

@@ -11,9 +11,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
     zero_from_one: bool,
-    strict_rank: bool,
-    min_inputs: usize,
-    max_inputs: usize,
+    equal_ranks: bool,
+    least_inputs: usize,
+    most_inputs: usize,
 }
 
 impl Rules {
@@ -27,7 +27,7 @@ impl Rules {
     /// assert_eq!(broadcast_dim(Rules::STANDARD, 1, 0), Some(0));
     /// ```
     pub const STANDARD: Rules =
-        Rules { zero_from_one: true, strict_rank: false, min_inputs: 0, max_inputs: usize::MAX };
+        Rules { zero_from_one: true, equal_ranks: false, least_inputs: 0, most_inputs: usize::MAX };
 
     /// The SONNX working group's text, read literally: the common size is the *maximum*, so that 0
     /// against 1 is E1; there is at least one input and at most 2³¹−1.
@@ -39,7 +39,7 @@ impl Rules {
     /// assert_eq!(broadcast_dim(Rules::SONNX, 1, 4), Some(4));
     /// ```
     pub const SONNX: Rules =
-        Rules { zero_from_one: false, strict_rank: false, min_inputs: 1, max_inputs: 0x7fff_ffff };
+        Rules { zero_from_one: false, equal_ranks: false, least_inputs: 1, most_inputs: 0x7fff_ffff };
 
     /// The same rules, but with shapes of unequal rank refused, so that `(n, 1)` with `(n)` is an
     /// error and not a silent `(n, n)`. Rank 0 is no exception.
@@ -55,7 +55,7 @@ impl Rules {
     /// ```
     #[must_use]
     pub const fn strict_rank(self) -> Rules {
-        Rules { strict_rank: true, ..self }
+        Rules { equal_ranks: true, ..self }
     }
 
     /// Whether a size of 1 may be stretched to `size`.
@@ -82,7 +82,7 @@ impl Rules {
     /// ```
     #[inline(always)]
     pub const fn is_strict_rank(self) -> bool {
-        self.strict_rank
+        self.equal_ranks
     }
 
     /// The smallest number of inputs allowed.
@@ -95,7 +95,7 @@ impl Rules {
     /// ```
     #[inline(always)]
     pub const fn min_inputs(self) -> usize {
-        self.min_inputs
+        self.least_inputs
     }
 
     /// The largest number of inputs allowed.
@@ -107,7 +107,7 @@ impl Rules {
     /// ```
     #[inline(always)]
     pub const fn max_inputs(self) -> usize {
-        self.max_inputs
+        self.most_inputs
     }
 }
 
