@@ -11,13 +11,14 @@ mod prove;
 mod sanitize;
 mod test;
 mod tools;
+mod unproven;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 Usage: cargo xtask NAME
 
-  test    every check there is; sets up what it needs (a browser, a Python with NumPy)
+  test    every check there is; sets up what it needs (a browser, a Python with NumPy, Why3)
   bench   the benchmarks, beside their rivals
   prove   the formal proof in proof/, goal by goal; with --from-scratch the provers search anew
 
