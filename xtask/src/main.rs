@@ -3,6 +3,7 @@
 mod bench;
 mod command;
 mod coverage;
+mod extract;
 mod fuzz;
 mod mutants;
 mod nightly;

@@ -1,9 +1,11 @@
-//! What the tests need beside Rust, set up where it is missing: a browser, and a Python with NumPy.
+//! What the tests need beside Rust, set up where it is missing: a browser, a Python with NumPy, and the
+//! proven programs in C.
 //!
 //! Where something cannot be had (no root to install a browser, no network), the tests that need it
 //! say that they are skipped; in CI they fail.
 
 use crate::command::{cargo, command, root, run, succeeds};
+use crate::extract;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -18,6 +20,7 @@ const PACKAGES: &str = "xtask/python-packages.txt";
 pub(crate) struct Tools {
     browser: Option<String>,
     python: Option<PathBuf>,
+    proven: Option<PathBuf>,
 }
 
 impl Tools {
@@ -25,7 +28,8 @@ impl Tools {
     pub(crate) fn missing(&self) -> Vec<&'static str> {
         let browser = self.browser.is_none().then_some("the page in a browser");
         let python = self.python.is_none().then_some("files exchanged with NumPy");
-        browser.into_iter().chain(python).collect()
+        let proven = self.proven.is_none().then_some("the core beside the proven programs");
+        browser.into_iter().chain(python).chain(proven).collect()
     }
 
     /// Tells a command where they are.
@@ -35,6 +39,9 @@ impl Tools {
         }
         if let Some(python) = &self.python {
             command.env("UNISHAPE_PYTHON", python);
+        }
+        if let Some(proven) = &self.proven {
+            command.env("UNISHAPE_PROVEN_C", proven);
         }
     }
 }
@@ -51,7 +58,7 @@ pub(crate) fn set_up() -> Result<Tools, String> {
             return Err(format!("{component} is missing, and rustup could not add it"));
         }
     }
-    Ok(Tools { browser: browser(), python: python() })
+    Ok(Tools { browser: browser(), python: python(), proven: extract::set_up()? })
 }
 
 /// Debian packages, if this is a machine where we may install them.

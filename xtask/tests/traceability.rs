@@ -1,29 +1,20 @@
-//! docs/traceability.md leads from every requirement to code and tests that exist, and to every test
-//! that carries a requirement's number in its name.
+//! docs/traceability.md leads from every requirement to code, tests, definitions, laws and programs that
+//! exist, and to every test that carries a requirement's number in its name.
+
+mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use support::{cells, quoted, root};
 
 const REQUIREMENTS: usize = 14;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// One line of the table: what is named under each file, for code and for tests.
-struct Row {
-    code: Vec<(String, Vec<String>)>,
-    tests: Vec<(String, Vec<String>)>,
-}
-
-/// What stands in backticks.
-fn quoted(text: &str) -> Vec<String> {
-    text.split('`').skip(1).step_by(2).map(str::to_string).collect()
-}
+/// What a cell names: files, and things in them.
+type Cell = Vec<(String, Vec<String>)>;
 
 /// A cell: files, each followed by what is named in it, set apart by line breaks.
-fn files(cell: &str) -> Vec<(String, Vec<String>)> {
+fn files(cell: &str) -> Cell {
     cell.split("<br>")
         .map(quoted)
         .filter(|names| !names.is_empty())
@@ -31,16 +22,22 @@ fn files(cell: &str) -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
-fn table() -> BTreeMap<usize, Row> {
+/// Before this heading stand code and tests, after it definitions, laws and programs.
+const PROOF: &str = "## In the proof";
+
+/// The rows of one of the two tables: what is named in their last columns.
+fn table<const COLUMNS: usize>(proof: bool) -> BTreeMap<usize, [Cell; COLUMNS]> {
     let text = fs::read_to_string(root().join("docs/traceability.md")).unwrap();
+    let (code, rest) = text.split_once(PROOF).expect("two tables");
     let mut rows = BTreeMap::new();
-    for line in text.lines().filter(|line| line.starts_with("| BC-")) {
-        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
-        assert_eq!(cells.len(), 4, "requirement, what it says, code, tests: {line}");
+    for line in if proof { rest } else { code }.lines().filter(|line| line.starts_with("| BC-")) {
+        let cells = cells(line);
+        let named = cells.last_chunk::<COLUMNS>().unwrap_or_else(|| panic!("too few cells: {line}"));
         let number: usize = cells[0].trim_start_matches("BC-").parse().unwrap();
-        let row = Row { code: files(cells[2]), tests: files(cells[3]) };
-        assert!(rows.insert(number, row).is_none(), "BC-{number} has two rows");
+        assert!(rows.insert(number, named.map(files)).is_none(), "BC-{number} has two rows");
     }
+    let expected: Vec<usize> = (1..=REQUIREMENTS).collect();
+    assert_eq!(rows.keys().copied().collect::<Vec<_>>(), expected, "one row for each requirement");
     rows
 }
 
@@ -70,32 +67,54 @@ fn declares(text: &str, name: &str) -> bool {
     })
 }
 
+/// Whether a file of the proof declares something of this name.
+fn states(text: &str, name: &str) -> bool {
+    text.lines().any(|line| {
+        let mut words = line.trim_start().split([' ', ':']).filter(|word| !word.is_empty());
+        let kind = words.next();
+        let kinds = ["let", "lemma", "function", "predicate", "type"];
+        kind.is_some_and(|kind| kinds.contains(&kind))
+            && words.find(|word| !["rec", "ghost", "lemma", "function"].contains(word)) == Some(name)
+    })
+}
+
+/// Fails on a cell that is empty, and on what is named and does not exist.
+fn check_cell(number: usize, what: &str, cell: &Cell, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
+    let mut problems = Vec::new();
+    if cell.iter().all(|(_, names)| names.is_empty()) {
+        problems.push(format!("BC-{number} has no {what}"));
+    }
+    for (file, names) in cell {
+        let text = fs::read_to_string(root().join(file)).unwrap_or_default();
+        let missing = names.iter().filter(|name| !exists(&text, name));
+        problems.extend(missing.map(|name| format!("BC-{number}: {file} has no {what} {name}")));
+    }
+    problems
+}
+
 #[test]
 fn every_requirement_has_code_and_tests_that_exist() {
-    let rows = table();
-    let expected: Vec<usize> = (1..=REQUIREMENTS).collect();
-    assert_eq!(rows.keys().copied().collect::<Vec<_>>(), expected, "one row for each requirement");
     let mut problems = Vec::new();
-    for (number, row) in &rows {
-        let named =
-            |files: &[(String, Vec<String>)]| files.iter().map(|(_, names)| names.len()).sum::<usize>();
-        if named(&row.code) == 0 || named(&row.tests) == 0 {
-            problems.push(format!("BC-{number} has no code or no test"));
-        }
-        for (files, is_test) in [(&row.code, false), (&row.tests, true)] {
-            for (file, names) in files {
-                let Ok(text) = fs::read_to_string(root().join(file)) else {
-                    problems.push(format!("BC-{number}: there is no file {file}"));
-                    continue;
-                };
-                for name in names {
-                    if is_test && !is_a_test(&text, name) {
-                        problems.push(format!("BC-{number}: {file} has no test {name}"));
-                    } else if !declares(&text, name) {
-                        problems.push(format!("BC-{number}: {file} has no {name}"));
-                    }
-                }
-            }
+    for (number, [code, tests]) in table(false) {
+        problems.extend(check_cell(number, "code", &code, declares));
+        problems.extend(check_cell(number, "test", &tests, is_a_test));
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// Requirements on elements, which no program of the core touches.
+const WITHOUT_PROGRAM: [usize; 3] = [2, 3, 8];
+
+#[test]
+fn every_requirement_has_definitions_laws_and_programs_that_exist() {
+    let mut problems = Vec::new();
+    for (number, [definitions, laws, programs]) in table(true) {
+        problems.extend(check_cell(number, "definition", &definitions, states));
+        problems.extend(check_cell(number, "law", &laws, states));
+        if WITHOUT_PROGRAM.contains(&number) {
+            assert!(programs.is_empty(), "BC-{number} has a program after all");
+        } else {
+            problems.extend(check_cell(number, "program", &programs, states));
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
@@ -120,13 +139,12 @@ fn numbers(name: &str) -> Vec<usize> {
 
 #[test]
 fn every_test_that_names_a_requirement_is_listed() {
-    let rows = table();
     let mut files = Vec::new();
     sources(&root().join("crates"), &mut files);
     let mut listed = BTreeSet::new();
-    for (number, row) in &rows {
-        for (file, names) in &row.tests {
-            listed.extend(names.iter().map(|name| (*number, file.clone(), name.clone())));
+    for (number, [tests]) in table(false) {
+        for (file, names) in tests {
+            listed.extend(names.into_iter().map(|name| (number, file.clone(), name)));
         }
     }
     let (mut missing, mut found) = (Vec::new(), 0);
@@ -158,4 +176,10 @@ fn numbers_are_read_from_names() {
     assert!(!declares("// fn join_shape(", "join_shape"));
     assert!(is_a_test("    #[test]\n    #[ignore]\n    fn it_works() {", "it_works"));
     assert!(!is_a_test("#[test]\nfn other() {}\n\nfn it_works() {", "it_works"));
+    for declared in ["  lemma law: true", "  let rec lemma law (n: int)", "  let rec ghost function law (n)"]
+    {
+        assert!(states(declared, "law"), "{declared}");
+    }
+    assert!(!states("  (** the law *)", "law"));
+    assert!(!states("  let lemma laws (n: int)", "law"));
 }

@@ -1,4 +1,4 @@
-//! Walking through arrays: the one room with `unsafe` in it.
+//! Walking through arrays: the one room of this crate with `unsafe` in it.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,0 +1,72 @@
+//! What all comparisons share.
+
+use proptest::prelude::*;
+use unishape_core::{Extent, Rules};
+use unishape_proven as proven;
+
+/// Every rule set, the core's and the programs'.
+pub(crate) fn all_rules() -> [(Rules, proven::Rules); 4] {
+    let standard = (Rules::STANDARD, proven::Rules::standard());
+    let sonnx = (Rules::SONNX, proven::Rules::sonnx());
+    let strict = |(core, program): (Rules, proven::Rules)| (core.strict_rank(), program.strict_rank());
+    [standard, sonnx, strict(standard), strict(sonnx)]
+}
+
+pub(crate) fn any_rules() -> impl Strategy<Value = (Rules, proven::Rules)> {
+    (0..4usize).prop_map(|which| all_rules()[which])
+}
+
+/// Sizes, indices and counts where something may change: small ones, and those at the limits of 31, 32,
+/// 63 and 64 bits.
+pub(crate) const EDGES: [usize; 17] = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    (1 << 31) - 2,
+    (1 << 31) - 1,
+    1 << 31,
+    (1 << 32) - 1,
+    1 << 32,
+    (1 << 32) + 1,
+    (1 << 63) - 1,
+    1 << 63,
+    (1 << 63) + 1,
+    usize::MAX / 3,
+    usize::MAX - 1,
+    usize::MAX,
+];
+
+/// The same for strides, with both signs.
+pub(crate) fn stride_edges() -> Vec<isize> {
+    let positive = EDGES.iter().filter_map(|&edge| isize::try_from(edge).ok());
+    let mut edges: Vec<isize> = positive.flat_map(|edge| [edge, -edge]).chain([isize::MIN]).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+/// Sizes of every magnitude, small ones often enough to meet each other.
+pub(crate) fn size() -> impl Strategy<Value = usize> {
+    prop_oneof![4 => 0..=3usize, 2 => prop::sample::select(&EDGES[..]), 1 => any::<usize>()]
+}
+
+pub(crate) fn stride() -> impl Strategy<Value = isize> {
+    prop_oneof![
+        4 => -3..=3isize,
+        2 => prop::sample::select(stride_edges()),
+        1 => any::<isize>(),
+        1 => -(1 << 40)..(1isize << 40),
+    ]
+}
+
+/// Extents, of which few are unknown.
+pub(crate) fn extent() -> impl Strategy<Value = Extent> {
+    prop_oneof![5 => size().prop_map(Extent::Known), 1 => Just(Extent::Unknown), 1 => Just(Extent::Positive)]
+}
+
+/// How many cases a property is tried with.
+pub(crate) fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
+}
