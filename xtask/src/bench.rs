@@ -4,5 +4,7 @@ use crate::command::{self, cargo};
 
 pub(crate) fn run() -> Result<(), String> {
     let operator = cargo(&["bench", "--package", "unishape", "--bench", "operator"]);
-    command::run("broadcast beside ndarray's", operator)
+    command::run("broadcast beside ndarray's", operator)?;
+    let map = cargo(&["bench", "--package", "unishape", "--bench", "map"]);
+    command::run("map beside ndarray and a plain copy", map)
 }

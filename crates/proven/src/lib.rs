@@ -4,7 +4,7 @@
 //! Why3 turns these programs into C; this crate compiles the C and calls it, so that the tests can hold
 //! every answer of the Rust core against the answer of the program that is proven. Each function here
 //! has the name and the arguments of the one in the core that it judges, and gives the core's own
-//! results and errors; [`Rules`] alone is a type of its own, since the programs make their own rule sets.
+//! results and errors; `Rules` alone is a type of its own, since the programs make their own rule sets.
 //!
 //! `UNISHAPE_PROVEN_C` names the folder with the C files when this crate is built; `cargo xtask test`
 //! makes them and sets it. Without it the crate is empty, and its tests say that they are skipped.

@@ -4,35 +4,14 @@
 //! Both run in one process, in rounds that take turns; the figure is the median round's, and the
 //! ratio is of the two medians. Results are compared with each other before anything is timed.
 
+mod support;
+
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, IntoDimension, Ix1, Ix2, Ix3, Ix4, IxDyn};
 use std::hint::black_box;
-use std::time::Instant;
+use support::compare;
 use unishape::{CommonShape, Error, Rules, broadcast, broadcast_all, broadcast_to};
 
 const ROUNDS: usize = 101;
-
-/// The medians, in nanoseconds a call, of two pieces of work that take turns.
-fn compare<A, B>(calls: usize, mut ours: impl FnMut() -> A, mut theirs: impl FnMut() -> B) -> (f64, f64) {
-    let mut times = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        times.0.push(time(calls, &mut ours));
-        times.1.push(time(calls, &mut theirs));
-    }
-    (median(times.0), median(times.1))
-}
-
-fn time<T>(calls: usize, work: &mut impl FnMut() -> T) -> f64 {
-    let start = Instant::now();
-    for _ in 0..calls {
-        black_box(work());
-    }
-    start.elapsed().as_nanos() as f64 / calls as f64
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
 
 fn report(what: &str, (ours, theirs): (f64, f64)) {
     println!("{what:<58} {ours:>9.1} ns {theirs:>9.1} ns {:>7.2}", ours / theirs);
@@ -60,6 +39,7 @@ macro_rules! two_static {
         let common = $common.into_dimension();
         assert_eq!(ours(&a, &b).ok(), theirs(&a, &b, common));
         let times = compare(
+            ROUNDS,
             10_000,
             || ours(black_box(&a), black_box(&b)),
             || theirs(black_box(&a), black_box(&b), black_box(common)),
@@ -108,8 +88,12 @@ fn many(n: usize) {
         arrays.iter().map(|array| array.broadcast(common.clone()).unwrap()).collect()
     }
     assert_eq!(ours(&arrays), theirs(&arrays, &common));
-    let times =
-        compare(40_000 / n, || ours(black_box(&arrays)), || theirs(black_box(&arrays), black_box(&common)));
+    let times = compare(
+        ROUNDS,
+        40_000 / n,
+        || ours(black_box(&arrays)),
+        || theirs(black_box(&arrays), black_box(&common)),
+    );
     report(&format!("N = {n}, dynamic rank 4, in a Vec"), times);
 }
 
@@ -118,7 +102,8 @@ fn sizes() {
     let row = ndarray::arr1(&[1u8, 2]);
     let stretched = |rows: usize| broadcast_to(black_box(&row), black_box((rows, 2))).unwrap();
     assert_eq!(stretched(500_000_000_000_000).len(), 1_000_000_000_000_000);
-    let (many, few) = compare(10_000, || stretched(500_000_000_000_000).raw_dim(), || stretched(5).raw_dim());
+    let (many, few) =
+        compare(ROUNDS, 10_000, || stretched(500_000_000_000_000).raw_dim(), || stretched(5).raw_dim());
     println!(
         "\nstretched to 10^15 elements {many:.1} ns, to 10 elements {few:.1} ns, ratio {:.2}",
         many / few
@@ -128,6 +113,7 @@ fn sizes() {
 fn million() {
     let shapes: [[usize; 8]; 2] = [[2, 1, 4, 1, 6, 1, 8, 1], [1, 3, 1, 5, 1, 7, 1, 9]];
     let (ours, _) = compare(
+        ROUNDS,
         1,
         || {
             let mut common = CommonShape::new(Rules::STANDARD);

@@ -23,7 +23,7 @@ pub use broadcast::{
     broadcast_with,
 };
 pub use error::{CannotStretch, Error, Incompatible};
-pub use loops::to_owned;
+pub use loops::{Mapping, map, map_into, to_owned};
 pub use operand::{CommonDim, Operand};
 pub use shapes::{CommonShape, broadcast_shapes, broadcast_shapes_with, is_broadcastable};
 pub use sum::sum_to;

@@ -3,8 +3,14 @@
 /// The last index moves fastest.
 pub(crate) fn row_major(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![0; shape.len()];
-    set_strides(strides.iter_mut().rev(), shape.iter().rev());
+    set_row_major(&mut strides, shape);
     strides
+}
+
+/// The same in a slice as long as the shape.
+#[inline]
+pub(crate) fn set_row_major(strides: &mut [isize], shape: &[usize]) {
+    set_strides(strides.iter_mut().rev(), shape.iter().rev());
 }
 
 /// The first index moves fastest.

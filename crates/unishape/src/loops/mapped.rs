@@ -6,7 +6,7 @@ use std::io;
 
 /// Maps a file for reading. Pages are read as they are touched, and given back when memory is
 /// short, so that a file of any size can be mapped.
-pub(crate) fn map(file: &File) -> io::Result<Mmap> {
+pub(crate) fn map_file(file: &File) -> io::Result<Mmap> {
     // Safety: the one danger of a mapping is that somebody changes the file, or cuts it short, while
     // it is mapped. No other mapping or handle of ours writes to it. The bytes never leave this crate
     // as a slice: `npy::Mapped` hands them to `write` calls and nothing else, and reads no meaning

@@ -4,6 +4,10 @@
 //! |---|---|
 //! | `layout` | strides of arrays that lie in one piece |
 //! | `view` | the stretched view of an array: same elements, new shape, stride 0 where stretched |
+//! | `plan` | which loops walk several arrays at once, chosen before any element is touched |
+//! | `walk` | ways through memory in the innermost loop |
+//! | `cpu` | code compiled for several widths of vectors |
+//! | `map` | a function of the elements of several arrays |
 //! | `copy` | the elements of a view written out one after another |
 //! | `stretched_bytes` | the same for elements that are only bytes, piece by piece |
 //! | `mapped` | a file seen as memory |
@@ -11,15 +15,20 @@
 #![allow(unsafe_code)]
 
 mod copy;
+mod cpu;
 mod layout;
+mod map;
 mod mapped;
+mod plan;
 mod stretched_bytes;
 mod view;
+mod walk;
 
 pub(crate) use copy::reserve;
 pub use copy::to_owned;
 pub(crate) use layout::{column_major, row_major};
-pub(crate) use mapped::map;
+pub use map::{Mapping, map, map_into};
+pub(crate) use mapped::map_file;
 pub(crate) use stretched_bytes::stretched_bytes;
 // Named in a hidden method of `Operand`, and so public, though nobody can reach it.
 #[allow(unreachable_pub)]

@@ -3,7 +3,7 @@
 use super::error::NpyError;
 use super::header::Header;
 use crate::error::Error;
-use crate::loops::{column_major, map, row_major, stretched_bytes};
+use crate::loops::{column_major, map_file, row_major, stretched_bytes};
 use memmap2::Mmap;
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -68,7 +68,7 @@ impl Mapped {
         if promised > found {
             return Err(NpyError::Truncated { promised, found });
         }
-        let mapped = if promised == 0 { None } else { Some(map(&file)?) };
+        let mapped = if promised == 0 { None } else { Some(map_file(&file)?) };
         // The file's length was enough a moment ago; the mapping's is what counts.
         let end = start.saturating_add(promised);
         let length = mapped.as_ref().map_or(0, |mapped| mapped.len() as u64);

@@ -2,6 +2,7 @@
 
 mod adjoint;
 mod errors;
+mod map;
 mod operator;
 mod support;
 mod types;

@@ -1,7 +1,7 @@
 //! Arrays with any strides, and tensors of any type, for the tests.
 
 use half::{bf16, f16};
-use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Slice};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Axis, IxDyn, RawData, Slice};
 use num_complex::Complex;
 use proptest::prelude::*;
 use std::ops::RangeInclusive;
@@ -35,20 +35,32 @@ pub(crate) fn spec(shape: Vec<usize>) -> impl Strategy<Value = Spec> {
 }
 
 /// An array in memory laid out as a [`Spec`] says.
-pub(crate) struct Strided<T> {
-    memory: ArrayD<T>,
+pub(crate) struct Strided<M> {
+    memory: M,
     steps: Vec<isize>,
     /// For each dimension, where it is in memory.
     places: Vec<usize>,
 }
 
-impl<T> Strided<T> {
+impl<T> Strided<ArrayD<T>> {
     pub(crate) fn view(&self) -> ArrayViewD<'_, T> {
         self.view_of(self.memory.view())
     }
 
+    pub(crate) fn view_mut(&mut self) -> ArrayViewMutD<'_, T> {
+        let (steps, places) = (self.steps.clone(), self.places.clone());
+        Strided { memory: (), steps, places }.view_of(self.memory.view_mut())
+    }
+
+    /// All of the memory, what the view leaves out as well.
+    pub(crate) fn memory(&self) -> &ArrayD<T> {
+        &self.memory
+    }
+}
+
+impl<M> Strided<M> {
     /// The same view of other memory of this shape.
-    fn view_of<'a, U>(&self, memory: ArrayViewD<'a, U>) -> ArrayViewD<'a, U> {
+    fn view_of<S: RawData>(&self, memory: ArrayBase<S, IxDyn>) -> ArrayBase<S, IxDyn> {
         let mut view = memory;
         for (dim, &step) in self.steps.iter().enumerate() {
             view.slice_axis_inplace(Axis(self.places[dim]), Slice::new(0, None, step));
@@ -58,7 +70,7 @@ impl<T> Strided<T> {
 }
 
 /// An array as described, its memory filled with `element(0)`, `element(1)`, …
-pub(crate) fn strided<T>(spec: &Spec, mut element: impl FnMut(usize) -> T) -> Strided<T> {
+pub(crate) fn strided<T>(spec: &Spec, mut element: impl FnMut(usize) -> T) -> Strided<ArrayD<T>> {
     let mut by_place: Vec<usize> = (0..spec.shape.len()).collect();
     by_place.sort_by_key(|&dim| spec.order[dim]);
     let mut places = vec![0; spec.shape.len()];

@@ -1,0 +1,40 @@
+//! Code compiled for several widths of vectors, and the widest that this CPU has chosen when it runs.
+
+/// Work that is to be compiled anew for each width. `run` has to be `#[inline(always)]`, and what it calls
+/// has to be inlined into it, or it stays as narrow as the rest of the program.
+pub(crate) trait Job {
+    fn run(self);
+}
+
+/// Runs a job with the widest vectors there are.
+#[inline]
+pub(crate) fn at_full_width(job: impl Job) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+        {
+            // Safety: the CPU has just said that it has these.
+            return unsafe { avx512(job) };
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            // Safety: the CPU has just said that it has these.
+            return unsafe { avx2(job) };
+        }
+    }
+    job.run();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn avx2(job: impl Job) {
+    job.run();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn avx512(job: impl Job) {
+    job.run();
+}

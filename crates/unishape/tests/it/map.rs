@@ -1,0 +1,170 @@
+//! `map` and `map_into` are what their function gives, index by index.
+
+use crate::support::{contents, spec, specs, strided};
+use ndarray::{Array, Array2, ArrayD, Axis, Ix2, IxDyn, ShapeBuilder, arr0, arr1, arr2, s};
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use unishape::{Error, broadcast, broadcast_to, map, map_into};
+use unishape_oracle::{Reading, common_shape, strategies};
+
+/// Shapes that have a common one, and how arrays of these shapes lie in memory.
+fn compatible(arrays: usize) -> impl Strategy<Value = (Vec<crate::support::Spec>, crate::support::Spec)> {
+    strategies::shapes(arrays..=arrays, 0..=5, 0..=5)
+        .prop_filter_map("no common shape", |shapes| {
+            let common = common_shape(Reading::Standard, &shapes).ok()?;
+            Some((shapes, common))
+        })
+        .prop_flat_map(|(shapes, common)| (shapes.into_iter().map(spec).collect::<Vec<_>>(), spec(common)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn bc7_any_strides_give_the_function_of_each_index((inputs, out) in compatible(3)) {
+        let [a, b, c] = &inputs[..] else { unreachable!() };
+        let (a, b, c) = (strided(a, |n| n as i32), strided(b, |n| n as i64 * 1000), strided(c, |n| n as u8));
+        let (a, b, c) = (a.view(), b.view(), c.view());
+        let function = |a: &i32, b: &i64, c: &u8| (*c, *a, *b);
+
+        let (va, vb, vc) = broadcast((&a, &b, &c)).unwrap();
+        let mut expected = ArrayD::from_elem(va.shape(), (0, 0, 0));
+        ndarray::Zip::from(&mut expected).and(&va).and(&vb).and(&vc).for_each(|to, a, b, c| *to = function(a, b, c));
+
+        let result = map((&a, &b, &c), function).unwrap();
+        prop_assert!(result.is_standard_layout());
+        prop_assert_eq!(&result, &expected);
+
+        // Into memory of any order, with gaps, which stay as they are.
+        let mut memory = strided(&out, |_| (9u8, 9i32, 9i64));
+        map_into(&mut memory.view_mut(), (&a, &b, &c), function).unwrap();
+        prop_assert_eq!(memory.view(), expected.view());
+        let gaps = memory.memory().iter().filter(|element| **element == (9, 9, 9)).count();
+        prop_assert_eq!(gaps, memory.memory().len() - expected.len());
+    }
+
+    #[test]
+    fn one_array_and_five((inputs, _) in compatible(5)) {
+        let arrays: Vec<_> = inputs.iter().map(|spec| strided(spec, |n| n as u64 + 1)).collect();
+        let views: Vec<_> = arrays.iter().map(|array| array.view()).collect();
+        let [a, b, c, d, e] = &views[..] else { unreachable!() };
+        let result = map((a, b, c, d, e), |a, b, c, d, e| a + 3 * b + 5 * c + 7 * d + 11 * e).unwrap();
+        let two = map((a, b), |a, b| a + 3 * b).unwrap();
+        let four = map((&two, c, d, e), |ab, c, d, e| ab + 5 * c + 7 * d + 11 * e).unwrap();
+        prop_assert_eq!(&result, &four);
+        prop_assert_eq!(map((a,), |a| a * 2).unwrap(), a.mapv(|a| a * 2));
+    }
+}
+
+/// Large enough for threads, tiles and rows of every width.
+#[test]
+fn large_arrays() {
+    let (rows, columns) = (700, 523);
+    let a = Array2::from_shape_fn((rows, columns), |(i, j)| (i * 1000 + j) as f32);
+    let b = Array2::from_shape_fn((columns, rows), |(i, j)| (i * 7 + j * 3) as f32);
+    let (row, column) = (a.row(3).to_owned(), a.column(5).to_owned().insert_axis(Axis(1)));
+    assert_eq!(map((&a, &b.t()), |a, b| a + b).unwrap(), &a + &b.t());
+    assert_eq!(map((&b.t(), &a), |b, a| a - b).unwrap(), &a - &b.t());
+    assert_eq!(map((&a, &row), |a, b| a * b).unwrap(), &a * &row);
+    assert_eq!(map((&column, &a), |a, b| a - b).unwrap(), &column - &a);
+    assert_eq!(map((&column, &row), |a, b| a + b).unwrap(), &column + &row);
+    let expected = &a * &row + &column;
+    assert_eq!(map((&a, &row, &column), |a, b, c| a * b + c).unwrap(), expected);
+    // Backwards, sliced, and into columns.
+    let reversed = a.slice(s![..;-1, ..;-1]);
+    assert_eq!(map((&reversed, &reversed), |a, b| a + b).unwrap(), &reversed + &reversed);
+    let odd = a.slice(s![..;2, 1..;3]);
+    assert_eq!(map((&odd,), |a| a + 1.0).unwrap(), &odd + 1.0);
+    let mut out = Array::from_elem((rows, columns).f(), f32::NAN);
+    map_into(&mut out, (&a, &row, &column), |a, b, c| a * b + c).unwrap();
+    assert_eq!(out, expected);
+    // Rows of three.
+    let points = Array2::from_shape_fn((200_001, 3), |(i, j)| (i + j) as f32);
+    let (scale, weight) = (arr1(&[2.0f32, 3.0, 4.0]), points.column(1).insert_axis(Axis(1)));
+    assert_eq!(map((&points, &scale), |p, s| p * s).unwrap(), &points * &scale);
+    assert_eq!(map((&points, &weight), |p, w| p * w).unwrap(), &points * &weight);
+}
+
+#[test]
+fn bc4_ranks_static_and_dynamic() {
+    let scalar = arr0(2);
+    let both: Array<i32, Ix2> = map((&arr2(&[[1], [2]]), &arr1(&[10, 20])), |a, b| a + b).unwrap();
+    assert_eq!(both, arr2(&[[11, 21], [12, 22]]));
+    assert_eq!(map((&scalar, &scalar), |a, b| a * b).unwrap().into_scalar(), 4);
+    let dynamic: ArrayD<i32> = map((&both.view().into_dyn(), &scalar), |a, b| a * b).unwrap();
+    assert_eq!(dynamic.shape(), [2, 2]);
+    let deep = ArrayD::from_elem(IxDyn(&[1; 100]), 5);
+    assert_eq!(map((&deep, &both.into_dyn()), |a, b| a + b).unwrap().ndim(), 100);
+}
+
+#[test]
+fn bc6_no_elements() {
+    let calls = AtomicUsize::new(0);
+    let none = Array2::<u8>::zeros((0, 1));
+    let result = map((&none, &arr1(&[1, 2, 3])), |_, _| calls.fetch_add(1, Ordering::Relaxed)).unwrap();
+    assert_eq!((result.shape(), calls.into_inner()), (&[0, 3][..], 0));
+}
+
+#[test]
+fn bc9_errors_name_shapes() {
+    let (a, b) = (Array2::<f32>::zeros((2, 3)), Array2::<f32>::zeros((4, 3)));
+    let error = map((&a, &b), |a, b| a + b).unwrap_err();
+    assert_eq!(error, broadcast((&a, &b)).unwrap_err());
+    assert!(error.to_string().starts_with("E1"), "{error}");
+    let mut out = Array2::from_elem((2, 3), 7.0);
+    let error = map_into(&mut out, (&a, &b), |a, b| a + b).unwrap_err();
+    assert_eq!(error, broadcast_to(&b, (2, 3)).unwrap_err());
+    assert_eq!(out, Array2::from_elem((2, 3), 7.0), "nothing is half done");
+    // The output is never stretched.
+    let mut small = Array2::from_elem((2, 1), 7.0);
+    assert!(map_into(&mut small, (&a,), |&a| a).is_err());
+}
+
+#[test]
+fn bc14_results_too_large_are_errors() {
+    let one = arr0(1u8);
+    let wide = broadcast_to(&one, 1 << 47).unwrap();
+    assert_eq!(map((wide,), |_| 0u64), Err(Error::OutOfMemory { bytes: 1 << 50 }));
+}
+
+/// What is written over is dropped, once, and nothing else is.
+#[test]
+fn elements_with_owners_are_dropped_once() {
+    let (old, new) = (Arc::new(()), Arc::new(()));
+    let mut out = Array2::from_elem((3, 5), old.clone());
+    map_into(&mut out.slice_mut(s![.., ..;2]), (&arr1(&[0, 0, 0]),), |_| new.clone()).unwrap();
+    assert_eq!((Arc::strong_count(&old), Arc::strong_count(&new)), (1 + 6, 1 + 9));
+    let fresh = map((&out,), Arc::clone).unwrap();
+    assert_eq!((Arc::strong_count(&old), Arc::strong_count(&new)), (1 + 12, 1 + 18));
+    drop((out, fresh));
+    assert_eq!((Arc::strong_count(&old), Arc::strong_count(&new)), (1, 1));
+}
+
+/// A function that panics leaves what is there already, and no element twice.
+#[test]
+fn a_panic_is_passed_on() {
+    let old = Arc::new(());
+    let mut out = arr1(&[(); 10]).mapv(|()| old.clone());
+    let calls = AtomicUsize::new(0);
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        map_into(&mut out, (&arr1(&[0]),), |_| {
+            assert!(calls.fetch_add(1, Ordering::Relaxed) < 4, "enough");
+            Arc::new(())
+        })
+    }));
+    assert!(ended.is_err());
+    assert_eq!(Arc::strong_count(&old), 1 + 6);
+    drop(out);
+    assert_eq!(Arc::strong_count(&old), 1);
+}
+
+#[test]
+fn contents_are_read_where_the_oracle_reads_them() {
+    let spec = specs(1..=1, 1..=3, 1..=4);
+    proptest!(|(specs in spec)| {
+        let array = strided(&specs[0], |n| n);
+        let copy = map((&array.view(),), |&x| x).unwrap();
+        prop_assert_eq!(contents(&copy.view()), contents(&array.view()));
+    });
+}
