@@ -1,9 +1,12 @@
 //! Copying out: the separate, explicit step that writes a view's elements (BC-10).
 
+use super::layout::set_row_major;
+use super::map::{Fresh, Pointers};
+use super::plan::Plan;
 use crate::error::Error;
 use crate::operand::Operand;
-use ndarray::{Array, ArrayView, Axis, Dimension};
-use std::iter::repeat_n;
+use ndarray::{Array, ArrayView, Dimension};
+use smallvec::SmallVec;
 use unishape_core::{byte_count, element_count};
 
 /// Copies an array or a view, stretched or not, into an array of its own in row-major order.
@@ -50,24 +53,19 @@ pub(crate) fn reserve<A>(shape: &[usize]) -> Result<Vec<A>, Error> {
     }
 }
 
-/// Appends the elements in row-major order, a row at a time.
+/// Writes the elements in row-major order to an empty vector that has room for them.
 fn copy_elements<A: Clone, D: Dimension>(view: &ArrayView<'_, A, D>, elements: &mut Vec<A>) {
-    let Some(last) = view.ndim().checked_sub(1) else {
-        elements.extend(view.iter().cloned());
-        return;
-    };
-    if let Some(all) = view.as_slice() {
-        elements.extend_from_slice(all);
-        return;
+    let (shape, from) = (view.shape(), view.strides());
+    let mut to: SmallVec<[isize; 8]> = SmallVec::from_elem(0, shape.len());
+    set_row_major(&mut to, shape);
+    let plan = Plan::new(shape, 2, |operand, dim| if operand == 0 { to[dim] } else { from[dim] });
+    let (count, out) = (plan.len(), elements.as_mut_ptr());
+    for plan in plan.tiled() {
+        plan.blocks(|block| {
+            // Safety: the plan walks the view and as many places of the vector, where nothing is yet.
+            unsafe { (view.as_ptr(),).run::<Fresh>(out, &A::clone, block) }
+        });
     }
-    let stretched = view.stride_of(Axis(last)) == 0;
-    for row in view.rows() {
-        match row.as_slice() {
-            Some(row) => elements.extend_from_slice(row),
-            None if stretched => {
-                elements.extend(row.first().into_iter().flat_map(|x| repeat_n(x.clone(), row.len())))
-            }
-            None => elements.extend(row.iter().cloned()),
-        }
-    }
+    // Safety: each of them has been written. Where a clone panics, those made so far are never dropped.
+    unsafe { elements.set_len(count) };
 }

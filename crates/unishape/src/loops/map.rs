@@ -122,7 +122,7 @@ trait Lanes<F>: Copy {
 }
 
 /// What becomes of what was in the output before.
-trait Put {
+pub(crate) trait Put {
     /// # Safety
     ///
     /// `place` can be written to, and holds a value if this one drops it.
@@ -130,7 +130,7 @@ trait Put {
 }
 
 /// Nothing was there.
-struct Fresh;
+pub(crate) struct Fresh;
 
 impl Put for Fresh {
     #[inline(always)]
@@ -253,13 +253,27 @@ fn add_strides<A, D: Dimension>(
         .map_err(|error| Error::cannot_stretch(array.shape(), shape, error))
 }
 
+/// Pointers to the inputs, each to its element at index 0, and a function of such elements.
+pub(crate) trait Pointers<F, const N: usize>: Copy {
+    type Result;
+
+    /// Calls the function for each element of a block and puts what it gives into the output.
+    ///
+    /// # Safety
+    ///
+    /// All elements of the block are there: `out` is the block's operand 0 and the inputs are the others,
+    /// in their order. Those of the output can be written to as `P` does, and nobody else has to do with
+    /// them meanwhile.
+    unsafe fn run<P: Put>(self, out: *mut Self::Result, function: &F, block: &Block<N>);
+}
+
 /// A tuple of arrays that a function is called with, once it is known where its results go.
-trait Work<F>: Mapping<F> {
+trait Work<F, R> {
     /// # Safety
     ///
     /// The plan's first operand is the output, of which each place is walked once and can be written to as
     /// `P` does; its others are these arrays, in their order.
-    unsafe fn work<P: Put>(&self, plan: Plan, out: *mut Self::Result, function: &F);
+    unsafe fn work<P: Put>(&self, plan: Plan, out: *mut R, function: &F);
 }
 
 /// Picks the way through each input by its step, which is 1 or 0.
@@ -302,38 +316,50 @@ macro_rules! mapping {
             }
         }
 
-        impl<$($T: Operand,)+ F, R> Work<F> for ($($T,)+)
+        impl<$($T,)+ F, R> Pointers<F, $operands> for ($(*const $T,)+)
         where
-            ($($T::Dim,)+): CommonDim,
+            F: Fn($(&$T),+) -> R,
+        {
+            type Result = R;
+
+            #[inline]
+            unsafe fn run<P: Put>(self, out: *mut R, function: &F, block: &Block<$operands>) {
+                let ($($x,)+) = self;
+                let steps = &block.steps;
+                // Safety: the caller vouches for the elements.
+                unsafe {
+                    let out = out.offset(block.starts[0]);
+                    $(let $x = $x.offset(block.starts[$n]);)+
+                    let put = PhantomData::<P>;
+                    let neighbours = steps[0] == 1 && block.len >= LONG;
+                    if $few && neighbours && $(matches!(steps[$n], 0 | 1))&&+ {
+                        pick!(@ () [$($x $n)+] steps, lanes =>
+                            at_full_width(Rows { function, lanes, out, block, put }))
+                    } else if neighbours && $(steps[$n] == 1)&&+ {
+                        let lanes = ($(Along($x),)+);
+                        at_full_width(Rows { function, lanes, out, block, put });
+                    } else {
+                        let lanes = ($(Steps($x, steps[$n]),)+);
+                        Rows { function, lanes, out, block, put }.run_any();
+                    }
+                }
+            }
+        }
+
+        impl<$($T: Operand,)+ F, R> Work<F, R> for ($($T,)+)
+        where
             F: Fn($(&$T::Elem),+) -> R + Sync,
             $($T::Elem: Sync,)+
             R: Send,
         {
-            #[inline]
             unsafe fn work<P: Put>(&self, plan: Plan, out: *mut R, function: &F) {
                 let ($($x,)+) = self;
                 let (out, inputs) = (Out(out), ($(In($x.as_array().as_ptr()),)+));
                 let bytes = size_of::<R>()$( + size_of::<$T::Elem>())+;
                 drive::<$operands>(plan, bytes, &|block| {
                     let (out, ($($x,)+)) = (&out, &inputs);
-                    let steps = &block.steps;
                     // Safety: the plan stays within the arrays, and the caller vouches for it.
-                    unsafe {
-                        let out = out.0.offset(block.starts[0]);
-                        $(let $x = $x.0.offset(block.starts[$n]);)+
-                        let put = PhantomData::<P>;
-                        let neighbours = steps[0] == 1 && block.len >= LONG;
-                        if $few && neighbours && $(matches!(steps[$n], 0 | 1))&&+ {
-                            pick!(@ () [$($x $n)+] steps, lanes =>
-                                at_full_width(Rows { function, lanes, out, block, put }))
-                        } else if neighbours && $(steps[$n] == 1)&&+ {
-                            let lanes = ($(Along($x),)+);
-                            at_full_width(Rows { function, lanes, out, block, put });
-                        } else {
-                            let lanes = ($(Steps($x, steps[$n]),)+);
-                            Rows { function, lanes, out, block, put }.run_any();
-                        }
-                    }
+                    unsafe { ($($x.0,)+).run::<P>(out.0, function, block) }
                 });
             }
         }
