@@ -31,9 +31,15 @@ fn report(what: &str, ours: f64, theirs: f64, limit: Option<f64>) {
     println!("{what:<44} {ms:>9.3} ms {:>9.3} ms {ratio:>7.2} {limit}", theirs / 1e6);
 }
 
+/// Whether this is to be measured: everything, or what a word on the command line is a part of.
+fn chosen(what: &str) -> bool {
+    let mut words = std::env::args().skip(1).filter(|word| !word.starts_with('-')).peekable();
+    words.peek().is_none() || words.any(|word| what.contains(&word))
+}
+
 /// Fresh, beside ndarray's operators; and into an output that is there, beside `Zip` and the copy.
 macro_rules! work {
-    ($what:literal, ($($x:ident),+), $function:expr, $operator:expr, $moved:expr) => {{
+    ($what:literal, ($($x:ident),+), $function:expr, $operator:expr, $moved:expr) => {if chosen($what) {
         let fresh = || map(($(&$x,)+), $function).unwrap();
         let theirs = || $operator;
         assert_eq!(fresh(), theirs());
@@ -81,6 +87,13 @@ fn main() {
     work!("rows of 3, p + t", (points, three), |a: &f32, b: &f32| a + b, &points + &three, 48_000_000);
     work!("rows of 3, p * e", (points, each), |a: &f32, b: &f32| a * b, &points * &each, 56_000_000);
 
+    if chosen("8x1x6x1 with 7x1x5") {
+        tiny();
+    }
+}
+
+/// The cost of a call.
+fn tiny() {
     let a = Array4::from_shape_fn((8, 1, 6, 1), |(i, _, k, _)| (i * 6 + k) as f32);
     let b = Array4::from_shape_fn((1, 7, 1, 5), |(_, j, _, l)| (j * 5 + l) as f32).remove_axis(Axis(0));
     let ours = || map((black_box(&a), black_box(&b)), |a, b| a + b).unwrap();

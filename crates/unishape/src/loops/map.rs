@@ -195,6 +195,10 @@ impl<P: Put, F, L: Lanes<F>, const N: usize> Rows<'_, P, F, L, N> {
                 2 => self.run(2, step),
                 3 => self.run(3, step),
                 4 => self.run(4, step),
+                5 => self.run(5, step),
+                6 => self.run(6, step),
+                7 => self.run(7, step),
+                8 => self.run(8, step),
                 len => self.run(len, step),
             }
         }
