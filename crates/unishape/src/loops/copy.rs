@@ -2,6 +2,7 @@
 
 use super::layout::set_row_major;
 use super::map::{Fresh, Pointers};
+use super::pages::ask_for_large;
 use super::plan::Plan;
 use crate::error::Error;
 use crate::operand::Operand;
@@ -48,7 +49,10 @@ pub(crate) fn reserve<A>(shape: &[usize]) -> Result<Vec<A>, Error> {
     };
     let mut elements = Vec::new();
     match elements.try_reserve_exact(element_count(shape).unwrap_or(usize::MAX)) {
-        Ok(()) => Ok(elements),
+        Ok(()) => {
+            ask_for_large(&mut elements);
+            Ok(elements)
+        }
         Err(_) => Err(Error::OutOfMemory { bytes }),
     }
 }

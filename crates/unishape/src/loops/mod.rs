@@ -7,6 +7,7 @@
 //! | `plan` | which loops walk several arrays at once, chosen before any element is touched |
 //! | `walk` | ways through memory in the innermost loop |
 //! | `cpu` | code compiled for several widths of vectors |
+//! | `pages` | large pages for large results |
 //! | `map` | a function of the elements of several arrays |
 //! | `copy` | the elements of a view written out one after another |
 //! | `stretched_bytes` | the same for elements that are only bytes, piece by piece |
@@ -19,6 +20,7 @@ mod cpu;
 mod layout;
 mod map;
 mod mapped;
+mod pages;
 mod plan;
 mod stretched_bytes;
 mod view;
