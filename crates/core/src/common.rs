@@ -124,9 +124,10 @@ impl<'b, S: Size> Common<'b, S> {
             match check_next(self.rules, sizes, shape) {
                 Ok(false) => {}
                 Ok(true) => join_next(self.rules, sizes, from, shape, self.inputs),
-                Err((dim, ours, theirs)) => {
-                    let owner = from.get(dim).copied().unwrap_or_default();
-                    let (inputs, sizes) = ([owner, self.inputs], [ours, theirs]);
+                Err(dim) => {
+                    let inputs = [from.get(dim).copied().unwrap_or_default(), self.inputs];
+                    let ours = sizes.get(dim).copied().unwrap_or(S::ONE);
+                    let sizes = [ours, padded_dim(shape, rank, dim)];
                     return Err(FoldError::Mismatch(Mismatch { dim, rank, inputs, sizes }));
                 }
             }
@@ -210,16 +211,16 @@ impl<'b, S: Size> Common<'b, S> {
 }
 
 /// Whether joining `shape` will change the sizes so far; where it cannot be joined, the first
-/// dimension, from the left, that forbids it, and the two sizes there.
+/// dimension, from the left, that forbids it.
 #[inline(always)]
-fn check_next<S: Size>(rules: Rules, sizes: &[S], shape: &[S]) -> Result<bool, (usize, S, S)> {
+fn check_next<S: Size>(rules: Rules, sizes: &[S], shape: &[S]) -> Result<bool, usize> {
     let rank = sizes.len();
     let mut changes = false;
     for (dim, &ours) in sizes.iter().enumerate() {
         let theirs = padded_dim(shape, rank, dim);
         match S::join(rules, ours, theirs) {
             Some(joined) => changes = changes || joined != ours,
-            None => return Err((dim, ours, theirs)),
+            None => return Err(dim),
         }
     }
     Ok(changes)
