@@ -3,6 +3,7 @@
 use super::copy::reserve;
 use super::cpu::{Job, at_full_width};
 use super::layout::set_row_major;
+use super::pieces::in_pieces;
 use super::plan::{Block, Plan};
 use super::walk::{Along, In, Out, Same, Steps, Walk};
 use crate::error::Error;
@@ -217,30 +218,6 @@ impl<P: Put, F, L: Lanes<F>, const N: usize> Job for Rows<'_, P, F, L, N> {
 /// Rows shorter than this gain nothing from wide vectors.
 const LONG: usize = 16;
 
-/// Below this many bytes read and written, a second thread costs more than it saves.
-const WORTH_A_THREAD: usize = 1 << 20;
-
-/// Does the work of a plan, in tiles where that helps, and in parallel where it is large.
-#[inline]
-fn drive<const N: usize>(plan: Plan, bytes: usize, work: &(impl Fn(&Block<N>) + Sync)) {
-    if plan.len().saturating_mul(bytes) <= WORTH_A_THREAD {
-        return plan.blocks(work);
-    }
-    for plan in plan.tiled() {
-        split(plan, WORTH_A_THREAD / bytes.max(1), work);
-    }
-}
-
-/// Halves the work until a piece has so few elements.
-fn split<const N: usize>(plan: Plan, few: usize, work: &(impl Fn(&Block<N>) + Sync)) {
-    match plan.halves(64) {
-        Some((first, second)) if plan.len() > few => {
-            rayon::join(|| split(first, few, work), || split(second, few, work));
-        }
-        _ => plan.blocks(work),
-    }
-}
-
 /// Strides of operands, one after another.
 type Strides = SmallVec<[isize; 24]>;
 
@@ -360,10 +337,12 @@ macro_rules! mapping {
                 let ($($x,)+) = self;
                 let (out, inputs) = (Out(out), ($(In($x.as_array().as_ptr()),)+));
                 let bytes = size_of::<R>()$( + size_of::<$T::Elem>())+;
-                drive::<$operands>(plan, bytes, &|block| {
+                in_pieces(plan, bytes, &|piece| {
                     let (out, ($($x,)+)) = (&out, &inputs);
-                    // Safety: the plan stays within the arrays, and the caller vouches for it.
-                    unsafe { ($($x.0,)+).run::<P>(out.0, function, block) }
+                    piece.blocks::<$operands>(|block| {
+                        // Safety: the plan stays within the arrays, and the caller vouches for it.
+                        unsafe { ($($x.0,)+).run::<P>(out.0, function, block) }
+                    });
                 });
             }
         }

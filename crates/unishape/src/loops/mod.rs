@@ -5,6 +5,7 @@
 //! | `layout` | strides of arrays that lie in one piece |
 //! | `view` | the stretched view of an array: same elements, new shape, stride 0 where stretched |
 //! | `plan` | which loops walk several arrays at once, chosen before any element is touched |
+//! | `pieces` | large work cut up for several threads |
 //! | `walk` | ways through memory in the innermost loop |
 //! | `cpu` | code compiled for several widths of vectors |
 //! | `pages` | large pages for large results |
@@ -21,6 +22,7 @@ mod layout;
 mod map;
 mod mapped;
 mod pages;
+mod pieces;
 mod plan;
 mod stretched_bytes;
 mod view;
