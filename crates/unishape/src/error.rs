@@ -272,7 +272,7 @@ impl Incompatible {
     }
 
     /// What an input is called.
-    fn name(&self, input: usize) -> String {
+    pub(crate) fn name(&self, input: usize) -> String {
         self.names.get(input).cloned().unwrap_or_else(|| format!("input {input}"))
     }
 

@@ -4,6 +4,7 @@
 mod broadcast;
 mod error;
 pub mod explain;
+pub mod expr;
 pub mod for_numpy_users;
 mod line_up;
 mod loops;

@@ -71,6 +71,20 @@ macro_rules! define {
             }
         }
 
+        impl DType {
+            /// The one of this name.
+            ///
+            /// ```
+            /// use unishape::DType;
+            ///
+            /// assert_eq!(DType::named("int8"), Some(DType::I8));
+            /// assert_eq!(DType::named("int7"), None);
+            /// ```
+            pub fn named(name: &str) -> Option<DType> {
+                DType::ALL.iter().copied().find(|dtype| dtype.name() == name)
+            }
+        }
+
         /// An array that owns its elements, of any rank and any [`DType`].
         ///
         /// ```
@@ -188,6 +202,14 @@ macro_rules! define {
                 }
             }
 
+            /// Leaves only these indices of a dimension in the view.
+            pub(crate) fn slice_in_place(&mut self, dim: usize, range: std::ops::Range<usize>) {
+                let range = ndarray::Slice::from(range);
+                match self {
+                    $(TensorView::$variant(view) => view.slice_axis_inplace(ndarray::Axis(dim), range),)+
+                }
+            }
+
             /// The elements copied out, in row-major order: [`to_owned`](crate::to_owned()).
             ///
             /// ```
@@ -235,6 +257,7 @@ macro_rules! define {
         })+
     };
 }
+pub(crate) use for_each_dtype;
 for_each_dtype!(define);
 
 mod sealed {

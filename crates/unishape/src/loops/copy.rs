@@ -6,8 +6,10 @@ use super::pages::ask_for_large;
 use super::plan::Plan;
 use crate::error::Error;
 use crate::operand::Operand;
+use bytemuck::Zeroable;
 use ndarray::{Array, ArrayView, Dimension};
 use smallvec::SmallVec;
+use std::alloc::{Layout, alloc_zeroed};
 use unishape_core::{byte_count, element_count};
 
 /// Copies an array or a view, stretched or not, into an array of its own in row-major order.
@@ -41,16 +43,43 @@ where
     Array::from_shape_vec(shape, elements).map_err(|_| Error::too_large(view.shape(), None))
 }
 
+/// A vector of zeros, as many as a shape has elements. Large ones are fresh pages, which are zeros already.
+pub(crate) fn zeroed<A: Zeroable>(shape: &[usize]) -> Result<Vec<A>, Error> {
+    let bytes = bytes_of::<A>(shape)?;
+    let count = element_count(shape).unwrap_or(usize::MAX);
+    if bytes == 0 {
+        // No elements, or such without a size.
+        return Ok(Vec::from_iter(std::iter::repeat_with(A::zeroed).take(count)));
+    }
+    let Ok(layout) = Layout::array::<A>(count) else {
+        return Err(Error::too_large(shape, Some(size_of::<A>())));
+    };
+    // Safety: the layout has a size, as `bytes` says.
+    let first = unsafe { alloc_zeroed(layout) };
+    if first.is_null() {
+        return Err(Error::OutOfMemory { bytes });
+    }
+    // Safety: this much was given for this layout by the same allocator, and zeros are such elements.
+    let mut elements = unsafe { Vec::from_raw_parts(first.cast::<A>(), count, count) };
+    ask_for_large(elements.as_mut_slice());
+    Ok(elements)
+}
+
+/// The bytes of a shape's elements, if memory can have so many (BC-14).
+fn bytes_of<A>(shape: &[usize]) -> Result<usize, Error> {
+    match byte_count(shape, size_of::<A>()) {
+        Ok(bytes) if bytes <= isize::MAX as usize => Ok(bytes),
+        _ => Err(Error::too_large(shape, Some(size_of::<A>()))),
+    }
+}
+
 /// An empty vector with room for the elements of a shape, no more and no less (BC-14).
 pub(crate) fn reserve<A>(shape: &[usize]) -> Result<Vec<A>, Error> {
-    let bytes = match byte_count(shape, size_of::<A>()) {
-        Ok(bytes) if bytes <= isize::MAX as usize => bytes,
-        _ => return Err(Error::too_large(shape, Some(size_of::<A>()))),
-    };
+    let bytes = bytes_of::<A>(shape)?;
     let mut elements = Vec::new();
     match elements.try_reserve_exact(element_count(shape).unwrap_or(usize::MAX)) {
         Ok(()) => {
-            ask_for_large(&mut elements);
+            ask_for_large(elements.spare_capacity_mut());
             Ok(elements)
         }
         Err(_) => Err(Error::OutOfMemory { bytes }),

@@ -9,6 +9,7 @@
 //! | `walk` | ways through memory in the innermost loop |
 //! | `cpu` | code compiled for several widths of vectors |
 //! | `pages` | large pages for large results |
+//! | `machine` | a chain of kernels run block by block |
 //! | `map` | a function of the elements of several arrays |
 //! | `copy` | the elements of a view written out one after another |
 //! | `stretched_bytes` | the same for elements that are only bytes, piece by piece |
@@ -19,6 +20,7 @@
 mod copy;
 mod cpu;
 mod layout;
+mod machine;
 mod map;
 mod mapped;
 mod pages;
@@ -28,9 +30,12 @@ mod stretched_bytes;
 mod view;
 mod walk;
 
-pub(crate) use copy::reserve;
 pub use copy::to_owned;
+pub(crate) use copy::{reserve, zeroed};
+pub(crate) use cpu::{Job, at_full_width};
 pub(crate) use layout::{column_major, row_major};
+pub use machine::Plain;
+pub(crate) use machine::{Constant, GoesOn, Input, Kernel, Program, Step, run};
 pub use map::{Mapping, map, map_into};
 pub(crate) use mapped::map_file;
 pub(crate) use stretched_bytes::stretched_bytes;

@@ -1,0 +1,399 @@
+//! An expression together with its inputs: shapes settled, ready to be computed.
+
+use super::compile::{Compiled, Given};
+use super::error::{ExprError, Problem};
+use super::graph::{At, Graph, Node};
+use super::number::Number;
+use crate::loops::{self, Input, Plain};
+use crate::shapes::broadcast_shapes;
+use crate::tensor::{DType, Element, Tensor, TensorView, for_each_dtype};
+use ndarray::{Array, ArrayD, ArrayRef, ArrayView, Dimension, IxDyn};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is given for a name in an expression.
+///
+/// ```
+/// use ndarray::arr1;
+/// use unishape::expr::Value;
+///
+/// let array = arr1(&[1.5, 2.5]);
+/// let values = [Value::from(&array), Value::from(array.view()), Value::from(2.5)];
+/// assert!(matches!(values[2], Value::Number(_)));
+/// ```
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// An array of any rank; of rank 0 too it has a type of its own.
+    Array(TensorView<'a>),
+    /// A number, which takes the type of the arrays it meets.
+    Number(Number),
+}
+
+impl Value<'_> {
+    pub(crate) fn given(&self) -> Given {
+        match self {
+            Value::Array(view) => Given::Array(view.dtype()),
+            Value::Number(number) => Given::Number(*number),
+        }
+    }
+
+    fn shape(&self) -> &[usize] {
+        match self {
+            Value::Array(view) => view.shape(),
+            Value::Number(_) => &[],
+        }
+    }
+}
+
+impl<'a> From<TensorView<'a>> for Value<'a> {
+    fn from(view: TensorView<'a>) -> Value<'a> {
+        Value::Array(view)
+    }
+}
+
+impl<'a> From<&'a Tensor> for Value<'a> {
+    fn from(tensor: &'a Tensor) -> Value<'a> {
+        Value::Array(tensor.view())
+    }
+}
+
+impl<'a, T: Element, D: Dimension> From<ArrayView<'a, T, D>> for Value<'a>
+where
+    TensorView<'a>: From<ArrayView<'a, T, D>>,
+{
+    fn from(view: ArrayView<'a, T, D>) -> Value<'a> {
+        Value::Array(view.into())
+    }
+}
+
+impl<'a, T: Element, D: Dimension> From<&'a Array<T, D>> for Value<'a>
+where
+    TensorView<'a>: From<ArrayView<'a, T, D>>,
+{
+    fn from(array: &'a Array<T, D>) -> Value<'a> {
+        Value::Array(array.view().into())
+    }
+}
+
+macro_rules! from_number {
+    ($($type:ty),+) => {
+        $(impl From<$type> for Value<'_> {
+            fn from(number: $type) -> Self {
+                Value::Number(number.into())
+            }
+        })+
+    };
+}
+from_number!(Number, bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+
+/// The values for an expression's names, in the order of the names.
+pub(crate) fn in_order<'a>(
+    graph: &Graph,
+    given: Vec<(String, Value<'a>)>,
+) -> Result<Vec<Value<'a>>, ExprError> {
+    let known = || given.iter().map(|(name, _)| name.clone()).collect();
+    let mut by_name: HashMap<&str, &Value<'a>> = HashMap::new();
+    for (name, value) in &given {
+        if by_name.insert(name, value).is_some() {
+            return Err(Problem::GivenTwice(name.clone()).into());
+        }
+    }
+    let mut values = Vec::with_capacity(graph.names.len());
+    for (number, name) in graph.names.iter().enumerate() {
+        let value = match by_name.remove(name.as_str()) {
+            Some(value) => value.clone(),
+            None => match Number::constant(name) {
+                Some(constant) => Value::Number(constant),
+                None => {
+                    let at = graph.nodes.iter().position(|node| *node == Node::Name(number as u32));
+                    let place = at.and_then(|at| graph.place(at as At));
+                    let problem = Problem::UnknownName { name: name.clone(), known: known() };
+                    return Err(ExprError::at(problem, place));
+                }
+            },
+        };
+        values.push(value);
+    }
+    // The first in the order in which they were given, so that the message does not depend on a hash.
+    match given.iter().find(|(name, _)| by_name.contains_key(name.as_str())) {
+        Some((name, _)) => {
+            Err(Problem::UnusedName { name: name.clone(), wanted: graph.names.clone() }.into())
+        }
+        None => Ok(values),
+    }
+}
+
+/// An expression with its inputs. Nothing has been computed yet.
+///
+/// ```
+/// use ndarray::arr1;
+/// use unishape::expr::Expr;
+///
+/// let a = arr1(&[1.0f32, 4.0, 9.0]);
+/// let bound = Expr::parse("sqrt(a)")?.bind([("a", &a)])?;
+/// assert_eq!(bound.compute()?, arr1(&[1.0f32, 2.0, 3.0]).into());
+/// # Ok::<(), unishape::expr::ExprError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bound<'a> {
+    compiled: Arc<Compiled>,
+    /// The arrays among the inputs, stretched, in the order of the program's operands.
+    arrays: Vec<TensorView<'a>>,
+    /// What they are called.
+    names: Vec<String>,
+    shape: Vec<usize>,
+    threads: Option<usize>,
+}
+
+impl<'a> Bound<'a> {
+    pub(crate) fn new(
+        graph: &Graph,
+        values: Vec<Value<'a>>,
+        compiled: Arc<Compiled>,
+    ) -> Result<Bound<'a>, ExprError> {
+        let shape = common_shape(graph, &values)?;
+        let (mut arrays, mut names) = (Vec::new(), Vec::new());
+        for (number, value) in values.into_iter().enumerate() {
+            if let Value::Array(view) = value {
+                arrays.push(view.broadcast_to(&shape)?);
+                names.push(graph.names.get(number).cloned().unwrap_or_default());
+            }
+        }
+        Ok(Bound { compiled, arrays, names, shape, threads: None })
+    }
+
+    /// The shape of the result.
+    ///
+    /// ```
+    /// # use unishape::expr::Expr;
+    /// let a = ndarray::arr2(&[[1, 2, 3]]);
+    /// assert_eq!(Expr::parse("-a")?.bind([("a", &a)])?.shape(), [1, 3]);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The type of the result.
+    ///
+    /// ```
+    /// # use unishape::{DType, expr::Expr};
+    /// let a = ndarray::arr1(&[1u8]);
+    /// assert_eq!(Expr::parse("a / 2")?.bind([("a", &a)])?.dtype(), DType::F64);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn dtype(&self) -> DType {
+        self.compiled.dtype
+    }
+
+    /// The same on so many threads; on all of rayon's unless told.
+    ///
+    /// ```
+    /// # use unishape::expr::Expr;
+    /// let a = ndarray::arr1(&[1, 2]);
+    /// let bound = Expr::parse("a + 1")?.bind([("a", &a)])?.threads(1);
+    /// assert_eq!(bound.compute()?, ndarray::arr1(&[2, 3]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Bound<'a> {
+        Bound { threads: Some(threads.max(1)), ..self }
+    }
+
+    /// A part of the same: only these indices of a dimension, counted from 0 on the left.
+    ///
+    /// ```
+    /// # use unishape::expr::Expr;
+    /// let a = ndarray::arr2(&[[1, 2], [3, 4], [5, 6]]);
+    /// let rows = Expr::parse("a * 10")?.bind([("a", &a)])?.part(0, 1..3);
+    /// assert_eq!(rows.compute()?, ndarray::arr2(&[[30, 40], [50, 60]]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such dimension, or it has no such indices.
+    #[must_use]
+    pub fn part(&self, dim: usize, range: Range<usize>) -> Bound<'a> {
+        let mut part = self.clone();
+        part.shape[dim] = range.len();
+        for array in &mut part.arrays {
+            array.slice_in_place(dim, range.clone());
+        }
+        part
+    }
+
+    /// Computes the result.
+    ///
+    /// ```
+    /// # use unishape::expr::Expr;
+    /// let a = ndarray::arr1(&[1, 2]);
+    /// assert_eq!(Expr::parse("a + a")?.bind([("a", &a)])?.compute()?, ndarray::arr1(&[2, 4]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where there is no memory for the result.
+    pub fn compute(&self) -> Result<Tensor, ExprError> {
+        use half::{bf16, f16};
+        use num_complex::Complex;
+        macro_rules! by_type {
+            ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+                match self.dtype() {
+                    $(DType::$variant => by_type!(@ $type $(<$part>)?),)+
+                }
+            };
+            (@ String) => { Err(Problem::Strings.into()) };
+            (@ $type:ident $(<$part:ident>)?) => { self.fresh::<$type $(<$part>)?>() };
+        }
+        for_each_dtype!(by_type)
+    }
+
+    fn fresh<T: Plain>(&self) -> Result<Tensor, ExprError>
+    where
+        Tensor: From<ArrayD<T>>,
+    {
+        let elements = loops::zeroed::<T>(&self.shape)?;
+        let mut result = Array::from_shape_vec(IxDyn(&self.shape), elements)
+            .map_err(|_| crate::Error::too_large(&self.shape, None))?;
+        self.run(&mut result, &|_| true)?;
+        Ok(result.into())
+    }
+
+    /// Computes the result into an array that is there already, of the same type and shape.
+    ///
+    /// ```
+    /// # use unishape::expr::Expr;
+    /// let (a, mut out) = (ndarray::arr1(&[1, 2]), ndarray::arr1(&[0, 0]));
+    /// Expr::parse("a * 3")?.bind([("a", &a)])?.compute_into(&mut out)?;
+    /// assert_eq!(out, ndarray::arr1(&[3, 6]));
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the output has another type or shape.
+    pub fn compute_into<T: Plain, D: Dimension>(&self, out: &mut ArrayRef<T, D>) -> Result<(), ExprError> {
+        self.compute_while(out, |_| true)
+    }
+
+    /// The same, as long as a function says so, which is asked again and again, possibly on several threads at
+    /// once, with how many elements have been done since the last time.
+    ///
+    /// ```
+    /// # use unishape::expr::{Expr, Problem};
+    /// let (a, mut out) = (ndarray::arr1(&[1, 2]), ndarray::arr1(&[0, 0]));
+    /// let bound = Expr::parse("a * 3")?.bind([("a", &a)])?;
+    /// let stopped = bound.compute_while(&mut out, |_| false).unwrap_err();
+    /// assert_eq!(stopped.problem(), &Problem::Stopped);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`compute_into`](Bound::compute_into), and where the work was stopped; then some of the output has
+    /// been written.
+    pub fn compute_while<T: Plain, D: Dimension>(
+        &self,
+        out: &mut ArrayRef<T, D>,
+        goes_on: impl Fn(usize) -> bool + Sync,
+    ) -> Result<(), ExprError> {
+        if T::DTYPE != self.dtype() {
+            return Err(Problem::OutputType { result: self.dtype(), output: T::DTYPE }.into());
+        }
+        if out.shape() != self.shape {
+            let (result, output) = (self.shape.clone(), out.shape().to_vec());
+            return Err(Problem::OutputShape { result, output }.into());
+        }
+        self.run(out, &goes_on)
+    }
+
+    fn run<T: Plain, D: Dimension>(
+        &self,
+        out: &mut ArrayRef<T, D>,
+        goes_on: &loops::GoesOn<'_>,
+    ) -> Result<(), ExprError> {
+        let inputs: Vec<Input<'_>> = self.arrays.iter().filter_map(input).collect();
+        match loops::run(&self.compiled.program, &inputs, out, self.threads, goes_on) {
+            true => Ok(()),
+            false => Err(Problem::Stopped.into()),
+        }
+    }
+}
+
+/// An array as the machine sees it. Strings it does not see, and no program has them.
+fn input<'v>(view: &'v TensorView<'_>) -> Option<Input<'v>> {
+    macro_rules! by_type {
+        ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+            match view {
+                $(TensorView::$variant(view) => by_type!(@ $type view),)+
+            }
+        };
+        (@ String $view:ident) => {{
+            let _ = $view;
+            None
+        }};
+        (@ $type:ident $view:ident) => { Some(Input::new($view)) };
+    }
+    for_each_dtype!(by_type)
+}
+
+/// The shape of the result, or where in the expression shapes do not go together.
+fn common_shape(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<usize>, ExprError> {
+    let shapes: Vec<&[usize]> = values.iter().map(Value::shape).collect();
+    match broadcast_shapes(&shapes) {
+        Ok(shape) => Ok(shape),
+        Err(error) => Err(misfit(graph, &shapes).unwrap_or_else(|| error.named(&graph.names).into())),
+    }
+}
+
+/// The first operator whose operands do not go together, and which inputs of it do not.
+fn misfit(graph: &Graph, inputs: &[&[usize]]) -> Option<ExprError> {
+    let mut shapes: Vec<Vec<usize>> = Vec::with_capacity(graph.nodes.len());
+    for (at, node) in graph.nodes.iter().enumerate() {
+        let shape = match node {
+            Node::Name(name) => inputs[*name as usize].to_vec(),
+            _ => {
+                let from: Vec<&[usize]> =
+                    node.from().iter().map(|&from| &shapes[from as usize][..]).collect();
+                match broadcast_shapes(&from) {
+                    Ok(shape) => shape,
+                    Err(_) => {
+                        let names = names_below(graph, at as At);
+                        let shapes: Vec<&[usize]> = names.iter().map(|&name| inputs[name as usize]).collect();
+                        let names: Vec<&String> =
+                            names.iter().map(|&name| &graph.names[name as usize]).collect();
+                        let error = broadcast_shapes(&shapes).err()?.named(&names);
+                        return Some(ExprError::at(Problem::Shapes(error), graph.place(at as At)));
+                    }
+                }
+            }
+        };
+        shapes.push(shape);
+    }
+    None
+}
+
+/// The names that a node depends on, in the order of the text.
+fn names_below(graph: &Graph, at: At) -> Vec<u32> {
+    let mut is_below = vec![false; at as usize + 1];
+    is_below[at as usize] = true;
+    let mut names = Vec::new();
+    for node in (0..=at as usize).rev() {
+        if !is_below[node] {
+            continue;
+        }
+        if let Node::Name(name) = graph.nodes[node] {
+            names.push(name);
+        }
+        for &from in graph.nodes[node].from() {
+            is_below[from as usize] = true;
+        }
+    }
+    names.reverse();
+    let mut seen = std::collections::HashSet::new();
+    names.retain(|name| seen.insert(*name));
+    names
+}

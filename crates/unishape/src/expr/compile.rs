@@ -1,0 +1,422 @@
+//! From an expression and the types of its inputs to a chain of kernels.
+
+use super::error::{ExprError, Problem};
+use super::graph::{Graph, Node};
+use super::kernels;
+use super::number::Number;
+use super::op::Op;
+use super::types::{Argument, Typing, common_type, default_type, signature};
+use crate::loops::{Constant, Kernel, Program, Step};
+use crate::tensor::DType;
+use num_complex::Complex;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// What is given under a name: an array of this type, or a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Given {
+    Array(DType),
+    Number(Number),
+}
+
+/// An expression made ready for inputs of certain types. The operands of the program are the arrays among
+/// the inputs, in the order of their names.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) program: Program,
+    pub(crate) dtype: DType,
+}
+
+/// Makes an expression ready.
+pub(crate) fn compile(graph: &Graph, given: &[Given], typing: Typing) -> Result<Compiled, ExprError> {
+    let mut compiler = Compiler::new(given, typing);
+    let mut values: Vec<Value> = Vec::with_capacity(graph.nodes.len());
+    for (at, node) in graph.nodes.iter().enumerate() {
+        let value = match node {
+            Node::Name(name) => Ok(compiler.inputs[*name as usize]),
+            Node::Number(number) => Ok(Value::Number(*number)),
+            Node::Call(op, from) => {
+                let from: SmallVec<[Value; 3]> = from.iter().map(|&from| values[from as usize]).collect();
+                compiler.call(*op, &from)
+            }
+            Node::Cast(dtype, from) => {
+                let from = values[*from as usize];
+                compiler.typed(from).and_then(|from| compiler.cast(from, *dtype)).map(Value::Typed)
+            }
+        };
+        let value = value.map_err(|problem| ExprError::at(problem, graph.place(at as u32)))?;
+        values.push(value);
+    }
+    let result = values.last().copied().unwrap_or(Value::Number(Number::Int(0)));
+    let place = || graph.place(graph.nodes.len().saturating_sub(1) as u32);
+    let result = compiler.typed(result).map_err(|problem| ExprError::at(problem, place()))?;
+    Ok(Compiled { program: compiler.program(result.id), dtype: result.dtype })
+}
+
+/// A value of a known type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Typed {
+    dtype: DType,
+    id: Id,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Id {
+    Operand(usize),
+    Constant(usize),
+    Step(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Value {
+    Number(Number),
+    Typed(Typed),
+}
+
+/// What a step does, so that it is not done twice.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Deed {
+    Call(Op, DType),
+    /// A comparison of integers of different signs, the signed one first or not.
+    CompareMixed(Op, bool),
+    Cast(DType, DType),
+}
+
+struct Compiler {
+    typing: Typing,
+    inputs: Vec<Value>,
+    operands: Vec<usize>,
+    constants: Vec<Constant>,
+    constant_ids: HashMap<Constant, usize>,
+    steps: Vec<(Kernel, SmallVec<[Id; 3]>, usize)>,
+    done: HashMap<(Deed, SmallVec<[Id; 3]>), Id>,
+}
+
+impl Compiler {
+    fn new(given: &[Given], typing: Typing) -> Compiler {
+        let mut operands = Vec::new();
+        let inputs = given.iter().map(|given| match *given {
+            Given::Number(number) => Value::Number(number),
+            Given::Array(dtype) => {
+                operands.push(dtype.item());
+                Value::Typed(Typed { dtype, id: Id::Operand(operands.len() - 1) })
+            }
+        });
+        Compiler {
+            typing,
+            inputs: inputs.collect(),
+            operands,
+            constants: Vec::new(),
+            constant_ids: HashMap::new(),
+            steps: Vec::new(),
+            done: HashMap::new(),
+        }
+    }
+
+    /// A value with a type, its own or the one that a number has by itself.
+    fn typed(&mut self, value: Value) -> Result<Typed, Problem> {
+        match value {
+            Value::Typed(Typed { dtype: DType::Str, .. }) => Err(Problem::Strings),
+            Value::Typed(typed) => Ok(typed),
+            Value::Number(number) => self.number(number, default_type(number)),
+        }
+    }
+
+    fn number(&mut self, number: Number, dtype: DType) -> Result<Typed, Problem> {
+        Ok(self.constant(kernels::constant(number, dtype)?, dtype))
+    }
+
+    fn constant(&mut self, constant: Constant, dtype: DType) -> Typed {
+        let constants = &mut self.constants;
+        let id = *self.constant_ids.entry(constant).or_insert_with(|| {
+            constants.push(constant);
+            constants.len() - 1
+        });
+        Typed { dtype, id: Id::Constant(id) }
+    }
+
+    /// A value as one of this type.
+    fn to_type(&mut self, value: Value, dtype: DType) -> Result<Typed, Problem> {
+        match value {
+            Value::Typed(typed) => self.cast(typed, dtype),
+            // What it stands for, whatever type it would have by itself.
+            Value::Number(number) => self.number(number, dtype),
+        }
+    }
+
+    fn cast(&mut self, value: Typed, dtype: DType) -> Result<Typed, Problem> {
+        if value.dtype == dtype {
+            return Ok(value);
+        }
+        let kernel =
+            kernels::cast(value.dtype, dtype).ok_or(Problem::NoCast { from: value.dtype, to: dtype })?;
+        Ok(self.step(Deed::Cast(value.dtype, dtype), kernel, &[value], dtype))
+    }
+
+    /// Adds a step, unless it has been taken already, or can be taken at once.
+    fn step(&mut self, deed: Deed, kernel: Kernel, from: &[Typed], gives: DType) -> Typed {
+        let constants: Option<SmallVec<[Constant; 3]>> = from
+            .iter()
+            .map(|value| match value.id {
+                Id::Constant(constant) => Some(self.constants[constant]),
+                Id::Operand(_) | Id::Step(_) => None,
+            })
+            .collect();
+        if let Some(constants) = constants {
+            return self.constant(Constant::computed(kernel, &constants, gives.item()), gives);
+        }
+        let from: SmallVec<[Id; 3]> = from.iter().map(|value| value.id).collect();
+        let steps = &mut self.steps;
+        let id = *self.done.entry((deed, from)).or_insert_with_key(|(_, from)| {
+            steps.push((kernel, from.clone(), gives.item()));
+            Id::Step(steps.len() - 1)
+        });
+        Typed { dtype: gives, id }
+    }
+
+    /// A function of values.
+    fn call(&mut self, op: Op, from: &[Value]) -> Result<Value, Problem> {
+        let numbers: Option<SmallVec<[Number; 3]>> = from
+            .iter()
+            .map(|value| match value {
+                Value::Number(number) => Some(*number),
+                Value::Typed(_) => None,
+            })
+            .collect();
+        match numbers {
+            Some(numbers) => self.call_numbers(op, &numbers),
+            None => self.call_typed(op, from).map(Value::Typed),
+        }
+    }
+
+    fn call_typed(&mut self, op: Op, from: &[Value]) -> Result<Typed, Problem> {
+        let arguments: SmallVec<[Argument; 3]> = from
+            .iter()
+            .map(|value| match value {
+                Value::Number(number) => Argument::Number(*number),
+                Value::Typed(typed) => Argument::Typed(typed.dtype),
+            })
+            .collect();
+        let types = || -> Vec<DType> {
+            let own = |argument: &Argument| match argument {
+                Argument::Typed(dtype) => *dtype,
+                Argument::Number(number) => default_type(*number),
+            };
+            arguments.iter().map(own).collect()
+        };
+        let wrong = || Problem::WrongType { op, types: types() };
+        let is_truth = |argument: &Argument| {
+            matches!(argument, Argument::Typed(DType::Bool) | Argument::Number(Number::Bool(_)))
+        };
+        if matches!(op, Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor | Op::LogicalNot) {
+            if self.typing == Typing::Same && !arguments.iter().all(is_truth) {
+                return Err(wrong());
+            }
+            let truths = self.all_to_type(from, DType::Bool)?;
+            return self.apply(op, DType::Bool, DType::Bool, &truths).ok_or_else(wrong);
+        }
+        if op == Op::Where {
+            if self.typing == Typing::Same && !is_truth(&arguments[0]) {
+                return Err(wrong());
+            }
+            let common = common_type(self.typing, &arguments[1..])?;
+            let condition = self.to_type(from[0], DType::Bool)?;
+            let (a, b) = (self.to_type(from[1], common)?, self.to_type(from[2], common)?);
+            return self.apply(op, common, common, &[condition, a, b]).ok_or_else(wrong);
+        }
+        if let Some(answer) = self.compare(op, from, &arguments)? {
+            return Ok(answer);
+        }
+        let common = common_type(self.typing, &arguments)?;
+        let signature = signature(self.typing, op, common).ok_or_else(wrong)?;
+        if self.typing == Typing::Same && signature.takes != common {
+            return Err(wrong());
+        }
+        let from = self.all_to_type(from, signature.takes)?;
+        self.apply(op, signature.takes, signature.gives, &from).ok_or_else(wrong)
+    }
+
+    fn all_to_type(&mut self, from: &[Value], dtype: DType) -> Result<SmallVec<[Typed; 3]>, Problem> {
+        from.iter().map(|&value| self.to_type(value, dtype)).collect()
+    }
+
+    /// Comparisons that are exact though there is no common type for them: of integers of different signs,
+    /// and of integers with a number that is none of theirs.
+    fn compare(&mut self, op: Op, from: &[Value], types: &[Argument]) -> Result<Option<Typed>, Problem> {
+        use DType::{I8, I16, I32, I64, U64};
+        // Whether it holds where the first is smaller, and where it is larger.
+        let (if_less, if_greater) = match op {
+            Op::Equal => (false, false),
+            Op::NotEqual => (true, true),
+            Op::Less | Op::LessEqual => (true, false),
+            Op::Greater | Op::GreaterEqual => (false, true),
+            _ => return Ok(None),
+        };
+        Ok(match *types {
+            [Argument::Typed(array), Argument::Number(Number::Int(int))]
+                if array.is_integer() && !array.holds(int) =>
+            {
+                let holds = if int > 0 { if_less } else { if_greater };
+                Some(self.number(Number::Bool(holds), DType::Bool)?)
+            }
+            [Argument::Number(Number::Int(int)), Argument::Typed(array)]
+                if array.is_integer() && !array.holds(int) =>
+            {
+                let holds = if int > 0 { if_greater } else { if_less };
+                Some(self.number(Number::Bool(holds), DType::Bool)?)
+            }
+            [Argument::Typed(a), Argument::Typed(b)] if self.typing == Typing::Promote => {
+                let signed = |dtype| matches!(dtype, I8 | I16 | I32 | I64);
+                let signed_first = signed(a) && b == U64;
+                if !signed_first && !(a == U64 && signed(b)) {
+                    return Ok(None);
+                }
+                let (first, second) = if signed_first { (I64, U64) } else { (U64, I64) };
+                let from = [self.to_type(from[0], first)?, self.to_type(from[1], second)?];
+                let deed = Deed::CompareMixed(op, signed_first);
+                kernels::compare_mixed(op, signed_first)
+                    .map(|kernel| self.step(deed, kernel, &from, DType::Bool))
+            }
+            _ => None,
+        })
+    }
+
+    /// A function of values that have the type it computes in.
+    fn apply(&mut self, op: Op, takes: DType, gives: DType, from: &[Typed]) -> Option<Typed> {
+        let whole = takes.is_integer() || takes == DType::Bool;
+        match op {
+            Op::Positive => return from.first().copied(),
+            Op::Floor | Op::Ceil | Op::Trunc | Op::Round if whole => return from.first().copied(),
+            Op::Conj | Op::Real if !takes.is_complex() => return from.first().copied(),
+            Op::Abs if matches!(takes, DType::Bool | DType::U8 | DType::U16 | DType::U32 | DType::U64) => {
+                return from.first().copied();
+            }
+            Op::Imag if !takes.is_complex() => return self.number(Number::Int(0), takes).ok(),
+            Op::IsNan | Op::IsInf if whole => return self.number(Number::Bool(false), DType::Bool).ok(),
+            Op::IsFinite if whole => return self.number(Number::Bool(true), DType::Bool).ok(),
+            Op::Signbit if takes.kind() < super::types::Kind::Signed => {
+                return self.number(Number::Bool(false), DType::Bool).ok();
+            }
+            _ => {}
+        }
+        if let Some(kernel) = kernels::find(op, takes) {
+            return Some(self.step(Deed::Call(op, takes), kernel, from, gives));
+        }
+        if !matches!(takes, DType::F16 | DType::BF16) {
+            return None;
+        }
+        // Half precision is computed in single precision, and rounded after each function.
+        let kernel = kernels::find(op, DType::F32)?;
+        let wide: Option<SmallVec<[Typed; 3]>> =
+            from.iter().map(|&value| self.cast(value, DType::F32).ok()).collect();
+        let gives_half = gives == takes;
+        let wide_result = if gives_half { DType::F32 } else { gives };
+        let result = self.step(Deed::Call(op, DType::F32), kernel, &wide?, wide_result);
+        if gives_half { self.cast(result, gives).ok() } else { Some(result) }
+    }
+
+    /// A function of numbers alone is a number, and takes the type of the arrays it meets later. Whole
+    /// numbers stay whole where Python's would, and are exact.
+    fn call_numbers(&mut self, op: Op, from: &[Number]) -> Result<Value, Problem> {
+        let whole = |number: &Number| match *number {
+            Number::Int(int) => Some(int),
+            Number::Bool(truth) => Some(truth.into()),
+            Number::Float(_) | Number::Complex(_) => None,
+        };
+        let exact = match from.iter().map(whole).collect::<Option<SmallVec<[i128; 3]>>>().as_deref() {
+            Some(&[a, b]) => match op {
+                Op::Add => a.checked_add(b),
+                Op::Subtract => a.checked_sub(b),
+                Op::Multiply => a.checked_mul(b),
+                Op::Pow => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
+                _ => None,
+            },
+            Some(&[a]) => match op {
+                Op::Negative => a.checked_neg(),
+                Op::Positive => Some(a),
+                Op::Abs => a.checked_abs(),
+                Op::Square => a.checked_mul(a),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(exact) = exact {
+            return Ok(Value::Number(Number::Int(exact)));
+        }
+        // Otherwise computed as elements are; where whole numbers would be cut short, as fractions.
+        let fits = |number: &Number| match whole(number) {
+            Some(int) => DType::I64.holds(int),
+            None => true,
+        };
+        let in_fractions =
+            matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Pow) || !from.iter().all(fits);
+        let from: SmallVec<[Value; 3]> = from
+            .iter()
+            .map(|&number| match whole(&number) {
+                Some(int) if in_fractions => Number::Float(int as f64),
+                _ => number,
+            })
+            .map(|number| match number {
+                Number::Bool(truth) if signature(Typing::Promote, op, DType::Bool).is_none() => {
+                    Number::Int(truth.into())
+                }
+                number => number,
+            })
+            .map(|number| self.number(number, default_type(number)).map(Value::Typed))
+            .collect::<Result<_, _>>()?;
+        let typing = std::mem::replace(&mut self.typing, Typing::Promote);
+        let result = self.call_typed(op, &from);
+        self.typing = typing;
+        let Typed { dtype, id } = result?;
+        let Id::Constant(constant) = id else {
+            return Ok(Value::Typed(Typed { dtype, id }));
+        };
+        let bytes = self.constants[constant];
+        let number = match dtype {
+            DType::Bool => bytes.get::<u8>().map(|truth| Number::Bool(truth != 0)),
+            DType::I8 => bytes.get::<i8>().map(Number::from),
+            DType::I64 => bytes.get::<i64>().map(Number::from),
+            DType::U64 => bytes.get::<u64>().map(Number::from),
+            DType::F16 => bytes.get::<half::f16>().map(|float| Number::Float(float.into())),
+            DType::F64 => bytes.get::<f64>().map(Number::from),
+            DType::C128 => bytes.get::<Complex<f64>>().map(Number::from),
+            _ => None,
+        };
+        Ok(number.map_or(Value::Typed(Typed { dtype, id }), Value::Number))
+    }
+
+    /// The steps that lead to a result, and no others.
+    fn program(self, result: Id) -> Program {
+        let mut is_needed = vec![false; self.steps.len()];
+        if let Id::Step(step) = result {
+            is_needed[step] = true;
+        }
+        for (at, (_, from, _)) in self.steps.iter().enumerate().rev() {
+            if is_needed[at] {
+                for id in from {
+                    if let Id::Step(step) = *id {
+                        is_needed[step] = true;
+                    }
+                }
+            }
+        }
+        let first = self.operands.len() + self.constants.len();
+        let mut numbers = vec![0; self.steps.len()];
+        let mut steps = Vec::new();
+        let value = |id: Id, numbers: &[usize]| match id {
+            Id::Operand(operand) => operand,
+            Id::Constant(constant) => self.operands.len() + constant,
+            Id::Step(step) => first + numbers[step],
+        };
+        for (at, (kernel, from, item)) in self.steps.iter().enumerate() {
+            if is_needed[at] {
+                numbers[at] = steps.len();
+                let from = from.iter().map(|&id| value(id, &numbers)).collect();
+                steps.push(Step { kernel: *kernel, from, item: *item });
+            }
+        }
+        let result = value(result, &numbers);
+        Program { operands: self.operands, constants: self.constants, steps, result }
+    }
+}

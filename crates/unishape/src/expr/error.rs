@@ -1,0 +1,352 @@
+//! What can be wrong with an expression, shown where it is wrong.
+
+use super::op::Op;
+use crate::error::Error;
+use crate::notation::short_shape_text;
+use crate::plain;
+use crate::tensor::DType;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is wrong with an expression, and where in its text.
+///
+/// ```
+/// use unishape::expr::Expr;
+///
+/// let error = Expr::parse("a * sqr(b)").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "there is no function sqr; did you mean sqrt?\n  a * sqr(b)\n      ^^^"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExprError {
+    problem: Problem,
+    place: Option<(Arc<str>, Range<usize>)>,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// It looks like a number and is none.
+    NotANumber(String),
+    /// A sign that expressions do not have.
+    NoSuchSign(char),
+    /// Something else was to come here.
+    Unexpected {
+        /// What came; nothing at the end.
+        found: String,
+        /// What could have come.
+        wanted: &'static str,
+    },
+    /// Too many parentheses, functions or signs within each other.
+    TooDeep,
+    /// `a < b < c`.
+    Chained,
+    /// `&&` or `||`.
+    NotPython(&'static str),
+    /// A parenthesis without its other half.
+    NotClosed,
+    /// A function that is not there.
+    NoSuchFunction(String),
+    /// An element type that is not there.
+    NoSuchType(String),
+    /// A function with too many or too few arguments.
+    Arguments {
+        /// Its name.
+        name: String,
+        /// How many it takes.
+        wanted: usize,
+        /// How many it was given.
+        given: usize,
+    },
+    /// A name that nothing was given for.
+    UnknownName {
+        /// The name.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// Something was given that the expression does not ask for.
+    UnusedName {
+        /// Its name.
+        name: String,
+        /// What the expression asks for.
+        wanted: Vec<String>,
+    },
+    /// The same name was given twice.
+    GivenTwice(String),
+    /// A function does not take elements of these types.
+    WrongType {
+        /// The function.
+        op: Op,
+        /// The types of its arguments.
+        types: Vec<DType>,
+    },
+    /// Types that have no common one.
+    NoCommonType(Vec<DType>),
+    /// Types that differ, where conversion is not wanted.
+    DifferentTypes(Vec<DType>),
+    /// A number that its type cannot hold.
+    DoesNotFit {
+        /// The number.
+        number: String,
+        /// The type.
+        dtype: DType,
+    },
+    /// Elements that cannot be made into such of another type.
+    NoCast {
+        /// What they are.
+        from: DType,
+        /// What they were to be.
+        to: DType,
+    },
+    /// Strings are not computed with.
+    Strings,
+    /// An output of another type than the result's.
+    OutputType {
+        /// The result's.
+        result: DType,
+        /// The output's.
+        output: DType,
+    },
+    /// An output of another shape than the result's.
+    OutputShape {
+        /// The result's.
+        result: Vec<usize>,
+        /// The output's.
+        output: Vec<usize>,
+    },
+    /// The shapes do not go together, or the result is too large.
+    Shapes(Error),
+    /// The work was stopped.
+    Stopped,
+}
+
+impl ExprError {
+    pub(crate) fn new(problem: Problem, text: &Arc<str>, place: Range<usize>) -> ExprError {
+        ExprError { problem, place: Some((text.clone(), place)) }
+    }
+
+    pub(crate) fn at(problem: Problem, place: Option<(&Arc<str>, Range<usize>)>) -> ExprError {
+        ExprError { problem, place: place.map(|(text, place)| (text.clone(), place)) }
+    }
+
+    /// What is wrong.
+    ///
+    /// ```
+    /// use unishape::expr::{Expr, Problem};
+    ///
+    /// let error = Expr::parse("(a").unwrap_err();
+    /// assert_eq!(error.problem(), &Problem::NotClosed);
+    /// ```
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// Which bytes of the text are at fault, where the expression was read from one.
+    ///
+    /// ```
+    /// use unishape::expr::Expr;
+    ///
+    /// assert_eq!(Expr::parse("a + $").unwrap_err().place(), Some(4..5));
+    /// ```
+    pub fn place(&self) -> Option<Range<usize>> {
+        self.place.as_ref().map(|(_, place)| place.clone())
+    }
+}
+
+impl From<Problem> for ExprError {
+    fn from(problem: Problem) -> ExprError {
+        ExprError { problem, place: None }
+    }
+}
+
+impl From<Error> for ExprError {
+    fn from(error: Error) -> ExprError {
+        Problem::Shapes(error).into()
+    }
+}
+
+impl std::error::Error for ExprError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.problem {
+            Problem::Shapes(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// What is wrong, and below it the line of the text with the place marked.
+impl fmt::Display for ExprError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)?;
+        let Some((text, place)) = &self.place else {
+            return Ok(());
+        };
+        if let Problem::Shapes(Error::Incompatible(e1)) = &self.problem {
+            let [a, b] = e1.inputs().map(|input| {
+                let shape = e1.shapes().iter().find(|(inputs, _)| inputs.contains(&input));
+                let shape = shape.map_or_else(String::new, |(_, shape)| short_shape_text(shape));
+                format!("{} ({shape})", e1.name(input))
+            });
+            write!(f, "\n\n{a} with {b}:")?;
+        }
+        let from = text[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let to = text[place.start..].find('\n').map_or(text.len(), |newline| place.start + newline);
+        let columns = |part: Range<usize>| plain::width(&plain::text(&text[part]));
+        let (before, marked) = (columns(from..place.start), columns(place.start..place.end.min(to)).max(1));
+        write!(f, "\n  {}\n  {:before$}{:^<marked$}", plain::text(&text[from..to]), "", "")
+    }
+}
+
+/// Names in a row: `a`, `a and b`, `a, b and c`.
+fn list<T: fmt::Display>(names: &[T]) -> String {
+    match names {
+        [] => "nothing".into(),
+        [one] => one.to_string(),
+        [most @ .., last] => {
+            let most: Vec<String> = most.iter().map(T::to_string).collect();
+            format!("{} and {last}", most.join(", "))
+        }
+    }
+}
+
+/// `; did you mean sqrt?`, if one of the names is close to what was written.
+fn did_you_mean<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    let close = |name: &&str| {
+        let distance = strsim::osa_distance(&written.to_lowercase(), &name.to_lowercase());
+        (distance <= 1 + name.len() / 4 && distance < name.len()).then_some(distance)
+    };
+    let nearest = names.into_iter().filter_map(|name| Some((close(&name)?, name))).min();
+    nearest.map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"))
+}
+
+/// What is wrong, in a sentence.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::NotANumber(text) => {
+                write!(f, "{} is no number; write 12, 2.5, 1e-3, 0xff or 2j", plain::abridged(text, 40))
+            }
+            Problem::NoSuchSign(sign) => {
+                write!(f, "expressions have no {}", plain::text(&sign.to_string()))?;
+                match sign {
+                    '=' => f.write_str("; compare with =="),
+                    '!' => f.write_str("; write not, or != for unequal"),
+                    '[' | ']' => f.write_str("; arrays are taken as they are, without indexing"),
+                    '"' | '\'' => f.write_str("; text is not computed with"),
+                    '.' => f.write_str("; call functions as sqrt(x), and cast as float32(x)"),
+                    '×' | '·' => f.write_str("; multiply with *"),
+                    '÷' => f.write_str("; divide with /"),
+                    '−' | '–' => f.write_str("; subtract with -"),
+                    '≤' => f.write_str("; write <="),
+                    '≥' => f.write_str("; write >="),
+                    '≠' => f.write_str("; write !="),
+                    _ => Ok(()),
+                }
+            }
+            Problem::Unexpected { found, wanted } if found.is_empty() => {
+                write!(f, "the expression ends where {wanted} was to come")
+            }
+            Problem::Unexpected { found, wanted } => {
+                write!(f, "{} stands where {wanted} was to come", plain::abridged(found, 40))
+            }
+            Problem::TooDeep => f.write_str("this is nested too deep; compute a part of it first"),
+            Problem::Chained => f.write_str("comparisons do not chain; write a < b and b < c"),
+            Problem::NotPython(sign) => {
+                let word = if *sign == "&&" { "and" } else { "or" };
+                write!(f, "expressions have no {sign}; write {word}")
+            }
+            Problem::NotClosed => f.write_str("this parenthesis is never closed"),
+            Problem::NoSuchFunction(name) => {
+                let names = Op::ALL.iter().flat_map(|op| op.names()).copied();
+                let more = did_you_mean(name, names.chain(DType::ALL.iter().map(|dtype| dtype.name())));
+                write!(f, "there is no function {}{more}", plain::abridged(name, 40))
+            }
+            Problem::NoSuchType(name) => {
+                let names = DType::ALL.iter().filter(|&&dtype| dtype != DType::Str).map(|dtype| dtype.name());
+                let more = did_you_mean(name, names.clone());
+                let name = plain::abridged(name, 40);
+                match more.as_str() {
+                    "" => {
+                        write!(f, "there is no type {name}; there are {}", list(&names.collect::<Vec<_>>()))
+                    }
+                    more => write!(f, "there is no type {name}{more}"),
+                }
+            }
+            Problem::Arguments { name, wanted, given } => {
+                let plural = if *wanted == 1 { "" } else { "s" };
+                write!(f, "{name} takes {wanted} argument{plural}, and here are {given}")
+            }
+            Problem::UnknownName { name, known } => {
+                let more = did_you_mean(name, known.iter().map(String::as_str));
+                let name = plain::abridged(name, 40);
+                match more.as_str() {
+                    "" => write!(f, "nothing is given for {name}; given: {}", plain::text(&list(known))),
+                    more => write!(f, "nothing is given for {name}{}", plain::text(more)),
+                }
+            }
+            Problem::UnusedName { name, wanted } => {
+                let more = did_you_mean(name, wanted.iter().map(String::as_str));
+                let name = plain::abridged(name, 40);
+                match more.as_str() {
+                    "" => write!(f, "the expression has no {name}; it has {}", plain::text(&list(wanted))),
+                    more => write!(f, "the expression has no {name}{}", plain::text(more)),
+                }
+            }
+            Problem::GivenTwice(name) => write!(f, "{} is given twice", plain::abridged(name, 40)),
+            Problem::WrongType { op, types } => {
+                let what = op.symbol().unwrap_or(op.name());
+                write!(f, "{what} does not take {}", list(types))?;
+                let is = |dtype: DType| types.contains(&dtype);
+                match op {
+                    Op::Subtract if is(DType::Bool) => f.write_str("; use ^ for the difference of truths"),
+                    Op::Negative if is(DType::Bool) => f.write_str("; use not or ~"),
+                    Op::Xor => f.write_str("; the power is written **"),
+                    Op::And | Op::Or | Op::Invert => {
+                        write!(
+                            f,
+                            "; for truths write {}",
+                            match op {
+                                Op::And => "and",
+                                Op::Or => "or",
+                                _ => "not",
+                            }
+                        )
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Problem::NoCommonType(types) => {
+                write!(f, "{} have no common type; cast one, as in float64(x)", list(types))
+            }
+            Problem::DifferentTypes(types) => {
+                write!(f, "{} differ, and nothing is converted here; cast one, as in float64(x)", list(types))
+            }
+            Problem::DoesNotFit { number, dtype } => {
+                write!(f, "{number} does not fit {dtype}; cast the array, as in int64(x)")
+            }
+            Problem::NoCast { from, to } => write!(f, "{from} cannot be made {to}"),
+            Problem::Strings => f.write_str("strings are not computed with"),
+            Problem::OutputType { result, output } => {
+                write!(
+                    f,
+                    "the result is {result}, and the output {output}; cast the result, as in {output}(…)"
+                )
+            }
+            Problem::OutputShape { result, output } => {
+                write!(
+                    f,
+                    "the result has shape {}, and the output {}",
+                    short_shape_text(result),
+                    short_shape_text(output)
+                )
+            }
+            Problem::Shapes(error) => error.fmt(f),
+            Problem::Stopped => f.write_str("stopped"),
+        }
+    }
+}

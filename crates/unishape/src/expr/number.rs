@@ -1,0 +1,131 @@
+//! Numbers that are written in an expression. They have no type of their own: each takes that of the arrays
+//! it meets.
+
+use num_complex::Complex;
+use std::fmt;
+
+/// A number as it is written: a literal in a text, or a value given in place of an array. It does not widen
+/// the arrays that it is computed with: with a `float32` array, 0.1 is a `float32`.
+///
+/// ```
+/// use unishape::expr::Number;
+///
+/// assert_eq!(Number::from(2.5), Number::Float(2.5));
+/// assert_eq!(Number::parse("0x1F"), Some(Number::Int(31)));
+/// assert_eq!(Number::parse("x"), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Number {
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i128),
+    /// One with a fraction or an exponent.
+    Float(f64),
+    /// One with an imaginary part.
+    Complex(Complex<f64>),
+}
+
+impl Number {
+    /// A number as expressions have it: `12`, `1_000`, `0xff`, `0b101`, `2.5`, `1e-3`, `.5`, `3j`, `true`,
+    /// `False`, `pi`, `e`, `inf`, `nan`, and any of them with a minus before it.
+    ///
+    /// ```
+    /// use unishape::expr::Number;
+    ///
+    /// assert_eq!(Number::parse("-1_000"), Some(Number::Int(-1000)));
+    /// assert_eq!(Number::parse("1e3"), Some(Number::Float(1000.0)));
+    /// assert_eq!(Number::parse("1e"), None);
+    /// ```
+    pub fn parse(text: &str) -> Option<Number> {
+        match text.strip_prefix('-') {
+            Some(positive) if !positive.starts_with('-') => Number::parse(positive)?.negated(),
+            Some(_) => None,
+            None => Number::constant(text).or_else(|| Number::literal(text)),
+        }
+    }
+
+    fn negated(self) -> Option<Number> {
+        Some(match self {
+            Number::Bool(_) => return None,
+            Number::Int(int) => Number::Int(int.checked_neg()?),
+            Number::Float(float) => Number::Float(-float),
+            Number::Complex(complex) => Number::Complex(-complex),
+        })
+    }
+
+    /// The number that has a name.
+    pub(crate) fn constant(name: &str) -> Option<Number> {
+        Some(match name {
+            "true" | "True" => Number::Bool(true),
+            "false" | "False" => Number::Bool(false),
+            "pi" => Number::Float(std::f64::consts::PI),
+            "e" => Number::Float(std::f64::consts::E),
+            "inf" => Number::Float(f64::INFINITY),
+            "nan" => Number::Float(f64::NAN),
+            _ => return None,
+        })
+    }
+
+    /// A number written in digits, which has to begin with one, or with a point and one.
+    pub(crate) fn literal(text: &str) -> Option<Number> {
+        let digits = |text: &str| {
+            let fits = text.split('_').all(|group| !group.is_empty());
+            fits.then(|| text.replace('_', ""))
+        };
+        for (prefix, radix) in [("0x", 16), ("0X", 16), ("0b", 2), ("0B", 2), ("0o", 8), ("0O", 8)] {
+            if let Some(rest) = text.strip_prefix(prefix) {
+                let digits = digits(rest)?;
+                let is_plain = !digits.starts_with(['+', '-']);
+                return is_plain.then(|| i128::from_str_radix(&digits, radix).ok())?.map(Number::Int);
+            }
+        }
+        if !text.trim_start_matches('.').starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        if let Some(imaginary) = text.strip_suffix(['j', 'J']) {
+            return match Number::literal(imaginary)? {
+                Number::Int(int) => Some(Number::Complex(Complex::new(0.0, int as f64))),
+                Number::Float(float) => Some(Number::Complex(Complex::new(0.0, float))),
+                Number::Bool(_) | Number::Complex(_) => None,
+            };
+        }
+        let digits = digits(text)?;
+        if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return digits.parse().ok().map(Number::Int);
+        }
+        digits.parse().ok().map(Number::Float)
+    }
+}
+
+/// As it is written.
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Number::Bool(bool) => bool.fmt(f),
+            Number::Int(int) => int.fmt(f),
+            Number::Float(float) if float.is_nan() => f.write_str("nan"),
+            // With a point, so that it reads as what it is.
+            Number::Float(float) => write!(f, "{float:?}"),
+            Number::Complex(complex) => match (complex.re, complex.im) {
+                (re, im) if re == 0.0 => write!(f, "{im}j"),
+                (re, im) => write!(f, "({re}{im:+}j)"),
+            },
+        }
+    }
+}
+
+macro_rules! from {
+    ($variant:ident: $($type:ty),+) => {
+        $(impl From<$type> for Number {
+            fn from(value: $type) -> Number {
+                Number::$variant(value.into())
+            }
+        })+
+    };
+}
+from!(Bool: bool);
+from!(Int: i8, i16, i32, i64, u8, u16, u32, u64);
+from!(Float: f32, f64);
+from!(Complex: Complex<f64>);

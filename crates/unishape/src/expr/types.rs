@@ -1,0 +1,276 @@
+//! Which type a result has. By default as NumPy 2 has it: operands meet at the smallest type that holds them
+//! all, and a number that is written takes the type of the arrays it meets (NEP 50).
+
+use super::error::Problem;
+use super::number::Number;
+use super::op::Op;
+use crate::tensor::DType;
+
+/// Which types go together.
+///
+/// ```
+/// use ndarray::arr1;
+/// use unishape::expr::{Expr, Typing, Value};
+///
+/// let (a, b) = (arr1(&[1i16]), arr1(&[0.5f32]));
+/// let given = [("a", Value::from(&a)), ("b", Value::from(&b))];
+/// let expr = Expr::parse("a + b")?;
+/// assert_eq!(expr.bind(given.clone())?.dtype(), unishape::DType::F32);
+///
+/// let error = expr.typed(Typing::Same).bind(given).unwrap_err();
+/// assert!(error.to_string().starts_with("int16 and float32 differ"));
+/// # Ok::<(), unishape::expr::ExprError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Typing {
+    /// As NumPy 2: operands are converted to their common type, and written numbers do not widen it.
+    #[default]
+    Promote,
+    /// As ONNX: the operands of an operator have one type, which is the result's; nothing is converted but
+    /// by a cast. `/` of integers then rounds toward 0.
+    Same,
+}
+
+/// What kind of numbers a type holds, from the narrowest to the widest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Bool,
+    Unsigned,
+    Signed,
+    Float,
+    Complex,
+    Text,
+}
+
+impl DType {
+    pub(crate) const fn kind(self) -> Kind {
+        match self {
+            DType::Bool => Kind::Bool,
+            DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Unsigned,
+            DType::I8 | DType::I16 | DType::I32 | DType::I64 => Kind::Signed,
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Float,
+            DType::C64 | DType::C128 => Kind::Complex,
+            DType::Str => Kind::Text,
+        }
+    }
+
+    pub(crate) const fn is_integer(self) -> bool {
+        matches!(self.kind(), Kind::Unsigned | Kind::Signed)
+    }
+
+    pub(crate) const fn is_complex(self) -> bool {
+        matches!(self.kind(), Kind::Complex)
+    }
+
+    /// The floating point type that holds what this type holds, as NumPy has it.
+    const fn as_float(self) -> DType {
+        match self {
+            DType::Bool | DType::I8 | DType::U8 => DType::F16,
+            DType::I16 | DType::U16 => DType::F32,
+            DType::I32 | DType::U32 | DType::I64 | DType::U64 => DType::F64,
+            other => other,
+        }
+    }
+
+    /// The type of the real part.
+    pub(crate) const fn part(self) -> DType {
+        match self {
+            DType::C64 => DType::F32,
+            DType::C128 => DType::F64,
+            other => other,
+        }
+    }
+
+    /// The smallest type that holds what either holds; `None` where there is none.
+    ///
+    /// ```
+    /// use unishape::DType;
+    ///
+    /// assert_eq!(DType::U8.promoted_with(DType::I8), Some(DType::I16));
+    /// assert_eq!(DType::I32.promoted_with(DType::F32), Some(DType::F64));
+    /// assert_eq!(DType::I32.promoted_with(DType::Str), None);
+    /// ```
+    pub const fn promoted_with(self, other: DType) -> Option<DType> {
+        use DType::*;
+        let (small, large) =
+            if self.kind() as u8 <= other.kind() as u8 { (self, other) } else { (other, self) };
+        Some(match (small, large) {
+            (Str, Str) => Str,
+            (Str, _) | (_, Str) => return None,
+            (Bool, other) => other,
+            (C64, C128) | (C128, _) => C128,
+            (C64, C64) => C64,
+            (other, C64) => match other.as_float() {
+                F64 => C128,
+                _ => C64,
+            },
+            (_, C128) => C128,
+            (F16, F16) => F16,
+            (BF16, BF16) => BF16,
+            (F64, _) | (_, F64) => F64,
+            (F16 | BF16 | F32, F16 | BF16 | F32) => F32,
+            // Of integers and floating point, the wider of what either needs.
+            (integer, F16 | BF16) => match integer.as_float() {
+                F16 => large,
+                wider => wider,
+            },
+            (integer, F32) => match integer.as_float() {
+                F64 => F64,
+                _ => F32,
+            },
+            (U8, U8) => U8,
+            (U8 | U16, U8 | U16) => U16,
+            (U8 | U16 | U32, U8 | U16 | U32) => U32,
+            (U8 | U16 | U32 | U64, U8 | U16 | U32 | U64) => U64,
+            (I8, I8) => I8,
+            (I8 | I16, I8 | I16) | (U8, I8 | I16) => I16,
+            (I8 | I16 | I32, I8 | I16 | I32) | (U8 | U16, I8 | I16 | I32) => I32,
+            (U64, _) => F64,
+            _ => I64,
+        })
+    }
+
+    /// Whether a whole number is one of this type's.
+    pub(crate) fn holds(self, int: i128) -> bool {
+        let (least, most) = match self {
+            DType::I8 => (i8::MIN as i128, i8::MAX as i128),
+            DType::I16 => (i16::MIN as i128, i16::MAX as i128),
+            DType::I32 => (i32::MIN as i128, i32::MAX as i128),
+            DType::I64 => (i64::MIN as i128, i64::MAX as i128),
+            DType::U8 => (0, u8::MAX as i128),
+            DType::U16 => (0, u16::MAX as i128),
+            DType::U32 => (0, u32::MAX as i128),
+            DType::U64 => (0, u64::MAX as i128),
+            DType::Bool => (0, 1),
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 | DType::Str => {
+                (i128::MIN, i128::MAX)
+            }
+        };
+        (least..=most).contains(&int)
+    }
+}
+
+/// What is known about an argument: its type, or that it is a number that takes another's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Argument {
+    Typed(DType),
+    Number(Number),
+}
+
+/// The type that a number has where it meets no array.
+pub(crate) fn default_type(number: Number) -> DType {
+    match number {
+        Number::Bool(_) => DType::Bool,
+        Number::Int(int) if DType::I64.holds(int) || !DType::U64.holds(int) => DType::I64,
+        Number::Int(_) => DType::U64,
+        Number::Float(_) => DType::F64,
+        Number::Complex(_) => DType::C128,
+    }
+}
+
+/// The type at which arguments meet.
+pub(crate) fn common_type(typing: Typing, arguments: &[Argument]) -> Result<DType, Problem> {
+    let typed = || {
+        arguments.iter().filter_map(|argument| match argument {
+            Argument::Typed(dtype) => Some(*dtype),
+            Argument::Number(_) => None,
+        })
+    };
+    if typed().any(|dtype| dtype == DType::Str) {
+        return Err(Problem::Strings);
+    }
+    let mut common = None;
+    for dtype in typed() {
+        common = match common {
+            None => Some(dtype),
+            Some(same) if same == dtype => Some(same),
+            Some(_) if typing == Typing::Same => return Err(Problem::DifferentTypes(typed().collect())),
+            Some(other) => match dtype.promoted_with(other) {
+                None => return Err(Problem::NoCommonType(typed().collect())),
+                promoted => promoted,
+            },
+        };
+    }
+    for argument in arguments {
+        let Argument::Number(number) = *argument else {
+            continue;
+        };
+        let met = meet(common, number);
+        match common {
+            Some(strong) if typing == Typing::Same && met != strong => {
+                return Err(Problem::DoesNotFit { number: number.to_string(), dtype: strong });
+            }
+            _ => common = Some(met),
+        }
+    }
+    common.ok_or_else(|| Problem::NoCommonType(Vec::new()))
+}
+
+/// The type of an array together with a written number, which widens it only to another kind.
+fn meet(array: Option<DType>, number: Number) -> DType {
+    let Some(array) = array else {
+        return default_type(number);
+    };
+    match (array.kind(), number) {
+        (_, Number::Bool(_)) => array,
+        (Kind::Bool, number) => default_type(number),
+        (Kind::Unsigned | Kind::Signed, Number::Float(_)) => DType::F64,
+        (Kind::Unsigned | Kind::Signed, Number::Complex(_)) => DType::C128,
+        (Kind::Float, Number::Complex(_)) => match array {
+            DType::F64 => DType::C128,
+            _ => DType::C64,
+        },
+        _ => array,
+    }
+}
+
+/// What a function computes in and what it gives, for arguments that meet at a type.
+pub(crate) struct Signature {
+    /// What the arguments are cast to.
+    pub(crate) takes: DType,
+    pub(crate) gives: DType,
+}
+
+/// The signature of a function whose arguments meet at `common`, if it has one for it.
+pub(crate) fn signature(typing: Typing, op: Op, common: DType) -> Option<Signature> {
+    use Op::*;
+    let kind = common.kind();
+    let same = |dtype| Some(Signature { takes: dtype, gives: dtype });
+    let truth = |dtype| Some(Signature { takes: dtype, gives: DType::Bool });
+    let is_real = kind < Kind::Complex;
+    match op {
+        _ if kind == Kind::Text => None,
+        Add | Multiply => same(common),
+        Subtract | Negative | Positive | Sign => (kind != Kind::Bool).then(|| same(common))?,
+        Conj => (kind != Kind::Bool).then(|| same(common))?,
+        Square => same(if kind == Kind::Bool { DType::I8 } else { common }),
+        Reciprocal => (kind != Kind::Bool).then(|| same(common))?,
+        Abs => Some(Signature { takes: common, gives: common.part() }),
+        Divide if typing == Typing::Same => same(common),
+        Divide => same(if kind < Kind::Float { DType::F64 } else { common }),
+        FloorDivide | Remainder | Fmod | TruncDivide => {
+            is_real.then(|| same(if kind == Kind::Bool { DType::I8 } else { common }))?
+        }
+        Pow => same(if kind == Kind::Bool { DType::I8 } else { common }),
+        Equal | NotEqual => truth(common),
+        Less | LessEqual | Greater | GreaterEqual => truth(common),
+        LogicalAnd | LogicalOr | LogicalXor | LogicalNot => truth(DType::Bool),
+        And | Or | Xor | Invert => (kind < Kind::Float).then(|| same(common))?,
+        ShiftLeft | ShiftRight => {
+            (kind < Kind::Float).then(|| same(if kind == Kind::Bool { DType::I8 } else { common }))?
+        }
+        Min | Max | Clip => same(common),
+        Where => same(common),
+        Floor | Ceil | Trunc => is_real.then(|| same(common))?,
+        Round => same(if kind == Kind::Bool { DType::F16 } else { common }),
+        IsNan | IsInf | IsFinite => truth(common),
+        Signbit => is_real.then(|| truth(if kind == Kind::Bool { DType::F16 } else { common }))?,
+        Real | Imag => Some(Signature { takes: common, gives: common.part() }),
+        Atan2 | Hypot | Logaddexp | Copysign | Nextafter | Cbrt | Erf => {
+            is_real.then(|| same(common.as_float()))?
+        }
+        Sigmoid | Acos | Acosh | Asin | Asinh | Atan | Atanh | Cos | Cosh | Exp | Exp2 | Expm1 | Log
+        | Log10 | Log1p | Log2 | Sin | Sinh | Sqrt | Tan | Tanh => same(common.as_float()),
+    }
+}
