@@ -228,11 +228,31 @@ impl Compiler {
         if let Some(answer) = self.compare(op, from, &arguments)? {
             return Ok(answer);
         }
-        let common = common_type(self.typing, &arguments)?;
+        let common = match op {
+            // Each is made a fraction before they meet, so that int8 and uint8 meet at float16.
+            Op::Atan2 | Op::Hypot | Op::Logaddexp | Op::Copysign | Op::Nextafter => {
+                let floats = arguments.iter().map(|argument| match *argument {
+                    Argument::Typed(dtype) if self.typing == Typing::Promote => {
+                        Argument::Typed(dtype.as_float())
+                    }
+                    other => other,
+                });
+                common_type(self.typing, &floats.collect::<SmallVec<[Argument; 3]>>())?
+            }
+            _ => common_type(self.typing, &arguments)?,
+        };
         let signature = signature(self.typing, op, common).ok_or_else(wrong)?;
         if self.typing == Typing::Same && signature.takes != common {
             return Err(wrong());
         }
+        // Squaring is much faster, and gives the same.
+        let is_two = |number: Number| matches!(number, Number::Int(2)) || number == Number::Float(2.0);
+        let (op, from) = match *from {
+            [ref base, Value::Number(number)] if op == Op::Pow && is_two(number) => {
+                (Op::Square, std::slice::from_ref(base))
+            }
+            _ => (op, from),
+        };
         let from = self.all_to_type(from, signature.takes)?;
         self.apply(op, signature.takes, signature.gives, &from).ok_or_else(wrong)
     }

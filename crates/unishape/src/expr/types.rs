@@ -64,7 +64,7 @@ impl DType {
     }
 
     /// The floating point type that holds what this type holds, as NumPy has it.
-    const fn as_float(self) -> DType {
+    pub(crate) const fn as_float(self) -> DType {
         match self {
             DType::Bool | DType::I8 | DType::U8 => DType::F16,
             DType::I16 | DType::U16 => DType::F32,
@@ -243,9 +243,7 @@ pub(crate) fn signature(typing: Typing, op: Op, common: DType) -> Option<Signatu
         _ if kind == Kind::Text => None,
         Add | Multiply => same(common),
         Subtract | Negative | Positive | Sign => (kind != Kind::Bool).then(|| same(common))?,
-        Conj => (kind != Kind::Bool).then(|| same(common))?,
-        Square => same(if kind == Kind::Bool { DType::I8 } else { common }),
-        Reciprocal => (kind != Kind::Bool).then(|| same(common))?,
+        Conj | Square | Reciprocal => same(if kind == Kind::Bool { DType::I8 } else { common }),
         Abs => Some(Signature { takes: common, gives: common.part() }),
         Divide if typing == Typing::Same => same(common),
         Divide => same(if kind < Kind::Float { DType::F64 } else { common }),

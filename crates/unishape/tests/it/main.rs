@@ -2,6 +2,7 @@
 
 mod adjoint;
 mod errors;
+mod expr;
 mod map;
 mod operator;
 mod support;

@@ -1,0 +1,448 @@
+//! Expressions are what their operators give, index by index, whatever the arrays lie like in memory.
+
+use crate::support::{Spec, spec, strided};
+use ndarray::{Array, ArrayD, Axis, IxDyn, arr0, arr1, arr2};
+use proptest::prelude::*;
+use unishape::expr::{Expr, ExprError, Lazy, Number, Op, Problem, Typing, Value, lazy};
+use unishape::{DType, Tensor, broadcast_to};
+use unishape_oracle::{Reading, common_shape, strategies};
+
+/// Shapes that have a common one, of sizes that are small, of a row or two of a block, and longer than one;
+/// and how arrays of these shapes lie in memory.
+fn compatible(arrays: usize) -> impl Strategy<Value = (Vec<Spec>, Spec)> {
+    const SIZES: [usize; 6] = [0, 1, 2, 3, 37, 2500];
+    strategies::shapes(arrays..=arrays, 0..=4, 0..=5)
+        .prop_map(|shapes| -> Vec<Vec<usize>> {
+            shapes.iter().map(|shape| shape.iter().map(|&size| SIZES[size]).collect()).collect()
+        })
+        .prop_filter_map("no common shape, or a large one", |shapes| {
+            let common = common_shape(Reading::Standard, &shapes).ok()?;
+            (common.iter().product::<usize>() < 100_000).then_some((shapes, common))
+        })
+        .prop_flat_map(|(shapes, common)| (shapes.into_iter().map(spec).collect::<Vec<_>>(), spec(common)))
+}
+
+/// What an expression is made of, and what it is for one index: wrapping 64-bit integers.
+#[derive(Clone, Debug)]
+enum Tree {
+    Array(usize),
+    Number(i8),
+    Call(Op, Vec<Tree>),
+}
+
+fn tree() -> impl Strategy<Value = Tree> {
+    let leaf = prop_oneof![4 => (0usize..3).prop_map(Tree::Array), 1 => any::<i8>().prop_map(Tree::Number)];
+    leaf.prop_recursive(4, 24, 3, |inner| {
+        let two = prop::sample::select(vec![Op::Add, Op::Subtract, Op::Multiply, Op::Min, Op::Max, Op::Xor]);
+        prop_oneof![
+            4 => (two, inner.clone(), inner.clone()).prop_map(|(op, a, b)| Tree::Call(op, vec![a, b])),
+            1 => inner.clone().prop_map(|a| Tree::Call(Op::Negative, vec![a])),
+            1 => (inner.clone(), inner.clone(), inner).prop_map(|(a, b, c)| Tree::Call(Op::Clip, vec![a, b, c])),
+        ]
+    })
+}
+
+impl Tree {
+    fn text(&self) -> String {
+        match self {
+            Tree::Array(number) => ["a", "b", "c"][*number].into(),
+            Tree::Number(number) => format!("({number})"),
+            Tree::Call(op, from) => {
+                let from: Vec<String> = from.iter().map(Tree::text).collect();
+                format!("{}({})", op.name(), from.join(", "))
+            }
+        }
+    }
+
+    fn lazy<'a>(&self, arrays: &[Lazy<'a>]) -> Lazy<'a> {
+        match self {
+            Tree::Array(number) => arrays[*number].clone(),
+            Tree::Number(number) => lazy(*number),
+            Tree::Call(op, from) => Lazy::call(*op, from.iter().map(|from| from.lazy(arrays))),
+        }
+    }
+
+    fn value(&self, arrays: [i64; 3]) -> i64 {
+        match self {
+            Tree::Array(number) => arrays[*number],
+            Tree::Number(number) => (*number).into(),
+            Tree::Call(op, from) => {
+                let from: Vec<i64> = from.iter().map(|from| from.value(arrays)).collect();
+                match (op, &from[..]) {
+                    (Op::Add, [a, b]) => a.wrapping_add(*b),
+                    (Op::Subtract, [a, b]) => a.wrapping_sub(*b),
+                    (Op::Multiply, [a, b]) => a.wrapping_mul(*b),
+                    (Op::Min, [a, b]) => *a.min(b),
+                    (Op::Max, [a, b]) => *a.max(b),
+                    (Op::Xor, [a, b]) => a ^ b,
+                    (Op::Negative, [a]) => a.wrapping_neg(),
+                    (Op::Clip, [a, least, most]) => *a.max(least).min(most),
+                    _ => unreachable!(),
+                }
+            }
+        }
+    }
+
+    /// Whether it has all of the arrays.
+    fn uses(&self, number: usize) -> bool {
+        match self {
+            Tree::Array(its) => *its == number,
+            Tree::Number(_) => false,
+            Tree::Call(_, from) => from.iter().any(|from| from.uses(number)),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn bc7_any_expression_of_any_arrays((inputs, out) in compatible(3), tree in tree(), threads in 1usize..3) {
+        let arrays: Vec<_> = inputs
+            .iter()
+            .enumerate()
+            .map(|(array, spec)| strided(spec, |n| (n as i64 + 1).wrapping_mul(0x9e37_79b9 << array) % 1000 - 500))
+            .collect();
+        let views: Vec<_> = arrays.iter().map(|array| array.view()).collect();
+        // All of the arrays have a say about the shape.
+        let tree = (0..3).filter(|&number| !tree.uses(number)).fold(tree.clone(), |tree, number| {
+            Tree::Call(Op::Add, vec![tree, Tree::Array(number)])
+        });
+        let stretched: Vec<_> = views.iter().map(|view| broadcast_to(view, IxDyn(&out.shape)).unwrap()).collect();
+        let mut expected = ArrayD::zeros(IxDyn(&out.shape));
+        ndarray::Zip::from(&mut expected).and(&stretched[0]).and(&stretched[1]).and(&stretched[2]).for_each(
+            |to, &a, &b, &c| *to = tree.value([a, b, c]),
+        );
+
+        let given = ["a", "b", "c"].into_iter().zip(views.iter().map(|view| Value::from(view.view())));
+        let bound = Expr::parse(&tree.text()).unwrap().bind(given).unwrap().threads(threads);
+        prop_assert_eq!(bound.shape(), &out.shape[..]);
+        prop_assert_eq!(bound.compute().unwrap(), Tensor::from(expected.clone()));
+
+        // Into memory of any order, with gaps, which stay as they are.
+        let mut memory = strided(&out, |_| i64::MIN);
+        bound.compute_into(&mut memory.view_mut()).unwrap();
+        prop_assert_eq!(memory.view(), expected.view());
+        let gaps = memory.memory().iter().filter(|element| **element == i64::MIN).count();
+        prop_assert_eq!(gaps, memory.memory().len() - expected.len());
+
+        // A part of it, and built by operators.
+        if let Some(dim) = out.shape.iter().position(|&size| size > 2) {
+            let part = bound.part(dim, 1..out.shape[dim] - 1).compute().unwrap();
+            let slice = expected.slice_axis(Axis(dim), (1..out.shape[dim] - 1).into()).to_owned();
+            prop_assert_eq!(part, slice.into());
+        }
+        let lazies: Vec<Lazy<'_>> = views.iter().map(|view| lazy(view.view())).collect();
+        prop_assert_eq!(tree.lazy(&lazies).compute().unwrap(), expected.into());
+    }
+
+    /// Blocks of booleans, bytes and doubles side by side, copied, filled, gathered and scattered.
+    #[test]
+    fn types_of_all_sizes_together((inputs, out) in compatible(3)) {
+        let (a, b) = (strided(&inputs[0], |n| n as u8), strided(&inputs[1], |n| n as f64 / 4.0));
+        let c = strided(&inputs[2], |n| n % 3 == 0);
+        let stretch = IxDyn(&out.shape);
+        let (va, vb, vc) = (a.view(), b.view(), c.view());
+        let mut expected = ArrayD::from_elem(stretch.clone(), false);
+        ndarray::Zip::from(&mut expected)
+            .and(&broadcast_to(&va, stretch.clone()).unwrap())
+            .and(&broadcast_to(&vb, stretch.clone()).unwrap())
+            .and(&broadcast_to(&vc, stretch).unwrap())
+            .for_each(|to, &a, &b, &c| *to = if c { f64::from(a) > b } else { a == 7 });
+        let bound = Expr::parse("where(c, a > b, a == 7)").unwrap().bind([
+            ("a", Value::from(va)),
+            ("b", Value::from(vb)),
+            ("c", Value::from(vc)),
+        ]).unwrap();
+        prop_assert_eq!(bound.compute().unwrap(), Tensor::from(expected.clone()));
+        let mut memory = strided(&out, |_| false);
+        bound.compute_into(&mut memory.view_mut()).unwrap();
+        prop_assert_eq!(memory.view(), expected.view());
+    }
+
+    /// No text leads to anything but an expression or an error that can be shown.
+    #[test]
+    fn any_text(text in "[ab0-9.+*/%<>=!&|^~(), exj_\\-\u{e9}\u{4e00}\n$]{0,40}") {
+        match Expr::parse(&text) {
+            Ok(expr) => {
+                let a = arr1(&[1, 2]);
+                let given: Vec<_> = expr.names().iter().map(|name| (name.clone(), Value::from(&a))).collect();
+                if let Err(error) = expr.evaluate(given) {
+                    prop_assert!(!error.to_string().is_empty());
+                }
+            }
+            Err(error) => prop_assert!(error.place().is_some_and(|place| text.get(place).is_some()), "{error}"),
+        }
+    }
+}
+
+/// What an expression without names gives.
+fn number(text: &str) -> Tensor {
+    Expr::parse(text).unwrap().evaluate::<&str, Value<'_>>([]).unwrap()
+}
+
+#[test]
+fn operators_bind_as_in_python() {
+    for (text, expected) in [
+        ("1 + 2 * 3", 7),
+        ("-2 ** 2", -4),
+        ("2 ** 3 ** 2", 512),
+        ("2 ** -1 * 4", 2),
+        ("7 // 2 % 2", 1),
+        ("-7 // 2", -4),
+        ("-7 % 3", 2),
+        ("1 | 6 & 3 ^ 8", 11),
+        ("1 << 2 + 1", 8),
+        ("~5 + 1", -5),
+        ("- - 5", 5),
+        ("10 - 3 - 2", 5),
+        ("0x10 + 0b11 + 0o7 + 1_000", 1026),
+        ("min(5, 3, 4) + max(1, 2)", 5),
+    ] {
+        let result = number(text);
+        let expected =
+            if text.contains("-1") { arr0(expected as f64).into() } else { arr0(expected as i64).into() };
+        assert_eq!(result, expected, "{text}");
+    }
+    for (text, expected) in [
+        ("1 < 2 and 3 < 2 or true", true),
+        ("not 1 == 2", true),
+        ("not 1 and 0", false),
+        ("1 | 2 == 3", true),
+        ("not not true", true),
+    ] {
+        assert_eq!(number(text), arr0(expected).into(), "{text}");
+    }
+    assert_eq!(number("7 / 2"), arr0(3.5).into());
+    assert_eq!(number("sqrt(2) ** 2 < 2.0001"), arr0(true).into());
+    assert_eq!(number(".5e1 + 1e-1 * 10"), arr0(6.0).into());
+}
+
+/// A number takes the type of the arrays it meets, also when it was computed from others.
+#[test]
+fn numbers_do_not_widen_arrays() {
+    let (half, byte) = (arr1(&[half::f16::ONE]), arr1(&[200u8]));
+    for (text, dtype) in [
+        ("h * 2.5", DType::F16),
+        ("h * sqrt(2)", DType::F16),
+        ("h + 2 ** 20", DType::F16),
+        ("b + 50", DType::U8),
+        ("b * 0.5", DType::F64),
+        ("b + true", DType::U8),
+        ("b < 300", DType::Bool),
+        ("h + b", DType::F16),
+        ("where(b > 1, h, 0)", DType::F16),
+        ("1 + 2.0", DType::F64),
+    ] {
+        let expr = Expr::parse(text).unwrap();
+        let given: Vec<_> = [("h", Value::from(&half)), ("b", Value::from(&byte))]
+            .into_iter()
+            .filter(|(name, _)| expr.names().iter().any(|its| its == name))
+            .collect();
+        assert_eq!(expr.bind(given).unwrap().dtype(), dtype, "{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_marked_in_the_text() {
+    let (x, g, s) = (
+        ArrayD::<f32>::zeros(IxDyn(&[20, 1024])),
+        ArrayD::<f32>::zeros(IxDyn(&[1000])),
+        arr1(&[String::new()]),
+    );
+    let error = |text: &str| {
+        let error = |expr: Expr| {
+            let given = [("x", Value::from(&x)), ("g", Value::from(&g)), ("s", Value::from(&s))];
+            let given = given.into_iter().filter(|(name, _)| expr.names().iter().any(|its| its == name));
+            expr.evaluate(given).map(|_| ())
+        };
+        Expr::parse(text).and_then(error).unwrap_err().to_string()
+    };
+    assert_eq!(
+        error("(x - 1) / 2 * g + 1"),
+        "E1: the shapes do not go together in dimension 1: x has 1024, g has 1000\n\n  \
+           x  20 x 1024\n  g       1000\n             ^\n\
+         Shapes line up on the right; in each column every size must be 1 or the same.\n\n\
+         x (20x1024) with g (1000):\n  \
+           (x - 1) / 2 * g + 1\n              ^"
+    );
+    for (text, expected) in [
+        ("x + y", "nothing is given for y; given: x\n  x + y\n      ^"),
+        ("x + sqr(x)", "there is no function sqr; did you mean sqrt?\n  x + sqr(x)\n      ^^^"),
+        ("(x", "this parenthesis is never closed\n  (x\n  ^"),
+        ("x +", "the expression ends where a name, a number or a parenthesis was to come\n  x +\n     ^"),
+        ("x x", "x stands where an operator or the end was to come\n  x x\n    ^"),
+        ("1 < x < 2", "comparisons do not chain; write a < b and b < c\n  1 < x < 2\n        ^"),
+        ("x && x", "expressions have no &&; write and\n  x && x\n    ^^"),
+        ("x = 2", "expressions have no =; compare with ==\n  x = 2\n    ^"),
+        ("x ^ 2.0", "^ does not take float32 and float64; the power is written **\n  x ^ 2.0\n    ^"),
+        ("sqrt(x, x)", "sqrt takes 1 argument, and here are 2\n  sqrt(x, x)\n  ^^^^"),
+        ("x + s", "strings are not computed with\n  x + s\n    ^"),
+        (
+            "cast(x, float33)",
+            "there is no type float33; did you mean float32?\n  cast(x, float33)\n          ^^^^^^^",
+        ),
+        (
+            "uint8(x) + 300",
+            "300 does not fit uint8; cast the array, as in int64(x)\n  uint8(x) + 300\n           ^",
+        ),
+        ("1.2.3", "1.2.3 is no number; write 12, 2.5, 1e-3, 0xff or 2j\n  1.2.3\n  ^^^^^"),
+        ("x +\n  y * 2", "nothing is given for y; given: x\n    y * 2\n    ^"),
+    ] {
+        assert_eq!(error(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn names_are_given_once_and_wanted() {
+    let a = arr1(&[1]);
+    let problem = |given: &[&str]| {
+        let given: Vec<_> = given.iter().map(|name| (*name, &a)).collect();
+        Expr::parse("a + pi").unwrap().evaluate(given).map_err(|error| error.problem().clone())
+    };
+    assert!(problem(&["a"]).is_ok());
+    // A name of a number can be given something else.
+    assert_eq!(problem(&["a", "pi"]), Ok(arr1(&[2]).into()));
+    assert_eq!(problem(&["a", "a"]), Err(Problem::GivenTwice("a".into())));
+    let unused = Problem::UnusedName { name: "b".into(), wanted: vec!["a".into(), "pi".into()] };
+    assert_eq!(problem(&["a", "b"]), Err(unused));
+}
+
+#[test]
+fn outputs_have_the_results_type_and_shape() {
+    let a = arr1(&[1, 2, 3]);
+    let bound = Expr::parse("a / 2").unwrap().bind([("a", &a)]).unwrap();
+    let error = |result: Result<(), ExprError>| result.unwrap_err().to_string();
+    assert_eq!(
+        error(bound.compute_into(&mut arr1(&[0i32; 3]))),
+        "the result is float64, and the output int32; cast the result, as in int32(…)"
+    );
+    assert_eq!(error(bound.compute_into(&mut arr1(&[0.0; 4]))), "the result has shape 3, and the output 4");
+    let mut out = arr1(&[0.0; 3]);
+    bound.compute_into(&mut out).unwrap();
+    assert_eq!(out, arr1(&[0.5, 1.0, 1.5]));
+}
+
+#[test]
+fn one_type_only() {
+    let (a, b, t) = (arr1(&[7i32, -7]), arr1(&[2i64]), arr1(&[true]));
+    let compute = |text: &str| {
+        let given = [("a", Value::from(&a)), ("b", Value::from(&b)), ("t", Value::from(&t))];
+        let expr = Expr::parse(text).unwrap().typed(Typing::Same);
+        let given = given.into_iter().filter(|(name, _)| expr.names().iter().any(|its| its == name));
+        expr.evaluate(given).map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
+    };
+    assert_eq!(compute("a / 2"), Ok(arr1(&[3i32, -3]).into()));
+    assert_eq!(
+        compute("a + b"),
+        Err("int32 and int64 differ, and nothing is converted here; cast one, as in float64(x)".into())
+    );
+    assert_eq!(compute("int64(a) + b"), Ok(arr1(&[9i64, -5]).into()));
+    assert!(compute("a + 2.5").is_err() && compute("sqrt(a)").is_err() && compute("a and t").is_err());
+    assert_eq!(compute("where(t, a, 0)"), Ok(a.clone().into()));
+}
+
+/// Integers as the documentation says: they wrap, and what has no answer has one.
+#[test]
+fn integers_always_have_an_answer() {
+    let a = arr1(&[i8::MIN, -7, -1, 0, 1, 7, i8::MAX]);
+    let compute = |text: &str| match Expr::parse(text).unwrap().evaluate([("a", &a)]).unwrap() {
+        Tensor::I8(array) => array.into_raw_vec_and_offset().0,
+        other => panic!("{text} gave {other:?}"),
+    };
+    assert_eq!(compute("a // 0"), [0; 7]);
+    assert_eq!(compute("a % 0"), [0; 7]);
+    assert_eq!(compute("a // -1"), [-128, 7, 1, 0, -1, -7, -127]);
+    assert_eq!(compute("abs(a)"), [-128, 7, 1, 0, 1, 7, 127]);
+    assert_eq!(compute("a ** -1"), [0, 0, -1, 0, 1, 0, 0]);
+    assert_eq!(compute("a ** -2"), [0, 0, 1, 0, 1, 0, 0]);
+    assert_eq!(compute("a << 8"), [0; 7]);
+    assert_eq!(compute("a << -1"), [0; 7]);
+    assert_eq!(compute("a >> 100"), [-1, -1, -1, 0, 0, 0, 0]);
+    assert_eq!(compute("reciprocal(a)"), [0, 0, -1, 0, 1, 0, 0]);
+}
+
+/// Half precision is rounded after every operator.
+#[test]
+fn half_precision_rounds_after_each_operator() {
+    use half::{bf16, f16};
+    let x = arr1(&[f16::from_f32(2049.0), f16::from_f32(0.1)]);
+    let result = Expr::parse("(x + 1) - x").unwrap().evaluate([("x", &x)]).unwrap();
+    // 2048 + 1 is no f16.
+    let rounded = |x: f16| f16::from_f32(f16::from_f32(x.to_f32() + 1.0).to_f32() - x.to_f32());
+    assert_eq!(result, x.mapv(rounded).into());
+    let y = arr1(&[bf16::from_f32(257.0), bf16::from_f32(0.3)]);
+    let result = Expr::parse("y * y / 3").unwrap().evaluate([("y", &y)]).unwrap();
+    let rounded = |y: bf16| bf16::from_f32(bf16::from_f32(y.to_f32() * y.to_f32()).to_f32() / 3.0);
+    assert_eq!(result, y.mapv(rounded).into());
+}
+
+/// Chains of any length, written or built, need no deep stack; nesting has a limit and says so.
+#[test]
+fn long_chains_and_deep_nests() {
+    let a = arr1(&[1i64, 2]);
+    let text = "a + ".repeat(20_000) + "a";
+    let result = Expr::parse(&text).unwrap().evaluate([("a", &a)]).unwrap();
+    assert_eq!(result, (&a * 20_001).into());
+    let mut chain = lazy(&a);
+    for _ in 0..100_000 {
+        chain = chain + 1;
+    }
+    assert_eq!(chain.compute().unwrap(), (&a + 100_000).into());
+    drop(chain);
+    for deep in [
+        "(".repeat(100_000),
+        "-".repeat(100_000),
+        "not ".repeat(100_000),
+        "2 ** ".repeat(100_000),
+        "abs(".repeat(100_000),
+    ] {
+        assert_eq!(Expr::parse(&deep).unwrap_err().problem(), &Problem::TooDeep);
+    }
+}
+
+#[test]
+fn many_operands() {
+    let arrays: Vec<_> = (0..256).map(|n| Array::from_elem((3, 1 + 4 * (n % 2)), n as i64)).collect();
+    let names: Vec<String> = (0..256).map(|n| format!("x{n}")).collect();
+    let result = Expr::parse(&names.join(" + ")).unwrap().evaluate(names.iter().zip(&arrays)).unwrap();
+    assert_eq!(result, Array::from_elem((3, 5), 255 * 128i64).into());
+}
+
+/// Lazy values as Rust's operators and methods make them.
+#[test]
+fn lazy_values() {
+    let (a, b) = (arr2(&[[1.0], [4.0]]), arr1(&[2.0, 8.0]));
+    let (x, y) = (lazy(&a), lazy(&b));
+    let result = (1.0 - x.clone().sqrt() * &y + y.clone().min(3)).choose(x.less(&y), -1);
+    assert_eq!(result.bind().unwrap().shape(), [2, 2]);
+    let sum = (lazy(&a) << 1).compute().unwrap_err();
+    assert!(sum.to_string().starts_with("<< does not take float64"));
+    assert_eq!((!lazy(true) | true).compute().unwrap(), arr0(true).into());
+    assert_eq!((-lazy(Number::Int(3)) % 2).compute().unwrap(), arr0(1i64).into());
+}
+
+/// Where the result is an input, a number, or the same everywhere.
+#[test]
+fn results_that_are_not_computed() {
+    let (a, b) = (arr2(&[[1], [2]]), arr1(&[0.0, 0.0, 0.0]));
+    assert_eq!(Expr::parse("a").unwrap().evaluate([("a", &a)]).unwrap(), a.clone().into());
+    let t = a.t();
+    assert_eq!(Expr::parse("t").unwrap().evaluate([("t", t)]).unwrap(), a.t().to_owned().into());
+    assert_eq!(number("42"), arr0(42i64).into());
+    // Its shape has a say, though no element of it is looked at.
+    let result = Expr::parse("isnan(a) | isnan(b)")
+        .unwrap()
+        .evaluate([("a", Value::from(&a)), ("b", Value::from(&b))]);
+    assert_eq!(result.unwrap(), ndarray::Array2::from_elem((2, 3), false).into());
+    let result = Expr::parse("isnan(a)").unwrap().evaluate([("a", &a)]).unwrap();
+    assert_eq!(result, arr2(&[[false], [false]]).into());
+}
+
+#[test]
+fn results_that_do_not_fit_are_errors() {
+    let a = arr1(&[1u8]);
+    let huge = broadcast_to(&a, IxDyn(&[1 << 40, 1 << 10])).unwrap();
+    let error = Expr::parse("a + 1").unwrap().evaluate([("a", huge)]).unwrap_err();
+    assert!(error.to_string().contains("there is no memory"), "{error}");
+}
