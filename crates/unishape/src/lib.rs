@@ -28,10 +28,11 @@ pub use loops::{Mapping, map, map_into, to_owned};
 pub use operand::{CommonDim, Operand};
 pub use shapes::{CommonShape, broadcast_shapes, broadcast_shapes_with, is_broadcastable};
 pub use sum::sum_to;
-pub use tensor::{DType, Element, Tensor, TensorView};
+pub use tensor::{Element, Tensor, TensorView};
 pub use unishape_core::{
     Extent, Rules, Size, StretchError, TooLarge, broadcast_dim, byte_count, element_count,
 };
+pub use unishape_elements::DType;
 
 /// The README's example runs.
 #[cfg(doctest)]

@@ -6,85 +6,11 @@ use crate::shapes::broadcast_shapes_with;
 use half::{bf16, f16};
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, Dimension};
 use num_complex::Complex;
-use std::fmt;
 use unishape_core::Rules;
-
-/// Hands a macro every element type (BC-3): its variant, its Rust type, its name, what it is.
-macro_rules! for_each_dtype {
-    ($macro:ident) => {
-        $macro! {
-            F16 f16 "float16" "IEEE 754 half precision.";
-            BF16 bf16 "bfloat16" "The upper half of a `float32`.";
-            F32 f32 "float32" "Single precision; `float` in ONNX.";
-            F64 f64 "float64" "Double precision; `double` in ONNX.";
-            I8 i8 "int8" "Signed, 8 bits.";
-            I16 i16 "int16" "Signed, 16 bits.";
-            I32 i32 "int32" "Signed, 32 bits.";
-            I64 i64 "int64" "Signed, 64 bits.";
-            U8 u8 "uint8" "Unsigned, 8 bits.";
-            U16 u16 "uint16" "Unsigned, 16 bits.";
-            U32 u32 "uint32" "Unsigned, 32 bits.";
-            U64 u64 "uint64" "Unsigned, 64 bits.";
-            Bool bool "bool" "True or false.";
-            Str String "string" "Text.";
-            C64 Complex<f32> "complex64" "Complex, of two `float32`.";
-            C128 Complex<f64> "complex128" "Complex, of two `float64`.";
-        }
-    };
-}
+use unishape_elements::{DType, for_each_dtype};
 
 macro_rules! define {
     ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
-        /// An element type: every one that the source documents name, and those beside them that
-        /// ONNX and NumPy users have (BC-3).
-        ///
-        /// ```
-        /// use unishape::DType;
-        ///
-        /// assert_eq!(DType::BF16.to_string(), "bfloat16");
-        /// assert_eq!(DType::ALL.len(), 16);
-        /// ```
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum DType {
-            $(#[doc = $what] $variant,)+
-        }
-
-        impl DType {
-            /// All of them.
-            ///
-            /// ```
-            /// use unishape::DType;
-            ///
-            /// assert!(DType::ALL.contains(&DType::Str));
-            /// ```
-            pub const ALL: &[DType] = &[$(DType::$variant),+];
-
-            /// The name that NumPy and the Array API give it.
-            ///
-            /// ```
-            /// assert_eq!(unishape::DType::C64.name(), "complex64");
-            /// ```
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(DType::$variant => $name,)+
-                }
-            }
-        }
-
-        impl DType {
-            /// The one of this name.
-            ///
-            /// ```
-            /// use unishape::DType;
-            ///
-            /// assert_eq!(DType::named("int8"), Some(DType::I8));
-            /// assert_eq!(DType::named("int7"), None);
-            /// ```
-            pub fn named(name: &str) -> Option<DType> {
-                DType::ALL.iter().copied().find(|dtype| dtype.name() == name)
-            }
-        }
-
         /// An array that owns its elements, of any rank and any [`DType`].
         ///
         /// ```
@@ -257,7 +183,6 @@ macro_rules! define {
         })+
     };
 }
-pub(crate) use for_each_dtype;
 for_each_dtype!(define);
 
 mod sealed {
@@ -305,12 +230,6 @@ impl<'a> From<&'a Tensor> for TensorView<'a> {
 impl<'a> From<&TensorView<'a>> for TensorView<'a> {
     fn from(view: &TensorView<'a>) -> TensorView<'a> {
         view.clone()
-    }
-}
-
-impl fmt::Display for DType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -76,7 +76,8 @@ def binary_cases():
     for text, x, y in itertools.product(["a << b", "a >> b"], [np.dtype(bool), *INTEGERS], INTEGERS):
         yield text, "exact", {"a": values(x, 27).reshape(27, 1), "b": values(y, 26)}
     for text, x in itertools.product(["atan2(a, b)", "hypot(a, b)", "logaddexp(a, b)", "nextafter(a, b)"], ALL):
-        exact = "exact" if "next" in text else "4"
+        # NumPy's own logaddexp is not as close as its other functions.
+        exact = "exact" if "next" in text else "16" if "logadd" in text else "4"
         yield text, exact, {"a": values(x, 27).reshape(27, 1), "b": values(x, 26)}
     for x, y in itertools.product([np.dtype(bool), *INTEGERS], [np.dtype(bool), *INTEGERS]):
         # NumPy refuses negative powers of integers.
@@ -97,7 +98,11 @@ def unary_cases():
         yield text, "4" if x.kind == "c" and text in rounded else "exact", {"a": a}
     functions = "acos arccosh arcsin arcsinh arctan arctanh cbrt cos cosh exp exp2 expm1 log log10 log1p log2 sin sinh tan tanh"
     for name, x in itertools.product(functions.split(), ALL):
-        yield f"{name}(a)", "4", {"a": values(x, 27)}
+        if name == "exp2" and x.kind == "c":
+            continue  # which the Array API does not have
+        # NumPy takes log1p of a complex number to be log(1 + a), which loses digits near 0.
+        exact = "type" if name == "log1p" and x.kind == "c" else "4"
+        yield f"{name}(a)", exact, {"a": values(x, 27)}
 
 
 def literal_cases():

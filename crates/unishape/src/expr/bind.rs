@@ -3,14 +3,15 @@
 use super::compile::{Compiled, Given};
 use super::error::{ExprError, Problem};
 use super::graph::{At, Graph, Node};
-use super::number::Number;
 use crate::loops::{self, Input, Plain};
 use crate::shapes::broadcast_shapes;
-use crate::tensor::{DType, Element, Tensor, TensorView, for_each_dtype};
+use crate::tensor::{Element, Tensor, TensorView};
 use ndarray::{Array, ArrayD, ArrayRef, ArrayView, Dimension, IxDyn};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+use unishape_elements::Number;
+use unishape_elements::{DType, for_each_dtype};
 
 /// What is given for a name in an expression.
 ///
@@ -222,6 +223,30 @@ impl<'a> Bound<'a> {
             array.slice_in_place(dim, range.clone());
         }
         part
+    }
+
+    /// How it will be computed, in words: which loops, what is read how, what is done once and what for each
+    /// block.
+    ///
+    /// ```
+    /// # use unishape::expr::Expr;
+    /// let a = ndarray::Array2::<f32>::zeros((100, 200));
+    /// let plan = Expr::parse("a * 2 + 1")?.bind([("a", &a)])?.plan();
+    /// assert_eq!(plan, "\
+    /// loops: 20000 elements
+    /// a block: 1536 elements
+    ///   a: read where it is
+    ///   result: written where it belongs
+    /// for each block:
+    ///   t1 = multiply(a, 2)
+    ///   result = add(t1, 1)
+    /// ");
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn plan(&self) -> String {
+        let inputs: Vec<Input<'_>> = self.arrays.iter().filter_map(input).collect();
+        let Compiled { program, constants, .. } = &*self.compiled;
+        loops::described(program, &self.shape, &inputs, &self.names, constants)
     }
 
     /// Computes the result.

@@ -2,15 +2,15 @@
 
 use super::error::{ExprError, Problem};
 use super::graph::{Graph, Node};
-use super::kernels;
-use super::number::Number;
-use super::op::Op;
 use super::types::{Argument, Typing, common_type, default_type, signature};
-use crate::loops::{Constant, Kernel, Program, Step};
-use crate::tensor::DType;
+use crate::loops::{Program, Step};
 use num_complex::Complex;
 use smallvec::SmallVec;
 use std::collections::HashMap;
+use unishape_elements::DType;
+use unishape_elements::Number;
+use unishape_elements::Op;
+use unishape_elements::{self as elements, Constant, Kernel, Kind};
 
 /// What is given under a name: an array of this type, or a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub(crate) enum Given {
 pub(crate) struct Compiled {
     pub(crate) program: Program,
     pub(crate) dtype: DType,
+    /// The program's constants as they are written.
+    pub(crate) constants: Vec<String>,
 }
 
 /// Makes an expression ready.
@@ -50,7 +52,8 @@ pub(crate) fn compile(graph: &Graph, given: &[Given], typing: Typing) -> Result<
     let result = values.last().copied().unwrap_or(Value::Number(Number::Int(0)));
     let place = || graph.place(graph.nodes.len().saturating_sub(1) as u32);
     let result = compiler.typed(result).map_err(|problem| ExprError::at(problem, place()))?;
-    Ok(Compiled { program: compiler.program(result.id), dtype: result.dtype })
+    let constants = std::mem::take(&mut compiler.constant_names);
+    Ok(Compiled { program: compiler.program(result.id), dtype: result.dtype, constants })
 }
 
 /// A value of a known type.
@@ -83,13 +86,32 @@ enum Deed {
     Cast(DType, DType),
 }
 
+/// A step, before it is known which are needed.
+struct Taken {
+    name: &'static str,
+    kernel: Kernel,
+    from: SmallVec<[Id; 3]>,
+    item: usize,
+}
+
+impl Deed {
+    /// What it is called in a plan.
+    fn name(&self) -> &'static str {
+        match self {
+            Deed::Call(op, _) | Deed::CompareMixed(op, _) => op.name(),
+            Deed::Cast(_, to) => to.name(),
+        }
+    }
+}
+
 struct Compiler {
     typing: Typing,
     inputs: Vec<Value>,
     operands: Vec<usize>,
     constants: Vec<Constant>,
     constant_ids: HashMap<Constant, usize>,
-    steps: Vec<(Kernel, SmallVec<[Id; 3]>, usize)>,
+    constant_names: Vec<String>,
+    steps: Vec<Taken>,
     done: HashMap<(Deed, SmallVec<[Id; 3]>), Id>,
 }
 
@@ -99,7 +121,7 @@ impl Compiler {
         let inputs = given.iter().map(|given| match *given {
             Given::Number(number) => Value::Number(number),
             Given::Array(dtype) => {
-                operands.push(dtype.item());
+                operands.push(dtype.bytes());
                 Value::Typed(Typed { dtype, id: Id::Operand(operands.len() - 1) })
             }
         });
@@ -108,6 +130,7 @@ impl Compiler {
             inputs: inputs.collect(),
             operands,
             constants: Vec::new(),
+            constant_names: Vec::new(),
             constant_ids: HashMap::new(),
             steps: Vec::new(),
             done: HashMap::new(),
@@ -124,13 +147,16 @@ impl Compiler {
     }
 
     fn number(&mut self, number: Number, dtype: DType) -> Result<Typed, Problem> {
-        Ok(self.constant(kernels::constant(number, dtype)?, dtype))
+        let constant = elements::constant(number, dtype)
+            .ok_or_else(|| Problem::DoesNotFit { number: number.to_string(), dtype })?;
+        Ok(self.constant(constant, dtype, &number.to_string()))
     }
 
-    fn constant(&mut self, constant: Constant, dtype: DType) -> Typed {
-        let constants = &mut self.constants;
+    fn constant(&mut self, constant: Constant, dtype: DType, name: &str) -> Typed {
+        let (constants, names) = (&mut self.constants, &mut self.constant_names);
         let id = *self.constant_ids.entry(constant).or_insert_with(|| {
             constants.push(constant);
+            names.push(name.into());
             constants.len() - 1
         });
         Typed { dtype, id: Id::Constant(id) }
@@ -146,12 +172,16 @@ impl Compiler {
     }
 
     fn cast(&mut self, value: Typed, dtype: DType) -> Result<Typed, Problem> {
-        if value.dtype == dtype {
-            return Ok(value);
+        let mut value = value;
+        while value.dtype != dtype {
+            let (next, kernel) = elements::next_type(value.dtype, dtype)
+                .ok_or(Problem::NoCast { from: value.dtype, to: dtype })?;
+            value = match kernel {
+                Some(kernel) => self.step(Deed::Cast(value.dtype, next), kernel, &[value], next),
+                None => Typed { dtype: next, ..value },
+            };
         }
-        let kernel =
-            kernels::cast(value.dtype, dtype).ok_or(Problem::NoCast { from: value.dtype, to: dtype })?;
-        Ok(self.step(Deed::Cast(value.dtype, dtype), kernel, &[value], dtype))
+        Ok(value)
     }
 
     /// Adds a step, unless it has been taken already, or can be taken at once.
@@ -164,12 +194,14 @@ impl Compiler {
             })
             .collect();
         if let Some(constants) = constants {
-            return self.constant(Constant::computed(kernel, &constants, gives.item()), gives);
+            let constant = Constant::computed(kernel, &constants, gives.bytes());
+            return self.constant(constant, gives, "a number");
         }
         let from: SmallVec<[Id; 3]> = from.iter().map(|value| value.id).collect();
         let steps = &mut self.steps;
-        let id = *self.done.entry((deed, from)).or_insert_with_key(|(_, from)| {
-            steps.push((kernel, from.clone(), gives.item()));
+        let id = *self.done.entry((deed, from)).or_insert_with_key(|(deed, from)| {
+            let name = deed.name();
+            steps.push(Taken { name, kernel, from: from.clone(), item: gives.bytes() });
             Id::Step(steps.len() - 1)
         });
         Typed { dtype: gives, id }
@@ -229,13 +261,14 @@ impl Compiler {
             return Ok(answer);
         }
         let common = match op {
-            // Each is made a fraction before they meet, so that int8 and uint8 meet at float16.
-            Op::Atan2 | Op::Hypot | Op::Logaddexp | Op::Copysign | Op::Nextafter => {
+            // Integers are made fractions before they meet, so that int8 and uint8 meet at float16.
+            Op::Atan2 | Op::Hypot | Op::Logaddexp | Op::Copysign | Op::Nextafter
+                if self.typing == Typing::Promote
+                    && types().iter().all(|dtype| dtype.kind() < Kind::Float) =>
+            {
                 let floats = arguments.iter().map(|argument| match *argument {
-                    Argument::Typed(dtype) if self.typing == Typing::Promote => {
-                        Argument::Typed(dtype.as_float())
-                    }
-                    other => other,
+                    Argument::Typed(dtype) => Argument::Typed(dtype.as_float()),
+                    number => number,
                 });
                 common_type(self.typing, &floats.collect::<SmallVec<[Argument; 3]>>())?
             }
@@ -294,8 +327,14 @@ impl Compiler {
                 }
                 let (first, second) = if signed_first { (I64, U64) } else { (U64, I64) };
                 let from = [self.to_type(from[0], first)?, self.to_type(from[1], second)?];
+                let [a, b] = from;
+                let (op, from, signed_first) = match op {
+                    Op::Greater => (Op::Less, [b, a], !signed_first),
+                    Op::GreaterEqual => (Op::LessEqual, [b, a], !signed_first),
+                    op => (op, from, signed_first),
+                };
                 let deed = Deed::CompareMixed(op, signed_first);
-                kernels::compare_mixed(op, signed_first)
+                elements::compare_mixed(op, signed_first)
                     .map(|kernel| self.step(deed, kernel, &from, DType::Bool))
             }
             _ => None,
@@ -304,36 +343,73 @@ impl Compiler {
 
     /// A function of values that have the type it computes in.
     fn apply(&mut self, op: Op, takes: DType, gives: DType, from: &[Typed]) -> Option<Typed> {
-        let whole = takes.is_integer() || takes == DType::Bool;
-        match op {
-            Op::Positive => return from.first().copied(),
-            Op::Floor | Op::Ceil | Op::Trunc | Op::Round if whole => return from.first().copied(),
-            Op::Conj | Op::Real if !takes.is_complex() => return from.first().copied(),
-            Op::Abs if matches!(takes, DType::Bool | DType::U8 | DType::U16 | DType::U32 | DType::U64) => {
-                return from.first().copied();
-            }
-            Op::Imag if !takes.is_complex() => return self.number(Number::Int(0), takes).ok(),
-            Op::IsNan | Op::IsInf if whole => return self.number(Number::Bool(false), DType::Bool).ok(),
-            Op::IsFinite if whole => return self.number(Number::Bool(true), DType::Bool).ok(),
-            Op::Signbit if takes.kind() < super::types::Kind::Signed => {
-                return self.number(Number::Bool(false), DType::Bool).ok();
-            }
-            _ => {}
+        if let Some(result) = self.apply_simply(op, takes, from) {
+            return result;
         }
-        if let Some(kernel) = kernels::find(op, takes) {
+        if let Some(kernel) = elements::find(op, takes) {
             return Some(self.step(Deed::Call(op, takes), kernel, from, gives));
         }
-        if !matches!(takes, DType::F16 | DType::BF16) {
+        // Half precision is computed in single precision, and rounded after each function; complex64 where
+        // it has no function of its own in complex128.
+        let wider = match takes {
+            DType::F16 | DType::BF16 => DType::F32,
+            DType::C64 => DType::C128,
+            _ => return None,
+        };
+        let gives_wider = if gives == takes { wider } else { gives };
+        let from: Option<SmallVec<[Typed; 3]>> =
+            from.iter().map(|&value| self.cast(value, wider).ok()).collect();
+        let result = self.apply(op, wider, gives_wider, &from?)?;
+        self.cast(result, gives).ok()
+    }
+
+    /// What needs no kernel of its own: nothing is to be done, or others do it together.
+    fn apply_simply(&mut self, op: Op, takes: DType, from: &[Typed]) -> Option<Option<Typed>> {
+        let is_whole = takes.is_integer() || takes == DType::Bool;
+        let &[a, ref others @ ..] = from else {
             return None;
-        }
-        // Half precision is computed in single precision, and rounded after each function.
-        let kernel = kernels::find(op, DType::F32)?;
-        let wide: Option<SmallVec<[Typed; 3]>> =
-            from.iter().map(|&value| self.cast(value, DType::F32).ok()).collect();
-        let gives_half = gives == takes;
-        let wide_result = if gives_half { DType::F32 } else { gives };
-        let result = self.step(Deed::Call(op, DType::F32), kernel, &wide?, wide_result);
-        if gives_half { self.cast(result, gives).ok() } else { Some(result) }
+        };
+        Some(match (op, others) {
+            (Op::Positive, _) => Some(a),
+            (Op::Floor | Op::Ceil | Op::Trunc | Op::Round, _) if is_whole => Some(a),
+            (Op::Conj | Op::Real, _) if !takes.is_complex() => Some(a),
+            (Op::Abs, _) if takes.kind() < Kind::Signed => Some(a),
+            (Op::Imag, _) if !takes.is_complex() => self.number(Number::Int(0), takes).ok(),
+            (Op::IsNan | Op::IsInf, _) if is_whole => self.number(Number::Bool(false), DType::Bool).ok(),
+            (Op::IsFinite, _) if is_whole => self.number(Number::Bool(true), DType::Bool).ok(),
+            (Op::Signbit, _) if takes.kind() < Kind::Signed => {
+                self.number(Number::Bool(false), DType::Bool).ok()
+            }
+            (Op::Signbit, _) if is_whole => {
+                let zero = self.number(Number::Int(0), takes).ok()?;
+                self.apply(Op::Less, takes, DType::Bool, &[a, zero])
+            }
+            (Op::Greater, &[b]) => self.apply(Op::Less, takes, DType::Bool, &[b, a]),
+            (Op::GreaterEqual, &[b]) => self.apply(Op::LessEqual, takes, DType::Bool, &[b, a]),
+            (Op::Clip, &[least, most]) => {
+                let a = self.apply(Op::Max, takes, takes, &[a, least])?;
+                self.apply(Op::Min, takes, takes, &[a, most])
+            }
+            (Op::Square, _) => self.apply(Op::Multiply, takes, takes, &[a, a]),
+            (Op::Divide, &[b]) if takes.is_integer() => self.apply(Op::TruncDivide, takes, takes, &[a, b]),
+            (Op::Reciprocal, _) => {
+                let one = self.number(Number::Int(1), takes).ok()?;
+                self.apply(Op::Divide, takes, takes, &[one, a])
+            }
+            (Op::Negative, _) if is_whole => {
+                let zero = self.number(Number::Int(0), takes).ok()?;
+                self.apply(Op::Subtract, takes, takes, &[zero, a])
+            }
+            // Only NaN differs from itself.
+            (Op::IsNan, _) => self.apply(Op::NotEqual, takes, DType::Bool, &[a, a]),
+            (Op::IsInf | Op::IsFinite, _) if takes.kind() == Kind::Float => {
+                let size = self.apply(Op::Abs, takes, takes, &[a])?;
+                let infinity = self.number(Number::Float(f64::INFINITY), takes).ok()?;
+                let op = if op == Op::IsInf { Op::Equal } else { Op::Less };
+                self.apply(op, takes, DType::Bool, &[size, infinity])
+            }
+            _ => return None,
+        })
     }
 
     /// A function of numbers alone is a number, and takes the type of the arrays it meets later. Whole
@@ -412,7 +488,7 @@ impl Compiler {
         if let Id::Step(step) = result {
             is_needed[step] = true;
         }
-        for (at, (_, from, _)) in self.steps.iter().enumerate().rev() {
+        for (at, Taken { from, .. }) in self.steps.iter().enumerate().rev() {
             if is_needed[at] {
                 for id in from {
                     if let Id::Step(step) = *id {
@@ -429,11 +505,11 @@ impl Compiler {
             Id::Constant(constant) => self.operands.len() + constant,
             Id::Step(step) => first + numbers[step],
         };
-        for (at, (kernel, from, item)) in self.steps.iter().enumerate() {
+        for (at, Taken { name, kernel, from, item }) in self.steps.iter().enumerate() {
             if is_needed[at] {
                 numbers[at] = steps.len();
                 let from = from.iter().map(|&id| value(id, &numbers)).collect();
-                steps.push(Step { kernel: *kernel, from, item: *item });
+                steps.push(Step { name, kernel: *kernel, from, item: *item });
             }
         }
         let result = value(result, &numbers);

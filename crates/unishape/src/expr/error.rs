@@ -1,13 +1,13 @@
 //! What can be wrong with an expression, shown where it is wrong.
 
-use super::op::Op;
 use crate::error::Error;
 use crate::notation::short_shape_text;
 use crate::plain;
-use crate::tensor::DType;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use unishape_elements::DType;
+use unishape_elements::Op;
 
 /// What is wrong with an expression, and where in its text.
 ///

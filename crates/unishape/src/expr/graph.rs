@@ -1,11 +1,11 @@
 //! What an expression is made of, before anything is known about its inputs.
 
-use super::number::Number;
-use super::op::Op;
-use crate::tensor::DType;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
+use unishape_elements::DType;
+use unishape_elements::Number;
+use unishape_elements::Op;
 
 /// A number of a node: only nodes before it have smaller ones.
 pub(crate) type At = u32;

@@ -4,14 +4,15 @@ use super::bind::{Bound, Value};
 use super::compile::{Given, compile};
 use super::error::ExprError;
 use super::graph::{At, Graph, Node};
-use super::number::Number;
-use super::op::{Op, for_each_op};
 use super::types::Typing;
-use crate::tensor::{DType, Tensor};
+use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::ops;
 use std::sync::Arc;
+use unishape_elements::DType;
+use unishape_elements::Number;
+use unishape_elements::{Op, for_each_op};
 
 /// A value that has not been computed yet: an array, a number, or what operators and functions made of
 /// others.

@@ -42,10 +42,7 @@ mod cache;
 mod compile;
 mod error;
 mod graph;
-mod kernels;
 mod lazy;
-mod number;
-mod op;
 mod parse;
 mod types;
 
@@ -54,6 +51,5 @@ pub use bind::{Bound, Value};
 pub use cache::Expr;
 pub use error::{ExprError, Problem};
 pub use lazy::{Lazy, lazy};
-pub use number::Number;
-pub use op::Op;
 pub use types::Typing;
+pub use unishape_elements::{Number, Op};

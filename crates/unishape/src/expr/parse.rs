@@ -2,13 +2,13 @@
 
 use super::error::{ExprError, Problem};
 use super::graph::{At, Graph, Node, Source};
-use super::number::Number;
-use super::op::Op;
-use crate::tensor::DType;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+use unishape_elements::DType;
+use unishape_elements::Number;
+use unishape_elements::Op;
 
 /// Parentheses, functions and signs within each other to this depth; a text is no reason for a deep stack.
 const DEEPEST: usize = 200;

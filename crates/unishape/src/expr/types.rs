@@ -2,9 +2,7 @@
 //! all, and a number that is written takes the type of the arrays it meets (NEP 50).
 
 use super::error::Problem;
-use super::number::Number;
-use super::op::Op;
-use crate::tensor::DType;
+use unishape_elements::{DType, Kind, Number, Op};
 
 /// Which types go together.
 ///
@@ -30,125 +28,6 @@ pub enum Typing {
     /// As ONNX: the operands of an operator have one type, which is the result's; nothing is converted but
     /// by a cast. `/` of integers then rounds toward 0.
     Same,
-}
-
-/// What kind of numbers a type holds, from the narrowest to the widest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    Bool,
-    Unsigned,
-    Signed,
-    Float,
-    Complex,
-    Text,
-}
-
-impl DType {
-    pub(crate) const fn kind(self) -> Kind {
-        match self {
-            DType::Bool => Kind::Bool,
-            DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Unsigned,
-            DType::I8 | DType::I16 | DType::I32 | DType::I64 => Kind::Signed,
-            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Float,
-            DType::C64 | DType::C128 => Kind::Complex,
-            DType::Str => Kind::Text,
-        }
-    }
-
-    pub(crate) const fn is_integer(self) -> bool {
-        matches!(self.kind(), Kind::Unsigned | Kind::Signed)
-    }
-
-    pub(crate) const fn is_complex(self) -> bool {
-        matches!(self.kind(), Kind::Complex)
-    }
-
-    /// The floating point type that holds what this type holds, as NumPy has it.
-    pub(crate) const fn as_float(self) -> DType {
-        match self {
-            DType::Bool | DType::I8 | DType::U8 => DType::F16,
-            DType::I16 | DType::U16 => DType::F32,
-            DType::I32 | DType::U32 | DType::I64 | DType::U64 => DType::F64,
-            other => other,
-        }
-    }
-
-    /// The type of the real part.
-    pub(crate) const fn part(self) -> DType {
-        match self {
-            DType::C64 => DType::F32,
-            DType::C128 => DType::F64,
-            other => other,
-        }
-    }
-
-    /// The smallest type that holds what either holds; `None` where there is none.
-    ///
-    /// ```
-    /// use unishape::DType;
-    ///
-    /// assert_eq!(DType::U8.promoted_with(DType::I8), Some(DType::I16));
-    /// assert_eq!(DType::I32.promoted_with(DType::F32), Some(DType::F64));
-    /// assert_eq!(DType::I32.promoted_with(DType::Str), None);
-    /// ```
-    pub const fn promoted_with(self, other: DType) -> Option<DType> {
-        use DType::*;
-        let (small, large) =
-            if self.kind() as u8 <= other.kind() as u8 { (self, other) } else { (other, self) };
-        Some(match (small, large) {
-            (Str, Str) => Str,
-            (Str, _) | (_, Str) => return None,
-            (Bool, other) => other,
-            (C64, C128) | (C128, _) => C128,
-            (C64, C64) => C64,
-            (other, C64) => match other.as_float() {
-                F64 => C128,
-                _ => C64,
-            },
-            (_, C128) => C128,
-            (F16, F16) => F16,
-            (BF16, BF16) => BF16,
-            (F64, _) | (_, F64) => F64,
-            (F16 | BF16 | F32, F16 | BF16 | F32) => F32,
-            // Of integers and floating point, the wider of what either needs.
-            (integer, F16 | BF16) => match integer.as_float() {
-                F16 => large,
-                wider => wider,
-            },
-            (integer, F32) => match integer.as_float() {
-                F64 => F64,
-                _ => F32,
-            },
-            (U8, U8) => U8,
-            (U8 | U16, U8 | U16) => U16,
-            (U8 | U16 | U32, U8 | U16 | U32) => U32,
-            (U8 | U16 | U32 | U64, U8 | U16 | U32 | U64) => U64,
-            (I8, I8) => I8,
-            (I8 | I16, I8 | I16) | (U8, I8 | I16) => I16,
-            (I8 | I16 | I32, I8 | I16 | I32) | (U8 | U16, I8 | I16 | I32) => I32,
-            (U64, _) => F64,
-            _ => I64,
-        })
-    }
-
-    /// Whether a whole number is one of this type's.
-    pub(crate) fn holds(self, int: i128) -> bool {
-        let (least, most) = match self {
-            DType::I8 => (i8::MIN as i128, i8::MAX as i128),
-            DType::I16 => (i16::MIN as i128, i16::MAX as i128),
-            DType::I32 => (i32::MIN as i128, i32::MAX as i128),
-            DType::I64 => (i64::MIN as i128, i64::MAX as i128),
-            DType::U8 => (0, u8::MAX as i128),
-            DType::U16 => (0, u16::MAX as i128),
-            DType::U32 => (0, u32::MAX as i128),
-            DType::U64 => (0, u64::MAX as i128),
-            DType::Bool => (0, 1),
-            DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 | DType::Str => {
-                (i128::MIN, i128::MAX)
-            }
-        };
-        (least..=most).contains(&int)
-    }
 }
 
 /// What is known about an argument: its type, or that it is a number that takes another's.

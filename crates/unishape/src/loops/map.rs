@@ -1,7 +1,6 @@
 //! A function of the elements of several arrays, called for each index of their common shape.
 
 use super::copy::reserve;
-use super::cpu::{Job, at_full_width};
 use super::layout::set_row_major;
 use super::pieces::in_pieces;
 use super::plan::{Block, Plan};
@@ -13,6 +12,7 @@ use ndarray::{Array, ArrayRef, Dimension};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 use unishape_core::{Rules, broadcast_strides};
+use unishape_elements::{Job, at_full_width};
 
 /// Calls a function for each index of the arrays' common shape with one element of each, and gives the
 /// array of its results.

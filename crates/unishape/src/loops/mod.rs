@@ -7,7 +7,6 @@
 //! | `plan` | which loops walk several arrays at once, chosen before any element is touched |
 //! | `pieces` | large work cut up for several threads |
 //! | `walk` | ways through memory in the innermost loop |
-//! | `cpu` | code compiled for several widths of vectors |
 //! | `pages` | large pages for large results |
 //! | `machine` | a chain of kernels run block by block |
 //! | `map` | a function of the elements of several arrays |
@@ -18,7 +17,6 @@
 #![allow(unsafe_code)]
 
 mod copy;
-mod cpu;
 mod layout;
 mod machine;
 mod map;
@@ -32,10 +30,9 @@ mod walk;
 
 pub use copy::to_owned;
 pub(crate) use copy::{reserve, zeroed};
-pub(crate) use cpu::{Job, at_full_width};
 pub(crate) use layout::{column_major, row_major};
 pub use machine::Plain;
-pub(crate) use machine::{Constant, GoesOn, Input, Kernel, Program, Step, run};
+pub(crate) use machine::{GoesOn, Input, Program, Step, described, run};
 pub use map::{Mapping, map, map_into};
 pub(crate) use mapped::map_file;
 pub(crate) use stretched_bytes::stretched_bytes;

@@ -284,6 +284,11 @@ impl Plan {
         }
     }
 
+    /// How often each loop runs, the outermost first.
+    pub(crate) fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
     /// Where each operand begins.
     pub(crate) fn starts(&self) -> &[isize] {
         &self.starts

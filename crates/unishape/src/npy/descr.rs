@@ -3,9 +3,9 @@
 use super::error::NpyError;
 use super::header::MOST_DIMENSIONS;
 use super::literal::Literals;
-use crate::tensor::DType;
 use std::fmt;
 use unishape_core::element_count;
+use unishape_elements::DType;
 
 /// NumPy's description of an element type: its text as the header of a file has it, kept to the
 /// letter, and the size it gives an element.

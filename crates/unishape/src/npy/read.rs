@@ -4,13 +4,14 @@ use super::descr::Code;
 use super::element::{Number, decode_bools, decode_unicode, decode_utf8};
 use super::error::NpyError;
 use super::header::Header;
-use crate::tensor::{DType, Tensor};
+use crate::tensor::Tensor;
 use half::{bf16, f16};
 use ndarray::{ArrayD, IxDyn, ShapeBuilder};
 use num_complex::Complex;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
+use unishape_elements::DType;
 
 /// Data is read in pieces of about this many bytes.
 const PIECE: usize = 1 << 16;

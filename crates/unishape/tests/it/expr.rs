@@ -446,3 +446,53 @@ fn results_that_do_not_fit_are_errors() {
     let error = Expr::parse("a + 1").unwrap().evaluate([("a", huge)]).unwrap_err();
     assert!(error.to_string().contains("there is no memory"), "{error}");
 }
+
+/// What `Bound::plan` says of arrays that lie in different ways.
+#[test]
+fn plans_in_words() {
+    let x = ArrayD::<f32>::zeros(IxDyn(&[200, 1024]));
+    let (mean, g) = (ArrayD::<f32>::zeros(IxDyn(&[200, 1])), ArrayD::<f32>::zeros(IxDyn(&[1024])));
+    let t = ArrayD::<f32>::zeros(IxDyn(&[1024, 200])).reversed_axes();
+    let plan = |text: &str| {
+        let expr = Expr::parse(text).unwrap();
+        let given = [
+            ("x", Value::from(&x)),
+            ("mean", Value::from(&mean)),
+            ("g", Value::from(&g)),
+            ("t", Value::from(&t)),
+        ];
+        let given = given.into_iter().filter(|(name, _)| expr.names().iter().any(|its| its == name));
+        expr.bind(given).unwrap().plan()
+    };
+    assert_eq!(
+        plan("(x - mean) * exp(g) + 2"),
+        "loops: 200 times 1024 elements\n\
+         a block: 2 rows of 1024 elements\n  \
+           x: read where it is\n  \
+           mean: one element for each row\n  \
+           g: the same in every block, put together once\n  \
+           result: written where it belongs\n\
+         once:\n  \
+           t2 = exp(g)\n\
+         for each block:\n  \
+           t1 = subtract(x, mean)\n  \
+           t3 = multiply(t1, t2)\n  \
+           result = add(t3, 2)\n"
+    );
+    assert_eq!(
+        plan("x + t"),
+        "loops: 6 times 32 times 32 times 32 elements\n\
+         a block: 32 rows of 32 elements\n  \
+           x: rows, put together for each block\n  \
+           t: turned round on the way into each block\n  \
+           result: written element by element from a block\n\
+         for each block:\n  \
+           t1 = add(x, t)\n  \
+           result = t1\n\
+         and the rest: 8 times 1024 elements\n"
+    );
+    assert_eq!(
+        plan("isnan(cast(x, int8))").lines().nth(2),
+        Some("  x: not read: the result does not depend on it")
+    );
+}

@@ -2,6 +2,8 @@
 
 /// Hands a macro every function: its variant, its method's name, how many arguments it has, the names it has
 /// in texts, what it is.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! for_each_op {
     ($macro:ident) => {
         $macro! {
@@ -82,20 +84,16 @@ macro_rules! for_each_op {
         }
     };
 }
-pub(crate) use for_each_op;
-
 macro_rules! define {
     ($($op:ident $method:ident $arity:literal [$name:literal $(, $alias:literal)*] $what:literal;)+) => {
         /// An operator or a function of expressions.
         ///
         /// ```
-        /// use unishape::expr::Op;
-        ///
+        /// # use unishape_elements::Op;
         /// assert_eq!(Op::named("arctan2"), Some(Op::Atan2));
         /// assert_eq!((Op::Clip.name(), Op::Clip.arity()), ("clip", 3));
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
         pub enum Op {
             $(#[doc = $what] $op,)+
         }
@@ -104,14 +102,16 @@ macro_rules! define {
             /// All of them, by name.
             ///
             /// ```
-            /// assert!(unishape::expr::Op::ALL.len() > 70);
+            /// # use unishape_elements::Op;
+            /// assert!(Op::ALL.len() > 70);
             /// ```
             pub const ALL: &[Op] = &[$(Op::$op),+];
 
             /// What it is called in texts; the first of its [names](Op::names).
             ///
             /// ```
-            /// assert_eq!(unishape::expr::Op::Pow.name(), "pow");
+            /// # use unishape_elements::Op;
+            /// assert_eq!(Op::Pow.name(), "pow");
             /// ```
             pub const fn name(self) -> &'static str {
                 match self {
@@ -122,7 +122,8 @@ macro_rules! define {
             /// All that it is called in texts.
             ///
             /// ```
-            /// assert_eq!(unishape::expr::Op::Pow.names(), ["pow", "power"]);
+            /// # use unishape_elements::Op;
+            /// assert_eq!(Op::Pow.names(), ["pow", "power"]);
             /// ```
             pub const fn names(self) -> &'static [&'static str] {
                 match self {
@@ -133,7 +134,8 @@ macro_rules! define {
             /// How many arguments it takes.
             ///
             /// ```
-            /// assert_eq!(unishape::expr::Op::Where.arity(), 3);
+            /// # use unishape_elements::Op;
+            /// assert_eq!(Op::Where.arity(), 3);
             /// ```
             pub const fn arity(self) -> usize {
                 match self {
@@ -144,7 +146,8 @@ macro_rules! define {
             /// What it does, in a sentence.
             ///
             /// ```
-            /// assert_eq!(unishape::expr::Op::Sqrt.what(), "The square root.");
+            /// # use unishape_elements::Op;
+            /// assert_eq!(Op::Sqrt.what(), "The square root.");
             /// ```
             pub const fn what(self) -> &'static str {
                 match self {
@@ -160,8 +163,7 @@ impl Op {
     /// The one with this name.
     ///
     /// ```
-    /// use unishape::expr::Op;
-    ///
+    /// # use unishape_elements::Op;
     /// assert_eq!(Op::named("power"), Some(Op::Pow));
     /// assert_eq!(Op::named("powder"), None);
     /// ```
@@ -172,8 +174,7 @@ impl Op {
     /// How it is written between or before its arguments, if it is.
     ///
     /// ```
-    /// use unishape::expr::Op;
-    ///
+    /// # use unishape_elements::Op;
     /// assert_eq!(Op::FloorDivide.symbol(), Some("//"));
     /// assert_eq!(Op::Sqrt.symbol(), None);
     /// ```

@@ -1,12 +1,11 @@
 //! Single and double precision.
 
-use super::kernel;
-use crate::expr::op::Op;
-use crate::loops::Kernel;
+use super::{Kernel, function, function2, kernel};
+use crate::{Op, math};
 use half::{bf16, f16};
 
 macro_rules! floats {
-    ($($T:ident $Bits:ident)+) => {
+    ($($T:ident)+) => {
         $(
             /// The kernel of a function of these numbers.
             pub(super) fn $T(op: Op) -> Option<Kernel> {
@@ -15,39 +14,28 @@ macro_rules! floats {
                     Op::Subtract => kernel!(|a: $T, b: $T| -> $T { a - b }),
                     Op::Multiply => kernel!(|a: $T, b: $T| -> $T { a * b }),
                     Op::Divide => kernel!(|a: $T, b: $T| -> $T { a / b }),
-                    Op::FloorDivide => kernel!(|a: $T, b: $T| -> $T { $T::floor_divide(a, b) }),
-                    Op::Remainder => kernel!(|a: $T, b: $T| -> $T { $T::remainder(a, b) }),
-                    Op::Fmod => kernel!(|a: $T, b: $T| -> $T { a % b }),
+                    Op::FloorDivide => kernel!(any |a: $T, b: $T| -> $T { $T::floor_divide(a, b) }),
+                    Op::Remainder => kernel!(any |a: $T, b: $T| -> $T { $T::remainder(a, b) }),
+                    Op::Fmod => kernel!(any |a: $T, b: $T| -> $T { a % b }),
                     Op::TruncDivide => kernel!(|a: $T, b: $T| -> $T { (a / b).trunc() }),
                     Op::Negative => kernel!(|a: $T| -> $T { -a }),
                     Op::Abs => kernel!(|a: $T| -> $T { a.abs() }),
                     Op::Sign => kernel!(|a: $T| -> $T {
                         if a > 0.0 { 1.0 } else if a < 0.0 { -1.0 } else if a == 0.0 { 0.0 } else { a }
                     }),
-                    Op::Square => kernel!(|a: $T| -> $T { a * a }),
-                    Op::Reciprocal => kernel!(|a: $T| -> $T { 1.0 / a }),
                     Op::Sqrt => kernel!(|a: $T| -> $T { a.sqrt() }),
                     Op::Floor => kernel!(|a: $T| -> $T { a.floor() }),
                     Op::Ceil => kernel!(|a: $T| -> $T { a.ceil() }),
                     Op::Trunc => kernel!(|a: $T| -> $T { a.trunc() }),
                     Op::Round => kernel!(|a: $T| -> $T { a.round_ties_even() }),
                     Op::Copysign => kernel!(|a: $T, b: $T| -> $T { a.copysign(b) }),
-                    Op::Nextafter => kernel!(|a: $T, b: $T| -> $T { $T::nextafter(a, b) }),
+                    Op::Nextafter => kernel!(any |a: $T, b: $T| -> $T { $T::nextafter(a, b) }),
                     Op::Min => kernel!(|a: $T, b: $T| -> $T { smaller!(a, b) }),
                     Op::Max => kernel!(|a: $T, b: $T| -> $T { larger!(a, b) }),
-                    Op::Clip => kernel!(|a: $T, least: $T, most: $T| -> $T {{
-                        let a = larger!(a, least);
-                        smaller!(a, most)
-                    }}),
                     Op::Equal => kernel!(|a: $T, b: $T| -> u8 { (a == b) as u8 }),
                     Op::NotEqual => kernel!(|a: $T, b: $T| -> u8 { (a != b) as u8 }),
                     Op::Less => kernel!(|a: $T, b: $T| -> u8 { (a < b) as u8 }),
                     Op::LessEqual => kernel!(|a: $T, b: $T| -> u8 { (a <= b) as u8 }),
-                    Op::Greater => kernel!(|a: $T, b: $T| -> u8 { (a > b) as u8 }),
-                    Op::GreaterEqual => kernel!(|a: $T, b: $T| -> u8 { (a >= b) as u8 }),
-                    Op::IsNan => kernel!(|a: $T| -> u8 { a.is_nan() as u8 }),
-                    Op::IsInf => kernel!(|a: $T| -> u8 { a.is_infinite() as u8 }),
-                    Op::IsFinite => kernel!(|a: $T| -> u8 { a.is_finite() as u8 }),
                     Op::Signbit => kernel!(|a: $T| -> u8 { a.is_sign_negative() as u8 }),
                     op => return functions!(op, $T),
                 })
@@ -124,35 +112,37 @@ trait Divisions: Sized {
 macro_rules! functions {
     ($op:ident, $T:ident) => {
         Some(match $op {
-            Op::Exp => kernel!(|a: $T| -> $T { a.exp() }),
-            Op::Exp2 => kernel!(|a: $T| -> $T { a.exp2() }),
-            Op::Expm1 => kernel!(|a: $T| -> $T { a.exp_m1() }),
-            Op::Log => kernel!(|a: $T| -> $T { a.ln() }),
-            Op::Log2 => kernel!(|a: $T| -> $T { a.log2() }),
-            Op::Log10 => kernel!(|a: $T| -> $T { a.log10() }),
-            Op::Log1p => kernel!(|a: $T| -> $T { a.ln_1p() }),
-            Op::Sin => kernel!(|a: $T| -> $T { a.sin() }),
-            Op::Cos => kernel!(|a: $T| -> $T { a.cos() }),
-            Op::Tan => kernel!(|a: $T| -> $T { a.tan() }),
-            Op::Asin => kernel!(|a: $T| -> $T { a.asin() }),
-            Op::Acos => kernel!(|a: $T| -> $T { a.acos() }),
-            Op::Atan => kernel!(|a: $T| -> $T { a.atan() }),
-            Op::Sinh => kernel!(|a: $T| -> $T { a.sinh() }),
-            Op::Cosh => kernel!(|a: $T| -> $T { a.cosh() }),
-            Op::Tanh => kernel!(|a: $T| -> $T { a.tanh() }),
-            Op::Asinh => kernel!(|a: $T| -> $T { a.asinh() }),
-            Op::Acosh => kernel!(|a: $T| -> $T { a.acosh() }),
-            Op::Atanh => kernel!(|a: $T| -> $T { a.atanh() }),
-            Op::Cbrt => kernel!(|a: $T| -> $T { a.cbrt() }),
-            Op::Sigmoid => kernel!(|a: $T| -> $T { 1.0 / (1.0 + (-a).exp()) }),
-            Op::Atan2 => kernel!(|a: $T, b: $T| -> $T { a.atan2(b) }),
-            Op::Hypot => kernel!(|a: $T, b: $T| -> $T { a.hypot(b) }),
-            Op::Pow => kernel!(|a: $T, b: $T| -> $T { a.powf(b) }),
+            Op::Exp => function::<math::Exp, $T>,
+            Op::Exp2 => function::<math::Exp2, $T>,
+            Op::Expm1 => function::<math::Expm1, $T>,
+            Op::Log => function::<math::Log, $T>,
+            Op::Log2 => function::<math::Log2, $T>,
+            Op::Log10 => function::<math::Log10, $T>,
+            Op::Log1p => function::<math::Log1p, $T>,
+            Op::Sin => function::<math::Sin, $T>,
+            Op::Cos => function::<math::Cos, $T>,
+            Op::Tan => function::<math::Tan, $T>,
+            Op::Asin => function::<math::Asin, $T>,
+            Op::Acos => function::<math::Acos, $T>,
+            Op::Atan => function::<math::Atan, $T>,
+            Op::Sinh => function::<math::Sinh, $T>,
+            Op::Cosh => function::<math::Cosh, $T>,
+            Op::Tanh => function::<math::Tanh, $T>,
+            Op::Asinh => function::<math::Asinh, $T>,
+            Op::Acosh => function::<math::Acosh, $T>,
+            Op::Atanh => function::<math::Atanh, $T>,
+            Op::Cbrt => function::<math::Cbrt, $T>,
+            Op::Sigmoid => function::<math::Sigmoid, $T>,
+            Op::Erf => function::<math::Erf, $T>,
+            Op::Atan2 => function2::<math::Atan2, $T>,
+            Op::Hypot => function2::<math::Hypot, $T>,
+            Op::Pow => function2::<math::Pow, $T>,
+            Op::Logaddexp => function2::<math::Logaddexp, $T>,
             _ => return None,
         })
     };
 }
-floats!(f32 u32 f64 u64);
+floats!(f32 f64);
 
 /// The next number of 16 bits, whose NaNs are those beyond `infinity`.
 #[inline(always)]
@@ -171,9 +161,9 @@ fn next_of_bits(from: u16, to: u16, infinity: u16) -> u16 {
 }
 
 pub(super) fn nextafter_f16(from: &[&[u8]], to: &mut [u8]) {
-    super::binary::<u16, u16, u16>(from, to, |a, b| next_of_bits(a, b, f16::INFINITY.to_bits()));
+    super::binary::<super::Any, u16, u16, u16>(from, to, |a, b| next_of_bits(a, b, f16::INFINITY.to_bits()));
 }
 
 pub(super) fn nextafter_bf16(from: &[&[u8]], to: &mut [u8]) {
-    super::binary::<u16, u16, u16>(from, to, |a, b| next_of_bits(a, b, bf16::INFINITY.to_bits()));
+    super::binary::<super::Any, u16, u16, u16>(from, to, |a, b| next_of_bits(a, b, bf16::INFINITY.to_bits()));
 }

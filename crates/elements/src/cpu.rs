@@ -1,14 +1,17 @@
 //! Code compiled for several widths of vectors, and the widest that this CPU has chosen when it runs.
 
+#![allow(unsafe_code)]
+
 /// Work that is to be compiled anew for each width. `run` has to be `#[inline(always)]`, and what it calls
 /// has to be inlined into it, or it stays as narrow as the rest of the program.
-pub(crate) trait Job {
+pub trait Job {
+    /// Does the work.
     fn run(self);
 }
 
 /// Runs a job with the widest vectors there are.
 #[inline]
-pub(crate) fn at_full_width(job: impl Job) {
+pub fn at_full_width(job: impl Job) {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")

@@ -1,8 +1,7 @@
 //! Complex numbers.
 
-use super::kernel;
-use crate::expr::op::Op;
-use crate::loops::Kernel;
+use super::{Kernel, function, function2, kernel};
+use crate::{Op, math};
 use num_complex::Complex;
 
 macro_rules! complexes {
@@ -15,33 +14,21 @@ macro_rules! complexes {
                     Op::Add => kernel!(|a: C, b: C| -> C { C::new(a.re + b.re, a.im + b.im) }),
                     Op::Subtract => kernel!(|a: C, b: C| -> C { C::new(a.re - b.re, a.im - b.im) }),
                     Op::Multiply => kernel!(|a: C, b: C| -> C { product!(C, a, b) }),
-                    Op::Square => kernel!(|a: C| -> C { product!(C, a, a) }),
-                    Op::Divide => kernel!(|a: C, b: C| -> C { quotient!(C, a, b) }),
-                    Op::Reciprocal => kernel!(|a: C| -> C {{
-                        let one = C::new(1.0, 0.0);
-                        quotient!(C, one, a)
-                    }}),
+                    Op::Divide => kernel!(any |a: C, b: C| -> C { quotient!(C, a, b) }),
                     Op::Negative => kernel!(|a: C| -> C { C::new(-a.re, -a.im) }),
                     Op::Conj => kernel!(|a: C| -> C { C::new(a.re, -a.im) }),
                     Op::Real => kernel!(|a: C| -> $T { a.re }),
                     Op::Imag => kernel!(|a: C| -> $T { a.im }),
                     Op::Equal => kernel!(|a: C, b: C| -> u8 { (a.re == b.re && a.im == b.im) as u8 }),
                     Op::NotEqual => kernel!(|a: C, b: C| -> u8 { (a.re != b.re || a.im != b.im) as u8 }),
-                    Op::Less => kernel!(|a: C, b: C| -> u8 { before!(a, b, <) as u8 }),
-                    Op::LessEqual => kernel!(|a: C, b: C| -> u8 { before!(a, b, <=) as u8 }),
-                    Op::Greater => kernel!(|a: C, b: C| -> u8 { before!(b, a, <) as u8 }),
-                    Op::GreaterEqual => kernel!(|a: C, b: C| -> u8 { before!(b, a, <=) as u8 }),
-                    Op::Min => kernel!(|a: C, b: C| -> C { smaller!(a, b) }),
-                    Op::Max => kernel!(|a: C, b: C| -> C { larger!(a, b) }),
-                    Op::Clip => kernel!(|a: C, least: C, most: C| -> C {{
-                        let a = larger!(a, least);
-                        smaller!(a, most)
-                    }}),
-                    Op::Round => kernel!(|a: C| -> C { C::new(a.re.round_ties_even(), a.im.round_ties_even()) }),
-                    Op::IsNan => kernel!(|a: C| -> u8 { (a.re.is_nan() || a.im.is_nan()) as u8 }),
-                    Op::IsInf => kernel!(|a: C| -> u8 { (a.re.is_infinite() || a.im.is_infinite()) as u8 }),
-                    Op::IsFinite => kernel!(|a: C| -> u8 { (a.re.is_finite() && a.im.is_finite()) as u8 }),
-                    op => return functions!(op, $T),
+                    Op::Less => kernel!(any |a: C, b: C| -> u8 { before!(a, b, <) as u8 }),
+                    Op::LessEqual => kernel!(any |a: C, b: C| -> u8 { before!(a, b, <=) as u8 }),
+                    Op::Min => kernel!(any |a: C, b: C| -> C { smaller!(a, b) }),
+                    Op::Max => kernel!(any |a: C, b: C| -> C { larger!(a, b) }),
+                    Op::Round => kernel!(any |a: C| -> C { C::new(a.re.round_ties_even(), a.im.round_ties_even()) }),
+                    Op::IsInf => kernel!(any |a: C| -> u8 { (a.re.is_infinite() || a.im.is_infinite()) as u8 }),
+                    Op::IsFinite => kernel!(any |a: C| -> u8 { (a.re.is_finite() && a.im.is_finite()) as u8 }),
+                    op => return functions::$find(op),
                 })
             }
         )+
@@ -92,12 +79,42 @@ macro_rules! larger {
     };
 }
 
-macro_rules! functions {
-    ($op:ident, $T:ident) => {
-        Some(match $op {
-            Op::Abs => kernel!(|a: C| -> $T { a.re.hypot(a.im) }),
+/// The other functions. complex64 has none of its own: it is computed as complex128 and rounded once.
+mod functions {
+    use super::*;
+
+    pub(super) fn c64(op: Op) -> Option<Kernel> {
+        (op == Op::Abs).then_some(kernel!(|a: Complex<f32>| -> f32 { math::complex::abs_single(a) }))
+    }
+
+    pub(super) fn c128(op: Op) -> Option<Kernel> {
+        type C = Complex<f64>;
+        Some(match op {
+            Op::Abs => kernel!(|a: C| -> f64 { math::complex::abs(a) }),
+            Op::Sqrt => function::<math::complex::Sqrt, C>,
+            Op::Sign => function::<math::complex::Sign, C>,
+            Op::Exp => function::<math::Exp, C>,
+            Op::Expm1 => function::<math::Expm1, C>,
+            Op::Log => function::<math::Log, C>,
+            Op::Log2 => function::<math::Log2, C>,
+            Op::Log10 => function::<math::Log10, C>,
+            Op::Log1p => function::<math::Log1p, C>,
+            Op::Sin => function::<math::Sin, C>,
+            Op::Cos => function::<math::Cos, C>,
+            Op::Tan => function::<math::Tan, C>,
+            Op::Asin => function::<math::Asin, C>,
+            Op::Acos => function::<math::Acos, C>,
+            Op::Atan => function::<math::Atan, C>,
+            Op::Sinh => function::<math::Sinh, C>,
+            Op::Cosh => function::<math::Cosh, C>,
+            Op::Tanh => function::<math::Tanh, C>,
+            Op::Asinh => function::<math::Asinh, C>,
+            Op::Acosh => function::<math::Acosh, C>,
+            Op::Atanh => function::<math::Atanh, C>,
+            Op::Pow => function2::<math::Pow, C>,
             _ => return None,
         })
-    };
+    }
 }
+
 complexes!(c64 f32 c128 f64);

@@ -8,14 +8,12 @@ use std::fmt;
 /// the arrays that it is computed with: with a `float32` array, 0.1 is a `float32`.
 ///
 /// ```
-/// use unishape::expr::Number;
-///
+/// # use unishape_elements::Number;
 /// assert_eq!(Number::from(2.5), Number::Float(2.5));
 /// assert_eq!(Number::parse("0x1F"), Some(Number::Int(31)));
 /// assert_eq!(Number::parse("x"), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Number {
     /// True or false.
     Bool(bool),
@@ -32,8 +30,7 @@ impl Number {
     /// `False`, `pi`, `e`, `inf`, `nan`, and any of them with a minus before it.
     ///
     /// ```
-    /// use unishape::expr::Number;
-    ///
+    /// # use unishape_elements::Number;
     /// assert_eq!(Number::parse("-1_000"), Some(Number::Int(-1000)));
     /// assert_eq!(Number::parse("1e3"), Some(Number::Float(1000.0)));
     /// assert_eq!(Number::parse("1e"), None);
@@ -56,7 +53,8 @@ impl Number {
     }
 
     /// The number that has a name.
-    pub(crate) fn constant(name: &str) -> Option<Number> {
+    #[doc(hidden)]
+    pub fn constant(name: &str) -> Option<Number> {
         Some(match name {
             "true" | "True" => Number::Bool(true),
             "false" | "False" => Number::Bool(false),
@@ -69,7 +67,8 @@ impl Number {
     }
 
     /// A number written in digits, which has to begin with one, or with a point and one.
-    pub(crate) fn literal(text: &str) -> Option<Number> {
+    #[doc(hidden)]
+    pub fn literal(text: &str) -> Option<Number> {
         let digits = |text: &str| {
             let fits = text.split('_').all(|group| !group.is_empty());
             fits.then(|| text.replace('_', ""))

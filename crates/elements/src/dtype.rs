@@ -1,0 +1,228 @@
+//! Element types known only at run time.
+
+use std::fmt;
+
+/// Hands a macro every element type (BC-3): its variant, its Rust type, its name, what it is.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! for_each_dtype {
+    ($macro:ident) => {
+        $macro! {
+            F16 f16 "float16" "IEEE 754 half precision.";
+            BF16 bf16 "bfloat16" "The upper half of a `float32`.";
+            F32 f32 "float32" "Single precision; `float` in ONNX.";
+            F64 f64 "float64" "Double precision; `double` in ONNX.";
+            I8 i8 "int8" "Signed, 8 bits.";
+            I16 i16 "int16" "Signed, 16 bits.";
+            I32 i32 "int32" "Signed, 32 bits.";
+            I64 i64 "int64" "Signed, 64 bits.";
+            U8 u8 "uint8" "Unsigned, 8 bits.";
+            U16 u16 "uint16" "Unsigned, 16 bits.";
+            U32 u32 "uint32" "Unsigned, 32 bits.";
+            U64 u64 "uint64" "Unsigned, 64 bits.";
+            Bool bool "bool" "True or false.";
+            Str String "string" "Text.";
+            C64 Complex<f32> "complex64" "Complex, of two `float32`.";
+            C128 Complex<f64> "complex128" "Complex, of two `float64`.";
+        }
+    };
+}
+
+macro_rules! define {
+    ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+        /// An element type: every one that the source documents name, and those beside them that
+        /// ONNX and NumPy users have (BC-3).
+        ///
+        /// ```
+        /// # use unishape_elements::DType;
+        /// assert_eq!(DType::BF16.to_string(), "bfloat16");
+        /// assert_eq!(DType::ALL.len(), 16);
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum DType {
+            $(#[doc = $what] $variant,)+
+        }
+
+        impl DType {
+            /// All of them.
+            ///
+            /// ```
+            /// # use unishape_elements::DType;
+            /// assert!(DType::ALL.contains(&DType::Str));
+            /// ```
+            pub const ALL: &[DType] = &[$(DType::$variant),+];
+
+            /// The name that NumPy and the Array API give it.
+            ///
+            /// ```
+            /// # use unishape_elements::DType;
+            /// assert_eq!(DType::C64.name(), "complex64");
+            /// ```
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(DType::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+for_each_dtype!(define);
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What kind of numbers a type holds, from the narrowest to the widest.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Bool,
+    Unsigned,
+    Signed,
+    Float,
+    Complex,
+    Text,
+}
+
+impl DType {
+    /// The one of this name.
+    ///
+    /// ```
+    /// # use unishape_elements::DType;
+    /// assert_eq!(DType::named("int8"), Some(DType::I8));
+    /// assert_eq!(DType::named("int7"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<DType> {
+        DType::ALL.iter().copied().find(|dtype| dtype.name() == name)
+    }
+
+    #[doc(hidden)]
+    pub const fn kind(self) -> Kind {
+        match self {
+            DType::Bool => Kind::Bool,
+            DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Unsigned,
+            DType::I8 | DType::I16 | DType::I32 | DType::I64 => Kind::Signed,
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Float,
+            DType::C64 | DType::C128 => Kind::Complex,
+            DType::Str => Kind::Text,
+        }
+    }
+
+    #[doc(hidden)]
+    pub const fn is_integer(self) -> bool {
+        matches!(self.kind(), Kind::Unsigned | Kind::Signed)
+    }
+
+    #[doc(hidden)]
+    pub const fn is_complex(self) -> bool {
+        matches!(self.kind(), Kind::Complex)
+    }
+
+    /// The floating point type that holds what this type holds, as NumPy has it.
+    #[doc(hidden)]
+    pub const fn as_float(self) -> DType {
+        match self {
+            DType::Bool | DType::I8 | DType::U8 => DType::F16,
+            DType::I16 | DType::U16 => DType::F32,
+            DType::I32 | DType::U32 | DType::I64 | DType::U64 => DType::F64,
+            other => other,
+        }
+    }
+
+    /// The type of the real part.
+    #[doc(hidden)]
+    pub const fn part(self) -> DType {
+        match self {
+            DType::C64 => DType::F32,
+            DType::C128 => DType::F64,
+            other => other,
+        }
+    }
+
+    /// The smallest type that holds what either holds; `None` where there is none.
+    ///
+    /// ```
+    /// # use unishape_elements::DType;
+    /// assert_eq!(DType::U8.promoted_with(DType::I8), Some(DType::I16));
+    /// assert_eq!(DType::I32.promoted_with(DType::F32), Some(DType::F64));
+    /// assert_eq!(DType::I32.promoted_with(DType::Str), None);
+    /// ```
+    pub const fn promoted_with(self, other: DType) -> Option<DType> {
+        use DType::*;
+        let (small, large) =
+            if self.kind() as u8 <= other.kind() as u8 { (self, other) } else { (other, self) };
+        Some(match (small, large) {
+            (Str, Str) => Str,
+            (Str, _) | (_, Str) => return None,
+            (Bool, other) => other,
+            (C64, C128) | (C128, _) => C128,
+            (C64, C64) => C64,
+            (other, C64) => match other.as_float() {
+                F64 => C128,
+                _ => C64,
+            },
+            (_, C128) => C128,
+            (F16, F16) => F16,
+            (BF16, BF16) => BF16,
+            (F64, _) | (_, F64) => F64,
+            (F16 | BF16 | F32, F16 | BF16 | F32) => F32,
+            // Of integers and floating point, the wider of what either needs.
+            (integer, F16 | BF16) => match integer.as_float() {
+                F16 => large,
+                wider => wider,
+            },
+            (integer, F32) => match integer.as_float() {
+                F64 => F64,
+                _ => F32,
+            },
+            (U8, U8) => U8,
+            (U8 | U16, U8 | U16) => U16,
+            (U8 | U16 | U32, U8 | U16 | U32) => U32,
+            (U8 | U16 | U32 | U64, U8 | U16 | U32 | U64) => U64,
+            (I8, I8) => I8,
+            (I8 | I16, I8 | I16) | (U8, I8 | I16) => I16,
+            (I8 | I16 | I32, I8 | I16 | I32) | (U8 | U16, I8 | I16 | I32) => I32,
+            (U64, _) => F64,
+            _ => I64,
+        })
+    }
+
+    /// Whether a whole number is one of this type's.
+    #[doc(hidden)]
+    pub fn holds(self, int: i128) -> bool {
+        let (least, most) = match self {
+            DType::I8 => (i8::MIN as i128, i8::MAX as i128),
+            DType::I16 => (i16::MIN as i128, i16::MAX as i128),
+            DType::I32 => (i32::MIN as i128, i32::MAX as i128),
+            DType::I64 => (i64::MIN as i128, i64::MAX as i128),
+            DType::U8 => (0, u8::MAX as i128),
+            DType::U16 => (0, u16::MAX as i128),
+            DType::U32 => (0, u32::MAX as i128),
+            DType::U64 => (0, u64::MAX as i128),
+            DType::Bool => (0, 1),
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 | DType::Str => {
+                (i128::MIN, i128::MAX)
+            }
+        };
+        (least..=most).contains(&int)
+    }
+
+    /// The bytes of an element; none of a text, which is elsewhere.
+    ///
+    /// ```
+    /// # use unishape_elements::DType;
+    /// assert_eq!(DType::C64.bytes(), 8);
+    /// ```
+    pub const fn bytes(self) -> usize {
+        match self {
+            DType::Bool | DType::I8 | DType::U8 => 1,
+            DType::F16 | DType::BF16 | DType::I16 | DType::U16 => 2,
+            DType::F32 | DType::I32 | DType::U32 => 4,
+            DType::F64 | DType::I64 | DType::U64 | DType::C64 => 8,
+            DType::C128 => 16,
+            DType::Str => 0,
+        }
+    }
+}

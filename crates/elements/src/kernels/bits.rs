@@ -1,0 +1,64 @@
+//! What is done alike whatever the bits mean: combined byte by byte, or chosen from.
+
+use super::{Full, Kernel, Loop, Width, kernel};
+use crate::{DType, Op};
+use bytemuck::{AnyBitPattern, NoUninit};
+
+/// The kernel of a function that combines the bits of integers or booleans, or chooses.
+pub(super) fn find(op: Op, dtype: DType) -> Option<Kernel> {
+    let is_truth = dtype == DType::Bool;
+    Some(match op {
+        Op::Where => return choose(dtype.bytes()),
+        _ if !is_truth && !dtype.is_integer() => return None,
+        Op::Invert | Op::LogicalNot if is_truth => kernel!(|a: u8| -> u8 { a ^ 1 }),
+        Op::Invert => kernel!(|a: u8| -> u8 { !a }),
+        Op::And => and,
+        Op::Or => or,
+        Op::Xor => xor,
+        Op::Add | Op::LogicalOr | Op::Max if is_truth => or,
+        Op::Multiply | Op::LogicalAnd | Op::Min if is_truth => and,
+        Op::LogicalXor | Op::NotEqual if is_truth => xor,
+        _ => return None,
+    })
+}
+
+fn and(from: &[&[u8]], to: &mut [u8]) {
+    kernel!(|a: u8, b: u8| -> u8 { a & b })(from, to);
+}
+
+fn or(from: &[&[u8]], to: &mut [u8]) {
+    kernel!(|a: u8, b: u8| -> u8 { a | b })(from, to);
+}
+
+fn xor(from: &[&[u8]], to: &mut [u8]) {
+    kernel!(|a: u8, b: u8| -> u8 { a ^ b })(from, to);
+}
+
+/// One of two elements of so many bytes, by a boolean.
+fn choose(bytes: usize) -> Option<Kernel> {
+    Some(match bytes {
+        1 => choose_of::<u8>,
+        2 => choose_of::<u16>,
+        4 => choose_of::<u32>,
+        // Of numbers with an alignment of 4 too.
+        8 => choose_of::<[u32; 2]>,
+        16 => choose_of::<[u64; 2]>,
+        _ => return None,
+    })
+}
+
+fn choose_of<T: NoUninit + AnyBitPattern>(from: &[&[u8]], to: &mut [u8]) {
+    let &[which, a, b] = from else {
+        return;
+    };
+    let (a, b) = (bytemuck::cast_slice::<u8, T>(a), bytemuck::cast_slice::<u8, T>(b));
+    let to = bytemuck::cast_slice_mut::<u8, T>(to);
+    Full::run(Loop(
+        #[inline(always)]
+        || {
+            for (((to, &which), &a), &b) in to.iter_mut().zip(which).zip(a).zip(b) {
+                *to = if which != 0 { a } else { b };
+            }
+        },
+    ));
+}

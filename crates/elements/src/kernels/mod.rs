@@ -1,0 +1,168 @@
+//! What is done to blocks of elements: one kernel for each function and each type that it computes in.
+//!
+//! A kernel sees bytes, so that all have one type; here they become slices of elements again. Booleans are
+//! bytes that are 0 or 1, and every kernel that gives booleans gives one of these. Half precision is
+//! computed in single precision, and so only cast.
+//!
+//! There is no kernel for what others can do: `a > b` is `b < a`, and bits are combined alike whatever they
+//! mean. Each one less is a loop or three less to compile.
+
+mod bits;
+mod cast;
+mod complex;
+mod float;
+mod integer;
+
+use crate::cpu::{Job, at_full_width};
+use crate::math::{Function, Function2, apply, apply2};
+use crate::{DType, Op};
+use bytemuck::{AnyBitPattern, NoUninit};
+
+pub use cast::{cast, constant, next_type};
+pub use integer::compare_mixed;
+
+/// Computes a block from others with as many elements.
+pub type Kernel = fn(&[&[u8]], &mut [u8]);
+
+/// The kernel of a function for arguments of this type, if it has one of its own.
+pub fn find(op: Op, dtype: DType) -> Option<Kernel> {
+    if let Some(kernel) = bits::find(op, dtype) {
+        return Some(kernel);
+    }
+    match dtype {
+        DType::Bool | DType::U8 => integer::u8(op),
+        DType::I8 => integer::i8(op).or_else(|| integer::u8(op)),
+        DType::I16 => integer::i16(op).or_else(|| integer::u16(op)),
+        DType::I32 => integer::i32(op).or_else(|| integer::u32(op)),
+        DType::I64 => integer::i64(op).or_else(|| integer::u64(op)),
+        DType::U16 => integer::u16(op),
+        DType::U32 => integer::u32(op),
+        DType::U64 => integer::u64(op),
+        DType::F32 => float::f32(op),
+        DType::F64 => float::f64(op),
+        DType::F16 if op == Op::Nextafter => Some(float::nextafter_f16),
+        DType::BF16 if op == Op::Nextafter => Some(float::nextafter_bf16),
+        DType::C64 => complex::c64(op),
+        DType::C128 => complex::c128(op),
+        DType::F16 | DType::BF16 | DType::Str => None,
+    }
+}
+
+/// Something to be done with all elements of some blocks.
+struct Loop<F: FnOnce()>(F);
+
+impl<F: FnOnce()> Job for Loop<F> {
+    #[inline(always)]
+    fn run(self) {
+        (self.0)();
+    }
+}
+
+/// Which vectors a loop is compiled for. Each width is a loop more to compile, in each of some hundred
+/// kernels; those that are seldom used, or gain nothing from wide vectors, have only one.
+trait Width {
+    fn run(job: impl Job);
+}
+
+/// The widest that the CPU has.
+struct Full;
+
+impl Width for Full {
+    #[inline(always)]
+    fn run(job: impl Job) {
+        at_full_width(job);
+    }
+}
+
+/// Those that every CPU has.
+struct Any;
+
+impl Width for Any {
+    #[inline(always)]
+    fn run(job: impl Job) {
+        job.run();
+    }
+}
+
+/// Applies a function of one element.
+#[inline(always)]
+fn unary<W: Width, A: AnyBitPattern, R: NoUninit + AnyBitPattern>(
+    from: &[&[u8]],
+    to: &mut [u8],
+    function: impl Fn(A) -> R,
+) {
+    let &[a] = from else {
+        return;
+    };
+    let (a, to) = (bytemuck::cast_slice::<u8, A>(a), bytemuck::cast_slice_mut::<u8, R>(to));
+    W::run(Loop(
+        #[inline(always)]
+        || {
+            for (to, &a) in to.iter_mut().zip(a) {
+                *to = function(a);
+            }
+        },
+    ));
+}
+
+/// Applies a function of two elements.
+#[inline(always)]
+fn binary<W: Width, A: AnyBitPattern, B: AnyBitPattern, R: NoUninit + AnyBitPattern>(
+    from: &[&[u8]],
+    to: &mut [u8],
+    function: impl Fn(A, B) -> R,
+) {
+    let &[a, b] = from else {
+        return;
+    };
+    let (a, b) = (bytemuck::cast_slice::<u8, A>(a), bytemuck::cast_slice::<u8, B>(b));
+    let to = bytemuck::cast_slice_mut::<u8, R>(to);
+    W::run(Loop(
+        #[inline(always)]
+        || {
+            for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
+                *to = function(a, b);
+            }
+        },
+    ));
+}
+
+/// A function of `math`, as a kernel.
+fn function<F: Function<T>, T: NoUninit + AnyBitPattern>(from: &[&[u8]], to: &mut [u8]) {
+    if let &[a] = from {
+        apply::<F, T>(bytemuck::cast_slice(a), bytemuck::cast_slice_mut(to));
+    }
+}
+
+/// The same for one of two numbers.
+fn function2<F: Function2<T>, T: NoUninit + AnyBitPattern>(from: &[&[u8]], to: &mut [u8]) {
+    if let &[a, b] = from {
+        apply2::<F, T>(bytemuck::cast_slice(a), bytemuck::cast_slice(b), bytemuck::cast_slice_mut(to));
+    }
+}
+
+/// A kernel from a closure over typed elements. Each is a function of its own, so that its loop is compiled
+/// for it: for the widest vectors, or with `any` before it only for those that every CPU has.
+macro_rules! kernel {
+    (any $($closure:tt)+) => {
+        kernel!(@ Any, $($closure)+)
+    };
+    (|$($closure:tt)+) => {
+        kernel!(@ Full, |$($closure)+)
+    };
+    (@ $Width:ident, |$a:ident: $A:ty| -> $R:ty { $body:expr }) => {{
+        fn kernel(from: &[&[u8]], to: &mut [u8]) {
+            use $crate::kernels::{$Width, unary};
+            unary::<$Width, $A, $R>(from, to, #[inline(always)] |$a| $body);
+        }
+        kernel as $crate::kernels::Kernel
+    }};
+    (@ $Width:ident, |$a:ident: $A:ty, $b:ident: $B:ty| -> $R:ty { $body:expr }) => {{
+        fn kernel(from: &[&[u8]], to: &mut [u8]) {
+            use $crate::kernels::{$Width, binary};
+            binary::<$Width, $A, $B, $R>(from, to, #[inline(always)] |$a, $b| $body);
+        }
+        kernel as $crate::kernels::Kernel
+    }};
+}
+use kernel;

@@ -1,0 +1,109 @@
+//! ln(e^x + e^y)
+
+use std::f64::consts::{LN_2, LOG2_E};
+
+use super::Function2;
+use super::exp::{Parts, exp_short};
+use super::log::{log1p_pair, log1p_parts};
+use super::pair::{LN_2_REST, LN_2_SHORT, Pair, ROUNDER, at_least, power_of_two, scale};
+
+pub(crate) struct Logaddexp;
+
+/// The larger and the smaller of two numbers.
+#[inline(always)]
+fn sorted(x: f64, y: f64) -> (f64, f64) {
+    let swap = x < y;
+    (if swap { y } else { x }, if swap { x } else { y })
+}
+
+#[inline(always)]
+fn easy(x: f64, y: f64) -> f64 {
+    // larger + ln(1 + e^(smaller - larger))
+    let (larger, smaller) = sorted(x, y);
+    let difference = Pair::of_sum(smaller, -larger);
+    // Beyond this nothing is left of e; -infinity would become NaN.
+    let beyond = difference.high < -750.0;
+    let exponent = Pair::new(at_least(difference.high, -750.0), if beyond { 0.0 } else { difference.low });
+    let parts = Parts::of(exponent);
+    let mantissa = parts.mantissa().settled();
+    let e = Pair::new(scale(mantissa.high, parts.k), scale(mantissa.low, parts.k));
+    let (log, k) = log1p_parts(e);
+    let whole = Pair::of_sum(larger, k * LN_2_SHORT);
+    let sum = Pair::of_sum(whole.high, log.high);
+    let low = k.mul_add(LN_2_REST, log.low) + whole.low;
+    let result = sum.plus_small(low).rounded();
+    let result = if larger.abs() == f64::INFINITY { larger } else { result };
+    if x.is_nan() || y.is_nan() { f64::NAN } else { result }
+}
+
+/// Whether the result is so close to 0 that less than `limit` is left of numbers near 1/2.
+#[inline(always)]
+fn cancels(x: f64, y: f64, limit: f64) -> bool {
+    let (larger, smaller) = sorted(x, y);
+    let sum = exp_short(at_least(larger, -700.0)) + exp_short(at_least(smaller, -700.0));
+    larger < 0.0 && larger > -0.6932 && (sum - 1.0).abs() < limit
+}
+
+/// ln(1 + (e^x - 1 + e^y)), with some 100 bits of what is in the brackets.
+fn near_zero(x: f64, y: f64) -> f64 {
+    let (larger, smaller) = sorted(x, y);
+    // 2^k is 1 or 1/2 for the larger one, and 2^k - 1 is exact.
+    let (k, less_one) = expm1_long(larger);
+    let one = less_one.scaled(power_of_two(k));
+    let one = Pair::of_sum(power_of_two(k) - 1.0, one.high).plus_small(one.low);
+    let (k, less_one) = expm1_long(at_least(smaller, -750.0));
+    let other = Pair::of_ordered_sum(1.0, less_one.high).plus_small(less_one.low).settled();
+    let sum = Pair::of_sum(one.high, scale(other.high, k));
+    let low = Pair::of_sum(one.low, scale(other.low, k));
+    let high = Pair::of_sum(sum.high, low.high);
+    log1p_pair(high.plus_small(sum.low + low.low).settled()).rounded()
+}
+
+/// k and e^r - 1 to some 100 bits, where x = k·ln 2 + r: Taylor's series.
+fn expm1_long(x: f64) -> (f64, Pair) {
+    const LN_2_SECOND: f64 = 2.3190468138462996e-17;
+    const LN_2_THIRD: f64 = 5.707708438416212e-34;
+    let k = x.mul_add(LOG2_E, ROUNDER) - ROUNDER;
+    let most = (-k).mul_add(LN_2, x);
+    let second = Pair::of_product(-k, LN_2_SECOND);
+    let r = Pair::of_sum(most, second.high);
+    let r = r.plus_small((-k).mul_add(LN_2_THIRD, second.low)).settled();
+    let mut rest = Pair::new(0.0, 0.0);
+    for n in (1..=27).rev() {
+        let sum = Pair::of_ordered_sum(1.0, rest.high).plus_small(rest.low).settled();
+        rest = sum.times(r).over(Pair::new(f64::from(n), 0.0)).settled();
+    }
+    (k, rest)
+}
+
+impl Function2<f64> for Logaddexp {
+    #[inline(always)]
+    fn easy(x: f64, y: f64) -> f64 {
+        easy(x, y)
+    }
+
+    #[inline(always)]
+    fn is_easy(x: f64, y: f64) -> bool {
+        !cancels(x, y, 0.125)
+    }
+
+    fn hard(x: f64, y: f64) -> f64 {
+        near_zero(x, y)
+    }
+}
+
+impl Function2<f32> for Logaddexp {
+    #[inline(always)]
+    fn easy(x: f32, y: f32) -> f32 {
+        easy(f64::from(x), f64::from(y)) as f32
+    }
+
+    #[inline(always)]
+    fn is_easy(x: f32, y: f32) -> bool {
+        !cancels(f64::from(x), f64::from(y), 1e-6)
+    }
+
+    fn hard(x: f32, y: f32) -> f32 {
+        near_zero(f64::from(x), f64::from(y)) as f32
+    }
+}

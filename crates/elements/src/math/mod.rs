@@ -1,0 +1,157 @@
+//! Elementary functions, written so that a loop of them becomes vector code.
+//!
+//! Each function is a type without values, and has a body for `f64` and one for `f32`. Bodies have no
+//! branches, no tables and no calls: whatever differs between arguments is computed both ways and chosen
+//! from. The compiler can then put eight arguments side by side. `mul_add` is one rounding on every CPU, by
+//! an instruction or by a slow call, and so the results are the same everywhere, to the last bit.
+//!
+//! A few arguments would make a body slow for all others: they are "hard", and done one by one afterwards.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `pair` | sums and products with what their rounding lost, polynomials, powers of two |
+//! | `exp` | `Exp`, `Exp2`, `Expm1`, `Sigmoid` |
+//! | `log` | `Log`, `Log2`, `Log10`, `Log1p` |
+//! | `trig` | `Sin`, `Cos`, `Tan` |
+//! | `arc` | `Asin`, `Acos`, `Atan`, `Atan2` |
+//! | `hyperbolic` | `Sinh`, `Cosh`, `Tanh`, `Asinh`, `Acosh`, `Atanh` |
+//! | `root` | `Cbrt`, `Hypot` |
+//! | `power` | `Pow` |
+//! | `logaddexp` | `Logaddexp` |
+//! | `erf` | `Erf` |
+//! | `complex` | most of these for complex numbers, and `Sqrt` and `Sign` |
+//!
+//! Polynomials are the best of their degree for the error that the result sees (Remez's algorithm, run with
+//! 300 bits); the comment at each says how far off it is. `f32` is computed in `f64` with shorter ones, and
+//! rounded once. docs/accuracy.md has the errors that were measured.
+
+mod arc;
+pub(crate) mod complex;
+mod erf;
+mod exp;
+mod hyperbolic;
+mod log;
+mod logaddexp;
+mod pair;
+mod power;
+mod root;
+mod trig;
+
+pub(crate) use arc::{Acos, Asin, Atan, Atan2};
+pub(crate) use erf::Erf;
+pub(crate) use exp::{Exp, Exp2, Expm1, Sigmoid};
+pub(crate) use hyperbolic::{Acosh, Asinh, Atanh, Cosh, Sinh, Tanh};
+pub(crate) use log::{Log, Log1p, Log2, Log10};
+pub(crate) use logaddexp::Logaddexp;
+pub(crate) use power::Pow;
+pub(crate) use root::{Cbrt, Hypot};
+pub(crate) use trig::{Cos, Sin, Tan};
+
+use crate::cpu::{Job, at_full_width};
+
+/// A function of one number.
+pub(crate) trait Function<T> {
+    /// The answer where `is_easy`; anything at all elsewhere. Branch-free, so that loops of it become vector
+    /// code.
+    fn easy(x: T) -> T;
+
+    /// Whether `easy` is right for this argument. Constant true where it always is.
+    #[inline(always)]
+    fn is_easy(_: T) -> bool {
+        true
+    }
+
+    /// The answer for any argument; only asked for those that are not easy.
+    fn hard(x: T) -> T {
+        Self::easy(x)
+    }
+}
+
+/// A function of two numbers; see [`Function`].
+pub(crate) trait Function2<T> {
+    /// The answer where `is_easy`; anything at all elsewhere.
+    fn easy(x: T, y: T) -> T;
+
+    /// Whether `easy` is right for these arguments.
+    #[inline(always)]
+    fn is_easy(_: T, _: T) -> bool {
+        true
+    }
+
+    /// The answer for any arguments; only asked for those that are not easy.
+    fn hard(x: T, y: T) -> T {
+        Self::easy(x, y)
+    }
+}
+
+/// Elements between two looks for hard ones: few enough to be still in the nearest cache at the second look.
+const BLOCK: usize = 1024;
+
+/// Applies a function to a slice: all at vector speed, then the few hard ones again.
+#[inline]
+pub(crate) fn apply<F: Function<T>, T: Copy>(x: &[T], out: &mut [T]) {
+    assert_eq!(x.len(), out.len());
+    at_full_width(Apply::<F, T> { x, out, function: std::marker::PhantomData });
+}
+
+/// Applies a function of two numbers to two slices, as [`apply`] does.
+#[inline]
+pub(crate) fn apply2<F: Function2<T>, T: Copy>(x: &[T], y: &[T], out: &mut [T]) {
+    assert_eq!(x.len(), out.len());
+    assert_eq!(y.len(), out.len());
+    at_full_width(Apply2::<F, T> { x, y, out, function: std::marker::PhantomData });
+}
+
+struct Apply<'a, F, T> {
+    x: &'a [T],
+    out: &'a mut [T],
+    function: std::marker::PhantomData<F>,
+}
+
+impl<F: Function<T>, T: Copy> Job for Apply<'_, F, T> {
+    #[inline(always)]
+    fn run(self) {
+        for (x, out) in self.x.chunks(BLOCK).zip(self.out.chunks_mut(BLOCK)) {
+            for (r, &x) in out.iter_mut().zip(x) {
+                *r = F::easy(x);
+            }
+            // A count rather than `all`, which would stop early and so not become vector code.
+            if x.iter().map(|&x| u32::from(!F::is_easy(x))).sum::<u32>() > 0 {
+                for (r, &x) in out.iter_mut().zip(x) {
+                    if !F::is_easy(x) {
+                        *r = F::hard(x);
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct Apply2<'a, F, T> {
+    x: &'a [T],
+    y: &'a [T],
+    out: &'a mut [T],
+    function: std::marker::PhantomData<F>,
+}
+
+impl<F: Function2<T>, T: Copy> Job for Apply2<'_, F, T> {
+    #[inline(always)]
+    fn run(self) {
+        let inputs = self.x.chunks(BLOCK).zip(self.y.chunks(BLOCK));
+        for ((x, y), out) in inputs.zip(self.out.chunks_mut(BLOCK)) {
+            for ((r, &x), &y) in out.iter_mut().zip(x).zip(y) {
+                *r = F::easy(x, y);
+            }
+            if x.iter().zip(y).map(|(&x, &y)| u32::from(!F::is_easy(x, y))).sum::<u32>() > 0 {
+                for ((r, &x), &y) in out.iter_mut().zip(x).zip(y) {
+                    if !F::is_easy(x, y) {
+                        *r = F::hard(x, y);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,257 @@
+//! The actions of a routine, done: the one place that knows where blocks are in memory.
+
+use super::Input;
+use super::elements::{fill, gather, scatter};
+use super::program::{Program, Step};
+use super::routine::{Action, Extent, Place, Routine, Source};
+use crate::loops::plan::Plan;
+use crate::loops::walk::Out;
+use smallvec::SmallVec;
+use std::cell::RefCell;
+
+/// Where a program reads and writes.
+pub(super) struct Memory<'m> {
+    pub(super) inputs: &'m [Input<'m>],
+    /// The output's element of index 0.
+    pub(super) out: Out<u8>,
+    /// The bits that may be set in each byte of the output.
+    pub(super) mask: u8,
+}
+
+thread_local! {
+    pub(super) static REGISTERS: RefCell<Registers> = const { RefCell::new(Registers(Vec::new())) };
+}
+
+/// Blocks of bytes, kept from one piece of work to the next.
+pub(super) struct Registers(Vec<Vec<Line>>);
+
+/// A line of the cache: blocks begin at one.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+// Safety: it is bytes, any bytes, without padding.
+unsafe impl bytemuck::Zeroable for Line {}
+// Safety: as above.
+unsafe impl bytemuck::Pod for Line {}
+
+impl Registers {
+    /// Makes room for as many registers of these sizes.
+    fn fit(&mut self, bytes: &[usize]) {
+        if self.0.len() < bytes.len() {
+            self.0.resize_with(bytes.len(), Vec::new);
+        }
+        for (register, bytes) in self.0.iter_mut().zip(bytes) {
+            let lines = bytes.div_ceil(64);
+            if register.len() < lines {
+                register.resize(lines, Line([0; 64]));
+            }
+        }
+    }
+
+    fn read(&self, register: usize, bytes: usize) -> &[u8] {
+        &bytemuck::cast_slice(&self.0[register])[..bytes]
+    }
+
+    /// A register to write to while the others are read; it has to be put back.
+    fn take(&mut self, register: usize) -> Vec<Line> {
+        std::mem::take(&mut self.0[register])
+    }
+}
+
+impl Routine {
+    /// # Safety
+    ///
+    /// The plan stays within the arrays of `memory`, whose elements have the program's sizes; nobody else has
+    /// to do with the places of the output that it walks, and it walks none of them twice.
+    pub(super) unsafe fn run(
+        &self,
+        program: &Program,
+        plan: &Plan,
+        memory: &Memory<'_>,
+        registers: &mut Registers,
+    ) {
+        registers.fit(&self.registers);
+        let (rows, len) = plan.inner_sizes();
+        let mut first = true;
+        plan.turns(SmallVec::<[isize; 8]>::from_slice(plan.starts()), |starts| {
+            for row in (0..rows).step_by(self.block.rows) {
+                for column in (0..len).step_by(self.block.len) {
+                    let extent = self.block;
+                    let mut at = At { routine: self, program, plan, memory, starts, row, column, extent };
+                    // Safety: the block is within the loops.
+                    unsafe {
+                        if std::mem::take(&mut first) {
+                            self.once.iter().for_each(|action| at.act(action, registers));
+                        }
+                        at.extent.rows = extent.rows.min(rows - row);
+                        at.extent.len = extent.len.min(len - column);
+                        self.each.iter().for_each(|action| at.act(action, registers));
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// One block of the loops.
+struct At<'r> {
+    routine: &'r Routine,
+    program: &'r Program,
+    plan: &'r Plan,
+    memory: &'r Memory<'r>,
+    starts: &'r [isize],
+    row: usize,
+    column: usize,
+    extent: Extent,
+}
+
+impl At<'_> {
+    /// How far an operand's first element of this block is from its element of index 0, in elements.
+    fn offset(&self, operand: usize) -> isize {
+        let (row_step, step) = self.plan.inner_steps(operand);
+        self.starts[operand] + self.row as isize * row_step + self.column as isize * step
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Routine::run`]; the block is within the loops.
+    unsafe fn act(&self, action: &Action, registers: &mut Registers) {
+        let count = self.extent.count();
+        match action {
+            Action::Gather { input, to } => {
+                let mut block = registers.take(*to);
+                // Safety: the block's elements of the input are there.
+                unsafe { self.gather(*input, bytemuck::cast_slice_mut(&mut block)) };
+                registers.0[*to] = block;
+            }
+            Action::Fill { from, to } => {
+                let mut block = registers.take(*to);
+                // Safety: the input is there.
+                let element = unsafe { self.read(*from, registers) };
+                fill(element, &mut bytemuck::cast_slice_mut(&mut block)[..count * from.item]);
+                registers.0[*to] = block;
+            }
+            Action::Call { step, from, single, to } => {
+                let Step { kernel, item, .. } = &self.program.steps[*step];
+                let count = if *single { 1 } else { count };
+                let mut block = to.map(|to| registers.take(to));
+                // Safety: the inputs are there.
+                let sources: SmallVec<[&[u8]; 3]> =
+                    from.iter().map(|&from| unsafe { self.read(from, registers) }).collect();
+                match &mut block {
+                    Some(block) => kernel(&sources, &mut bytemuck::cast_slice_mut(block)[..count * item]),
+                    None => {
+                        // Safety: the output lies in one piece here, and is nobody else's.
+                        let output = unsafe { self.output(*item) };
+                        kernel(&sources, output);
+                        self.mask(output);
+                    }
+                }
+                drop(sources);
+                if let (Some(block), Some(to)) = (block, to) {
+                    registers.0[*to] = block;
+                }
+            }
+            Action::Store { from } => {
+                // Safety: the inputs are there, and the output is nobody else's.
+                unsafe {
+                    let source = self.read(*from, registers);
+                    if !self.routine.out_in_place {
+                        return self.scatter(source, from.item, from.single);
+                    }
+                    let output = self.output(from.item);
+                    if from.single {
+                        fill(source, output)
+                    } else {
+                        output.copy_from_slice(source)
+                    }
+                    self.mask(output);
+                }
+            }
+        }
+    }
+
+    /// The bytes of a value.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Routine::run`].
+    unsafe fn read<'s>(&'s self, source: Source, registers: &'s Registers) -> &'s [u8] {
+        let bytes = source.item * if source.single { 1 } else { self.extent.count() };
+        match source.place {
+            Place::Register(register) => registers.read(register, bytes),
+            Place::Constant(constant) => self.program.constants[constant].bytes(),
+            Place::Input(input) => {
+                let from = self.memory.inputs[input].first.0;
+                // Safety: these are elements of the input, one or those of the block, one after another.
+                unsafe {
+                    let first = from.offset(self.offset(1 + input) * source.item as isize);
+                    std::slice::from_raw_parts(first, bytes)
+                }
+            }
+        }
+    }
+
+    /// Makes sure that bytes are elements, whatever a kernel gave.
+    fn mask(&self, output: &mut [u8]) {
+        if self.memory.mask != u8::MAX {
+            output.iter_mut().for_each(|byte| *byte &= self.memory.mask);
+        }
+    }
+
+    /// The output's bytes of this block.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Routine::run`], and the output lies in one piece.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn output(&self, item: usize) -> &mut [u8] {
+        // Safety: these are elements of the output, one after another, that nobody else has to do with.
+        unsafe {
+            let first = self.memory.out.0.offset(self.offset(0) * item as isize);
+            std::slice::from_raw_parts_mut(first, item * self.extent.count())
+        }
+    }
+
+    /// Copies an input's elements of this block one after another.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Routine::run`].
+    unsafe fn gather(&self, input: usize, to: &mut [u8]) {
+        let item = self.program.operands[input];
+        // Safety: elements may be seen as bytes.
+        unsafe {
+            let from = self.memory.inputs[input].first.0.offset(self.offset(1 + input) * item as isize);
+            let steps = self.plan.inner_steps(1 + input);
+            match item {
+                1 => gather::<1>(from, steps, self.extent, to),
+                2 => gather::<2>(from, steps, self.extent, to),
+                4 => gather::<4>(from, steps, self.extent, to),
+                8 => gather::<8>(from, steps, self.extent, to),
+                _ => gather::<16>(from, steps, self.extent, to),
+            }
+        }
+    }
+
+    /// Writes a block, or one element many times, to where the output has its elements.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Routine::run`].
+    unsafe fn scatter(&self, from: &[u8], item: usize, single: bool) {
+        // Safety: elements may be seen as bytes.
+        unsafe {
+            let to = self.memory.out.0.offset(self.offset(0) * item as isize);
+            let (steps, mask) = (self.plan.inner_steps(0), self.memory.mask);
+            match item {
+                1 => scatter::<1>(from, single, mask, to, steps, self.extent),
+                2 => scatter::<2>(from, single, mask, to, steps, self.extent),
+                4 => scatter::<4>(from, single, mask, to, steps, self.extent),
+                8 => scatter::<8>(from, single, mask, to, steps, self.extent),
+                _ => scatter::<16>(from, single, mask, to, steps, self.extent),
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! A plan and a routine told in words.
+
+use super::program::Program;
+use super::routine::{Action, Place, Routine, Source};
+use crate::loops::plan::Plan;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// What is done to compute a program on arrays that lie as the plan says, for people to read. `names` are
+/// those of the inputs, `constants` those of the constants.
+pub(crate) fn describe(program: &Program, plan: &Plan, names: &[String], constants: &[String]) -> String {
+    if plan.len() == 0 {
+        return "Nothing is computed: the result has no elements.\n".into();
+    }
+    let mut text = String::new();
+    for (number, plan) in plan.clone().tiled().iter().enumerate() {
+        let routine = Routine::new(program, plan, program.block());
+        let teller = Teller { program, plan, routine: &routine, names, constants };
+        match number {
+            0 => teller.tell(&mut text),
+            // What is left over at the ends of tiles is done likewise.
+            _ => _ = writeln!(text, "and the rest: {}", teller.loops()),
+        }
+    }
+    text
+}
+
+struct Teller<'t> {
+    program: &'t Program,
+    plan: &'t Plan,
+    routine: &'t Routine,
+    names: &'t [String],
+    constants: &'t [String],
+}
+
+impl Teller<'_> {
+    fn tell(&self, text: &mut String) {
+        let block = self.routine.block;
+        let _ = writeln!(text, "loops: {}", self.loops());
+        let _ = match block.rows {
+            1 => writeln!(text, "a block: {} elements", block.len),
+            rows => writeln!(text, "a block: {rows} rows of {} elements", block.len),
+        };
+        for (input, name) in self.names.iter().enumerate() {
+            let _ = writeln!(text, "  {name}: {}", self.input(input));
+        }
+        let _ = writeln!(text, "  result: {}", self.output());
+        let mut held = HashMap::new();
+        for (when, actions) in [("once", &self.routine.once), ("for each block", &self.routine.each)] {
+            let steps: Vec<String> =
+                actions.iter().filter_map(|action| self.step(action, &mut held)).collect();
+            if !steps.is_empty() {
+                let _ = writeln!(text, "{when}:");
+                steps.iter().for_each(|step| _ = writeln!(text, "  {step}"));
+            }
+        }
+    }
+
+    /// `20000 times 1024 elements`, from the outermost loop to the innermost one.
+    fn loops(&self) -> String {
+        let sizes: Vec<String> = self.plan.sizes().iter().map(usize::to_string).collect();
+        format!("{} elements", sizes.join(" times "))
+    }
+
+    fn input(&self, input: usize) -> String {
+        let program = self.program;
+        if !program.steps.iter().any(|step| step.from.contains(&input)) && program.result != input {
+            return "not read: the result does not depend on it".into();
+        }
+        let gathered = |actions: &[Action]| {
+            actions.iter().any(|action| matches!(action, Action::Gather { input: its, .. } if *its == input))
+        };
+        let (row_step, step) = self.plan.inner_steps(1 + input);
+        let stays = self.plan.stays_outside(1 + input);
+        match () {
+            () if gathered(&self.routine.once) => "the same in every block, put together once".into(),
+            () if gathered(&self.routine.each) && step.unsigned_abs() > row_step.unsigned_abs() => {
+                "turned round on the way into each block".into()
+            }
+            () if gathered(&self.routine.each) && step == 0 => "one element for each row".into(),
+            () if gathered(&self.routine.each) && step == 1 => "rows, put together for each block".into(),
+            () if gathered(&self.routine.each) => {
+                format!("every {step}. element, put together for each block")
+            }
+            () if step == 0 && row_step == 0 && stays => "one element for all".into(),
+            () if step == 0 => "one element for each block".into(),
+            () if stays && row_step == 0 => "the same in every row, read where it is".into(),
+            () => "read where it is".into(),
+        }
+    }
+
+    fn output(&self) -> &'static str {
+        match self.routine.out_in_place {
+            true => "written where it belongs",
+            false => "written element by element from a block",
+        }
+    }
+
+    /// `t1 = multiply(a, 2)`, if it is a step that people want to know of. `held` is what registers hold.
+    fn step(&self, action: &Action, held: &mut HashMap<usize, String>) -> Option<String> {
+        match action {
+            Action::Gather { input, to } => {
+                held.insert(*to, self.names.get(*input).cloned().unwrap_or_default());
+                None
+            }
+            Action::Fill { from, to } => {
+                held.insert(*to, self.source(from, held));
+                None
+            }
+            Action::Store { from } => Some(format!("result = {}", self.source(from, held))),
+            Action::Call { step, from, single, to } => {
+                let name = self.program.steps[*step].name;
+                let from: Vec<String> = from.iter().map(|source| self.source(source, held)).collect();
+                let label = to.map_or_else(|| "result".into(), |_| format!("t{}", step + 1));
+                let of_one = if *single { ", of one element" } else { "" };
+                let step = format!("{label} = {name}({}){of_one}", from.join(", "));
+                held.extend(to.map(|to| (to, label)));
+                Some(step)
+            }
+        }
+    }
+
+    /// What a step takes.
+    fn source(&self, source: &Source, held: &HashMap<usize, String>) -> String {
+        let known = match source.place {
+            Place::Input(input) => self.names.get(input),
+            Place::Constant(constant) => self.constants.get(constant),
+            Place::Register(register) => held.get(&register),
+        };
+        known.cloned().unwrap_or_default()
+    }
+}

@@ -1,0 +1,124 @@
+//! A chain of kernels run block by block, so that what one leaves for the next stays in the first cache.
+//!
+//! Every input is read once and the result written once, however long the chain is. An input that lies in
+//! one piece is used where it is. What does not lie so, because it is stretched, strided or transposed, is
+//! gathered into a block first; what is the same in every block is gathered, and computed, only once.
+//!
+//! Kernels are safe code that sees slices of bytes, all with as many elements. Only this module knows where
+//! these bytes are.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `program` | the chain: which kernels, of which values |
+//! | `plain` | the elements it can be run on |
+//! | `routine` | what is done for each block and what only once, for arrays that lie in a certain way |
+//! | `block` | doing it |
+//! | `elements` | elements copied together from where they are, and back |
+//! | `describe` | all of this told in words |
+
+mod block;
+mod describe;
+mod elements;
+mod plain;
+mod program;
+mod routine;
+
+use super::pieces::{in_pieces, with_threads};
+use super::plan::Plan;
+use super::walk::{In, Out};
+use block::{Memory, REGISTERS};
+use ndarray::{ArrayRef, ArrayViewD, Dimension};
+pub use plain::Plain;
+pub(crate) use program::{Program, Step};
+use routine::Routine;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// An array that a program reads, stretched already.
+pub(crate) struct Input<'a> {
+    /// Its element of index 0.
+    first: In<u8>,
+    item: usize,
+    shape: &'a [usize],
+    strides: &'a [isize],
+}
+
+impl<'a> Input<'a> {
+    pub(crate) fn new<T: Plain>(view: &'a ArrayViewD<'_, T>) -> Input<'a> {
+        Input {
+            first: In(view.as_ptr().cast()),
+            item: size_of::<T>(),
+            shape: view.shape(),
+            strides: view.strides(),
+        }
+    }
+}
+
+/// Whether the work goes on, asked after each piece with how many elements it had.
+pub(crate) type GoesOn<'a> = dyn Fn(usize) -> bool + Sync + 'a;
+
+/// Runs a program, and gives whether it came to its end. All arrays have the output's shape.
+///
+/// # Panics
+///
+/// Where the arrays are not what the program is for.
+pub(crate) fn run<T: Plain, D: Dimension>(
+    program: &Program,
+    inputs: &[Input<'_>],
+    out: &mut ArrayRef<T, D>,
+    threads: Option<usize>,
+    goes_on: &GoesOn<'_>,
+) -> bool {
+    let fits = |(input, &item): (&Input<'_>, &usize)| input.item == item && input.shape == out.shape();
+    assert!(inputs.len() == program.operands.len() && inputs.iter().zip(&program.operands).all(fits));
+    assert!(program.item(program.result) == size_of::<T>());
+    let plan = plan(out.shape(), out.strides(), inputs);
+    if plan.len() == 0 {
+        return true;
+    }
+    let out = Out(out.as_mut_ptr().cast::<u8>());
+    let mask = if T::IS_TRUTH { 1 } else { u8::MAX };
+    let memory = Memory { inputs, out, mask };
+    let block = program.block();
+    let stopped = AtomicBool::new(false);
+    let work = |piece: &Plan| {
+        let memory = &memory;
+        if stopped.load(Ordering::Relaxed) {
+            return;
+        }
+        let routine = Routine::new(program, piece, block);
+        REGISTERS.with_borrow_mut(|registers| {
+            // Safety: the plan stays within the arrays, which have the program's elements, and no two
+            // pieces of it have a place of the output together. The output is ours, as `&mut` says.
+            unsafe { routine.run(program, piece, memory, registers) };
+        });
+        if !goes_on(piece.len()) {
+            stopped.store(true, Ordering::Relaxed);
+        }
+    };
+    // An arithmetic step takes about as long as moving some bytes, which counts for whether to share.
+    let bytes = program.traffic() + 2 * program.steps.len();
+    match threads {
+        None => in_pieces(plan, bytes, &work),
+        Some(threads) => with_threads(threads, || in_pieces(plan, bytes, &work)),
+    }
+    !stopped.into_inner()
+}
+
+/// The loops for arrays that lie like this.
+fn plan(shape: &[usize], out: &[isize], inputs: &[Input<'_>]) -> Plan {
+    Plan::new(shape, 1 + inputs.len(), |operand, dim| match operand.checked_sub(1) {
+        None => out[dim],
+        Some(input) => inputs[input].strides[dim],
+    })
+}
+
+/// What [`run`] would do for a fresh result, in words; the names are those of the inputs and of the constants.
+pub(crate) fn described(
+    program: &Program,
+    shape: &[usize],
+    inputs: &[Input<'_>],
+    names: &[String],
+    constants: &[String],
+) -> String {
+    describe::describe(program, &plan(shape, &super::row_major(shape), inputs), names, constants)
+}

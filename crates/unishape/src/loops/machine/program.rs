@@ -1,0 +1,78 @@
+//! A chain of kernels.
+
+use smallvec::SmallVec;
+use unishape_elements::{Constant, Kernel};
+
+/// One kernel of a chain, and which values it takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// What it is called, for people.
+    pub(crate) name: &'static str,
+    pub(crate) kernel: Kernel,
+    pub(crate) from: SmallVec<[usize; 3]>,
+    /// Bytes of an element of what it gives.
+    pub(crate) item: usize,
+}
+
+/// A chain of kernels. Values are numbered: the operands first, then the constants, then what each step
+/// gives; a step takes only values that come before its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Program {
+    /// Bytes of an element of each operand.
+    pub(crate) operands: Vec<usize>,
+    pub(crate) constants: Vec<Constant>,
+    pub(crate) steps: Vec<Step>,
+    /// The value that is the result.
+    pub(crate) result: usize,
+}
+
+/// Registers, operands in place and the output together take about this much of the first cache.
+const CACHE: usize = 24 << 10;
+
+impl Program {
+    /// Bytes of an element of a value.
+    pub(crate) fn item(&self, value: usize) -> usize {
+        let constants = self.operands.len();
+        let steps = constants + self.constants.len();
+        match value {
+            _ if value < constants => self.operands[value],
+            _ if value < steps => self.constants[value - constants].bytes().len(),
+            _ => self.steps[value - steps].item,
+        }
+    }
+
+    /// How many values there are.
+    pub(super) fn values(&self) -> usize {
+        self.operands.len() + self.constants.len() + self.steps.len()
+    }
+
+    /// How many elements a block has: as many as fit the first cache with all that is alive at a time.
+    pub(super) fn block(&self) -> usize {
+        let first_step = self.operands.len() + self.constants.len();
+        let mut last_use = vec![0; self.values()];
+        for (at, step) in self.steps.iter().enumerate() {
+            for &value in &step.from {
+                last_use[value] = at;
+            }
+        }
+        let mut begun = vec![false; first_step];
+        let (mut alive, mut most) = (0usize, 0);
+        for (at, step) in self.steps.iter().enumerate() {
+            alive += step.item;
+            for &value in step.from.iter().filter(|&&value| value < first_step) {
+                if !std::mem::replace(&mut begun[value], true) {
+                    alive += self.item(value);
+                }
+            }
+            most = most.max(alive);
+            let ends = step.from.iter().filter(|&&value| last_use[value] == at);
+            alive = alive.saturating_sub(ends.map(|&value| self.item(value)).sum());
+        }
+        (CACHE / most.max(8) / 64 * 64).clamp(128, 2048)
+    }
+
+    /// Bytes read and written for one element.
+    pub(super) fn traffic(&self) -> usize {
+        self.operands.iter().sum::<usize>() + self.item(self.result)
+    }
+}
