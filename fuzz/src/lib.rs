@@ -10,6 +10,7 @@
 //! | `stretch` | a shape, strides, a target shape and an index, of lengths that may not fit |
 //! | `arrays` | arrays with odd strides, to be broadcast, copied and summed |
 //! | `notation` | a shape as text |
+//! | `expr` | an expression as text |
 //! | `descr` | an element type as text |
 //! | `npy` | an `.npy` file, or the text of its header |
 //! | `mapped` | an `.npy` file that stays in its file, and a shape to stretch it to |
@@ -19,7 +20,7 @@ mod file;
 mod source;
 mod targets;
 
-use targets::{arrays, common, descr, mapped, notation, npy, npz, stretch};
+use targets::{arrays, common, descr, expr, mapped, notation, npy, npz, stretch};
 
 /// Something to be fuzzed.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +32,12 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target { name: "common", run: common::run },
     Target { name: "stretch", run: stretch::run },
     Target { name: "arrays", run: arrays::run },
     Target { name: "notation", run: notation::run },
+    Target { name: "expr", run: expr::run },
     Target { name: "descr", run: descr::run },
     Target { name: "npy", run: npy::run },
     Target { name: "mapped", run: mapped::run },

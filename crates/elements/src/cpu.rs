@@ -4,12 +4,15 @@
 
 /// Work that is to be compiled anew for each width. `run` has to be `#[inline(always)]`, and what it calls
 /// has to be inlined into it, or it stays as narrow as the rest of the program.
+#[doc(hidden)]
 pub trait Job {
     /// Does the work.
+    #[doc(hidden)]
     fn run(self);
 }
 
 /// Runs a job with the widest vectors there are.
+#[doc(hidden)]
 #[inline]
 pub fn at_full_width(job: impl Job) {
     #[cfg(target_arch = "x86_64")]

@@ -22,14 +22,10 @@ mod math;
 mod number;
 mod op;
 
-#[doc(hidden)]
 pub use constant::Constant;
-#[doc(hidden)]
 pub use cpu::{Job, at_full_width};
 pub use dtype::DType;
-#[doc(hidden)]
 pub use dtype::Kind;
-#[doc(hidden)]
 pub use kernels::{Kernel, cast, compare_mixed, constant, find, next_type};
 pub use number::Number;
 pub use op::Op;

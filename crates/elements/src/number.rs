@@ -108,7 +108,7 @@ impl fmt::Display for Number {
             // With a point, so that it reads as what it is.
             Number::Float(float) => write!(f, "{float:?}"),
             Number::Complex(complex) => match (complex.re, complex.im) {
-                (re, im) if re == 0.0 => write!(f, "{im}j"),
+                (0.0, im) => write!(f, "{im}j"),
                 (re, im) => write!(f, "({re}{im:+}j)"),
             },
         }

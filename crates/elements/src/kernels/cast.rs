@@ -11,6 +11,7 @@ use num_complex::Complex;
 
 /// The kernel that makes elements of one type into those of another, if there is one for just that; see
 /// [`next_type`].
+#[doc(hidden)]
 pub fn cast(from: DType, to: DType) -> Option<Kernel> {
     use DType::*;
     Some(match (from, to) {
@@ -81,6 +82,7 @@ pub fn cast(from: DType, to: DType) -> Option<Kernel> {
 
 /// Where elements of one type go next on their way to another, and by which kernel; by none where they are
 /// the same bits. `None` where the way would drop more than digits.
+#[doc(hidden)]
 pub fn next_type(from: DType, to: DType) -> Option<(DType, Option<Kernel>)> {
     use DType::*;
     if let Some(kernel) = cast(from, to) {
@@ -142,6 +144,7 @@ fn narrowed(a: f32) -> bf16 {
 }
 
 /// A written number as an element; `None` where the type has none like it.
+#[doc(hidden)]
 pub fn constant(number: Number, dtype: DType) -> Option<Constant> {
     let (complex, int) = match number {
         Number::Bool(truth) => return constant(Number::Int(truth.into()), dtype),

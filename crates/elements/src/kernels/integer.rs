@@ -102,6 +102,7 @@ signed!(i8 i16 i32 i64);
 unsigned!(u8 u16 u32 u64);
 
 /// Comparisons of an `i64` with a `u64`, or the other way round, which have no common type.
+#[doc(hidden)]
 pub fn compare_mixed(op: Op, signed_first: bool) -> Option<Kernel> {
     macro_rules! compare {
         ($A:ty, $B:ty) => {

@@ -22,9 +22,11 @@ pub use cast::{cast, constant, next_type};
 pub use integer::compare_mixed;
 
 /// Computes a block from others with as many elements.
+#[doc(hidden)]
 pub type Kernel = fn(&[&[u8]], &mut [u8]);
 
 /// The kernel of a function for arguments of this type, if it has one of its own.
+#[doc(hidden)]
 pub fn find(op: Op, dtype: DType) -> Option<Kernel> {
     if let Some(kernel) = bits::find(op, dtype) {
         return Some(kernel);

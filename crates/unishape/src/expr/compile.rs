@@ -163,7 +163,7 @@ impl Compiler {
     }
 
     /// A value as one of this type.
-    fn to_type(&mut self, value: Value, dtype: DType) -> Result<Typed, Problem> {
+    fn of_type(&mut self, value: Value, dtype: DType) -> Result<Typed, Problem> {
         match value {
             Value::Typed(typed) => self.cast(typed, dtype),
             // What it stands for, whatever type it would have by itself.
@@ -245,7 +245,7 @@ impl Compiler {
             if self.typing == Typing::Same && !arguments.iter().all(is_truth) {
                 return Err(wrong());
             }
-            let truths = self.all_to_type(from, DType::Bool)?;
+            let truths = self.all_of_type(from, DType::Bool)?;
             return self.apply(op, DType::Bool, DType::Bool, &truths).ok_or_else(wrong);
         }
         if op == Op::Where {
@@ -253,8 +253,8 @@ impl Compiler {
                 return Err(wrong());
             }
             let common = common_type(self.typing, &arguments[1..])?;
-            let condition = self.to_type(from[0], DType::Bool)?;
-            let (a, b) = (self.to_type(from[1], common)?, self.to_type(from[2], common)?);
+            let condition = self.of_type(from[0], DType::Bool)?;
+            let (a, b) = (self.of_type(from[1], common)?, self.of_type(from[2], common)?);
             return self.apply(op, common, common, &[condition, a, b]).ok_or_else(wrong);
         }
         if let Some(answer) = self.compare(op, from, &arguments)? {
@@ -286,12 +286,12 @@ impl Compiler {
             }
             _ => (op, from),
         };
-        let from = self.all_to_type(from, signature.takes)?;
+        let from = self.all_of_type(from, signature.takes)?;
         self.apply(op, signature.takes, signature.gives, &from).ok_or_else(wrong)
     }
 
-    fn all_to_type(&mut self, from: &[Value], dtype: DType) -> Result<SmallVec<[Typed; 3]>, Problem> {
-        from.iter().map(|&value| self.to_type(value, dtype)).collect()
+    fn all_of_type(&mut self, from: &[Value], dtype: DType) -> Result<SmallVec<[Typed; 3]>, Problem> {
+        from.iter().map(|&value| self.of_type(value, dtype)).collect()
     }
 
     /// Comparisons that are exact though there is no common type for them: of integers of different signs,
@@ -322,11 +322,12 @@ impl Compiler {
             [Argument::Typed(a), Argument::Typed(b)] if self.typing == Typing::Promote => {
                 let signed = |dtype| matches!(dtype, I8 | I16 | I32 | I64);
                 let signed_first = signed(a) && b == U64;
-                if !signed_first && !(a == U64 && signed(b)) {
+                let unsigned_first = a == U64 && signed(b);
+                if !signed_first && !unsigned_first {
                     return Ok(None);
                 }
                 let (first, second) = if signed_first { (I64, U64) } else { (U64, I64) };
-                let from = [self.to_type(from[0], first)?, self.to_type(from[1], second)?];
+                let from = [self.of_type(from[0], first)?, self.of_type(from[1], second)?];
                 let [a, b] = from;
                 let (op, from, signed_first) = match op {
                     Op::Greater => (Op::Less, [b, a], !signed_first),

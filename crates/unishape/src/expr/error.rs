@@ -27,6 +27,13 @@ pub struct ExprError {
 }
 
 /// What is wrong.
+///
+/// ```
+/// use unishape::expr::{Expr, Problem};
+///
+/// let error = Expr::parse("sqrt(a, b)").unwrap_err();
+/// assert!(matches!(error.problem(), Problem::Arguments { wanted: 1, given: 2, .. }));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -179,6 +186,9 @@ impl std::error::Error for ExprError {
     }
 }
 
+/// So many characters before the place are shown, and after it.
+const CONTEXT: usize = 60;
+
 /// What is wrong, and below it the line of the text with the place marked.
 impl fmt::Display for ExprError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -196,17 +206,28 @@ impl fmt::Display for ExprError {
         }
         let from = text[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
         let to = text[place.start..].find('\n').map_or(text.len(), |newline| place.start + newline);
-        let columns = |part: Range<usize>| plain::width(&plain::text(&text[part]));
-        let (before, marked) = (columns(from..place.start), columns(place.start..place.end.min(to)).max(1));
-        write!(f, "\n  {}\n  {:before$}{:^<marked$}", plain::text(&text[from..to]), "", "")
+        let marked = &text[place.start..place.end.min(to)];
+        let marks = plain::width(&plain::abridged(marked, CONTEXT)).max(1);
+        let (before, after) = (&text[from..place.start], &text[place.start + marked.len()..to]);
+        let before = plain::abridged_front(&plain::text(before), CONTEXT);
+        let indent = plain::width(&before);
+        let (marked, after) = (plain::abridged(marked, CONTEXT), plain::abridged(after, CONTEXT));
+        write!(f, "\n  {before}{marked}{after}\n  {:indent$}{:^<marks$}", "", "")
     }
 }
+
+/// More names than this are not all told.
+const MOST_NAMES: usize = 12;
 
 /// Names in a row: `a`, `a and b`, `a, b and c`.
 fn list<T: fmt::Display>(names: &[T]) -> String {
     match names {
         [] => "nothing".into(),
         [one] => one.to_string(),
+        [first @ .., _] if first.len() >= MOST_NAMES => {
+            let first: Vec<String> = first[..MOST_NAMES].iter().map(T::to_string).collect();
+            format!("{} and {} more", first.join(", "), names.len() - MOST_NAMES)
+        }
         [most @ .., last] => {
             let most: Vec<String> = most.iter().map(T::to_string).collect();
             format!("{} and {last}", most.join(", "))
@@ -285,16 +306,24 @@ impl fmt::Display for Problem {
                 let more = did_you_mean(name, known.iter().map(String::as_str));
                 let name = plain::abridged(name, 40);
                 match more.as_str() {
-                    "" => write!(f, "nothing is given for {name}; given: {}", plain::text(&list(known))),
-                    more => write!(f, "nothing is given for {name}{}", plain::text(more)),
+                    "" => write!(
+                        f,
+                        "nothing is given for {name}; given: {}",
+                        list(&known.iter().map(|name| plain::abridged(name, 40)).collect::<Vec<_>>())
+                    ),
+                    more => write!(f, "nothing is given for {name}{}", plain::abridged(more, 80)),
                 }
             }
             Problem::UnusedName { name, wanted } => {
                 let more = did_you_mean(name, wanted.iter().map(String::as_str));
                 let name = plain::abridged(name, 40);
                 match more.as_str() {
-                    "" => write!(f, "the expression has no {name}; it has {}", plain::text(&list(wanted))),
-                    more => write!(f, "the expression has no {name}{}", plain::text(more)),
+                    "" => write!(
+                        f,
+                        "the expression has no {name}; it has {}",
+                        list(&wanted.iter().map(|name| plain::abridged(name, 40)).collect::<Vec<_>>())
+                    ),
+                    more => write!(f, "the expression has no {name}{}", plain::abridged(more, 80)),
                 }
             }
             Problem::GivenTwice(name) => write!(f, "{} is given twice", plain::abridged(name, 40)),

@@ -214,6 +214,12 @@ macro_rules! methods {
         #[doc = $what]
         ///
         #[doc = concat!("[`Op::", stringify!($op), "`].")]
+        ///
+        /// ```
+        #[doc = concat!("let value = unishape::expr::lazy(1).", stringify!($method), "();")]
+        /// assert_eq!(value.compute()?.shape(), []);
+        /// # Ok::<(), unishape::expr::ExprError>(())
+        /// ```
         #[must_use]
         pub fn $method(self) -> Lazy<'a> {
             Lazy::call(Op::$op, [self])
@@ -223,6 +229,12 @@ macro_rules! methods {
         #[doc = $what]
         ///
         #[doc = concat!("[`Op::", stringify!($op), "`], where `x` is this value and `y` the other one.")]
+        ///
+        /// ```
+        #[doc = concat!("let value = unishape::expr::lazy(1).", stringify!($method), "(2);")]
+        /// assert_eq!(value.compute()?.shape(), []);
+        /// # Ok::<(), unishape::expr::ExprError>(())
+        /// ```
         #[must_use]
         pub fn $method(self, y: impl Into<Lazy<'a>>) -> Lazy<'a> {
             Lazy::call(Op::$op, [self, y.into()])
@@ -232,6 +244,12 @@ macro_rules! methods {
         #[doc = $what]
         ///
         #[doc = concat!("[`Op::", stringify!($op), "`], of which this value is the first argument.")]
+        ///
+        /// ```
+        #[doc = concat!("let value = unishape::expr::lazy(1).", stringify!($method), "(2, 3);")]
+        /// assert_eq!(value.compute()?.shape(), []);
+        /// # Ok::<(), unishape::expr::ExprError>(())
+        /// ```
         #[must_use]
         pub fn $method(self, y: impl Into<Lazy<'a>>, z: impl Into<Lazy<'a>>) -> Lazy<'a> {
             Lazy::call(Op::$op, [self, y.into(), z.into()])

@@ -1,0 +1,41 @@
+//! Expressions as text: whatever is written, it is an expression or an error that points at it.
+
+use crate::file::check_message;
+use ndarray::{arr0, arr1, arr2};
+use unishape::expr::{Expr, Typing, Value};
+
+pub(crate) fn run(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let expr = match Expr::parse(&text) {
+        Ok(expr) => expr,
+        Err(error) => {
+            let place = error.place().expect("a text has places");
+            assert!(text.get(place).is_some(), "{error}");
+            return check_message(&error);
+        }
+    };
+    assert_eq!(expr.to_string(), text);
+    assert!(expr.names().len() <= text.len());
+    // Every name is an array of some type and shape, by its own first letter.
+    let (bytes, wide) = (arr2(&[[1u8], [0], [255]]), arr1(&[i64::MIN, -1, 0, 7]));
+    let (float, truth, double) = (arr1(&[0.0f32, -1.5, f32::NAN, f32::MAX]), arr0(true), arr0(0.5f64));
+    let value = |name: &str| match name.bytes().next().unwrap_or(0) % 6 {
+        0 => Value::from(&bytes),
+        1 => Value::from(&wide),
+        2 => Value::from(&float),
+        3 => Value::from(&truth),
+        4 => Value::from(&double),
+        _ => Value::from(-3),
+    };
+    for typing in [Typing::Promote, Typing::Same] {
+        let given: Vec<_> = expr.names().iter().map(|name| (name.as_str(), value(name))).collect();
+        match expr.clone().typed(typing).bind(given) {
+            Err(error) => check_message(&error),
+            Ok(bound) => {
+                let result = bound.compute().expect("it is small");
+                assert_eq!((result.shape(), result.dtype()), (bound.shape(), bound.dtype()));
+                assert!(bound.plan().ends_with('\n'));
+            }
+        }
+    }
+}
