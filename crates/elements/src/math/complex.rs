@@ -511,9 +511,39 @@ fn pow_odd(z: C, w: C) -> C {
     if is_finite(product) { exp(product) } else { exp_odd(product) }
 }
 
+#[inline(always)]
+fn log2(z: C) -> C {
+    divided(log(z), LN_2)
+}
+
+#[inline(always)]
+fn log10(z: C) -> C {
+    divided(log(z), LN_10)
+}
+
+#[inline(always)]
+fn sin(z: C) -> C {
+    turned_back(sinh(turned(z)))
+}
+
+#[inline(always)]
+fn cos(z: C) -> C {
+    cosh(turned(z))
+}
+
+#[inline(always)]
+fn tan(z: C) -> C {
+    turned_back(tanh(turned(z)))
+}
+
+#[inline(always)]
+fn atan(z: C) -> C {
+    turned_back(atanh(turned(z)))
+}
+
 /// A function of complex numbers from its formula for finite ones and its table for the others.
 macro_rules! function {
-    ($($name:ident: $finite:expr, $odd:expr;)*) => { $(
+    ($($name:ident: $finite:ident, $odd:expr;)*) => { $(
         impl Function<C> for $name {
             #[inline(always)]
             fn easy(z: C) -> C {
@@ -562,22 +592,22 @@ function! {
     Exp: exp, exp_odd;
     Expm1: expm1, expm1_odd;
     Log: log, log_odd;
-    Log2: |z| divided(log(z), LN_2), |z| divided(log_odd(z), LN_2);
-    Log10: |z| divided(log(z), LN_10), |z| divided(log_odd(z), LN_10);
+    Log2: log2, |z| divided(log_odd(z), LN_2);
+    Log10: log10, |z| divided(log_odd(z), LN_10);
     Log1p: log1p, log_odd;
     Sqrt: sqrt, sqrt_odd;
     Sinh: sinh, sinh_odd;
     Cosh: cosh, cosh_odd;
     Tanh: tanh, tanh_odd;
-    Sin: |z| turned_back(sinh(turned(z))), |z| turned_back(sinh_odd(turned(z)));
-    Cos: |z| cosh(turned(z)), |z| cosh_odd(turned(z));
-    Tan: |z| turned_back(tanh(turned(z))), |z| turned_back(tanh_odd(turned(z)));
+    Sin: sin, |z| turned_back(sinh_odd(turned(z)));
+    Cos: cos, |z| cosh_odd(turned(z));
+    Tan: tan, |z| turned_back(tanh_odd(turned(z)));
     Asinh: asinh, asinh_odd;
     Acosh: acosh, acosh_odd;
     Atanh: atanh, atanh_odd;
     Asin: asin, |z| turned_back(asinh_odd(turned(z)));
     Acos: acos, acos_odd;
-    Atan: |z| turned_back(atanh(turned(z))), |z| turned_back(atanh_odd(turned(z)));
+    Atan: atan, |z| turned_back(atanh_odd(turned(z)));
     Sign: sign, sign_odd;
 }
 

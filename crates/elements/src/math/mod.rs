@@ -115,12 +115,16 @@ impl<F: Function<T>, T: Copy> Job for Apply<'_, F, T> {
             for (r, &x) in out.iter_mut().zip(x) {
                 *r = F::easy(x);
             }
-            // A count rather than `all`, which would stop early and so not become vector code.
-            if x.iter().map(|&x| u32::from(!F::is_easy(x))).sum::<u32>() > 0 {
-                for (r, &x) in out.iter_mut().zip(x) {
-                    if !F::is_easy(x) {
-                        *r = F::hard(x);
-                    }
+            // All are looked at and noted: a loop that stopped early would not become vector code.
+            let mut hard = [false; BLOCK];
+            let mut any = false;
+            for (hard, &x) in hard.iter_mut().zip(x) {
+                *hard = !F::is_easy(x);
+                any |= *hard;
+            }
+            if any {
+                for ((r, &x), _) in out.iter_mut().zip(x).zip(hard).filter(|&(_, hard)| hard) {
+                    *r = F::hard(x);
                 }
             }
         }
@@ -142,11 +146,16 @@ impl<F: Function2<T>, T: Copy> Job for Apply2<'_, F, T> {
             for ((r, &x), &y) in out.iter_mut().zip(x).zip(y) {
                 *r = F::easy(x, y);
             }
-            if x.iter().zip(y).map(|(&x, &y)| u32::from(!F::is_easy(x, y))).sum::<u32>() > 0 {
-                for ((r, &x), &y) in out.iter_mut().zip(x).zip(y) {
-                    if !F::is_easy(x, y) {
-                        *r = F::hard(x, y);
-                    }
+            let mut hard = [false; BLOCK];
+            let mut any = false;
+            for ((hard, &x), &y) in hard.iter_mut().zip(x).zip(y) {
+                *hard = !F::is_easy(x, y);
+                any |= *hard;
+            }
+            if any {
+                let all = out.iter_mut().zip(x).zip(y);
+                for (((r, &x), &y), _) in all.zip(hard).filter(|&(_, hard)| hard) {
+                    *r = F::hard(x, y);
                 }
             }
         }

@@ -89,3 +89,38 @@ fn same_bits() {
     check2::<Pow>();
     check2::<Logaddexp>();
 }
+
+fn check_complex<F: Function<num_complex::Complex<f64>>>() {
+    let numbers = numbers();
+    let z: Vec<_> =
+        numbers.iter().zip(numbers.iter().rev()).map(|(&x, &y)| num_complex::Complex::new(x, y)).collect();
+    let mut got = z.clone();
+    apply::<F, _>(&z, &mut got);
+    for (&z, got) in z.iter().zip(got) {
+        let alone = alone::<F, _>(z);
+        for (alone, got) in [(alone.re, got.re), (alone.im, got.im)] {
+            let name = std::any::type_name::<F>();
+            assert!(
+                alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(),
+                "{name} {z}: {alone} {got}"
+            );
+        }
+    }
+}
+
+#[test]
+fn same_bits_for_complex_numbers() {
+    check_complex::<Exp>();
+    check_complex::<Expm1>();
+    check_complex::<Log>();
+    check_complex::<Log1p>();
+    check_complex::<complex::Sqrt>();
+    check_complex::<complex::Sign>();
+    check_complex::<Sin>();
+    check_complex::<Tan>();
+    check_complex::<Cosh>();
+    check_complex::<Asin>();
+    check_complex::<Acos>();
+    check_complex::<Acosh>();
+    check_complex::<Atanh>();
+}
