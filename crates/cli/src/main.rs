@@ -7,6 +7,8 @@
 //! | `input` | shapes as they are written, or files that have one |
 //! | `naming` | what the results of `broadcast` are called |
 //! | `out` | text to the terminal, files all at once or not at all |
+//! | `target` | places that results go to: what is there already, and how much room there is |
+//! | `watch` | long work looked after: progress, and Ctrl-C |
 //! | `shape`, `explain`, `broadcast` | one subcommand each |
 
 mod args;
@@ -17,6 +19,8 @@ mod input;
 mod naming;
 mod out;
 mod shape;
+mod target;
+mod watch;
 
 use args::{Args, Command};
 use clap::{CommandFactory, Parser};
