@@ -9,10 +9,11 @@
 //! | `out` | text to the terminal, files all at once or not at all |
 //! | `target` | places that results go to: what is there already, and how much room there is |
 //! | `watch` | long work looked after: progress, and Ctrl-C |
-//! | `shape`, `explain`, `broadcast` | one subcommand each |
+//! | `shape`, `explain`, `broadcast`, `eval` | one subcommand each |
 
 mod args;
 mod broadcast;
+mod eval;
 mod explain;
 mod failure;
 mod input;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Shape(args) => shape::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Broadcast(args) => broadcast::run(args),
+        Command::Eval(args) => eval::run(args),
         Command::Completions { shell } => completions(shell),
     };
     match result {
