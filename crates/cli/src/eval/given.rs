@@ -33,6 +33,7 @@ impl Given {
             Some((name, value)) => {
                 let text = plain::text(&value.to_string_lossy());
                 let value = written(&name, &value).map_err(|problem| {
+                    let problem = plain::text(&problem);
                     Failure::usage(format!("{name}={}: {problem}", plain::abridged(&text, 80)))
                 })?;
                 Ok(Given { name, value, text })
