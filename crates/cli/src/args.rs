@@ -178,7 +178,8 @@ Operators are Python's: + - * / // % **, < <= == != >= >, & | ^ ~ << >>, and or 
 in NumPy: sqrt, exp, where, minimum, clip, …; float32(x) changes the type. Types are those of NumPy 2.
 
 The result is computed in one pass, piece by piece: one piece while another is written. Files may be larger
-than memory; they must be left alone meanwhile. The result may replace one of the inputs, with --force.
+than memory; they must be left alone meanwhile. Of files in Fortran order pieces are as large as --memory
+allows, and more of it helps. The result may replace one of the inputs, with --force.
 Nothing is left behind if the work fails or is stopped.";
 
 #[derive(ClapArgs)]

@@ -216,7 +216,8 @@ mod tests {
         let expected = ["1.0", "-0.0", "0.1", "1e-7", "1e16", "1000000000000000.0", "nan", "inf"];
         assert_eq!(texts(&arr1(&floats).into()), expected);
         assert_eq!(texts(&arr1(&[0.1f32, 16_777_216.0]).into()), ["0.1", "16777216.0"]);
-        let halves = [0.1, 65504.0, 3.14159, f32::NAN, f32::NEG_INFINITY, 6e-8].map(f16::from_f32);
+        let halves =
+            [0.1, 65504.0, std::f32::consts::PI, f32::NAN, f32::NEG_INFINITY, 6e-8].map(f16::from_f32);
         assert_eq!(texts(&arr1(&halves).into()), ["0.1", "65500.0", "3.14", "nan", "-inf", "6e-8"]);
         assert_eq!(texts(&arr1(&[bf16::from_f32(0.1), bf16::from_f32(1e30)]).into()), ["0.1", "1e30"]);
         for bits in 0..=u16::MAX {
