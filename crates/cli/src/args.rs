@@ -196,7 +196,7 @@ pub(crate) struct EvalArgs {
     /// The type of the result's elements, rather than its own
     #[arg(long, value_name = "TYPE", value_parser = dtypes())]
     pub(crate) dtype: Option<DType>,
-    /// How much memory pieces of the result and of converted inputs may take; mapped files do not count, as the system takes their memory back when it needs it, nor do a few megabytes of the program itself
+    /// How much memory pieces of the result and of inputs that are copied may take; mapped files do not count, as the system takes their memory back when it needs it, nor do a few megabytes of the program itself
     #[arg(long, value_name = "AMOUNT", default_value = "256M", value_parser = size::parse)]
     pub(crate) memory: u64,
     /// How many threads compute; all cores unless told

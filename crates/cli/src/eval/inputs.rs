@@ -71,8 +71,11 @@ impl Input {
     pub(crate) fn copied_bytes(&self) -> usize {
         match &self.source {
             Source::Counted(_) => 8,
-            Source::Mapped(mapped, _) if mapped.view().is_none() => mapped.header().item_size(),
-            Source::Number(_) | Source::Listed(_) | Source::Mapped(..) => 0,
+            Source::Mapped(mapped, _) => {
+                let copies = usize::from(mapped.view().is_none()) + usize::from(self.lies_across());
+                copies * mapped.header().item_size()
+            }
+            Source::Number(_) | Source::Listed(_) => 0,
         }
     }
 
@@ -82,8 +85,12 @@ impl Input {
             Source::Number(_) => "",
             Source::Counted(_) => "counted out piece by piece",
             Source::Listed(_) => "in memory",
-            Source::Mapped(mapped, _) if mapped.view().is_some() => "mapped, read where it lies",
-            Source::Mapped(..) => "mapped, converted piece by piece",
+            Source::Mapped(mapped, _) => match (mapped.view().is_some(), self.lies_across()) {
+                (true, false) => "mapped, read where it lies",
+                (true, true) => "mapped, in Fortran order, turned piece by piece",
+                (false, false) => "mapped, converted piece by piece",
+                (false, true) => "mapped, in Fortran order, converted and turned piece by piece",
+            },
         }
     }
 
@@ -104,7 +111,14 @@ impl Input {
             Source::Number(_) => return Ok(None),
             Source::Counted(counted) => Part::Tensor(counted.part(part)),
             Source::Listed(tensor) => Part::View(tensor.view().part(part)),
-            Source::Mapped(mapped, _) => mapped.part(part).map_err(Failure::failed)?,
+            Source::Mapped(mapped, _) => {
+                let part = mapped.part(part).map_err(Failure::failed)?;
+                match self.lies_across() {
+                    // Turned all at once, tile by tile, which is faster than row by row later.
+                    true => Part::Tensor(part.view().to_owned().map_err(Failure::failed)?),
+                    false => part,
+                }
+            }
         }))
     }
 

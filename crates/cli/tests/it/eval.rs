@@ -182,6 +182,16 @@ k  2
         assert!(printed.contains(line), "{printed}");
     }
     assert!(!folder.path("out.npy").exists());
+    folder.put("f.npy", integers("<i4", &[300, 400], |n| n as i64).fortran().file());
+    folder.put("g.npy", integers(">i4", &[300, 400], |n| n as i64).fortran().file());
+    let printed = folder.run(["eval", "f * g", "f.npy", "g.npy", "--plan", "--memory", "1M"]).printed();
+    for line in [
+        "f  f.npy  300x400  int32  mapped, in Fortran order, turned piece by piece\n",
+        "g  g.npy  300x400  int32  mapped, in Fortran order, converted and turned piece by piece\n",
+        "pieces  3 of up to 156.2 KiB, 781.2 KiB of memory at a time, of 1.0 MiB allowed\n",
+    ] {
+        assert!(printed.contains(line), "{printed}");
+    }
     let ran = folder.run(words);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
     assert_eq!(ran.said().lines().count(), 5);

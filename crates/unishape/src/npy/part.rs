@@ -170,20 +170,24 @@ impl Mapped {
         }
     }
 
-    /// The elements of a part, in row-major order whatever the file's is.
+    /// The elements of a part, in the file's order: this is the order in which its pages are read quickly.
     fn gathered<T>(
         &self,
         part: &[Range<usize>],
         decode: impl Fn(&[u8], &mut Vec<T>) -> Result<(), String>,
     ) -> Result<ArrayD<T>, NpyError> {
-        let (shape, item) = (part.iter().map(Range::len).collect::<Vec<_>>(), self.header().item_size());
+        let (mut shape, mut strides) = (part.iter().map(Range::len).collect::<Vec<_>>(), self.file_strides());
+        let item = self.header().item_size();
         let count: usize = shape.iter().product();
+        let first: usize = part.iter().zip(&strides).map(|(range, stride)| range.start * stride).sum();
+        if self.header().fortran_order {
+            shape.reverse();
+            strides.reverse();
+        }
         let mut elements = Vec::new();
         let out_of_memory = |_| NpyError::OutOfMemory { bytes: count.saturating_mul(size_of::<T>()) };
         elements.try_reserve_exact(count).map_err(out_of_memory)?;
         if count > 0 {
-            let strides = self.file_strides();
-            let first: usize = part.iter().zip(&strides).map(|(range, stride)| range.start * stride).sum();
             let read = stretched_bytes(&self.data()[first * item..], item, &shape, &strides, |bytes| {
                 match decode(bytes, &mut elements) {
                     Ok(()) => ControlFlow::Continue(()),
@@ -191,10 +195,12 @@ impl Mapped {
                 }
             });
             if let ControlFlow::Break(problem) = read {
-                return Err(NpyError::Element { index: index_in(part, elements.len()), problem });
+                let index = index_in(part, elements.len(), self.header().fortran_order);
+                return Err(NpyError::Element { index, problem });
             }
         }
-        ArrayD::from_shape_vec(IxDyn(&shape), elements).map_err(|_| self.header().too_large())
+        let array = ArrayD::from_shape_vec(IxDyn(&shape), elements).map_err(|_| self.header().too_large())?;
+        Ok(if self.header().fortran_order { array.reversed_axes() } else { array })
     }
 
     /// How far apart neighbours are in the file, in elements.
@@ -269,12 +275,18 @@ impl Mapped {
     }
 }
 
-/// The indices of the element that comes at a place in a part, in row-major order.
-fn index_in(part: &[Range<usize>], mut place: usize) -> Vec<usize> {
-    let mut index = vec![0; part.len()];
-    for (index, range) in index.iter_mut().zip(part).rev() {
-        *index = range.start + place % range.len().max(1);
-        place /= range.len().max(1);
+/// The indices of the element that comes at a place in a part, in C or Fortran order.
+fn index_in(part: &[Range<usize>], mut place: usize, fortran_order: bool) -> Vec<usize> {
+    let mut index: Vec<usize> = part.iter().map(|range| range.start).collect();
+    let mut step = |dim: usize| {
+        let size = part[dim].len().max(1);
+        index[dim] += place % size;
+        place /= size;
+    };
+    if fortran_order {
+        (0..part.len()).for_each(&mut step);
+    } else {
+        (0..part.len()).rev().for_each(&mut step);
     }
     index
 }
