@@ -1,9 +1,11 @@
 //! The command line: what can be asked for, and the help texts.
 
+use crate::eval::size;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use unishape::Rules;
+use unishape::{DType, Rules};
 
 /// Broadcasting: any number of arrays brought to one shape.
 #[derive(Parser)]
@@ -19,8 +21,10 @@ Examples:
   unishape explain 3x1 4                 how it comes about, drawn in the terminal
   unishape explain 3x1 4 --html p.html   the same as a page to point at
   unishape broadcast a.npy b.npy --out z the arrays, stretched, as files
+  unishape eval 'a * b' a.npy b.npy      their product, printed
 
-Exit codes: 0 all is well; 1 the shapes do not go together, or a file is at fault; 2 bad usage.";
+Exit codes: 0 all is well; 1 the shapes do not go together, or a file is at fault; 2 bad usage; 130 stopped
+by Ctrl-C.";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -33,6 +37,9 @@ pub(crate) enum Command {
     /// Write arrays, stretched to their common shape, to files
     #[command(after_help = BROADCAST_EXAMPLES)]
     Broadcast(BroadcastArgs),
+    /// Compute an expression of arrays, from files to a file
+    #[command(after_help = EVAL_EXAMPLES)]
+    Eval(EvalArgs),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -149,6 +156,77 @@ pub(crate) struct BroadcastArgs {
     /// Say nothing but what goes wrong
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+const EVAL_EXAMPLES: &str = "\
+Examples:
+  unishape eval 'a * b + c' a=x.npy b=y.npy c=z.npy -o out.npy
+  unishape eval '(x - mean) / sqrt(var + eps)' x.npy mean.npy var.npy eps=1e-5 -o out.npy
+  unishape eval 'where(a > k, a, 0)' a.npy k=2.5 --dtype float32 -o out.npy
+  unishape eval 'i * j' i=1:10x1 j=1:10        the multiplication table, printed
+  unishape eval 'sqrt(x)' 'x=[[1, 4], [9, 16]]'
+
+What can be given for a name:
+  a=FILE.npy     an array of numbers of any type, in either byte order, in C or Fortran order
+  FILE.npy       the same for the name that the file has
+  a=2.5          a number, which takes the type of the arrays it meets: -3, 1e-3, 2j, true, pi
+  a=0:10         a range, as Python's: from 0 on, before 10; 0:1:0.1 in steps; 0:10x1 as a column
+  a=[1,2,3]      a small array; lists within lists are rows
+What is a number, a range or a list is one even if there is a file of that name; ./4 is the file.
+
+Operators are Python's: + - * / // % **, < <= == != >= >, & | ^ ~ << >>, and or not; functions are called as
+in NumPy: sqrt, exp, where, minimum, clip, …; float32(x) changes the type. Types are those of NumPy 2.
+
+The result is computed in one pass, piece by piece: one piece while another is written. Files may be larger
+than memory; they must be left alone meanwhile. Of files in Fortran order pieces are as large as --memory
+allows, and more of it helps. The result may replace one of the inputs, with --force.
+Nothing is left behind if the work fails or is stopped.";
+
+#[derive(ClapArgs)]
+pub(crate) struct EvalArgs {
+    /// What is computed: 'a * b + c'
+    #[arg(value_name = "EXPRESSION", allow_hyphen_values = true)]
+    pub(crate) expr: String,
+    /// What its names are: a=a.npy, k=2.5, i=0:10; a file alone is for the name that it has
+    #[arg(value_name = "NAME=VALUE|FILE.npy")]
+    pub(crate) inputs: Vec<OsString>,
+    /// The file that the result goes to; - prints it, and so does nothing at all if it is small
+    #[arg(short, long, value_name = "FILE.npy")]
+    pub(crate) out: Option<PathBuf>,
+    /// The type of the result's elements, rather than its own
+    #[arg(long, value_name = "TYPE", value_parser = dtypes())]
+    pub(crate) dtype: Option<DType>,
+    /// How much memory pieces of the result and of inputs that are copied may take; mapped files do not count, as the system takes their memory back when it needs it, nor do a few megabytes of the program itself
+    #[arg(long, value_name = "AMOUNT", default_value = "256M", value_parser = size::parse)]
+    pub(crate) memory: u64,
+    /// How many threads compute; all cores unless told
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+    /// Tell how it would be computed, and compute nothing
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// Replace a file that is there already
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Tell what would be written, and write nothing
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+    /// Say nothing but what goes wrong
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// The types that numbers have, by name.
+fn dtypes() -> impl TypedValueParser<Value = DType> {
+    let names = DType::ALL.iter().filter(|&&dtype| dtype != DType::Str).map(|dtype| dtype.name());
+    PossibleValuesParser::new(names).try_map(|name| DType::named(&name).ok_or("there is no such type"))
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads @ 1..=1024) => Ok(threads),
+        _ => Err("write a number from 1 to 1024".into()),
+    }
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\

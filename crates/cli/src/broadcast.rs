@@ -4,15 +4,14 @@ use crate::args::BroadcastArgs;
 use crate::failure::Failure;
 use crate::input::{file_name, has_ending};
 use crate::naming::result_names;
-use crate::out::{bytes_text, in_file, is_stdout, place};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::out::{bytes_text, in_file, in_result, is_stdout, place};
+use crate::target::{check_folder, check_free_place, check_room, destination_text, folder_of, free_space};
+use crate::watch::{Watch, Watched};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use unishape::notation::short_shape_text;
 use unishape::npy::{Header, Mapped, NpzWriter, StretchedError};
 use unishape::whole_file::{WholeFile, real_place};
@@ -30,14 +29,7 @@ pub(crate) fn run(args: BroadcastArgs) -> Result<(), Failure> {
     if args.dry_run {
         return Ok(());
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    let handler = Arc::clone(&stop);
-    ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed))
-        .map_err(|error| Failure::failed(format!("Ctrl-C could not be provided for: {error}")))?;
-    let bar = if args.quiet { ProgressBar::hidden() } else { progress_bar(plan.total) };
-    let result = plan.write(&Watch { stop, bar: bar.clone() });
-    bar.finish_and_clear();
-    result
+    Watch::over(plan.total, args.quiet, |watch| plan.write(watch))
 }
 
 /// All that will be written, known before anything is.
@@ -80,9 +72,7 @@ impl Plan {
         })?;
         let archive = archive(&args.out)?;
         let folder = match archive {
-            Some(path) => {
-                path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-            }
+            Some(path) => folder_of(path),
             None => &args.out,
         };
         let arrays = plan_arrays(inputs, &shape, folder, archive.is_some())?;
@@ -116,8 +106,8 @@ impl Plan {
             );
             return Err(Failure::usage(problem));
         }
-        if self.archive.is_some() && !self.folder_exists {
-            return Err(Failure::failed(format!("{}: there is no such folder", plain::path(&self.folder))));
+        if self.archive.is_some() {
+            check_folder(&self.folder)?;
         }
         let inputs: HashMap<PathBuf, &Path> =
             self.arrays.iter().map(|array| (real_place(array.input.path()), array.input.path())).collect();
@@ -137,29 +127,13 @@ impl Plan {
                 );
                 return Err(Failure::usage(problem));
             }
-            if path.is_dir() {
-                return Err(Failure::failed(format!("{} is a folder", plain::path(path))));
-            }
-            if !force && fs::symlink_metadata(path).is_ok() {
-                let problem = format!("{} is there already; add --force to replace it", plain::path(path));
-                return Err(Failure::failed(problem));
-            }
+            check_free_place(path, force)?;
             if !places.insert(place) {
                 let problem = format!("{} is a link to where another result goes", plain::path(path));
                 return Err(Failure::failed(problem));
             }
         }
-        if let Some(free) = self.free
-            && free < self.needed
-        {
-            return Err(Failure::failed(format!(
-                "the results take {}, and {} has room for {}; nothing was written",
-                bytes_text(self.needed),
-                plain::path(&self.folder),
-                bytes_text(free),
-            )));
-        }
-        Ok(())
+        check_room("the results take", self.needed, &self.folder, self.free)
     }
 
     /// What will be written, on standard error.
@@ -175,9 +149,8 @@ impl Plan {
             let bytes = bytes_text(array.bytes);
             text += &format!("{name:name_width$}  {from:>from_width$} → {to}  {bytes}\n");
         }
-        let place = plain::path(self.archive.as_ref().unwrap_or(&self.folder));
-        let free = self.free.map_or(String::new(), |free| format!(", {} free there", bytes_text(free)));
-        text += &format!("{} to {place}{free}\n", bytes_text(self.total));
+        let place = self.archive.as_ref().unwrap_or(&self.folder);
+        text += &(destination_text(self.total, place, self.free) + "\n");
         let _ = io::stderr().write_all(text.as_bytes());
     }
 
@@ -209,7 +182,7 @@ impl Plan {
         let mut complete = Vec::new();
         for array in &self.arrays {
             let mut file = WholeFile::new(&array.path).map_err(|error| in_file(&array.path, &error))?;
-            let mut writer = Watched { inner: file.file(), watch };
+            let mut writer = Watched::new(file.file(), watch);
             let header = array.header.write(&mut writer).map_err(|error| in_result(&array.path, &error));
             header
                 .and_then(|()| self.write_elements(array, &array.path, &mut writer))
@@ -226,8 +199,8 @@ impl Plan {
             let member =
                 npz.start(&array.member(), &array.header).map_err(|error| in_result(archive, &error));
             let written = member.and_then(|member| {
-                watch.bar.inc(array.header.encoded_len().unwrap_or(0));
-                self.write_elements(array, archive, &mut Watched { inner: member, watch })
+                watch.advance(array.header.encoded_len().unwrap_or(0));
+                self.write_elements(array, archive, &mut Watched::new(member, watch))
             });
             written.map_err(|failure| watch.judge(failure))?;
         }
@@ -242,11 +215,6 @@ impl Plan {
             error => Failure::failed(error),
         })
     }
-}
-
-/// What went wrong, named after the file that does not come to be, not the temporary one.
-fn in_result(path: &Path, error: &dyn std::error::Error) -> Failure {
-    Failure::failed(format!("{}: {error}; nothing was written", plain::path(path)))
 }
 
 impl Planned {
@@ -301,53 +269,4 @@ fn plan_arrays(
         arrays.push(Planned { input, header, bytes, name, path });
     }
     Ok(arrays)
-}
-
-/// The room on the disk that a folder is on, or will be.
-fn free_space(folder: &Path) -> Option<u64> {
-    let folder = std::path::absolute(folder).ok()?;
-    let exists = folder.ancestors().find(|ancestor| ancestor.exists())?;
-    fs4::available_space(exists).ok()
-}
-
-fn progress_bar(total: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template(
-        "{bar:40} {percent}% of {binary_total_bytes}  {binary_bytes_per_sec}  {eta} left",
-    );
-    // Drawn on standard error, and only where that is a terminal.
-    ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-/// Looks after the work: shows how far it is, and stops it on Ctrl-C.
-struct Watch {
-    stop: Arc<AtomicBool>,
-    bar: ProgressBar,
-}
-
-impl Watch {
-    /// A failure after Ctrl-C is Ctrl-C.
-    fn judge(&self, failure: Failure) -> Failure {
-        if self.stop.load(Ordering::Relaxed) { Failure::Interrupted } else { failure }
-    }
-}
-
-/// A writer that is watched.
-struct Watched<'w, W> {
-    inner: W,
-    watch: &'w Watch,
-}
-
-impl<W: Write> Write for Watched<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.watch.stop.load(Ordering::Relaxed) {
-            return Err(io::Error::other("stopped"));
-        }
-        let written = self.inner.write(bytes)?;
-        self.watch.bar.inc(written as u64);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
 }

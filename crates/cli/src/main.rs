@@ -7,16 +7,21 @@
 //! | `input` | shapes as they are written, or files that have one |
 //! | `naming` | what the results of `broadcast` are called |
 //! | `out` | text to the terminal, files all at once or not at all |
-//! | `shape`, `explain`, `broadcast` | one subcommand each |
+//! | `target` | places that results go to: what is there already, and how much room there is |
+//! | `watch` | long work looked after: progress, and Ctrl-C |
+//! | `shape`, `explain`, `broadcast`, `eval` | one subcommand each |
 
 mod args;
 mod broadcast;
+mod eval;
 mod explain;
 mod failure;
 mod input;
 mod naming;
 mod out;
 mod shape;
+mod target;
+mod watch;
 
 use args::{Args, Command};
 use clap::{CommandFactory, Parser};
@@ -29,6 +34,7 @@ fn main() -> ExitCode {
         Command::Shape(args) => shape::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Broadcast(args) => broadcast::run(args),
+        Command::Eval(args) => eval::run(args),
         Command::Completions { shell } => completions(shell),
     };
     match result {

@@ -26,6 +26,11 @@ pub(crate) fn in_file(path: &Path, error: &io::Error) -> Failure {
     Failure::failed(format!("{}: {error}", plain::path(path)))
 }
 
+/// What went wrong, named after the file that does not come to be, not the temporary one.
+pub(crate) fn in_result(path: &Path, error: &dyn std::error::Error) -> Failure {
+    Failure::failed(format!("{}: {error}; nothing was written", plain::path(path)))
+}
+
 /// Puts complete files into their places, all of them or none. The paths are for the failure.
 pub(crate) fn place(files: Vec<CompleteFile>, paths: &[&Path]) -> Result<(), Failure> {
     place_all(files).map_err(|(number, error)| in_file(paths[number], &error))

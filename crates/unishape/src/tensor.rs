@@ -128,6 +128,14 @@ macro_rules! define {
                 }
             }
 
+            /// The same view, for as long as this one is there. (No [`Clone`]: the lifetime of ndarray's
+            /// views cannot be shortened by itself.)
+            pub(crate) fn reborrow(&self) -> TensorView<'_> {
+                match self {
+                    $(TensorView::$variant(view) => TensorView::$variant(view.view()),)+
+                }
+            }
+
             /// Leaves only these indices of a dimension in the view.
             pub(crate) fn slice_in_place(&mut self, dim: usize, range: std::ops::Range<usize>) {
                 let range = ndarray::Slice::from(range);
@@ -218,6 +226,34 @@ impl<'a> TensorView<'a> {
     /// ```
     pub fn typed<T: Element>(&self) -> Option<&ArrayViewD<'a, T>> {
         T::view_in(self)
+    }
+
+    /// Some of the elements: in each dimension those of a range of indices.
+    ///
+    /// ```
+    /// use unishape::{Tensor, TensorView};
+    ///
+    /// let table = ndarray::arr2(&[[1, 2, 3], [4, 5, 6]]);
+    /// let part = TensorView::from(table.view()).part(&[1..2, 0..2]);
+    /// assert_eq!(part.to_owned()?, Tensor::from(ndarray::arr2(&[[4, 5]])));
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Where there is not one range for each dimension, or one goes beyond it.
+    #[must_use]
+    pub fn part(mut self, part: &[std::ops::Range<usize>]) -> TensorView<'a> {
+        assert!(
+            part.len() == self.shape().len(),
+            "{} ranges for {} dimensions",
+            part.len(),
+            self.shape().len()
+        );
+        for (dim, range) in part.iter().enumerate() {
+            self.slice_in_place(dim, range.clone());
+        }
+        self
     }
 }
 

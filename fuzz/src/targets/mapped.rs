@@ -1,10 +1,12 @@
 //! `.npy` files that stay in their files: the file reads as its bytes do, and stretched bytes are the
-//! oracle's, whatever an element is.
+//! oracle's, whatever an element is; numbers are the same as those of the file read into memory.
 
 use super::npy::{MEMORY_PER_BYTE, npy_bytes};
 use crate::file::{check_message, npy_file, with_file, with_memory};
 use crate::source::Source;
+use std::ops::Range;
 use std::path::Path;
+use unishape::DType;
 use unishape::npy::{self, Header, Mapped, StretchedError};
 use unishape_oracle::{Indices, Tensor, common_shape, step_1, step_2};
 
@@ -30,6 +32,7 @@ pub(crate) fn run(bytes: &[u8]) {
         if header.shape.len() > 8 || header.element_count().expect("it was opened") > MOST_ELEMENTS {
             return;
         }
+        check_part(&mapped, &file, &wish);
         let common = common_shape(reading, &[&header.shape[..], &wish]).unwrap_or_else(|_| wish.clone());
         let countable = common.iter().try_fold(1, |count: usize, &size| count.checked_mul(size.max(1)));
         if countable.is_none_or(|count| count.saturating_mul(header.item_size()) > 16 * MOST_ELEMENTS) {
@@ -57,6 +60,29 @@ fn check_read(path: &Path, file: &[u8]) {
         (Err(_), Err(_)) => {}
         (a, b) => panic!("{:?} but {:?}", a.map(|a| a.dtype()), b.map(|b| b.dtype())),
     }
+}
+
+/// All elements as a part, and some of them, are what is read.
+fn check_part(mapped: &Mapped, file: &[u8], wish: &[usize]) {
+    let all: Vec<Range<usize>> = mapped.header().shape.iter().map(|&size| 0..size).collect();
+    let read = npy::read_from(file);
+    let found =
+        with_memory(MEMORY_PER_BYTE, file.len(), || mapped.part(&all).map(|part| part.view().to_owned()));
+    let (found, read) = match (found, read) {
+        (Ok(found), Ok(read)) => (found.expect("few"), read),
+        (Err(error), Ok(read)) if read.dtype() == DType::Str => return check_message(&error),
+        (Err(error), Err(_)) => return check_message(&error),
+        (found, read) => panic!("{found:?} but {:?}", read.map(|read| read.dtype())),
+    };
+    assert_eq!(npy_bytes(&found), npy_bytes(&read));
+    let some =
+        all.iter().zip(wish.iter().chain([0].iter().cycle())).map(|(all, &wish)| all.end.min(wish)..all.end);
+    let some: Vec<Range<usize>> = some.collect();
+    mapped.will_need(&some);
+    let part = mapped.part(&some).expect("some of what is right").view().to_owned().expect("few");
+    let expected = read.view().part(&some).to_owned().expect("few");
+    assert_eq!(npy_bytes(&part), npy_bytes(&expected));
+    mapped.is_done_with(&some);
 }
 
 /// Element by element, as the specification says it.

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Two arrays of bytes that stretch to so many MiB each.
-fn stretching_to(mebibytes: usize) -> Folder {
+pub(crate) fn stretching_to(mebibytes: usize) -> Folder {
     let folder = Folder::new();
     folder.put("column.npy", zeros("'|u1'", &[mebibytes << 10, 1]));
     folder.put("row.npy", zeros("'|u1'", &[1 << 10]));
@@ -15,7 +15,7 @@ fn stretching_to(mebibytes: usize) -> Folder {
 }
 
 /// Waits until a temporary file has some megabytes.
-fn wait_for_growth(folder: &Folder, child: &mut Child) {
+pub(crate) fn wait_for_growth(folder: &Folder, child: &mut Child) {
     let patience = Instant::now() + Duration::from_secs(60);
     loop {
         let grown = folder.names().into_iter().any(|name| {
@@ -31,7 +31,7 @@ fn wait_for_growth(folder: &Folder, child: &mut Child) {
     }
 }
 
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status();
     assert!(sent.expect("there is a shell").success());
 }

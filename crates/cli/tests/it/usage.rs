@@ -5,7 +5,7 @@ use crate::support::{BINARY, Folder};
 #[test]
 fn every_help_text_has_an_example() {
     let folder = Folder::new();
-    for subcommand in ["shape", "explain", "broadcast", "completions"] {
+    for subcommand in ["shape", "explain", "broadcast", "eval", "completions"] {
         let example = format!("Examples:\n  unishape {subcommand} ");
         assert!(folder.run([subcommand, "--help"]).printed().contains(&example), "{subcommand}");
         assert!(folder.run(["help", subcommand]).printed().contains(&example), "{subcommand}");
@@ -47,7 +47,7 @@ fn completions_are_there_for_every_shell() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = folder.run(["completions", shell]).printed();
-        for word in ["unishape", "shape", "broadcast", "dry-run"] {
+        for word in ["unishape", "shape", "broadcast", "dry-run", "eval", "memory"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
@@ -69,6 +69,11 @@ fn the_completions_for_bash_are_what_bash_reads() {
     if let Ok(output) = folder.program("bash", ["-c", tab]).output() {
         assert_eq!(String::from_utf8_lossy(&output.stdout), "--dry-run\n", "{output:?}");
     }
+    let tab = tab.replace("broadcast --d)", "eval --dtype comp)").replace("CWORD=2", "CWORD=3");
+    let tab = tab.replace("--d broadcast", "comp --dtype");
+    if let Ok(output) = folder.program("bash", ["-c", &tab]).output() {
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "complex64 complex128\n", "{output:?}");
+    }
 }
 
 #[test]
@@ -85,6 +90,11 @@ fn bad_usage_exits_with_2_and_says_where_help_is() {
         &["broadcast"],
         &["broadcast", "a.npy"],
         &["broadcast", "--out", "z"],
+        &["eval"],
+        &["eval", "a", "--dtype", "int7"],
+        &["eval", "a", "--memory", "much"],
+        &["eval", "a", "--memory", "4k"],
+        &["eval", "a", "--threads", "0"],
         &["completions"],
     ] {
         let said = folder.run(words).refused(2);

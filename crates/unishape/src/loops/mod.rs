@@ -34,7 +34,7 @@ pub(crate) use layout::{column_major, row_major};
 pub use machine::Plain;
 pub(crate) use machine::{GoesOn, Input, Program, Step, described, run};
 pub use map::{Mapping, map, map_into};
-pub(crate) use mapped::map_file;
+pub(crate) use mapped::{let_go, map_file};
 pub(crate) use stretched_bytes::stretched_bytes;
 // Named in a hidden method of `Operand`, and so public, though nobody can reach it.
 #[allow(unreachable_pub)]

@@ -27,7 +27,9 @@ pub(crate) fn stretched_bytes<B>(
     }
     let mut outer = nest(sizes, strides);
     let inner = outer.pop().unwrap_or(Loop { count: 1, stride: 1 });
-    let mut piece = Vec::with_capacity(if item < PIECE { PIECE } else { 0 });
+    // No more than there is to come; and elements as large as a piece are not gathered.
+    let bytes = sizes.iter().fold(item, |bytes, &size| bytes.saturating_mul(size));
+    let mut piece = Vec::with_capacity(if item < PIECE { PIECE.min(bytes) } else { 0 });
     let mut index = vec![0usize; outer.len()];
     let mut start = 0;
     loop {

@@ -108,9 +108,20 @@ impl Mapped {
     }
 
     /// The bytes of all elements, in the file's own order. Not for everyone: they change if somebody
-    /// writes to the file, which a slice must not; here they are only ever copied to a file.
-    fn data(&self) -> &[u8] {
+    /// writes to the file, which a slice must not. Here they are copied, or read as numbers, which any bytes
+    /// are.
+    pub(super) fn data(&self) -> &[u8] {
         self.file.as_ref().and_then(|file| file.get(self.data.clone())).unwrap_or_default()
+    }
+
+    /// Where in the file the data begins.
+    pub(super) fn data_start(&self) -> usize {
+        self.data.start
+    }
+
+    /// The whole file; `None` for an array without elements.
+    pub(super) fn map(&self) -> Option<&Mmap> {
+        self.file.as_ref()
     }
 
     /// The header of this array stretched to a shape: elements of the same type, in C order.

@@ -33,6 +33,7 @@
 //! | `npz` | archives of them |
 //! | `until_failure` | a writer that is let go once it has failed |
 //! | `mapped` | arrays that stay in their files |
+//! | `part` | parts of those, to compute with |
 //! | `error` | what can go wrong |
 
 mod descr;
@@ -42,6 +43,7 @@ mod header;
 mod literal;
 mod mapped;
 mod npz;
+mod part;
 mod read;
 mod until_failure;
 mod write;
@@ -51,5 +53,6 @@ pub use error::NpyError;
 pub use header::Header;
 pub use mapped::{Mapped, StretchedError};
 pub use npz::{NpzMember, NpzWriter, read_npz, write_npz};
+pub use part::Part;
 pub use read::{read, read_from};
-pub use write::{write, write_to};
+pub use write::{write, write_elements, write_to};

@@ -14,6 +14,9 @@ use std::path::Path;
 /// Elements are gathered to about this many bytes before they are written.
 const PIECE: usize = 1 << 16;
 
+/// And those that need not be gathered are handed on by this many.
+const LARGE_PIECE: usize = 1 << 20;
+
 /// Writes a tensor, a view of one, or a view of an array to an `.npy` file, in C order.
 ///
 /// A view may be stretched, reversed or transposed: what it shows is written, without a copy of it
@@ -60,6 +63,28 @@ pub fn write_to<'a>(mut writer: impl Write, view: impl Into<TensorView<'a>>) -> 
     let view = view.into();
     let header = Header::of(&view)?;
     header.write(&mut writer)?;
+    write_data(&mut writer, &view, &header)
+}
+
+/// Writes the elements of a view alone, as they stand behind the header of an `.npy` file: for arrays that
+/// come piece by piece, each a part of the whole in C order.
+///
+/// ```
+/// use unishape::npy;
+///
+/// let mut bytes = Vec::new();
+/// npy::write_elements(&mut bytes, ndarray::arr1(&[1u16, 2]).view())?;
+/// npy::write_elements(&mut bytes, ndarray::arr1(&[3u16]).view())?;
+/// assert_eq!(bytes, [1, 0, 2, 0, 3, 0]);
+/// # Ok::<(), npy::NpyError>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`write`](write()).
+pub fn write_elements<'a>(mut writer: impl Write, view: impl Into<TensorView<'a>>) -> Result<(), NpyError> {
+    let view = view.into();
+    let header = Header::of(&view)?;
     write_data(&mut writer, &view, &header)
 }
 
@@ -131,19 +156,28 @@ pub(super) fn write_data(
         TensorView::U64(view) => write_numbers(writer, view),
         TensorView::C64(view) => write_numbers(writer, view),
         TensorView::C128(view) => write_numbers(writer, view),
-        TensorView::Bool(view) => write_elements(writer, view, |&truth, bytes| bytes.push(u8::from(truth))),
+        TensorView::Bool(view) => write_each(writer, view, |&truth, bytes| bytes.push(u8::from(truth))),
         TensorView::Str(view) => {
-            write_elements(writer, view, |string, bytes| encode_unicode(string, item_size, bytes))
+            write_each(writer, view, |string, bytes| encode_unicode(string, item_size, bytes))
         }
     }
     .map_err(NpyError::Io)
 }
 
-fn write_numbers<T: Number>(writer: &mut impl Write, view: &ArrayViewD<'_, T>) -> io::Result<()> {
-    write_elements(writer, view, T::encode)
+fn write_numbers<T: Number + bytemuck::NoUninit>(
+    writer: &mut impl Write,
+    view: &ArrayViewD<'_, T>,
+) -> io::Result<()> {
+    match view.as_slice() {
+        // They lie in memory as they do in the file. Not all at once: a writer may want to be asked.
+        Some(elements) if cfg!(target_endian = "little") => {
+            bytemuck::cast_slice(elements).chunks(LARGE_PIECE).try_for_each(|piece| writer.write_all(piece))
+        }
+        _ => write_each(writer, view, T::encode),
+    }
 }
 
-fn write_elements<T>(
+fn write_each<T>(
     writer: &mut impl Write,
     view: &ArrayViewD<'_, T>,
     encode: impl Fn(&T, &mut Vec<u8>),

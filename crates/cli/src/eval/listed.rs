@@ -1,0 +1,171 @@
+//! Small arrays written out on the command line: `[1, 2, 3]`, `[[1.5], [2.5]]`.
+
+use ndarray::{ArrayD, IxDyn};
+use num_complex::Complex;
+use unishape::Tensor;
+use unishape::expr::Number;
+
+/// Lists within each other to this depth.
+const DEEPEST: usize = 64;
+
+/// Reads a list of numbers, or of lists that are all alike. The numbers decide the type: `bool`, `int64`,
+/// `float64` or `complex128`, the first that holds them all.
+pub(crate) fn parse(text: &str) -> Result<Tensor, String> {
+    let mut reader = Reader { rest: text, shape: Vec::new(), numbers: Vec::new() };
+    reader.list(0)?;
+    if !reader.rest.trim().is_empty() {
+        return Err(format!("'{}' comes after the end of the list", reader.rest.trim()));
+    }
+    let shape: Vec<usize> = reader.shape.into_iter().map(|size| size.unwrap_or(0)).collect();
+    tensor(&shape, &reader.numbers)
+}
+
+struct Reader<'t> {
+    rest: &'t str,
+    /// The length of the lists at each depth, once one is complete.
+    shape: Vec<Option<usize>>,
+    numbers: Vec<Number>,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, sign: char) -> bool {
+        let rest = self.rest.trim_start();
+        match rest.strip_prefix(sign) {
+            Some(behind) => {
+                self.rest = behind;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// A list, from its bracket on.
+    fn list(&mut self, depth: usize) -> Result<(), String> {
+        if !self.take('[') {
+            return Err("lists and numbers do not go together".into());
+        }
+        if depth == DEEPEST {
+            return Err("the lists are nested too deep".into());
+        }
+        if depth == self.shape.len() {
+            // Numbers that came before were not as deep.
+            if !self.numbers.is_empty() {
+                return Err("lists and numbers do not go together".into());
+            }
+            self.shape.push(None);
+        }
+        let mut length = 0;
+        while !self.take(']') {
+            if length > 0 && !self.take(',') {
+                return Err(match self.rest.trim_start() {
+                    "" => "a bracket is never closed".into(),
+                    rest => format!("'{rest}' stands where a comma or ] was to come"),
+                });
+            }
+            match self.rest.trim_start().starts_with('[') {
+                true => self.list(depth + 1)?,
+                false => self.number(depth)?,
+            }
+            length += 1;
+        }
+        match self.shape[depth].replace(length) {
+            Some(before) if before != length => {
+                Err(format!("its lists are not alike: one has {before} entries, another {length}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn number(&mut self, depth: usize) -> Result<(), String> {
+        if depth + 1 != self.shape.len() {
+            return Err("lists and numbers do not go together".into());
+        }
+        let rest = self.rest.trim_start();
+        let end = rest.find([',', ']', '[']).unwrap_or(rest.len());
+        let word = rest[..end].trim();
+        let number = Number::parse(word).ok_or_else(|| match word {
+            "" => "a number is missing".into(),
+            word => format!("'{word}' is no number"),
+        })?;
+        self.numbers.push(number);
+        self.rest = &rest[end..];
+        Ok(())
+    }
+}
+
+/// The numbers as elements of one type.
+fn tensor(shape: &[usize], numbers: &[Number]) -> Result<Tensor, String> {
+    let is = |kind: fn(&Number) -> bool| numbers.iter().any(kind);
+    if is(|number| matches!(number, Number::Complex(_))) {
+        return array(shape, numbers, |number| Ok(complex(number))).map(Tensor::from);
+    }
+    if numbers.is_empty() || is(|number| matches!(number, Number::Float(_))) {
+        return array(shape, numbers, |number| Ok(complex(number).re)).map(Tensor::from);
+    }
+    if is(|number| matches!(number, Number::Int(_))) {
+        return array(shape, numbers, |number| match number {
+            Number::Bool(bool) => Ok(i64::from(*bool)),
+            Number::Int(int) => i64::try_from(*int).map_err(|_| format!("{int} does not fit int64")),
+            other => Err(format!("{other} is no integer")),
+        })
+        .map(Tensor::from);
+    }
+    array(shape, numbers, |number| Ok(*number == Number::Bool(true))).map(Tensor::from)
+}
+
+fn complex(number: &Number) -> Complex<f64> {
+    match number {
+        Number::Bool(bool) => f64::from(u8::from(*bool)).into(),
+        Number::Int(int) => (*int as f64).into(),
+        Number::Float(float) => (*float).into(),
+        Number::Complex(complex) => *complex,
+    }
+}
+
+fn array<T>(
+    shape: &[usize],
+    numbers: &[Number],
+    element: impl Fn(&Number) -> Result<T, String>,
+) -> Result<ArrayD<T>, String> {
+    let elements = numbers.iter().map(element).collect::<Result<Vec<T>, _>>()?;
+    ArrayD::from_shape_vec(IxDyn(shape), elements).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+    use ndarray::{arr1, arr2, arr3};
+    use num_complex::Complex;
+
+    #[test]
+    fn lists_are_read() {
+        assert_eq!(parse("[1,2,-3]"), Ok(arr1(&[1i64, 2, -3]).into()));
+        assert_eq!(parse(" [ [1.5 , 2] , [3, 4] ] "), Ok(arr2(&[[1.5, 2.0], [3.0, 4.0]]).into()));
+        assert_eq!(parse("[[[true]], [[false]]]"), Ok(arr3(&[[[true]], [[false]]]).into()));
+        assert_eq!(parse("[1, 2j]"), Ok(arr1(&[Complex::new(1.0, 0.0), Complex::new(0.0, 2.0)]).into()));
+        assert_eq!(parse("[true, 2]"), Ok(arr1(&[1i64, 2]).into()));
+        assert_eq!(parse("[pi, inf]"), Ok(arr1(&[std::f64::consts::PI, f64::INFINITY]).into()));
+        assert_eq!(parse("[]"), Ok(arr1::<f64>(&[]).into()));
+        assert_eq!(parse("[[],[]]").map(|tensor| tensor.shape().to_vec()), Ok(vec![2, 0]));
+    }
+
+    #[test]
+    fn what_is_no_list_of_numbers_is_refused() {
+        for (text, problem) in [
+            ("[1,", "a number is missing"),
+            ("[1", "a bracket is never closed"),
+            ("[1 2]", "'1 2' is no number"),
+            ("[1,,2]", "a number is missing"),
+            ("[one]", "'one' is no number"),
+            ("[1] 2", "'2' comes after the end of the list"),
+            ("[[1], [2, 3]]", "its lists are not alike: one has 1 entries, another 2"),
+            ("[[1], 2]", "lists and numbers do not go together"),
+            ("[1, [2]]", "lists and numbers do not go together"),
+            ("[[1][2]]", "'[2]]' stands where a comma or ] was to come"),
+            ("[9223372036854775808]", "9223372036854775808 does not fit int64"),
+        ] {
+            assert_eq!(parse(text), Err(problem.into()), "{text}");
+        }
+        assert!(parse(&"[".repeat(100_000)).is_err());
+    }
+}

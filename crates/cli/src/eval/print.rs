@@ -1,0 +1,238 @@
+//! The result as text, as NumPy prints arrays more or less; of a large one the edges.
+
+use super::job::Job;
+use super::pieces::Piece;
+use crate::failure::Failure;
+use ndarray::ArrayViewD;
+use num_complex::Complex;
+use std::ops::Range;
+use unishape::{Tensor, element_count};
+
+/// Results of up to this many elements are shown in full.
+const MOST: usize = 1000;
+
+/// Of a larger one, so many are shown at each end of a dimension.
+const EDGE: usize = 3;
+
+/// The most elements that are shown at all: of many dimensions even the edges are many.
+const MOST_AT_EDGES: usize = 10_000;
+
+/// The columns that a line has.
+const WIDTH: usize = 80;
+
+/// Whether a result is small enough to be shown in full.
+pub(crate) fn is_small(shape: &[usize]) -> bool {
+    element_count(shape).is_ok_and(|count| count <= MOST)
+}
+
+/// The result as text.
+pub(crate) fn text(job: &Job) -> Result<String, Failure> {
+    let (shape, is_small) = (&job.shape, is_small(&job.shape));
+    let is_cut = |&size: &usize| !is_small && size > 2 * EDGE;
+    // The indices that are shown of each dimension.
+    let shown: Vec<Vec<Range<usize>>> = shape
+        .iter()
+        .map(|size| {
+            if is_cut(size) { vec![0..EDGE, size - EDGE..*size] } else { std::iter::once(0..*size).collect() }
+        })
+        .collect();
+    let sizes: Vec<usize> = shown.iter().map(|ranges| ranges.iter().map(Range::len).sum()).collect();
+    if !element_count(&sizes).is_ok_and(|count| count <= MOST_AT_EDGES) {
+        return Err(Failure::usage("the result has too many dimensions to be printed; give -o FILE.npy"));
+    }
+    let mut cells = Cells::new(&sizes);
+    for corner in corners(&shown) {
+        let places =
+            corner.iter().zip(&shown).map(|(range, shown)| if *range == shown[0] { 0 } else { EDGE });
+        cells.put(&places.collect::<Vec<_>>(), &job.compute(&corner)?);
+    }
+    cells.align();
+    let gaps: Vec<bool> = shape.iter().map(is_cut).collect();
+    Ok(cells.text(0, 0, &gaps) + "\n")
+}
+
+/// All ways to take one range in each dimension.
+fn corners(shown: &[Vec<Range<usize>>]) -> Vec<Piece> {
+    let mut corners = vec![Piece::new()];
+    for ranges in shown {
+        let longer = |corner: &Piece, range: &Range<usize>| corner.iter().chain([range]).cloned().collect();
+        corners =
+            corners.iter().flat_map(|corner| ranges.iter().map(move |range| longer(corner, range))).collect();
+    }
+    corners
+}
+
+/// The elements that are shown, as text, in row-major order.
+struct Cells {
+    sizes: Vec<usize>,
+    texts: Vec<String>,
+}
+
+impl Cells {
+    fn new(sizes: &[usize]) -> Cells {
+        Cells { sizes: sizes.to_vec(), texts: vec![String::new(); sizes.iter().product()] }
+    }
+
+    /// Puts elements to a place.
+    fn put(&mut self, place: &[usize], tensor: &Tensor) {
+        let mut index = vec![0; place.len()];
+        for text in texts(tensor) {
+            let at = index
+                .iter()
+                .zip(place)
+                .zip(&self.sizes)
+                .fold(0, |at, ((i, first), size)| at * size + first + i);
+            self.texts[at] = text;
+            for (index, &size) in index.iter_mut().zip(tensor.shape()).rev() {
+                *index += 1;
+                if *index < size {
+                    break;
+                }
+                *index = 0;
+            }
+        }
+    }
+
+    /// Makes all of them as wide, with their points below each other.
+    fn align(&mut self) {
+        if self.sizes.is_empty() {
+            return;
+        }
+        // Of a complex number the point is that of one part only.
+        let split = |text: &str| match text.ends_with('j') {
+            true => text.len(),
+            false => text.find(['.', 'e']).unwrap_or(text.len()),
+        };
+        let widest = |part: fn((&str, &str)) -> usize| {
+            self.texts.iter().map(|text| part(text.split_at(split(text)))).max().unwrap_or(0)
+        };
+        let (before, behind) = (widest(|(before, _)| before.len()), widest(|(_, behind)| behind.len()));
+        for text in &mut self.texts {
+            let (left, right) = text.split_at(split(text));
+            *text = format!("{left:>before$}{right:<behind$}");
+        }
+    }
+
+    /// The elements from one on, from a dimension on.
+    fn text(&self, dim: usize, first: usize, gaps: &[bool]) -> String {
+        let Some(&size) = self.sizes.get(dim) else {
+            return self.texts.get(first).cloned().unwrap_or_default();
+        };
+        let step: usize = self.sizes[dim + 1..].iter().product();
+        let mut entries: Vec<String> =
+            (0..size).map(|i| self.text(dim + 1, first + i * step, gaps)).collect();
+        if gaps[dim] {
+            entries.insert(EDGE, "…".into());
+        }
+        let indent = " ".repeat(dim + 1);
+        let rank = self.sizes.len();
+        let inside = if dim + 1 == rank {
+            lines(&entries, WIDTH.saturating_sub(2 * rank).max(1)).join(&format!("\n{indent}"))
+        } else {
+            entries.join(&format!("{}{indent}", "\n".repeat(rank - dim - 1)))
+        };
+        format!("[{inside}]")
+    }
+}
+
+/// Entries in lines of at most so many columns.
+fn lines(entries: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for entry in entries {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + entry.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(entry);
+            }
+            _ => lines.push(entry.clone()),
+        }
+    }
+    // What was written for the sake of the next column is of no use at the end.
+    let last = lines.len().saturating_sub(1);
+    lines[..last].iter_mut().for_each(|line| line.truncate(line.trim_end().len()));
+    lines
+}
+
+/// Each element as text, with as many digits as tell it from its neighbours.
+fn texts(tensor: &Tensor) -> Vec<String> {
+    fn all<T>(array: ArrayViewD<'_, T>, text: impl Fn(&T) -> String) -> Vec<String> {
+        array.iter().map(text).collect()
+    }
+    match tensor {
+        Tensor::F16(array) => {
+            all(array.view(), |x| half(x.to_f32(), |short| half::f16::from_f32(short) == *x))
+        }
+        Tensor::BF16(array) => {
+            all(array.view(), |x| half(x.to_f32(), |short| half::bf16::from_f32(short) == *x))
+        }
+        Tensor::F32(array) => all(array.view(), |x| float(format!("{x:?}"))),
+        Tensor::F64(array) => all(array.view(), |x| float(format!("{x:?}"))),
+        Tensor::I8(array) => all(array.view(), i8::to_string),
+        Tensor::I16(array) => all(array.view(), i16::to_string),
+        Tensor::I32(array) => all(array.view(), i32::to_string),
+        Tensor::I64(array) => all(array.view(), i64::to_string),
+        Tensor::U8(array) => all(array.view(), u8::to_string),
+        Tensor::U16(array) => all(array.view(), u16::to_string),
+        Tensor::U32(array) => all(array.view(), u32::to_string),
+        Tensor::U64(array) => all(array.view(), u64::to_string),
+        Tensor::Bool(array) => all(array.view(), |&x| if x { "True".into() } else { "False".into() }),
+        Tensor::Str(array) => all(array.view(), String::clone),
+        Tensor::C64(array) => {
+            all(array.view(), |Complex { re, im }| complex(format!("{re:?}"), format!("{im:+?}")))
+        }
+        Tensor::C128(array) => {
+            all(array.view(), |Complex { re, im }| complex(format!("{re:?}"), format!("{im:+?}")))
+        }
+    }
+}
+
+/// As Python writes what is no number.
+fn float(text: String) -> String {
+    text.replace("NaN", "nan")
+}
+
+fn complex(re: String, im: String) -> String {
+    let sign = if im.starts_with(['+', '-']) { "" } else { "+" };
+    float(format!("{re}{sign}{im}j"))
+}
+
+/// A number of half precision, with the fewest digits that are still read as it.
+fn half(x: f32, is_it: impl Fn(f32) -> bool) -> String {
+    let short = (0..9).map(|digits| format!("{x:.digits$e}")).find(|text| text.parse().is_ok_and(&is_it));
+    let short = short.and_then(|text| text.parse::<f32>().ok()).unwrap_or(x);
+    float(format!("{short:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::texts;
+    use half::{bf16, f16};
+    use ndarray::arr1;
+    use num_complex::Complex;
+
+    #[test]
+    fn floats_have_the_digits_that_tell_them_apart() {
+        let floats = [1.0, -0.0, 0.1, 1e-7, 1e16, 1e15, f64::NAN, f64::INFINITY];
+        let expected = ["1.0", "-0.0", "0.1", "1e-7", "1e16", "1000000000000000.0", "nan", "inf"];
+        assert_eq!(texts(&arr1(&floats).into()), expected);
+        assert_eq!(texts(&arr1(&[0.1f32, 16_777_216.0]).into()), ["0.1", "16777216.0"]);
+        let halves =
+            [0.1, 65504.0, std::f32::consts::PI, f32::NAN, f32::NEG_INFINITY, 6e-8].map(f16::from_f32);
+        assert_eq!(texts(&arr1(&halves).into()), ["0.1", "65500.0", "3.14", "nan", "-inf", "6e-8"]);
+        assert_eq!(texts(&arr1(&[bf16::from_f32(0.1), bf16::from_f32(1e30)]).into()), ["0.1", "1e30"]);
+        for bits in 0..=u16::MAX {
+            let half = f16::from_bits(bits);
+            let text = &texts(&arr1(&[half]).into())[0];
+            let read = f16::from_f32(text.parse().expect("a number"));
+            assert!(read == half || (read.is_nan() && half.is_nan()), "{half} {text}");
+        }
+    }
+
+    #[test]
+    fn complex_numbers_are_written_as_in_python() {
+        let complex =
+            [Complex::new(1.0, -2.5), Complex::new(-0.0, f64::NAN), Complex::new(0.0, f64::INFINITY)];
+        assert_eq!(texts(&arr1(&complex).into()), ["1.0-2.5j", "-0.0+nanj", "0.0+infj"]);
+        assert_eq!(texts(&arr1(&[true, false]).into()), ["True", "False"]);
+    }
+}

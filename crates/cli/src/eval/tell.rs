@@ -1,0 +1,65 @@
+//! What is going to be computed, in words.
+
+use super::inputs::{Input, Parts};
+use super::job::Job;
+use super::pieces::Pieces;
+use crate::failure::Failure;
+use crate::out::bytes_text;
+use unishape::notation::short_shape_text;
+use unishape::plain;
+
+/// `4000x3000 float32`.
+pub(crate) fn result_text(job: &Job) -> String {
+    let shape = if job.shape.is_empty() { "a single".into() } else { short_shape_text(&job.shape) };
+    format!("{shape} {}", job.dtype)
+}
+
+/// A line for each input: its name, what was given, its shape and its type.
+pub(crate) fn inputs_text(inputs: &[Input], with_ways: bool) -> String {
+    let row = |input: &Input| {
+        let shape =
+            input.shape().map(|shape| if shape.is_empty() { "()".into() } else { short_shape_text(shape) });
+        let dtype = input.dtype().map(|dtype| dtype.name().to_owned());
+        let (shape, dtype) = (shape.unwrap_or_default(), dtype.unwrap_or_default());
+        let way = if with_ways { input.way().to_owned() } else { String::new() };
+        [plain::abridged(&input.name, 40), plain::abridged(&input.text, 60), shape, dtype, way]
+    };
+    let rows: Vec<[String; 5]> = inputs.iter().map(row).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths = [0, 1, 2, 3].map(width);
+    let mut text = String::new();
+    for [name, given, shape, dtype, way] in &rows {
+        let [a, b, c, d] = widths;
+        let line = format!("{name:a$}  {given:b$}  {shape:>c$}  {dtype:d$}  {way}");
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// All that is known before the work begins.
+pub(crate) fn plan_text(job: &Job, pieces: &Pieces, memory: u64) -> Result<String, Failure> {
+    let item = job.header().item_size() as u64;
+    let most = pieces.largest() as u64;
+    let bytes = job.header().data_bytes().map_err(Failure::failed)?;
+    let mut text = inputs_text(&job.inputs, true);
+    text += &format!("result  {}, {}\n", result_text(job), bytes_text(bytes));
+    text += &match pieces.count() {
+        0 => "pieces  none: there are no elements\n".into(),
+        1 => format!("pieces  1 of {}", bytes_text(most * item)),
+        count => format!("pieces  {count} of up to {}", bytes_text(most * item)),
+    };
+    if let Some(first) = pieces.iter().next() {
+        let taken = bytes_text(most * job.bytes_an_element() as u64);
+        text += &format!(", {taken} of memory at a time, of {} allowed\n", bytes_text(memory));
+        let mut parts = Parts::new(&job.inputs);
+        parts.go_to(&first, None)?;
+        text += &loops_text(&job.bind(&parts)?);
+    }
+    Ok(text)
+}
+
+/// Which loops compute a piece.
+fn loops_text(bound: &unishape::expr::Bound<'_>) -> String {
+    format!("loops   one pass over {}\n", short_shape_text(bound.shape()))
+}
