@@ -417,8 +417,11 @@ fn atanh_odd(z: C) -> C {
     }
 }
 
-/// Along the part that is infinite, if only one is.
+/// Along the part that is infinite, if only one is and the other is a number.
 fn sign_odd(z: C) -> C {
+    if z.re.is_nan() || z.im.is_nan() {
+        return NAN;
+    }
     match (z.re.is_infinite(), z.im.is_infinite()) {
         (true, false) => C::new(z.re.signum(), 0.0),
         (false, true) => C::new(0.0, z.im.signum()),

@@ -3,7 +3,7 @@
 //! An error is counted in units of the last place of the exact result: 0.5 is what rounding alone may cost.
 //! f64 is judged by `wide`; f32 by the standard library's f64 functions, which the product does not use.
 //!
-//! `UNISHAPE_ACCURACY=100 cargo test --release -p unishape --lib math::tests::accuracy -- --nocapture` looks at
+//! `UNISHAPE_ACCURACY=100 cargo test --release -p unishape-elements --lib math::tests::accuracy -- --nocapture` looks at
 //! a hundred times as many arguments, and shows the rows of the table.
 
 use std::f64::consts::{FRAC_PI_2, LN_2, PI, SQRT_2};

@@ -128,7 +128,7 @@ fn roots_and_signs() {
 
     assert_eq!(call::<Sign, C>(C::new(-0.0, -0.0)), C::new(0.0, 0.0));
     check::<Sign>("sign", &[(3.0, 4.0, 0.6, 0.8), (-1e-38, 0.0, -1.0, 0.0), (0.0, 1e38, 0.0, 1.0)]);
-    check_nan::<Sign>("sign", &[(NAN, 1.0), (1.0, NAN), (NAN, NAN)]);
+    check_nan::<Sign>("sign", &[(NAN, 1.0), (1.0, NAN), (NAN, NAN), (INF, NAN), (NAN, INF)]);
     for z in [C::new(f64::MAX, f64::MAX), C::new(1e-320, -1e-320)] {
         let got = call::<Sign, C>(z);
         assert!((abs(got) - 1.0).abs() < 1e-3, "sign({z}) is {got}");
