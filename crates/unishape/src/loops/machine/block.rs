@@ -23,17 +23,23 @@ thread_local! {
 }
 
 /// Blocks of bytes, kept from one piece of work to the next.
-pub(super) struct Registers(Vec<Vec<Line>>);
+pub(super) struct Registers(Vec<Vec<Page>>);
 
-/// A line of the cache: blocks begin at one.
+/// No function takes more.
+const MOST_ARGUMENTS: usize = 3;
+
+/// Blocks begin at pages. A load that differs from a store shortly before it by a multiple of a page waits for
+/// the store, as if it were the same place; from blocks that all begin alike, such loads are never near.
 #[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
+#[repr(C, align(4096))]
+struct Page([u8; PAGE]);
+
+const PAGE: usize = 4096;
 
 // Safety: it is bytes, any bytes, without padding.
-unsafe impl bytemuck::Zeroable for Line {}
+unsafe impl bytemuck::Zeroable for Page {}
 // Safety: as above.
-unsafe impl bytemuck::Pod for Line {}
+unsafe impl bytemuck::Pod for Page {}
 
 impl Registers {
     /// Makes room for as many registers of these sizes.
@@ -42,9 +48,9 @@ impl Registers {
             self.0.resize_with(bytes.len(), Vec::new);
         }
         for (register, bytes) in self.0.iter_mut().zip(bytes) {
-            let lines = bytes.div_ceil(64);
-            if register.len() < lines {
-                register.resize(lines, Line([0; 64]));
+            let pages = bytes.div_ceil(PAGE);
+            if register.len() < pages {
+                register.resize(pages, Page([0; PAGE]));
             }
         }
     }
@@ -54,7 +60,7 @@ impl Registers {
     }
 
     /// A register to write to while the others are read; it has to be put back.
-    fn take(&mut self, register: usize) -> Vec<Line> {
+    fn take(&mut self, register: usize) -> Vec<Page> {
         std::mem::take(&mut self.0[register])
     }
 }
@@ -73,12 +79,20 @@ impl Routine {
     ) {
         registers.fit(&self.registers);
         let (rows, len) = plan.inner_sizes();
+        let operands = plan.starts().len();
+        let steps: SmallVec<[(isize, isize); 8]> =
+            (0..operands).map(|operand| plan.inner_steps(operand)).collect();
         let mut first = true;
         plan.turns(SmallVec::<[isize; 8]>::from_slice(plan.starts()), |starts| {
             for row in (0..rows).step_by(self.block.rows) {
                 for column in (0..len).step_by(self.block.len) {
+                    let offsets = starts.iter().zip(&steps).map(|(start, (row_step, step))| {
+                        start + row as isize * row_step + column as isize * step
+                    });
+                    let offsets: SmallVec<[isize; 8]> = offsets.collect();
                     let extent = self.block;
-                    let mut at = At { routine: self, program, plan, memory, starts, row, column, extent };
+                    let mut at =
+                        At { routine: self, program, memory, steps: &steps, offsets: &offsets, extent };
                     // Safety: the block is within the loops.
                     unsafe {
                         if std::mem::take(&mut first) {
@@ -98,21 +112,15 @@ impl Routine {
 struct At<'r> {
     routine: &'r Routine,
     program: &'r Program,
-    plan: &'r Plan,
     memory: &'r Memory<'r>,
-    starts: &'r [isize],
-    row: usize,
-    column: usize,
+    /// Each operand's steps, from row to row and within one, in elements; the output's first.
+    steps: &'r [(isize, isize)],
+    /// How far each operand's first element of this block is from its element of index 0, in elements.
+    offsets: &'r [isize],
     extent: Extent,
 }
 
 impl At<'_> {
-    /// How far an operand's first element of this block is from its element of index 0, in elements.
-    fn offset(&self, operand: usize) -> isize {
-        let (row_step, step) = self.plan.inner_steps(operand);
-        self.starts[operand] + self.row as isize * row_step + self.column as isize * step
-    }
-
     /// # Safety
     ///
     /// As for [`Routine::run`]; the block is within the loops.
@@ -136,19 +144,21 @@ impl At<'_> {
                 let Step { kernel, item, .. } = &self.program.steps[*step];
                 let count = if *single { 1 } else { count };
                 let mut block = to.map(|to| registers.take(to));
-                // Safety: the inputs are there.
-                let sources: SmallVec<[&[u8]; 3]> =
-                    from.iter().map(|&from| unsafe { self.read(from, registers) }).collect();
+                let mut sources: [&[u8]; MOST_ARGUMENTS] = [&[]; MOST_ARGUMENTS];
+                for (source, &from) in sources.iter_mut().zip(from) {
+                    // Safety: the inputs are there.
+                    *source = unsafe { self.read(from, registers) };
+                }
+                let sources = &sources[..from.len()];
                 match &mut block {
-                    Some(block) => kernel(&sources, &mut bytemuck::cast_slice_mut(block)[..count * item]),
+                    Some(block) => kernel(sources, &mut bytemuck::cast_slice_mut(block)[..count * item]),
                     None => {
                         // Safety: the output lies in one piece here, and is nobody else's.
                         let output = unsafe { self.output(*item) };
-                        kernel(&sources, output);
+                        kernel(sources, output);
                         self.mask(output);
                     }
                 }
-                drop(sources);
                 if let (Some(block), Some(to)) = (block, to) {
                     registers.0[*to] = block;
                 }
@@ -186,7 +196,7 @@ impl At<'_> {
                 let from = self.memory.inputs[input].first.0;
                 // Safety: these are elements of the input, one or those of the block, one after another.
                 unsafe {
-                    let first = from.offset(self.offset(1 + input) * source.item as isize);
+                    let first = from.offset(self.offsets[1 + input] * source.item as isize);
                     std::slice::from_raw_parts(first, bytes)
                 }
             }
@@ -209,7 +219,7 @@ impl At<'_> {
     unsafe fn output(&self, item: usize) -> &mut [u8] {
         // Safety: these are elements of the output, one after another, that nobody else has to do with.
         unsafe {
-            let first = self.memory.out.0.offset(self.offset(0) * item as isize);
+            let first = self.memory.out.0.offset(self.offsets[0] * item as isize);
             std::slice::from_raw_parts_mut(first, item * self.extent.count())
         }
     }
@@ -223,8 +233,8 @@ impl At<'_> {
         let item = self.program.operands[input];
         // Safety: elements may be seen as bytes.
         unsafe {
-            let from = self.memory.inputs[input].first.0.offset(self.offset(1 + input) * item as isize);
-            let steps = self.plan.inner_steps(1 + input);
+            let from = self.memory.inputs[input].first.0.offset(self.offsets[1 + input] * item as isize);
+            let steps = self.steps[1 + input];
             match item {
                 1 => gather::<1>(from, steps, self.extent, to),
                 2 => gather::<2>(from, steps, self.extent, to),
@@ -243,8 +253,8 @@ impl At<'_> {
     unsafe fn scatter(&self, from: &[u8], item: usize, single: bool) {
         // Safety: elements may be seen as bytes.
         unsafe {
-            let to = self.memory.out.0.offset(self.offset(0) * item as isize);
-            let (steps, mask) = (self.plan.inner_steps(0), self.memory.mask);
+            let to = self.memory.out.0.offset(self.offsets[0] * item as isize);
+            let (steps, mask) = (self.steps[0], self.memory.mask);
             match item {
                 1 => scatter::<1>(from, single, mask, to, steps, self.extent),
                 2 => scatter::<2>(from, single, mask, to, steps, self.extent),

@@ -1,13 +1,23 @@
 //! Elements copied together from where they are, and back: as bytes, whose number alone matters here.
 
 use super::routine::Extent;
+use unishape_elements::{Job, at_full_width};
 
 /// Writes an element's bytes again and again.
 pub(super) fn fill(element: &[u8], to: &mut [u8]) {
-    fn elements<const N: usize>(element: &[u8], to: &mut [u8]) {
-        if let Ok(element) = <[u8; N]>::try_from(element) {
-            to.as_chunks_mut::<N>().0.fill(element);
+    struct Fill<'f, const N: usize>(&'f [u8], &'f mut [u8]);
+
+    impl<const N: usize> Job for Fill<'_, N> {
+        #[inline(always)]
+        fn run(self) {
+            if let Ok(element) = <[u8; N]>::try_from(self.0) {
+                self.1.as_chunks_mut::<N>().0.fill(element);
+            }
         }
+    }
+
+    fn elements<const N: usize>(element: &[u8], to: &mut [u8]) {
+        at_full_width(Fill::<N>(element, to));
     }
     match element.len() {
         1 => elements::<1>(element, to),
