@@ -190,7 +190,7 @@ pub(crate) struct EvalArgs {
     /// What its names are: a=a.npy, k=2.5, i=0:10; a file alone is for the name that it has
     #[arg(value_name = "NAME=VALUE|FILE.npy")]
     pub(crate) inputs: Vec<OsString>,
-    /// The file that the result goes to; - prints it, and so does nothing at all if it is small
+    /// The file that the result goes to; - prints it. Without this a small result is printed
     #[arg(short, long, value_name = "FILE.npy")]
     pub(crate) out: Option<PathBuf>,
     /// The type of the result's elements, rather than its own

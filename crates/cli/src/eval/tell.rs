@@ -43,23 +43,18 @@ pub(crate) fn plan_text(job: &Job, pieces: &Pieces, memory: u64) -> Result<Strin
     let most = pieces.largest() as u64;
     let bytes = job.header().data_bytes().map_err(Failure::failed)?;
     let mut text = inputs_text(&job.inputs, true);
-    text += &format!("result  {}, {}\n", result_text(job), bytes_text(bytes));
-    text += &match pieces.count() {
-        0 => "pieces  none: there are no elements\n".into(),
-        1 => format!("pieces  1 of {}", bytes_text(most * item)),
-        count => format!("pieces  {count} of up to {}", bytes_text(most * item)),
+    text += &format!("result: {}, {}\n", result_text(job), bytes_text(bytes));
+    let Some(first) = pieces.iter().next() else {
+        return Ok(text + "pieces: none, there are no elements\n");
     };
-    if let Some(first) = pieces.iter().next() {
-        let taken = bytes_text(most * job.bytes_an_element() as u64);
-        text += &format!(", {taken} of memory at a time, of {} allowed\n", bytes_text(memory));
-        let mut parts = Parts::new(&job.inputs);
-        parts.go_to(&first, None)?;
-        text += &loops_text(&job.bind(&parts)?);
-    }
-    Ok(text)
-}
-
-/// Which loops compute a piece.
-fn loops_text(bound: &unishape::expr::Bound<'_>) -> String {
-    format!("loops   one pass over {}\n", short_shape_text(bound.shape()))
+    let (size, taken) = (bytes_text(most * item), bytes_text(most * job.bytes_an_element() as u64));
+    let memory = format!("{taken} of memory at a time, of {} allowed", bytes_text(memory));
+    text += &match pieces.count() {
+        1 => format!("pieces: 1 of {size}, {memory}\n"),
+        count => format!("pieces: {count} of up to {size}, {memory}; in each of them\n"),
+    };
+    // The others have the same loops.
+    let mut parts = Parts::new(&job.inputs);
+    parts.go_to(&first, None)?;
+    Ok(text + &job.bind(&parts)?.plan())
 }

@@ -176,8 +176,9 @@ k  2
         "b  b.npy    400  int32  mapped, converted piece by piece\n",
         "i  0:400    400  int64  counted out piece by piece\n",
         "k  2\n",
-        "result  300x400 int64, 937.5 KiB\n",
-        "pieces  1 of 937.5 KiB, 3.2 MiB of memory at a time, of 256.0 MiB allowed\n",
+        "result: 300x400 int64, 937.5 KiB\n",
+        "pieces: 1 of 937.5 KiB, 3.2 MiB of memory at a time, of 256.0 MiB allowed\n",
+        "\nfor each block:\n",
     ] {
         assert!(printed.contains(line), "{printed}");
     }
@@ -188,7 +189,7 @@ k  2
     for line in [
         "f  f.npy  300x400  int32  mapped, in Fortran order, turned piece by piece\n",
         "g  g.npy  300x400  int32  mapped, in Fortran order, converted and turned piece by piece\n",
-        "pieces  3 of up to 156.2 KiB, 781.2 KiB of memory at a time, of 1.0 MiB allowed\n",
+        "pieces: 3 of up to 156.2 KiB, 781.2 KiB of memory at a time, of 1.0 MiB allowed; in each of them\n",
     ] {
         assert!(printed.contains(line), "{printed}");
     }
