@@ -26,6 +26,13 @@ pub(crate) const ALL: &[Growth] = &[
     Growth { name: "growth: threads", run: threads },
 ];
 
+/// Facts for the verdict: what 12 operators cost beside one.
+pub(crate) const MAP_12: &str = "12 operators, map";
+pub(crate) const EXPR_12: &str = "12 operators, expr";
+/// And a call beside loops that push an element at a time.
+pub(crate) const MAP_BESIDE_PUSHED: &str = "a call of map";
+pub(crate) const EXPR_BESIDE_PUSHED: &str = "a call of expr";
+
 /// The medians, in nanoseconds.
 fn medians(scale: Scale, mut turns: Vec<Turn<'_>>) -> Vec<f64> {
     in_turns(scale.patience, &mut turns).iter().map(|times| times.median).collect()
@@ -68,9 +75,11 @@ fn calls(scale: Scale) -> Table {
         let base = if name.contains("into") { times[7] } else { times[0] };
         vec![name.to_string(), time_text(*time), ratio(time / base)]
     });
+    let facts = vec![(MAP_BESIDE_PUSHED, times[2] / times[1]), (EXPR_BESIDE_PUSHED, times[4] / times[1])];
     let note = "`8x1x6x1` with `7x1x5`, 1680 sums. The last column compares with the first line, and of those \
                 into an output that is there, with the loops that do the same.";
-    table("The cost of a call", note, &["", "time", "beside by hand"], rows.collect())
+    let table = table("The cost of a call", note, &["", "time", "beside by hand"], rows.collect());
+    Table { facts, ..table }
 }
 
 fn elements(scale: Scale) -> Table {
@@ -100,7 +109,12 @@ fn elements(scale: Scale) -> Table {
                         .expect("arrays that fit");
                 }),
                 turn(|| {
-                    Zip::from(&mut *out.borrow_mut()).and(a).and(wide).par_for_each(|out, a, r| *out = a + r)
+                    let mut out = out.borrow_mut();
+                    let zip = Zip::from(&mut *out).and(a).and(wide);
+                    match count < 1 << 18 {
+                        true => zip.for_each(|out, a, r| *out = a + r),
+                        false => zip.par_for_each(|out, a, r| *out = a + r),
+                    }
                 }),
                 turn(|| {
                     let mut out = out.borrow_mut();
@@ -301,10 +315,6 @@ fn operators(scale: Scale) -> Table {
     let facts = vec![(MAP_12, maps[twelve] / maps[0]), (EXPR_12, exprs[twelve] / exprs[0])];
     Table { facts, ..table }
 }
-
-/// Facts for the verdict: what 12 operators cost beside one.
-pub(crate) const MAP_12: &str = "map";
-pub(crate) const EXPR_12: &str = "expr";
 
 /// The numbers of operators that are measured.
 const OPERATORS: [usize; 7] = [1, 2, 4, 8, 12, 16, 24];

@@ -28,7 +28,7 @@ pub(crate) fn description() -> Vec<String> {
         format!(
             "{}; unishape at {}",
             versions(),
-            output("git", &["rev-parse", "--short", "HEAD"]).unwrap_or_default()
+            output("git", &["describe", "--always", "--dirty"]).unwrap_or_default()
         ),
         format!("{}; load before the run {}", today(), load.join(", ")),
     ]

@@ -122,6 +122,9 @@ fn run(arguments: &Arguments) -> Result<(), String> {
 
     let verdict = report::verdict(&lines, &tables);
     println!("\n{}", verdict.join("\n"));
+    if arguments.quick {
+        println!("A quick try: it shows that all of it runs, and the figures say nothing.");
+    }
     println!("\n{} seconds", start.elapsed().as_secs());
     if let (Some(path), Some((before, after))) = (&arguments.into, document) {
         let figures = report::markdown(&machine, &verdict, &tables);

@@ -3,7 +3,8 @@
 use crate::timing::{Patience, Times, Turn, in_turns, time, turn};
 use candle_core::{Device, WithDType};
 use ndarray::{Array, ArrayD, Dimension, IxDyn};
-use rstsr_core::prelude::rstsr_structs::{DeviceFaer, IxD, Tensor as RstsrTensor};
+use rstsr_core::prelude::rstsr_structs::{DeviceFaer, IxD};
+use rstsr_core::prelude::rstsr_traits::{DimAPI, DimIntoAPI};
 use rstsr_core::prelude::rt;
 use std::fmt::Debug;
 use std::sync::LazyLock;
@@ -176,7 +177,7 @@ impl<'a, T: Scalar> Work<'a, T> {
         ArrayD::from_elem(IxDyn(&self.shape), T::ZERO)
     }
 
-    /// `map` and `map_into`, and in the same way `Zip`. [`ours!`](crate::ours) writes both.
+    /// `map` and `map_into`, or `Zip`; `ours!` writes both.
     pub(crate) fn arrays<D: Dimension + 'a>(
         &mut self,
         who: Who,
@@ -221,18 +222,20 @@ impl<'a, T: Scalar> Work<'a, T> {
     }
 
     /// RSTSR's operators, and into an output that is there.
-    pub(crate) fn rstsr(
+    pub(crate) fn rstsr<D: DimAPI + 'a>(
         &mut self,
-        give: impl FnMut() -> Rstsr<T> + 'a,
-        write: impl FnMut(&mut Rstsr<T>) + 'a,
-    ) {
+        give: impl FnMut() -> Rstsr<T, D> + 'a,
+        write: impl FnMut(&mut Rstsr<T, D>) + 'a,
+    ) where
+        IxD: DimIntoAPI<D>,
+    {
         self.rstsr_fresh(give);
-        let out = rstsr(&self.zeros());
+        let out = on_rstsrs_device(&self.zeros()).into_dim::<D>();
         self.into.push((Who::Rstsr, into(out, write, |out| out.iter().copied().collect())));
     }
 
     /// RSTSR where it has only the operators.
-    pub(crate) fn rstsr_fresh(&mut self, give: impl FnMut() -> Rstsr<T> + 'a) {
+    pub(crate) fn rstsr_fresh<D: DimAPI + 'a>(&mut self, give: impl FnMut() -> Rstsr<T, D> + 'a) {
         self.fresh.push((Who::Rstsr, fresh(give, |tensor| tensor.iter().copied().collect())));
     }
 
@@ -335,10 +338,27 @@ pub(crate) fn copied<'a>(bytes: usize) -> Turn<'a> {
 }
 
 /// A tensor of RSTSR.
-pub(crate) type Rstsr<T> = RstsrTensor<T, DeviceFaer, IxD>;
+pub(crate) type Rstsr<T, D> = rt::Tensor<T, DeviceFaer, D>;
 
-/// The same elements as a tensor of RSTSR, on its device with threads.
-pub(crate) fn rstsr<T: Scalar, D: Dimension>(array: &Array<T, D>) -> Rstsr<T> {
+/// What RSTSR calls a rank of ndarray's.
+pub(crate) trait Ranked: Dimension {
+    type Rank: DimAPI;
+}
+
+macro_rules! ranked {
+    ($($rank:ident $theirs:ident),+) => { $(impl Ranked for ndarray::$rank { type Rank = rt::$theirs; })+ };
+}
+ranked!(Ix1 Ix1, Ix2 Ix2, Ix3 Ix3, Ix4 Ix4, IxDyn IxD);
+
+/// The same elements as a tensor of RSTSR, of the same static rank, on its device with threads.
+pub(crate) fn rstsr<T: Scalar, D: Ranked>(array: &Array<T, D>) -> Rstsr<T, D::Rank>
+where
+    IxD: DimIntoAPI<D::Rank>,
+{
+    on_rstsrs_device(array).into_dim()
+}
+
+fn on_rstsrs_device<T: Scalar, D: Dimension>(array: &Array<T, D>) -> Rstsr<T, IxD> {
     static DEVICE: LazyLock<DeviceFaer> = LazyLock::new(DeviceFaer::default);
     rt::asarray((elements(array), array.shape().to_vec(), &*DEVICE))
 }
@@ -352,36 +372,34 @@ pub(crate) fn candle<T: Scalar + WithDType, D: Dimension>(array: &Array<T, D>) -
 /// Lets `map`, `Zip` and an expression take part: the arrays, a function of their elements, its text.
 #[macro_export]
 macro_rules! ours {
-    ($work:ident, ($($x:ident),+), $function:expr, $text:expr) => {{
-        $crate::ours!(@typed $work, ($($x),+), $function);
-        let expr = unishape::expr::Expr::parse($text).expect("an expression");
-        $work.expr(move || {
-            expr.bind([$((stringify!($x), unishape::expr::Value::from($x))),+]).expect("arrays that fit")
-        });
-    }};
-    (@typed $work:ident, ($($x:ident),+), $function:expr) => {{
+    ($work:ident, ($($x:ident),+), $function:expr, $text:expr) => {
+        $crate::ours!($work, ($($x),+), $function, $text, par_map_collect, par_for_each)
+    };
+    // Other ways to run `Zip`: `par_map_collect` and `par_for_each` are for large arrays.
+    ($work:ident, ($($x:ident),+), $function:expr, $text:expr, $collect:ident, $each:ident) => {{
         $work.arrays(
             $crate::rivals::Who::Map,
             move || unishape::map(($($x,)+), $function).expect("arrays that fit"),
             move |out| unishape::map_into(out, ($($x,)+), $function).expect("arrays that fit"),
         );
-        $crate::ours!(@zip $work, ($($x),+), $function);
-    }};
-    (@zip $work:ident, ($($x:ident),+), $function:expr) => {{
         let shape = unishape::broadcast(($($x,)+)).expect("arrays that fit").0.raw_dim();
         let same = shape.clone();
         $work.arrays(
             $crate::rivals::Who::Zip,
             move || {
                 $(let $x = $x.broadcast(shape.clone()).expect("arrays that fit");)+
-                $crate::zip!($($x),+).par_map_collect(|$($x),+| $function($($x),+))
+                $crate::zip!($($x),+).$collect(|$($x),+| $function($($x),+))
             },
             move |out| {
                 $(let $x = $x.broadcast(same.clone()).expect("arrays that fit");)+
                 let zip = ndarray::Zip::from(out)$(.and($x))+;
-                zip.par_for_each(|out, $($x),+| *out = $function($($x),+));
+                zip.$each(|out, $($x),+| *out = $function($($x),+));
             },
         );
+        let expr = unishape::expr::Expr::parse($text).expect("an expression");
+        $work.expr(move || {
+            expr.bind([$((stringify!($x), unishape::expr::Value::from($x))),+]).expect("arrays that fit")
+        });
     }};
 }
 

@@ -56,6 +56,9 @@ pub(crate) fn turn<'a, R>(mut work: impl FnMut() -> R + 'a) -> Turn<'a> {
     Box::new(move |calls| time(calls, &mut work))
 }
 
+/// So many turns everybody has, however slow.
+const FEW: usize = 3;
+
 /// Measures contestants in rounds. In every round each has one turn, and another one is the first.
 pub(crate) fn in_turns(patience: Patience, contestants: &mut [Turn<'_>]) -> Vec<Times> {
     // Small work is called so often that a turn takes as long as a clock can tell well.
@@ -75,7 +78,11 @@ pub(crate) fn in_turns(patience: Patience, contestants: &mut [Turn<'_>]) -> Vec<
         }
         for number in 0..contestants.len() {
             let number = (round + number) % contestants.len();
-            rounds[number].push(contestants[number](calls[number]));
+            // Who is that slow has had turns enough.
+            let spent = rounds[number].iter().sum::<f64>() * calls[number] as f64;
+            if rounds[number].len() < FEW || spent < patience.time.as_nanos() as f64 / 2.0 {
+                rounds[number].push(contestants[number](calls[number]));
+            }
         }
     }
     rounds.into_iter().map(Times::of).collect()

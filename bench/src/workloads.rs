@@ -1,7 +1,7 @@
 //! The work that is measured: what is computed, of which shapes and types, and how each contestant does it.
 
 use crate::ours;
-use crate::rivals::{Measured, Rstsr, Work, candle, rstsr};
+use crate::rivals::{Measured, Rstsr, Who, Work, candle, rstsr};
 use crate::timing::Patience;
 use half::f16;
 use ndarray::{Array, Array1, Array2, Array3, Array4, ArrayD, Dimension, IxDyn, ShapeBuilder};
@@ -486,7 +486,7 @@ fn exponential(scale: Scale) -> Result<Measured, String> {
     ours!(work, (a, b), |a: &f32, b: &f32| a.exp() * b, "exp(a) * b");
     work.ndarray(|| a.mapv(f32::exp) * b);
     work.candle(|| ca.exp()? * cb);
-    work.rstsr_fresh(|| rt::exp::<_, Rstsr<f32>>(ra) * rb);
+    work.rstsr_fresh(|| rt::exp::<_, Rstsr<f32, rt::Ix2>>(ra) * rb);
     work.by_hand(|out| {
         let inputs = flat(a).par_chunks(PIECE).zip(flat(b).par_chunks(PIECE));
         out.par_chunks_mut(PIECE).zip(inputs).for_each(|(out, (a, b))| each(out, a, b, |a, b| a.exp() * b));
@@ -610,7 +610,9 @@ fn operands_64(scale: Scale) -> Result<Measured, String> {
     );
     work.by_hand(|out| {
         out.par_chunks_mut(columns).enumerate().for_each(|(row, out)| {
-            let part = |i: usize| &flat(&arrays[i])[if i % 2 == 0 { row * columns } else { 0 }..][..columns];
+            let part = |i: usize| {
+                &flat(&arrays[i])[if i.is_multiple_of(2) { row * columns } else { 0 }..][..columns]
+            };
             out.copy_from_slice(part(0));
             for i in 1..64 {
                 for (out, x) in out.iter_mut().zip(part(i)) {
@@ -628,11 +630,11 @@ fn tiny(scale: Scale) -> Result<Measured, String> {
     let (a, b) = (&floats((8, 1, 6, 1)), &near_1((7, 1, 5)));
     let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
     let mut work = Work::new(&[8, 7, 6, 5]).reads(a).reads(b);
-    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
+    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b", map_collect, for_each);
     work.ndarray(|| a + b);
     work.candle(|| ca.broadcast_add(cb));
     work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
-    work.arrays(crate::rivals::Who::Loops, || extended(a, b), |out| filled(a, b, out));
+    work.arrays(Who::Loops, || extended(a, b), |out| filled(a, b, out));
     work.measure(scale.patience)
 }
 

@@ -4,7 +4,7 @@
 use crate::command::{self, cargo};
 
 pub(crate) fn run_with(args: &[String]) -> Result<(), String> {
-    let mut bench = cargo(&["run", "--release", "--locked", "--manifest-path", "bench/Cargo.toml"]);
+    let mut bench = cargo(&["run", "--release", "--manifest-path", "bench/Cargo.toml"]);
     bench.args(["--target-dir", "target/bench", "--", "--into", "docs/benchmarks.md"]).args(args);
     command::run("unishape beside its rivals", bench)
 }
