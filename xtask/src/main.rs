@@ -20,7 +20,7 @@ const USAGE: &str = "\
 Usage: cargo xtask NAME
 
   test    every check there is; sets up what it needs (a browser, a Python with NumPy, Why3)
-  bench   the benchmarks, beside their rivals
+  bench   the benchmarks, beside their rivals; see bench --help
   prove   the formal proof in proof/, goal by goal; with --from-scratch the provers search anew
 
 In test for a short while or not at all, since they take minutes:
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     let result = match args.next().as_deref() {
         Some("test") => test::run(),
-        Some("bench") => bench::run(),
+        Some("bench") => bench::run_with(&args.collect::<Vec<_>>()),
         Some("fuzz") => fuzz::run_with(&args.collect::<Vec<_>>()),
         Some("prove") => prove::run_with(&args.collect::<Vec<_>>()),
         Some("coverage") => coverage::measure(),

@@ -9,6 +9,9 @@ pub(crate) fn run() -> Result<(), String> {
     let tools = tools::set_up()?;
 
     command::run("format", cargo(&["fmt", "--all", "--check"]))?;
+    // The benchmark is outside the workspace, and its rivals take minutes to build: only its format is looked at.
+    let bench = cargo(&["fmt", "--manifest-path", "bench/Cargo.toml", "--check"]);
+    command::run("format of the benchmark", bench)?;
     let mut lints = cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
     tools.hand_to(&mut lints); // what calls the proven programs is there only together with them
     command::run("lints", lints)?;

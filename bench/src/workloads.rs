@@ -1,0 +1,687 @@
+//! The work that is measured: what is computed, of which shapes and types, and how each contestant does it.
+
+use crate::ours;
+use crate::rivals::{Measured, Rstsr, Who, Work, candle, rstsr};
+use crate::timing::Patience;
+use half::f16;
+use ndarray::{Array, Array1, Array2, Array3, Array4, ArrayD, Dimension, IxDyn, ShapeBuilder};
+use num_complex::Complex;
+use rayon::prelude::*;
+use rstsr_core::prelude::rt;
+use unishape::expr::{Expr, Value};
+
+/// How much of everything.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    /// Small arrays and few rounds, to see that it runs.
+    pub(crate) quick: bool,
+    pub(crate) patience: Patience,
+}
+
+impl Scale {
+    /// A size, or the one for a quick try.
+    pub(crate) fn size(&self, full: usize, quick: usize) -> usize {
+        if self.quick { quick } else { full }
+    }
+}
+
+/// What the project wants to reach with some work.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Aims {
+    /// Memory is the limit: into a given output, 80 % of a copy's speed.
+    pub(crate) memory: bool,
+    /// Fresh, twice as fast as ndarray's operators.
+    pub(crate) twice: bool,
+    /// So small that what is measured is the cost of a call.
+    pub(crate) call: bool,
+}
+
+/// One line of the report.
+pub(crate) struct Workload {
+    pub(crate) name: &'static str,
+    /// What is computed, as an expression.
+    pub(crate) what: &'static str,
+    pub(crate) aims: Aims,
+    pub(crate) run: fn(Scale) -> Result<Measured, String>,
+}
+
+const PLAIN: Aims = Aims { memory: false, twice: false, call: false };
+const MEMORY: Aims = Aims { memory: true, ..PLAIN };
+const TWICE: Aims = Aims { twice: true, ..MEMORY };
+
+pub(crate) const ALL: &[Workload] = &[
+    Workload { name: "same shape", what: "a + b", aims: MEMORY, run: same_shape },
+    Workload { name: "row", what: "a + r", aims: MEMORY, run: row },
+    Workload { name: "column", what: "a + c", aims: MEMORY, run: column },
+    Workload { name: "outer product", what: "c * r", aims: MEMORY, run: outer },
+    Workload { name: "NCHW bias", what: "x + b", aims: MEMORY, run: bias },
+    Workload { name: "rows of 3, row", what: "p + t", aims: TWICE, run: threes_row },
+    Workload { name: "rows of 3, column", what: "p * e", aims: TWICE, run: threes_column },
+    Workload { name: "middle dimension", what: "a + b", aims: MEMORY, run: middle },
+    Workload { name: "the seed, larger", what: "a + b", aims: MEMORY, run: seed },
+    Workload { name: "transposed", what: "a + b.T", aims: TWICE, run: transposed },
+    Workload { name: "multiply and add", what: "a * r + c", aims: TWICE, run: multiply_add },
+    Workload { name: "normalise", what: "(x - m) / s * g + b", aims: TWICE, run: normalise },
+    Workload {
+        name: "distances, f64",
+        what: "sqrt(square(x - y) + square(z - w))",
+        aims: Aims { memory: false, ..TWICE },
+        run: distances,
+    },
+    Workload { name: "where", what: "where(a > b, a, b)", aims: MEMORY, run: choose },
+    Workload { name: "exp", what: "exp(a) * b", aims: PLAIN, run: exponential },
+    Workload { name: "i8", what: "a + r", aims: MEMORY, run: int8 },
+    Workload { name: "i32", what: "a + r", aims: MEMORY, run: int32 },
+    Workload { name: "u8", what: "a + r", aims: MEMORY, run: uint8 },
+    Workload { name: "f16", what: "a + r", aims: PLAIN, run: float16 },
+    Workload { name: "bool", what: "a & r", aims: MEMORY, run: boolean },
+    Workload { name: "complex64", what: "a * r", aims: MEMORY, run: complex },
+    Workload {
+        name: "12 operators",
+        what: CHAIN_OF_12,
+        aims: Aims { memory: false, ..TWICE },
+        run: twelve_operators,
+    },
+    Workload { name: "rank 8", what: "a + b", aims: MEMORY, run: rank_8 },
+    Workload { name: "64 operands", what: "x0 + … + x63", aims: MEMORY, run: operands_64 },
+    Workload { name: "tiny", what: "a + b", aims: Aims { call: true, ..PLAIN }, run: tiny },
+];
+
+/// An array of numbers that follow no order, from 0 to 1023.
+pub(crate) fn numbers<T, D: Dimension, S: ShapeBuilder<Dim = D>>(
+    shape: S,
+    number: impl Fn(u32) -> T,
+) -> Array<T, D> {
+    let mut count = 0u32;
+    Array::from_shape_simple_fn(shape, || {
+        count = count.wrapping_add(1);
+        number(count.wrapping_mul(2_654_435_761) >> 22)
+    })
+}
+
+/// Numbers with a fraction, below and above 0.
+pub(crate) fn floats<D: Dimension, S: ShapeBuilder<Dim = D>>(shape: S) -> Array<f32, D> {
+    numbers(shape, |n| n as f32 * 0.25 - 100.0)
+}
+
+/// Numbers near 1.
+pub(crate) fn near_1<D: Dimension, S: ShapeBuilder<Dim = D>>(shape: S) -> Array<f32, D> {
+    numbers(shape, |n| 0.5 + n as f32 / 1024.0)
+}
+
+/// The elements of an array that is in row-major order.
+fn flat<T, D: Dimension>(array: &Array<T, D>) -> &[T] {
+    array.as_slice().expect("row-major order")
+}
+
+/// A plain loop over three slices of a length.
+fn each<A: Copy, B: Copy, R>(out: &mut [R], a: &[A], b: &[B], function: impl Fn(A, B) -> R) {
+    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+        *out = function(*a, *b);
+    }
+}
+
+/// So many elements at a time are a piece of work for a thread.
+const PIECE: usize = 1 << 15;
+
+fn same_shape(scale: Scale) -> Result<Measured, String> {
+    let shape = (scale.size(4000, 400), 3000);
+    let (a, b) = (&floats(shape), &near_1(shape));
+    let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
+    let mut work = Work::new(&[shape.0, shape.1]).reads(a).reads(b);
+    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
+    work.ndarray(|| a + b);
+    work.candle(|| ca + cb);
+    work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
+    work.by_hand(|out| {
+        let inputs = flat(a).par_chunks(PIECE).zip(flat(b).par_chunks(PIECE));
+        out.par_chunks_mut(PIECE).zip(inputs).for_each(|(out, (a, b))| each(out, a, b, |a, b| a + b));
+    });
+    work.measure(scale.patience)
+}
+
+/// An array with a row, of any type.
+macro_rules! with_a_row {
+    ($scale:ident, $rows:expr, $columns:expr, $type:ty, $number:expr, $op:tt, $text:literal,
+     candle: $($candle:ident)?, rstsr: $into:ident) => {{
+        let (rows, columns) = ($scale.size($rows, $rows / 16), $columns);
+        let (a, r): (&Array2<$type>, &Array1<$type>) =
+            (&numbers((rows, columns), $number), &numbers(columns, $number));
+        let (ra, rr) = (&rstsr(a), &rstsr(r));
+        $(let (ca, cr, op) = (&candle(a), &candle(r), candle_core::Tensor::$candle);)?
+        let mut work = Work::<$type>::new(&[rows, columns]).reads(a).reads(r);
+        ours!(work, (a, r), |a: &$type, r: &$type| *a $op *r, $text);
+        work.ndarray(|| a $op r);
+        $(work.candle(move || { let _ = stringify!($candle); op(ca, cr) });)?
+        work.rstsr(|| ra $op rr, |out| rt::$into(ra, rr, out));
+        work.by_hand(|out| {
+            out.par_chunks_mut(columns)
+                .zip(flat(a).par_chunks(columns))
+                .for_each(|(out, a)| each(out, a, flat(r), |a, r| a $op r));
+        });
+        work.measure($scale.patience)
+    }};
+}
+
+fn row(scale: Scale) -> Result<Measured, String> {
+    with_a_row!(scale, 4000, 3000, f32, |n| n as f32 * 0.25 - 100.0, +, "a + r",
+        candle: broadcast_add, rstsr: add_with_output)
+}
+
+fn int8(scale: Scale) -> Result<Measured, String> {
+    with_a_row!(scale, 16_000, 3000, i8, |n| (n % 100) as i8 - 50, +, "a + r", candle: , rstsr: add_with_output)
+}
+
+fn int32(scale: Scale) -> Result<Measured, String> {
+    with_a_row!(scale, 4000, 3000, i32, |n| n as i32 - 500, +, "a + r",
+        candle: broadcast_add, rstsr: add_with_output)
+}
+
+fn uint8(scale: Scale) -> Result<Measured, String> {
+    with_a_row!(scale, 16_000, 3000, u8, |n| (n % 128) as u8, +, "a + r",
+        candle: broadcast_add, rstsr: add_with_output)
+}
+
+fn float16(scale: Scale) -> Result<Measured, String> {
+    with_a_row!(scale, 8000, 3000, f16, |n| f16::from_f32(n as f32 * 0.25 - 100.0), +, "a + r",
+        candle: broadcast_add, rstsr: add_with_output)
+}
+
+fn boolean(scale: Scale) -> Result<Measured, String> {
+    with_a_row!(scale, 16_000, 3000, bool, |n| n % 3 == 0, &, "a & r", candle: , rstsr: bitand_with_output)
+}
+
+fn complex(scale: Scale) -> Result<Measured, String> {
+    with_a_row!(scale, 2000, 3000, Complex<f32>, |n| Complex::new(n as f32 * 0.25, 1.5 - n as f32), *, "a * r",
+        candle: , rstsr: mul_with_output)
+}
+
+fn column(scale: Scale) -> Result<Measured, String> {
+    let (rows, columns) = (scale.size(4000, 400), 3000);
+    let (a, c) = (&floats((rows, columns)), &near_1((rows, 1)));
+    let (ca, cc, ra, rc) = (&candle(a), &candle(c), &rstsr(a), &rstsr(c));
+    let mut work = Work::new(&[rows, columns]).reads(a).reads(c);
+    ours!(work, (a, c), |a: &f32, c: &f32| a + c, "a + c");
+    work.ndarray(|| a + c);
+    work.candle(|| ca.broadcast_add(cc));
+    work.rstsr(|| ra + rc, |out| rt::add_with_output(ra, rc, out));
+    work.by_hand(|out| {
+        let inputs = flat(a).par_chunks(columns).zip(flat(c));
+        out.par_chunks_mut(columns).zip(inputs).for_each(|(out, (a, &c))| {
+            for (out, a) in out.iter_mut().zip(a) {
+                *out = a + c;
+            }
+        });
+    });
+    work.measure(scale.patience)
+}
+
+fn outer(scale: Scale) -> Result<Measured, String> {
+    let (rows, columns) = (scale.size(8000, 800), 3000);
+    let (c, r) = (&floats((rows, 1)), &near_1(columns));
+    let (cc, cr, rc, rr) = (&candle(c), &candle(r), &rstsr(c), &rstsr(r));
+    let mut work = Work::new(&[rows, columns]).reads(c).reads(r);
+    ours!(work, (c, r), |c: &f32, r: &f32| c * r, "c * r");
+    work.ndarray(|| c * r);
+    work.candle(|| cc.broadcast_mul(cr));
+    work.rstsr(|| rc * rr, |out| rt::mul_with_output(rc, rr, out));
+    work.by_hand(|out| {
+        out.par_chunks_mut(columns).zip(flat(c)).for_each(|(out, &c)| {
+            for (out, r) in out.iter_mut().zip(flat(r)) {
+                *out = c * r;
+            }
+        });
+    });
+    work.measure(scale.patience)
+}
+
+fn bias(scale: Scale) -> Result<Measured, String> {
+    let (images, channels, side) = (scale.size(32, 3), 64, 80);
+    let (x, b) = (&floats((images, channels, side, side)), &near_1((channels, 1, 1)));
+    let (cx, cb, rx, rb) = (&candle(x), &candle(b), &rstsr(x), &rstsr(b));
+    let mut work = Work::new(x.shape()).reads(x).reads(b);
+    ours!(work, (x, b), |x: &f32, b: &f32| x + b, "x + b");
+    work.ndarray(|| x + b);
+    work.candle(|| cx.broadcast_add(cb));
+    work.rstsr(|| rx + rb, |out| rt::add_with_output(rx, rb, out));
+    work.by_hand(|out| {
+        let plane = side * side;
+        out.par_chunks_mut(plane).zip(flat(x).par_chunks(plane)).enumerate().for_each(|(at, (out, x))| {
+            let b = flat(b)[at % channels];
+            for (out, x) in out.iter_mut().zip(x) {
+                *out = x + b;
+            }
+        });
+    });
+    work.measure(scale.patience)
+}
+
+fn threes_row(scale: Scale) -> Result<Measured, String> {
+    let points = scale.size(8_000_000, 500_000);
+    let (p, t) = (&floats((points, 3)), &near_1(3));
+    let (cp, ct, rp, r3) = (&candle(p), &candle(t), &rstsr(p), &rstsr(t));
+    let mut work = Work::new(&[points, 3]).reads(p).reads(t);
+    ours!(work, (p, t), |p: &f32, t: &f32| p + t, "p + t");
+    work.ndarray(|| p + t);
+    work.candle(|| cp.broadcast_add(ct));
+    work.rstsr(|| rp + r3, |out| rt::add_with_output(rp, r3, out));
+    work.by_hand(|out| {
+        let t = [t[0], t[1], t[2]];
+        out.par_chunks_mut(3 * PIECE).zip(flat(p).par_chunks(3 * PIECE)).for_each(|(out, p)| {
+            for (out, p) in out.as_chunks_mut::<3>().0.iter_mut().zip(p.as_chunks::<3>().0) {
+                *out = [p[0] + t[0], p[1] + t[1], p[2] + t[2]];
+            }
+        });
+    });
+    work.measure(scale.patience)
+}
+
+fn threes_column(scale: Scale) -> Result<Measured, String> {
+    let points = scale.size(8_000_000, 500_000);
+    let (p, e) = (&floats((points, 3)), &near_1((points, 1)));
+    let (cp, ce, rp, re) = (&candle(p), &candle(e), &rstsr(p), &rstsr(e));
+    let mut work = Work::new(&[points, 3]).reads(p).reads(e);
+    ours!(work, (p, e), |p: &f32, e: &f32| p * e, "p * e");
+    work.ndarray(|| p * e);
+    work.candle(|| cp.broadcast_mul(ce));
+    work.rstsr(|| rp * re, |out| rt::mul_with_output(rp, re, out));
+    work.by_hand(|out| {
+        let inputs = flat(p).par_chunks(3 * PIECE).zip(flat(e).par_chunks(PIECE));
+        out.par_chunks_mut(3 * PIECE).zip(inputs).for_each(|(out, (p, e))| {
+            for ((out, p), e) in out.as_chunks_mut::<3>().0.iter_mut().zip(p.as_chunks::<3>().0).zip(e) {
+                *out = [p[0] * e, p[1] * e, p[2] * e];
+            }
+        });
+    });
+    work.measure(scale.patience)
+}
+
+fn middle(scale: Scale) -> Result<Measured, String> {
+    let (planes, rows, columns) = (scale.size(200, 16), 300, 200);
+    let (a, b) = (&floats((planes, rows, columns)), &near_1((planes, 1, columns)));
+    let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
+    let mut work = Work::new(a.shape()).reads(a).reads(b);
+    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
+    work.ndarray(|| a + b);
+    work.candle(|| ca.broadcast_add(cb));
+    work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
+    work.by_hand(|out| {
+        let inputs = flat(a).par_chunks(columns);
+        out.par_chunks_mut(columns).zip(inputs).enumerate().for_each(|(at, (out, a))| {
+            let b = &flat(b)[at / rows * columns..][..columns];
+            each(out, a, b, |a, b| a + b);
+        });
+    });
+    work.measure(scale.patience)
+}
+
+/// The example that the project began with, each of its sizes ten times as large.
+fn seed(scale: Scale) -> Result<Measured, String> {
+    let (i, j, k, l) = (scale.size(80, 8), 70, 60, 50);
+    let (a, b) = (&floats((i, 1, k, 1)), &near_1((j, 1, l)));
+    let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
+    let mut work = Work::new(&[i, j, k, l]).reads(a).reads(b);
+    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
+    work.ndarray(|| a + b);
+    work.candle(|| ca.broadcast_add(cb));
+    work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
+    work.by_hand(|out| {
+        out.par_chunks_mut(k * l).enumerate().for_each(|(at, out)| {
+            let (a, b) = (&flat(a)[at / j * k..][..k], &flat(b)[at % j * l..][..l]);
+            for (out, a) in out.chunks_exact_mut(l).zip(a) {
+                for (out, b) in out.iter_mut().zip(b) {
+                    *out = a + b;
+                }
+            }
+        });
+    });
+    work.measure(scale.patience)
+}
+
+fn transposed(scale: Scale) -> Result<Measured, String> {
+    const TILE: usize = 32;
+    let side = scale.size(3500, 900);
+    let (a, base) = (&floats((side, side)), &near_1((side, side)));
+    let b = &base.clone().reversed_axes();
+    let (ca, cb, ra, rb) =
+        (&candle(a), &candle(base).t().unwrap(), &rstsr(a), &rstsr(base).into_reverse_axes());
+    let mut work = Work::new(&[side, side]).reads(a).reads(b);
+    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
+    work.ndarray(|| a + b);
+    work.candle(|| ca + cb);
+    work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
+    work.by_hand(|out| {
+        let (a, b) = (flat(a), flat(base));
+        out.par_chunks_mut(TILE * side).enumerate().for_each(|(at, out)| {
+            let top = at * TILE;
+            for left in (0..side).step_by(TILE) {
+                let columns = left..(left + TILE).min(side);
+                for (i, out) in out.chunks_exact_mut(side).enumerate() {
+                    for j in columns.clone() {
+                        out[j] = a[(top + i) * side + j] + b[j * side + top + i];
+                    }
+                }
+            }
+        });
+    });
+    work.measure(scale.patience)
+}
+
+fn multiply_add(scale: Scale) -> Result<Measured, String> {
+    let (rows, columns) = (scale.size(4000, 400), 3000);
+    let (a, r, c) = (&floats((rows, columns)), &near_1(columns), &floats((rows, 1)));
+    let (ca, cr, cc) = (&candle(a), &candle(r), &candle(c));
+    let (ra, rr, rc) = (&rstsr(a), &rstsr(r), &rstsr(c));
+    let mut work = Work::new(&[rows, columns]).reads(a).reads(r).reads(c);
+    ours!(work, (a, r, c), |a: &f32, r: &f32, c: &f32| a * r + c, "a * r + c");
+    work.ndarray(|| a * r + c);
+    work.candle(|| ca.broadcast_mul(cr)?.broadcast_add(cc));
+    work.rstsr(
+        || ra * rr + rc,
+        |out| {
+            rt::mul_with_output(ra, rr, &mut *out);
+            *out += rc;
+        },
+    );
+    work.by_hand(|out| {
+        let inputs = flat(a).par_chunks(columns).zip(flat(c));
+        out.par_chunks_mut(columns)
+            .zip(inputs)
+            .for_each(|(out, (a, &c))| each(out, a, flat(r), |a, r| a * r + c));
+    });
+    work.measure(scale.patience)
+}
+
+fn normalise(scale: Scale) -> Result<Measured, String> {
+    let (rows, columns) = (scale.size(4000, 400), 3000);
+    let (x, m, s) = (&floats((rows, columns)), &floats((rows, 1)), &near_1((rows, 1)));
+    let (g, b) = (&near_1(columns), &floats(columns));
+    let (cx, cm, cs, cg, cb) = (&candle(x), &candle(m), &candle(s), &candle(g), &candle(b));
+    let (rx, rm, rs, rg, rb) = (&rstsr(x), &rstsr(m), &rstsr(s), &rstsr(g), &rstsr(b));
+    let mut work = Work::new(&[rows, columns]).reads(x).reads(m).reads(s).reads(g).reads(b);
+    ours!(
+        work,
+        (x, m, s, g, b),
+        |x: &f32, m: &f32, s: &f32, g: &f32, b: &f32| (x - m) / s * g + b,
+        "(x - m) / s * g + b"
+    );
+    work.ndarray(|| (x - m) / s * g + b);
+    work.candle(|| cx.broadcast_sub(cm)?.broadcast_div(cs)?.broadcast_mul(cg)?.broadcast_add(cb));
+    work.rstsr(
+        || (rx - rm) / rs * rg + rb,
+        |out| {
+            rt::sub_with_output(rx, rm, &mut *out);
+            *out /= rs;
+            *out *= rg;
+            *out += rb;
+        },
+    );
+    work.by_hand(|out| {
+        let inputs = flat(x).par_chunks(columns).zip(flat(m)).zip(flat(s));
+        out.par_chunks_mut(columns).zip(inputs).for_each(|(out, ((x, m), s))| {
+            for (((out, x), g), b) in out.iter_mut().zip(x).zip(flat(g)).zip(flat(b)) {
+                *out = (x - m) / s * g + b;
+            }
+        });
+    });
+    work.measure(scale.patience)
+}
+
+fn distances(scale: Scale) -> Result<Measured, String> {
+    let (rows, columns) = (scale.size(3000, 300), 3000);
+    let number = |n| f64::from(n) * 0.25 - 100.0;
+    let (x, z) = (&numbers((rows, 1), number), &numbers((rows, 1), |n| f64::from(n) / 3.0));
+    let (y, w) = (&numbers(columns, |n| f64::from(n) / 7.0), &numbers(columns, number));
+    let (cx, cy, cz, cw) = (&candle(x), &candle(y), &candle(z), &candle(w));
+    let (rx, ry, rz, rw) = (&rstsr(x), &rstsr(y), &rstsr(z), &rstsr(w));
+    let mut work = Work::new(&[rows, columns]).reads(x).reads(y).reads(z).reads(w);
+    ours!(
+        work,
+        (x, y, z, w),
+        |x: &f64, y: &f64, z: &f64, w: &f64| {
+            let (a, b) = (x - y, z - w);
+            (a * a + b * b).sqrt()
+        },
+        "sqrt(square(x - y) + square(z - w))"
+    );
+    work.ndarray(|| {
+        let (a, b) = ((x - y).mapv_into(|a| a * a), (z - w).mapv_into(|b| b * b));
+        (a + b).mapv_into(f64::sqrt)
+    });
+    work.candle(|| (cx.broadcast_sub(cy)?.sqr()? + cz.broadcast_sub(cw)?.sqr()?)?.sqrt());
+    work.rstsr_fresh(|| rt::sqrt(rt::square(rx - ry) + rt::square(rz - rw)));
+    work.by_hand(|out| {
+        out.par_chunks_mut(columns).zip(flat(x)).zip(flat(z)).for_each(|((out, x), z)| {
+            each(out, flat(y), flat(w), |y, w| {
+                let (a, b) = (x - y, z - w);
+                (a * a + b * b).sqrt()
+            });
+        });
+    });
+    work.measure(scale.patience)
+}
+
+fn choose(scale: Scale) -> Result<Measured, String> {
+    let shape = (scale.size(4000, 400), 3000);
+    let (a, b) = (&floats(shape), &numbers(shape, |n| 60.0 - n as f32 * 0.125));
+    let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
+    let mut work = Work::new(&[shape.0, shape.1]).reads(a).reads(b);
+    ours!(work, (a, b), |a: &f32, b: &f32| if a > b { *a } else { *b }, "where(a > b, a, b)");
+    work.candle(|| ca.gt(cb)?.where_cond(ca, cb));
+    work.rstsr_fresh(|| rt::r#where(&rt::gt(ra, rb), ra, rb));
+    work.by_hand(|out| {
+        let inputs = flat(a).par_chunks(PIECE).zip(flat(b).par_chunks(PIECE));
+        out.par_chunks_mut(PIECE)
+            .zip(inputs)
+            .for_each(|(out, (a, b))| each(out, a, b, |a, b| if a > b { a } else { b }));
+    });
+    work.measure(scale.patience)
+}
+
+fn exponential(scale: Scale) -> Result<Measured, String> {
+    let shape = (scale.size(4000, 400), 3000);
+    let (a, b) = (&numbers(shape, |n| n as f32 / 64.0 - 8.0), &near_1(shape));
+    let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
+    let mut work = Work::new(&[shape.0, shape.1]).reads(a).reads(b).tolerance(1e-5);
+    ours!(work, (a, b), |a: &f32, b: &f32| a.exp() * b, "exp(a) * b");
+    work.ndarray(|| a.mapv(f32::exp) * b);
+    work.candle(|| ca.exp()? * cb);
+    work.rstsr_fresh(|| rt::exp::<_, Rstsr<f32, rt::Ix2>>(ra) * rb);
+    work.by_hand(|out| {
+        let inputs = flat(a).par_chunks(PIECE).zip(flat(b).par_chunks(PIECE));
+        out.par_chunks_mut(PIECE).zip(inputs).for_each(|(out, (a, b))| each(out, a, b, |a, b| a.exp() * b));
+    });
+    work.measure(scale.patience)
+}
+
+/// Twelve operators, none of which can be left out.
+const CHAIN_OF_12: &str = "(((((a * r + c) * r + c) * r + c) * r + c) * r + c) * r + c";
+
+/// The same for `N` operators; an odd one ends in a product.
+#[inline(always)]
+pub(crate) fn chain<const N: usize>(a: f32, r: f32, c: f32) -> f32 {
+    let mut value = a;
+    for operator in 0..N {
+        value = if operator % 2 == 0 { value * r } else { value + c };
+    }
+    value
+}
+
+/// And as a text.
+pub(crate) fn chain_text(operators: usize) -> String {
+    (0..operators).fold("a".to_string(), |text, operator| match operator % 2 {
+        0 if operator == 0 => format!("{text} * r"),
+        0 => format!("({text}) * r"),
+        _ => format!("{text} + c"),
+    })
+}
+
+fn twelve_operators(scale: Scale) -> Result<Measured, String> {
+    assert_eq!(chain_text(12), CHAIN_OF_12);
+    let (rows, columns) = (scale.size(4000, 400), 3000);
+    let (a, r, c) = (&floats((rows, columns)), &near_1(columns), &floats((rows, 1)));
+    let (ca, cr, cc) = (&candle(a), &candle(r), &candle(c));
+    let (ra, rr, rc) = (&rstsr(a), &rstsr(r), &rstsr(c));
+    let mut work = Work::new(&[rows, columns]).reads(a).reads(r).reads(c);
+    ours!(work, (a, r, c), |a: &f32, r: &f32, c: &f32| chain::<12>(*a, *r, *c), CHAIN_OF_12);
+    work.ndarray(|| (((((a * r + c) * r + c) * r + c) * r + c) * r + c) * r + c);
+    work.candle(|| (0..6).try_fold(ca.clone(), |value, _| value.broadcast_mul(cr)?.broadcast_add(cc)));
+    work.rstsr(
+        || (((((ra * rr + rc) * rr + rc) * rr + rc) * rr + rc) * rr + rc) * rr + rc,
+        |out| {
+            rt::mul_with_output(ra, rr, &mut *out);
+            *out += rc;
+            for _ in 1..6 {
+                *out *= rr;
+                *out += rc;
+            }
+        },
+    );
+    work.by_hand(|out| {
+        let inputs = flat(a).par_chunks(columns).zip(flat(c));
+        out.par_chunks_mut(columns)
+            .zip(inputs)
+            .for_each(|(out, (a, &c))| each(out, a, flat(r), |a, r| chain::<12>(a, r, c)));
+    });
+    work.measure(scale.patience)
+}
+
+/// No two neighbouring dimensions are one to either array.
+fn rank_8(scale: Scale) -> Result<Measured, String> {
+    let n = scale.size(8, 5);
+    let (a, b): (&ArrayD<f32>, &ArrayD<f32>) =
+        (&floats(IxDyn(&[n, 1, n, 1, n, 1, n, 1])), &near_1(IxDyn(&[1, n, 1, n, 1, n, 1, n])));
+    let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
+    let mut work = Work::new(&[n; 8]).reads(a).reads(b);
+    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
+    work.ndarray(|| a + b);
+    work.candle(|| ca.broadcast_add(cb));
+    work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
+    work.by_hand(|out| {
+        out.par_chunks_mut(n.pow(5)).enumerate().for_each(|(at, out)| {
+            let (i0, i1, i2) = (at / (n * n), at / n % n, at % n);
+            let mut rows = out.chunks_exact_mut(n);
+            for i3 in 0..n {
+                for i4 in 0..n {
+                    for i5 in 0..n {
+                        for i6 in 0..n {
+                            let a = flat(a)[((i0 * n + i2) * n + i4) * n + i6];
+                            let b = &flat(b)[((i1 * n + i3) * n + i5) * n..][..n];
+                            for (out, b) in rows.next().into_iter().flatten().zip(b) {
+                                *out = a + b;
+                            }
+                        }
+                    }
+                }
+            }
+        });
+    });
+    work.measure(scale.patience)
+}
+
+/// More arrays than a tuple has; every other one is a row.
+fn operands_64(scale: Scale) -> Result<Measured, String> {
+    let (rows, columns) = (scale.size(1000, 100), 1000);
+    let arrays: Vec<Array2<f32>> =
+        (0..64).map(|i| floats((if i % 2 == 0 { rows } else { 1 }, columns))).collect();
+    let arrays = &arrays[..];
+    let candles: Vec<_> = arrays.iter().map(candle).collect();
+    let rstsrs: Vec<_> = arrays.iter().map(rstsr).collect();
+    let (candles, rstsrs) = (&candles[..], &rstsrs[..]);
+    let mut work = arrays.iter().fold(Work::new(&[rows, columns]), Work::reads);
+    let names: Vec<String> = (0..64).map(|i| format!("x{i}")).collect();
+    let sum = Expr::parse(&names.join(" + ")).map_err(|error| error.to_string())?;
+    work.expr(move || {
+        let values = arrays.iter().map(Value::from);
+        sum.bind(names.iter().zip(values)).expect("arrays that fit")
+    });
+    work.ndarray(|| arrays[2..].iter().fold(&arrays[0] + &arrays[1], |sum, array| sum + array));
+    work.candle(|| {
+        candles[2..].iter().try_fold(candles[0].broadcast_add(&candles[1])?, |a, b| a.broadcast_add(b))
+    });
+    work.rstsr(
+        || rstsrs[2..].iter().fold(&rstsrs[0] + &rstsrs[1], |sum, array| sum + array),
+        |out| {
+            rt::add_with_output(&rstsrs[0], &rstsrs[1], &mut *out);
+            for array in &rstsrs[2..] {
+                *out += array;
+            }
+        },
+    );
+    work.by_hand(|out| {
+        out.par_chunks_mut(columns).enumerate().for_each(|(row, out)| {
+            let part = |i: usize| {
+                &flat(&arrays[i])[if i.is_multiple_of(2) { row * columns } else { 0 }..][..columns]
+            };
+            out.copy_from_slice(part(0));
+            for i in 1..64 {
+                for (out, x) in out.iter_mut().zip(part(i)) {
+                    *out += x;
+                }
+            }
+        });
+    });
+    work.measure(scale.patience)
+}
+
+/// The example that the project began with: what a call costs. The loops by hand take their sizes from the
+/// arrays, as all others do.
+fn tiny(scale: Scale) -> Result<Measured, String> {
+    let (a, b) = (&floats((8, 1, 6, 1)), &near_1((7, 1, 5)));
+    let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
+    let mut work = Work::new(&[8, 7, 6, 5]).reads(a).reads(b);
+    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b", map_collect, for_each);
+    work.ndarray(|| a + b);
+    work.candle(|| ca.broadcast_add(cb));
+    work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
+    work.arrays(Who::Loops, || extended(a, b), |out| filled(a, b, out));
+    work.measure(scale.patience)
+}
+
+/// A loop nest by hand for the example, the quickest of several: a row at a time onto the end of the output.
+pub(crate) fn extended(a: &Array4<f32>, b: &Array3<f32>) -> Array4<f32> {
+    let ((i, _, k, _), (j, _, l)) = (a.dim(), b.dim());
+    let (a, b) = (flat(a), flat(b));
+    let mut out = Vec::with_capacity(i * j * k * l);
+    for a in a.chunks_exact(k) {
+        for b in b.chunks_exact(l) {
+            for a in a {
+                out.extend(b.iter().map(|b| a + b));
+            }
+        }
+    }
+    Array4::from_shape_vec((i, j, k, l), out).expect("as many elements as the shape has")
+}
+
+/// The same as most would write it: four loops, and an element at a time.
+pub(crate) fn pushed(a: &Array4<f32>, b: &Array3<f32>) -> Array4<f32> {
+    let ((is, _, ks, _), (js, _, ls)) = (a.dim(), b.dim());
+    let (a, b) = (flat(a), flat(b));
+    let mut out = Vec::with_capacity(is * js * ks * ls);
+    for i in 0..is {
+        for j in 0..js {
+            for k in 0..ks {
+                for l in 0..ls {
+                    out.push(a[i * ks + k] + b[j * ls + l]);
+                }
+            }
+        }
+    }
+    Array4::from_shape_vec((is, js, ks, ls), out).expect("as many elements as the shape has")
+}
+
+/// The same into an output that is there.
+pub(crate) fn filled(a: &Array4<f32>, b: &Array3<f32>, out: &mut Array4<f32>) {
+    let ((_, _, k, _), (_, _, l)) = (a.dim(), b.dim());
+    let (a, b) = (flat(a), flat(b));
+    let mut rows = out.as_slice_mut().expect("row-major order").chunks_exact_mut(l);
+    for a in a.chunks_exact(k) {
+        for b in b.chunks_exact(l) {
+            for a in a {
+                for (out, b) in rows.next().into_iter().flatten().zip(b) {
+                    *out = a + b;
+                }
+            }
+        }
+    }
+}
