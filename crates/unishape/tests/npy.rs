@@ -222,6 +222,75 @@ fn headers_are_numpys_own() {
     }
 }
 
+/// At every limit: what is just within it is read and written, and what is just beyond is refused.
+#[test]
+fn headers_as_long_as_may_be() {
+    // Where the text ends with its line, NumPy pads another line.
+    let of_length = |name: usize| {
+        let descr = Descr::parse(&format!("[('{}', '<f4')]", "x".repeat(name))).unwrap();
+        Header { descr, fortran_order: false, shape: vec![] }
+    };
+    let file_length = |name: usize| of_length(name).encoded_len().map_err(|error| error.to_string());
+    let unpadded = 10 + "{'descr': [('', '<f4')], 'fortran_order': False, 'shape': (), }\n".len();
+    assert_eq!(file_length(127 - unpadded), Ok(128));
+    assert_eq!(file_length(128 - unpadded), Ok(192));
+    // The length is written in two bytes while it can be.
+    let starts = |name: usize| {
+        let mut file = Vec::new();
+        of_length(name).write(&mut file).unwrap();
+        file[6..12].to_vec()
+    };
+    assert_eq!(starts(65535 - unpadded)[..4], [1, 0, 0xF6, 0xFF]);
+    assert_eq!(starts(65536 - unpadded), [2, 0, 0x34, 0, 1, 0]);
+    let longest = (1 << 20) - unpadded;
+    assert_eq!(file_length(longest - 3), Ok(1 << 20));
+    let refusal = "the header takes 1048628 bytes";
+    assert!(file_length(longest).is_err_and(|error| error.contains(refusal)));
+    let text = |length: usize| {
+        let mut text = b"{'descr': '|u1', 'fortran_order': False, 'shape': ()}".to_vec();
+        text.resize(length, b' ');
+        text
+    };
+    assert!(npy::read_from(&file(2, &text(1 << 20), &[7])[..]).is_ok());
+    assert!(npy::read_from(&file(2, &text((1 << 20) + 1), &[7])[..]).is_err());
+
+    let of_rank =
+        |rank: usize| Header { descr: Descr::of(DType::U8), fortran_order: true, shape: vec![1; rank] };
+    let mut file = Vec::new();
+    of_rank(1024).write(&mut file).unwrap();
+    assert_eq!(Header::read(&mut &file[..]).unwrap(), of_rank(1024));
+    assert!(of_rank(1025).encoded_len().is_err_and(|error| error.to_string().contains("1024 dimensions")));
+
+    // The dictionary, fifteen records in lists, and a shape: 32 brackets, one in the other.
+    let nested = |shape: &str| {
+        let descr = format!("{}'<f4', {shape}{}", "[('x', ".repeat(15), ")]".repeat(15));
+        Header::read(&mut &described(&descr, false, "()", &[])[..]).map(|header| header.item_size())
+    };
+    assert_eq!(nested("(2, 3)").unwrap(), 24);
+    assert!(nested("((2,), 3)").is_err());
+    let deeper = format!("{}'<f4'{}", "[('x', ".repeat(16), ")]".repeat(16));
+    assert!(Header::read(&mut &described(&deeper, false, "()", &[])[..]).is_err());
+}
+
+/// NumPy puts names beyond ASCII into the older versions as Latin-1.
+#[test]
+fn names_in_older_versions_are_latin_1() {
+    for version in [1, 2] {
+        let text = b"{'descr': [('gr\xf6\xdfe', '<f4')], 'fortran_order': False, 'shape': ()}";
+        let header = Header::read(&mut &file(version, text, &[])[..]).unwrap();
+        assert_eq!(header.descr.text(), "[('größe', '<f4')]");
+    }
+}
+
+#[test]
+fn descriptions_of_types_are_of_these_types() {
+    for &dtype in DType::ALL {
+        let descr = Descr::of(dtype);
+        assert_eq!(descr.dtype(), Some(dtype));
+        assert_eq!(Descr::parse(descr.text()).unwrap(), descr, "{dtype}");
+    }
+}
+
 #[test]
 fn element_types_have_their_size() {
     let nested = "[('a', [('b', '<f4', (2, 2)), ('c', '|b1')], 3), (('title', 'd'), '<M8[25us]')]";
