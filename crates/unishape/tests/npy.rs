@@ -4,9 +4,9 @@ use half::{bf16, f16};
 use ndarray::{Array, ArrayD, ArrayViewD, Axis, IxDyn, Slice, arr0, arr1, arr2};
 use num_complex::Complex;
 use proptest::prelude::*;
-use std::io::{Cursor, Write};
-use unishape::npy::{self, Descr, Header, NpyError, NpzWriter};
-use unishape::{DType, Tensor, TensorView};
+use std::io::{self, Cursor, Seek, SeekFrom, Write};
+use unishape::npy::{self, Descr, Header, Mapped, NpyError, NpzWriter, StretchedError};
+use unishape::{DType, Rules, Tensor, TensorView};
 
 /// A tensor of some type, its elements made from their numbers.
 fn tensor(dtype: DType, shape: &[usize]) -> Tensor {
@@ -188,6 +188,7 @@ fn files_made_by_hand() {
             arr1(&[1i8, 2]).into(),
         ),
         ("version 3", file(3, b"{'descr':'|b1','fortran_order':False,'shape':()}", &[1]), arr0(true).into()),
+        ("no strings", described("'|S0'", false, "(0,)", &[]), ArrayD::<String>::default(vec![0]).into()),
         ("no elements", described("'<f8'", true, "(3, 0)", &[]), ArrayD::<f64>::zeros(vec![3, 0]).into()),
     ];
     for (what, file, tensor) in rows {
@@ -488,6 +489,73 @@ fn links_permissions_and_devices_are_respected() {
 }
 
 /// An archive of one member, whatever its bytes are.
+/// Files that are mapped are stretched to what reading and stretching them gives, byte for byte.
+#[test]
+fn mapped_files_are_stretched_as_arrays_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    let bytes: Vec<u8> = (0..49).collect();
+    for (fortran, from, shape) in [
+        (false, "(2, 1, 3)", &[4, 2, 5, 3][..]),
+        (true, "(2, 1, 3)", &[4, 2, 5, 3]),
+        (true, "(2, 3, 4)", &[2, 3, 4]),
+        (false, "(3, 1)", &[3, 7]),
+        (false, "()", &[2, 2]),
+        (false, "(1, 0)", &[3, 0]),
+        (false, "(0, 3)", &[0, 3]),
+    ] {
+        for after in [0, 1] {
+            let header = Header::read(&mut &described("'>u2'", fortran, from, &[])[..]).unwrap();
+            let promised = header.data_bytes().unwrap() as usize;
+            let file = described("'>u2'", fortran, from, &bytes[..promised + after]);
+            std::fs::write(&path, &file).unwrap();
+            let mapped = Mapped::open(&path).unwrap();
+            assert_eq!((mapped.header(), mapped.path()), (&header, path.as_path()));
+            let mut stretched = Vec::new();
+            mapped.write_stretched(Rules::STANDARD, shape, &mut stretched).unwrap();
+            let header = mapped.stretched_header(shape);
+            assert_eq!(stretched.len() as u64, header.data_bytes().unwrap());
+            let tensor = npy::read(&path).unwrap();
+            assert_eq!(npy::read_from(&file[..]).unwrap(), tensor);
+            let view = tensor.view().broadcast_to(shape).unwrap();
+            let again = described("'>u2'", false, &tuple(shape), &stretched);
+            assert_eq!(npy::read_from(&again[..]).unwrap(), view.to_owned().unwrap(), "{from} to {shape:?}");
+        }
+    }
+}
+
+fn tuple(shape: &[usize]) -> String {
+    format!("({})", shape.iter().map(|size| format!("{size},")).collect::<String>())
+}
+
+#[test]
+fn mapped_files_that_cannot_be_stretched_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    for found in [0, 1, 15] {
+        std::fs::write(&path, described("'<f8'", false, "(2,)", &vec![0; found])).unwrap();
+        let expected = format!(
+            "{}: truncated: the header promises 16 bytes of data, the file has {found}; copy or save it again",
+            path.display()
+        );
+        assert_eq!(Mapped::open(&path).unwrap_err().to_string(), expected);
+        assert_eq!(npy::read(&path).unwrap_err().to_string(), expected);
+    }
+    std::fs::write(&path, described("'<f8'", false, "(2,)", &[0; 16])).unwrap();
+    let mapped = Mapped::open(&path).unwrap();
+    let to = |shape: &[usize]| mapped.write_stretched(Rules::STANDARD, shape, &mut Vec::new()).unwrap_err();
+    for (shape, part) in [(&[3][..], "2"), (&[1 << 60, 2], "more")] {
+        let error = to(shape);
+        assert!(matches!(&error, StretchedError::Shape(inner) if inner.to_string() == error.to_string()));
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    // A file that takes less than a whole element.
+    let mut full = &mut [0u8; 12][..];
+    let error = mapped.write_stretched(Rules::STANDARD, &[4, 2], &mut full).unwrap_err();
+    assert!(matches!(&error, StretchedError::Write(inner) if inner.to_string() == error.to_string()));
+    assert_eq!(error.to_string(), "failed to write whole buffer");
+}
+
 fn archive(name: &str, bytes: &[u8], method: zip::CompressionMethod) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default().compression_method(method);
@@ -533,6 +601,58 @@ fn a_streamed_array_must_have_its_promised_size() {
     let error = npz.start("y", &header).map(drop).unwrap_err();
     assert!(error.to_string().contains("promises 6 bytes of data, the file has 4"), "{error}");
     assert!(npz.finish().is_err());
+}
+
+/// A disk that has room for so many bytes, and cannot be flushed.
+struct Full(Cursor<Vec<u8>>, usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.position() as usize + bytes.len() > self.1 {
+            true => Err(io::Error::other("the disk is full")),
+            false => self.0.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(io::Error::other("the disk is gone"))
+    }
+}
+
+impl Seek for Full {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+#[test]
+fn after_a_failure_no_array_is_taken() {
+    let header = Header { descr: Descr::of(DType::U8), fortran_order: false, shape: vec![500] };
+    let mut npz = NpzWriter::new(Full(Cursor::default(), 500));
+    let mut array = npz.start("x", &header).unwrap();
+    let error = array.flush().unwrap_err();
+    assert_eq!(error.to_string(), "the disk is gone");
+    let error = array.write_all(&[0; 500]).unwrap_err();
+    assert_eq!(error.to_string(), "an earlier write failed");
+
+    let empty = Header { shape: vec![0], ..header.clone() };
+    let mut npz = NpzWriter::new(Full(Cursor::default(), 500));
+    for name in ["a", "b", "c"] {
+        npz.start(name, &empty).unwrap();
+    }
+    assert!(npz.start("d", &empty).map(drop).unwrap_err().to_string().contains("the disk is full"));
+    assert!(npz.start("e", &empty).map(drop).unwrap_err().to_string().contains("an earlier write failed"));
+}
+
+/// The 64-bit form of an archive is for arrays that need it: not everything that reads archives knows it.
+#[test]
+fn small_arrays_make_ordinary_archives() {
+    let header = Header { descr: Descr::of(DType::U8), fortran_order: false, shape: vec![1] };
+    let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
+    npz.start("x", &header).unwrap().write_all(&[7]).unwrap();
+    let archive = npz.finish().unwrap().into_inner();
+    let version_needed = u16::from_le_bytes([archive[4], archive[5]]);
+    assert!(version_needed < 45, "{version_needed}");
 }
 
 #[test]
