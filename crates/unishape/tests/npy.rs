@@ -116,6 +116,45 @@ fn long_arrays_come_back() {
     }
 }
 
+/// Elements that are longer than a piece each.
+#[test]
+fn long_strings_come_back() {
+    let tensor = Tensor::from(arr1(&["a".repeat(100_000), "b".into()]));
+    assert_eq!(npy::read_from(&npy_bytes(&tensor)[..]).unwrap(), tensor);
+}
+
+/// Strings that are stretched are looked at once, however often they are seen.
+#[test]
+fn the_longest_of_a_trillion_strings() {
+    let words = Tensor::from(arr1(&["one".to_string(), "three".into()]));
+    let view = words.view().broadcast_to(&[1 << 40, 2]).unwrap();
+    assert_eq!(Header::of(&view).unwrap().descr.text(), "'<U5'");
+}
+
+/// Counts the pieces that are written to it.
+struct Pieces(usize);
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += 1;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn arrays_are_written_in_large_pieces() {
+    for tensor in [tensor(DType::F64, &[50_001]), tensor(DType::Str, &[50_001])] {
+        let mut pieces = Pieces(0);
+        npy::write_to(&mut pieces, &tensor).unwrap();
+        let size = Header::of(&tensor.view()).unwrap().data_bytes().unwrap();
+        assert!(pieces.0 as u64 <= 2 + size / 60_000, "{} pieces of {size} bytes", pieces.0);
+    }
+}
+
 /// BC-8: values are never changed, not even the bits of a NaN or the sign of a zero.
 #[test]
 fn bc8_every_bit_survives_npy() {

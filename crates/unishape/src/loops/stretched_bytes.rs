@@ -173,12 +173,14 @@ mod tests {
                     source[at * item..(at + 1) * item].to_vec()
                 })
                 .collect();
-            let mut bytes = Vec::new();
+            let (mut bytes, mut largest) = (Vec::new(), 0);
             let enough = expected.len();
             let _ = stretched_bytes(&source, item, &sizes, &strides, |piece| {
+                largest = largest.max(piece.len());
                 bytes.extend_from_slice(piece);
                 if bytes.len() > enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
+            prop_assert!(largest <= PIECE);
             prop_assert!(bytes.len() >= enough);
             prop_assert!(bytes[..enough] == expected[..]);
             if sizes.iter().product::<usize>() <= 40 {
