@@ -149,6 +149,27 @@ mod tests {
         assert_eq!(nest(&[1, 1], &[9, 0]), []);
     }
 
+    /// Rows of small elements that do not fit a piece, stretched and with gaps.
+    #[test]
+    fn rows_longer_than_a_piece() {
+        for (item, count, stride) in
+            [(1, PIECE + 5, 0), (1, PIECE + 5, 2), (7, PIECE / 7 + 1, 0), (8, PIECE / 8, 3)]
+        {
+            let source: Vec<u8> = (0..(stride * (count - 1) + 2) * item).map(|at| (at % 251) as u8).collect();
+            let mut bytes = Vec::new();
+            let _ = stretched_bytes(&source, item, &[2, count], &[1, stride], |piece| {
+                assert!(piece.len() <= PIECE);
+                bytes.extend_from_slice(piece);
+                ControlFlow::<()>::Continue(())
+            });
+            assert_eq!(bytes.len(), 2 * count * item);
+            for (at, element) in bytes.chunks(item).enumerate() {
+                let from = (at / count + at % count * stride) * item;
+                assert_eq!(element, &source[from..from + item]);
+            }
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
