@@ -23,6 +23,11 @@ fn cases() -> Vec<(&'static str, Explanation)> {
         ("long", explain(&[&[1000, 1], &[12]])),
         ("blocks", explain(&[&[12, 1, 1, 1], &[10_000, 1, 9]])),
         ("largest", explain(&[&[1, most], &[most, 1]])),
+        ("wide", explain(&[&[5, 1, 8]])),
+        ("thin", explain(&[&[100_000, 1, 1]])),
+        ("sparse", explain(&[&[most]]).values(0, |_| "1".into())),
+        ("hollow", explain(&[&[1, 8], &[0, 1]]).values(0, |_| "12345678".into())),
+        ("high", explain(&[&[&[most], &[1; 28][..], &[2]].concat(), &[1; 29]])),
         ("table", explain(&[&[2, 1, 3, 1, 12], &[4, 1, 5, 1]])),
         ("many", explain(&[&[2][..]; 7])),
         (
@@ -58,7 +63,7 @@ fn pictures_are_as_they_were_last_looked_at() {
         for (kind, mut drawn) in [("txt", text), ("svg", explanation.svg()), ("html", explanation.html())] {
             // The script is a file of its own; so is most of the style, and to have it once is enough.
             drawn = without(&drawn, "<script>", "</script>");
-            if name != "scalars" {
+            if name != "long" {
                 drawn = without(&drawn, "<style>", "</style>");
             }
             let path = folder.join(format!("{name}.{kind}"));
@@ -71,4 +76,46 @@ fn pictures_are_as_they_were_last_looked_at() {
         }
     }
     assert!(changed.is_empty(), "drawn in another way than in {changed:#?}");
+}
+
+/// An empty output has nothing to be said about, even where its input is not drawn whole.
+#[test]
+fn of_what_is_empty_nothing_is_left_out() {
+    let explanation = explain(&[&[0, 1], &[1000]]);
+    for drawn in [explanation.svg(), explanation.html(), explanation.text(false, 80)] {
+        assert!(!drawn.contains("Dots leave"), "{drawn}");
+    }
+}
+
+/// As many cells are drawn as may be, and not one more.
+#[test]
+fn as_many_cells_as_may_be() {
+    let cells = |shape: &[usize], inputs: usize| {
+        let svg = explain(&vec![shape; inputs]).svg();
+        svg.matches("data-of=\"Z0\"").count()
+    };
+    assert_eq!(cells(&[5, 5, 8], 1), 200);
+    assert!(cells(&[6, 5, 8], 1) < 200);
+    assert_eq!(cells(&[5, 5, 8], 4), 200);
+    assert!(cells(&[5, 5, 8], 5) < 200);
+}
+
+/// The narrowest text in which something holds, and the width of its widest line.
+fn narrowest(explanation: &Explanation, holds: impl Fn(&str) -> bool) -> (usize, usize) {
+    let width = (24..200).find(|&width| holds(&explanation.text(false, width))).unwrap();
+    let text = explanation.text(false, width);
+    let drawn = text.lines().filter(|line| line.contains(['│', '┌', ':', '–']) && !line.contains("──"));
+    (width, drawn.map(|line| line.chars().count()).max().unwrap())
+}
+
+/// A table, and panels side by side, are there as soon as they fit.
+#[test]
+fn what_fits_the_width_exactly() {
+    let (width, widest) =
+        narrowest(&explain(&[&[2, 1, 3, 1, 12], &[4, 1, 5, 1]]), |text| text.contains("dimension  X1"));
+    assert_eq!(width, widest);
+    let (width, widest) = narrowest(&explain(&[&[3, 1, 2]]), |text| {
+        text.lines().any(|line| line.contains("[0,:,:]") && line.contains("[2,:,:]"))
+    });
+    assert_eq!(width, widest);
 }
