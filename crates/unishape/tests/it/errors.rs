@@ -136,6 +136,16 @@ Shapes line up on the right. Perhaps input 1 is meant to be 20000x1?
     );
 }
 
+/// Among very many shapes nobody looks for what was meant: that would take long.
+#[test]
+fn what_was_meant_is_told_of_shapes_that_can_be_tried_out() {
+    for (count, told) in [(5000, true), (5001, false), (20_000, false)] {
+        let mut shapes: Vec<&[usize]> = vec![&[3, 4]; count];
+        shapes[1] = &[3];
+        assert_eq!(e1(&shapes).contains("Perhaps input 1 is meant to be 3x1?"), told, "{count} shapes");
+    }
+}
+
 #[test]
 fn bc9_zero_under_both_rule_sets() {
     assert_text(
