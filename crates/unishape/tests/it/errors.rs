@@ -2,7 +2,9 @@
 
 use ndarray::arr1;
 use unishape::Extent::{Known, Unknown};
-use unishape::{CommonShape, Rules, broadcast_shapes, broadcast_shapes_with, broadcast_to};
+use unishape::{
+    CommonShape, Error, Rules, StretchError, broadcast_shapes, broadcast_shapes_with, broadcast_to,
+};
 
 fn e1<T: AsRef<[usize]>>(shapes: &[T]) -> String {
     broadcast_shapes(shapes).expect_err("these do not go together").to_string()
@@ -134,6 +136,39 @@ E1: the shapes do not go together in dimension 1: input 0 has 1024, input 1 has 
 Shapes line up on the right. Perhaps input 1 is meant to be 20000x1?
 ",
     );
+}
+
+#[test]
+fn only_zeros_are_told_about_zeros() {
+    let text = broadcast_shapes_with(Rules::SONNX, &[[3], [4]]).unwrap_err().to_string();
+    assert!(text.ends_with("; in each column every size must be 1 or the same."), "{text}");
+    for shapes in [[[0], [4]], [[4], [0]]] {
+        let text = broadcast_shapes_with(Rules::SONNX, &shapes).unwrap_err().to_string();
+        assert!(text.ends_with("; under these rules a size of 0 goes with 0 alone."), "{text}");
+    }
+}
+
+#[test]
+fn a_dozen_shapes_are_all_shown() {
+    for (count, all) in [(12, true), (13, false)] {
+        let mut shapes = vec![[3]; count];
+        shapes[1] = [4];
+        let text = e1(&shapes);
+        assert_eq!((0..count).all(|input| text.contains(&format!("\n  input {input} "))), all, "{text}");
+        assert_eq!(!text.contains("more"), all, "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_stretched_tells_its_parts() {
+    let Err(Error::CannotStretch(error)) = broadcast_to(&arr1(&[1, 2, 3]), (2, 3, 4)) else {
+        panic!("3 does not stretch to 4")
+    };
+    assert_eq!((error.shape(), error.target()), (&[3][..], &[2, 3, 4][..]));
+    assert_eq!(error.reason(), StretchError::Size { dim: 2, size: 3, target: 4 });
+    // Each dimension at fault is marked, and no other one.
+    let error = broadcast_to(&ndarray::Array3::<u8>::zeros((2, 5, 2)), (3, 5, 1)).unwrap_err().to_string();
+    assert!(error.contains("\n  to    3 x 5 x 1\n        ^       ^\n"), "{error}");
 }
 
 /// Among very many shapes nobody looks for what was meant: that would take long.
