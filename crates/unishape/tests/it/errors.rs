@@ -107,6 +107,33 @@ Shapes line up on the right; in each column every size must be 1 or the same.
     );
 }
 
+/// As many columns as fit are shown on both sides of the fault, beginning on its right.
+#[test]
+fn columns_around_the_fault_fit_the_width() {
+    let shape = |size: usize, far: usize| -> Vec<usize> {
+        (0..50)
+            .map(|i| {
+                if i == 25 {
+                    size
+                } else if i == 15 {
+                    far
+                } else {
+                    1 + i % 9
+                }
+            })
+            .collect()
+    };
+    let columns = |from: usize, to: usize| {
+        let sizes: Vec<String> = shape(2, 7)[from..to].iter().map(usize::to_string).collect();
+        format!("\n  input 0  … x {} x …\n", sizes.join(" x "))
+    };
+    let text = e1(&[shape(2, 7), shape(3, 7)]);
+    assert!(text.contains(&columns(15, 37)), "{text}");
+    // A column that is too wide is left out, and with it those beyond it.
+    let text = e1(&[shape(2, 123_456_789_012), shape(3, 123_456_789_012)]);
+    assert!(text.contains(&columns(16, 38)), "{text}");
+}
+
 #[test]
 fn bc9_sizes_of_twelve_digits() {
     assert_text(
