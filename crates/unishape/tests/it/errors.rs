@@ -127,8 +127,13 @@ fn columns_around_the_fault_fit_the_width() {
         let sizes: Vec<String> = shape(2, 7)[from..to].iter().map(usize::to_string).collect();
         format!("\n  input 0  … x {} x …\n", sizes.join(" x "))
     };
-    let text = e1(&[shape(2, 7), shape(3, 7)]);
+    let text = e1(&[shape(2, 7), shape(3, 7), vec![1; 35], vec![1; 36]]);
     assert!(text.contains(&columns(15, 37)), "{text}");
+    // Dots stand where there is more.
+    assert!(text.contains("\n  input 2      1 x 1 x") && text.contains("\n  input 3  … x 1 x 1 x"), "{text}");
+    let text = e1(&[shape(2, 7), shape(3, 7), vec![]]);
+    let scalar = text.lines().find(|line| line.starts_with("  input 2 ")).unwrap();
+    assert!(scalar.ends_with(" ()"), "{text}");
     // A column that is too wide is left out, and with it those beyond it.
     let text = e1(&[shape(2, 123_456_789_012), shape(3, 123_456_789_012)]);
     assert!(text.contains(&columns(16, 38)), "{text}");

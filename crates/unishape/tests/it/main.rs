@@ -3,6 +3,7 @@
 mod adjoint;
 mod errors;
 mod map;
+mod notation;
 mod operator;
 mod support;
 mod types;
