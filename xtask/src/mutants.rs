@@ -2,6 +2,12 @@
 //!
 //! In the core no change may go unnoticed. Elsewhere those that do are listed in `docs/mutants.md`, each
 //! with the reason, and one that is not listed is an error.
+//!
+//! The core's mutants are compiled one by one, which is beyond doubt. Elsewhere they are too many for that:
+//! all of them go into one program ([`at_once`]). With options of cargo-mutants, they are compiled one by one
+//! there too.
+
+mod at_once;
 
 use crate::command::{cargo, command, root, run};
 use std::fs;
@@ -17,6 +23,8 @@ const LIST: &str = "docs/mutants.md";
 /// A package, and which of its tests judge its mutants.
 struct Package {
     name: &'static str,
+    /// In `crates`.
+    folder: &'static str,
     /// Files, and the tests that know them best and are quick. They go first; the globs leave no file out.
     nearest: &'static [(&'static str, &'static [&'static str])],
     /// What has the last word on a mutant that those let through: all tests, where none is named.
@@ -37,9 +45,10 @@ const SLOW: [&str; 6] = [
 
 /// The oracle and the chores are not here: they are not what is tested.
 const PACKAGES: [Package; 3] = [
-    Package { name: CORE, nearest: &[], tests: &[] },
+    Package { name: CORE, folder: "core", nearest: &[], tests: &[] },
     Package {
         name: "unishape",
+        folder: "unishape",
         // A mutant costs the linking of its tests more than anything else.
         nearest: &[
             ("crates/unishape/src/loops/*.rs", &["--lib", "--test=it"]),
@@ -50,7 +59,7 @@ const PACKAGES: [Package; 3] = [
         // Without a browser, NumPy, and the examples in the documentation: they take longer than the rest.
         tests: &["--lib", "--test=it", "--test=explain", "--test=npy", "--test=whole_file", "--test=memory"],
     },
-    Package { name: "unishape-cli", nearest: &[], tests: &[] },
+    Package { name: "unishape-cli", folder: "cli", nearest: &[], tests: &[] },
 ];
 
 pub(crate) fn run_with(options: &[String]) -> Result<(), String> {
@@ -95,23 +104,25 @@ impl Package {
             fs::remove_dir_all(&output).map_err(|error| format!("{}: {error}", output.display()))?;
         }
         fs::create_dir_all(&output).map_err(|error| format!("{}: {error}", output.display()))?;
-        for (files, tests) in self.nearest {
-            let others = self.nearest.iter().map(|(other, _)| other).filter(|other| *other != files);
-            let mut mutants = self.mutants(tool, &output, more);
-            mutants.args(others.flat_map(|other| ["--exclude", other])).arg("--").args(*tests);
-            mutants.arg("--").args(SLOW.iter().flat_map(|slow| ["--skip", slow]));
-            finished(&format!("{what}: {files}"), mutants)?;
-        }
-        let mut mutants = self.mutants(tool, &output, more);
-        mutants.arg("--").args(self.tests);
-        finished(&what, mutants)?;
-        let found = |name| fs::read_to_string(output.join("mutants.out").join(name)).unwrap_or_default();
+        let survivors = if self.name == CORE || !more.is_empty() {
+            self.one_by_one(tool, &output, more)?
+        } else {
+            eprintln!("\n=== {what}");
+            let mut judged = at_once::judge(self, tool, &output)?;
+            if !judged.left.is_empty() {
+                let mut left = Vec::new();
+                for name in &judged.left {
+                    left.extend(["--re".into(), format!("^{}$", literal(name))]);
+                }
+                judged.survivors.extend(self.one_by_one(tool, &output, &left)?);
+            }
+            judged.survivors
+        };
         let list = fs::read_to_string(root().join(LIST)).unwrap_or_default();
-        let (missed, endless) = (found("missed.txt"), found("timeout.txt"));
-        // Nothing in the core runs for long, so that there a mutant that does is not one that was noticed.
-        let survivors = missed.lines().chain(endless.lines().filter(|_| self.name == CORE));
-        let unlisted: Vec<_> =
-            survivors.filter(|line| self.name == CORE || !list.contains(&without_place(line))).collect();
+        let unlisted: Vec<_> = survivors
+            .into_iter()
+            .filter(|line| self.name == CORE || !list.contains(&without_place(line)))
+            .collect();
         if unlisted.is_empty() {
             return Ok(());
         }
@@ -121,6 +132,26 @@ impl Package {
             "write tests, or list them in docs/mutants.md"
         };
         Err(format!("{what}: no test notices these; {wish}:\n{}", unlisted.join("\n")))
+    }
+
+    /// Compiles and judges each mutant for itself, and gives the survivors.
+    fn one_by_one(&self, tool: &Path, output: &Path, more: &[String]) -> Result<Vec<String>, String> {
+        let what = format!("mutants of {}", self.name);
+        for (files, tests) in self.nearest {
+            let others = self.nearest.iter().map(|(other, _)| other).filter(|other| *other != files);
+            let mut mutants = self.mutants(tool, output, more);
+            mutants.args(others.flat_map(|other| ["--exclude", other])).arg("--").args(*tests);
+            mutants.arg("--").args(SLOW.iter().flat_map(|slow| ["--skip", slow]));
+            finished(&format!("{what}: {files}"), mutants)?;
+        }
+        let mut mutants = self.mutants(tool, output, more);
+        mutants.arg("--").args(self.tests);
+        finished(&what, mutants)?;
+        let found = |name| fs::read_to_string(output.join("mutants.out").join(name)).unwrap_or_default();
+        let (missed, endless) = (found("missed.txt"), found("timeout.txt"));
+        // Nothing in the core runs for long, so that there a mutant that does is not one that was noticed.
+        let survivors = missed.lines().chain(endless.lines().filter(|_| self.name == CORE));
+        Ok(survivors.map(str::to_owned).collect())
     }
 
     /// cargo-mutants with all but the tests.
@@ -156,9 +187,19 @@ fn without_place(mutant: &str) -> String {
     }
 }
 
+/// A regular expression for this text.
+fn literal(text: &str) -> String {
+    text.chars().flat_map(|c| [Some('\\').filter(|_| c.is_ascii_punctuation()), Some(c)]).flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::without_place;
+    use super::{literal, without_place};
+
+    #[test]
+    fn a_name_is_found_as_it_is() {
+        assert_eq!(literal("a::b -> &'a [T]"), r"a\:\:b \-\> \&\'a \[T\]");
+    }
 
     #[test]
     fn the_place_of_a_mutant_is_left_out() {
