@@ -300,6 +300,26 @@ Only a size of 1 can be stretched, and only the array is: the target stays as it
 }
 
 #[test]
+fn strict_rank_is_strict_with_arrays_too() {
+    let rules = Rules::STANDARD.strict_rank();
+    let (column, row) = (ndarray::arr2(&[[1], [2]]), ndarray::arr2(&[[3, 4, 5]]));
+    let (column_view, row_view) = unishape::broadcast_with(rules, (&column, &row)).unwrap();
+    assert_eq!((column_view.shape(), row_view.shape()), (&[2, 3][..], &[2, 3][..]));
+    for error in [
+        unishape::broadcast_with(rules, (&column, &arr1(&[3, 4, 5]))).map(drop).unwrap_err(),
+        unishape::broadcast_with(rules, (&arr1(&[3, 4, 5]), &column)).map(drop).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::UnequalRank { first: _, input: 1, .. }), "{error}");
+    }
+}
+
+#[test]
+fn shapes_go_together_or_not() {
+    assert!(unishape::is_broadcastable(&[&[5, 4][..], &[1], &[]]));
+    assert!(!unishape::is_broadcastable(&[[3], [4]]));
+}
+
+#[test]
 fn strict_rank_says_what_to_do() {
     assert_text(
         broadcast_shapes_with(Rules::STANDARD.strict_rank(), &[&[3, 1][..], &[3]]).unwrap_err().to_string(),
