@@ -314,6 +314,20 @@ fn strict_rank_is_strict_with_arrays_too() {
 }
 
 #[test]
+fn a_stream_tells_what_it_has_come_to() {
+    let mut common = CommonShape::new(Rules::SONNX);
+    assert_eq!((common.shape(), common.inputs()), (&[][..], 0));
+    assert_eq!(common.clone().finish(), Err(Error::TooFewInputs { least: 1 }));
+    for (shape, so_far) in [(&[3, 1][..], &[3, 1][..]), (&[4], &[3, 4]), (&[2, 1, 4], &[2, 3, 4])] {
+        common.push(shape).unwrap();
+        assert_eq!(common.shape(), so_far);
+        assert_eq!(common.clone().finish().unwrap(), so_far);
+    }
+    assert!(common.push(&[5]).is_err());
+    assert_eq!((common.shape(), common.inputs()), (&[2, 3, 4][..], 3));
+}
+
+#[test]
 fn shapes_go_together_or_not() {
     assert!(unishape::is_broadcastable(&[&[5, 4][..], &[1], &[]]));
     assert!(!unishape::is_broadcastable(&[[3], [4]]));
