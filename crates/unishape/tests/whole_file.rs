@@ -128,3 +128,12 @@ fn only_what_is_no_file_is_written_in_place() {
     fs::write(&path, "old").unwrap();
     assert!(!WholeFile::new(&path).unwrap().is_in_place());
 }
+
+/// Who finds a file that was left behind can tell whose it was.
+#[test]
+fn what_is_being_written_tells_whose_it_is() {
+    let folder = tempdir().unwrap();
+    let _writing = WholeFile::new(&folder.path().join("file")).unwrap();
+    let names = contents(&folder);
+    assert!(matches!(&names[..], [(name, _)] if name.starts_with(".unishape-")), "{names:?}");
+}
