@@ -152,9 +152,13 @@ mod tests {
     /// Rows of small elements that do not fit a piece, stretched and with gaps.
     #[test]
     fn rows_longer_than_a_piece() {
-        for (item, count, stride) in
-            [(1, PIECE + 5, 0), (1, PIECE + 5, 2), (7, PIECE / 7 + 1, 0), (8, PIECE / 8, 3)]
-        {
+        for (item, count, stride) in [
+            (1, PIECE + 5, 1),
+            (1, PIECE + 5, 0),
+            (1, PIECE + 5, 2),
+            (7, PIECE / 7 + 1, 0),
+            (8, PIECE / 8, 3),
+        ] {
             let source: Vec<u8> = (0..(stride * (count - 1) + 2) * item).map(|at| (at % 251) as u8).collect();
             let mut bytes = Vec::new();
             let _ = stretched_bytes(&source, item, &[2, count], &[1, stride], |piece| {
