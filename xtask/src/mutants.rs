@@ -34,13 +34,22 @@ struct Package {
 const CORE: &str = "unishape-core";
 
 /// Seconds without optimisation, where most mutants have been noticed long before.
-const SLOW: [&str; 6] = [
+const SLOW: [&str; 14] = [
     "bc4_bc10_rank_a_thousand",
     "bytes_are_those_of_the_view",
     "sizes_stand_exactly_along_what_is_shortened",
     "nothing_is_unbounded",
     "text_fits_the_width",
     "damaged_files_are_read_or_refused",
+    "promises_cost_nothing",
+    "bc14_sums_of_arrays_too_large_to_copy",
+    "large_arrays",
+    // The command's.
+    "bc1_a_million_shapes_take_no_more_memory_than_a_few",
+    "bc5_to_bc9_any_files_are_broadcast_as_specified",
+    "bc10_results_larger_than_memory_are_streamed",
+    "bc8_long_rows_come_through_bit_for_bit",
+    "a_write_that_fails_in_the_middle_leaves_nothing",
 ];
 
 /// The oracle and the chores are not here: they are not what is tested.

@@ -19,8 +19,11 @@ use std::time::{Duration, Instant};
 /// The variable that holds the number of a mutant. There is no mutant 0.
 const CHOSEN: &str = "UNISHAPE_MUTANT";
 
-/// Far more than any of the tests takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// Far more than any of the tests takes, and how many times what it took without a mutant, with some time
+/// that a busy machine may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+const TIMES: u32 = 4;
+const AT_LEAST: Duration = Duration::from_secs(20);
 
 struct Mutant {
     name: String,
@@ -47,7 +50,9 @@ pub(super) struct Judged {
 /// Judges all mutants of a package.
 pub(super) fn judge(package: &Package, tool: &Path, folder: &Path) -> Result<Judged, String> {
     let mutants = list(package, tool)?;
-    let tree = Tree { package, folder: folder.join("tree"), target: folder.join("build") };
+    // What others have written is compiled once, and not for every run of this chore.
+    let target = root().join("target/mutants-at-once");
+    let tree = Tree { package, folder: folder.join("tree"), target };
     tree.copy()?;
     let mut judged = Judged::default();
     let mut chosen: BTreeSet<usize> = BTreeSet::new();
@@ -70,8 +75,13 @@ pub(super) fn judge(package: &Package, tool: &Path, folder: &Path) -> Result<Jud
         unviable.extend(wrong);
     }
     let programs = tree.build()?;
-    if let Some(name) = notices(package, &programs, "", 0, &tree)? {
-        return Err(format!("{name} of {} fails without any mutant", package.name));
+    let mut tests = Tests { tree: &tree, programs, patience: [PATIENCE; 2] };
+    for (slow, patience) in [PATIENCE; 2].into_iter().enumerate() {
+        let begun = Instant::now();
+        if let Some(name) = tests.notice("", 0, slow)? {
+            return Err(format!("{name} of {} fails without any mutant", package.name));
+        }
+        tests.patience[slow] = patience.min(AT_LEAST + TIMES * begun.elapsed());
     }
     let mut counts: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     for (at, mutant) in mutants.iter().enumerate() {
@@ -80,13 +90,14 @@ pub(super) fn judge(package: &Package, tool: &Path, folder: &Path) -> Result<Jud
         if unviable.contains(&at) {
             *without += 1;
         } else if chosen.contains(&at) {
-            match notices(package, &programs, &mutant.file, at + 1, &tree)? {
-                Some(_) => *noticed += 1,
-                None => {
-                    *surviving += 1;
-                    eprintln!("MISSED   {}", mutant.name);
-                    judged.survivors.push(mutant.name.clone());
-                }
+            // Slow tests are for those that the quick ones let through.
+            let quickly = tests.notice(&mutant.file, at + 1, 0)?;
+            if quickly.is_some() || tests.notice(&mutant.file, at + 1, 1)?.is_some() {
+                *noticed += 1;
+            } else {
+                *surviving += 1;
+                eprintln!("MISSED   {}", mutant.name);
+                judged.survivors.push(mutant.name.clone());
             }
         }
     }
@@ -258,46 +269,50 @@ fn messages(output: &[u8]) -> impl Iterator<Item = Value> {
     output.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// The test program that notices a mutant, if one does. The nearest go first, and slow tests last.
-fn notices<'t>(
-    package: &Package,
-    programs: &'t [(String, PathBuf)],
-    file: &str,
-    number: usize,
-    tree: &Tree<'_>,
-) -> Result<Option<&'t str>, String> {
-    let folder = |path: &str| Path::new(path).parent().map(Path::to_owned);
-    let nearest = package.nearest.iter().find(|(files, _)| folder(files) == folder(file));
-    let is_near = |name: &str| nearest.is_some_and(|(_, tests)| tests.contains(&name));
-    let mut order: Vec<&(String, PathBuf)> = programs.iter().collect();
-    order.sort_by_key(|(name, _)| !is_near(name));
-    for slow in [false, true] {
-        for (name, program) in &order {
+/// The tests, built with all mutants.
+struct Tests<'t> {
+    tree: &'t Tree<'t>,
+    programs: Vec<(String, PathBuf)>,
+    /// How long a program may take, without the slow tests and with them.
+    patience: [Duration; 2],
+}
+
+impl Tests<'_> {
+    /// The program that notices a mutant, if one does; the nearest go first.
+    fn notice(&self, file: &str, number: usize, slow: usize) -> Result<Option<&str>, String> {
+        let package = self.tree.package;
+        let folder = |path: &str| Path::new(path).parent().map(Path::to_owned);
+        let nearest = package.nearest.iter().find(|(files, _)| folder(files) == folder(file));
+        let is_near = |name: &str| nearest.is_some_and(|(_, tests)| tests.contains(&name));
+        let mut order: Vec<&(String, PathBuf)> = self.programs.iter().collect();
+        order.sort_by_key(|(name, _)| !is_near(name));
+        for (name, program) in order {
             let mut test = Command::new(program);
-            if !slow {
+            if slow == 0 {
                 test.args(SLOW.iter().flat_map(|slow| ["--skip", slow]));
             }
-            test.current_dir(tree.folder.join("crates").join(package.folder));
+            test.current_dir(self.tree.folder.join("crates").join(package.folder));
             test.env(CHOSEN, number.to_string());
             test.env("PROPTEST_MAX_SHRINK_ITERS", "0").env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1");
             test.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            if !passes(&mut test).map_err(|error| format!("{}: {error}", program.display()))? {
+            let passes = passes(&mut test, self.patience[slow]);
+            if !passes.map_err(|error| format!("{}: {error}", program.display()))? {
                 return Ok(Some(name));
             }
         }
+        Ok(None)
     }
-    Ok(None)
 }
 
 /// Whether a command succeeds before patience is at its end.
-fn passes(test: &mut Command) -> std::io::Result<bool> {
+fn passes(test: &mut Command, patience: Duration) -> std::io::Result<bool> {
     let mut child = test.spawn()?;
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status.success());
         }
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > patience {
             child.kill()?;
             child.wait()?;
             return Ok(false);
