@@ -459,3 +459,17 @@ impl fmt::Display for CannotStretch {
         write!(f, "Only a size of 1 can be stretched, and only the array is: the target stays as it is.")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those that it takes billions of inputs to see, or a buffer that is too short, which ours are not.
+    #[test]
+    fn errors_of_the_core_stay_what_they_are() {
+        let from = |error: FoldError<usize>| Error::from_fold(error, |_| panic!("this is no mismatch"));
+        assert_eq!(from(FoldError::TooManyInputs { limit: 9 }), Error::TooManyInputs { limit: 9 });
+        let bytes = 3 * size_of::<usize>();
+        assert_eq!(from(FoldError::NoRoom { rank: 3, room: 2 }), Error::OutOfMemory { bytes });
+    }
+}

@@ -228,3 +228,17 @@ impl<S: Size> CommonShape<S> {
         Ok(self.sizes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SONNX wants one input at the least and takes so many at the most that no test can have them.
+    #[test]
+    fn the_number_of_inputs_is_limited() {
+        let after =
+            |inputs: usize| Quick { rules: Rules::SONNX, sizes: &mut [], inputs, good: true }.failed();
+        let most = Rules::SONNX.max_inputs();
+        assert_eq!([0, 1, most, most + 1].map(after), [true, false, false, true]);
+    }
+}

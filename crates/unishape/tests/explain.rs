@@ -2,6 +2,8 @@
 
 #[path = "explain/blocks.rs"]
 mod blocks;
+#[path = "explain/drawn.rs"]
+mod drawn;
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -3,6 +3,7 @@
 //! Only what this thread asks for is counted: the test harness's own thread allocates when it likes.
 
 use ndarray::{Array1, Array2, ArrayD, IxDyn, arr1};
+use unishape::npy;
 use unishape::{CommonShape, Rules, broadcast, broadcast_to, to_owned};
 
 /// Bytes asked for while `work` runs.
@@ -50,4 +51,16 @@ fn bc1_bc10_memory() {
     let column = Array2::<u64>::zeros((77, 1));
     let view = broadcast_to(&column, (5, 77, 13)).unwrap();
     assert_eq!(allocated(|| to_owned(view).unwrap()).0, 5 * 77 * 13 * 8);
+}
+
+/// A file is read into memory for its elements, asked for once, and little more.
+#[test]
+fn files_are_read_into_the_memory_of_their_elements() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    let bytes = 8 * 500_000;
+    npy::write(&path, Array1::<f64>::zeros(500_000).view()).unwrap();
+    let (taken, tensor) = allocated(|| npy::read(&path).unwrap());
+    assert_eq!(tensor.shape(), [500_000]);
+    assert!((bytes..bytes + 400_000).contains(&taken), "{taken} bytes for {bytes}");
 }

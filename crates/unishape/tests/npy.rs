@@ -4,9 +4,9 @@ use half::{bf16, f16};
 use ndarray::{Array, ArrayD, ArrayViewD, Axis, IxDyn, Slice, arr0, arr1, arr2};
 use num_complex::Complex;
 use proptest::prelude::*;
-use std::io::{Cursor, Write};
-use unishape::npy::{self, Descr, Header, NpyError, NpzWriter};
-use unishape::{DType, Tensor, TensorView};
+use std::io::{self, Cursor, Seek, SeekFrom, Write};
+use unishape::npy::{self, Descr, Header, Mapped, NpyError, NpzWriter, StretchedError};
+use unishape::{DType, Rules, Tensor, TensorView};
 
 /// A tensor of some type, its elements made from their numbers.
 fn tensor(dtype: DType, shape: &[usize]) -> Tensor {
@@ -116,6 +116,45 @@ fn long_arrays_come_back() {
     }
 }
 
+/// Elements that are longer than a piece each.
+#[test]
+fn long_strings_come_back() {
+    let tensor = Tensor::from(arr1(&["a".repeat(100_000), "b".into()]));
+    assert_eq!(npy::read_from(&npy_bytes(&tensor)[..]).unwrap(), tensor);
+}
+
+/// Strings that are stretched are looked at once, however often they are seen.
+#[test]
+fn the_longest_of_a_trillion_strings() {
+    let words = Tensor::from(arr1(&["one".to_string(), "three".into()]));
+    let view = words.view().broadcast_to(&[1 << 40, 2]).unwrap();
+    assert_eq!(Header::of(&view).unwrap().descr.text(), "'<U5'");
+}
+
+/// Counts the pieces that are written to it.
+struct Pieces(usize);
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += 1;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn arrays_are_written_in_large_pieces() {
+    for tensor in [tensor(DType::F64, &[50_001]), tensor(DType::Str, &[50_001])] {
+        let mut pieces = Pieces(0);
+        npy::write_to(&mut pieces, &tensor).unwrap();
+        let size = Header::of(&tensor.view()).unwrap().data_bytes().unwrap();
+        assert!(pieces.0 as u64 <= 2 + size / 60_000, "{} pieces of {size} bytes", pieces.0);
+    }
+}
+
 /// BC-8: values are never changed, not even the bits of a NaN or the sign of a zero.
 #[test]
 fn bc8_every_bit_survives_npy() {
@@ -188,6 +227,7 @@ fn files_made_by_hand() {
             arr1(&[1i8, 2]).into(),
         ),
         ("version 3", file(3, b"{'descr':'|b1','fortran_order':False,'shape':()}", &[1]), arr0(true).into()),
+        ("no strings", described("'|S0'", false, "(0,)", &[]), ArrayD::<String>::default(vec![0]).into()),
         ("no elements", described("'<f8'", true, "(3, 0)", &[]), ArrayD::<f64>::zeros(vec![3, 0]).into()),
     ];
     for (what, file, tensor) in rows {
@@ -219,6 +259,75 @@ fn headers_are_numpys_own() {
     // All text lengths around a line.
     for length in 0..130 {
         header(vec![], &format!("[('{}', '<f4')]", "x".repeat(length)));
+    }
+}
+
+/// At every limit: what is just within it is read and written, and what is just beyond is refused.
+#[test]
+fn headers_as_long_as_may_be() {
+    // Where the text ends with its line, NumPy pads another line.
+    let of_length = |name: usize| {
+        let descr = Descr::parse(&format!("[('{}', '<f4')]", "x".repeat(name))).unwrap();
+        Header { descr, fortran_order: false, shape: vec![] }
+    };
+    let file_length = |name: usize| of_length(name).encoded_len().map_err(|error| error.to_string());
+    let unpadded = 10 + "{'descr': [('', '<f4')], 'fortran_order': False, 'shape': (), }\n".len();
+    assert_eq!(file_length(127 - unpadded), Ok(128));
+    assert_eq!(file_length(128 - unpadded), Ok(192));
+    // The length is written in two bytes while it can be.
+    let starts = |name: usize| {
+        let mut file = Vec::new();
+        of_length(name).write(&mut file).unwrap();
+        file[6..12].to_vec()
+    };
+    assert_eq!(starts(65535 - unpadded)[..4], [1, 0, 0xF6, 0xFF]);
+    assert_eq!(starts(65536 - unpadded), [2, 0, 0x34, 0, 1, 0]);
+    let longest = (1 << 20) - unpadded;
+    assert_eq!(file_length(longest - 3), Ok(1 << 20));
+    let refusal = "the header takes 1048628 bytes";
+    assert!(file_length(longest).is_err_and(|error| error.contains(refusal)));
+    let text = |length: usize| {
+        let mut text = b"{'descr': '|u1', 'fortran_order': False, 'shape': ()}".to_vec();
+        text.resize(length, b' ');
+        text
+    };
+    assert!(npy::read_from(&file(2, &text(1 << 20), &[7])[..]).is_ok());
+    assert!(npy::read_from(&file(2, &text((1 << 20) + 1), &[7])[..]).is_err());
+
+    let of_rank =
+        |rank: usize| Header { descr: Descr::of(DType::U8), fortran_order: true, shape: vec![1; rank] };
+    let mut file = Vec::new();
+    of_rank(1024).write(&mut file).unwrap();
+    assert_eq!(Header::read(&mut &file[..]).unwrap(), of_rank(1024));
+    assert!(of_rank(1025).encoded_len().is_err_and(|error| error.to_string().contains("1024 dimensions")));
+
+    // The dictionary, fifteen records in lists, and a shape: 32 brackets, one in the other.
+    let nested = |shape: &str| {
+        let descr = format!("{}'<f4', {shape}{}", "[('x', ".repeat(15), ")]".repeat(15));
+        Header::read(&mut &described(&descr, false, "()", &[])[..]).map(|header| header.item_size())
+    };
+    assert_eq!(nested("(2, 3)").unwrap(), 24);
+    assert!(nested("((2,), 3)").is_err());
+    let deeper = format!("{}'<f4'{}", "[('x', ".repeat(16), ")]".repeat(16));
+    assert!(Header::read(&mut &described(&deeper, false, "()", &[])[..]).is_err());
+}
+
+/// NumPy puts names beyond ASCII into the older versions as Latin-1.
+#[test]
+fn names_in_older_versions_are_latin_1() {
+    for version in [1, 2] {
+        let text = b"{'descr': [('gr\xf6\xdfe', '<f4')], 'fortran_order': False, 'shape': ()}";
+        let header = Header::read(&mut &file(version, text, &[])[..]).unwrap();
+        assert_eq!(header.descr.text(), "[('größe', '<f4')]");
+    }
+}
+
+#[test]
+fn descriptions_of_types_are_of_these_types() {
+    for &dtype in DType::ALL {
+        let descr = Descr::of(dtype);
+        assert_eq!(descr.dtype(), Some(dtype));
+        assert_eq!(Descr::parse(descr.text()).unwrap(), descr, "{dtype}");
     }
 }
 
@@ -419,6 +528,73 @@ fn links_permissions_and_devices_are_respected() {
 }
 
 /// An archive of one member, whatever its bytes are.
+/// Files that are mapped are stretched to what reading and stretching them gives, byte for byte.
+#[test]
+fn mapped_files_are_stretched_as_arrays_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    let bytes: Vec<u8> = (0..49).collect();
+    for (fortran, from, shape) in [
+        (false, "(2, 1, 3)", &[4, 2, 5, 3][..]),
+        (true, "(2, 1, 3)", &[4, 2, 5, 3]),
+        (true, "(2, 3, 4)", &[2, 3, 4]),
+        (false, "(3, 1)", &[3, 7]),
+        (false, "()", &[2, 2]),
+        (false, "(1, 0)", &[3, 0]),
+        (false, "(0, 3)", &[0, 3]),
+    ] {
+        for after in [0, 1] {
+            let header = Header::read(&mut &described("'>u2'", fortran, from, &[])[..]).unwrap();
+            let promised = header.data_bytes().unwrap() as usize;
+            let file = described("'>u2'", fortran, from, &bytes[..promised + after]);
+            std::fs::write(&path, &file).unwrap();
+            let mapped = Mapped::open(&path).unwrap();
+            assert_eq!((mapped.header(), mapped.path()), (&header, path.as_path()));
+            let mut stretched = Vec::new();
+            mapped.write_stretched(Rules::STANDARD, shape, &mut stretched).unwrap();
+            let header = mapped.stretched_header(shape);
+            assert_eq!(stretched.len() as u64, header.data_bytes().unwrap());
+            let tensor = npy::read(&path).unwrap();
+            assert_eq!(npy::read_from(&file[..]).unwrap(), tensor);
+            let view = tensor.view().broadcast_to(shape).unwrap();
+            let again = described("'>u2'", false, &tuple(shape), &stretched);
+            assert_eq!(npy::read_from(&again[..]).unwrap(), view.to_owned().unwrap(), "{from} to {shape:?}");
+        }
+    }
+}
+
+fn tuple(shape: &[usize]) -> String {
+    format!("({})", shape.iter().map(|size| format!("{size},")).collect::<String>())
+}
+
+#[test]
+fn mapped_files_that_cannot_be_stretched_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    for found in [0, 1, 15] {
+        std::fs::write(&path, described("'<f8'", false, "(2,)", &vec![0; found])).unwrap();
+        let expected = format!(
+            "{}: truncated: the header promises 16 bytes of data, the file has {found}; copy or save it again",
+            path.display()
+        );
+        assert_eq!(Mapped::open(&path).unwrap_err().to_string(), expected);
+        assert_eq!(npy::read(&path).unwrap_err().to_string(), expected);
+    }
+    std::fs::write(&path, described("'<f8'", false, "(2,)", &[0; 16])).unwrap();
+    let mapped = Mapped::open(&path).unwrap();
+    let to = |shape: &[usize]| mapped.write_stretched(Rules::STANDARD, shape, &mut Vec::new()).unwrap_err();
+    for (shape, part) in [(&[3][..], "2"), (&[1 << 60, 2], "more")] {
+        let error = to(shape);
+        assert!(matches!(&error, StretchedError::Shape(inner) if inner.to_string() == error.to_string()));
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    // A file that takes less than a whole element.
+    let mut full = &mut [0u8; 12][..];
+    let error = mapped.write_stretched(Rules::STANDARD, &[4, 2], &mut full).unwrap_err();
+    assert!(matches!(&error, StretchedError::Write(inner) if inner.to_string() == error.to_string()));
+    assert_eq!(error.to_string(), "failed to write whole buffer");
+}
+
 fn archive(name: &str, bytes: &[u8], method: zip::CompressionMethod) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default().compression_method(method);
@@ -464,6 +640,58 @@ fn a_streamed_array_must_have_its_promised_size() {
     let error = npz.start("y", &header).map(drop).unwrap_err();
     assert!(error.to_string().contains("promises 6 bytes of data, the file has 4"), "{error}");
     assert!(npz.finish().is_err());
+}
+
+/// A disk that has room for so many bytes, and cannot be flushed.
+struct Full(Cursor<Vec<u8>>, usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.position() as usize + bytes.len() > self.1 {
+            true => Err(io::Error::other("the disk is full")),
+            false => self.0.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(io::Error::other("the disk is gone"))
+    }
+}
+
+impl Seek for Full {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+#[test]
+fn after_a_failure_no_array_is_taken() {
+    let header = Header { descr: Descr::of(DType::U8), fortran_order: false, shape: vec![500] };
+    let mut npz = NpzWriter::new(Full(Cursor::default(), 500));
+    let mut array = npz.start("x", &header).unwrap();
+    let error = array.flush().unwrap_err();
+    assert_eq!(error.to_string(), "the disk is gone");
+    let error = array.write_all(&[0; 500]).unwrap_err();
+    assert_eq!(error.to_string(), "an earlier write failed");
+
+    let empty = Header { shape: vec![0], ..header.clone() };
+    let mut npz = NpzWriter::new(Full(Cursor::default(), 500));
+    for name in ["a", "b", "c"] {
+        npz.start(name, &empty).unwrap();
+    }
+    assert!(npz.start("d", &empty).map(drop).unwrap_err().to_string().contains("the disk is full"));
+    assert!(npz.start("e", &empty).map(drop).unwrap_err().to_string().contains("an earlier write failed"));
+}
+
+/// The 64-bit form of an archive is for arrays that need it: not everything that reads archives knows it.
+#[test]
+fn small_arrays_make_ordinary_archives() {
+    let header = Header { descr: Descr::of(DType::U8), fortran_order: false, shape: vec![1] };
+    let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
+    npz.start("x", &header).unwrap().write_all(&[7]).unwrap();
+    let archive = npz.finish().unwrap().into_inner();
+    let version_needed = u16::from_le_bytes([archive[4], archive[5]]);
+    assert!(version_needed < 45, "{version_needed}");
 }
 
 #[test]

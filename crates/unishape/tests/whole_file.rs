@@ -98,3 +98,42 @@ fn a_link_that_leads_nowhere_yet_stays_and_then_leads_to_the_file() {
     symlink("loop", at("loop")).unwrap();
     assert!(WholeFile::new(&at("loop")).is_err());
 }
+
+#[test]
+fn places_are_whole_paths_whether_or_not_there_is_a_file() {
+    let folder = tempdir().unwrap();
+    let (there, not_there) = (folder.path().join("there"), folder.path().join("not there"));
+    fs::write(&there, "").unwrap();
+    let real = fs::canonicalize(folder.path()).unwrap();
+    assert_eq!(real_place(&there), real.join("there"));
+    assert_eq!(real_place(&not_there), real.join("not there"));
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(".", &link).unwrap();
+        assert_eq!(real_place(&link.join("there")), real.join("there"));
+        assert_eq!(real_place(&link.join("not there")), real.join("not there"));
+    }
+    assert_eq!(real_place(&folder.path().join("no folder/file")), folder.path().join("no folder/file"));
+}
+
+/// Devices cannot be replaced, and so are written to directly.
+#[cfg(unix)]
+#[test]
+fn only_what_is_no_file_is_written_in_place() {
+    assert!(WholeFile::new(Path::new("/dev/null")).unwrap().is_in_place());
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("file");
+    assert!(!WholeFile::new(&path).unwrap().is_in_place());
+    fs::write(&path, "old").unwrap();
+    assert!(!WholeFile::new(&path).unwrap().is_in_place());
+}
+
+/// Who finds a file that was left behind can tell whose it was.
+#[test]
+fn what_is_being_written_tells_whose_it_is() {
+    let folder = tempdir().unwrap();
+    let _writing = WholeFile::new(&folder.path().join("file")).unwrap();
+    let names = contents(&folder);
+    assert!(matches!(&names[..], [(name, _)] if name.starts_with(".unishape-")), "{names:?}");
+}

@@ -1,6 +1,6 @@
 //! `unishape explain`.
 
-use crate::files::Array;
+use crate::files::{Array, zeros};
 use crate::support::{Folder, Ran, start};
 use unishape::{DType, npy};
 
@@ -100,6 +100,11 @@ fn bc3_values_of_every_type_are_shown_or_left_out() {
     // Too many to be read for a picture, which shows a few cells.
     folder.put("many.npy", Array::of("'<f8'", &[300, 200]).file());
     assert!(folder.run(["explain", "many.npy"]).printed().contains("60000 elements"));
+    for size in [10_000, 10_001] {
+        folder.put("zeros.npy", zeros("'|u1'", &[size]));
+        let text = folder.run(["explain", "zeros.npy"]).printed();
+        assert_eq!(text.contains("10000 │"), size > 10_000, "{text}");
+    }
 }
 
 #[test]

@@ -83,6 +83,16 @@ fn a_write_that_fails_in_the_middle_leaves_nothing() {
     }
 }
 
+/// Folders made for the results go with them; one that was there stays, empty as it was.
+#[test]
+fn a_failure_leaves_an_empty_folder_that_was_there() {
+    let folder = stretching_to(8);
+    std::fs::create_dir(folder.path("z")).unwrap();
+    let words = ["broadcast", "column.npy", "row.npy", "--quiet", "--out", "z/new"];
+    Ran::of(&mut folder.limited("trap '' XFSZ && ulimit -f 8192", &words)).refused(1);
+    assert_eq!(std::fs::read_dir(folder.path("z")).unwrap().count(), 0);
+}
+
 #[test]
 fn the_plan_is_told_before_anything_is_written() {
     let folder = stretching_to(8);

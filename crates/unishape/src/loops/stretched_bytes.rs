@@ -151,6 +151,31 @@ mod tests {
         assert_eq!(nest(&[1, 1], &[9, 0]), []);
     }
 
+    /// Rows of small elements that do not fit a piece, stretched and with gaps.
+    #[test]
+    fn rows_longer_than_a_piece() {
+        for (item, count, stride) in [
+            (1, PIECE + 5, 1),
+            (1, PIECE + 5, 0),
+            (1, PIECE + 5, 2),
+            (7, PIECE / 7 + 1, 0),
+            (8, PIECE / 8, 3),
+        ] {
+            let source: Vec<u8> = (0..(stride * (count - 1) + 2) * item).map(|at| (at % 251) as u8).collect();
+            let mut bytes = Vec::new();
+            let _ = stretched_bytes(&source, item, &[2, count], &[1, stride], |piece| {
+                assert!(piece.len() <= PIECE);
+                bytes.extend_from_slice(piece);
+                ControlFlow::<()>::Continue(())
+            });
+            assert_eq!(bytes.len(), 2 * count * item);
+            for (at, element) in bytes.chunks(item).enumerate() {
+                let from = (at / count + at % count * stride) * item;
+                assert_eq!(element, &source[from..from + item]);
+            }
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
@@ -175,12 +200,14 @@ mod tests {
                     source[at * item..(at + 1) * item].to_vec()
                 })
                 .collect();
-            let mut bytes = Vec::new();
+            let (mut bytes, mut largest) = (Vec::new(), 0);
             let enough = expected.len();
             let _ = stretched_bytes(&source, item, &sizes, &strides, |piece| {
+                largest = largest.max(piece.len());
                 bytes.extend_from_slice(piece);
                 if bytes.len() > enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
+            prop_assert!(largest <= PIECE);
             prop_assert!(bytes.len() >= enough);
             prop_assert!(bytes[..enough] == expected[..]);
             if sizes.iter().product::<usize>() <= 40 {

@@ -2,7 +2,9 @@
 
 use ndarray::arr1;
 use unishape::Extent::{Known, Unknown};
-use unishape::{CommonShape, Rules, broadcast_shapes, broadcast_shapes_with, broadcast_to};
+use unishape::{
+    CommonShape, Error, Rules, StretchError, broadcast_shapes, broadcast_shapes_with, broadcast_to,
+};
 
 fn e1<T: AsRef<[usize]>>(shapes: &[T]) -> String {
     broadcast_shapes(shapes).expect_err("these do not go together").to_string()
@@ -105,6 +107,38 @@ Shapes line up on the right; in each column every size must be 1 or the same.
     );
 }
 
+/// As many columns as fit are shown on both sides of the fault, beginning on its right.
+#[test]
+fn columns_around_the_fault_fit_the_width() {
+    let shape = |size: usize, far: usize| -> Vec<usize> {
+        (0..50)
+            .map(|i| {
+                if i == 25 {
+                    size
+                } else if i == 15 {
+                    far
+                } else {
+                    1 + i % 9
+                }
+            })
+            .collect()
+    };
+    let columns = |from: usize, to: usize| {
+        let sizes: Vec<String> = shape(2, 7)[from..to].iter().map(usize::to_string).collect();
+        format!("\n  input 0  … x {} x …\n", sizes.join(" x "))
+    };
+    let text = e1(&[shape(2, 7), shape(3, 7), vec![1; 35], vec![1; 36]]);
+    assert!(text.contains(&columns(15, 37)), "{text}");
+    // Dots stand where there is more.
+    assert!(text.contains("\n  input 2      1 x 1 x") && text.contains("\n  input 3  … x 1 x 1 x"), "{text}");
+    let text = e1(&[shape(2, 7), shape(3, 7), vec![]]);
+    let scalar = text.lines().find(|line| line.starts_with("  input 2 ")).unwrap();
+    assert!(scalar.ends_with(" ()"), "{text}");
+    // A column that is too wide is left out, and with it those beyond it.
+    let text = e1(&[shape(2, 123_456_789_012), shape(3, 123_456_789_012)]);
+    assert!(text.contains(&columns(16, 38)), "{text}");
+}
+
 #[test]
 fn bc9_sizes_of_twelve_digits() {
     assert_text(
@@ -134,6 +168,49 @@ E1: the shapes do not go together in dimension 1: input 0 has 1024, input 1 has 
 Shapes line up on the right. Perhaps input 1 is meant to be 20000x1?
 ",
     );
+}
+
+#[test]
+fn only_zeros_are_told_about_zeros() {
+    let text = broadcast_shapes_with(Rules::SONNX, &[[3], [4]]).unwrap_err().to_string();
+    assert!(text.ends_with("; in each column every size must be 1 or the same."), "{text}");
+    for shapes in [[[0], [4]], [[4], [0]]] {
+        let text = broadcast_shapes_with(Rules::SONNX, &shapes).unwrap_err().to_string();
+        assert!(text.ends_with("; under these rules a size of 0 goes with 0 alone."), "{text}");
+    }
+}
+
+#[test]
+fn a_dozen_shapes_are_all_shown() {
+    for (count, all) in [(12, true), (13, false)] {
+        let mut shapes = vec![[3]; count];
+        shapes[1] = [4];
+        let text = e1(&shapes);
+        assert_eq!((0..count).all(|input| text.contains(&format!("\n  input {input} "))), all, "{text}");
+        assert_eq!(!text.contains("more"), all, "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_stretched_tells_its_parts() {
+    let Err(Error::CannotStretch(error)) = broadcast_to(&arr1(&[1, 2, 3]), (2, 3, 4)) else {
+        panic!("3 does not stretch to 4")
+    };
+    assert_eq!((error.shape(), error.target()), (&[3][..], &[2, 3, 4][..]));
+    assert_eq!(error.reason(), StretchError::Size { dim: 2, size: 3, target: 4 });
+    // Each dimension at fault is marked, and no other one.
+    let error = broadcast_to(&ndarray::Array3::<u8>::zeros((2, 5, 2)), (3, 5, 1)).unwrap_err().to_string();
+    assert!(error.contains("\n  to    3 x 5 x 1\n        ^       ^\n"), "{error}");
+}
+
+/// Among very many shapes nobody looks for what was meant: that would take long.
+#[test]
+fn what_was_meant_is_told_of_shapes_that_can_be_tried_out() {
+    for (count, told) in [(5000, true), (5001, false), (20_000, false)] {
+        let mut shapes: Vec<&[usize]> = vec![&[3, 4]; count];
+        shapes[1] = &[3];
+        assert_eq!(e1(&shapes).contains("Perhaps input 1 is meant to be 3x1?"), told, "{count} shapes");
+    }
 }
 
 #[test]
@@ -220,6 +297,40 @@ cannot stretch 3 to (): it has 1 dimension, the target 0
 Only a size of 1 can be stretched, and only the array is: the target stays as it is.
 ",
     );
+}
+
+#[test]
+fn strict_rank_is_strict_with_arrays_too() {
+    let rules = Rules::STANDARD.strict_rank();
+    let (column, row) = (ndarray::arr2(&[[1], [2]]), ndarray::arr2(&[[3, 4, 5]]));
+    let (column_view, row_view) = unishape::broadcast_with(rules, (&column, &row)).unwrap();
+    assert_eq!((column_view.shape(), row_view.shape()), (&[2, 3][..], &[2, 3][..]));
+    for error in [
+        unishape::broadcast_with(rules, (&column, &arr1(&[3, 4, 5]))).map(drop).unwrap_err(),
+        unishape::broadcast_with(rules, (&arr1(&[3, 4, 5]), &column)).map(drop).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::UnequalRank { first: _, input: 1, .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_stream_tells_what_it_has_come_to() {
+    let mut common = CommonShape::new(Rules::SONNX);
+    assert_eq!((common.shape(), common.inputs()), (&[][..], 0));
+    assert_eq!(common.clone().finish(), Err(Error::TooFewInputs { least: 1 }));
+    for (shape, so_far) in [(&[3, 1][..], &[3, 1][..]), (&[4], &[3, 4]), (&[2, 1, 4], &[2, 3, 4])] {
+        common.push(shape).unwrap();
+        assert_eq!(common.shape(), so_far);
+        assert_eq!(common.clone().finish().unwrap(), so_far);
+    }
+    assert!(common.push(&[5]).is_err());
+    assert_eq!((common.shape(), common.inputs()), (&[2, 3, 4][..], 3));
+}
+
+#[test]
+fn shapes_go_together_or_not() {
+    assert!(unishape::is_broadcastable(&[&[5, 4][..], &[1], &[]]));
+    assert!(!unishape::is_broadcastable(&[[3], [4]]));
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod adjoint;
 mod errors;
 mod expr;
 mod map;
+mod notation;
 mod operator;
 mod support;
 mod types;

@@ -86,6 +86,24 @@ fn large_arrays() {
     assert_eq!(map((&points, &weight), |p, w| p * w).unwrap(), &points * &weight);
 }
 
+/// Operands that disagree about what is innermost, and whole tiles with nothing left over, a loop between
+/// the two that are tiled.
+#[test]
+fn whole_tiles_of_large_arrays() {
+    for (size, between) in [(64, 40), (96, 20), (65, 40)] {
+        let a = Array::from_shape_fn((size, between, size), |(i, j, k)| (i * 10_000 + j * 100 + k) as f64);
+        let b = a.mapv(|element| 0.5 * element);
+        let turned = b.view().reversed_axes();
+        let calls = AtomicUsize::new(0);
+        let sums = map((&a, &turned), |a, b| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            a + b
+        });
+        assert_eq!(sums.unwrap(), &a + &turned);
+        assert_eq!(calls.into_inner(), a.len());
+    }
+}
+
 #[test]
 fn bc4_ranks_static_and_dynamic() {
     let scalar = arr0(2);

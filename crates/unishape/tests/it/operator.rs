@@ -209,6 +209,25 @@ fn any_kind_of_ndarray_array_goes_in() {
     assert_eq!(g, ArrayD::zeros(IxDyn(&[2, 3])));
 }
 
+/// Of a rank that is known when compiling: ndarray makes views of negative strides in its own way only.
+#[test]
+fn reversed_arrays_of_static_rank() {
+    let array = ndarray::Array3::from_shape_fn((3, 1, 4), |(i, _, k)| 10 * i + k);
+    for reversed in 0..8 {
+        let mut view = array.view();
+        for axis in (0..3).filter(|axis| reversed >> axis & 1 == 1) {
+            view.invert_axis(ndarray::Axis(axis));
+        }
+        let stretched = broadcast_to(view, (2, 3, 5, 4)).unwrap();
+        let row = arr1(&[0u8; 4]);
+        let (together, _) = broadcast((view, &row)).unwrap();
+        for ((h, i, j, k), &element) in stretched.indexed_iter() {
+            assert_eq!(element, view[(i, 0, k)], "axes {reversed:b}, {:?}", [h, i, j, k]);
+            assert_eq!(together[(i, 0, k)], element);
+        }
+    }
+}
+
 #[test]
 fn views_outlive_the_views_they_came_from() {
     let array = array![[1], [2]];

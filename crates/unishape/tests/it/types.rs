@@ -92,3 +92,13 @@ fn dynamic_and_typed_views_are_the_same_elements() {
     let view = tensor.view();
     assert!(std::ptr::eq(&view.typed::<f64>().unwrap()[[1, 0]], &array[[1, 0]]));
 }
+
+#[test]
+fn a_slice_of_tensors_goes_in() {
+    let tensors =
+        [Tensor::from(ndarray::arr2(&[[1.5f32], [2.5]])), Tensor::from(ndarray::arr1(&[1u8, 2, 3]))];
+    let views = unishape::broadcast(&tensors[..]).unwrap();
+    let expected: Vec<_> =
+        tensors.iter().map(|tensor| tensor.view().broadcast_to(&[2, 3]).unwrap()).collect();
+    assert_eq!(views, expected);
+}
