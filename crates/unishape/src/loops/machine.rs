@@ -9,7 +9,7 @@
 
 use super::pieces::{in_pieces, with_threads};
 use super::plan::Plan;
-use super::walk::{In, Out};
+use super::walk::{Base, Read, Write};
 use crate::tensor::Element;
 use half::{bf16, f16};
 use ndarray::{ArrayRef, ArrayViewD, Dimension};
@@ -168,7 +168,7 @@ impl Program {
 /// An array that a program reads, stretched already.
 pub(crate) struct Input<'a> {
     /// Its element of index 0.
-    first: In<u8>,
+    first: Base<Read<u8>>,
     item: usize,
     shape: &'a [usize],
     strides: &'a [isize],
@@ -177,7 +177,7 @@ pub(crate) struct Input<'a> {
 impl<'a> Input<'a> {
     pub(crate) fn new<T: Plain>(view: &'a ArrayViewD<'_, T>) -> Input<'a> {
         Input {
-            first: In(view.as_ptr().cast()),
+            first: Base(view.as_ptr().cast_mut().cast()),
             item: size_of::<T>(),
             shape: view.shape(),
             strides: view.strides(),
@@ -210,7 +210,7 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     if plan.len() == 0 {
         return true;
     }
-    let out = Out(out.as_mut_ptr().cast::<u8>());
+    let out = Base(out.as_mut_ptr().cast::<u8>());
     let mask = if T::IS_TRUTH { 1 } else { u8::MAX };
     let memory = Memory { inputs, out, mask };
     let block = program.block();
@@ -243,7 +243,7 @@ pub(crate) fn run<T: Plain, D: Dimension>(
 struct Memory<'m> {
     inputs: &'m [Input<'m>],
     /// The output's element of index 0.
-    out: Out<u8>,
+    out: Base<Write<u8>>,
     /// The bits that may be set in each byte of the output.
     mask: u8,
 }

@@ -10,6 +10,8 @@
 //! | `cpu` | code compiled for several widths of vectors |
 //! | `pages` | large pages for large results |
 //! | `machine` | a chain of kernels run block by block |
+//! | `each` | the loops that call a function with an element of each operand |
+//! | `for_each` | a function of the elements of several arrays that may change them |
 //! | `map` | a function of the elements of several arrays |
 //! | `copy` | the elements of a view written out one after another |
 //! | `stretched_bytes` | the same for elements that are only bytes, piece by piece |
@@ -19,6 +21,8 @@
 
 mod copy;
 mod cpu;
+mod each;
+mod for_each;
 mod layout;
 mod machine;
 mod map;
@@ -33,6 +37,7 @@ mod walk;
 pub use copy::to_owned;
 pub(crate) use copy::{reserve, zeroed};
 pub(crate) use cpu::{Job, at_full_width};
+pub use for_each::{ForEach, Part, for_each};
 pub(crate) use layout::{column_major, row_major};
 pub use machine::Plain;
 pub(crate) use machine::{Constant, GoesOn, Input, Kernel, Program, Step, run};
@@ -42,3 +47,4 @@ pub(crate) use stretched_bytes::stretched_bytes;
 // Named in a hidden method of `Operand`, and so public, though nobody can reach it.
 #[allow(unreachable_pub)]
 pub use view::Target;
+pub use walk::Lends;

@@ -154,6 +154,25 @@ impl Plan {
         (first, second)
     }
 
+    /// Whether no two turns of the loops lead an operand to one element. It looks at how far the loops with
+    /// smaller steps go: that is what ndarray asks of arrays that can be written to.
+    pub(crate) fn is_apart(&self, operand: usize) -> bool {
+        let mut loops: SmallVec<[(usize, usize); 6]> = self
+            .sizes
+            .iter()
+            .enumerate()
+            .filter(|&(_, &size)| size > 1)
+            .map(|(of, &size)| (self.steps(of)[operand].unsigned_abs(), size))
+            .collect();
+        loops.sort_unstable();
+        let mut reach = 0;
+        loops.iter().all(|&(step, size)| {
+            let beyond = step > reach;
+            reach = step.saturating_mul(size - 1).saturating_add(reach);
+            beyond
+        })
+    }
+
     /// The loop other than the innermost one in which some operand takes its small steps, if that operand
     /// jumps in the innermost one: the two are to be tiled together.
     fn disagreement(&self) -> Option<usize> {
@@ -397,6 +416,27 @@ mod tests {
             prop_assert_eq!(&walked(plan.clone().tiled()), &expected);
             let pieces = pieces(plan, grain).into_iter().flat_map(Plan::tiled);
             prop_assert_eq!(&walked(pieces), &expected);
+        }
+    }
+
+    proptest! {
+        /// What is called apart is; and what ndarray lets be written to is called so.
+        #[test]
+        fn apart_means_no_element_twice((shape, strides) in shape_and_strides()) {
+            let plan = plan(&shape, &strides);
+            for operand in 0..3 {
+                let mut places: Vec<isize> =
+                    walked([plan.clone()]).into_iter().map(|place| place[operand]).collect();
+                let count = places.len();
+                places.sort_unstable();
+                places.dedup();
+                prop_assert!(!plan.is_apart(operand) || places.len() == count);
+                let unsigned: Vec<usize> = strides[operand].iter().map(|stride| stride.unsigned_abs()).collect();
+                let mut memory = vec![0u8; 1 + shape.iter().zip(&unsigned).map(|(size, stride)| size * stride).sum::<usize>()];
+                let layout = ndarray::ShapeBuilder::strides(ndarray::IxDyn(&shape), ndarray::IxDyn(&unsigned));
+                let view = ndarray::ArrayViewMut::from_shape(layout, &mut memory);
+                prop_assert!(count == 0 || plan.is_apart(operand) == view.is_ok());
+            }
         }
     }
 

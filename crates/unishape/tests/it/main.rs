@@ -2,6 +2,7 @@
 
 mod adjoint;
 mod errors;
+mod for_each;
 mod map;
 mod operator;
 mod support;
