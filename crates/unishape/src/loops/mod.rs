@@ -15,6 +15,7 @@
 //! | `map` | a function of the elements of several arrays |
 //! | `copy` | the elements of a view written out one after another |
 //! | `stretched_bytes` | the same for elements that are only bytes, piece by piece |
+//! | `sums` | elements added up, many to one place |
 //! | `mapped` | a file seen as memory |
 
 #![allow(unsafe_code)]
@@ -31,6 +32,7 @@ mod pages;
 mod pieces;
 mod plan;
 mod stretched_bytes;
+mod sums;
 mod view;
 mod walk;
 
@@ -38,12 +40,13 @@ pub use copy::to_owned;
 pub(crate) use copy::{reserve, zeroed};
 pub(crate) use cpu::{Job, at_full_width};
 pub use for_each::{ForEach, Part, for_each};
-pub(crate) use layout::{column_major, row_major};
+pub(crate) use layout::{column_major, row_major, set_row_major};
 pub use machine::Plain;
 pub(crate) use machine::{Constant, GoesOn, Input, Kernel, Program, Step, run};
 pub use map::{Mapping, map, map_into};
 pub(crate) use mapped::map_file;
 pub(crate) use stretched_bytes::stretched_bytes;
+pub(crate) use sums::add_to;
 // Named in a hidden method of `Operand`, and so public, though nobody can reach it.
 #[allow(unreachable_pub)]
 pub use view::Target;

@@ -143,8 +143,48 @@ impl Plan {
         Some(self.cut(at, middle))
     }
 
+    /// How many loops there are.
+    pub(crate) fn loops(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// How often a loop runs, and each operand's step in it.
+    pub(crate) fn loop_at(&self, of: usize) -> (usize, &[isize]) {
+        (self.sizes[of], self.steps(of))
+    }
+
+    /// The loops in which an operand moves, for two operands: one that lies in one piece, and that one.
+    pub(crate) fn moving(&self, operand: usize) -> Plan {
+        let mut moving =
+            Plan { operands: 2, sizes: SmallVec::new(), steps: SmallVec::new(), starts: SmallVec::new() };
+        let mut alike = self.clone();
+        alike.in_one_piece(operand);
+        moving.starts.extend([0, self.starts[operand]]);
+        for of in (0..self.sizes.len()).filter(|&of| self.steps(of)[operand] != 0) {
+            let steps = [alike.steps(of)[operand], self.steps(of)[operand]];
+            moving.push(self.sizes[of], |operand| steps[operand]);
+        }
+        if moving.sizes.is_empty() {
+            moving.push(1, |_| 1);
+        }
+        moving
+    }
+
+    /// Has an operand walk through memory in one piece, from its begin.
+    pub(crate) fn in_one_piece(&mut self, operand: usize) {
+        let mut next = 1;
+        self.starts[operand] = 0;
+        for of in (0..self.sizes.len()).rev() {
+            let step = &mut self.steps[of * self.operands + operand];
+            if *step != 0 {
+                *step = next;
+                next *= self.sizes[of] as isize;
+            }
+        }
+    }
+
     /// The first `middle` turns of a loop, and the others.
-    fn cut(&self, at: usize, middle: usize) -> (Plan, Plan) {
+    pub(crate) fn cut(&self, at: usize, middle: usize) -> (Plan, Plan) {
         let (mut first, mut second) = (self.clone(), self.clone());
         first.sizes[at] = middle;
         second.sizes[at] -= middle;
