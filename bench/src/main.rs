@@ -7,6 +7,7 @@ mod growth;
 mod machine;
 mod report;
 mod rivals;
+mod sums;
 mod timing;
 mod views;
 mod workloads;
@@ -21,7 +22,7 @@ use workloads::Scale;
 const USAGE: &str = "\
 Usage: cargo xtask bench [NAME...] [--quick] [--no-write]
 
-  NAME        only what has this in its name: a workload, 'growth', 'views'; --list tells the names
+  NAME        only what has this in its name: a workload, 'growth', 'views', 'sums'; --list tells the names
   --quick     small arrays and few rounds, to see that it runs
   --no-write  docs/benchmarks.md stays as it is; with a NAME or --quick it does so anyway";
 
@@ -73,10 +74,11 @@ fn main() -> ExitCode {
 }
 
 const VIEWS: &str = "views";
+const SUMS: &str = "sums";
 
 fn names() -> impl Iterator<Item = &'static str> {
     let workloads = workloads::ALL.iter().map(|workload| workload.name);
-    workloads.chain(growth::ALL.iter().map(|growth| growth.name)).chain([VIEWS])
+    workloads.chain(growth::ALL.iter().map(|growth| growth.name)).chain([VIEWS, SUMS])
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
@@ -118,6 +120,9 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     growth::ALL.iter().filter(|growth| chosen(growth.name)).for_each(|growth| show((growth.run)(scale)));
     if chosen(VIEWS) {
         views::tables(scale).into_iter().for_each(&mut show);
+    }
+    if chosen(SUMS) {
+        sums::tables(scale).into_iter().for_each(&mut show);
     }
 
     let verdict = report::verdict(&lines, &tables);

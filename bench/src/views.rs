@@ -9,14 +9,16 @@ use std::hint::black_box;
 use std::time::Duration;
 use unishape::{CommonShape, Error, Rules, broadcast, broadcast_all, broadcast_to};
 
-fn pair<A, B>(scale: Scale, ours: impl FnMut() -> A, theirs: impl FnMut() -> B) -> (Times, Times) {
+/// Two ways of doing the same take turns.
+pub(crate) fn pair<A, B>(scale: Scale, ours: impl FnMut() -> A, theirs: impl FnMut() -> B) -> (Times, Times) {
     let rounds = scale.size(101, 11);
     let patience = Patience { least: rounds, most: rounds, time: Duration::ZERO };
     let times = in_turns(patience, &mut [turn(ours), turn(theirs)]);
     (times[0], times[1])
 }
 
-fn row(what: &str, (ours, theirs): (Times, Times)) -> Vec<String> {
+/// What two ways cost, as a line of a table.
+pub(crate) fn row(what: &str, (ours, theirs): (Times, Times)) -> Vec<String> {
     vec![what.into(), time_text(ours.median), time_text(theirs.median), ratio(theirs.median / ours.median)]
 }
 

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::loops::Target;
 use crate::operand::{CommonDim, Operand};
-use crate::shapes::{Quick, why};
+use crate::shapes::{Quick, common_dim, why};
 use ndarray::{Dimension, IntoDimension};
 use unishape_core::{Rules, check_broadcast_to};
 
@@ -105,14 +105,7 @@ macro_rules! tuple_inputs {
             #[inline(always)] // returned through memory, small views cost twice as much
             fn broadcast_with(self, rules: Rules) -> Result<Self::Views, Error> {
                 let ($($view,)+) = &self;
-                let rank = 0usize$(.max($view.as_array().ndim()))+;
-                let mut dim = <$dims as CommonDim>::Dim::zeros(rank);
-                // One after another and not in a loop, so that ranks known to the compiler are.
-                let mut common = Quick::new(rules, dim.slice_mut());
-                $(common.push($view.as_array().shape());)+
-                if common.failed() {
-                    return Err(why(rules, &[$($view.as_array().shape()),+]));
-                }
+                let dim = common_dim!(rules, <$dims as CommonDim>::Dim: $($view.as_array().shape()),+);
                 // The common shape's own inputs can be stretched to it, so that only its size can fail.
                 if let Some(target) = Target::new(&dim)
                     && let ($(Some($view),)+) = ($($view.stretch(Rules::STANDARD, &target),)+)

@@ -51,6 +51,8 @@ pub enum Error {
     },
     /// An array cannot be stretched to a given shape (BC-12).
     CannotStretch(Box<CannotStretch>),
+    /// An array that can be written to does not have the common shape.
+    CannotWrite(Box<CannotWrite>),
     /// A shape has more elements, or its elements more bytes, than the machine can address (BC-14).
     TooLarge {
         /// The shape.
@@ -102,6 +104,7 @@ impl Error {
             Error::UnequalRank { input, names, .. } => {
                 *names = name(0).zip(name(*input)).map(|(first, other)| Box::new([first, other]));
             }
+            Error::CannotWrite(cannot) => cannot.name = name(cannot.input),
             _ => {}
         }
         self
@@ -120,6 +123,17 @@ impl Error {
             shape: shape.to_vec(),
             target: target.to_vec(),
             reason,
+        }))
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn cannot_write(input: usize, shape: &[usize], common: &[usize]) -> Error {
+        Error::CannotWrite(Box::new(CannotWrite {
+            input,
+            shape: shape.to_vec(),
+            common: common.to_vec(),
+            name: None,
         }))
     }
 }
@@ -146,6 +160,7 @@ impl fmt::Display for Error {
                 write!(f, "too many inputs: this rule set allows at most {limit}")
             }
             Error::CannotStretch(cannot) => cannot.fmt(f),
+            Error::CannotWrite(cannot) => cannot.fmt(f),
             Error::TooLarge { shape, element: None } => {
                 write!(f, "{} has more elements than this machine can address", short_shape_text(shape))
             }
@@ -457,6 +472,93 @@ impl fmt::Display for CannotStretch {
         let rows = [Row::Shape("from".into(), &from), Row::Shape("to".into(), &to)];
         f.write_str(&line_up(&rows, &marks, focus))?;
         write!(f, "Only a size of 1 can be stretched, and only the array is: the target stays as it is.")
+    }
+}
+
+/// Why an array that can be written to cannot take part: it would have to be stretched, and one element
+/// written to for many.
+///
+/// ```
+/// use ndarray::{arr1, arr2};
+/// use unishape::for_each;
+///
+/// let (mut sums, terms) = (arr2(&[[0], [0]]), arr2(&[[1, 2, 3], [4, 5, 6]]));
+/// let error = for_each((&mut sums, &terms), |sum, term| *sum += term).unwrap_err();
+/// assert_eq!(error.named(&["sums", "terms"]).to_string(), "\
+/// sums is written to, and cannot be stretched to the common shape: it is 2x1, not 2x3
+///
+///   sums    2 x 1
+///   common  2 x 3
+///               ^
+/// Only what is read is stretched. Give sums the common shape; to sum up, see sum_to.");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CannotWrite {
+    input: usize,
+    shape: Vec<usize>,
+    common: Vec<usize>,
+    name: Option<String>,
+}
+
+impl CannotWrite {
+    /// Which input it is.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # use unishape::{Error, for_each};
+    /// let result = for_each((&mut arr1(&[1]), &arr1(&[1, 2, 3])), |_, _| ());
+    /// let Err(Error::CannotWrite(error)) = result else { panic!() };
+    /// assert_eq!(error.input(), 0);
+    /// ```
+    pub fn input(&self) -> usize {
+        self.input
+    }
+
+    /// Its shape.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # use unishape::{Error, for_each};
+    /// # let result = for_each((&mut arr1(&[1]), &arr1(&[1, 2, 3])), |_, _| ());
+    /// # let Err(Error::CannotWrite(error)) = result else { panic!() };
+    /// assert_eq!(error.shape(), [1]);
+    /// ```
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The shape that all inputs have together.
+    ///
+    /// ```
+    /// # use ndarray::arr1;
+    /// # use unishape::{Error, for_each};
+    /// # let result = for_each((&mut arr1(&[1]), &arr1(&[1, 2, 3])), |_, _| ());
+    /// # let Err(Error::CannotWrite(error)) = result else { panic!() };
+    /// assert_eq!(error.common(), [3]);
+    /// ```
+    pub fn common(&self) -> &[usize] {
+        &self.common
+    }
+}
+
+impl fmt::Display for CannotWrite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name.clone().unwrap_or_else(|| format!("input {}", self.input));
+        let (shape, common) = (extents(&self.shape), extents(&self.common));
+        writeln!(
+            f,
+            "{name} is written to, and cannot be stretched to the common shape: it is {}, not {}\n",
+            short_shape_text(&shape),
+            short_shape_text(&common),
+        )?;
+        let rank = common.len();
+        let marks: Vec<bool> = (0..rank)
+            .map(|dim| dim < rank - shape.len() || shape[dim + shape.len() - rank] != common[dim])
+            .collect();
+        let focus = marks.iter().position(|&mark| mark).unwrap_or(0);
+        let rows = [Row::Shape(name.clone(), &shape), Row::Shape("common".into(), &common)];
+        f.write_str(&line_up(&rows, &marks, focus))?;
+        write!(f, "Only what is read is stretched. Give {name} the common shape; to sum up, see sum_to.")
     }
 }
 

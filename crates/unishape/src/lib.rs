@@ -23,8 +23,8 @@ pub use broadcast::{
     Inputs, ViewOf, broadcast, broadcast_all, broadcast_all_with, broadcast_to, broadcast_to_with,
     broadcast_with,
 };
-pub use error::{CannotStretch, Error, Incompatible};
-pub use loops::{Mapping, map, map_into, to_owned};
+pub use error::{CannotStretch, CannotWrite, Error, Incompatible};
+pub use loops::{ForEach, Lends, Mapping, Part, for_each, map, map_into, to_owned};
 pub use operand::{CommonDim, Operand};
 pub use shapes::{CommonShape, broadcast_shapes, broadcast_shapes_with, is_broadcastable};
 pub use sum::sum_to;

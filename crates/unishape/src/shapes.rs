@@ -99,6 +99,23 @@ impl<'d> Quick<'d> {
     }
 }
 
+/// The common shape of the shapes that these expressions give, as a `$Dim`; where there is none, the caller
+/// returns with the error. One after another and not in a loop, so that ranks known to the compiler are, and
+/// no function, whose result would go through memory.
+macro_rules! common_dim {
+    ($rules:expr, $Dim:ty: $($shape:expr),+) => {{
+        let rank = 0usize$(.max($shape.len()))+;
+        let mut dim = <$Dim as ndarray::Dimension>::zeros(rank);
+        let mut common = $crate::shapes::Quick::new($rules, ndarray::Dimension::slice_mut(&mut dim));
+        $(common.push($shape);)+
+        if common.failed() {
+            return Err($crate::shapes::why($rules, &[$($shape),+]));
+        }
+        dim
+    }};
+}
+pub(crate) use common_dim;
+
 /// Why shapes have no common shape.
 #[cold]
 #[inline(never)]

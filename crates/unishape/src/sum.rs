@@ -1,10 +1,11 @@
 //! The adjoint of broadcasting.
 
 use crate::error::Error;
-use crate::loops::{reserve, row_major};
+use crate::loops::{add_to, reserve, set_row_major};
 use crate::operand::Operand;
-use ndarray::{Array, ArrayView, Dimension, IntoDimension};
+use ndarray::{Array, Dimension, IntoDimension};
 use num_traits::Zero;
+use smallvec::SmallVec;
 use std::ops::Add;
 use unishape_core::{Rules, broadcast_strides, element_count};
 
@@ -26,13 +27,15 @@ use unishape_core::{Rules, broadcast_strides, element_count};
 /// ```
 ///
 /// Elements are added as their type adds them: integers as Rust's do, with overflow checked in
-/// debug builds and wrapped in release builds.
+/// debug builds and wrapped in release builds. In which order is not said, but it is always the same for an
+/// array of the same shape and strides, on any number of threads; and rounding errors grow with the
+/// logarithm of how many numbers are added.
 ///
 /// # Errors
 ///
 /// [`Error::CannotStretch`] where `shape` could not have been broadcast to the array's shape,
-/// [`Error::TooLarge`] or [`Error::OutOfMemory`] where the result does not fit. Nothing but the
-/// result is allocated.
+/// [`Error::TooLarge`] or [`Error::OutOfMemory`] where the result does not fit. What is allocated beside
+/// the result are partial sums of a result that has at most 2¹⁴ elements, some at a time.
 pub fn sum_to<O, Sh>(array: O, shape: Sh) -> Result<Array<O::Elem, Sh::Dim>, Error>
 where
     O: Operand,
@@ -40,50 +43,16 @@ where
     Sh: IntoDimension,
 {
     let shape = shape.into_dimension();
-    let (view, to) = (array.as_array().view(), shape.slice());
+    let (array, to) = (array.as_array(), shape.slice());
     // Where in the result each element is added: 0 steps along the dimensions summed over.
-    let mut steps = vec![0; view.ndim()];
-    if let Err(error) = broadcast_strides(Rules::STANDARD, to, &row_major(to), view.shape(), &mut steps) {
-        return Err(Error::cannot_stretch(to, view.shape(), error));
+    let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(0, to.len());
+    set_row_major(&mut strides, to);
+    let mut steps: SmallVec<[isize; 6]> = SmallVec::from_elem(0, array.ndim());
+    if let Err(error) = broadcast_strides(Rules::STANDARD, to, &strides, array.shape(), &mut steps) {
+        return Err(Error::cannot_stretch(to, array.shape(), error));
     }
-    let steps: Vec<usize> = steps.into_iter().map(isize::unsigned_abs).collect();
     let mut sums = reserve(to)?;
     sums.resize(element_count(to).unwrap_or(0), O::Elem::zero());
-    add_rows(&view, &steps, &mut sums);
+    add_to(array, &steps, &mut sums);
     Array::from_shape_vec(shape.clone(), sums).map_err(|_| Error::too_large(to, None))
-}
-
-/// Adds each row of the array to its place in the sums.
-fn add_rows<A, D>(view: &ArrayView<'_, A, D>, steps: &[usize], sums: &mut [A])
-where
-    A: Clone + Zero + Add<Output = A>,
-    D: Dimension,
-{
-    if view.is_empty() {
-        return; // also where there are countless rows of no elements
-    }
-    let Some((&last, outer)) = steps.split_last() else {
-        sums.clone_from_slice(&[view.sum()]);
-        return;
-    };
-    let mut index = vec![0; outer.len()];
-    let mut at = 0;
-    for row in view.rows() {
-        if last == 0 {
-            sums[at] = sums[at].clone() + row.sum();
-        } else {
-            for (sum, element) in sums[at..].iter_mut().zip(row) {
-                *sum = sum.clone() + element.clone();
-            }
-        }
-        for dim in (0..outer.len()).rev() {
-            index[dim] += 1;
-            at += outer[dim];
-            if index[dim] < view.shape()[dim] {
-                break;
-            }
-            at -= outer[dim] * index[dim];
-            index[dim] = 0;
-        }
-    }
 }

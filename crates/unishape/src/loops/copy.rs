@@ -1,9 +1,10 @@
 //! Copying out: the separate, explicit step that writes a view's elements (BC-10).
 
+use super::each::Operands;
 use super::layout::set_row_major;
-use super::map::{Fresh, Pointers};
 use super::pages::ask_for_large;
 use super::plan::Plan;
+use super::walk::{Base, Place, Read};
 use crate::error::Error;
 use crate::operand::Operand;
 use bytemuck::Zeroable;
@@ -92,12 +93,15 @@ fn copy_elements<A: Clone, D: Dimension>(view: &ArrayView<'_, A, D>, elements: &
     let mut to: SmallVec<[isize; 8]> = SmallVec::from_elem(0, shape.len());
     set_row_major(&mut to, shape);
     let plan = Plan::new(shape, 2, |operand, dim| if operand == 0 { to[dim] } else { from[dim] });
-    let (count, out) = (plan.len(), elements.as_mut_ptr());
+    let count = plan.len();
+    let operands = (Base::<Place<A>>(elements.as_mut_ptr()), Base::<Read<A>>(view.as_ptr().cast_mut()));
+    let copy = |to: *mut A, from: &A| {
+        // Safety: this is a place of the vector's, where nothing is yet.
+        unsafe { to.write(from.clone()) }
+    };
     for plan in plan.tiled() {
-        plan.blocks(|block| {
-            // Safety: the plan walks the view and as many places of the vector, where nothing is yet.
-            unsafe { (view.as_ptr(),).run::<Fresh>(out, &A::clone, block) }
-        });
+        // Safety: the plan walks the view and as many places of the vector.
+        plan.blocks(|block| unsafe { operands.run(&copy, block) });
     }
     // Safety: each of them has been written. Where a clone panics, those made so far are never dropped.
     unsafe { elements.set_len(count) };

@@ -1,18 +1,16 @@
 //! A function of the elements of several arrays, called for each index of their common shape.
 
 use super::copy::reserve;
+use super::each::Operands;
 use super::layout::set_row_major;
-use super::pieces::in_pieces;
-use super::plan::{Block, Plan};
-use super::walk::{Along, In, Out, Same, Steps, Walk};
+use super::plan::Plan;
+use super::walk::{Base, Place, Read};
 use crate::error::Error;
 use crate::operand::{CommonDim, Operand};
-use crate::shapes::{Quick, why};
+use crate::shapes::common_dim;
 use ndarray::{Array, ArrayRef, Dimension};
 use smallvec::SmallVec;
-use std::marker::PhantomData;
 use unishape_core::{Rules, broadcast_strides};
-use unishape_elements::{Job, at_full_width};
 
 /// Calls a function for each index of the arrays' common shape with one element of each, and gives the
 /// array of its results.
@@ -54,6 +52,9 @@ pub fn map<I: Mapping<F>, F>(inputs: I, function: F) -> Result<Array<I::Result, 
 /// assert!(error.to_string().starts_with("cannot stretch 3 to 2x1"));
 /// # Ok::<(), unishape::Error>(())
 /// ```
+///
+/// No input can share memory with the output: `&mut` says so, and the compiler refuses what does not
+/// comply. To change an array where it is, see [`for_each`](crate::for_each()).
 #[inline]
 pub fn map_into<I: Mapping<F>, F, D: Dimension>(
     out: &mut ArrayRef<I::Result, D>,
@@ -105,23 +106,6 @@ pub trait Mapping<F> {
     fn map_into<D: Dimension>(self, out: &mut ArrayRef<Self::Result, D>, function: F) -> Result<(), Error>;
 }
 
-/// One way through each input, and the function that takes an element of each.
-trait Lanes<F>: Copy {
-    type Result;
-
-    /// # Safety
-    ///
-    /// As for [`Walk::at`], in each of them.
-    unsafe fn call(self, function: &F, i: usize) -> Self::Result;
-
-    /// The lanes of row number `row`, where the output is operand 0.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Walk::from`], in each of them.
-    unsafe fn row(self, row: usize, steps: &[isize]) -> Self;
-}
-
 /// What becomes of what was in the output before.
 pub(crate) trait Put {
     /// # Safety
@@ -152,78 +136,27 @@ impl Put for Over {
     }
 }
 
-/// The work of one block, with the ways through it picked.
-struct Rows<'b, P, F, L: Lanes<F>, const N: usize> {
-    function: &'b F,
-    lanes: L,
-    out: *mut L::Result,
-    block: &'b Block<N>,
-    put: PhantomData<P>,
-}
-
-impl<P: Put, F, L: Lanes<F>, const N: usize> Rows<'_, P, F, L, N> {
-    /// Rows of `len` elements, those of the output `step` apart. These are the block's own, given once more
-    /// so that a caller who knows them lets the compiler know.
-    ///
+/// A tuple of arrays that a function is called with, once it is known where its results go.
+trait Work<F, R> {
     /// # Safety
     ///
-    /// All elements of the block are there, and nobody else has to do with those of the output.
-    #[inline(always)]
-    unsafe fn run(&self, len: usize, step: isize) {
-        for row in 0..self.block.rows {
-            // Safety: row and i are below the numbers of the block.
-            unsafe {
-                let lanes = self.lanes.row(row, &self.block.row_steps);
-                let out = self.out.offset(row as isize * self.block.row_steps[0]);
-                for i in 0..len {
-                    P::put(out.offset(i as isize * step), lanes.call(self.function, i));
-                }
-            }
-        }
-    }
-
-    /// Any rows at all, short ones without a loop inside the loop.
-    ///
-    /// # Safety
-    ///
-    /// As for [`run`](Rows::run).
-    #[inline]
-    unsafe fn run_any(&self) {
-        let step = self.block.steps[0];
-        // Safety: the caller vouches for the block.
-        unsafe {
-            match self.block.len {
-                2 => self.run(2, step),
-                3 => self.run(3, step),
-                4 => self.run(4, step),
-                5 => self.run(5, step),
-                6 => self.run(6, step),
-                7 => self.run(7, step),
-                8 => self.run(8, step),
-                len => self.run(len, step),
-            }
-        }
-    }
+    /// The plan's first operand is the output, whose places can be written to as `P` does and nobody else
+    /// has to do with; its others are these arrays, in their order.
+    unsafe fn work<P: Put>(&self, plan: Plan, out: *mut R, function: &F);
 }
 
-/// Rows of neighbours, for [`at_full_width`].
-impl<P: Put, F, L: Lanes<F>, const N: usize> Job for Rows<'_, P, F, L, N> {
-    #[inline(always)]
-    fn run(self) {
-        // Safety: who made the job vouches for the block.
-        unsafe { Rows::run(&self, self.block.len, 1) }
-    }
+/// An array that is read.
+#[inline]
+fn read<A, D: Dimension>(array: &ArrayRef<A, D>) -> Base<Read<A>> {
+    Base(array.as_ptr().cast_mut())
 }
-
-/// Rows shorter than this gain nothing from wide vectors.
-const LONG: usize = 16;
 
 /// Strides of operands, one after another.
-type Strides = SmallVec<[isize; 24]>;
+pub(super) type Strides = SmallVec<[isize; 24]>;
 
 /// Adds the strides of an array stretched to a shape.
 #[inline]
-fn add_strides<A, D: Dimension>(
+pub(super) fn add_strides<A, D: Dimension>(
     strides: &mut Strides,
     array: &ArrayRef<A, D>,
     shape: &[usize],
@@ -234,99 +167,15 @@ fn add_strides<A, D: Dimension>(
         .map_err(|error| Error::cannot_stretch(array.shape(), shape, error))
 }
 
-/// Pointers to the inputs, each to its element at index 0, and a function of such elements.
-pub(crate) trait Pointers<F, const N: usize>: Copy {
-    type Result;
-
-    /// Calls the function for each element of a block and puts what it gives into the output.
-    ///
-    /// # Safety
-    ///
-    /// All elements of the block are there: `out` is the block's operand 0 and the inputs are the others,
-    /// in their order. Those of the output can be written to as `P` does, and nobody else has to do with
-    /// them meanwhile.
-    unsafe fn run<P: Put>(self, out: *mut Self::Result, function: &F, block: &Block<N>);
+/// The plan for so many operands of these strides.
+#[inline]
+pub(super) fn plan_of(shape: &[usize], operands: usize, strides: &Strides) -> Plan {
+    Plan::new(shape, operands, |operand, dim| strides[operand * shape.len() + dim])
 }
 
-/// A tuple of arrays that a function is called with, once it is known where its results go.
-trait Work<F, R> {
-    /// # Safety
-    ///
-    /// The plan's first operand is the output, of which each place is walked once and can be written to as
-    /// `P` does; its others are these arrays, in their order.
-    unsafe fn work<P: Put>(&self, plan: Plan, out: *mut R, function: &F);
-}
-
-/// Picks the way through each input by its step, which is 1 or 0.
-macro_rules! pick {
-    (@ ($($picked:expr,)*) [] $steps:ident, $lanes:ident => $run:expr) => {{
-        let $lanes = ($($picked,)*);
-        $run
-    }};
-    (@ ($($picked:expr,)*) [$x:ident $n:tt $($rest:tt)*] $steps:ident, $lanes:ident => $run:expr) => {
-        if $steps[$n] == 1 {
-            pick!(@ ($($picked,)* Along($x),) [$($rest)*] $steps, $lanes => $run)
-        } else {
-            pick!(@ ($($picked,)* Same($x),) [$($rest)*] $steps, $lanes => $run)
-        }
-    };
-}
-
-/// A tuple of this length. Each combination of ways is compiled by itself for up to three arrays; beyond
-/// that, only the one in which all inputs are neighbours.
+/// A tuple of this length.
 macro_rules! mapping {
-    ($operands:literal, $few:literal: $($T:ident $x:ident $n:tt $W:ident)+) => {
-        impl<$($W: Walk,)+ F, R> Lanes<F> for ($($W,)+)
-        where
-            F: Fn($(&$W::Item),+) -> R,
-        {
-            type Result = R;
-
-            #[inline(always)]
-            unsafe fn call(self, function: &F, i: usize) -> R {
-                let ($($x,)+) = self;
-                // Safety: the caller vouches for the elements.
-                unsafe { function($($x.at(i)),+) }
-            }
-
-            #[inline(always)]
-            unsafe fn row(self, row: usize, steps: &[isize]) -> Self {
-                let ($($x,)+) = self;
-                // Safety: the caller vouches for the places.
-                unsafe { ($($x.from(row as isize * steps[$n]),)+) }
-            }
-        }
-
-        impl<$($T,)+ F, R> Pointers<F, $operands> for ($(*const $T,)+)
-        where
-            F: Fn($(&$T),+) -> R,
-        {
-            type Result = R;
-
-            #[inline]
-            unsafe fn run<P: Put>(self, out: *mut R, function: &F, block: &Block<$operands>) {
-                let ($($x,)+) = self;
-                let steps = &block.steps;
-                // Safety: the caller vouches for the elements.
-                unsafe {
-                    let out = out.offset(block.starts[0]);
-                    $(let $x = $x.offset(block.starts[$n]);)+
-                    let put = PhantomData::<P>;
-                    let neighbours = steps[0] == 1 && block.len >= LONG;
-                    if $few && neighbours && $(matches!(steps[$n], 0 | 1))&&+ {
-                        pick!(@ () [$($x $n)+] steps, lanes =>
-                            at_full_width(Rows { function, lanes, out, block, put }))
-                    } else if neighbours && $(steps[$n] == 1)&&+ {
-                        let lanes = ($(Along($x),)+);
-                        at_full_width(Rows { function, lanes, out, block, put });
-                    } else {
-                        let lanes = ($(Steps($x, steps[$n]),)+);
-                        Rows { function, lanes, out, block, put }.run_any();
-                    }
-                }
-            }
-        }
-
+    ($operands:literal: $($T:ident $x:ident)+) => {
         impl<$($T: Operand,)+ F, R> Work<F, R> for ($($T,)+)
         where
             F: Fn($(&$T::Elem),+) -> R + Sync,
@@ -335,15 +184,13 @@ macro_rules! mapping {
         {
             unsafe fn work<P: Put>(&self, plan: Plan, out: *mut R, function: &F) {
                 let ($($x,)+) = self;
-                let (out, inputs) = (Out(out), ($(In($x.as_array().as_ptr()),)+));
-                let bytes = size_of::<R>()$( + size_of::<$T::Elem>())+;
-                in_pieces(plan, bytes, &|piece| {
-                    let (out, ($($x,)+)) = (&out, &inputs);
-                    piece.blocks::<$operands>(|block| {
-                        // Safety: the plan stays within the arrays, and the caller vouches for it.
-                        unsafe { ($($x.0,)+).run::<P>(out.0, function, block) }
-                    });
-                });
+                let operands = (Base::<Place<R>>(out), $(read($x.as_array()),)+);
+                let function = |out: *mut R, $($x: &$T::Elem),+| {
+                    // Safety: the caller vouches for each place of the output.
+                    unsafe { P::put(out, function($($x),+)) }
+                };
+                // Safety: the caller vouches for the plan.
+                unsafe { operands.run_all(&function, plan) }
             }
         }
 
@@ -360,19 +207,13 @@ macro_rules! mapping {
             #[inline]
             fn map(self, function: F) -> Result<Array<R, Self::Dim>, Error> {
                 let ($($x,)+) = &self;
-                let rank = 0usize$(.max($x.as_array().ndim()))+;
-                let mut dim = Self::Dim::zeros(rank);
-                let mut common = Quick::new(Rules::STANDARD, dim.slice_mut());
-                $(common.push($x.as_array().shape());)+
-                if common.failed() {
-                    return Err(why(Rules::STANDARD, &[$($x.as_array().shape()),+]));
-                }
+                let dim = common_dim!(Rules::STANDARD, Self::Dim: $($x.as_array().shape()),+);
                 let shape = dim.slice();
                 let mut elements: Vec<R> = reserve(shape)?;
-                let mut strides = Strides::from_elem(0, rank);
+                let mut strides = Strides::from_elem(0, shape.len());
                 set_row_major(&mut strides, shape);
                 $(add_strides(&mut strides, $x.as_array(), shape)?;)+
-                let plan = Plan::new(shape, $operands, |operand, dim| strides[operand * rank + dim]);
+                let plan = plan_of(shape, $operands, &strides);
                 let count = plan.len();
                 // Safety: room for `count` results in row-major order has been reserved, and nothing is
                 // there yet; the inputs are stretched to the same shape.
@@ -385,23 +226,22 @@ macro_rules! mapping {
             #[inline]
             fn map_into<Out: Dimension>(self, out: &mut ArrayRef<R, Out>, function: F) -> Result<(), Error> {
                 let ($($x,)+) = &self;
-                let rank = out.ndim();
                 let mut strides = Strides::from_slice(out.strides());
                 $(add_strides(&mut strides, $x.as_array(), out.shape())?;)+
-                let plan = Plan::new(out.shape(), $operands, |operand, dim| strides[operand * rank + dim]);
-                // Safety: the output holds elements, each at one index only, that nobody else has to do
-                // with, as `&mut` says; the inputs are stretched to the same shape.
+                let plan = plan_of(out.shape(), $operands, &strides);
+                // Safety: the output holds elements that nobody else has to do with, as `&mut` says; the
+                // inputs are stretched to the same shape.
                 unsafe { self.work::<Over>(plan, out.as_mut_ptr(), &function) };
                 Ok(())
             }
         }
     };
 }
-mapping!(2, true: A a 1 V1);
-mapping!(3, true: A a 1 V1 B b 2 V2);
-mapping!(4, true: A a 1 V1 B b 2 V2 C c 3 V3);
-mapping!(5, false: A a 1 V1 B b 2 V2 C c 3 V3 D d 4 V4);
-mapping!(6, false: A a 1 V1 B b 2 V2 C c 3 V3 D d 4 V4 E e 5 V5);
-mapping!(7, false: A a 1 V1 B b 2 V2 C c 3 V3 D d 4 V4 E e 5 V5 G g 6 V6);
-mapping!(8, false: A a 1 V1 B b 2 V2 C c 3 V3 D d 4 V4 E e 5 V5 G g 6 V6 H h 7 V7);
-mapping!(9, false: A a 1 V1 B b 2 V2 C c 3 V3 D d 4 V4 E e 5 V5 G g 6 V6 H h 7 V7 I i 8 V8);
+mapping!(2: A a);
+mapping!(3: A a B b);
+mapping!(4: A a B b C c);
+mapping!(5: A a B b C c D d);
+mapping!(6: A a B b C c D d E e);
+mapping!(7: A a B b C c D d E e G g);
+mapping!(8: A a B b C c D d E e G g H h);
+mapping!(9: A a B b C c D d E e G g H h I i);

@@ -9,14 +9,19 @@
 //! | `walk` | ways through memory in the innermost loop |
 //! | `pages` | large pages for large results |
 //! | `machine` | a chain of kernels run block by block |
+//! | `each` | the loops that call a function with an element of each operand |
+//! | `for_each` | a function of the elements of several arrays that may change them |
 //! | `map` | a function of the elements of several arrays |
 //! | `copy` | the elements of a view written out one after another |
 //! | `stretched_bytes` | the same for elements that are only bytes, piece by piece |
+//! | `sums` | elements added up, many to one place |
 //! | `mapped` | a file seen as memory |
 
 #![allow(unsafe_code)]
 
 mod copy;
+mod each;
+mod for_each;
 mod layout;
 mod machine;
 mod map;
@@ -25,17 +30,21 @@ mod pages;
 mod pieces;
 mod plan;
 mod stretched_bytes;
+mod sums;
 mod view;
 mod walk;
 
 pub use copy::to_owned;
 pub(crate) use copy::{reserve, zeroed};
-pub(crate) use layout::{column_major, row_major};
+pub use for_each::{ForEach, Part, for_each};
+pub(crate) use layout::{column_major, row_major, set_row_major};
 pub use machine::Plain;
 pub(crate) use machine::{GoesOn, Input, Program, Step, described, run};
 pub use map::{Mapping, map, map_into};
 pub(crate) use mapped::{let_go, map_file};
 pub(crate) use stretched_bytes::stretched_bytes;
+pub(crate) use sums::add_to;
 // Named in a hidden method of `Operand`, and so public, though nobody can reach it.
 #[allow(unreachable_pub)]
 pub use view::Target;
+pub use walk::Lends;

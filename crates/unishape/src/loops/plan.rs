@@ -143,8 +143,48 @@ impl Plan {
         Some(self.cut(at, middle))
     }
 
+    /// How many loops there are.
+    pub(crate) fn loops(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// How often a loop runs, and each operand's step in it.
+    pub(crate) fn loop_at(&self, of: usize) -> (usize, &[isize]) {
+        (self.sizes[of], self.steps(of))
+    }
+
+    /// The loops in which an operand moves, for two operands: one that lies in one piece, and that one.
+    pub(crate) fn moving(&self, operand: usize) -> Plan {
+        let mut moving =
+            Plan { operands: 2, sizes: SmallVec::new(), steps: SmallVec::new(), starts: SmallVec::new() };
+        let mut alike = self.clone();
+        alike.in_one_piece(operand);
+        moving.starts.extend([0, self.starts[operand]]);
+        for of in (0..self.sizes.len()).filter(|&of| self.steps(of)[operand] != 0) {
+            let steps = [alike.steps(of)[operand], self.steps(of)[operand]];
+            moving.push(self.sizes[of], |operand| steps[operand]);
+        }
+        if moving.sizes.is_empty() {
+            moving.push(1, |_| 1);
+        }
+        moving
+    }
+
+    /// Has an operand walk through memory in one piece, from its begin.
+    pub(crate) fn in_one_piece(&mut self, operand: usize) {
+        let mut next = 1;
+        self.starts[operand] = 0;
+        for of in (0..self.sizes.len()).rev() {
+            let step = &mut self.steps[of * self.operands + operand];
+            if *step != 0 {
+                *step = next;
+                next *= self.sizes[of] as isize;
+            }
+        }
+    }
+
     /// The first `middle` turns of a loop, and the others.
-    fn cut(&self, at: usize, middle: usize) -> (Plan, Plan) {
+    pub(crate) fn cut(&self, at: usize, middle: usize) -> (Plan, Plan) {
         let (mut first, mut second) = (self.clone(), self.clone());
         first.sizes[at] = middle;
         second.sizes[at] -= middle;
@@ -152,6 +192,25 @@ impl Plan {
             *start += middle as isize * step;
         }
         (first, second)
+    }
+
+    /// Whether no two turns of the loops lead an operand to one element. It looks at how far the loops with
+    /// smaller steps go: that is what ndarray asks of arrays that can be written to.
+    pub(crate) fn is_apart(&self, operand: usize) -> bool {
+        let mut loops: SmallVec<[(usize, usize); 6]> = self
+            .sizes
+            .iter()
+            .enumerate()
+            .filter(|&(_, &size)| size > 1)
+            .map(|(of, &size)| (self.steps(of)[operand].unsigned_abs(), size))
+            .collect();
+        loops.sort_unstable();
+        let mut reach = 0;
+        loops.iter().all(|&(step, size)| {
+            let beyond = step > reach;
+            reach = step.saturating_mul(size - 1).saturating_add(reach);
+            beyond
+        })
     }
 
     /// The loop other than the innermost one in which some operand takes its small steps, if that operand
@@ -402,6 +461,27 @@ mod tests {
             prop_assert_eq!(&walked(plan.clone().tiled()), &expected);
             let pieces = pieces(plan, grain).into_iter().flat_map(Plan::tiled);
             prop_assert_eq!(&walked(pieces), &expected);
+        }
+    }
+
+    proptest! {
+        /// What is called apart is; and what ndarray lets be written to is called so.
+        #[test]
+        fn apart_means_no_element_twice((shape, strides) in shape_and_strides()) {
+            let plan = plan(&shape, &strides);
+            for operand in 0..3 {
+                let mut places: Vec<isize> =
+                    walked([plan.clone()]).into_iter().map(|place| place[operand]).collect();
+                let count = places.len();
+                places.sort_unstable();
+                places.dedup();
+                prop_assert!(!plan.is_apart(operand) || places.len() == count);
+                let unsigned: Vec<usize> = strides[operand].iter().map(|stride| stride.unsigned_abs()).collect();
+                let mut memory = vec![0u8; 1 + shape.iter().zip(&unsigned).map(|(size, stride)| size * stride).sum::<usize>()];
+                let layout = ndarray::ShapeBuilder::strides(ndarray::IxDyn(&shape), ndarray::IxDyn(&unsigned));
+                let view = ndarray::ArrayViewMut::from_shape(layout, &mut memory);
+                prop_assert!(count == 0 || plan.is_apart(operand) == view.is_ok());
+            }
         }
     }
 

@@ -55,6 +55,9 @@ pub(crate) fn stretched_bytes<B>(
 
 /// The loops of a shape, outermost first: dimensions of size 1 dropped, and neighbours that are
 /// walked as one made one (stretched ones too: their stride is 0).
+///
+/// No `Plan`: that one chooses the order of the loops, runs the two innermost ones together and goes on to
+/// the end, where here the order is given, rows are handed on one by one, and `put` may stop it all.
 fn nest(sizes: &[usize], strides: &[usize]) -> Vec<Loop> {
     let mut loops: Vec<Loop> = Vec::new();
     for (&count, &stride) in sizes.iter().zip(strides).filter(|&(&count, _)| count != 1) {

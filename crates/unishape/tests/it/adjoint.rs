@@ -65,3 +65,83 @@ fn sum_to_refuses_what_is_no_adjoint() {
     assert!(sum_to(&y, (1, 2, 3)).is_err());
     assert!(sum_to(&y, (2, 0)).is_err());
 }
+
+/// An array, and which of its dimensions are summed over: large enough to be halved many times, in every
+/// way that its loops can be nested.
+fn large() -> impl Strategy<Value = (Vec<usize>, Vec<bool>)> {
+    let size = prop_oneof![3 => 1usize..4, 2 => 5usize..40, 2 => 100usize..700, 1 => 5000usize..40_000, 1 => 400_000usize..500_000];
+    prop::collection::vec((size, any::<bool>()), 1..5)
+        .prop_filter("not too large", |dims| {
+            (20_000..2_000_000).contains(&dims.iter().map(|dim| dim.0).product::<usize>())
+        })
+        .prop_map(|dims| dims.into_iter().unzip())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn large_sums_are_those_of_every_element(
+        ((shape, over), order) in large().prop_flat_map(|(shape, over)| {
+            let order = Just((0..shape.len()).collect::<Vec<usize>>()).prop_shuffle();
+            (Just((shape, over)), order)
+        }),
+        backwards in any::<u8>(),
+    ) {
+        let mut array = ArrayD::from_shape_simple_fn(IxDyn(&shape), {
+            let mut n = 0u64;
+            move || { n += 1; n * n % 1009 }
+        });
+        for dim in (0..shape.len()).filter(|dim| backwards >> dim & 1 == 1) {
+            array.invert_axis(ndarray::Axis(dim));
+        }
+        let array = array.permuted_axes(IxDyn(&order));
+        let to: Vec<usize> = array.shape().iter().zip(&order).map(|(&size, &dim)| if over[dim] { 1 } else { size }).collect();
+        let mut expected = ArrayD::<u64>::zeros(IxDyn(&to));
+        for (index, element) in array.indexed_iter() {
+            let at: Vec<usize> = (0..to.len()).map(|dim| index[dim].min(to[dim] - 1)).collect();
+            expected[IxDyn(&at)] += element;
+        }
+        prop_assert_eq!(&sum_to(&array, &to[..]).unwrap(), &expected);
+        // Types of which nothing is known but that they add.
+        let ratios = array.mapv(|x| num_rational::Ratio::from_integer(x as i64));
+        let sums = sum_to(&ratios, &to[..]).unwrap();
+        prop_assert!(sums.iter().zip(&expected).all(|(sum, &expected)| sum.to_integer() == expected as i64));
+    }
+}
+
+/// Rounding errors stay small where very many elements are added, in every layout.
+#[test]
+fn sums_of_many_floats_are_close() {
+    let n = 3_000_000;
+    let terms: Vec<f32> = (0..n).map(|n| 1.0 + (n * 7919 % 1000) as f32 * 1e-3).collect();
+    let exact = |from: usize, step: usize| -> f64 {
+        terms.iter().skip(from).step_by(step).map(|&x| f64::from(x)).sum()
+    };
+    let close = |sum: f32, exact: f64| (f64::from(sum) - exact).abs() <= 1e-6 * exact;
+    for columns in [1, 3, 40, 1000] {
+        let array = ndarray::ArrayView2::from_shape((n / columns, columns), &terms).unwrap();
+        assert!(close(sum_to(array, ()).unwrap().into_scalar(), exact(0, 1)), "all of {columns}");
+        let sums = sum_to(array, columns).unwrap();
+        for (column, &sum) in sums.iter().enumerate() {
+            assert!(close(sum, exact(column, columns)), "column {column} of {columns}");
+        }
+        assert_eq!(sum_to(array.t(), (columns, 1)).unwrap().column(0), sums);
+    }
+}
+
+/// However many threads there are, the same bits come out.
+#[test]
+fn sums_do_not_depend_on_the_number_of_threads() {
+    let array =
+        ndarray::Array2::from_shape_fn((3000, 700), |(i, j)| ((i * 31 + j * 17) % 1013) as f32 * 0.37 - 91.3);
+    let sums = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let (row, column, all) = (sum_to(&array, 700), sum_to(&array, (3000, 1)), sum_to(&array, ()));
+            (row.unwrap(), column.unwrap(), all.unwrap().into_scalar().to_bits())
+        })
+    };
+    let alone = sums(1);
+    assert!([2, 3, 8].into_iter().all(|threads| sums(threads) == alone));
+}

@@ -3,6 +3,7 @@
 mod adjoint;
 mod errors;
 mod expr;
+mod for_each;
 mod map;
 mod notation;
 mod operator;

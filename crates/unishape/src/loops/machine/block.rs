@@ -5,7 +5,7 @@ use super::elements::{fill, gather, scatter};
 use super::program::{Program, Step};
 use super::routine::{Action, Extent, Place, Routine, Source};
 use crate::loops::plan::Plan;
-use crate::loops::walk::Out;
+use crate::loops::walk::{Base, Write};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
@@ -13,7 +13,7 @@ use std::cell::RefCell;
 pub(super) struct Memory<'m> {
     pub(super) inputs: &'m [Input<'m>],
     /// The output's element of index 0.
-    pub(super) out: Out<u8>,
+    pub(super) out: Base<Write<u8>>,
     /// The bits that may be set in each byte of the output.
     pub(super) mask: u8,
 }

@@ -25,7 +25,7 @@ mod routine;
 
 use super::pieces::{in_pieces, with_threads};
 use super::plan::Plan;
-use super::walk::{In, Out};
+use super::walk::{Base, Read};
 use block::{Memory, REGISTERS};
 use ndarray::{ArrayRef, ArrayViewD, Dimension};
 pub use plain::Plain;
@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// An array that a program reads, stretched already.
 pub(crate) struct Input<'a> {
     /// Its element of index 0.
-    first: In<u8>,
+    first: Base<Read<u8>>,
     item: usize,
     shape: &'a [usize],
     strides: &'a [isize],
@@ -45,7 +45,7 @@ pub(crate) struct Input<'a> {
 impl<'a> Input<'a> {
     pub(crate) fn new<T: Plain>(view: &'a ArrayViewD<'_, T>) -> Input<'a> {
         Input {
-            first: In(view.as_ptr().cast()),
+            first: Base(view.as_ptr().cast_mut().cast()),
             item: size_of::<T>(),
             shape: view.shape(),
             strides: view.strides(),
@@ -75,7 +75,7 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     if plan.len() == 0 {
         return true;
     }
-    let out = Out(out.as_mut_ptr().cast::<u8>());
+    let out = Base(out.as_mut_ptr().cast::<u8>());
     let mask = if T::IS_TRUTH { 1 } else { u8::MAX };
     let memory = Memory { inputs, out, mask };
     let block = program.block();

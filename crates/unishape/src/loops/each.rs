@@ -1,0 +1,223 @@
+//! The loops that call a function with an element of each of several operands.
+
+use super::pieces::{WORTH_A_THREAD, in_pieces};
+use super::plan::{Block, Plan};
+use super::walk::{Along, Base, Kind, Lends, Same, Steps, Walk};
+use unishape_elements::{Job, at_full_width};
+
+/// One way through each operand, and the function that takes an element of each.
+trait Lanes<F>: Copy {
+    /// # Safety
+    ///
+    /// As for [`Walk::at`] and [`Kind::lend`], in each of them.
+    unsafe fn call(self, function: &F, i: usize);
+
+    /// The lanes of row number `row`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Walk::from`], in each of them.
+    unsafe fn row(self, row: usize, steps: &[isize]) -> Self;
+}
+
+/// The work of one block, with the ways through it picked.
+struct Rows<'b, F, L, const N: usize> {
+    function: &'b F,
+    lanes: L,
+    block: &'b Block<N>,
+}
+
+impl<F, L: Lanes<F>, const N: usize> Rows<'_, F, L, N> {
+    /// Rows of `len` elements. That is the block's own, given once more so that a caller who knows it lets
+    /// the compiler know.
+    ///
+    /// # Safety
+    ///
+    /// All elements of the block are there, and nobody else has to do with those that are written.
+    #[inline(always)]
+    unsafe fn run(&self, len: usize) {
+        for row in 0..self.block.rows {
+            // Safety: row and i are below the numbers of the block.
+            unsafe {
+                let lanes = self.lanes.row(row, &self.block.row_steps);
+                for i in 0..len {
+                    lanes.call(self.function, i);
+                }
+            }
+        }
+    }
+
+    /// Any rows at all, short ones without a loop inside the loop.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run`](Rows::run).
+    #[inline]
+    unsafe fn run_any(&self) {
+        // Safety: the caller vouches for the block.
+        unsafe {
+            match self.block.len {
+                2 => self.run(2),
+                3 => self.run(3),
+                4 => self.run(4),
+                5 => self.run(5),
+                6 => self.run(6),
+                7 => self.run(7),
+                8 => self.run(8),
+                len => self.run(len),
+            }
+        }
+    }
+}
+
+/// Rows of neighbours, for [`at_full_width`].
+impl<F, L: Lanes<F>, const N: usize> Job for Rows<'_, F, L, N> {
+    #[inline(always)]
+    fn run(self) {
+        // Safety: who made the job vouches for the block.
+        unsafe { Rows::run(&self, self.block.len) }
+    }
+}
+
+/// Rows shorter than this gain nothing from wide vectors.
+const LONG: usize = 16;
+
+/// A tuple of operands, each given by its element at index 0, and a function of an element of each.
+pub(crate) trait Operands<F, const N: usize> {
+    /// Calls the function for each element of a block.
+    ///
+    /// # Safety
+    ///
+    /// All elements of the block are there, and as [`Kind::lend`] asks for the operand's kind.
+    unsafe fn run(&self, function: &F, block: &Block<N>);
+
+    /// Calls the function for each element of a plan, on several threads where that pays.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run`](Operands::run), for the whole plan.
+    unsafe fn run_all(&self, function: &F, plan: Plan)
+    where
+        Self: Sync,
+        F: Sync;
+}
+
+/// Picks the way through each operand by its step, which is 1 or 0, and 1 where it is written.
+macro_rules! pick {
+    (@ ($($picked:expr,)*) [] $steps:ident, $lanes:ident => $run:expr) => {{
+        let $lanes = ($($picked,)*);
+        $run
+    }};
+    (@ ($($picked:expr,)*) [$K:ident $x:ident $n:tt $($rest:tt)*] $steps:ident, $lanes:ident => $run:expr) => {
+        if $K::WRITES || $steps[$n] == 1 {
+            pick!(@ ($($picked,)* Along::<$K>($x),) [$($rest)*] $steps, $lanes => $run)
+        } else {
+            pick!(@ ($($picked,)* Same::<$K>($x),) [$($rest)*] $steps, $lanes => $run)
+        }
+    };
+}
+
+/// A tuple of this length. Each combination of ways is compiled by itself for up to four operands; beyond
+/// that, only the one in which all elements are neighbours.
+macro_rules! operands {
+    ($operands:literal, $few:literal: $($K:ident $x:ident $n:tt $W:ident)+) => {
+        impl<$($W: Walk,)+ F> Lanes<F> for ($($W,)+)
+        where
+            F: for<'x> Fn($(<$W::Kind as Lends<'x>>::Item),+),
+        {
+            #[inline(always)]
+            unsafe fn call(self, function: &F, i: usize) {
+                let ($($x,)+) = self;
+                // Safety: the caller vouches for the elements.
+                unsafe { function($($W::Kind::lend($x.at(i))),+) }
+            }
+
+            #[inline(always)]
+            unsafe fn row(self, row: usize, steps: &[isize]) -> Self {
+                let ($($x,)+) = self;
+                // Safety: the caller vouches for the places.
+                unsafe { ($($x.from(row as isize * steps[$n]),)+) }
+            }
+        }
+
+        impl<$($K: Kind,)+ F> Operands<F, $operands> for ($(Base<$K>,)+)
+        where
+            F: for<'x> Fn($(<$K as Lends<'x>>::Item),+),
+        {
+            #[inline]
+            unsafe fn run(&self, function: &F, block: &Block<$operands>) {
+                let ($($x,)+) = self;
+                let steps = &block.steps;
+                // Safety: the caller vouches for the elements.
+                unsafe {
+                    $(let $x = $x.0.offset(block.starts[$n]);)+
+                    let long = block.len >= LONG;
+                    if $few && long && $((steps[$n] == 1 || !$K::WRITES && steps[$n] == 0))&&+ {
+                        pick!(@ () [$($K $x $n)+] steps, lanes => at_full_width(Rows { function, lanes, block }))
+                    } else if long && $(steps[$n] == 1)&&+ {
+                        let lanes = ($(Along::<$K>($x),)+);
+                        at_full_width(Rows { function, lanes, block });
+                    } else {
+                        let lanes = ($(Steps::<$K>($x, steps[$n]),)+);
+                        Rows { function, lanes, block }.run_any();
+                    }
+                }
+            }
+
+            unsafe fn run_all(&self, function: &F, plan: Plan)
+            where
+                Self: Sync,
+                F: Sync,
+            {
+                let bytes = 0usize$( + size_of::<$K::Elem>())+;
+                let work = |piece: &Plan| {
+                    // Safety: the pieces are the plan's, and the caller vouches for it.
+                    piece.blocks(|block| unsafe { self.run(function, block) });
+                };
+                // ndarray's arrays have no element at two indices where they can be written to. One whose
+                // maker broke that promise would have two threads write to it: it stays on this one.
+                let small = plan.len().saturating_mul(bytes) <= WORTH_A_THREAD;
+                if small $(|| $K::WRITES && !plan.is_apart($n))+ {
+                    work(&plan);
+                } else {
+                    in_pieces(plan, bytes, &work);
+                }
+            }
+        }
+    };
+}
+operands!(1, true: A a 0 V0);
+operands!(2, true: A a 0 V0 B b 1 V1);
+operands!(3, true: A a 0 V0 B b 1 V1 C c 2 V2);
+operands!(4, true: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3);
+operands!(5, false: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4);
+operands!(6, false: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5);
+operands!(7, false: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6);
+operands!(8, false: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7);
+operands!(9, false: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7 J j 8 V8);
+
+#[cfg(test)]
+mod tests {
+    use super::super::pieces::WORTH_A_THREAD;
+    use super::super::plan::Plan;
+    use super::super::walk::{Base, Read, Write};
+    use super::Operands;
+
+    /// Such an array cannot be made without breaking a promise to ndarray; then no two threads write to one
+    /// element, or some of these additions would be lost.
+    #[test]
+    fn an_element_at_many_indices_has_one_thread() {
+        let (rows, columns) = (4, WORTH_A_THREAD);
+        for strides in [[0, 0], [0, 1], [1, 1]] {
+            let mut sums = vec![0u32; rows + columns];
+            let one = 1u32;
+            let operands =
+                (Base::<Write<u32>>(sums.as_mut_ptr()), Base::<Read<u32>>((&raw const one).cast_mut()));
+            let plan =
+                Plan::new(&[rows, columns], 2, |operand, dim| if operand == 0 { strides[dim] } else { 0 });
+            // Safety: the strides lead to elements of the vector, and no further than rows + columns.
+            unsafe { operands.run_all(&|sum: &mut u32, one: &u32| *sum += one, plan) };
+            assert_eq!(sums.iter().map(|&sum| sum as usize).sum::<usize>(), rows * columns);
+        }
+    }
+}
