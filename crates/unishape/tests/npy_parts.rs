@@ -94,7 +94,7 @@ fn what_is_no_number_is_no_part() {
     for descr in ["'<U2'", "'|S3'", "'<M8[s]'", "'|V7'", "[('x', '<f4')]"] {
         let (_folder, mapped) = file(descr, false, &[2], false);
         assert!(mapped.view().is_none());
-        let error = mapped.part(&[0..2]).expect_err("no numbers");
+        let error = mapped.part(std::slice::from_ref(&(0..2))).expect_err("no numbers");
         assert!(
             matches!(&error, NpyError::InFile { error, .. } if matches!(**error, NpyError::NoTensor { .. })),
             "{error}"

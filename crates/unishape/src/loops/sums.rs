@@ -289,8 +289,8 @@ unsafe fn sum<A: Clone + Zero + Add<Output = A>>(from: *const A, step: isize, le
         if whole > 0 {
             let mut sums: [A; LANES] = std::array::from_fn(|i| at(from, i, step));
             for first in (LANES..whole).step_by(LANES) {
-                for i in 0..LANES {
-                    sums[i] = sums[i].clone() + at(from, first + i, step);
+                for (i, sum) in sums.iter_mut().enumerate() {
+                    *sum = sum.clone() + at(from, first + i, step);
                 }
             }
             let mut half = LANES / 2;
@@ -395,8 +395,8 @@ impl<A: Clone + Zero + Add<Output = A>> Rows<'_, A> {
         // Safety: all elements of the block lie one after another.
         unsafe {
             for first in (0..count).step_by(at_once) {
-                for i in 0..at_once.min(count - first) {
-                    sums[i] = sums[i].clone() + at(self.from, first + i, 1);
+                for (i, sum) in sums.iter_mut().take(at_once.min(count - first)).enumerate() {
+                    *sum = sum.clone() + at(self.from, first + i, 1);
                 }
             }
             for (i, sum) in sums.into_iter().take(at_once).enumerate() {
