@@ -92,15 +92,19 @@ fn large_arrays() {
 fn whole_tiles_of_large_arrays() {
     for (size, between) in [(64, 40), (96, 20), (65, 40)] {
         let a = Array::from_shape_fn((size, between, size), |(i, j, k)| (i * 10_000 + j * 100 + k) as f64);
-        let b = a.mapv(|element| 0.5 * element);
-        let turned = b.view().reversed_axes();
-        let calls = AtomicUsize::new(0);
-        let sums = map((&a, &turned), |a, b| {
-            calls.fetch_add(1, Ordering::Relaxed);
-            a + b
-        });
-        assert_eq!(sums.unwrap(), &a + &turned);
-        assert_eq!(calls.into_inner(), a.len());
+        // With gaps, so that no two loops are walked as one.
+        let b =
+            Array::from_shape_fn((between, size + 1, size), |(i, j, k)| (i + 100 * j + 10_000 * k) as f64);
+        let b = b.slice(s![.., ..size, ..]).permuted_axes([2, 0, 1]);
+        for turned in [a.view().reversed_axes(), b] {
+            let calls = AtomicUsize::new(0);
+            let sums = map((&a, &turned), |a, b| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                a + b
+            });
+            assert_eq!(sums.unwrap(), &a + &turned);
+            assert_eq!(calls.into_inner(), a.len());
+        }
     }
 }
 
