@@ -302,6 +302,9 @@ impl fmt::Display for Problem {
                 let plural = if *wanted == 1 { "" } else { "s" };
                 write!(f, "{name} takes {wanted} argument{plural}, and here are {given}")
             }
+            Problem::UnknownName { name, known } if known.is_empty() => {
+                write!(f, "nothing is given for {}", plain::abridged(name, 40))
+            }
             Problem::UnknownName { name, known } => {
                 let more = did_you_mean(name, known.iter().map(String::as_str));
                 let name = plain::abridged(name, 40);
@@ -356,7 +359,7 @@ impl fmt::Display for Problem {
                 write!(f, "{} differ, and nothing is converted here; cast one, as in float64(x)", list(types))
             }
             Problem::DoesNotFit { number, dtype } => {
-                write!(f, "{number} does not fit {dtype}; cast the array, as in int64(x)")
+                write!(f, "{number} does not fit {dtype}; use a wider type, as in int64(x) or float64(x)")
             }
             Problem::NoCast { from, to } => write!(f, "{from} cannot be made {to}"),
             Problem::Strings => f.write_str("strings are not computed with"),

@@ -284,7 +284,7 @@ fn what_is_wrong_is_marked_in_the_text() {
         ),
         (
             "uint8(x) + 300",
-            "300 does not fit uint8; cast the array, as in int64(x)\n  uint8(x) + 300\n           ^",
+            "300 does not fit uint8; use a wider type, as in int64(x) or float64(x)\n  uint8(x) + 300\n           ^",
         ),
         ("1.2.3", "1.2.3 is no number; write 12, 2.5, 1e-3, 0xff or 2j\n  1.2.3\n  ^^^^^"),
         ("x +\n  y * 2", "nothing is given for y; given: x\n    y * 2\n    ^"),

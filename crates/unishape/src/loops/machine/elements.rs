@@ -65,9 +65,14 @@ pub(super) unsafe fn gather<const N: usize>(
             }
         } else if row_step.unsigned_abs() < step.unsigned_abs() && rows > 1 {
             // A column of the block is a row of the input: read by the line, turned round on the way.
+            let to = to.as_mut_ptr();
             for i in 0..len {
-                for (row, to) in to[i..].iter_mut().step_by(len).enumerate() {
-                    *to = *at(row, i);
+                let column = from.offset(i as isize * step);
+                if row_step == 1 {
+                    (0..rows).for_each(|row| *to.add(row * len + i) = *column.add(row));
+                } else {
+                    (0..rows)
+                        .for_each(|row| *to.add(row * len + i) = *column.offset(row as isize * row_step));
                 }
             }
         } else {
@@ -101,12 +106,17 @@ pub(super) unsafe fn scatter<const N: usize>(
 ) {
     let (from, to) = (from.as_chunks::<N>().0, to.cast::<[u8; N]>());
     for row in 0..rows {
-        for i in 0..len {
-            let element = if single { from[0] } else { from[row * len + i] };
-            // Safety: rows and columns are those of the block.
-            unsafe {
-                *to.offset(row as isize * row_step + i as isize * step) = element.map(|byte| byte & mask)
-            };
+        // Safety: rows and columns are those of the block.
+        unsafe {
+            let to = to.offset(row as isize * row_step);
+            if !single && step == 1 && mask == u8::MAX {
+                to.copy_from_nonoverlapping(from[row * len..][..len].as_ptr(), len);
+                continue;
+            }
+            for i in 0..len {
+                let element = if single { from[0] } else { from[row * len + i] };
+                *to.offset(i as isize * step) = element.map(|byte| byte & mask);
+            }
         }
     }
 }

@@ -98,6 +98,9 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     // An arithmetic step takes about as long as moving some bytes, which counts for whether to share.
     let bytes = program.traffic() + 2 * program.steps.len();
     match threads {
+        // As ever, ndarray's arrays have no element at two indices where they can be written to; one whose
+        // maker broke that promise stays on one thread.
+        _ if !plan.is_apart(0) => work(&plan),
         None => in_pieces(plan, bytes, &work),
         Some(threads) => with_threads(threads, || in_pieces(plan, bytes, &work)),
     }
