@@ -198,7 +198,8 @@ fn without_place(mutant: &str) -> String {
 
 /// A regular expression for this text.
 fn literal(text: &str) -> String {
-    text.chars().flat_map(|c| [Some('\\').filter(|_| c.is_ascii_punctuation()), Some(c)]).flatten().collect()
+    let is_special = |c: char| r"\.+*?()|[]{}^$".contains(c);
+    text.chars().flat_map(|c| [Some('\\').filter(|_| is_special(c)), Some(c)]).flatten().collect()
 }
 
 #[cfg(test)]
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_name_is_found_as_it_is() {
-        assert_eq!(literal("a::b -> &'a [T]"), r"a\:\:b \-\> \&\'a \[T\]");
+        assert_eq!(literal("a.rs:1:2: << with [T; 2]?"), r"a\.rs:1:2: << with \[T; 2\]\?");
     }
 
     #[test]
