@@ -72,7 +72,8 @@ fn large() -> impl Strategy<Value = (Vec<usize>, Vec<bool>)> {
     let size = prop_oneof![3 => 1usize..4, 2 => 5usize..40, 2 => 100usize..700, 1 => 5000usize..40_000, 1 => 400_000usize..500_000];
     prop::collection::vec((size, any::<bool>()), 1..5)
         .prop_filter("not too large", |dims| {
-            (20_000..2_000_000).contains(&dims.iter().map(|dim| dim.0).product::<usize>())
+            let count = dims.iter().try_fold(1usize, |count, dim| count.checked_mul(dim.0));
+            count.is_some_and(|count| (20_000..2_000_000).contains(&count))
         })
         .prop_map(|dims| dims.into_iter().unzip())
 }
