@@ -84,7 +84,9 @@ impl Teller<'_> {
             }
             () if step == 0 && row_step == 0 && stays => "one element for all".into(),
             () if step == 0 => "one element for each block".into(),
-            () if stays && row_step == 0 => "the same in every row, read where it is".into(),
+            () if stays && row_step == 0 && self.plan.inner_sizes().0 > 1 => {
+                "the same in every row, read where it is".into()
+            }
             () => "read where it is".into(),
         }
     }
