@@ -77,6 +77,20 @@ impl RuleArgs {
     }
 }
 
+/// For every subcommand that writes arrays to files.
+#[derive(ClapArgs)]
+pub(crate) struct WritingArgs {
+    /// Replace files that are there already
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Tell what would be written, and write nothing
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+    /// Say nothing but what goes wrong
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
 const SHAPE_EXAMPLES: &str = "\
 Examples:
   unishape shape 8x1x6x1 7x1x5         8x7x6x5
@@ -147,15 +161,8 @@ pub(crate) struct BroadcastArgs {
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) rules: RuleArgs,
-    /// Replace files that are there already
-    #[arg(short, long)]
-    pub(crate) force: bool,
-    /// Tell what would be written, and write nothing
-    #[arg(short = 'n', long)]
-    pub(crate) dry_run: bool,
-    /// Say nothing but what goes wrong
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
 }
 
 const EVAL_EXAMPLES: &str = "\
@@ -205,15 +212,8 @@ pub(crate) struct EvalArgs {
     /// Tell how it would be computed, and compute nothing
     #[arg(long)]
     pub(crate) plan: bool,
-    /// Replace a file that is there already
-    #[arg(short, long)]
-    pub(crate) force: bool,
-    /// Tell what would be written, and write nothing
-    #[arg(short = 'n', long)]
-    pub(crate) dry_run: bool,
-    /// Say nothing but what goes wrong
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) writing: WritingArgs,
 }
 
 /// The types that numbers have, by name.

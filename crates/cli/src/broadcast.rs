@@ -23,13 +23,13 @@ const ARCHIVE_OVERHEAD: u64 = 1024;
 
 pub(crate) fn run(args: BroadcastArgs) -> Result<(), Failure> {
     let plan = Plan::new(&args)?;
-    if !args.quiet {
+    if !args.writing.quiet {
         plan.tell();
     }
-    if args.dry_run {
+    if args.writing.dry_run {
         return Ok(());
     }
-    Watch::over(plan.total, args.quiet, |watch| plan.write(watch))
+    Watch::over(plan.total, args.writing.quiet, |watch| plan.write(watch))
 }
 
 /// All that will be written, known before anything is.
@@ -93,7 +93,7 @@ impl Plan {
             free: free_space(folder),
             folder: folder.into(),
         };
-        plan.check(args.force)?;
+        plan.check(args.writing.force)?;
         Ok(plan)
     }
 

@@ -3,8 +3,9 @@
 //! Only what this thread asks for is counted: the test harness's own thread allocates when it likes.
 
 use ndarray::{Array1, Array2, ArrayD, IxDyn, arr1};
+use unishape::expr::{Expr, Value};
 use unishape::npy;
-use unishape::{CommonShape, Rules, broadcast, broadcast_to, to_owned};
+use unishape::{CommonShape, Rules, Tensor, broadcast, broadcast_to, to_owned};
 
 /// Bytes asked for while `work` runs.
 fn allocated<T>(work: impl FnOnce() -> T) -> (u64, T) {
@@ -63,4 +64,17 @@ fn files_are_read_into_the_memory_of_their_elements() {
     let (taken, tensor) = allocated(|| npy::read(&path).unwrap());
     assert_eq!(tensor.shape(), [500_000]);
     assert!((bytes..bytes + 400_000).contains(&taken), "{taken} bytes for {bytes}");
+}
+
+/// Of an expression's numbers only some are kept as blocks of their own, however many it has.
+#[test]
+fn many_numbers_take_little_memory() {
+    let terms: Vec<String> = (0..2000).map(|n| format!("x * {n}.5")).collect();
+    let expr = Expr::parse(&terms.join(" + ")).unwrap();
+    let x = Array1::<f32>::ones(4096);
+    let bound = expr.bind([("x", Value::from(&x))]).unwrap();
+    let (bytes, result) = allocated(|| bound.compute().unwrap());
+    let expected: f32 = (0..2000).map(|n| n as f32 + 0.5).sum();
+    assert_eq!(result, Tensor::from(ndarray::ArrayD::from_elem(IxDyn(&[4096]), expected)));
+    assert!(bytes < 2 << 20, "{bytes} bytes for {} numbers", terms.len());
 }

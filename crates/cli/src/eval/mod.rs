@@ -57,7 +57,7 @@ fn to_terminal(job: &Job, is_asked: bool, args: &EvalArgs) -> Result<(), Failure
         let bytes = job.header().data_bytes().map_or_else(|_| "more than can be counted".into(), bytes_text);
         format!("{}, {bytes}", tell::result_text(job))
     };
-    if args.dry_run {
+    if args.writing.dry_run {
         say(args, &format!("{}{}\n", tell::inputs_text(&job.inputs, false), what()));
         return Ok(());
     }
@@ -88,21 +88,21 @@ fn to_file(job: &Job, path: &Path, args: &EvalArgs) -> Result<(), Failure> {
     let free = if is_file { free_space(folder) } else { None };
     if is_file {
         check_folder(folder)?;
-        check_free_place(path, args.force)?;
+        check_free_place(path, args.writing.force)?;
         check_room("the result takes", bytes, folder, free)?;
     }
     let inputs = tell::inputs_text(&job.inputs, false);
     say(args, &format!("{inputs}{}, {}\n", tell::result_text(job), destination_text(bytes, path, free)));
-    if args.dry_run {
+    if args.writing.dry_run {
         return Ok(());
     }
     let pieces = job.pieces(args.memory);
-    Watch::over(bytes, args.quiet, |watch| write::write(job, &pieces, path, watch))
+    Watch::over(bytes, args.writing.quiet, |watch| write::write(job, &pieces, path, watch))
 }
 
 /// Says something on standard error, unless nothing is to be said.
 fn say(args: &EvalArgs, text: &str) {
-    if !args.quiet {
+    if !args.writing.quiet {
         let _ = io::stderr().write_all(text.as_bytes());
     }
 }

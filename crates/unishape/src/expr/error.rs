@@ -216,6 +216,9 @@ impl fmt::Display for ExprError {
     }
 }
 
+/// So many characters of a name are shown.
+const NAME: usize = 40;
+
 /// More names than this are not all told.
 const MOST_NAMES: usize = 12;
 
@@ -245,12 +248,31 @@ fn did_you_mean<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> 
     nearest.map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"))
 }
 
+/// A name that does not fit: the one that was meant, if one is close, or all that there are.
+fn misnamed(
+    f: &mut fmt::Formatter<'_>,
+    problem: &str,
+    name: &str,
+    there_are: &str,
+    names: &[String],
+) -> fmt::Result {
+    let meant = did_you_mean(name, names.iter().map(String::as_str));
+    write!(f, "{problem} {}", plain::abridged(name, NAME))?;
+    match meant.as_str() {
+        "" => {
+            let names: Vec<String> = names.iter().map(|name| plain::abridged(name, NAME)).collect();
+            write!(f, "; {there_are} {}", list(&names))
+        }
+        meant => f.write_str(&plain::abridged(meant, 2 * NAME)),
+    }
+}
+
 /// What is wrong, in a sentence.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::NotANumber(text) => {
-                write!(f, "{} is no number; write 12, 2.5, 1e-3, 0xff or 2j", plain::abridged(text, 40))
+                write!(f, "{} is no number; write 12, 2.5, 1e-3, 0xff or 2j", plain::abridged(text, NAME))
             }
             Problem::NoSuchSign(sign) => {
                 write!(f, "expressions have no {}", plain::text(&sign.to_string()))?;
@@ -273,7 +295,7 @@ impl fmt::Display for Problem {
                 write!(f, "the expression ends where {wanted} was to come")
             }
             Problem::Unexpected { found, wanted } => {
-                write!(f, "{} stands where {wanted} was to come", plain::abridged(found, 40))
+                write!(f, "{} stands where {wanted} was to come", plain::abridged(found, NAME))
             }
             Problem::TooDeep => f.write_str("this is nested too deep; compute a part of it first"),
             Problem::Chained => f.write_str("comparisons do not chain; write a < b and b < c"),
@@ -285,12 +307,12 @@ impl fmt::Display for Problem {
             Problem::NoSuchFunction(name) => {
                 let names = Op::ALL.iter().flat_map(|op| op.names()).copied();
                 let more = did_you_mean(name, names.chain(DType::ALL.iter().map(|dtype| dtype.name())));
-                write!(f, "there is no function {}{more}", plain::abridged(name, 40))
+                write!(f, "there is no function {}{more}", plain::abridged(name, NAME))
             }
             Problem::NoSuchType(name) => {
                 let names = DType::ALL.iter().filter(|&&dtype| dtype != DType::Str).map(|dtype| dtype.name());
                 let more = did_you_mean(name, names.clone());
-                let name = plain::abridged(name, 40);
+                let name = plain::abridged(name, NAME);
                 match more.as_str() {
                     "" => {
                         write!(f, "there is no type {name}; there are {}", list(&names.collect::<Vec<_>>()))
@@ -303,33 +325,15 @@ impl fmt::Display for Problem {
                 write!(f, "{name} takes {wanted} argument{plural}, and here are {given}")
             }
             Problem::UnknownName { name, known } if known.is_empty() => {
-                write!(f, "nothing is given for {}", plain::abridged(name, 40))
+                write!(f, "nothing is given for {}", plain::abridged(name, NAME))
             }
             Problem::UnknownName { name, known } => {
-                let more = did_you_mean(name, known.iter().map(String::as_str));
-                let name = plain::abridged(name, 40);
-                match more.as_str() {
-                    "" => write!(
-                        f,
-                        "nothing is given for {name}; given: {}",
-                        list(&known.iter().map(|name| plain::abridged(name, 40)).collect::<Vec<_>>())
-                    ),
-                    more => write!(f, "nothing is given for {name}{}", plain::abridged(more, 80)),
-                }
+                misnamed(f, "nothing is given for", name, "given:", known)
             }
             Problem::UnusedName { name, wanted } => {
-                let more = did_you_mean(name, wanted.iter().map(String::as_str));
-                let name = plain::abridged(name, 40);
-                match more.as_str() {
-                    "" => write!(
-                        f,
-                        "the expression has no {name}; it has {}",
-                        list(&wanted.iter().map(|name| plain::abridged(name, 40)).collect::<Vec<_>>())
-                    ),
-                    more => write!(f, "the expression has no {name}{}", plain::abridged(more, 80)),
-                }
+                misnamed(f, "the expression has no", name, "it has", wanted)
             }
-            Problem::GivenTwice(name) => write!(f, "{} is given twice", plain::abridged(name, 40)),
+            Problem::GivenTwice(name) => write!(f, "{} is given twice", plain::abridged(name, NAME)),
             Problem::WrongType { op, types } => {
                 let what = op.symbol().unwrap_or(op.name());
                 write!(f, "{what} does not take {}", list(types))?;

@@ -13,7 +13,6 @@ use ndarray::{ArrayRef, Dimension};
 use num_traits::Zero;
 use smallvec::SmallVec;
 use std::any::TypeId;
-use std::marker::PhantomData;
 use std::ops::Add;
 use unishape_elements::{Job, at_full_width};
 
@@ -68,30 +67,8 @@ fn is_plain<A>() -> bool {
         num_complex::Complex<f32>,
         num_complex::Complex<f64>
     );
-    plain.contains(&type_id::<A>())
-}
-
-/// `TypeId::of` for a type that may have lifetimes in it, which it leaves out. No type with lifetimes has
-/// the same as one without.
-fn type_id<A>() -> TypeId {
-    trait Named {
-        fn id(&self) -> TypeId
-        where
-            Self: 'static;
-    }
-    impl<A> Named for PhantomData<A> {
-        fn id(&self) -> TypeId
-        where
-            Self: 'static,
-        {
-            TypeId::of::<A>()
-        }
-    }
-    let named: &dyn Named = &PhantomData::<A>;
-    // Safety: only the lifetime changes, of which the method makes nothing but an `A: 'static` that no value
-    // of `A` is seen through.
-    let named = unsafe { std::mem::transmute::<&dyn Named, &(dyn Named + 'static)>(named) };
-    named.id()
+    // Of a type that may have lifetimes in it too, which are left out: none of these has any.
+    plain.contains(&typeid::of::<A>())
 }
 
 /// Elements, and the sums that they are added to: operands 0 and 1 of a plan.

@@ -495,4 +495,7 @@ fn plans_in_words() {
         plan("isnan(cast(x, int8))").lines().nth(2),
         Some("  x: not read: the result does not depend on it")
     );
+    let every_third = ArrayD::<f32>::zeros(IxDyn(&[300_000])).slice_move(ndarray::s![..;3]).into_dyn();
+    let plan = Expr::parse("s + 1").unwrap().bind([("s", Value::from(&every_third))]).unwrap().plan();
+    assert_eq!(plan.lines().nth(2), Some("  s: one of 3 elements, put together for each block"));
 }

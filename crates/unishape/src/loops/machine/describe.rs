@@ -74,13 +74,16 @@ impl Teller<'_> {
         let stays = self.plan.stays_outside(1 + input);
         match () {
             () if gathered(&self.routine.once) => "the same in every block, put together once".into(),
-            () if gathered(&self.routine.each) && step.unsigned_abs() > row_step.unsigned_abs() => {
+            () if gathered(&self.routine.each)
+                && row_step != 0
+                && step.unsigned_abs() > row_step.unsigned_abs() =>
+            {
                 "turned round on the way into each block".into()
             }
             () if gathered(&self.routine.each) && step == 0 => "one element for each row".into(),
             () if gathered(&self.routine.each) && step == 1 => "rows, put together for each block".into(),
             () if gathered(&self.routine.each) => {
-                format!("every {step}. element, put together for each block")
+                format!("one of {} elements, put together for each block", step.unsigned_abs())
             }
             () if step == 0 && row_step == 0 && stays => "one element for all".into(),
             () if step == 0 => "one element for each block".into(),

@@ -46,15 +46,21 @@ impl Program {
         self.operands.len() + self.constants.len() + self.steps.len()
     }
 
-    /// How many elements a block has: as many as fit the first cache with all that is alive at a time.
-    pub(super) fn block(&self) -> usize {
-        let first_step = self.operands.len() + self.constants.len();
+    /// The last step that takes each value.
+    pub(super) fn last_uses(&self) -> Vec<usize> {
         let mut last_use = vec![0; self.values()];
         for (at, step) in self.steps.iter().enumerate() {
             for &value in &step.from {
                 last_use[value] = at;
             }
         }
+        last_use
+    }
+
+    /// How many elements a block has: as many as fit the first cache with all that is alive at a time.
+    pub(super) fn block(&self) -> usize {
+        let first_step = self.operands.len() + self.constants.len();
+        let last_use = self.last_uses();
         let mut begun = vec![false; first_step];
         let (mut alive, mut most) = (0usize, 0);
         for (at, step) in self.steps.iter().enumerate() {

@@ -59,6 +59,9 @@ pub(super) struct Routine {
     pub(super) out_in_place: bool,
 }
 
+/// As many values as this are kept from one block to the next.
+const MOST_KEPT: usize = 64;
+
 /// How a value behaves from block to block.
 #[derive(Clone, Copy, Debug)]
 struct Class {
@@ -99,12 +102,7 @@ struct Maker<'p> {
 
 impl<'p> Maker<'p> {
     fn new(program: &'p Program, plan: &'p Plan, block: Extent) -> Maker<'p> {
-        let mut last_use = vec![0; program.values()];
-        for (at, step) in program.steps.iter().enumerate() {
-            for &value in &step.from {
-                last_use[value] = at;
-            }
-        }
+        let mut last_use = program.last_uses();
         last_use[program.result] = usize::MAX;
         let mut maker = Maker {
             program,
@@ -136,11 +134,20 @@ impl<'p> Maker<'p> {
         }
         let constant = Class { single: true, fixed: true };
         self.classes.extend(self.program.constants.iter().map(|_| constant));
+        self.keep_few();
         for step in &self.program.steps {
             let all = |is: fn(&Class) -> bool| step.from.iter().all(|&value| is(&self.classes[value]));
             let class = Class { single: all(|class| class.single), fixed: all(|class| class.fixed) };
             self.classes.push(class);
         }
+        self.keep_few();
+    }
+
+    /// What is the same in every block is kept from one to the next; but not more than some of it, or a long
+    /// expression of many numbers would take a block for each.
+    fn keep_few(&mut self) {
+        let kept = self.classes.iter_mut().filter(|class| class.fixed);
+        kept.skip(MOST_KEPT).for_each(|class| class.fixed = false);
     }
 
     fn make(mut self) -> Routine {
