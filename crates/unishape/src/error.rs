@@ -118,7 +118,8 @@ impl Error {
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn cannot_stretch(shape: &[usize], target: &[usize], reason: StretchError) -> Error {
+    #[doc(hidden)]
+    pub fn cannot_stretch(shape: &[usize], target: &[usize], reason: StretchError) -> Error {
         Error::CannotStretch(Box::new(CannotStretch {
             shape: shape.to_vec(),
             target: target.to_vec(),

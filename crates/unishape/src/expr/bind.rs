@@ -202,6 +202,19 @@ impl<'a> Bound<'a> {
         Bound { threads: Some(threads.max(1)), ..self }
     }
 
+    /// Whether there is so much to do that several threads share it.
+    ///
+    /// ```
+    /// # use unishape::expr::Expr;
+    /// let (few, many) = (ndarray::Array1::<f64>::zeros(10), ndarray::Array1::<f64>::zeros(1_000_000));
+    /// let expr = Expr::parse("a + 1")?;
+    /// assert!(!expr.bind([("a", &few)])?.is_shared() && expr.bind([("a", &many)])?.is_shared());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn is_shared(&self) -> bool {
+        loops::is_shared(&self.compiled.program, &self.shape)
+    }
+
     /// A part of the same: only these indices of a dimension, counted from 0 on the left.
     ///
     /// ```

@@ -23,7 +23,7 @@ mod plain;
 mod program;
 mod routine;
 
-use super::pieces::{in_pieces, with_threads};
+use super::pieces::{in_pieces, is_worth_a_thread, with_threads};
 use super::plan::Plan;
 use super::walk::{Base, Read};
 use block::{Memory, REGISTERS};
@@ -95,8 +95,7 @@ pub(crate) fn run<T: Plain, D: Dimension>(
             stopped.store(true, Ordering::Relaxed);
         }
     };
-    // An arithmetic step takes about as long as moving some bytes, which counts for whether to share.
-    let bytes = program.traffic() + 2 * program.steps.len();
+    let bytes = effort(program);
     match threads {
         // As ever, ndarray's arrays have no element at two indices where they can be written to; one whose
         // maker broke that promise stays on one thread.
@@ -105,6 +104,18 @@ pub(crate) fn run<T: Plain, D: Dimension>(
         Some(threads) => with_threads(threads, || in_pieces(plan, bytes, &work)),
     }
     !stopped.into_inner()
+}
+
+/// The bytes moved for an element. An arithmetic step takes about as long as moving some, which counts for
+/// whether to share the work.
+fn effort(program: &Program) -> usize {
+    program.traffic() + 2 * program.steps.len()
+}
+
+/// Whether several threads share the work on arrays of a shape.
+pub(crate) fn is_shared(program: &Program, shape: &[usize]) -> bool {
+    let elements = shape.iter().copied().fold(1, usize::saturating_mul);
+    is_worth_a_thread(elements, effort(program))
 }
 
 /// The loops for arrays that lie like this.

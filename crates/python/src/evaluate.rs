@@ -1,0 +1,122 @@
+//! Expressions written as text.
+
+use crate::compute::{Way, compute};
+use crate::failure::of_expression;
+use crate::input::Input;
+use crate::memory::NumPy;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+use unishape::expr::{Expr, Number, Value};
+
+/// Computes an expression in one pass over its arrays.
+///
+/// expression: such as "(x - mean) / sqrt(var + eps)". Operators are Python's, functions NumPy's; and, or, not
+///     and comparisons go element by element. An expression seen before costs no parsing.
+/// names: arrays and numbers by name, in a dictionary or as keyword arguments. What is not among them is
+///     looked for in the caller's variables.
+/// out: an array for the result; of its shape, and of its type or one of the same kind.
+/// threads: how many; one on each core, for what is large, unless told.
+///
+/// The result's type and values are NumPy's. Ctrl-C stops the work.
+///
+/// >>> import numpy as np, unishape
+/// >>> a, b = np.arange(3), np.array([[10], [20]])
+/// >>> unishape.evaluate("a * b + c", c=0.5).tolist()
+/// [[0.5, 10.5, 20.5], [0.5, 20.5, 40.5]]
+#[pyfunction]
+#[pyo3(signature = (expression, names=None, /, *, out=None, threads=None, **more))]
+pub(crate) fn evaluate<'py>(
+    py: Python<'py>,
+    expression: &str,
+    names: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<usize>,
+    more: Option<&Bound<'py, PyDict>>,
+) -> PyResult<NumPy<'py>> {
+    let way = Way::new(out, threads)?;
+    let expr = Expr::parse(expression).map_err(of_expression)?;
+    let (known, inputs) = given(py, expr.names(), names, more)?;
+    let mut values: Vec<(&str, Value<'_>)> =
+        known.iter().zip(&inputs).filter_map(|(name, input)| Some((*name, input.value()?))).collect();
+    // What was given and is not asked for is an error of the engine's, which knows what is asked for.
+    let unused: Vec<String> = match more {
+        Some(more) => more.keys().iter().filter_map(|name| name.extract().ok()).collect(),
+        None => Vec::new(),
+    };
+    let unused = unused.iter().filter(|name| !known.contains(&name.as_str()));
+    values.extend(unused.map(|name| (name.as_str(), Value::from(0))));
+    let ready = expr.bind(values).map_err(of_expression)?;
+    compute(py, ready, &inputs, way)
+}
+
+/// What is given for names, and for which of them something is.
+fn given<'py, 'n>(
+    py: Python<'py>,
+    names: &'n [String],
+    dictionary: Option<&Bound<'py, PyAny>>,
+    more: Option<&Bound<'py, PyDict>>,
+) -> PyResult<(Vec<&'n str>, Vec<Input<'py>>)> {
+    let mut callers = None;
+    let (mut known, mut inputs) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
+    for name in names {
+        let mut object = match more {
+            Some(more) => more.get_item(name)?,
+            None => None,
+        };
+        if let (None, Some(dictionary)) = (&object, dictionary)
+            && dictionary.contains(name)?
+        {
+            object = Some(dictionary.get_item(name)?);
+        }
+        let input = match object {
+            Some(object) => Input::new(&object).map_err(|error| of_name(py, name, error))?,
+            None => {
+                let callers = match &callers {
+                    Some(callers) => callers,
+                    None => callers.insert(Callers::new(py)?),
+                };
+                let Some(object) = callers.variable(name)? else { continue };
+                match Input::new(&object) {
+                    Ok(input) => input,
+                    // Whatever a caller calls `e` or `pi`: if it is no number, these are.
+                    Err(_) if Number::constant(name).is_some() => continue,
+                    Err(error) => return Err(of_name(py, name, error)),
+                }
+            }
+        };
+        known.push(name.as_str());
+        inputs.push(input);
+    }
+    Ok((known, inputs))
+}
+
+/// An error about what was given for a name.
+fn of_name(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
+    let text = format!("{name}: {}", error.value(py));
+    PyErr::from_type(error.get_type(py), text)
+}
+
+/// The variables of the function that called us.
+struct Callers<'py> {
+    locals: Bound<'py, PyAny>,
+    globals: Bound<'py, PyAny>,
+}
+
+impl<'py> Callers<'py> {
+    fn new(py: Python<'py>) -> PyResult<Callers<'py>> {
+        static FRAME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        // Compiled functions have no frame of their own: the innermost one is the caller's.
+        let frame = FRAME.import(py, "sys", "_getframe")?.call0()?;
+        Ok(Callers { locals: frame.getattr("f_locals")?, globals: frame.getattr("f_globals")? })
+    }
+
+    fn variable(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        for variables in [&self.locals, &self.globals] {
+            if variables.contains(name)? {
+                return variables.get_item(name).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,161 @@
+//! What Python gives us to compute with: arrays, numbers, and what can be made into arrays.
+
+use crate::memory::{self, NumPy};
+use crate::types;
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyType};
+use unishape::DType;
+use unishape::expr::{Number, Value};
+
+/// One thing to compute with.
+pub(crate) enum Input<'py> {
+    /// An array whose elements can be read where they are.
+    Array(NumPy<'py>, DType),
+    /// A number of Python's, which takes the type of the arrays it meets.
+    Number(Number),
+}
+
+impl<'py> Input<'py> {
+    /// An array of NumPy's or of another library's, a number, or anything that NumPy makes an array of.
+    pub(crate) fn new(object: &Bound<'py, PyAny>) -> PyResult<Input<'py>> {
+        match number(object)? {
+            Some(number) => Ok(Input::Number(number)),
+            None => Input::array(array(object)?),
+        }
+    }
+
+    /// An array, copied if its elements cannot be read where they are.
+    pub(crate) fn array(array: NumPy<'py>) -> PyResult<Input<'py>> {
+        let descr = array.dtype();
+        let dtype = types::of(&descr);
+        if let Some(dtype) = dtype
+            && memory::is_plain(&array)
+            && (dtype != DType::Bool || !memory::is_view(&array) || are_truths(&array))
+        {
+            return Ok(Input::Array(array, dtype));
+        }
+        let copy = match dtype {
+            Some(DType::Bool) => array.call_method1("__ne__", (false,))?,
+            Some(_) => array.call_method0("copy")?,
+            None if types::is_native(&descr) => return Err(not_computed_with(&array)),
+            None => array.call_method1("astype", (descr.call_method1("newbyteorder", ("=",))?,))?,
+        };
+        let copy: NumPy<'py> = copy.cast_into()?;
+        match types::of(&copy.dtype()) {
+            Some(dtype) => Ok(Input::Array(copy, dtype)),
+            None => Err(not_computed_with(&array)),
+        }
+    }
+
+    /// The array, if it is one.
+    pub(crate) fn as_array(&self) -> Option<&NumPy<'py>> {
+        match self {
+            Input::Array(array, _) => Some(array),
+            Input::Number(_) => None,
+        }
+    }
+
+    /// The same as the engine takes it.
+    pub(crate) fn value(&self) -> Option<Value<'_>> {
+        match self {
+            Input::Array(array, dtype) => memory::tensor(array, *dtype).map(Value::Array),
+            Input::Number(number) => Some(Value::Number(*number)),
+        }
+    }
+}
+
+/// Whether the bytes of an array of booleans are all 0 or 1. Those that NumPy has made are; bytes that are
+/// looked at as booleans may be others.
+fn are_truths(array: &NumPy<'_>) -> bool {
+    memory::bytes(array).is_some_and(|bytes| bytes.iter().all(|&byte| byte <= 1))
+}
+
+fn not_computed_with(array: &NumPy<'_>) -> PyErr {
+    let descr = array.dtype();
+    let what = match descr.str() {
+        Ok(name) => name.to_string(),
+        Err(_) => "this type".into(),
+    };
+    let hint = match descr.kind() {
+        b'O' => "; it holds Python objects, so it may not be the array you meant",
+        b'M' | b'm' => "; compute with x.view('int64')",
+        b'U' | b'S' | b'T' => "; it holds text",
+        b'f' | b'c' => "; cast it to float64 or complex128 first",
+        _ => "",
+    };
+    PyTypeError::new_err(format!("arrays of {what} cannot be computed with{hint}"))
+}
+
+/// A number of Python's own types, not of NumPy's, whose types count.
+pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Number>> {
+    if object.is_exact_instance_of::<PyFloat>() {
+        return Ok(Some(Number::Float(object.extract()?)));
+    }
+    if object.is_instance_of::<PyBool>() {
+        return Ok(Some(Number::Bool(object.extract()?)));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return match object.extract::<i128>() {
+            Ok(int) => Ok(Some(Number::Int(int))),
+            Err(_) => {
+                Err(PyOverflowError::new_err("this integer is too large for every type; write it as a float"))
+            }
+        };
+    }
+    if object.is_exact_instance_of::<PyComplex>() {
+        return Ok(Some(Number::Complex(object.extract()?)));
+    }
+    Ok(None)
+}
+
+/// An array of NumPy's from anything that is one, or can be seen as one without a copy, or made into one.
+pub(crate) fn array<'py>(object: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
+    if let Ok(array) = object.cast::<PyUntypedArray>() {
+        return Ok(array.clone());
+    }
+    let py = object.py();
+    if object.hasattr("__dask_graph__")? {
+        let text = "this is a Dask array; use unishape.dask.evaluate, unishape.dask.broadcast_arrays or \
+                    unishape.lazy, which keep it one, or .compute() it first";
+        return Err(PyTypeError::new_err(text));
+    }
+    // NumPy's own scalars speak DLPack in no version, and need not.
+    if object.hasattr("__dlpack__")? {
+        static FROM_DLPACK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let from_dlpack = FROM_DLPACK.import(py, "numpy", "from_dlpack")?;
+        match from_dlpack.call1((object,)) {
+            Ok(array) => return Ok(array.cast_into()?),
+            Err(error) if object.hasattr("__array__")? => drop(error),
+            Err(error) => return Err(not_taken(object, error)),
+        }
+    }
+    static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let array = AS_ARRAY.import(py, "numpy", "asarray")?.call1((object,))?;
+    Ok(array.cast_into()?)
+}
+
+/// Why another library's array was not taken, and what to do.
+fn not_taken(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = object.py();
+    let kind = object.get_type();
+    let name = kind.fully_qualified_name().map_or_else(|_| "object".into(), |name| name.to_string());
+    let text = format!(
+        "the memory of this {name} cannot be shared with NumPy ({}); move it to the CPU and make a plain array of it first",
+        error.value(py)
+    );
+    let failure = PyTypeError::new_err(text);
+    failure.set_cause(py, Some(error));
+    failure
+}
+
+/// Whether an object is an array, or something that is taken as one, rather than a shape or a number.
+pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static GENERIC: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let generic = GENERIC.import(object.py(), "numpy", "generic")?;
+    Ok(object.is_instance_of::<PyUntypedArray>()
+        || object.is_instance(generic)?
+        || object.hasattr("__dlpack__")?)
+}

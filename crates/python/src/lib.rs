@@ -1,0 +1,42 @@
+//! The compiled part of the Python package `unishape`.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `memory` | NumPy's memory seen as Rust's: the room with unsafe code |
+//! | `types` | NumPy's element types and ours |
+//! | `input` | what Python gives us to compute with |
+//! | `failure` | what goes wrong, as Python's exceptions |
+//! | `pool` | threads |
+//! | `compute` | results computed, into fresh arrays or given ones |
+//! | `shapes`, `sums`, `explain`, `functions`, `evaluate`, `lazy` | what Python sees |
+
+mod compute;
+mod evaluate;
+mod explain;
+mod failure;
+mod functions;
+mod input;
+mod lazy;
+mod memory;
+mod pool;
+mod shapes;
+mod sums;
+mod types;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    functions::add_to(module)?;
+    module.add_function(wrap_pyfunction!(shapes::broadcast_arrays, module)?)?;
+    module.add_function(wrap_pyfunction!(shapes::broadcast_to, module)?)?;
+    module.add_function(wrap_pyfunction!(shapes::broadcast_shapes, module)?)?;
+    module.add_function(wrap_pyfunction!(sums::sum_to, module)?)?;
+    module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(lazy::lazy, module)?)?;
+    module.add_function(wrap_pyfunction!(lazy::_rebuilt, module)?)?;
+    module.add_class::<lazy::Lazy>()?;
+    module.add_class::<explain::Explanation>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))
+}

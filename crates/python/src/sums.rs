@@ -1,0 +1,57 @@
+//! The adjoint of broadcasting.
+
+use crate::failure::of_shapes;
+use crate::input::Input;
+use crate::memory::{self, NumPy};
+use crate::shapes::known_sizes;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use unishape::expr::{Plain, Value};
+use unishape::{TensorView, sum_to as summed};
+
+/// Sums an array down to a shape that could have been broadcast to the array's: the gradient of broadcast_to.
+///
+/// Elements are added in their own type, integers wrap. Rounding errors grow with the logarithm of how many
+/// numbers are added, and the result is the same on any number of threads.
+///
+/// >>> import numpy as np, unishape
+/// >>> unishape.sum_to(np.array([[1, 2, 3], [10, 20, 30]]), (3,)).tolist()
+/// [11, 22, 33]
+#[pyfunction]
+#[pyo3(signature = (x, /, shape, *, threads=None))]
+pub(crate) fn sum_to<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    shape: &Bound<'py, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<NumPy<'py>> {
+    let shape = known_sizes(shape)?;
+    let input = Input::array(crate::input::array(x)?)?;
+    let Some(Value::Array(view)) = input.value() else { unreachable!("an array has a view") };
+    macro_rules! by_type {
+        ($($variant:ident)+) => {
+            match &view {
+                $(TensorView::$variant(view) => {
+                    let sums = in_pool(py, threads, || summed(view, &shape[..])).map_err(of_shapes)?;
+                    handed_over(py, sums)
+                })+
+                _ => Err(PyTypeError::new_err("booleans are not added; use x.astype(int)")),
+            }
+        };
+    }
+    by_type!(F16 BF16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64 C64 C128)
+}
+
+fn in_pool<R: Send>(py: Python<'_>, threads: Option<usize>, work: impl FnOnce() -> R + Send) -> R {
+    match crate::pool::pool(py, threads) {
+        Some(pool) => py.detach(|| pool.install(work)),
+        None => py.detach(work),
+    }
+}
+
+fn handed_over<'py, T: Plain>(py: Python<'py>, array: ndarray::ArrayD<T>) -> PyResult<NumPy<'py>> {
+    memory::filled::<T>(py, array.shape(), |mut view| {
+        view.assign(&array);
+        Ok(())
+    })
+}
