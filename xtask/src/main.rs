@@ -9,6 +9,7 @@ mod mutants;
 mod nightly;
 mod no_std;
 mod prove;
+mod python;
 mod sanitize;
 mod test;
 mod tools;

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check there is.
 
 use crate::command::{self, cargo};
-use crate::{fuzz, no_std, prove, tools};
+use crate::{fuzz, no_std, prove, python, tools};
 use std::time::Instant;
 
 pub(crate) fn run() -> Result<(), String> {
@@ -28,11 +28,12 @@ pub(crate) fn run() -> Result<(), String> {
     tools.hand_to(&mut tests);
     command::run("tests and examples in the documentation", tests)?;
 
+    let not_in_python = python::test(&tools)?;
     let not_fuzzed = fuzz::short()?;
     let not_proven = prove::in_test()?;
 
     let seconds = start.elapsed().as_secs();
-    let missing: Vec<_> = tools.missing().into_iter().chain(not_fuzzed).chain(not_proven).collect();
+    let missing: Vec<_> = tools.missing().into_iter().chain(not_in_python).chain(not_fuzzed).chain(not_proven).collect();
     match missing[..] {
         [] => eprintln!("\nAll is well, after {seconds} seconds."),
         ref missing => {

@@ -6,7 +6,7 @@
 
 use crate::command::{cargo, command, root, run, succeeds};
 use crate::extract;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Names that Chromium goes by.
@@ -30,6 +30,11 @@ impl Tools {
         let python = self.python.is_none().then_some("files exchanged with NumPy");
         let proven = self.proven.is_none().then_some("the core beside the proven programs");
         browser.into_iter().chain(python).chain(proven).collect()
+    }
+
+    /// The Python of the project's own environment.
+    pub(crate) fn python(&self) -> Option<&Path> {
+        self.python.as_deref()
     }
 
     /// Tells a command where they are.
