@@ -33,7 +33,8 @@ pub(crate) fn run() -> Result<(), String> {
     let not_proven = prove::in_test()?;
 
     let seconds = start.elapsed().as_secs();
-    let missing: Vec<_> = tools.missing().into_iter().chain(not_in_python).chain(not_fuzzed).chain(not_proven).collect();
+    let missing: Vec<_> =
+        tools.missing().into_iter().chain(not_in_python).chain(not_fuzzed).chain(not_proven).collect();
     match missing[..] {
         [] => eprintln!("\nAll is well, after {seconds} seconds."),
         ref missing => {

@@ -5,7 +5,7 @@
 //! say that they are skipped; in CI they fail.
 
 use crate::command::{cargo, command, root, run, succeeds};
-use crate::extract;
+use crate::{extract, python};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -63,7 +63,7 @@ pub(crate) fn set_up() -> Result<Tools, String> {
             return Err(format!("{component} is missing, and rustup could not add it"));
         }
     }
-    Ok(Tools { browser: browser(), python: python(), proven: extract::set_up()? })
+    Ok(Tools { browser: browser(), python: environment(), proven: extract::set_up()? })
 }
 
 /// Debian packages, if this is a machine where we may install them.
@@ -94,9 +94,9 @@ fn browser() -> Option<String> {
     found
 }
 
-fn python() -> Option<PathBuf> {
+fn environment() -> Option<PathBuf> {
     let folder = root().join(".venv");
-    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let python = python::within(&folder);
     let create = || succeeds(command("python3", &["-m", "venv", ".venv"]));
     // Debian's Python leaves out the part that makes environments.
     let there = succeeds(command(&python, &["-m", "pip", "--version"]))
@@ -106,9 +106,9 @@ fn python() -> Option<PathBuf> {
         eprintln!("no Python environment: install Python 3 with venv to have files compared with NumPy's");
         return None;
     }
-    let install =
-        ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", PACKAGES];
-    match run("Python packages", command(&python, &install)) {
+    let mut install = python::pip_install(&python);
+    install.args(["--requirement", PACKAGES]);
+    match run("Python packages", install) {
         Ok(()) => Some(python),
         Err(problem) => {
             eprintln!("{problem}; files are not compared with NumPy's");
