@@ -514,6 +514,6 @@ impl Compiler {
             }
         }
         let result = value(result, &numbers);
-        Program { operands: self.operands, constants: self.constants, steps, result }
+        Program::new(self.operands, self.constants, steps, result)
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn describe(program: &Program, plan: &Plan, names: &[String], constan
     }
     let mut text = String::new();
     for (number, plan) in plan.clone().tiled().iter().enumerate() {
-        let routine = Routine::new(program, plan, program.block());
+        let routine = Routine::new(program, plan);
         let teller = Teller { program, plan, routine: &routine, names, constants };
         match number {
             0 => teller.tell(&mut text),
@@ -23,6 +23,15 @@ pub(crate) fn describe(program: &Program, plan: &Plan, names: &[String], constan
         }
     }
     text
+}
+
+/// `20000 times 1024 elements`.
+fn elements(sizes: impl Iterator<Item = usize>) -> String {
+    let sizes: Vec<String> = sizes.map(|size| size.to_string()).collect();
+    match sizes.len() {
+        0 => "1 element".into(),
+        _ => format!("{} elements", sizes.join(" times ")),
+    }
 }
 
 struct Teller<'t> {
@@ -37,10 +46,7 @@ impl Teller<'_> {
     fn tell(&self, text: &mut String) {
         let block = self.routine.block;
         let _ = writeln!(text, "loops: {}", self.loops());
-        let _ = match block.rows {
-            1 => writeln!(text, "a block: {} elements", block.len),
-            rows => writeln!(text, "a block: {rows} rows of {} elements", block.len),
-        };
+        let _ = writeln!(text, "a block: {}", elements(block.sizes(self.plan).filter(|&size| size > 1)));
         for (input, name) in self.names.iter().enumerate() {
             let _ = writeln!(text, "  {name}: {}", self.input(input));
         }
@@ -56,10 +62,9 @@ impl Teller<'_> {
         }
     }
 
-    /// `20000 times 1024 elements`, from the outermost loop to the innermost one.
+    /// From the outermost loop to the innermost one.
     fn loops(&self) -> String {
-        let sizes: Vec<String> = self.plan.sizes().iter().map(usize::to_string).collect();
-        format!("{} elements", sizes.join(" times "))
+        elements(self.plan.sizes().iter().copied())
     }
 
     fn input(&self, input: usize) -> String {
@@ -70,27 +75,33 @@ impl Teller<'_> {
         let gathered = |actions: &[Action]| {
             actions.iter().any(|action| matches!(action, Action::Gather { input: its, .. } if *its == input))
         };
-        let (row_step, step) = self.plan.inner_steps(1 + input);
-        let stays = self.plan.stays_outside(1 + input);
-        match () {
-            () if gathered(&self.routine.once) => "the same in every block, put together once".into(),
-            () if gathered(&self.routine.each)
-                && row_step != 0
-                && step.unsigned_abs() > row_step.unsigned_abs() =>
-            {
-                "turned round on the way into each block".into()
-            }
-            () if gathered(&self.routine.each) && step == 0 => "one element for each row".into(),
-            () if gathered(&self.routine.each) && step == 1 => "rows, put together for each block".into(),
-            () if gathered(&self.routine.each) => {
-                format!("one of {} elements, put together for each block", step.unsigned_abs())
-            }
-            () if step == 0 && row_step == 0 && stays => "one element for all".into(),
-            () if step == 0 => "one element for each block".into(),
-            () if stays && row_step == 0 && self.plan.inner_sizes().0 > 1 => {
-                "the same in every row, read where it is".into()
-            }
-            () => "read where it is".into(),
+        let block = self.routine.block;
+        let way = block.way(self.plan, 1 + input);
+        let moves = |of: usize| self.plan.loop_at(of).1[1 + input] != 0;
+        let stays = block.cut > 0 && !(0..block.cut).any(moves);
+        if gathered(&self.routine.once) {
+            return "the same in every block, put together once".into();
+        }
+        if gathered(&self.routine.each) {
+            return match way[..] {
+                [(_, step), (_, row_step), ..]
+                    if row_step != 0 && step.unsigned_abs() > row_step.unsigned_abs() =>
+                {
+                    "turned round on the way into each block".into()
+                }
+                [(_, 0), ..] => "one element for each row".into(),
+                [(_, 1), ..] => "rows, put together for each block".into(),
+                [(_, step), ..] => {
+                    format!("one of {} elements, put together for each block", step.unsigned_abs())
+                }
+                [] => String::new(),
+            };
+        }
+        match way[..] {
+            [] | [(_, 0)] if block.repeats(self.plan, 1 + input) => "one element for all".into(),
+            [] | [(_, 0)] => "one element for each block".into(),
+            _ if stays => "the same in every row, read where it is".into(),
+            _ => "read where it is".into(),
         }
     }
 

@@ -12,6 +12,7 @@
 //! | `program` | the chain: which kernels, of which values |
 //! | `plain` | the elements it can be run on |
 //! | `routine` | what is done for each block and what only once, for arrays that lie in a certain way |
+//! | `extent` | which part of the loops a block is |
 //! | `block` | doing it |
 //! | `elements` | elements copied together from where they are, and back |
 //! | `describe` | all of this told in words |
@@ -19,6 +20,7 @@
 mod block;
 mod describe;
 mod elements;
+mod extent;
 mod plain;
 mod program;
 mod routine;
@@ -78,14 +80,13 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     let out = Base(out.as_mut_ptr().cast::<u8>());
     let mask = if T::IS_TRUTH { 1 } else { u8::MAX };
     let memory = Memory { inputs, out, mask };
-    let block = program.block();
     let stopped = AtomicBool::new(false);
     let work = |piece: &Plan| {
         let memory = &memory;
         if stopped.load(Ordering::Relaxed) {
             return;
         }
-        let routine = Routine::new(program, piece, block);
+        let routine = Routine::new(program, piece);
         REGISTERS.with_borrow_mut(|registers| {
             // Safety: the plan stays within the arrays, which have the program's elements, and no two
             // pieces of it have a place of the output together. The output is ours, as `&mut` says.

@@ -1,5 +1,6 @@
 //! What is done for each block and what only once, decided before any element is touched.
 
+use super::extent::Extent;
 use super::program::Program;
 use crate::loops::plan::Plan;
 use smallvec::SmallVec;
@@ -29,32 +30,25 @@ pub(super) enum Action {
     /// One element is written many times.
     Fill { from: Source, to: usize },
     /// A step is taken, for one element or for a block, to a register or right to the output.
-    Call { step: usize, from: SmallVec<[Source; 3]>, single: bool, to: Option<usize> },
+    Call { step: usize, from: SmallVec<[Source; MOST_ARGUMENTS]>, single: bool, to: Option<usize> },
     /// The result is written to the output.
     Store { from: Source },
 }
 
-/// A block: so many rows of so many elements.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
-    pub(super) rows: usize,
-    pub(super) len: usize,
-}
+/// No function takes more.
+pub(super) const MOST_ARGUMENTS: usize = 3;
 
-impl Extent {
-    pub(super) fn count(self) -> usize {
-        self.rows * self.len
-    }
-}
+/// Actions of short programs, without an allocation.
+pub(super) type Actions = SmallVec<[Action; 4]>;
 
 /// The actions for a program on a certain plan.
 pub(super) struct Routine {
     /// The largest block.
     pub(super) block: Extent,
-    pub(super) once: Vec<Action>,
-    pub(super) each: Vec<Action>,
+    pub(super) once: Actions,
+    pub(super) each: Actions,
     /// Bytes of each register.
-    pub(super) registers: Vec<usize>,
+    pub(super) registers: SmallVec<[usize; 4]>,
     /// Whether the output lies in one piece in each block.
     pub(super) out_in_place: bool,
 }
@@ -72,13 +66,8 @@ struct Class {
 }
 
 impl Routine {
-    pub(super) fn new(program: &Program, plan: &Plan, block: usize) -> Routine {
-        let (rows, len) = plan.inner_sizes();
-        let block = match len {
-            _ if len >= block => Extent { rows: 1, len: block },
-            _ => Extent { rows: (block / len.max(1)).clamp(1, rows.max(1)), len },
-        };
-        Maker::new(program, plan, block).make()
+    pub(super) fn new(program: &Program, plan: &Plan) -> Routine {
+        Maker::new(program, plan).make()
     }
 }
 
@@ -87,67 +76,68 @@ struct Maker<'p> {
     program: &'p Program,
     plan: &'p Plan,
     block: Extent,
-    classes: Vec<Class>,
-    /// Where each value is, once it is known.
-    blocks: Vec<Option<Source>>,
-    /// Where each value that is one element is written out many times.
-    wide: Vec<Option<Source>>,
-    /// The last step that takes a value; the result is taken after all.
-    last_use: Vec<usize>,
-    free: Vec<usize>,
-    registers: Vec<usize>,
-    once: Vec<Action>,
-    each: Vec<Action>,
+    values: SmallVec<[Value; 6]>,
+    free: SmallVec<[usize; 4]>,
+    registers: SmallVec<[usize; 4]>,
+    once: Actions,
+    each: Actions,
+}
+
+/// What is known about a value.
+#[derive(Clone, Copy, Debug)]
+struct Value {
+    class: Class,
+    /// Where it is, once that is known.
+    block: Option<Source>,
+    /// Where it is written out many times, if it is one element.
+    wide: Option<Source>,
 }
 
 impl<'p> Maker<'p> {
-    fn new(program: &'p Program, plan: &'p Plan, block: Extent) -> Maker<'p> {
-        let mut last_use = program.last_uses();
-        last_use[program.result] = usize::MAX;
+    fn new(program: &'p Program, plan: &'p Plan) -> Maker<'p> {
         let mut maker = Maker {
             program,
             plan,
-            block,
-            classes: Vec::new(),
-            blocks: vec![None; program.values()],
-            wide: vec![None; program.values()],
-            last_use,
-            free: Vec::new(),
-            registers: Vec::new(),
-            once: Vec::new(),
-            each: Vec::new(),
+            block: Extent::new(plan, program.block),
+            values: SmallVec::with_capacity(program.values()),
+            free: SmallVec::new(),
+            registers: SmallVec::new(),
+            once: SmallVec::new(),
+            each: SmallVec::new(),
         };
         maker.classify();
         maker
     }
 
     fn classify(&mut self) {
-        let (_, len) = self.plan.inner_sizes();
+        // What is done for the only block need not be kept.
+        let is_all = self.block.is_all(self.plan);
         for input in 0..self.program.operands.len() {
-            let (row_step, step) = self.plan.inner_steps(1 + input);
-            self.classes.push(Class {
-                single: step == 0 && (row_step == 0 || self.block.rows == 1),
-                fixed: self.plan.stays_outside(1 + input)
-                    && row_step == 0
-                    && (step == 0 || len == self.block.len),
-            });
+            let single = matches!(self.block.way(self.plan, 1 + input)[..], [] | [(_, 0)]);
+            let fixed = !is_all && self.block.repeats(self.plan, 1 + input);
+            self.value(Class { single, fixed });
         }
-        let constant = Class { single: true, fixed: true };
-        self.classes.extend(self.program.constants.iter().map(|_| constant));
+        for _ in &self.program.constants {
+            self.value(Class { single: true, fixed: !is_all });
+        }
         self.keep_few();
         for step in &self.program.steps {
-            let all = |is: fn(&Class) -> bool| step.from.iter().all(|&value| is(&self.classes[value]));
+            let all = |is: fn(&Class) -> bool| step.from.iter().all(|&value| is(&self.values[value].class));
             let class = Class { single: all(|class| class.single), fixed: all(|class| class.fixed) };
-            self.classes.push(class);
+            self.value(class);
         }
         self.keep_few();
+    }
+
+    fn value(&mut self, class: Class) {
+        self.values.push(Value { class, block: None, wide: None });
     }
 
     /// What is the same in every block is kept from one to the next; but not more than some of it, or a long
     /// expression of many numbers would take a block for each.
     fn keep_few(&mut self) {
-        let kept = self.classes.iter_mut().filter(|class| class.fixed);
-        kept.skip(MOST_KEPT).for_each(|class| class.fixed = false);
+        let kept = self.values.iter_mut().filter(|value| value.class.fixed);
+        kept.skip(MOST_KEPT).for_each(|value| value.class.fixed = false);
     }
 
     fn make(mut self) -> Routine {
@@ -156,18 +146,18 @@ impl<'p> Maker<'p> {
         let out_in_place = self.lies_in_one_piece(0);
         for (at, step) in program.steps.iter().enumerate() {
             let value = first + at;
-            let Class { single, fixed } = self.classes[value];
+            let Class { single, fixed } = self.values[value].class;
             let from = step.from.iter().map(|&from| self.source(from, single, fixed)).collect();
             let to_output = value == program.result && !single && !fixed && out_in_place;
             let to = (!to_output).then(|| self.register(step.item, fixed));
             self.push(fixed, Action::Call { step: at, from, single, to });
-            self.blocks[value] =
+            self.values[value].block =
                 to.map(|register| Source { place: Place::Register(register), item: step.item, single });
             if !fixed {
                 self.end(&step.from, at);
             }
         }
-        if self.blocks[program.result].is_some() || program.result < first {
+        if self.values[program.result].block.is_some() || program.result < first {
             let from = self.source(program.result, true, false);
             self.each.push(Action::Store { from });
         }
@@ -186,16 +176,15 @@ impl<'p> Maker<'p> {
 
     /// Whether an operand of the plan lies in one piece in each block.
     fn lies_in_one_piece(&self, operand: usize) -> bool {
-        let (row_step, step) = self.plan.inner_steps(operand);
-        step == 1 && (self.block.rows == 1 || row_step == self.block.len as isize)
+        matches!(self.block.way(self.plan, operand)[..], [] | [(_, 1)])
     }
 
     /// Where a step finds a value, gathered or filled if need be.
     fn source(&mut self, value: usize, taken_single: bool, taken_once: bool) -> Source {
         let program = self.program;
-        let Class { single, fixed } = self.classes[value];
+        let Class { single, fixed } = self.values[value].class;
         let (inputs, item) = (program.operands.len(), program.item(value));
-        let source = match self.blocks[value] {
+        let source = match self.values[value].block {
             Some(source) => source,
             None if value >= inputs => Source { place: Place::Constant(value - inputs), item, single },
             None if single || self.lies_in_one_piece(1 + value) => {
@@ -207,18 +196,18 @@ impl<'p> Maker<'p> {
                 Source { place: Place::Register(to), item, single }
             }
         };
-        self.blocks[value] = Some(source);
+        self.values[value].block = Some(source);
         debug_assert!(fixed || !taken_once, "what is done once takes only what is there then");
         if !single || taken_single {
             return source;
         }
-        if let Some(wide) = self.wide[value] {
+        if let Some(wide) = self.values[value].wide {
             return wide;
         }
         let to = self.register(item, fixed);
         self.push(fixed, Action::Fill { from: source, to });
         let wide = Source { place: Place::Register(to), item, single: false };
-        self.wide[value] = Some(wide);
+        self.values[value].wide = Some(wide);
         wide
     }
 
@@ -242,8 +231,9 @@ impl<'p> Maker<'p> {
     fn end(&mut self, values: &[usize], at: usize) {
         for (number, &value) in values.iter().enumerate() {
             let again = values[..number].contains(&value);
-            if self.last_use[value] == at && !self.classes[value].fixed && !again {
-                for source in [self.blocks[value], self.wide[value]].into_iter().flatten() {
+            let Value { class, block, wide } = self.values[value];
+            if self.program.last_use[value] == at && !class.fixed && !again {
+                for source in [block, wide].into_iter().flatten() {
                     if let Place::Register(register) = source.place {
                         self.free.push(register);
                     }
