@@ -7,11 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Below this many bytes read and written, a second thread costs more than it saves.
 pub(crate) const WORTH_A_THREAD: usize = 1 << 20;
 
+/// Whether work is so large that it is cut up. `bytes` are those read and written for one element.
+#[inline]
+pub(crate) fn is_worth_a_thread(plan: &Plan, bytes: usize) -> bool {
+    plan.len().saturating_mul(bytes) > WORTH_A_THREAD
+}
+
 /// Does the work of a plan, in tiles where that helps, and in parallel where it is large. `bytes` are those
 /// read and written for one element.
 #[inline]
 pub(crate) fn in_pieces(plan: Plan, bytes: usize, work: &(impl Fn(&Plan) + Sync)) {
-    if plan.len().saturating_mul(bytes) <= WORTH_A_THREAD {
+    if !is_worth_a_thread(&plan, bytes) {
         return work(&plan);
     }
     for plan in plan.tiled() {

@@ -20,10 +20,12 @@ pub(super) struct Memory<'m> {
 }
 
 thread_local! {
-    pub(super) static REGISTERS: RefCell<Registers> = const { RefCell::new(Registers(Vec::new())) };
+    /// What a piece of work leaves for the next one to use again.
+    pub(super) static DESK: RefCell<(Routine, Registers)> = RefCell::default();
 }
 
-/// Blocks of bytes, kept from one piece of work to the next.
+/// Blocks of bytes.
+#[derive(Default)]
 pub(super) struct Registers(Vec<Vec<Page>>);
 
 /// Blocks begin at pages. A load that differs from a store shortly before it by a multiple of a page waits for
@@ -53,13 +55,17 @@ impl Registers {
         }
     }
 
-    fn read(&self, register: usize, bytes: usize) -> &[u8] {
-        &bytemuck::cast_slice(&self.0[register])[..bytes]
+    fn read(&self, register: u32, bytes: usize) -> &[u8] {
+        &bytemuck::cast_slice(&self.0[register as usize])[..bytes]
     }
 
     /// A register to write to while the others are read; it has to be put back.
-    fn take(&mut self, register: usize) -> Vec<Page> {
-        std::mem::take(&mut self.0[register])
+    fn take(&mut self, register: u32) -> Vec<Page> {
+        std::mem::take(&mut self.0[register as usize])
+    }
+
+    fn put_back(&mut self, register: u32, block: Vec<Page>) {
+        self.0[register as usize] = block;
     }
 }
 
@@ -123,26 +129,26 @@ impl At<'_> {
             Action::Gather { input, to } => {
                 let mut block = registers.take(*to);
                 // Safety: the block's elements of the input are there.
-                unsafe { self.gather(*input, bytemuck::cast_slice_mut(&mut block)) };
-                registers.0[*to] = block;
+                unsafe { self.gather(*input as usize, bytemuck::cast_slice_mut(&mut block)) };
+                registers.put_back(*to, block);
             }
             Action::Fill { from, to } => {
                 let mut block = registers.take(*to);
                 // Safety: the input is there.
                 let element = unsafe { self.read(*from, registers) };
-                fill(element, &mut bytemuck::cast_slice_mut(&mut block)[..count * from.item]);
-                registers.0[*to] = block;
+                fill(element, &mut bytemuck::cast_slice_mut(&mut block)[..count * from.item as usize]);
+                registers.put_back(*to, block);
             }
             Action::Call { step, from, single, to } => {
-                let Step { kernel, item, .. } = &self.program.steps[*step];
+                let Step { kernel, item, from: arguments, .. } = &self.program.steps[*step as usize];
                 let count = if *single { 1 } else { count };
                 let mut block = to.map(|to| registers.take(to));
                 let mut sources: [&[u8]; MOST_ARGUMENTS] = [&[]; MOST_ARGUMENTS];
+                let sources = &mut sources[..arguments.len()];
                 for (source, &from) in sources.iter_mut().zip(from) {
                     // Safety: the inputs are there.
                     *source = unsafe { self.read(from, registers) };
                 }
-                let sources = &sources[..from.len()];
                 match &mut block {
                     Some(block) => kernel(sources, &mut bytemuck::cast_slice_mut(block)[..count * item]),
                     None => {
@@ -153,7 +159,7 @@ impl At<'_> {
                     }
                 }
                 if let (Some(block), Some(to)) = (block, to) {
-                    registers.0[*to] = block;
+                    registers.put_back(*to, block);
                 }
             }
             Action::Store { from } => {
@@ -161,9 +167,9 @@ impl At<'_> {
                 unsafe {
                     let source = self.read(*from, registers);
                     if !self.routine.out_in_place {
-                        return self.scatter(source, from.item);
+                        return self.scatter(source, from.item as usize);
                     }
-                    let output = self.output(from.item);
+                    let output = self.output(from.item as usize);
                     if from.single {
                         fill(source, output)
                     } else {
@@ -181,15 +187,17 @@ impl At<'_> {
     ///
     /// As for [`Routine::run`].
     unsafe fn read<'s>(&'s self, source: Source, registers: &'s Registers) -> &'s [u8] {
-        let bytes = source.item * if source.single { 1 } else { self.extent.count() };
+        let item = source.item as usize;
+        let bytes = item * if source.single { 1 } else { self.extent.count() };
         match source.place {
             Place::Register(register) => registers.read(register, bytes),
-            Place::Constant(constant) => self.program.constants[constant].bytes(),
+            Place::Constant(constant) => self.program.constants[constant as usize].bytes(),
             Place::Input(input) => {
+                let input = input as usize;
                 let from = self.memory.inputs[input].first.0;
                 // Safety: these are elements of the input, one or those of the block, one after another.
                 unsafe {
-                    let first = from.offset(self.offsets[1 + input] * source.item as isize);
+                    let first = from.offset(self.offsets[1 + input] * item as isize);
                     std::slice::from_raw_parts(first, bytes)
                 }
             }

@@ -1,6 +1,7 @@
 //! A plan and a routine told in words.
 
-use super::program::Program;
+use super::extent::is_one_element;
+use super::program::{Program, Step};
 use super::routine::{Action, Place, Routine, Source};
 use crate::loops::plan::Plan;
 use std::collections::HashMap;
@@ -14,7 +15,8 @@ pub(crate) fn describe(program: &Program, plan: &Plan, names: &[String], constan
     }
     let mut text = String::new();
     for (number, plan) in plan.clone().tiled().iter().enumerate() {
-        let routine = Routine::new(program, plan);
+        let mut routine = Routine::default();
+        routine.make(program, plan);
         let teller = Teller { program, plan, routine: &routine, names, constants };
         match number {
             0 => teller.tell(&mut text),
@@ -73,7 +75,7 @@ impl Teller<'_> {
             return "not read: the result does not depend on it".into();
         }
         let gathered = |actions: &[Action]| {
-            actions.iter().any(|action| matches!(action, Action::Gather { input: its, .. } if *its == input))
+            actions.iter().any(|action| matches!(action, Action::Gather { input: its, .. } if *its as usize == input))
         };
         let block = self.routine.block;
         let way = block.way(self.plan, 1 + input);
@@ -97,9 +99,9 @@ impl Teller<'_> {
                 [] => String::new(),
             };
         }
-        match way[..] {
-            [] | [(_, 0)] if block.repeats(self.plan, 1 + input) => "one element for all".into(),
-            [] | [(_, 0)] => "one element for each block".into(),
+        match () {
+            _ if is_one_element(&way) && block.repeats(self.plan, 1 + input) => "one element for all".into(),
+            _ if is_one_element(&way) => "one element for each block".into(),
             _ if stays => "the same in every row, read where it is".into(),
             _ => "read where it is".into(),
         }
@@ -113,10 +115,10 @@ impl Teller<'_> {
     }
 
     /// `t1 = multiply(a, 2)`, if it is a step that people want to know of. `held` is what registers hold.
-    fn step(&self, action: &Action, held: &mut HashMap<usize, String>) -> Option<String> {
+    fn step(&self, action: &Action, held: &mut HashMap<u32, String>) -> Option<String> {
         match action {
             Action::Gather { input, to } => {
-                held.insert(*to, self.names.get(*input).cloned().unwrap_or_default());
+                held.insert(*to, self.names.get(*input as usize).cloned().unwrap_or_default());
                 None
             }
             Action::Fill { from, to } => {
@@ -125,8 +127,8 @@ impl Teller<'_> {
             }
             Action::Store { from } => Some(format!("result = {}", self.source(from, held))),
             Action::Call { step, from, single, to } => {
-                let name = self.program.steps[*step].name;
-                let from: Vec<String> = from.iter().map(|source| self.source(source, held)).collect();
+                let Step { name, from: arguments, .. } = &self.program.steps[*step as usize];
+                let from: Vec<String> = from[..arguments.len()].iter().map(|source| self.source(source, held)).collect();
                 let label = to.map_or_else(|| "result".into(), |_| format!("t{}", step + 1));
                 let of_one = if *single { ", of one element" } else { "" };
                 let step = format!("{label} = {name}({}){of_one}", from.join(", "));
@@ -137,10 +139,10 @@ impl Teller<'_> {
     }
 
     /// What a step takes.
-    fn source(&self, source: &Source, held: &HashMap<usize, String>) -> String {
+    fn source(&self, source: &Source, held: &HashMap<u32, String>) -> String {
         let known = match source.place {
-            Place::Input(input) => self.names.get(input),
-            Place::Constant(constant) => self.constants.get(constant),
+            Place::Input(input) => self.names.get(input as usize),
+            Place::Constant(constant) => self.constants.get(constant as usize),
             Place::Register(register) => held.get(&register),
         };
         known.cloned().unwrap_or_default()

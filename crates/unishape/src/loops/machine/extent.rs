@@ -4,7 +4,7 @@ use crate::loops::plan::Plan;
 use smallvec::SmallVec;
 
 /// A block: so many turns of one loop, with all of the loops within it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extent {
     /// The loop whose turns are shared out among blocks.
     pub(super) cut: usize,
@@ -16,6 +16,16 @@ pub(super) struct Extent {
 /// The loops of a block as one operand walks them, the innermost first: how often each runs, and the step in
 /// it, in elements. Neighbours that the operand walks as one are one, whatever the others do.
 pub(super) type Way = SmallVec<[(usize, isize); 6]>;
+
+/// Whether it leads to one element again and again.
+pub(super) fn is_one_element(way: &Way) -> bool {
+    matches!(way[..], [] | [(_, 0)])
+}
+
+/// Whether it leads from each element to the next one in memory.
+pub(super) fn is_one_piece(way: &Way) -> bool {
+    matches!(way[..], [] | [(_, 1)])
+}
 
 impl Extent {
     /// The largest block that has so many elements at most: as many whole loops as there is room for.
@@ -47,9 +57,11 @@ impl Extent {
 
     pub(super) fn way(self, plan: &Plan, operand: usize) -> Way {
         let mut way = Way::new();
-        let steps = (self.cut..plan.loops()).map(|of| plan.loop_at(of).1[operand]);
-        for (size, step) in self.sizes(plan).rev().zip(steps.rev()).filter(|&(size, _)| size > 1) {
+        for of in (self.cut..plan.loops()).rev() {
+            let (size, steps) = plan.loop_at(of);
+            let (size, step) = (if of == self.cut { self.turns } else { size }, steps[operand]);
             match way.last_mut() {
+                _ if size == 1 => {}
                 Some((len, inner)) if step == *inner * *len as isize => *len *= size,
                 _ => way.push((size, step)),
             }

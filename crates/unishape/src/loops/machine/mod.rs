@@ -25,14 +25,13 @@ mod plain;
 mod program;
 mod routine;
 
-use super::pieces::{in_pieces, with_threads};
+use super::pieces::{in_pieces, is_worth_a_thread, with_threads};
 use super::plan::Plan;
 use super::walk::{Base, Read};
-use block::{Memory, REGISTERS};
+use block::{DESK, Memory};
 use ndarray::{ArrayRef, ArrayViewD, Dimension};
 pub use plain::Plain;
 pub(crate) use program::{Program, Step};
-use routine::Routine;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An array that a program reads, stretched already.
@@ -86,8 +85,8 @@ pub(crate) fn run<T: Plain, D: Dimension>(
         if stopped.load(Ordering::Relaxed) {
             return;
         }
-        let routine = Routine::new(program, piece);
-        REGISTERS.with_borrow_mut(|registers| {
+        DESK.with_borrow_mut(|(routine, registers)| {
+            routine.make(program, piece);
             // Safety: the plan stays within the arrays, which have the program's elements, and no two
             // pieces of it have a place of the output together. The output is ours, as `&mut` says.
             unsafe { routine.run(program, piece, memory, registers) };
@@ -99,6 +98,7 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     // An arithmetic step takes about as long as moving some bytes, which counts for whether to share.
     let bytes = program.traffic() + 2 * program.steps.len();
     match threads {
+        _ if !is_worth_a_thread(&plan, bytes) => work(&plan),
         // As ever, ndarray's arrays have no element at two indices where they can be written to; one whose
         // maker broke that promise stays on one thread.
         _ if !plan.is_apart(0) => work(&plan),

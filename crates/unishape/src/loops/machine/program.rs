@@ -64,11 +64,6 @@ impl Program {
         }
     }
 
-    /// How many values there are.
-    pub(super) fn values(&self) -> usize {
-        self.last_use.len()
-    }
-
     /// Bytes of one element of each value that is alive, where most of them are.
     fn most_alive(&self) -> usize {
         let first_step = self.operands.len() + self.constants.len();
