@@ -153,6 +153,7 @@ pub struct Bound<'a> {
 type Shape = SmallVec<[usize; 6]>;
 
 impl<'a> Bound<'a> {
+    #[inline(always)]
     pub(crate) fn new(
         graph: &Graph,
         values: Values<'a>,

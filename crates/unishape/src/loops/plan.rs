@@ -318,12 +318,7 @@ impl Plan {
 
     /// Calls `work` with where each operand begins, for every turn of so many of the outermost loops.
     /// `starts` is [`starts`](Plan::starts), as an array or in whatever else has room for it.
-    pub(crate) fn turns<S: AsMut<[isize]>>(
-        &self,
-        outer: usize,
-        mut starts: S,
-        mut work: impl FnMut(&S),
-    ) {
+    pub(crate) fn turns<S: AsMut<[isize]>>(&self, outer: usize, mut starts: S, mut work: impl FnMut(&S)) {
         let mut turns: SmallVec<[usize; 6]> = SmallVec::from_elem(0, outer);
         loop {
             work(&starts);

@@ -75,7 +75,9 @@ impl Teller<'_> {
             return "not read: the result does not depend on it".into();
         }
         let gathered = |actions: &[Action]| {
-            actions.iter().any(|action| matches!(action, Action::Gather { input: its, .. } if *its as usize == input))
+            actions
+                .iter()
+                .any(|action| matches!(action, Action::Gather { input: its, .. } if *its as usize == input))
         };
         let block = self.routine.block;
         let way = block.way(self.plan, 1 + input);
@@ -128,7 +130,8 @@ impl Teller<'_> {
             Action::Store { from } => Some(format!("result = {}", self.source(from, held))),
             Action::Call { step, from, single, to } => {
                 let Step { name, from: arguments, .. } = &self.program.steps[*step as usize];
-                let from: Vec<String> = from[..arguments.len()].iter().map(|source| self.source(source, held)).collect();
+                let from: Vec<String> =
+                    from[..arguments.len()].iter().map(|source| self.source(source, held)).collect();
                 let label = to.map_or_else(|| "result".into(), |_| format!("t{}", step + 1));
                 let of_one = if *single { ", of one element" } else { "" };
                 let step = format!("{label} = {name}({}){of_one}", from.join(", "));

@@ -32,7 +32,11 @@ pub(super) fn fill(element: &[u8], to: &mut [u8]) {
 /// # Safety
 ///
 /// They are there, and `to` has room for as many and no more.
-pub(super) unsafe fn gather<const N: usize>(from: *const [u8; N], way: &[(usize, isize)], to: &mut [[u8; N]]) {
+pub(super) unsafe fn gather<const N: usize>(
+    from: *const [u8; N],
+    way: &[(usize, isize)],
+    to: &mut [[u8; N]],
+) {
     // Safety: turns are those of the loops; those of an outer one are as many pieces of `to`.
     unsafe {
         match *way {

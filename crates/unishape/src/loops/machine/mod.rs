@@ -126,3 +126,6 @@ pub(crate) fn described(
 ) -> String {
     describe::describe(program, &plan(shape, &super::row_major(shape), inputs), names, constants)
 }
+
+#[cfg(test)]
+mod tests;
