@@ -143,8 +143,8 @@ pub(crate) fn in_order<'a, N: AsRef<str>>(
 #[derive(Clone, Debug)]
 pub struct Bound<'a> {
     compiled: Arc<Compiled>,
-    /// The arrays among the inputs, stretched, in the order of the program's operands.
-    arrays: SmallVec<[TensorView<'a>; 2]>,
+    /// What was given. The arrays are stretched, and are the program's operands.
+    values: Values<'a>,
     shape: Shape,
     threads: Option<usize>,
 }
@@ -153,21 +153,26 @@ pub struct Bound<'a> {
 type Shape = SmallVec<[usize; 6]>;
 
 impl<'a> Bound<'a> {
-    #[inline(always)]
     pub(crate) fn new(
         graph: &Graph,
-        values: Values<'a>,
+        mut values: Values<'a>,
         compiled: Arc<Compiled>,
     ) -> Result<Bound<'a>, ExprError> {
         let shape = common_shape(graph, &values)?;
-        let mut arrays = SmallVec::new();
-        for value in values {
-            if let Value::Array(view) = value {
-                let fits = view.shape() == &shape[..];
-                arrays.push(if fits { view } else { view.broadcast_to(&shape)? });
+        for value in &mut values {
+            match value {
+                Value::Array(view) if view.shape() != &shape[..] => {
+                    *view = view.clone().broadcast_to(&shape)?;
+                }
+                _ => {}
             }
         }
-        Ok(Bound { compiled, arrays, shape, threads: None })
+        Ok(Bound { compiled, values, shape, threads: None })
+    }
+
+    /// The program's operands.
+    fn inputs(&self) -> SmallVec<[Input<'_>; 4]> {
+        self.values.iter().filter_map(input).collect()
     }
 
     /// The shape of the result.
@@ -225,8 +230,10 @@ impl<'a> Bound<'a> {
     pub fn part(&self, dim: usize, range: Range<usize>) -> Bound<'a> {
         let mut part = self.clone();
         part.shape[dim] = range.len();
-        for array in &mut part.arrays {
-            array.slice_in_place(dim, range.clone());
+        for value in &mut part.values {
+            if let Value::Array(view) = value {
+                view.slice_in_place(dim, range.clone());
+            }
         }
         part
     }
@@ -250,9 +257,8 @@ impl<'a> Bound<'a> {
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
     pub fn plan(&self) -> String {
-        let inputs: Vec<Input<'_>> = self.arrays.iter().filter_map(input).collect();
         let Compiled { program, names, constants, .. } = &*self.compiled;
-        loops::described(program, &self.shape, &inputs, names, constants)
+        loops::described(program, &self.shape, &self.inputs(), names, constants)
     }
 
     /// Computes the result.
@@ -346,8 +352,7 @@ impl<'a> Bound<'a> {
         out: &mut ArrayRef<T, D>,
         goes_on: &loops::GoesOn<'_>,
     ) -> Result<(), ExprError> {
-        let inputs: SmallVec<[Input<'_>; 4]> = self.arrays.iter().filter_map(input).collect();
-        match loops::run(&self.compiled.program, &inputs, out, self.threads, goes_on) {
+        match loops::run(&self.compiled.program, &self.inputs(), out, self.threads, goes_on) {
             true => Ok(()),
             false => Err(Problem::Stopped.into()),
         }
@@ -355,7 +360,10 @@ impl<'a> Bound<'a> {
 }
 
 /// An array as the machine sees it. Strings it does not see, and no program has them.
-fn input<'v>(view: &'v TensorView<'_>) -> Option<Input<'v>> {
+fn input<'v>(value: &'v Value<'_>) -> Option<Input<'v>> {
+    let Value::Array(view) = value else {
+        return None;
+    };
     macro_rules! by_type {
         ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
             match view {

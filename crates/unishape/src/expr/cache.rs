@@ -190,8 +190,6 @@ impl Expr {
         self.bind_values(values)
     }
 
-    /// Inlined, so that the values are not moved from place to place.
-    #[inline(always)]
     fn bind_values<'a>(&self, values: Values<'a>) -> Result<Bound<'a>, ExprError> {
         let given: SmallVec<[Given; 3]> = values.iter().map(Value::given).collect();
         Bound::new(&self.shared.graph, values, self.ready(&given)?)
