@@ -24,18 +24,8 @@ pub(crate) fn call<'py, const N: usize>(
     let inputs: SmallVec<[Input<'py>; 3]> =
         from.iter().map(|object| Input::new(object)).collect::<PyResult<_>>()?;
     let values: SmallVec<[Value<'_>; 3]> = inputs.iter().filter_map(Input::value).collect();
-    let ready = ready(op, values).map_err(of_expression)?;
+    let ready = Expr::call(op).bind_in_order(values).map_err(of_expression)?;
     Ok(compute(py, ready, &inputs, way)?.into_any())
-}
-
-/// A function with its arguments.
-pub(crate) fn ready<'a>(
-    op: Op,
-    values: impl IntoIterator<Item = Value<'a>>,
-) -> Result<unishape::expr::Bound<'a>, unishape::expr::ExprError> {
-    let names = ["x1", "x2", "x3"];
-    let expr = Expr::parse(&format!("{}({})", op.name(), names[..op.arity()].join(", ")))?;
-    expr.bind(names.into_iter().zip(values))
 }
 
 macro_rules! functions {

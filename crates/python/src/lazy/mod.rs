@@ -122,8 +122,8 @@ impl Node {
             Some(shapes) => Some(unishape::broadcast_shapes(&shapes).map_err(of_shapes)?),
             None => None,
         };
-        let dtype =
-            functions::ready(op, from.iter().map(|node| node.stand_in())).map_err(of_expression)?.dtype();
+        let stand_ins = from.iter().map(|node| node.stand_in());
+        let dtype = expr::Expr::call(op).bind_in_order(stand_ins).map_err(of_expression)?.dtype();
         Ok(Arc::new(Node { term: Term::Call(op, from), shape, dtype: Some(dtype) }))
     }
 

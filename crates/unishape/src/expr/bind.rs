@@ -4,12 +4,13 @@ use super::compile::{Compiled, Given};
 use super::error::{ExprError, Problem};
 use super::graph::{At, Graph, Node};
 use crate::loops::{self, Input, Plain};
-use crate::shapes::broadcast_shapes;
+use crate::shapes::{Quick, broadcast_shapes, why};
 use crate::tensor::{Element, Tensor, TensorView};
 use ndarray::{Array, ArrayD, ArrayRef, ArrayView, Dimension, IxDyn};
-use std::collections::HashMap;
+use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
+use unishape_core::Rules;
 use unishape_elements::Number;
 use unishape_elements::{DType, for_each_dtype};
 
@@ -88,38 +89,41 @@ macro_rules! from_number {
 }
 from_number!(Number, bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
 
-/// The values for an expression's names, in the order of the names.
-pub(crate) fn in_order<'a>(
+/// Values for an expression's names, in the order of the names.
+pub(crate) type Values<'a> = SmallVec<[Value<'a>; 3]>;
+
+/// The values that were given under names.
+pub(crate) fn in_order<'a, N: AsRef<str>>(
     graph: &Graph,
-    given: Vec<(String, Value<'a>)>,
-) -> Result<Vec<Value<'a>>, ExprError> {
-    let known = || given.iter().map(|(name, _)| name.clone()).collect();
-    let mut by_name: HashMap<&str, &Value<'a>> = HashMap::new();
-    for (name, value) in &given {
-        if by_name.insert(name, value).is_some() {
-            return Err(Problem::GivenTwice(name.clone()).into());
-        }
+    given: impl Iterator<Item = (N, Value<'a>)>,
+) -> Result<Values<'a>, ExprError> {
+    let mut given: SmallVec<[(N, Option<Value<'a>>); 3]> =
+        given.map(|(name, value)| (name, Some(value))).collect();
+    let mut by_name: SmallVec<[usize; 6]> = (0..given.len()).collect();
+    by_name.sort_by_key(|&at| given[at].0.as_ref());
+    let again = by_name.windows(2).filter(|pair| given[pair[0]].0.as_ref() == given[pair[1]].0.as_ref());
+    if let Some(again) = again.map(|pair| pair[1]).min() {
+        return Err(Problem::GivenTwice(given[again].0.as_ref().into()).into());
     }
-    let mut values = Vec::with_capacity(graph.names.len());
+    let mut values = Values::new();
     for (number, name) in graph.names.iter().enumerate() {
-        let value = match by_name.remove(name.as_str()) {
-            Some(value) => value.clone(),
-            None => match Number::constant(name) {
-                Some(constant) => Value::Number(constant),
-                None => {
-                    let at = graph.nodes.iter().position(|node| *node == Node::Name(number as u32));
-                    let place = at.and_then(|at| graph.place(at as At));
-                    let problem = Problem::UnknownName { name: name.clone(), known: known() };
-                    return Err(ExprError::at(problem, place));
-                }
-            },
+        let place = by_name.binary_search_by_key(&name.as_str(), |&at| given[at].0.as_ref());
+        let value = match place {
+            Ok(place) => given[by_name[place]].1.take(),
+            Err(_) => Number::constant(name).map(Value::Number),
+        };
+        let Some(value) = value else {
+            let known = given.iter().map(|(name, _)| name.as_ref().to_owned()).collect();
+            let at = graph.nodes.iter().position(|node| *node == Node::Name(number as u32));
+            let place = at.and_then(|at| graph.place(at as At));
+            return Err(ExprError::at(Problem::UnknownName { name: name.clone(), known }, place));
         };
         values.push(value);
     }
-    // The first in the order in which they were given, so that the message does not depend on a hash.
-    match given.iter().find(|(name, _)| by_name.contains_key(name.as_str())) {
+    match given.iter().find(|(_, value)| value.is_some()) {
         Some((name, _)) => {
-            Err(Problem::UnusedName { name: name.clone(), wanted: graph.names.clone() }.into())
+            let name = name.as_ref().to_owned();
+            Err(Problem::UnusedName { name, wanted: graph.names.clone() }.into())
         }
         None => Ok(values),
     }
@@ -139,29 +143,36 @@ pub(crate) fn in_order<'a>(
 #[derive(Clone, Debug)]
 pub struct Bound<'a> {
     compiled: Arc<Compiled>,
-    /// The arrays among the inputs, stretched, in the order of the program's operands.
-    arrays: Vec<TensorView<'a>>,
-    /// What they are called.
-    names: Vec<String>,
-    shape: Vec<usize>,
+    /// What was given. The arrays are stretched, and are the program's operands.
+    values: Values<'a>,
+    shape: Shape,
     threads: Option<usize>,
 }
+
+/// A shape of an ordinary rank without an allocation.
+type Shape = SmallVec<[usize; 6]>;
 
 impl<'a> Bound<'a> {
     pub(crate) fn new(
         graph: &Graph,
-        values: Vec<Value<'a>>,
+        mut values: Values<'a>,
         compiled: Arc<Compiled>,
     ) -> Result<Bound<'a>, ExprError> {
         let shape = common_shape(graph, &values)?;
-        let (mut arrays, mut names) = (Vec::new(), Vec::new());
-        for (number, value) in values.into_iter().enumerate() {
-            if let Value::Array(view) = value {
-                arrays.push(view.broadcast_to(&shape)?);
-                names.push(graph.names.get(number).cloned().unwrap_or_default());
+        for value in &mut values {
+            match value {
+                Value::Array(view) if view.shape() != &shape[..] => {
+                    *view = view.clone().broadcast_to(&shape)?;
+                }
+                _ => {}
             }
         }
-        Ok(Bound { compiled, arrays, names, shape, threads: None })
+        Ok(Bound { compiled, values, shape, threads: None })
+    }
+
+    /// The program's operands.
+    fn inputs(&self) -> SmallVec<[Input<'_>; 4]> {
+        self.values.iter().filter_map(input).collect()
     }
 
     /// The shape of the result.
@@ -232,8 +243,10 @@ impl<'a> Bound<'a> {
     pub fn part(&self, dim: usize, range: Range<usize>) -> Bound<'a> {
         let mut part = self.clone();
         part.shape[dim] = range.len();
-        for array in &mut part.arrays {
-            array.slice_in_place(dim, range.clone());
+        for value in &mut part.values {
+            if let Value::Array(view) = value {
+                view.slice_in_place(dim, range.clone());
+            }
         }
         part
     }
@@ -257,9 +270,8 @@ impl<'a> Bound<'a> {
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
     pub fn plan(&self) -> String {
-        let inputs: Vec<Input<'_>> = self.arrays.iter().filter_map(input).collect();
-        let Compiled { program, constants, .. } = &*self.compiled;
-        loops::described(program, &self.shape, &inputs, &self.names, constants)
+        let Compiled { program, names, constants, .. } = &*self.compiled;
+        loops::described(program, &self.shape, &self.inputs(), names, constants)
     }
 
     /// Computes the result.
@@ -341,8 +353,8 @@ impl<'a> Bound<'a> {
         if T::DTYPE != self.dtype() {
             return Err(Problem::OutputType { result: self.dtype(), output: T::DTYPE }.into());
         }
-        if out.shape() != self.shape {
-            let (result, output) = (self.shape.clone(), out.shape().to_vec());
+        if out.shape() != &self.shape[..] {
+            let (result, output) = (self.shape.to_vec(), out.shape().to_vec());
             return Err(Problem::OutputShape { result, output }.into());
         }
         self.run(out, &goes_on)
@@ -353,8 +365,7 @@ impl<'a> Bound<'a> {
         out: &mut ArrayRef<T, D>,
         goes_on: &loops::GoesOn<'_>,
     ) -> Result<(), ExprError> {
-        let inputs: Vec<Input<'_>> = self.arrays.iter().filter_map(input).collect();
-        match loops::run(&self.compiled.program, &inputs, out, self.threads, goes_on) {
+        match loops::run(&self.compiled.program, &self.inputs(), out, self.threads, goes_on) {
             true => Ok(()),
             false => Err(Problem::Stopped.into()),
         }
@@ -362,7 +373,10 @@ impl<'a> Bound<'a> {
 }
 
 /// An array as the machine sees it. Strings it does not see, and no program has them.
-fn input<'v>(view: &'v TensorView<'_>) -> Option<Input<'v>> {
+fn input<'v>(value: &'v Value<'_>) -> Option<Input<'v>> {
+    let Value::Array(view) = value else {
+        return None;
+    };
     macro_rules! by_type {
         ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
             match view {
@@ -379,12 +393,17 @@ fn input<'v>(view: &'v TensorView<'_>) -> Option<Input<'v>> {
 }
 
 /// The shape of the result, or where in the expression shapes do not go together.
-fn common_shape(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<usize>, ExprError> {
-    let shapes: Vec<&[usize]> = values.iter().map(Value::shape).collect();
-    match broadcast_shapes(&shapes) {
-        Ok(shape) => Ok(shape),
-        Err(error) => Err(misfit(graph, &shapes).unwrap_or_else(|| error.named(&graph.names).into())),
+fn common_shape(graph: &Graph, values: &[Value<'_>]) -> Result<Shape, ExprError> {
+    let rank = values.iter().map(|value| value.shape().len()).max().unwrap_or(0);
+    let mut shape = Shape::from_elem(1, rank);
+    let mut common = Quick::new(Rules::STANDARD, &mut shape);
+    values.iter().for_each(|value| common.push(value.shape()));
+    if !common.failed() {
+        return Ok(shape);
     }
+    let shapes: Vec<&[usize]> = values.iter().map(Value::shape).collect();
+    let error = || why(Rules::STANDARD, &shapes).named(&graph.names).into();
+    Err(misfit(graph, &shapes).unwrap_or_else(error))
 }
 
 /// The first operator whose operands do not go together, and which inputs of it do not.

@@ -1,16 +1,18 @@
 //! Expressions read from text, and what has been made of them before.
 
-use super::bind::{Bound, Value};
+use super::bind::{Bound, Value, Values, in_order};
 use super::compile::{Compiled, Given, compile};
-use super::error::ExprError;
+use super::error::{ExprError, Problem};
 use super::graph::Graph;
 use super::parse::parse;
 use super::types::Typing;
 use crate::tensor::Tensor;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use unishape_elements::Op;
 
 /// An expression read from a text. A text that was read before, and types that it was computed with before,
 /// cost next to nothing.
@@ -81,6 +83,29 @@ impl Expr {
         Ok(Expr { shared, typing: Typing::Promote })
     }
 
+    /// A function by itself: `op(x1)`, `op(x1, x2)` or `op(x1, x2, x3)`. It is there already, and no text is read.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use unishape::expr::{Expr, Op};
+    ///
+    /// let expr = Expr::call(Op::Hypot);
+    /// assert_eq!(expr.to_string(), "hypot(x1, x2)");
+    /// let result = expr.bind_in_order([&arr1(&[3.0, 5.0]), &arr1(&[4.0, 12.0])])?.compute()?;
+    /// assert_eq!(result, arr1(&[5.0, 13.0]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn call(op: Op) -> Expr {
+        static CALLS: [OnceLock<Arc<Shared>>; Op::ALL.len()] = [const { OnceLock::new() }; Op::ALL.len()];
+        let shared = CALLS[op as usize].get_or_init(|| {
+            let names: Vec<String> = (1..=op.arity()).map(|number| format!("x{number}")).collect();
+            let text = format!("{}({})", op.name(), names.join(", "));
+            let graph = parse(&text).unwrap_or_else(|error| unreachable!("{error}"));
+            Arc::new(Shared { graph, compiled: Mutex::default() })
+        });
+        Expr { shared: shared.clone(), typing: Typing::Promote }
+    }
+
     /// The same with other rules for types.
     ///
     /// ```
@@ -132,9 +157,41 @@ impl Expr {
         &self,
         values: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Bound<'a>, ExprError> {
-        let values = values.into_iter().map(|(name, value)| (name.as_ref().to_owned(), value.into()));
-        let values = super::bind::in_order(&self.shared.graph, values.collect())?;
-        let given: Vec<Given> = values.iter().map(Value::given).collect();
+        let values = values.into_iter().map(|(name, value)| (name, value.into()));
+        self.bind_values(in_order(&self.shared.graph, values)?)
+    }
+
+    /// The same without names: a value for each of [`names`](Expr::names), in their order.
+    ///
+    /// ```
+    /// use ndarray::arr1;
+    /// use unishape::expr::Expr;
+    ///
+    /// let expr = Expr::parse("b - a * b")?;
+    /// let (a, b) = (arr1(&[1, 2]), arr1(&[10]));
+    /// assert_eq!(expr.bind_in_order([&b, &a])?.compute()?, arr1(&[0, -10]).into());
+    ///
+    /// let error = expr.bind_in_order([&b]).unwrap_err();
+    /// assert_eq!(error.to_string(), "1 value is given for 2 names: b and a");
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where there are more or fewer values than names, where types or shapes do not go together.
+    pub fn bind_in_order<'a, V: Into<Value<'a>>>(
+        &self,
+        values: impl IntoIterator<Item = V>,
+    ) -> Result<Bound<'a>, ExprError> {
+        let values: Values<'a> = values.into_iter().map(V::into).collect();
+        if values.len() != self.names().len() {
+            return Err(Problem::Values { given: values.len(), names: self.names().to_vec() }.into());
+        }
+        self.bind_values(values)
+    }
+
+    fn bind_values<'a>(&self, values: Values<'a>) -> Result<Bound<'a>, ExprError> {
+        let given: SmallVec<[Given; 3]> = values.iter().map(Value::given).collect();
         Bound::new(&self.shared.graph, values, self.ready(&given)?)
     }
 

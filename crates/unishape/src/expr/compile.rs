@@ -25,6 +25,8 @@ pub(crate) enum Given {
 pub(crate) struct Compiled {
     pub(crate) program: Program,
     pub(crate) dtype: DType,
+    /// What the program's operands are called.
+    pub(crate) names: Vec<String>,
     /// The program's constants as they are written.
     pub(crate) constants: Vec<String>,
 }
@@ -53,7 +55,9 @@ pub(crate) fn compile(graph: &Graph, given: &[Given], typing: Typing) -> Result<
     let place = || graph.place(graph.nodes.len().saturating_sub(1) as u32);
     let result = compiler.typed(result).map_err(|problem| ExprError::at(problem, place()))?;
     let constants = std::mem::take(&mut compiler.constant_names);
-    Ok(Compiled { program: compiler.program(result.id), dtype: result.dtype, constants })
+    let arrays = graph.names.iter().zip(given).filter(|(_, given)| matches!(given, Given::Array(_)));
+    let names = arrays.map(|(name, _)| name.clone()).collect();
+    Ok(Compiled { program: compiler.program(result.id), dtype: result.dtype, names, constants })
 }
 
 /// A value of a known type.
@@ -514,6 +518,6 @@ impl Compiler {
             }
         }
         let result = value(result, &numbers);
-        Program { operands: self.operands, constants: self.constants, steps, result }
+        Program::new(self.operands, self.constants, steps, result)
     }
 }

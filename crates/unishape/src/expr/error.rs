@@ -85,6 +85,13 @@ pub enum Problem {
     },
     /// The same name was given twice.
     GivenTwice(String),
+    /// More or fewer values than names.
+    Values {
+        /// How many values.
+        given: usize,
+        /// The names.
+        names: Vec<String>,
+    },
     /// A function does not take elements of these types.
     WrongType {
         /// The function.
@@ -334,6 +341,16 @@ impl fmt::Display for Problem {
                 misnamed(f, "the expression has no", name, "it has", wanted)
             }
             Problem::GivenTwice(name) => write!(f, "{} is given twice", plain::abridged(name, NAME)),
+            Problem::Values { given, names } => {
+                let count = |number: usize, what: &str| match number {
+                    1 => format!("1 {what}"),
+                    _ => format!("{number} {what}s"),
+                };
+                let is = if *given == 1 { "is" } else { "are" };
+                write!(f, "{} {is} given for {}", count(*given, "value"), count(names.len(), "name"))?;
+                let names: Vec<String> = names.iter().map(|name| plain::abridged(name, NAME)).collect();
+                if names.is_empty() { Ok(()) } else { write!(f, ": {}", list(&names)) }
+            }
             Problem::WrongType { op, types } => {
                 let what = op.symbol().unwrap_or(op.name());
                 write!(f, "{what} does not take {}", list(types))?;

@@ -1,6 +1,6 @@
 //! Expressions built in Rust: values that remember what was done to them.
 
-use super::bind::{Bound, Value};
+use super::bind::{Bound, Value, Values};
 use super::compile::{Given, compile};
 use super::error::ExprError;
 use super::graph::{At, Graph, Node};
@@ -142,8 +142,8 @@ impl<'a> Lazy<'a> {
 
     /// All that the value is made of, in an order in which it can be computed. Without recursion: a value may
     /// be a chain of a hundred thousand operators.
-    fn flat(&self) -> (Graph, Vec<Value<'a>>) {
-        let (mut graph, mut values) = (Graph::default(), Vec::new());
+    fn flat(&self) -> (Graph, Values<'a>) {
+        let (mut graph, mut values) = (Graph::default(), Values::new());
         let mut known: HashMap<*const Term<'a>, At> = HashMap::new();
         let mut open: Vec<(&Lazy<'a>, bool)> = vec![(self, false)];
         while let Some((lazy, is_ready)) = open.pop() {

@@ -1,6 +1,6 @@
 //! The loops that call a function with an element of each of several operands.
 
-use super::pieces::{WORTH_A_THREAD, in_pieces};
+use super::pieces::{in_pieces, is_worth_a_thread};
 use super::plan::{Block, Plan};
 use super::walk::{Along, Base, Kind, Lends, Same, Steps, Walk};
 use unishape_elements::{Job, at_full_width};
@@ -176,8 +176,7 @@ macro_rules! operands {
                 };
                 // ndarray's arrays have no element at two indices where they can be written to. One whose
                 // maker broke that promise would have two threads write to it: it stays on this one.
-                let small = plan.len().saturating_mul(bytes) <= WORTH_A_THREAD;
-                if small $(|| $K::WRITES && !plan.is_apart($n))+ {
+                if !is_worth_a_thread(plan.len(), bytes) $(|| $K::WRITES && !plan.is_apart($n))+ {
                     work(&plan);
                 } else {
                     in_pieces(plan, bytes, &work);

@@ -310,16 +310,15 @@ impl Plan {
         if innermost > 0 {
             (block.rows, block.row_steps) = (self.sizes[innermost - 1], row(innermost - 1));
         }
-        self.turns(block.starts, |starts| {
+        self.turns(innermost.saturating_sub(1), block.starts, |starts| {
             block.starts = *starts;
             work(&block);
         });
     }
 
-    /// Calls `work` with where each operand begins, for every turn of the loops but the two innermost
-    /// ones. `starts` is [`starts`](Plan::starts), as an array or in whatever else has room for it.
-    pub(crate) fn turns<S: AsMut<[isize]>>(&self, mut starts: S, mut work: impl FnMut(&S)) {
-        let outer = self.sizes.len().saturating_sub(2);
+    /// Calls `work` with where each operand begins, for every turn of so many of the outermost loops.
+    /// `starts` is [`starts`](Plan::starts), as an array or in whatever else has room for it.
+    pub(crate) fn turns<S: AsMut<[isize]>>(&self, outer: usize, mut starts: S, mut work: impl FnMut(&S)) {
         let mut turns: SmallVec<[usize; 6]> = SmallVec::from_elem(0, outer);
         loop {
             work(&starts);
@@ -351,31 +350,6 @@ impl Plan {
     /// Where each operand begins.
     pub(crate) fn starts(&self) -> &[isize] {
         &self.starts
-    }
-
-    /// How often the two innermost loops run, the outer one of them first; once where there is no such
-    /// loop.
-    pub(crate) fn inner_sizes(&self) -> (usize, usize) {
-        match self.sizes[..] {
-            [.., rows, len] => (rows, len),
-            [len] => (1, len),
-            [] => (1, 1),
-        }
-    }
-
-    /// An operand's steps in the two innermost loops, the outer one of them first; 0 where there is no such
-    /// loop.
-    pub(crate) fn inner_steps(&self, operand: usize) -> (isize, isize) {
-        let step = |back: usize| match self.sizes.len().checked_sub(back) {
-            Some(of) => self.steps(of)[operand],
-            None => 0,
-        };
-        (step(2), step(1))
-    }
-
-    /// Whether an operand stays where it is in all loops but the two innermost ones.
-    pub(crate) fn stays_outside(&self, operand: usize) -> bool {
-        (0..self.sizes.len().saturating_sub(2)).all(|of| self.steps(of)[operand] == 0)
     }
 }
 

@@ -467,7 +467,7 @@ fn plans_in_words() {
     assert_eq!(
         plan("(x - mean) * exp(g) + 2"),
         "loops: 200 times 1024 elements\n\
-         a block: 2 rows of 1024 elements\n  \
+         a block: 2 times 1024 elements\n  \
            x: read where it is\n  \
            mean: one element for each row\n  \
            g: the same in every block, put together once\n  \
@@ -482,7 +482,7 @@ fn plans_in_words() {
     assert_eq!(
         plan("x + t"),
         "loops: 6 times 32 times 32 times 32 elements\n\
-         a block: 32 rows of 32 elements\n  \
+         a block: 2 times 32 times 32 elements\n  \
            x: rows, put together for each block\n  \
            t: turned round on the way into each block\n  \
            result: written element by element from a block\n\

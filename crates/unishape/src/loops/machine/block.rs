@@ -2,8 +2,9 @@
 
 use super::Input;
 use super::elements::{fill, gather, scatter};
+use super::extent::Extent;
 use super::program::{Program, Step};
-use super::routine::{Action, Extent, Place, Routine, Source};
+use super::routine::{Action, MOST_ARGUMENTS, Place, Routine, Source};
 use crate::loops::plan::Plan;
 use crate::loops::walk::{Base, Write};
 use smallvec::SmallVec;
@@ -19,14 +20,13 @@ pub(super) struct Memory<'m> {
 }
 
 thread_local! {
-    pub(super) static REGISTERS: RefCell<Registers> = const { RefCell::new(Registers(Vec::new())) };
+    /// What a piece of work leaves for the next one to use again.
+    pub(super) static DESK: RefCell<(Routine, Registers)> = RefCell::default();
 }
 
-/// Blocks of bytes, kept from one piece of work to the next.
+/// Blocks of bytes.
+#[derive(Default)]
 pub(super) struct Registers(Vec<Vec<Page>>);
-
-/// No function takes more.
-const MOST_ARGUMENTS: usize = 3;
 
 /// Blocks begin at pages. A load that differs from a store shortly before it by a multiple of a page waits for
 /// the store, as if it were the same place; from blocks that all begin alike, such loads are never near.
@@ -55,13 +55,17 @@ impl Registers {
         }
     }
 
-    fn read(&self, register: usize, bytes: usize) -> &[u8] {
-        &bytemuck::cast_slice(&self.0[register])[..bytes]
+    fn read(&self, register: u32, bytes: usize) -> &[u8] {
+        &bytemuck::cast_slice(&self.0[register as usize])[..bytes]
     }
 
     /// A register to write to while the others are read; it has to be put back.
-    fn take(&mut self, register: usize) -> Vec<Page> {
-        std::mem::take(&mut self.0[register])
+    fn take(&mut self, register: u32) -> Vec<Page> {
+        std::mem::take(&mut self.0[register as usize])
+    }
+
+    fn put_back(&mut self, register: u32, block: Vec<Page>) {
+        self.0[register as usize] = block;
     }
 }
 
@@ -78,45 +82,40 @@ impl Routine {
         registers: &mut Registers,
     ) {
         registers.fit(&self.registers);
-        let (rows, len) = plan.inner_sizes();
-        let operands = plan.starts().len();
-        let steps: SmallVec<[(isize, isize); 8]> =
-            (0..operands).map(|operand| plan.inner_steps(operand)).collect();
+        let block = self.block;
+        let (size, steps) = plan.loop_at(block.cut);
         let mut first = true;
-        plan.turns(SmallVec::<[isize; 8]>::from_slice(plan.starts()), |starts| {
-            for row in (0..rows).step_by(self.block.rows) {
-                for column in (0..len).step_by(self.block.len) {
-                    let offsets = starts.iter().zip(&steps).map(|(start, (row_step, step))| {
-                        start + row as isize * row_step + column as isize * step
-                    });
-                    let offsets: SmallVec<[isize; 8]> = offsets.collect();
-                    let extent = self.block;
-                    let mut at =
-                        At { routine: self, program, memory, steps: &steps, offsets: &offsets, extent };
-                    // Safety: the block is within the loops.
-                    unsafe {
-                        if std::mem::take(&mut first) {
-                            self.once.iter().for_each(|action| at.act(action, registers));
-                        }
-                        at.extent.rows = extent.rows.min(rows - row);
-                        at.extent.len = extent.len.min(len - column);
-                        self.each.iter().for_each(|action| at.act(action, registers));
+        plan.turns(block.cut, Offsets::from_slice(plan.starts()), |starts| {
+            let mut offsets = starts.clone();
+            for turn in (0..size).step_by(block.turns) {
+                let mut at = At { routine: self, program, plan, memory, offsets: &offsets, extent: block };
+                // Safety: the block is within the loops.
+                unsafe {
+                    if std::mem::take(&mut first) {
+                        self.once.iter().for_each(|action| at.act(action, registers));
                     }
+                    at.extent.turns = block.turns.min(size - turn);
+                    self.each.iter().for_each(|action| at.act(action, registers));
+                }
+                for (offset, step) in offsets.iter_mut().zip(steps) {
+                    *offset += block.turns as isize * step;
                 }
             }
         });
     }
 }
 
+/// How far something is from each operand's element of index 0, in elements; the output comes first.
+type Offsets = SmallVec<[isize; 8]>;
+
 /// One block of the loops.
 struct At<'r> {
     routine: &'r Routine,
     program: &'r Program,
+    plan: &'r Plan,
     memory: &'r Memory<'r>,
-    /// Each operand's steps, from row to row and within one, in elements; the output's first.
-    steps: &'r [(isize, isize)],
-    /// How far each operand's first element of this block is from its element of index 0, in elements.
-    offsets: &'r [isize],
+    /// Where this block begins.
+    offsets: &'r Offsets,
     extent: Extent,
 }
 
@@ -130,26 +129,26 @@ impl At<'_> {
             Action::Gather { input, to } => {
                 let mut block = registers.take(*to);
                 // Safety: the block's elements of the input are there.
-                unsafe { self.gather(*input, bytemuck::cast_slice_mut(&mut block)) };
-                registers.0[*to] = block;
+                unsafe { self.gather(*input as usize, bytemuck::cast_slice_mut(&mut block)) };
+                registers.put_back(*to, block);
             }
             Action::Fill { from, to } => {
                 let mut block = registers.take(*to);
                 // Safety: the input is there.
                 let element = unsafe { self.read(*from, registers) };
-                fill(element, &mut bytemuck::cast_slice_mut(&mut block)[..count * from.item]);
-                registers.0[*to] = block;
+                fill(element, &mut bytemuck::cast_slice_mut(&mut block)[..count * from.item as usize]);
+                registers.put_back(*to, block);
             }
             Action::Call { step, from, single, to } => {
-                let Step { kernel, item, .. } = &self.program.steps[*step];
+                let Step { kernel, item, from: arguments, .. } = &self.program.steps[*step as usize];
                 let count = if *single { 1 } else { count };
                 let mut block = to.map(|to| registers.take(to));
                 let mut sources: [&[u8]; MOST_ARGUMENTS] = [&[]; MOST_ARGUMENTS];
+                let sources = &mut sources[..arguments.len()];
                 for (source, &from) in sources.iter_mut().zip(from) {
                     // Safety: the inputs are there.
                     *source = unsafe { self.read(from, registers) };
                 }
-                let sources = &sources[..from.len()];
                 match &mut block {
                     Some(block) => kernel(sources, &mut bytemuck::cast_slice_mut(block)[..count * item]),
                     None => {
@@ -160,7 +159,7 @@ impl At<'_> {
                     }
                 }
                 if let (Some(block), Some(to)) = (block, to) {
-                    registers.0[*to] = block;
+                    registers.put_back(*to, block);
                 }
             }
             Action::Store { from } => {
@@ -168,9 +167,9 @@ impl At<'_> {
                 unsafe {
                     let source = self.read(*from, registers);
                     if !self.routine.out_in_place {
-                        return self.scatter(source, from.item, from.single);
+                        return self.scatter(source, from.item as usize);
                     }
-                    let output = self.output(from.item);
+                    let output = self.output(from.item as usize);
                     if from.single {
                         fill(source, output)
                     } else {
@@ -188,15 +187,17 @@ impl At<'_> {
     ///
     /// As for [`Routine::run`].
     unsafe fn read<'s>(&'s self, source: Source, registers: &'s Registers) -> &'s [u8] {
-        let bytes = source.item * if source.single { 1 } else { self.extent.count() };
+        let item = source.item as usize;
+        let bytes = item * if source.single { 1 } else { self.extent.count() };
         match source.place {
             Place::Register(register) => registers.read(register, bytes),
-            Place::Constant(constant) => self.program.constants[constant].bytes(),
+            Place::Constant(constant) => self.program.constants[constant as usize].bytes(),
             Place::Input(input) => {
+                let input = input as usize;
                 let from = self.memory.inputs[input].first.0;
                 // Safety: these are elements of the input, one or those of the block, one after another.
                 unsafe {
-                    let first = from.offset(self.offsets[1 + input] * source.item as isize);
+                    let first = from.offset(self.offsets[1 + input] * item as isize);
                     std::slice::from_raw_parts(first, bytes)
                 }
             }
@@ -231,16 +232,20 @@ impl At<'_> {
     /// As for [`Routine::run`].
     unsafe fn gather(&self, input: usize, to: &mut [u8]) {
         let item = self.program.operands[input];
+        let (way, count) = (self.extent.way(self.plan, 1 + input), self.extent.count());
+        /// The elements that bytes are.
+        fn places<const N: usize>(to: &mut [u8], count: usize) -> &mut [[u8; N]] {
+            &mut to.as_chunks_mut().0[..count]
+        }
         // Safety: elements may be seen as bytes.
         unsafe {
             let from = self.memory.inputs[input].first.0.offset(self.offsets[1 + input] * item as isize);
-            let steps = self.steps[1 + input];
             match item {
-                1 => gather::<1>(from, steps, self.extent, to),
-                2 => gather::<2>(from, steps, self.extent, to),
-                4 => gather::<4>(from, steps, self.extent, to),
-                8 => gather::<8>(from, steps, self.extent, to),
-                _ => gather::<16>(from, steps, self.extent, to),
+                1 => gather::<1>(from.cast(), &way, places(to, count)),
+                2 => gather::<2>(from.cast(), &way, places(to, count)),
+                4 => gather::<4>(from.cast(), &way, places(to, count)),
+                8 => gather::<8>(from.cast(), &way, places(to, count)),
+                _ => gather::<16>(from.cast(), &way, places(to, count)),
             }
         }
     }
@@ -250,17 +255,17 @@ impl At<'_> {
     /// # Safety
     ///
     /// As for [`Routine::run`].
-    unsafe fn scatter(&self, from: &[u8], item: usize, single: bool) {
+    unsafe fn scatter(&self, from: &[u8], item: usize) {
+        let (way, mask) = (self.extent.way(self.plan, 0), self.memory.mask);
         // Safety: elements may be seen as bytes.
         unsafe {
             let to = self.memory.out.0.offset(self.offsets[0] * item as isize);
-            let (steps, mask) = (self.steps[0], self.memory.mask);
             match item {
-                1 => scatter::<1>(from, single, mask, to, steps, self.extent),
-                2 => scatter::<2>(from, single, mask, to, steps, self.extent),
-                4 => scatter::<4>(from, single, mask, to, steps, self.extent),
-                8 => scatter::<8>(from, single, mask, to, steps, self.extent),
-                _ => scatter::<16>(from, single, mask, to, steps, self.extent),
+                1 => scatter::<1>(from.as_chunks().0, mask, to.cast(), &way),
+                2 => scatter::<2>(from.as_chunks().0, mask, to.cast(), &way),
+                4 => scatter::<4>(from.as_chunks().0, mask, to.cast(), &way),
+                8 => scatter::<8>(from.as_chunks().0, mask, to.cast(), &way),
+                _ => scatter::<16>(from.as_chunks().0, mask, to.cast(), &way),
             }
         }
     }

@@ -1,6 +1,7 @@
 //! A plan and a routine told in words.
 
-use super::program::Program;
+use super::extent::is_one_element;
+use super::program::{Program, Step};
 use super::routine::{Action, Place, Routine, Source};
 use crate::loops::plan::Plan;
 use std::collections::HashMap;
@@ -14,7 +15,8 @@ pub(crate) fn describe(program: &Program, plan: &Plan, names: &[String], constan
     }
     let mut text = String::new();
     for (number, plan) in plan.clone().tiled().iter().enumerate() {
-        let routine = Routine::new(program, plan, program.block());
+        let mut routine = Routine::default();
+        routine.make(program, plan);
         let teller = Teller { program, plan, routine: &routine, names, constants };
         match number {
             0 => teller.tell(&mut text),
@@ -23,6 +25,15 @@ pub(crate) fn describe(program: &Program, plan: &Plan, names: &[String], constan
         }
     }
     text
+}
+
+/// `20000 times 1024 elements`.
+fn elements(sizes: impl Iterator<Item = usize>) -> String {
+    let sizes: Vec<String> = sizes.map(|size| size.to_string()).collect();
+    match sizes.len() {
+        0 => "1 element".into(),
+        _ => format!("{} elements", sizes.join(" times ")),
+    }
 }
 
 struct Teller<'t> {
@@ -37,10 +48,7 @@ impl Teller<'_> {
     fn tell(&self, text: &mut String) {
         let block = self.routine.block;
         let _ = writeln!(text, "loops: {}", self.loops());
-        let _ = match block.rows {
-            1 => writeln!(text, "a block: {} elements", block.len),
-            rows => writeln!(text, "a block: {rows} rows of {} elements", block.len),
-        };
+        let _ = writeln!(text, "a block: {}", elements(block.sizes(self.plan).filter(|&size| size > 1)));
         for (input, name) in self.names.iter().enumerate() {
             let _ = writeln!(text, "  {name}: {}", self.input(input));
         }
@@ -56,10 +64,9 @@ impl Teller<'_> {
         }
     }
 
-    /// `20000 times 1024 elements`, from the outermost loop to the innermost one.
+    /// From the outermost loop to the innermost one.
     fn loops(&self) -> String {
-        let sizes: Vec<String> = self.plan.sizes().iter().map(usize::to_string).collect();
-        format!("{} elements", sizes.join(" times "))
+        elements(self.plan.sizes().iter().copied())
     }
 
     fn input(&self, input: usize) -> String {
@@ -68,29 +75,37 @@ impl Teller<'_> {
             return "not read: the result does not depend on it".into();
         }
         let gathered = |actions: &[Action]| {
-            actions.iter().any(|action| matches!(action, Action::Gather { input: its, .. } if *its == input))
+            actions
+                .iter()
+                .any(|action| matches!(action, Action::Gather { input: its, .. } if *its as usize == input))
         };
-        let (row_step, step) = self.plan.inner_steps(1 + input);
-        let stays = self.plan.stays_outside(1 + input);
+        let block = self.routine.block;
+        let way = block.way(self.plan, 1 + input);
+        let moves = |of: usize| self.plan.loop_at(of).1[1 + input] != 0;
+        let stays = block.cut > 0 && !(0..block.cut).any(moves);
+        if gathered(&self.routine.once) {
+            return "the same in every block, put together once".into();
+        }
+        if gathered(&self.routine.each) {
+            return match way[..] {
+                [(_, step), (_, row_step), ..]
+                    if row_step != 0 && step.unsigned_abs() > row_step.unsigned_abs() =>
+                {
+                    "turned round on the way into each block".into()
+                }
+                [(_, 0), ..] => "one element for each row".into(),
+                [(_, 1), ..] => "rows, put together for each block".into(),
+                [(_, step), ..] => {
+                    format!("one of {} elements, put together for each block", step.unsigned_abs())
+                }
+                [] => String::new(),
+            };
+        }
         match () {
-            () if gathered(&self.routine.once) => "the same in every block, put together once".into(),
-            () if gathered(&self.routine.each)
-                && row_step != 0
-                && step.unsigned_abs() > row_step.unsigned_abs() =>
-            {
-                "turned round on the way into each block".into()
-            }
-            () if gathered(&self.routine.each) && step == 0 => "one element for each row".into(),
-            () if gathered(&self.routine.each) && step == 1 => "rows, put together for each block".into(),
-            () if gathered(&self.routine.each) => {
-                format!("one of {} elements, put together for each block", step.unsigned_abs())
-            }
-            () if step == 0 && row_step == 0 && stays => "one element for all".into(),
-            () if step == 0 => "one element for each block".into(),
-            () if stays && row_step == 0 && self.plan.inner_sizes().0 > 1 => {
-                "the same in every row, read where it is".into()
-            }
-            () => "read where it is".into(),
+            _ if is_one_element(&way) && block.repeats(self.plan, 1 + input) => "one element for all".into(),
+            _ if is_one_element(&way) => "one element for each block".into(),
+            _ if stays => "the same in every row, read where it is".into(),
+            _ => "read where it is".into(),
         }
     }
 
@@ -102,10 +117,10 @@ impl Teller<'_> {
     }
 
     /// `t1 = multiply(a, 2)`, if it is a step that people want to know of. `held` is what registers hold.
-    fn step(&self, action: &Action, held: &mut HashMap<usize, String>) -> Option<String> {
+    fn step(&self, action: &Action, held: &mut HashMap<u32, String>) -> Option<String> {
         match action {
             Action::Gather { input, to } => {
-                held.insert(*to, self.names.get(*input).cloned().unwrap_or_default());
+                held.insert(*to, self.names.get(*input as usize).cloned().unwrap_or_default());
                 None
             }
             Action::Fill { from, to } => {
@@ -114,8 +129,9 @@ impl Teller<'_> {
             }
             Action::Store { from } => Some(format!("result = {}", self.source(from, held))),
             Action::Call { step, from, single, to } => {
-                let name = self.program.steps[*step].name;
-                let from: Vec<String> = from.iter().map(|source| self.source(source, held)).collect();
+                let Step { name, from: arguments, .. } = &self.program.steps[*step as usize];
+                let from: Vec<String> =
+                    from[..arguments.len()].iter().map(|source| self.source(source, held)).collect();
                 let label = to.map_or_else(|| "result".into(), |_| format!("t{}", step + 1));
                 let of_one = if *single { ", of one element" } else { "" };
                 let step = format!("{label} = {name}({}){of_one}", from.join(", "));
@@ -126,10 +142,10 @@ impl Teller<'_> {
     }
 
     /// What a step takes.
-    fn source(&self, source: &Source, held: &HashMap<usize, String>) -> String {
+    fn source(&self, source: &Source, held: &HashMap<u32, String>) -> String {
         let known = match source.place {
-            Place::Input(input) => self.names.get(input),
-            Place::Constant(constant) => self.constants.get(constant),
+            Place::Input(input) => self.names.get(input as usize),
+            Place::Constant(constant) => self.constants.get(constant as usize),
             Place::Register(register) => held.get(&register),
         };
         known.cloned().unwrap_or_default()

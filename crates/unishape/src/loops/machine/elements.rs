@@ -1,6 +1,5 @@
 //! Elements copied together from where they are, and back: as bytes, whose number alone matters here.
 
-use super::routine::Extent;
 use unishape_elements::{Job, at_full_width};
 
 /// Writes an element's bytes again and again.
@@ -28,94 +27,103 @@ pub(super) fn fill(element: &[u8], to: &mut [u8]) {
     }
 }
 
+/// Copies the elements on a way, the innermost loop of which comes first.
+///
 /// # Safety
 ///
-/// All elements of the block, of `N` bytes each, are there.
+/// They are there, and `to` has room for as many and no more.
 pub(super) unsafe fn gather<const N: usize>(
-    from: *const u8,
-    (row_step, step): (isize, isize),
-    block: Extent,
-    to: &mut [u8],
+    from: *const [u8; N],
+    way: &[(usize, isize)],
+    to: &mut [[u8; N]],
 ) {
-    let (from, to) = (from.cast::<[u8; N]>(), to.as_chunks_mut::<N>().0);
-    let to = &mut to[..block.count()];
-    let Extent { rows, len } = block;
-    // Safety: rows and columns are those of the block.
+    // Safety: turns are those of the loops; those of an outer one are as many pieces of `to`.
     unsafe {
-        let at = |row: usize, i: usize| from.offset(row as isize * row_step + i as isize * step);
-        if row_step == 0 && rows > 1 {
-            // The same row again and again.
-            gather::<N>(from.cast(), (0, step), Extent { rows: 1, len }, to[..len].as_flattened_mut());
-            let mut have = len;
-            while have < to.len() {
-                let more = have.min(to.len() - have);
-                to.copy_within(..more, have);
-                have += more;
-            }
-        } else if step == 1 {
-            for (row, to) in to.chunks_exact_mut(len).enumerate() {
-                to.copy_from_slice(std::slice::from_raw_parts(at(row, 0), len));
-            }
-        } else if step == 0 {
-            match len {
-                2 => repeat::<N, 2>(|row| *at(row, 0), to),
-                3 => repeat::<N, 3>(|row| *at(row, 0), to),
-                4 => repeat::<N, 4>(|row| *at(row, 0), to),
-                _ => to.chunks_exact_mut(len).enumerate().for_each(|(row, to)| to.fill(*at(row, 0))),
-            }
-        } else if row_step.unsigned_abs() < step.unsigned_abs() && rows > 1 {
-            // A column of the block is a row of the input: read by the line, turned round on the way.
-            let to = to.as_mut_ptr();
-            for i in 0..len {
-                let column = from.offset(i as isize * step);
-                if row_step == 1 {
-                    (0..rows).for_each(|row| *to.add(row * len + i) = *column.add(row));
-                } else {
-                    (0..rows)
-                        .for_each(|row| *to.add(row * len + i) = *column.offset(row as isize * row_step));
+        match *way {
+            [] => to[0] = *from,
+            [(len, 1)] => to.copy_from_slice(std::slice::from_raw_parts(from, len)),
+            [(_, 0)] => to.fill(*from),
+            [ref within @ .., (times, 0)] => {
+                // The same again and again.
+                let len = to.len() / times;
+                gather(from, within, &mut to[..len]);
+                let mut have = len;
+                while have < to.len() {
+                    let more = have.min(to.len() - have);
+                    to.copy_within(..more, have);
+                    have += more;
                 }
             }
-        } else {
-            for (row, to) in to.chunks_exact_mut(len).enumerate() {
+            [(2, 0), (_, step)] => repeat::<N, 2>(|i| *from.offset(i as isize * step), to),
+            [(3, 0), (_, step)] => repeat::<N, 3>(|i| *from.offset(i as isize * step), to),
+            [(4, 0), (_, step)] => repeat::<N, 4>(|i| *from.offset(i as isize * step), to),
+            [(len, step), (rows, row_step)] if row_step.unsigned_abs() < step.unsigned_abs() => {
+                // A column of the block is a row of the input: read by the line, turned round on the way.
+                let to = to.as_mut_ptr();
+                for i in 0..len {
+                    let column = from.offset(i as isize * step);
+                    if row_step == 1 {
+                        (0..rows).for_each(|row| *to.add(row * len + i) = *column.add(row));
+                    } else {
+                        (0..rows)
+                            .for_each(|row| *to.add(row * len + i) = *column.offset(row as isize * row_step));
+                    }
+                }
+            }
+            [(_, step)] => {
                 for (i, to) in to.iter_mut().enumerate() {
-                    *to = *at(row, i);
+                    *to = *from.offset(i as isize * step);
+                }
+            }
+            [ref within @ .., (times, step)] => {
+                for (turn, to) in to.chunks_exact_mut(to.len() / times).enumerate() {
+                    gather(from.offset(turn as isize * step), within, to);
                 }
             }
         }
     }
 }
 
-/// Each row's element as often as the row is long, which is known here.
+/// Each element as often as is known here.
 #[inline(always)]
 fn repeat<const N: usize, const LEN: usize>(element: impl Fn(usize) -> [u8; N], to: &mut [[u8; N]]) {
-    for (row, to) in to.as_chunks_mut::<LEN>().0.iter_mut().enumerate() {
-        *to = [element(row); LEN];
+    for (at, to) in to.as_chunks_mut::<LEN>().0.iter_mut().enumerate() {
+        *to = [element(at); LEN];
     }
 }
 
+/// Writes as many elements, or one for all, to the places on a way.
+///
 /// # Safety
 ///
-/// All elements of the block, of `N` bytes each, can be written to.
+/// They can be written to.
 pub(super) unsafe fn scatter<const N: usize>(
-    from: &[u8],
-    single: bool,
+    from: &[[u8; N]],
     mask: u8,
-    to: *mut u8,
-    (row_step, step): (isize, isize),
-    Extent { rows, len }: Extent,
+    to: *mut [u8; N],
+    way: &[(usize, isize)],
 ) {
-    let (from, to) = (from.as_chunks::<N>().0, to.cast::<[u8; N]>());
-    for row in 0..rows {
-        // Safety: rows and columns are those of the block.
-        unsafe {
-            let to = to.offset(row as isize * row_step);
-            if !single && step == 1 && mask == u8::MAX {
-                to.copy_from_nonoverlapping(from[row * len..][..len].as_ptr(), len);
-                continue;
+    let masked = |element: &[u8; N]| element.map(|byte| byte & mask);
+    // Safety: turns are those of the loops.
+    unsafe {
+        match (way, from) {
+            ([], _) => *to = masked(&from[0]),
+            (&[(len, 1)], from) if from.len() == len && mask == u8::MAX => {
+                to.copy_from_nonoverlapping(from.as_ptr(), len);
             }
-            for i in 0..len {
-                let element = if single { from[0] } else { from[row * len + i] };
-                *to.offset(i as isize * step) = element.map(|byte| byte & mask);
+            (&[(len, step)], [element]) => {
+                (0..len).for_each(|i| *to.offset(i as isize * step) = masked(element));
+            }
+            (&[(len, step)], from) => {
+                let elements = from[..len].iter().enumerate();
+                elements.for_each(|(i, element)| *to.offset(i as isize * step) = masked(element));
+            }
+            ([within @ .., (times, step)], from) => {
+                let len = from.len() / times;
+                for turn in 0..*times {
+                    let from = if from.len() == 1 { from } else { &from[turn * len..][..len] };
+                    scatter(from, mask, to.offset(turn as isize * step), within);
+                }
             }
         }
     }

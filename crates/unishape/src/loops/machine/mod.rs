@@ -12,6 +12,7 @@
 //! | `program` | the chain: which kernels, of which values |
 //! | `plain` | the elements it can be run on |
 //! | `routine` | what is done for each block and what only once, for arrays that lie in a certain way |
+//! | `extent` | which part of the loops a block is |
 //! | `block` | doing it |
 //! | `elements` | elements copied together from where they are, and back |
 //! | `describe` | all of this told in words |
@@ -19,6 +20,7 @@
 mod block;
 mod describe;
 mod elements;
+mod extent;
 mod plain;
 mod program;
 mod routine;
@@ -26,11 +28,10 @@ mod routine;
 use super::pieces::{in_pieces, is_worth_a_thread, with_threads};
 use super::plan::Plan;
 use super::walk::{Base, Read};
-use block::{Memory, REGISTERS};
+use block::{DESK, Memory};
 use ndarray::{ArrayRef, ArrayViewD, Dimension};
 pub use plain::Plain;
 pub(crate) use program::{Program, Step};
-use routine::Routine;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An array that a program reads, stretched already.
@@ -78,15 +79,14 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     let out = Base(out.as_mut_ptr().cast::<u8>());
     let mask = if T::IS_TRUTH { 1 } else { u8::MAX };
     let memory = Memory { inputs, out, mask };
-    let block = program.block();
     let stopped = AtomicBool::new(false);
     let work = |piece: &Plan| {
         let memory = &memory;
         if stopped.load(Ordering::Relaxed) {
             return;
         }
-        let routine = Routine::new(program, piece, block);
-        REGISTERS.with_borrow_mut(|registers| {
+        DESK.with_borrow_mut(|(routine, registers)| {
+            routine.make(program, piece);
             // Safety: the plan stays within the arrays, which have the program's elements, and no two
             // pieces of it have a place of the output together. The output is ours, as `&mut` says.
             unsafe { routine.run(program, piece, memory, registers) };
@@ -97,6 +97,7 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     };
     let bytes = effort(program);
     match threads {
+        _ if !is_worth_a_thread(plan.len(), bytes) => work(&plan),
         // As ever, ndarray's arrays have no element at two indices where they can be written to; one whose
         // maker broke that promise stays on one thread.
         _ if !plan.is_apart(0) => work(&plan),
@@ -136,3 +137,6 @@ pub(crate) fn described(
 ) -> String {
     describe::describe(program, &plan(shape, &super::row_major(shape), inputs), names, constants)
 }
+
+#[cfg(test)]
+mod tests;

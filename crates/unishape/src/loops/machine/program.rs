@@ -16,7 +16,7 @@ pub(crate) struct Step {
 
 /// A chain of kernels. Values are numbered: the operands first, then the constants, then what each step
 /// gives; a step takes only values that come before its own.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Program {
     /// Bytes of an element of each operand.
     pub(crate) operands: Vec<usize>,
@@ -24,12 +24,35 @@ pub(crate) struct Program {
     pub(crate) steps: Vec<Step>,
     /// The value that is the result.
     pub(crate) result: usize,
+    /// The last step that takes each value; the result is taken after all.
+    pub(super) last_use: Vec<usize>,
+    /// How many elements a block has: as many as fit the first cache with all that is alive at a time.
+    pub(super) block: usize,
 }
 
 /// Registers, operands in place and the output together take about this much of the first cache.
 const CACHE: usize = 24 << 10;
 
 impl Program {
+    /// What does not depend on where arrays lie is found out here, once.
+    pub(crate) fn new(
+        operands: Vec<usize>,
+        constants: Vec<Constant>,
+        steps: Vec<Step>,
+        result: usize,
+    ) -> Program {
+        let mut last_use = vec![0; operands.len() + constants.len() + steps.len()];
+        for (at, step) in steps.iter().enumerate() {
+            for &value in &step.from {
+                last_use[value] = at;
+            }
+        }
+        last_use[result] = usize::MAX;
+        let mut program = Program { operands, constants, steps, result, last_use, block: 0 };
+        program.block = (CACHE / program.most_alive().max(8) / 64 * 64).clamp(128, 2048);
+        program
+    }
+
     /// Bytes of an element of a value.
     pub(crate) fn item(&self, value: usize) -> usize {
         let constants = self.operands.len();
@@ -41,26 +64,9 @@ impl Program {
         }
     }
 
-    /// How many values there are.
-    pub(super) fn values(&self) -> usize {
-        self.operands.len() + self.constants.len() + self.steps.len()
-    }
-
-    /// The last step that takes each value.
-    pub(super) fn last_uses(&self) -> Vec<usize> {
-        let mut last_use = vec![0; self.values()];
-        for (at, step) in self.steps.iter().enumerate() {
-            for &value in &step.from {
-                last_use[value] = at;
-            }
-        }
-        last_use
-    }
-
-    /// How many elements a block has: as many as fit the first cache with all that is alive at a time.
-    pub(super) fn block(&self) -> usize {
+    /// Bytes of one element of each value that is alive, where most of them are.
+    fn most_alive(&self) -> usize {
         let first_step = self.operands.len() + self.constants.len();
-        let last_use = self.last_uses();
         let mut begun = vec![false; first_step];
         let (mut alive, mut most) = (0usize, 0);
         for (at, step) in self.steps.iter().enumerate() {
@@ -71,10 +77,10 @@ impl Program {
                 }
             }
             most = most.max(alive);
-            let ends = step.from.iter().filter(|&&value| last_use[value] == at);
+            let ends = step.from.iter().filter(|&&value| self.last_use[value] == at);
             alive = alive.saturating_sub(ends.map(|&value| self.item(value)).sum());
         }
-        (CACHE / most.max(8) / 64 * 64).clamp(128, 2048)
+        most
     }
 
     /// Bytes read and written for one element.

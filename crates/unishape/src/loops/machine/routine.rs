@@ -1,53 +1,48 @@
 //! What is done for each block and what only once, decided before any element is touched.
 
+use super::extent::{Extent, is_one_element, is_one_piece};
 use super::program::Program;
 use crate::loops::plan::Plan;
-use smallvec::SmallVec;
 
 /// Where a value's block is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     /// Where it always was; so many inputs come before it.
-    Input(usize),
-    Constant(usize),
-    Register(usize),
+    Input(u32),
+    Constant(u32),
+    Register(u32),
 }
 
-/// A value's block, or the one element that stands for all of it.
+/// A value's block, or the one element that stands for all of it. (Small numbers: a routine is made for every
+/// call, and most of the time that takes is spent moving these.)
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     pub(super) place: Place,
-    pub(super) item: usize,
+    /// Bytes of an element.
+    pub(super) item: u8,
     pub(super) single: bool,
 }
 
 /// What is done for each block, or once for all.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     /// An input's elements are copied one after another.
-    Gather { input: usize, to: usize },
+    Gather { input: u32, to: u32 },
     /// One element is written many times.
-    Fill { from: Source, to: usize },
-    /// A step is taken, for one element or for a block, to a register or right to the output.
-    Call { step: usize, from: SmallVec<[Source; 3]>, single: bool, to: Option<usize> },
+    Fill { from: Source, to: u32 },
+    /// A step is taken, for one element or for a block, to a register or right to the output. Of its sources,
+    /// those that it has arguments for count.
+    Call { step: u32, from: [Source; MOST_ARGUMENTS], single: bool, to: Option<u32> },
     /// The result is written to the output.
     Store { from: Source },
 }
 
-/// A block: so many rows of so many elements.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
-    pub(super) rows: usize,
-    pub(super) len: usize,
-}
+/// No function takes more.
+pub(super) const MOST_ARGUMENTS: usize = 3;
 
-impl Extent {
-    pub(super) fn count(self) -> usize {
-        self.rows * self.len
-    }
-}
-
-/// The actions for a program on a certain plan.
+/// The actions for a program on a certain plan. It is made anew again and again in the same memory: one that is
+/// made for a small array takes longer to make than to run.
+#[derive(Debug, Default)]
 pub(super) struct Routine {
     /// The largest block.
     pub(super) block: Extent,
@@ -57,6 +52,9 @@ pub(super) struct Routine {
     pub(super) registers: Vec<usize>,
     /// Whether the output lies in one piece in each block.
     pub(super) out_in_place: bool,
+    /// What is known about each value, and registers that hold nothing, while it is made.
+    values: Vec<Value>,
+    free: Vec<u32>,
 }
 
 /// As many values as this are kept from one block to the next.
@@ -71,112 +69,91 @@ struct Class {
     fixed: bool,
 }
 
+/// What is known about a value.
+#[derive(Clone, Copy, Debug)]
+struct Value {
+    class: Class,
+    /// Where it is, once it has a place.
+    block: Option<Source>,
+    /// Where it is written out many times, if it is one element.
+    wide: Option<Source>,
+}
+
 impl Routine {
-    pub(super) fn new(program: &Program, plan: &Plan, block: usize) -> Routine {
-        let (rows, len) = plan.inner_sizes();
-        let block = match len {
-            _ if len >= block => Extent { rows: 1, len: block },
-            _ => Extent { rows: (block / len.max(1)).clamp(1, rows.max(1)), len },
-        };
-        Maker::new(program, plan, block).make()
-    }
-}
-
-/// Makes a routine: decides what is done once, and which registers hold what.
-struct Maker<'p> {
-    program: &'p Program,
-    plan: &'p Plan,
-    block: Extent,
-    classes: Vec<Class>,
-    /// Where each value is, once it is known.
-    blocks: Vec<Option<Source>>,
-    /// Where each value that is one element is written out many times.
-    wide: Vec<Option<Source>>,
-    /// The last step that takes a value; the result is taken after all.
-    last_use: Vec<usize>,
-    free: Vec<usize>,
-    registers: Vec<usize>,
-    once: Vec<Action>,
-    each: Vec<Action>,
-}
-
-impl<'p> Maker<'p> {
-    fn new(program: &'p Program, plan: &'p Plan, block: Extent) -> Maker<'p> {
-        let mut last_use = program.last_uses();
-        last_use[program.result] = usize::MAX;
-        let mut maker = Maker {
-            program,
-            plan,
-            block,
-            classes: Vec::new(),
-            blocks: vec![None; program.values()],
-            wide: vec![None; program.values()],
-            last_use,
-            free: Vec::new(),
-            registers: Vec::new(),
-            once: Vec::new(),
-            each: Vec::new(),
-        };
-        maker.classify();
-        maker
+    pub(super) fn make(&mut self, program: &Program, plan: &Plan) {
+        self.block = Extent::new(plan, program.block);
+        self.once.clear();
+        self.each.clear();
+        self.registers.clear();
+        self.values.clear();
+        self.free.clear();
+        self.out_in_place = is_one_piece(&self.block.way(plan, 0));
+        self.classify(program, plan);
+        self.take_steps(program);
     }
 
-    fn classify(&mut self) {
-        let (_, len) = self.plan.inner_sizes();
-        for input in 0..self.program.operands.len() {
-            let (row_step, step) = self.plan.inner_steps(1 + input);
-            self.classes.push(Class {
-                single: step == 0 && (row_step == 0 || self.block.rows == 1),
-                fixed: self.plan.stays_outside(1 + input)
-                    && row_step == 0
-                    && (step == 0 || len == self.block.len),
-            });
+    fn classify(&mut self, program: &Program, plan: &Plan) {
+        // What is done for the only block need not be kept.
+        let is_all = self.block.is_all(plan);
+        for (input, &item) in program.operands.iter().enumerate() {
+            let way = self.block.way(plan, 1 + input);
+            let single = is_one_element(&way);
+            let source = Source { place: Place::Input(input as u32), item: item as u8, single };
+            let class = Class { single, fixed: !is_all && self.block.repeats(plan, 1 + input) };
+            self.value(class, (single || is_one_piece(&way)).then_some(source));
         }
-        let constant = Class { single: true, fixed: true };
-        self.classes.extend(self.program.constants.iter().map(|_| constant));
-        self.keep_few();
-        for step in &self.program.steps {
-            let all = |is: fn(&Class) -> bool| step.from.iter().all(|&value| is(&self.classes[value]));
-            let class = Class { single: all(|class| class.single), fixed: all(|class| class.fixed) };
-            self.classes.push(class);
+        for (constant, element) in program.constants.iter().enumerate() {
+            let place = Place::Constant(constant as u32);
+            let source = Source { place, item: element.bytes().len() as u8, single: true };
+            self.value(Class { single: true, fixed: !is_all }, Some(source));
         }
         self.keep_few();
+        for step in &program.steps {
+            let mut class = Class { single: true, fixed: true };
+            for &value in &step.from {
+                class.single &= self.values[value].class.single;
+                class.fixed &= self.values[value].class.fixed;
+            }
+            self.value(class, None);
+        }
+        self.keep_few();
+    }
+
+    fn value(&mut self, class: Class, block: Option<Source>) {
+        self.values.push(Value { class, block, wide: None });
     }
 
     /// What is the same in every block is kept from one to the next; but not more than some of it, or a long
     /// expression of many numbers would take a block for each.
     fn keep_few(&mut self) {
-        let kept = self.classes.iter_mut().filter(|class| class.fixed);
-        kept.skip(MOST_KEPT).for_each(|class| class.fixed = false);
+        if self.values.len() <= MOST_KEPT {
+            return;
+        }
+        let kept = self.values.iter_mut().filter(|value| value.class.fixed);
+        kept.skip(MOST_KEPT).for_each(|value| value.class.fixed = false);
     }
 
-    fn make(mut self) -> Routine {
-        let program = self.program;
+    fn take_steps(&mut self, program: &Program) {
         let first = program.operands.len() + program.constants.len();
-        let out_in_place = self.lies_in_one_piece(0);
         for (at, step) in program.steps.iter().enumerate() {
             let value = first + at;
-            let Class { single, fixed } = self.classes[value];
-            let from = step.from.iter().map(|&from| self.source(from, single, fixed)).collect();
-            let to_output = value == program.result && !single && !fixed && out_in_place;
+            let Class { single, fixed } = self.values[value].class;
+            let mut from = [Source { place: Place::Constant(0), item: 0, single }; MOST_ARGUMENTS];
+            for (source, &value) in from.iter_mut().zip(&step.from) {
+                *source = self.source(program, value, single, fixed);
+            }
+            let to_output = value == program.result && !single && !fixed && self.out_in_place;
             let to = (!to_output).then(|| self.register(step.item, fixed));
-            self.push(fixed, Action::Call { step: at, from, single, to });
-            self.blocks[value] =
-                to.map(|register| Source { place: Place::Register(register), item: step.item, single });
+            self.push(fixed, Action::Call { step: at as u32, from, single, to });
+            self.values[value].block =
+                to.map(|register| Source { place: Place::Register(register), item: step.item as u8, single });
             if !fixed {
-                self.end(&step.from, at);
+                self.end(program, &step.from, at);
             }
         }
-        if self.blocks[program.result].is_some() || program.result < first {
-            let from = self.source(program.result, true, false);
+        if self.values[program.result].block.is_some() || program.result < first {
+            let from = self.source(program, program.result, true, false);
             self.each.push(Action::Store { from });
-        }
-        Routine {
-            block: self.block,
-            once: self.once,
-            each: self.each,
-            registers: self.registers,
-            out_in_place,
         }
     }
 
@@ -184,66 +161,54 @@ impl<'p> Maker<'p> {
         if fixed { self.once.push(action) } else { self.each.push(action) }
     }
 
-    /// Whether an operand of the plan lies in one piece in each block.
-    fn lies_in_one_piece(&self, operand: usize) -> bool {
-        let (row_step, step) = self.plan.inner_steps(operand);
-        step == 1 && (self.block.rows == 1 || row_step == self.block.len as isize)
-    }
-
     /// Where a step finds a value, gathered or filled if need be.
-    fn source(&mut self, value: usize, taken_single: bool, taken_once: bool) -> Source {
-        let program = self.program;
-        let Class { single, fixed } = self.classes[value];
-        let (inputs, item) = (program.operands.len(), program.item(value));
-        let source = match self.blocks[value] {
-            Some(source) => source,
-            None if value >= inputs => Source { place: Place::Constant(value - inputs), item, single },
-            None if single || self.lies_in_one_piece(1 + value) => {
-                Source { place: Place::Input(value), item, single }
-            }
-            None => {
-                let to = self.register(item, fixed);
-                self.push(fixed, Action::Gather { input: value, to });
-                Source { place: Place::Register(to), item, single }
-            }
-        };
-        self.blocks[value] = Some(source);
+    fn source(&mut self, program: &Program, value: usize, taken_single: bool, taken_once: bool) -> Source {
+        let Value { class: Class { single, fixed }, block, wide } = self.values[value];
         debug_assert!(fixed || !taken_once, "what is done once takes only what is there then");
+        let item = program.item(value);
+        let source = block.unwrap_or_else(|| {
+            // An input: steps have their places before others take them.
+            let to = self.register(item, fixed);
+            self.push(fixed, Action::Gather { input: value as u32, to });
+            Source { place: Place::Register(to), item: item as u8, single }
+        });
+        self.values[value].block = Some(source);
         if !single || taken_single {
             return source;
         }
-        if let Some(wide) = self.wide[value] {
-            return wide;
-        }
-        let to = self.register(item, fixed);
-        self.push(fixed, Action::Fill { from: source, to });
-        let wide = Source { place: Place::Register(to), item, single: false };
-        self.wide[value] = Some(wide);
+        let wide = wide.unwrap_or_else(|| {
+            let to = self.register(item, fixed);
+            self.push(fixed, Action::Fill { from: source, to });
+            Source { place: Place::Register(to), single: false, ..source }
+        });
+        self.values[value].wide = Some(wide);
         wide
     }
 
     /// A register that holds nothing. One for a fixed value is never freed, and so is not one that was:
     /// what is done once is done before all that is done for each block.
-    fn register(&mut self, item: usize, fixed: bool) -> usize {
-        let bytes = item * self.block.count();
+    fn register(&mut self, item: usize, fixed: bool) -> u32 {
+        let (bytes, registers) = (item * self.block.count(), &mut self.registers);
         let register = match self.free.pop() {
             Some(register) if !fixed => register,
             free => {
                 self.free.extend(free);
-                self.registers.push(0);
-                self.registers.len() - 1
+                registers.push(0);
+                registers.len() as u32 - 1
             }
         };
-        self.registers[register] = self.registers[register].max(bytes);
+        let room = &mut registers[register as usize];
+        *room = bytes.max(*room);
         register
     }
 
     /// Frees the registers of values that no later step takes.
-    fn end(&mut self, values: &[usize], at: usize) {
+    fn end(&mut self, program: &Program, values: &[usize], at: usize) {
         for (number, &value) in values.iter().enumerate() {
             let again = values[..number].contains(&value);
-            if self.last_use[value] == at && !self.classes[value].fixed && !again {
-                for source in [self.blocks[value], self.wide[value]].into_iter().flatten() {
+            let Value { class, block, wide } = self.values[value];
+            if program.last_use[value] == at && !class.fixed && !again {
+                for source in [block, wide].into_iter().flatten() {
                     if let Place::Register(register) = source.place {
                         self.free.push(register);
                     }

@@ -1,0 +1,77 @@
+//! Which part of a plan's loops a block is, and how an operand walks through it.
+
+use crate::loops::plan::Plan;
+use smallvec::SmallVec;
+
+/// A block: so many turns of one loop, with all of the loops within it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extent {
+    /// The loop whose turns are shared out among blocks.
+    pub(super) cut: usize,
+    pub(super) turns: usize,
+    /// Elements of each turn.
+    unit: usize,
+}
+
+/// The loops of a block as one operand walks them, the innermost first: how often each runs, and the step in
+/// it, in elements. Neighbours that the operand walks as one are one, whatever the others do.
+pub(super) type Way = SmallVec<[(usize, isize); 6]>;
+
+/// Whether it leads to one element again and again.
+pub(super) fn is_one_element(way: &Way) -> bool {
+    matches!(way[..], [] | [(_, 0)])
+}
+
+/// Whether it leads from each element to the next one in memory.
+pub(super) fn is_one_piece(way: &Way) -> bool {
+    matches!(way[..], [] | [(_, 1)])
+}
+
+impl Extent {
+    /// The largest block that has so many elements at most: as many whole loops as there is room for.
+    pub(super) fn new(plan: &Plan, most: usize) -> Extent {
+        let sizes = plan.sizes();
+        let (mut cut, mut unit) = (sizes.len() - 1, 1);
+        while cut > 0 && unit * sizes[cut] <= most {
+            unit *= sizes[cut];
+            cut -= 1;
+        }
+        Extent { cut, turns: (most / unit).clamp(1, sizes[cut].max(1)), unit }
+    }
+
+    /// How many elements it has.
+    pub(super) fn count(self) -> usize {
+        self.turns * self.unit
+    }
+
+    /// Whether it is all there is.
+    pub(super) fn is_all(self, plan: &Plan) -> bool {
+        self.count() == plan.len()
+    }
+
+    /// How often its loops run, the outermost first.
+    pub(super) fn sizes(self, plan: &Plan) -> impl DoubleEndedIterator<Item = usize> {
+        let within = &plan.sizes()[self.cut + 1..];
+        std::iter::once(self.turns).chain(within.iter().copied())
+    }
+
+    pub(super) fn way(self, plan: &Plan, operand: usize) -> Way {
+        let mut way = Way::new();
+        for of in (self.cut..plan.loops()).rev() {
+            let (size, steps) = plan.loop_at(of);
+            let (size, step) = (if of == self.cut { self.turns } else { size }, steps[operand]);
+            match way.last_mut() {
+                _ if size == 1 => {}
+                Some((len, inner)) if step == *inner * *len as isize => *len *= size,
+                _ => way.push((size, step)),
+            }
+        }
+        way
+    }
+
+    /// Whether an operand has the same elements in every block.
+    pub(super) fn repeats(self, plan: &Plan, operand: usize) -> bool {
+        let stays = |of: usize| plan.loop_at(of).1[operand] == 0;
+        (0..self.cut).all(stays) && (stays(self.cut) || self.turns == plan.sizes()[self.cut])
+    }
+}
