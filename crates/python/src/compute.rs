@@ -52,7 +52,7 @@ fn given_output<'py>(out: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
 /// Computes what is ready, of these inputs.
 pub(crate) fn compute<'py>(
     py: Python<'py>,
-    ready: Ready<'_>,
+    ready: &Ready<'_>,
     inputs: &[Input<'py>],
     way: Way<'py>,
 ) -> PyResult<NumPy<'py>> {
@@ -72,24 +72,24 @@ pub(crate) fn compute<'py>(
 
 fn typed<'py, T: Plain>(
     py: Python<'py>,
-    ready: Ready<'_>,
+    ready: &Ready<'_>,
     inputs: &[Input<'py>],
     Way { out, threads }: Way<'py>,
 ) -> PyResult<NumPy<'py>> {
     let Some(out) = out else {
-        return memory::filled::<T>(py, ready.shape(), |view| run(py, &ready, view, threads));
+        return memory::filled::<T>(py, ready.shape(), |view| run(py, ready, view, threads));
     };
     if out.shape() != ready.shape() {
         let problem = Problem::OutputShape { result: ready.shape().into(), output: out.shape().into() };
         return Err(of_expression(problem.into()));
     }
     let others: Vec<&NumPy<'py>> = inputs.iter().filter_map(Input::as_array).collect();
-    if memory::written::<T>(&out, &others, |view| run(py, &ready, view, threads))?.is_none() {
+    if memory::written::<T>(&out, &others, |view| run(py, ready, view, threads))?.is_none() {
         // It is an input, element by element; or its elements are of another type or lie in another way.
         check_harmless(&out, &others)?;
         check_type(&out, T::DTYPE)?;
         let all: Vec<Range<usize>> = out.shape().iter().map(|&size| 0..size).collect();
-        in_parts(&ready, &all, &mut |part, ranges| {
+        in_parts(ready, &all, &mut |part, ranges| {
             let result = memory::filled::<T>(py, part.shape(), |view| run(py, part, view, threads))?;
             let slices =
                 ranges.iter().map(|range| PySlice::new(py, range.start as isize, range.end as isize, 1));

@@ -47,7 +47,7 @@ pub(crate) fn evaluate<'py>(
     let unused = unused.iter().filter(|name| !known.contains(&name.as_str()));
     values.extend(unused.map(|name| (name.as_str(), Value::from(0))));
     let ready = expr.bind(values).map_err(of_expression)?;
-    compute(py, ready, &inputs, way)
+    compute(py, &ready, &inputs, way)
 }
 
 /// What is given for names, and for which of them something is.

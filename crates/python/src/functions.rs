@@ -6,7 +6,7 @@ use crate::input::Input;
 use crate::lazy::Lazy;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
-use unishape::expr::{Expr, Op, Value};
+use unishape::expr::{Expr, Op};
 use unishape_elements::for_each_op;
 
 /// A function of some arguments: computed, or only remembered where one of them is lazy.
@@ -21,11 +21,13 @@ pub(crate) fn call<'py, const N: usize>(
         return Lazy::of_call(py, op, &from, out);
     }
     let way = Way::new(out, threads)?;
-    let inputs: SmallVec<[Input<'py>; 3]> =
-        from.iter().map(|object| Input::new(object)).collect::<PyResult<_>>()?;
-    let values: SmallVec<[Value<'_>; 3]> = inputs.iter().filter_map(Input::value).collect();
-    let ready = Expr::call(op).bind_in_order(values).map_err(of_expression)?;
-    Ok(compute(py, ready, &inputs, way)?.into_any())
+    let mut inputs: SmallVec<[Input<'py>; 3]> = SmallVec::new();
+    for object in from {
+        inputs.push(Input::new(object)?);
+    }
+    let ready =
+        Expr::call(op).bind_in_order(inputs.iter().filter_map(Input::value)).map_err(of_expression)?;
+    Ok(compute(py, &ready, &inputs, way)?.into_any())
 }
 
 macro_rules! functions {

@@ -1,6 +1,6 @@
 //! What Python gives us to compute with: arrays, numbers, and what can be made into arrays.
 
-use crate::memory::{self, NumPy};
+use crate::memory::{self, NumPy, Seen};
 use crate::types;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
@@ -13,7 +13,7 @@ use unishape::expr::{Number, Value};
 /// One thing to compute with.
 pub(crate) enum Input<'py> {
     /// An array whose elements can be read where they are.
-    Array(NumPy<'py>, DType),
+    Array(Seen<'py>),
     /// A number of Python's, which takes the type of the arrays it meets.
     Number(Number),
 }
@@ -29,31 +29,13 @@ impl<'py> Input<'py> {
 
     /// An array, copied if its elements cannot be read where they are.
     pub(crate) fn array(array: NumPy<'py>) -> PyResult<Input<'py>> {
-        let descr = array.dtype();
-        let dtype = types::of(&descr);
-        if let Some(dtype) = dtype
-            && memory::is_plain(&array)
-            && (dtype != DType::Bool || !memory::is_view(&array) || are_truths(&array))
-        {
-            return Ok(Input::Array(array, dtype));
-        }
-        let copy = match dtype {
-            Some(DType::Bool) => array.call_method1("__ne__", (false,))?,
-            Some(_) => array.call_method0("copy")?,
-            None if types::is_native(&descr) => return Err(not_computed_with(&array)),
-            None => array.call_method1("astype", (descr.call_method1("newbyteorder", ("=",))?,))?,
-        };
-        let copy: NumPy<'py> = copy.cast_into()?;
-        match types::of(&copy.dtype()) {
-            Some(dtype) => Ok(Input::Array(copy, dtype)),
-            None => Err(not_computed_with(&array)),
-        }
+        Seen::of(array).map(Input::Array)
     }
 
     /// The array, if it is one.
     pub(crate) fn as_array(&self) -> Option<&NumPy<'py>> {
         match self {
-            Input::Array(array, _) => Some(array),
+            Input::Array(seen) => Some(seen.array()),
             Input::Number(_) => None,
         }
     }
@@ -61,16 +43,35 @@ impl<'py> Input<'py> {
     /// The same as the engine takes it.
     pub(crate) fn value(&self) -> Option<Value<'_>> {
         match self {
-            Input::Array(array, dtype) => memory::tensor(array, *dtype).map(Value::Array),
+            Input::Array(seen) => seen.tensor().map(Value::Array),
             Input::Number(number) => Some(Value::Number(*number)),
         }
+    }
+}
+
+impl<'py> Seen<'py> {
+    /// An array, copied if it cannot be seen as it is.
+    pub(crate) fn of(array: NumPy<'py>) -> PyResult<Seen<'py>> {
+        let array = match Seen::new(array) {
+            Ok(seen) if seen.dtype() != DType::Bool || are_truths(seen.array()) => return Ok(seen),
+            Ok(seen) => seen.array().call_method1("__ne__", (false,))?,
+            Err(array) => {
+                let descr = array.dtype();
+                match types::of(&descr) {
+                    Some(_) => array.call_method0("copy")?,
+                    None if types::is_native(&descr) => return Err(not_computed_with(&array)),
+                    None => array.call_method1("astype", (descr.call_method1("newbyteorder", ("=",))?,))?,
+                }
+            }
+        };
+        Seen::new(array.cast_into()?).map_err(|array| not_computed_with(&array))
     }
 }
 
 /// Whether the bytes of an array of booleans are all 0 or 1. Those that NumPy has made are; bytes that are
 /// looked at as booleans may be others.
 fn are_truths(array: &NumPy<'_>) -> bool {
-    memory::bytes(array).is_some_and(|bytes| bytes.iter().all(|&byte| byte <= 1))
+    !memory::is_view(array) || memory::bytes(array).is_some_and(|bytes| bytes.iter().all(|&byte| byte <= 1))
 }
 
 fn not_computed_with(array: &NumPy<'_>) -> PyErr {

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::types;
-use ndarray::{ArrayViewD, ArrayViewMutD, Axis, IxDyn, ShapeBuilder};
+use ndarray::{ArrayViewD, ArrayViewMutD, Axis, Dimension, IxDyn, ShapeBuilder};
 use numpy::npyffi::{self, NPY_ARRAY_ALIGNED, NPY_ARRAY_WRITEABLE, PY_ARRAY_API, npy_intp};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::PyTypeInfo;
@@ -22,13 +22,54 @@ use unishape_elements::for_each_dtype;
 /// An array of NumPy's.
 pub(crate) type NumPy<'py> = Bound<'py, PyUntypedArray>;
 
-/// Whether its elements can be seen as Rust's: aligned, and whole elements apart. (Their byte order is the
-/// type's affair.)
-pub(crate) fn is_plain(array: &NumPy<'_>) -> bool {
-    let item = array.dtype().itemsize() as isize;
+/// An array whose elements are Rust's as they lie: of a type that is computed with, in the machine's byte order,
+/// aligned, and whole elements apart.
+pub(crate) struct Seen<'py> {
+    array: NumPy<'py>,
+    dtype: DType,
+}
+
+impl<'py> Seen<'py> {
+    /// The array, if it is such a one.
+    pub(crate) fn new(array: NumPy<'py>) -> Result<Seen<'py>, NumPy<'py>> {
+        match types::of(&array.dtype()) {
+            Some(dtype) if is_regular(&array, dtype) => Ok(Seen { array, dtype }),
+            _ => Err(array),
+        }
+    }
+
+    pub(crate) fn array(&self) -> &NumPy<'py> {
+        &self.array
+    }
+
+    pub(crate) fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Its elements.
+    pub(crate) fn tensor(&self) -> Option<TensorView<'_>> {
+        use half::{bf16, f16};
+        use num_complex::Complex;
+        macro_rules! by_type {
+            ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+                match self.dtype {
+                    $(DType::$variant => by_type!(@ $type $(<$part>)?),)+
+                }
+            };
+            (@ String) => { None };
+            // Safety: the elements are of this type, as was seen when the array was.
+            (@ $type:ident $(<$part:ident>)?) => { Some(unsafe { view::<$type $(<$part>)?>(&self.array) }.into()) };
+        }
+        for_each_dtype!(by_type)
+    }
+}
+
+/// Whether elements of a type are aligned, and whole elements apart.
+fn is_regular(array: &NumPy<'_>, dtype: DType) -> bool {
+    let item = types::bytes(dtype) as isize;
+    let mut steps = array.strides().iter().zip(array.shape());
     flags(array) & NPY_ARRAY_ALIGNED != 0
-        && item > 0
-        && array.strides().iter().zip(array.shape()).all(|(stride, &size)| size <= 1 || stride % item == 0)
+        && steps.all(|(stride, &size)| stride & (item - 1) == 0 || size <= 1)
 }
 
 /// Whether Python may write to it.
@@ -74,12 +115,17 @@ pub(crate) fn bytes<'a>(array: &'a NumPy<'_>) -> Option<&'a [u8]> {
     fits.then(|| unsafe { std::slice::from_raw_parts(data(array), array.len()) })
 }
 
-/// An array's elements of a known type. It has to be [plain](is_plain), and of the type that `T` is.
-fn view<'a, T: Plain>(array: &'a NumPy<'_>) -> ArrayViewD<'a, T> {
-    let Layout { first, shape, strides, backwards } = Layout::<T>::new(array);
+/// An array's elements of a known type.
+///
+/// # Safety
+///
+/// The array's elements are of this type, and [regular](is_regular).
+unsafe fn view<'a, T: Plain>(array: &'a NumPy<'_>) -> ArrayViewD<'a, T> {
+    // Safety: our caller's promise.
+    let Layout { first, strides, backwards } = unsafe { Layout::<T>::new(array) };
     // Safety: NumPy's arrays have an element at each index, which stays as long as the array does: 'a. It is
-    // aligned, and a `T`, as the layout has made sure; sizes and strides are NumPy's own, turned upward.
-    let mut view = unsafe { ArrayViewD::from_shape_ptr(IxDyn(&shape).strides(IxDyn(&strides)), first) };
+    // aligned, and a `T`, as our caller says; sizes and strides are NumPy's own, turned upward.
+    let mut view = unsafe { ArrayViewD::from_shape_ptr(IxDyn(array.shape()).strides(strides), first) };
     backwards.into_iter().for_each(|axis| view.invert_axis(axis));
     view
 }
@@ -88,12 +134,13 @@ fn view<'a, T: Plain>(array: &'a NumPy<'_>) -> ArrayViewD<'a, T> {
 ///
 /// # Safety
 ///
-/// Nobody has another view of these elements meanwhile.
+/// As for `view`, and nobody has another view of these elements meanwhile.
 unsafe fn view_mut<'a, T: Plain>(array: &'a NumPy<'_>) -> ArrayViewMutD<'a, T> {
-    let Layout { first, shape, strides, backwards } = Layout::<T>::new(array);
+    // Safety: our caller's promise.
+    let Layout { first, strides, backwards } = unsafe { Layout::<T>::new(array) };
     // Safety: as for `view`, and our caller's promise. That no element is at two indices, the machine that
     // writes checks by itself.
-    let mut view = unsafe { ArrayViewMutD::from_shape_ptr(IxDyn(&shape).strides(IxDyn(&strides)), first) };
+    let mut view = unsafe { ArrayViewMutD::from_shape_ptr(IxDyn(array.shape()).strides(strides), first) };
     backwards.into_iter().for_each(|axis| view.invert_axis(axis));
     view
 }
@@ -105,7 +152,7 @@ pub(crate) fn filled<'py, T: Plain>(
     fill: impl FnOnce(ArrayViewMutD<'_, T>) -> PyResult<()>,
 ) -> PyResult<NumPy<'py>> {
     let array = fresh(py, types::descr(py, T::DTYPE)?, shape, T::IS_TRUTH)?;
-    // Safety: nobody else knows of the array yet.
+    // Safety: NumPy's own arrays of this type are regular, and nobody else knows of this one yet.
     fill(unsafe { view_mut::<T>(&array) })?;
     Ok(array)
 }
@@ -117,8 +164,8 @@ pub(crate) fn written<'py, T: Plain>(
     others: &[&NumPy<'py>],
     write: impl FnOnce(ArrayViewMutD<'_, T>) -> PyResult<()>,
 ) -> PyResult<Option<()>> {
-    let fits = is_writeable(array) && is_plain(array) && types::of(&array.dtype()) == Some(T::DTYPE);
-    if !fits {
+    let fits = types::of(&array.dtype()) == Some(T::DTYPE) && is_regular(array, T::DTYPE);
+    if !fits || !is_writeable(array) {
         return Ok(None);
     }
     for other in others {
@@ -126,7 +173,8 @@ pub(crate) fn written<'py, T: Plain>(
             return Ok(None);
         }
     }
-    // Safety: the other arrays, of which there may be views, have none of these elements, as just seen.
+    // Safety: the elements are of this type and regular; the other arrays, of which there may be views, have none
+    // of them. Both was just seen.
     write(unsafe { view_mut::<T>(array) }).map(Some)
 }
 
@@ -148,45 +196,31 @@ pub(crate) fn share_memory(one: &NumPy<'_>, other: &NumPy<'_>) -> PyResult<bool>
 /// Where elements are, with strides that lead upward, as ndarray takes them.
 struct Layout<T> {
     first: *mut T,
-    shape: SmallVec<[usize; 6]>,
-    strides: SmallVec<[usize; 6]>,
+    strides: IxDyn,
     /// The axes to be turned round.
-    backwards: SmallVec<[Axis; 6]>,
+    backwards: SmallVec<[Axis; 4]>,
 }
 
-impl<T: Plain> Layout<T> {
-    fn new(array: &NumPy<'_>) -> Layout<T> {
-        assert!(is_plain(array) && types::of(&array.dtype()) == Some(T::DTYPE), "elements are of this type");
-        let item = size_of::<T>() as isize;
+impl<T> Layout<T> {
+    /// # Safety
+    ///
+    /// The array's elements are of this type, and [regular](is_regular).
+    unsafe fn new(array: &NumPy<'_>) -> Layout<T> {
+        let (sizes, steps) = (array.shape(), array.strides());
         let mut first = data(array).cast::<T>();
-        let (mut strides, mut backwards) = (SmallVec::new(), SmallVec::new());
-        for (axis, (&stride, &size)) in array.strides().iter().zip(array.shape()).enumerate() {
-            let step = if size <= 1 { 0 } else { stride / item };
-            if step < 0 && !array.is_empty() {
+        let mut strides = IxDyn(sizes); // as many, and all of them are set
+        let mut backwards = SmallVec::new();
+        for (axis, to) in strides.slice_mut().iter_mut().enumerate() {
+            let (size, step) = (sizes[axis], steps[axis] / size_of::<T>() as isize);
+            *to = if size <= 1 { 0 } else { step.unsigned_abs() };
+            if step < 0 && size > 1 && !array.is_empty() {
                 // Safety: to the last element along this axis, which is in the same memory.
                 first = unsafe { first.offset(step * (size as isize - 1)) };
                 backwards.push(Axis(axis));
             }
-            strides.push(step.unsigned_abs());
         }
-        Layout { first, shape: array.shape().into(), strides, backwards }
+        Layout { first, strides, backwards }
     }
-}
-
-/// An array's elements of any type that is computed with.
-pub(crate) fn tensor<'a>(array: &'a NumPy<'_>, dtype: DType) -> Option<TensorView<'a>> {
-    use half::{bf16, f16};
-    use num_complex::Complex;
-    macro_rules! by_type {
-        ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
-            match dtype {
-                $(DType::$variant => by_type!(@ $type $(<$part>)?),)+
-            }
-        };
-        (@ String) => { None };
-        (@ $type:ident $(<$part:ident>)?) => { Some(view::<$type $(<$part>)?>(array).into()) };
-    }
-    for_each_dtype!(by_type)
 }
 
 /// A fresh array; its elements are whatever they are, but booleans are false.

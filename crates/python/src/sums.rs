@@ -1,12 +1,12 @@
 //! The adjoint of broadcasting.
 
 use crate::failure::of_shapes;
-use crate::input::Input;
-use crate::memory::{self, NumPy};
+use crate::input::array;
+use crate::memory::{self, NumPy, Seen};
 use crate::shapes::known_sizes;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use unishape::expr::{Plain, Value};
+use unishape::expr::Plain;
 use unishape::{TensorView, sum_to as summed};
 
 /// Sums an array down to a shape that could have been broadcast to the array's: the gradient of broadcast_to.
@@ -26,8 +26,8 @@ pub(crate) fn sum_to<'py>(
     threads: Option<usize>,
 ) -> PyResult<NumPy<'py>> {
     let shape = known_sizes(shape)?;
-    let input = Input::array(crate::input::array(x)?)?;
-    let Some(Value::Array(view)) = input.value() else { unreachable!("an array has a view") };
+    let seen = Seen::of(array(x)?)?;
+    let Some(view) = seen.tensor() else { return Err(not_added()) };
     macro_rules! by_type {
         ($($variant:ident)+) => {
             match &view {
@@ -35,11 +35,15 @@ pub(crate) fn sum_to<'py>(
                     let sums = in_pool(py, threads, || summed(view, &shape[..])).map_err(of_shapes)?;
                     handed_over(py, sums)
                 })+
-                _ => Err(PyTypeError::new_err("booleans are not added; use x.astype(int)")),
+                _ => Err(not_added()),
             }
         };
     }
     by_type!(F16 BF16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64 C64 C128)
+}
+
+fn not_added() -> PyErr {
+    PyTypeError::new_err("booleans are not added; use x.astype(int)")
 }
 
 fn in_pool<R: Send>(py: Python<'_>, threads: Option<usize>, work: impl FnOnce() -> R + Send) -> R {

@@ -12,27 +12,49 @@ use unishape::DType;
 /// The number that NumPy gave to bfloat16, which is not its own type, once it has been seen.
 static BFLOAT16: AtomicI32 = AtomicI32::new(-1);
 
-/// The type that is computed with, if this is one, in the machine's byte order.
+/// The type that is computed with, if this is one, in the machine's byte order. By NumPy's number of it, which is
+/// quickest to find; some types of C are the same.
 pub(crate) fn of(descr: &Bound<'_, PyArrayDescr>) -> Option<DType> {
-    let dtype = match (descr.kind(), descr.itemsize()) {
-        (b'b', 1) => DType::Bool,
-        (b'i', 1) => DType::I8,
-        (b'i', 2) => DType::I16,
-        (b'i', 4) => DType::I32,
-        (b'i', 8) => DType::I64,
-        (b'u', 1) => DType::U8,
-        (b'u', 2) => DType::U16,
-        (b'u', 4) => DType::U32,
-        (b'u', 8) => DType::U64,
-        (b'f', 2) => DType::F16,
-        (b'f', 4) => DType::F32,
-        (b'f', 8) => DType::F64,
-        (b'c', 8) => DType::C64,
-        (b'c', 16) => DType::C128,
-        (b'V', 2) if is_bfloat16(descr) => return Some(DType::BF16),
-        _ => return None,
-    };
-    is_native(descr).then_some(dtype)
+    const BY_NUMBER: [Option<DType>; 24] = by_number();
+    let number = descr.num();
+    match usize::try_from(number).ok().and_then(|number| BY_NUMBER.get(number)) {
+        Some(&dtype) => dtype.filter(|_| is_native(descr)),
+        None if is_bfloat16(descr) => Some(DType::BF16),
+        None => None,
+    }
+}
+
+const fn by_number() -> [Option<DType>; 24] {
+    const LONG_IS_8: bool = size_of::<std::ffi::c_long>() == 8;
+    let mut dtypes = [None; 24];
+    dtypes[NPY_BOOL as usize] = Some(DType::Bool);
+    dtypes[NPY_BYTE as usize] = Some(DType::I8);
+    dtypes[NPY_SHORT as usize] = Some(DType::I16);
+    dtypes[NPY_INT as usize] = Some(DType::I32);
+    dtypes[NPY_LONG as usize] = Some(if LONG_IS_8 { DType::I64 } else { DType::I32 });
+    dtypes[NPY_LONGLONG as usize] = Some(DType::I64);
+    dtypes[NPY_UBYTE as usize] = Some(DType::U8);
+    dtypes[NPY_USHORT as usize] = Some(DType::U16);
+    dtypes[NPY_UINT as usize] = Some(DType::U32);
+    dtypes[NPY_ULONG as usize] = Some(if LONG_IS_8 { DType::U64 } else { DType::U32 });
+    dtypes[NPY_ULONGLONG as usize] = Some(DType::U64);
+    dtypes[NPY_HALF as usize] = Some(DType::F16);
+    dtypes[NPY_FLOAT as usize] = Some(DType::F32);
+    dtypes[NPY_DOUBLE as usize] = Some(DType::F64);
+    dtypes[NPY_CFLOAT as usize] = Some(DType::C64);
+    dtypes[NPY_CDOUBLE as usize] = Some(DType::C128);
+    dtypes
+}
+
+/// How many bytes an element has: a power of 2.
+pub(crate) fn bytes(dtype: DType) -> usize {
+    match dtype {
+        DType::Bool | DType::I8 | DType::U8 => 1,
+        DType::I16 | DType::U16 | DType::F16 | DType::BF16 => 2,
+        DType::I32 | DType::U32 | DType::F32 => 4,
+        DType::I64 | DType::U64 | DType::F64 | DType::C64 => 8,
+        DType::C128 | DType::Str => 16,
+    }
 }
 
 /// Whether its bytes are in the machine's order.
@@ -46,7 +68,8 @@ fn is_bfloat16(descr: &Bound<'_, PyArrayDescr>) -> bool {
     if number == BFLOAT16.load(Ordering::Relaxed) {
         return true;
     }
-    let is = descr.typeobj().name().is_ok_and(|name: Bound<'_, PyString>| name == "bfloat16");
+    let is = descr.itemsize() == 2
+        && descr.typeobj().name().is_ok_and(|name: Bound<'_, PyString>| name == "bfloat16");
     if is {
         BFLOAT16.store(number, Ordering::Relaxed);
     }

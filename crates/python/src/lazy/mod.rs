@@ -6,6 +6,7 @@ use crate::compute::{Way, compute};
 use crate::failure::{of_expression, of_shapes};
 use crate::functions;
 use crate::input::{self, Input};
+use crate::memory::Seen;
 use crate::types;
 use numpy::{PyArrayDescr, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -106,14 +107,9 @@ impl Node {
             let term = Term::Later(object.clone().unbind());
             return Ok(Arc::new(Node { term, shape, dtype: Some(dtype) }));
         }
-        match Input::array(input::array(object)?)? {
-            Input::Array(array, dtype) => {
-                let shape = Some(array.shape().to_vec());
-                let term = Term::Array(array.into_any().unbind());
-                Ok(Arc::new(Node { term, shape, dtype: Some(dtype) }))
-            }
-            Input::Number(_) => unreachable!("an array is no number"),
-        }
+        let seen = Seen::of(input::array(object)?)?;
+        let (shape, dtype) = (Some(seen.array().shape().to_vec()), Some(seen.dtype()));
+        Ok(Arc::new(Node { term: Term::Array(seen.array().clone().into_any().unbind()), shape, dtype }))
     }
 
     /// A function of others. That shapes or types do not go together is told here, where it is written.
@@ -269,8 +265,8 @@ impl Lazy {
         let way = Way::new(out, threads)?;
         let mut inputs: Vec<Input<'py>> = Vec::new();
         for node in &order {
-            if let (Term::Array(array), Some(dtype)) = (&node.term, node.dtype) {
-                inputs.push(Input::Array(array.bind(py).clone().cast_into()?, dtype));
+            if let Term::Array(array) = &node.term {
+                inputs.push(Input::array(array.bind(py).clone().cast_into()?)?);
             }
         }
         let mut arrays = inputs.iter().filter_map(Input::value);
@@ -293,7 +289,7 @@ impl Lazy {
         let Some(lazy) = lazies.pop() else { unreachable!("at least the value itself") };
         drop(lazies);
         let ready = lazy.bind().map_err(of_expression)?;
-        Ok(compute(py, ready, &inputs, way)?.into_any())
+        Ok(compute(py, &ready, &inputs, way)?.into_any())
     }
 
     /// Lazily, the elements as those of another type.

@@ -105,6 +105,13 @@ impl Routine {
     }
 }
 
+/// Makes sure that bytes are elements, whatever a kernel gave.
+pub(super) fn mask_bits(output: &mut [u8], mask: u8) {
+    if mask != u8::MAX {
+        output.iter_mut().for_each(|byte| *byte &= mask);
+    }
+}
+
 /// How far something is from each operand's element of index 0, in elements; the output comes first.
 type Offsets = SmallVec<[isize; 8]>;
 
@@ -204,11 +211,8 @@ impl At<'_> {
         }
     }
 
-    /// Makes sure that bytes are elements, whatever a kernel gave.
     fn mask(&self, output: &mut [u8]) {
-        if self.memory.mask != u8::MAX {
-            output.iter_mut().for_each(|byte| *byte &= self.memory.mask);
-        }
+        mask_bits(output, self.memory.mask);
     }
 
     /// The output's bytes of this block.

@@ -28,10 +28,11 @@ mod routine;
 use super::pieces::{in_pieces, is_worth_a_thread, with_threads};
 use super::plan::Plan;
 use super::walk::{Base, Read};
-use block::{DESK, Memory};
+use block::{DESK, Memory, mask_bits};
 use ndarray::{ArrayRef, ArrayViewD, Dimension};
 pub use plain::Plain;
 pub(crate) use program::{Program, Step};
+use routine::MOST_ARGUMENTS;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An array that a program reads, stretched already.
@@ -72,12 +73,15 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     let fits = |(input, &item): (&Input<'_>, &usize)| input.item == item && input.shape == out.shape();
     assert!(inputs.len() == program.operands.len() && inputs.iter().zip(&program.operands).all(fits));
     assert!(program.item(program.result) == size_of::<T>());
+    let mask = if T::IS_TRUTH { 1 } else { u8::MAX };
+    if at_once(program, inputs, out, mask) {
+        return goes_on(out.len());
+    }
     let plan = plan(out.shape(), out.strides(), inputs);
     if plan.len() == 0 {
         return true;
     }
     let out = Base(out.as_mut_ptr().cast::<u8>());
-    let mask = if T::IS_TRUTH { 1 } else { u8::MAX };
     let memory = Memory { inputs, out, mask };
     let stopped = AtomicBool::new(false);
     let work = |piece: &Plan| {
@@ -105,6 +109,55 @@ pub(crate) fn run<T: Plain, D: Dimension>(
         Some(threads) => with_threads(threads, || in_pieces(plan, bytes, &work)),
     }
     !stopped.into_inner()
+}
+
+/// The commonest small work needs no plan: one function of arrays that lie in one piece, in a single block. Gives
+/// whether it was that.
+fn at_once<T: Plain, D: Dimension>(
+    program: &Program,
+    inputs: &[Input<'_>],
+    out: &mut ArrayRef<T, D>,
+    mask: u8,
+) -> bool {
+    let ([step], []) = (&program.steps[..], &program.constants[..]) else {
+        return false;
+    };
+    let count = out.len();
+    let in_one_piece = |strides: &[isize]| is_row_major(out.shape(), strides);
+    let fits = program.result == inputs.len() // what the step gives
+        && (1..=program.block).contains(&count)
+        && in_one_piece(out.strides())
+        && inputs.iter().all(|input| in_one_piece(input.strides));
+    if !fits {
+        return false;
+    }
+    let mut sources: [&[u8]; MOST_ARGUMENTS] = [&[]; MOST_ARGUMENTS];
+    let sources = &mut sources[..step.from.len()];
+    for (source, &from) in sources.iter_mut().zip(&step.from) {
+        let Input { first, item, .. } = &inputs[from];
+        // Safety: the input has the output's shape, and so as many elements, one after another.
+        *source = unsafe { std::slice::from_raw_parts(first.0, count * item) };
+    }
+    // Safety: these are the output's elements, one after another, and nobody else's, as `&mut` says. What is
+    // written are elements again: what a kernel gives, but for the bits that truths have not.
+    unsafe {
+        let output = std::slice::from_raw_parts_mut(out.as_mut_ptr().cast(), count * step.item);
+        (step.kernel)(sources, output);
+        mask_bits(output, mask);
+    }
+    true
+}
+
+/// Whether elements of a shape, of which there are some, lie one after another.
+fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
+    let mut next = 1;
+    for (&size, &stride) in shape.iter().zip(strides).rev() {
+        if size != 1 && stride != next {
+            return false;
+        }
+        next *= size as isize;
+    }
+    true
 }
 
 /// The bytes moved for an element. An arithmetic step takes about as long as moving some, which counts for
