@@ -3,7 +3,7 @@
 use crate::failure::of_expression;
 use crate::input::Input;
 use crate::memory::{self, NumPy};
-use crate::pool::pool;
+use crate::threads::number;
 use crate::types;
 use ndarray::ArrayViewMutD;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -168,33 +168,31 @@ fn run<T: Plain>(
     mut out: ArrayViewMutD<'_, T>,
     threads: Option<usize>,
 ) -> PyResult<()> {
-    let stop = AtomicBool::new(false);
     let elements = out.len();
+    if !ready.is_shared() {
+        let mut work = || ready.compute_into(&mut out);
+        let result = if elements < LONG { work() } else { py.detach(work) };
+        return result.map_err(of_expression);
+    }
+    // Threads are asked for while no other thread of Python's can fork.
+    let ready = ready.clone().threads(number(threads));
+    let stop = AtomicBool::new(false);
     let mut work = || ready.compute_while(&mut out, |_| !stop.load(Ordering::Relaxed));
-    let pool = if ready.is_shared() { pool(py, threads) } else { None };
-    let result = match pool {
-        None if elements < LONG => work(),
-        None => py.detach(work),
-        Some(pool) if elements < VERY_LONG => py.detach(|| pool.install(work)),
-        Some(pool) => {
-            let mut interrupted = None;
-            let result = py.detach(|| {
-                heard(
-                    || pool.install(&mut work),
-                    || {
-                        if let Err(error) = Python::attach(|py| py.check_signals()) {
-                            interrupted = Some(error);
-                            stop.store(true, Ordering::Relaxed);
-                        }
-                    },
-                )
-            });
-            if let Some(error) = interrupted {
-                return Err(error);
+    if elements < VERY_LONG {
+        return py.detach(work).map_err(of_expression);
+    }
+    let mut interrupted = None;
+    let result = py.detach(|| {
+        heard(&mut work, || {
+            if let Err(error) = Python::attach(|py| py.check_signals()) {
+                interrupted = Some(error);
+                stop.store(true, Ordering::Relaxed);
             }
-            result
-        }
-    };
+        })
+    });
+    if let Some(error) = interrupted {
+        return Err(error);
+    }
     result.map_err(of_expression)
 }
 

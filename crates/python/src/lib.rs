@@ -6,7 +6,7 @@
 //! | `types` | NumPy's element types and ours |
 //! | `input` | what Python gives us to compute with |
 //! | `failure` | what goes wrong, as Python's exceptions |
-//! | `pool` | threads |
+//! | `threads` | how many |
 //! | `compute` | results computed, into fresh arrays or given ones |
 //! | `shapes`, `sums`, `explain`, `functions`, `evaluate`, `lazy` | what Python sees |
 
@@ -18,9 +18,9 @@ mod functions;
 mod input;
 mod lazy;
 mod memory;
-mod pool;
 mod shapes;
 mod sums;
+mod threads;
 mod types;
 
 use pyo3::prelude::*;

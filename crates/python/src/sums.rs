@@ -4,10 +4,11 @@ use crate::failure::of_shapes;
 use crate::input::array;
 use crate::memory::{self, NumPy, Seen};
 use crate::shapes::known_sizes;
+use crate::threads::number;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use unishape::expr::Plain;
-use unishape::{TensorView, sum_to as summed};
+use unishape::{TensorView, Threads, sum_to as summed};
 
 /// Sums an array down to a shape that could have been broadcast to the array's: the gradient of broadcast_to.
 ///
@@ -27,13 +28,16 @@ pub(crate) fn sum_to<'py>(
 ) -> PyResult<NumPy<'py>> {
     let shape = known_sizes(shape)?;
     let seen = Seen::of(array(x)?)?;
+    // Asked for while no other thread of Python's can fork.
+    let threads = Threads::new(number(threads));
     let Some(view) = seen.tensor() else { return Err(not_added()) };
     macro_rules! by_type {
         ($($variant:ident)+) => {
             match &view {
                 $(TensorView::$variant(view) => {
-                    let sums = in_pool(py, threads, || summed(view, &shape[..])).map_err(of_shapes)?;
-                    handed_over(py, sums)
+                    let sum = || summed(view, &shape[..]);
+                    let sums = if view.len() < FEW { sum() } else { py.detach(|| threads.run(sum)) };
+                    handed_over(py, sums.map_err(of_shapes)?)
                 })+
                 _ => Err(not_added()),
             }
@@ -42,15 +46,11 @@ pub(crate) fn sum_to<'py>(
     by_type!(F16 BF16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64 C64 C128)
 }
 
+/// So few elements, of whatever type, are added on the caller's thread.
+const FEW: usize = 1 << 14;
+
 fn not_added() -> PyErr {
     PyTypeError::new_err("booleans are not added; use x.astype(int)")
-}
-
-fn in_pool<R: Send>(py: Python<'_>, threads: Option<usize>, work: impl FnOnce() -> R + Send) -> R {
-    match crate::pool::pool(py, threads) {
-        Some(pool) => py.detach(|| pool.install(work)),
-        None => py.detach(work),
-    }
 }
 
 fn handed_over<'py, T: Plain>(py: Python<'py>, array: ndarray::ArrayD<T>) -> PyResult<NumPy<'py>> {

@@ -24,6 +24,8 @@ pub use broadcast::{
     broadcast_with,
 };
 pub use error::{CannotStretch, CannotWrite, Error, Incompatible};
+#[doc(hidden)]
+pub use loops::Threads;
 pub use loops::{ForEach, Lends, Mapping, Part, for_each, map, map_into, to_owned};
 pub use operand::{CommonDim, Operand};
 pub use shapes::{CommonShape, broadcast_shapes, broadcast_shapes_with, is_broadcastable};

@@ -3,7 +3,7 @@
 use super::compile::{Compiled, Given};
 use super::error::{ExprError, Problem};
 use super::graph::{At, Graph, Node};
-use crate::loops::{self, Input, Plain};
+use crate::loops::{self, Input, Plain, Threads};
 use crate::shapes::{Quick, broadcast_shapes, why};
 use crate::tensor::{Element, Tensor, TensorView};
 use ndarray::{Array, ArrayD, ArrayRef, ArrayView, Dimension, IxDyn};
@@ -146,7 +146,7 @@ pub struct Bound<'a> {
     /// What was given. The arrays are stretched, and are the program's operands.
     values: Values<'a>,
     shape: Shape,
-    threads: Option<usize>,
+    threads: Option<Threads>,
 }
 
 /// A shape of an ordinary rank without an allocation.
@@ -199,7 +199,7 @@ impl<'a> Bound<'a> {
         self.compiled.dtype
     }
 
-    /// The same on so many threads; on all of rayon's unless told.
+    /// The same on so many threads, the caller's among them; on all of rayon's unless told.
     ///
     /// ```
     /// # use unishape::expr::Expr;
@@ -210,7 +210,7 @@ impl<'a> Bound<'a> {
     /// ```
     #[must_use]
     pub fn threads(self, threads: usize) -> Bound<'a> {
-        Bound { threads: Some(threads.max(1)), ..self }
+        Bound { threads: Some(Threads::new(threads)), ..self }
     }
 
     /// Whether there is so much to do that several threads share it.
@@ -365,7 +365,7 @@ impl<'a> Bound<'a> {
         out: &mut ArrayRef<T, D>,
         goes_on: &loops::GoesOn<'_>,
     ) -> Result<(), ExprError> {
-        match loops::run(&self.compiled.program, &self.inputs(), out, self.threads, goes_on) {
+        match loops::run(&self.compiled.program, &self.inputs(), out, self.threads.as_ref(), goes_on) {
             true => Ok(()),
             false => Err(Problem::Stopped.into()),
         }

@@ -179,7 +179,7 @@ macro_rules! operands {
                 if !is_worth_a_thread(plan.len(), bytes) $(|| $K::WRITES && !plan.is_apart($n))+ {
                     work(&plan);
                 } else {
-                    in_pieces(plan, bytes, &work);
+                    in_pieces(plan, bytes, None, &work);
                 }
             }
         }

@@ -6,6 +6,7 @@
 //! | `view` | the stretched view of an array: same elements, new shape, stride 0 where stretched |
 //! | `plan` | which loops walk several arrays at once, chosen before any element is touched |
 //! | `pieces` | large work cut up for several threads |
+//! | `threads` | threads of our own |
 //! | `walk` | ways through memory in the innermost loop |
 //! | `pages` | large pages for large results |
 //! | `machine` | a chain of kernels run block by block |
@@ -31,6 +32,7 @@ mod pieces;
 mod plan;
 mod stretched_bytes;
 mod sums;
+mod threads;
 mod view;
 mod walk;
 
@@ -44,6 +46,7 @@ pub use map::{Mapping, map, map_into};
 pub(crate) use mapped::{let_go, map_file};
 pub(crate) use stretched_bytes::stretched_bytes;
 pub(crate) use sums::add_to;
+pub use threads::Threads;
 // Named in a hidden method of `Operand`, and so public, though nobody can reach it.
 #[allow(unreachable_pub)]
 pub use view::Target;

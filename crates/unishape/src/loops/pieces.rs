@@ -1,11 +1,15 @@
 //! Large work cut into pieces that several threads do.
 
 use super::plan::Plan;
-use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::{Arc, Mutex, PoisonError};
+use super::threads::Threads;
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Below this many bytes read and written, a second thread costs more than it saves.
 pub(crate) const WORTH_A_THREAD: usize = 1 << 20;
+
+/// Work is cut into no more pieces than this.
+const MOST_PIECES: usize = 4096;
 
 /// Whether work on so many elements, with so many bytes for each, is shared among threads.
 #[inline]
@@ -13,55 +17,52 @@ pub(crate) fn is_worth_a_thread(elements: usize, bytes: usize) -> bool {
     elements.saturating_mul(bytes) > WORTH_A_THREAD
 }
 
-/// Does the work of a plan, in tiles where that helps, and in parallel where it is large. `bytes` are those
-/// read and written for one element.
+/// Does the work of a plan, in tiles where that helps, and in parallel where it is large: with rayon's threads,
+/// or with those that are given. `bytes` are those read and written for one element.
 #[inline]
-pub(crate) fn in_pieces(plan: Plan, bytes: usize, work: &(impl Fn(&Plan) + Sync)) {
-    if !is_worth_a_thread(plan.len(), bytes) {
-        return work(&plan);
-    }
-    for plan in plan.tiled() {
-        split(plan, WORTH_A_THREAD / bytes.max(1), work);
-    }
+pub(crate) fn in_pieces(plan: Plan, bytes: usize, threads: Option<&Threads>, work: &(impl Fn(&Plan) + Sync)) {
+    if is_worth_a_thread(plan.len(), bytes) { shared(plan, bytes, threads, work) } else { work(&plan) }
 }
 
-/// Does some work with so many threads to share it among.
-pub(crate) fn with_threads(threads: usize, work: impl FnOnce() + Send) {
-    /// Making threads takes longer than most work, so that they are kept.
-    static POOLS: Mutex<Vec<(usize, Arc<ThreadPool>)>> = Mutex::new(Vec::new());
-    if threads == rayon::current_num_threads() {
-        return work();
-    }
-    let pool = {
-        let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-        match pools.iter().find(|(number, _)| *number == threads) {
-            Some((_, pool)) => Some(pool.clone()),
-            None => ThreadPoolBuilder::new().num_threads(threads).build().ok().map(|pool| {
-                let pool = Arc::new(pool);
-                if pools.len() == MOST_POOLS {
-                    pools.remove(0);
-                }
-                pools.push((threads, pool.clone()));
-                pool
-            }),
+/// The caller takes part: where the others are slow to wake up, it has done the work by then. Each thread has a
+/// stretch of pieces that follow each other, since memory is given out by large pages, and two threads at one page
+/// are in each other's way; who is done with its own helps the others.
+fn shared(plan: Plan, bytes: usize, threads: Option<&Threads>, work: &(impl Fn(&Plan) + Sync)) {
+    let few = (WORTH_A_THREAD / bytes.max(1)).max(plan.len() / MOST_PIECES);
+    let mut pieces = Vec::new();
+    plan.tiled().into_iter().for_each(|plan| cut(plan, few, &mut pieces));
+    let number = threads.map_or_else(rayon::current_num_threads, Threads::number).min(pieces.len());
+    let done: SmallVec<[AtomicUsize; 16]> = (0..number).map(|_| AtomicUsize::new(0)).collect();
+    let begin = |stretch: usize| pieces.len() * stretch / number;
+    let take_part = |own: usize| {
+        for stretch in (own..number).chain(0..own) {
+            let its = &pieces[begin(stretch)..begin(stretch + 1)];
+            while let Some(piece) = its.get(done[stretch].fetch_add(1, Ordering::Relaxed)) {
+                work(piece);
+            }
         }
     };
-    match pool {
-        Some(pool) => pool.install(work),
-        // The system gives no more threads; the work is done on those that are there.
-        None => work(),
+    if number == 1 {
+        return take_part(0);
+    }
+    let take_part = &take_part;
+    fn all<'s>(scope: &rayon::Scope<'s>, number: usize, take_part: &'s (impl Fn(usize) + Sync)) {
+        (1..number).for_each(|own| scope.spawn(move |_| take_part(own)));
+        take_part(0);
+    }
+    match threads.and_then(Threads::pool) {
+        Some(pool) => pool.in_place_scope(|scope| all(scope, number, take_part)),
+        None => rayon::in_place_scope(|scope| all(scope, number, take_part)),
     }
 }
 
-/// So many numbers of threads are kept apart.
-const MOST_POOLS: usize = 4;
-
 /// Halves the work until a piece has so few elements.
-fn split(plan: Plan, few: usize, work: &(impl Fn(&Plan) + Sync)) {
+fn cut(plan: Plan, few: usize, pieces: &mut Vec<Plan>) {
     match plan.halves(64) {
         Some((first, second)) if plan.len() > few => {
-            rayon::join(|| split(first, few, work), || split(second, few, work));
+            cut(first, few, pieces);
+            cut(second, few, pieces);
         }
-        _ => work(&plan),
+        _ => pieces.push(plan),
     }
 }

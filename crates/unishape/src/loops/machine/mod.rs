@@ -25,8 +25,9 @@ mod plain;
 mod program;
 mod routine;
 
-use super::pieces::{in_pieces, is_worth_a_thread, with_threads};
+use super::pieces::{in_pieces, is_worth_a_thread};
 use super::plan::Plan;
+use super::threads::Threads;
 use super::walk::{Base, Read};
 use block::{DESK, Memory, mask_bits};
 use ndarray::{ArrayRef, ArrayViewD, Dimension};
@@ -67,7 +68,7 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     program: &Program,
     inputs: &[Input<'_>],
     out: &mut ArrayRef<T, D>,
-    threads: Option<usize>,
+    threads: Option<&Threads>,
     goes_on: &GoesOn<'_>,
 ) -> bool {
     let fits = |(input, &item): (&Input<'_>, &usize)| input.item == item && input.shape == out.shape();
@@ -100,13 +101,12 @@ pub(crate) fn run<T: Plain, D: Dimension>(
         }
     };
     let bytes = effort(program);
-    match threads {
-        _ if !is_worth_a_thread(plan.len(), bytes) => work(&plan),
-        // As ever, ndarray's arrays have no element at two indices where they can be written to; one whose
-        // maker broke that promise stays on one thread.
-        _ if !plan.is_apart(0) => work(&plan),
-        None => in_pieces(plan, bytes, &work),
-        Some(threads) => with_threads(threads, || in_pieces(plan, bytes, &work)),
+    // As ever, ndarray's arrays have no element at two indices where they can be written to; one whose maker broke
+    // that promise stays on one thread.
+    if !is_worth_a_thread(plan.len(), bytes) || !plan.is_apart(0) {
+        work(&plan);
+    } else {
+        in_pieces(plan, bytes, threads, &work);
     }
     !stopped.into_inner()
 }

@@ -1,0 +1,76 @@
+//! Threads of our own, for who asks for a number of them.
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// So many threads to share work among. Making them takes longer than most work, so that they are kept.
+///
+/// A process that was forked has this memory, but not these threads: it makes its own. Who forks while another
+/// thread is just asking for threads finds the lock taken; who cannot rule that out asks before it goes on.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Threads {
+    number: usize,
+    /// None where one thread, the caller's, is enough, or where the system gives no more.
+    pool: Option<Arc<ThreadPool>>,
+}
+
+/// A pool, and whose it is.
+struct Kept {
+    process: u32,
+    pool: Arc<ThreadPool>,
+}
+
+/// So many numbers of threads are kept apart.
+const MOST_POOLS: usize = 4;
+
+impl Threads {
+    /// So many, the caller's among them.
+    #[doc(hidden)]
+    pub fn new(number: usize) -> Threads {
+        let number = number.max(1);
+        Threads { number, pool: if number == 1 { None } else { pool(number) } }
+    }
+
+    /// Does some work for which the caller waits.
+    #[doc(hidden)]
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            // What shares its work among others finds none.
+            None => match pool(1) {
+                Some(pool) => pool.install(work),
+                None => work(),
+            },
+        }
+    }
+
+    /// How many take part.
+    pub(super) fn number(&self) -> usize {
+        if self.pool.is_some() { self.number } else { 1 }
+    }
+
+    pub(super) fn pool(&self) -> Option<&ThreadPool> {
+        self.pool.as_deref()
+    }
+}
+
+fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
+    static POOLS: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+    let process = std::process::id();
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    if pools.first().is_some_and(|kept| kept.process != process) {
+        // To end them, their threads would have to be there.
+        std::mem::forget(std::mem::take(&mut *pools));
+    }
+    if let Some(kept) = pools.iter().find(|kept| kept.pool.current_num_threads() == threads) {
+        return Some(kept.pool.clone());
+    }
+    let name = |number| format!("unishape {number}");
+    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?);
+    if pools.len() == MOST_POOLS {
+        pools.remove(0);
+    }
+    pools.push(Kept { process, pool: pool.clone() });
+    Some(pool)
+}
