@@ -2,7 +2,7 @@
 
 use super::{Full, Kernel, Loop, Width, kernel};
 use crate::{DType, Op};
-use bytemuck::{AnyBitPattern, NoUninit};
+use bytemuck::Pod;
 
 /// The kernel of a function that combines the bits of integers or booleans, or chooses.
 pub(super) fn find(op: Op, dtype: DType) -> Option<Kernel> {
@@ -47,7 +47,32 @@ fn choose(bytes: usize) -> Option<Kernel> {
     })
 }
 
-fn choose_of<T: NoUninit + AnyBitPattern>(from: &[&[u8]], to: &mut [u8]) {
+/// Chosen by bits, so that no branch depends on the elements: those of a comparison are at random.
+trait Choose: Pod {
+    fn choose(which: u8, a: Self, b: Self) -> Self;
+}
+
+macro_rules! choose {
+    ($($type:ty),+) => {
+        $(impl Choose for $type {
+            #[inline(always)]
+            fn choose(which: u8, a: $type, b: $type) -> $type {
+                let mask = <$type>::from(which != 0).wrapping_neg();
+                (a & mask) | (b & !mask)
+            }
+        })+
+    };
+}
+choose!(u8, u16, u32, u64);
+
+impl<T: Choose> Choose for [T; 2] {
+    #[inline(always)]
+    fn choose(which: u8, a: [T; 2], b: [T; 2]) -> [T; 2] {
+        [T::choose(which, a[0], b[0]), T::choose(which, a[1], b[1])]
+    }
+}
+
+fn choose_of<T: Choose>(from: &[&[u8]], to: &mut [u8]) {
     let &[which, a, b] = from else {
         return;
     };
@@ -57,7 +82,7 @@ fn choose_of<T: NoUninit + AnyBitPattern>(from: &[&[u8]], to: &mut [u8]) {
         #[inline(always)]
         || {
             for (((to, &which), &a), &b) in to.iter_mut().zip(which).zip(a).zip(b) {
-                *to = if which != 0 { a } else { b };
+                *to = T::choose(which, a, b);
             }
         },
     ));
