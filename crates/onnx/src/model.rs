@@ -171,6 +171,23 @@ impl Model {
         &self.functions
     }
 
+    /// The files beside its own that hold data of its tensors, each once. They are not looked for.
+    ///
+    /// ```
+    /// # let bytes = unishape_onnx::doc::add_model();
+    /// assert!(unishape_onnx::Model::read(&bytes)?.external_files().is_empty());
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    pub fn external_files(&self) -> Vec<String> {
+        let constants = self.graph.nodes.iter().flat_map(|node| &node.attributes);
+        let constants = constants.filter_map(|attribute| attribute.tensor().ok()?.location());
+        let initializers = self.graph.initializers.iter().filter_map(|tensor| tensor.location());
+        let mut files: Vec<String> = initializers.chain(constants).collect();
+        files.sort_unstable();
+        files.dedup();
+        files
+    }
+
     /// Where data of its tensors may be, outside of its file.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.folder.as_ref().map(|folder| folder.as_path())

@@ -75,12 +75,7 @@ impl TensorProto {
         if dtype == DType::Str {
             return self.strings(count);
         }
-        if self.message.int(field::DATA_LOCATION)? == 1 {
-            let entries = self.message.messages(field::EXTERNAL_DATA)?;
-            let entries = entries
-                .iter()
-                .map(|entry| Ok((entry.text(1)?, entry.text(2)?)))
-                .collect::<Result<Vec<_>, Error>>()?;
+        if let Some(entries) = self.external()? {
             let bytes = count.checked_mul(dtype.bytes());
             let bytes = bytes.ok_or_else(|| Error::invalid("it has more bytes than can be counted"))?;
             return self.raw(dtype, count, &external::read(&entries, folder, bytes)?);
@@ -89,6 +84,21 @@ impl TensorProto {
             Some(raw) => self.raw(dtype, count, &raw.bytes()?),
             None => self.typed(dtype, count),
         }
+    }
+
+    /// What is said of its data where that is in another file.
+    fn external(&self) -> Result<Option<Vec<(String, String)>>, Error> {
+        if self.message.int(field::DATA_LOCATION)? != 1 {
+            return Ok(None);
+        }
+        let entries = self.message.messages(field::EXTERNAL_DATA)?;
+        entries.iter().map(|entry| Ok((entry.text(1)?, entry.text(2)?))).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// The other file that its data is in.
+    pub(crate) fn location(&self) -> Option<String> {
+        let entries = self.external().ok()??;
+        entries.into_iter().rev().find(|(key, _)| key == "location").map(|(_, location)| location)
     }
 
     /// From bytes, the lowest first.
