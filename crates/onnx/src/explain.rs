@@ -12,12 +12,12 @@ use std::fmt;
 ///
 /// ```
 /// use unishape_onnx::{Model, explain};
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 ///
 /// let report = explain(&Model::read(&bytes)?);
 /// assert_eq!(report.broadcasts.len(), 1);
 /// assert_eq!(report.broadcasts[0].to_string(), "\
-/// node 0 (Add sum) to Nx3
+/// node 0 (Add Add_of_z) to Nx3
 ///   input 1, y: 3 → Nx3, N times as large
 ///     dimension 0: none → N");
 /// # Ok::<(), unishape_onnx::Error>(())
@@ -35,7 +35,7 @@ pub struct Report {
 /// A node that broadcasts.
 ///
 /// ```
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 /// let report = unishape_onnx::explain(&unishape_onnx::Model::read(&bytes)?);
 /// assert_eq!((report.broadcasts[0].node, &*report.broadcasts[0].op_type), (0, "Add"));
 /// # Ok::<(), unishape_onnx::Error>(())
@@ -60,7 +60,7 @@ pub struct Broadcast {
 /// An input that is stretched, or may be.
 ///
 /// ```
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 /// let report = unishape_onnx::explain(&unishape_onnx::Model::read(&bytes)?);
 /// let stretch = &report.broadcasts[0].stretches[0];
 /// assert_eq!((stretch.input, stretch.is_certain, stretch.times().as_deref()), (1, true, Some("N")));
@@ -85,7 +85,7 @@ pub struct Stretch {
 /// A dimension that is stretched.
 ///
 /// ```
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 /// # let report = unishape_onnx::explain(&unishape_onnx::Model::read(&bytes)?);
 /// let dim = &report.broadcasts[0].stretches[0].dims[0];
 /// assert_eq!((dim.dim, &dim.from, dim.to.to_string()), (0, &None, "N".into()));
@@ -104,7 +104,7 @@ pub struct StretchedDim {
 /// Finds all broadcasting in a model.
 ///
 /// ```
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 /// let report = unishape_onnx::explain(&unishape_onnx::Model::read(&bytes)?);
 /// assert!(report.conflicts.is_empty() && report.unseen.is_empty());
 /// # Ok::<(), unishape_onnx::Error>(())
@@ -122,31 +122,44 @@ pub fn explain(model: &Model) -> Report {
     Report { broadcasts, conflicts: inference.conflicts().to_vec(), unseen }
 }
 
-/// The inputs of a node that take part in broadcasting, by their places, and the shape that they are brought to;
-/// `None` where it does not broadcast, or not so.
-pub(crate) fn parties<'n>(node: &'n Node, inference: &Inference) -> Option<(Vec<(usize, &'n str)>, Shape)> {
-    let role = Operator::of(node)?.role;
-    let inputs: Vec<(usize, &str)> =
-        (0..node.inputs.len()).filter_map(|at| Some((at, node.input(at)?))).collect();
-    let shapes = inputs.iter().map(|(_, name)| inference.shape(name)).collect::<Option<Vec<&Shape>>>()?;
-    let common = join_all(shapes.iter().copied(), &[]).ok()?;
-    match role {
-        Role::Together => Some((inputs, common)),
-        // The first is as large as the result, whatever the second is.
-        Role::OneWay => shapes.first().map(|&first| (inputs, first.clone())),
-        Role::Alone | Role::Other => None,
+/// What takes part when a node broadcasts.
+pub(crate) struct Parties<'n> {
+    /// Its inputs that are not left out, by their places.
+    pub(crate) inputs: Vec<(usize, &'n str)>,
+    /// Those of them that do not have the common shape, or not for certain.
+    pub(crate) stretched: Vec<(usize, &'n str)>,
+    /// The shape that they are brought to.
+    pub(crate) common: Shape,
+}
+
+impl<'n> Parties<'n> {
+    /// `None` where a node does not broadcast, or its inputs do not go together.
+    pub(crate) fn of(node: &'n Node, inference: &Inference) -> Option<Parties<'n>> {
+        let role = Operator::of(node)?.role;
+        let inputs: Vec<(usize, &str)> =
+            (0..node.inputs.len()).filter_map(|at| Some((at, node.input(at)?))).collect();
+        let shapes = inputs.iter().map(|(_, name)| inference.shape(name)).collect::<Option<Vec<&Shape>>>()?;
+        let common = join_all(shapes.iter().copied(), &[]).ok()?;
+        let fixed = match role {
+            Role::Together => 0,
+            // The first is as large as all together, or the operator is not for them.
+            Role::OneWay => 1,
+            Role::Alone | Role::Other => return None,
+        };
+        let stretched = inputs.iter().zip(shapes).skip(fixed).filter(|(_, shape)| **shape != common);
+        let stretched = stretched.map(|(input, _)| *input).collect();
+        Some(Parties { inputs, stretched, common })
     }
 }
 
 fn broadcast(node: &Node, inference: &Inference) -> Option<Broadcast> {
-    let (inputs, shape) = parties(node, inference)?;
-    let stretches: Vec<Stretch> = inputs
-        .iter()
-        .filter_map(|&(input, name)| stretch(input, name, inference.shape(name)?, &shape))
-        .collect();
-    if stretches.is_empty() {
+    let Parties { inputs, stretched, common } = Parties::of(node, inference)?;
+    if stretched.is_empty() {
         return None;
     }
+    let stretches = stretched
+        .iter()
+        .filter_map(|&(input, name)| Some(stretch(input, name, inference.shape(name)?, &common)));
     let dims = |shape: &Shape| shape.dims().map(<[Dim]>::to_vec);
     Some(Broadcast {
         node: node.index,
@@ -156,16 +169,13 @@ fn broadcast(node: &Node, inference: &Inference) -> Option<Broadcast> {
             .iter()
             .map(|&(_, name)| (name.to_owned(), inference.shape(name).and_then(dims)))
             .collect(),
-        shape: dims(&shape),
-        stretches,
+        shape: dims(&common),
+        stretches: stretches.collect(),
         place: node.to_string(),
     })
 }
 
-fn stretch(input: usize, name: &str, from: &Shape, to: &Shape) -> Option<Stretch> {
-    if from == to {
-        return None;
-    }
+fn stretch(input: usize, name: &str, from: &Shape, to: &Shape) -> Stretch {
     let (from, to) = (from.dims(), to.dims());
     let mut dims = Vec::new();
     let mut is_certain = false;
@@ -181,14 +191,14 @@ fn stretch(input: usize, name: &str, from: &Shape, to: &Shape) -> Option<Stretch
         }
     }
     let (from, to) = (from.map(<[Dim]>::to_vec), to.map(<[Dim]>::to_vec));
-    Some(Stretch { input, name: name.to_owned(), from, to, dims, is_certain })
+    Stretch { input, name: name.to_owned(), from, to, dims, is_certain }
 }
 
 impl Stretch {
     /// How many times as large it gets, as far as that is known: `12`, `N`, `N x 4`. `None` where nothing is.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// # let report = unishape_onnx::explain(&unishape_onnx::Model::read(&bytes)?);
     /// assert_eq!(report.broadcasts[0].stretches[0].times().as_deref(), Some("N"));
     /// # Ok::<(), unishape_onnx::Error>(())

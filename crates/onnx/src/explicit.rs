@@ -6,7 +6,7 @@
 
 use crate::edit::Edit;
 use crate::error::Error;
-use crate::explain::parties;
+use crate::explain::Parties;
 use crate::graph::Node;
 use crate::infer::dims::Shape;
 use crate::infer::{Inference, infer};
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 /// A model that was rewritten.
 ///
 /// ```
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 /// let rewritten = unishape_onnx::explicit(&unishape_onnx::Model::read(&bytes)?)?;
 /// assert_eq!(rewritten.expands, 1);
 /// # Ok::<(), unishape_onnx::Error>(())
@@ -35,7 +35,7 @@ pub struct Rewritten {
 ///
 /// ```
 /// use unishape_onnx::{Model, explain, explicit};
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 ///
 /// let model = explicit(&Model::read(&bytes)?)?.model;
 /// let operators: Vec<&str> = model.graph().nodes.iter().map(|node| &*node.op_type).collect();
@@ -84,10 +84,10 @@ struct Rewriter<'m> {
 impl Rewriter<'_> {
     fn node(&mut self, node: &Node) -> Result<(), Error> {
         let inference = self.inference;
-        let Some((inputs, common)) = parties(node, inference) else { return Ok(()) };
+        let Some(Parties { inputs, mut stretched, common }) = Parties::of(node, inference) else {
+            return Ok(());
+        };
         let shape_of = |name: &str| inference.shape(name);
-        let is_stretched = |&&(_, name): &&(usize, &str)| shape_of(name) != Some(&common);
-        let stretched: Vec<(usize, &str)> = inputs.iter().filter(is_stretched).copied().collect();
         let Some(&(first, its_name)) = stretched.first() else { return Ok(()) };
         if let Some(name) = ["broadcast", "axis"].into_iter().find(|name| node.attribute(name).is_some()) {
             let problem = format!(
@@ -119,14 +119,16 @@ impl Rewriter<'_> {
                     }
                 }
                 self.edit.set_input(node.index, first, &name);
+                stretched.remove(0);
+                if stretched.is_empty() {
+                    return Ok(());
+                }
                 self.shape(node.index, &name)
             }
         };
         for (at, name) in stretched {
-            if self.edit.input(node.index, at) == name {
-                let expanded = self.expand(node.index, name, &target);
-                self.edit.set_input(node.index, at, &expanded);
-            }
+            let expanded = self.expand(node.index, name, &target);
+            self.edit.set_input(node.index, at, &expanded);
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ pub(crate) mod node_field {
 /// What a model computes: nodes in an order in which they can be, and their inputs.
 ///
 /// ```
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 /// let model = unishape_onnx::Model::read(&bytes)?;
 /// assert_eq!(model.graph().nodes[0].inputs, ["x", "y"]);
 /// # Ok::<(), unishape_onnx::Error>(())
@@ -76,7 +76,7 @@ impl Graph {
     /// What has a value from the beginning, unless another is given.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// let model = unishape_onnx::Model::read(&bytes)?;
     /// assert_eq!(model.graph().initializers().next(), None);
     /// # Ok::<(), unishape_onnx::Error>(())
@@ -89,9 +89,9 @@ impl Graph {
 /// One step of a graph.
 ///
 /// ```
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 /// let model = unishape_onnx::Model::read(&bytes)?;
-/// assert_eq!(model.graph().nodes[0].to_string(), "node 0 (Add sum)");
+/// assert_eq!(model.graph().nodes[0].to_string(), "node 0 (Add Add_of_z)");
 /// # Ok::<(), unishape_onnx::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -166,7 +166,7 @@ impl Node {
     }
 }
 
-/// `node 3 (Add sum)`.
+/// `node 3 (Add Add_of_z)`.
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whose = if self.domain.is_empty() { String::new() } else { format!("{}.", named(&self.domain)) };
@@ -243,7 +243,7 @@ impl Attribute {
 ///
 /// ```
 /// use unishape_onnx::{Declared, ElemType};
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 ///
 /// let model = unishape_onnx::Model::read(&bytes)?;
 /// let x = &model.graph().inputs[0];

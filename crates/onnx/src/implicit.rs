@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 ///
 /// ```
 /// use unishape_onnx::{Model, explicit, implicit};
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 ///
 /// let model = explicit(&Model::read(&bytes)?)?.model;
 /// let rewritten = implicit(&model)?;

@@ -3,7 +3,7 @@
 //! ```
 //! use unishape::Tensor;
 //! use unishape_onnx::{Model, Program};
-//! # let bytes = unishape_onnx::doc::add_model();
+//! # let bytes = unishape_onnx::build::add_model();
 //!
 //! let model = Model::read(&bytes)?; // z = x + y, of an N×3 and a 3
 //! let (x, y) = (ndarray::arr2(&[[1f32, 2.0, 3.0]]), ndarray::arr1(&[1f32, 1.0, 1.0]));
@@ -28,10 +28,11 @@
 //! | `explain` | where a model broadcasts |
 //! | `explicit`, `implicit` | Expands put before what is stretched, and taken away again |
 //! | `edit` | changes to a graph |
+//! | `build` | models made by hand, for examples and tests |
 //! | `error` | what can go wrong |
 
 #[doc(hidden)]
-pub mod doc;
+pub mod build;
 mod edit;
 mod error;
 mod explain;

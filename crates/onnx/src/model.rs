@@ -20,7 +20,7 @@ pub(crate) mod field {
 ///
 /// ```
 /// use unishape_onnx::Model;
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 ///
 /// let model = Model::read(&bytes)?;
 /// assert_eq!((model.opset(), model.graph().nodes.len()), (Some(21), 1));
@@ -42,7 +42,7 @@ impl Model {
     /// Reads a model from its bytes. It has no folder, and so no data outside.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// let model = unishape_onnx::Model::read(&bytes)?;
     /// assert_eq!(model.graph().nodes[0].op_type, "Add");
     /// # Ok::<(), unishape_onnx::Error>(())
@@ -86,7 +86,7 @@ impl Model {
     /// ```
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("add.onnx");
-    /// # std::fs::write(&path, unishape_onnx::doc::add_model()).unwrap();
+    /// # std::fs::write(&path, unishape_onnx::build::add_model()).unwrap();
     /// let model = unishape_onnx::Model::open(&path)?;
     /// assert_eq!(model.graph().inputs[0].name, "x");
     /// # Ok::<(), unishape_onnx::Error>(())
@@ -106,7 +106,7 @@ impl Model {
     /// The same model, with data of its tensors in files of this folder.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// let model = unishape_onnx::Model::read(&bytes)?.in_folder("models");
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
@@ -119,7 +119,7 @@ impl Model {
     /// The model's file: as it was read, but for what was changed.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// assert_eq!(unishape_onnx::Model::read(&bytes)?.to_bytes(), bytes);
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
@@ -130,7 +130,7 @@ impl Model {
     /// What it computes.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// assert_eq!(unishape_onnx::Model::read(&bytes)?.graph().outputs[0].name, "z");
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
@@ -141,7 +141,7 @@ impl Model {
     /// The version of ONNX's own operators that it uses, if it says so.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// assert_eq!(unishape_onnx::Model::read(&bytes)?.opset(), Some(21));
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
@@ -152,7 +152,7 @@ impl Model {
     /// The version of ONNX's file format that it is written in.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// assert_eq!(unishape_onnx::Model::read(&bytes)?.ir_version(), 10);
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
@@ -163,7 +163,7 @@ impl Model {
     /// The domains and names of the functions that it defines itself.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// assert!(unishape_onnx::Model::read(&bytes)?.functions().is_empty());
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
@@ -174,7 +174,7 @@ impl Model {
     /// The files beside its own that hold data of its tensors, each once. They are not looked for.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// assert!(unishape_onnx::Model::read(&bytes)?.external_files().is_empty());
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```

@@ -319,6 +319,14 @@ impl Message {
         self.push(Field { number, kind: Kind::Varint, head, raw: raw.into() });
     }
 
+    pub(crate) fn push_fixed32(&mut self, number: u32, value: [u8; 4]) {
+        let mut raw = Vec::new();
+        put_varint(&mut raw, u64::from(number) << 3 | 5);
+        let head = raw.len() as u8;
+        raw.extend(value);
+        self.push(Field { number, kind: Kind::Fixed32, head, raw: raw.into() });
+    }
+
     pub(crate) fn push_bytes(&mut self, number: u32, bytes: &[u8]) {
         self.push(Field::of_bytes(number, bytes));
     }
@@ -386,7 +394,7 @@ impl Field {
     }
 }
 
-pub(crate) fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
+fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
         value >>= 7;

@@ -15,7 +15,7 @@ const MOST_SYMBOLS: usize = 8;
 ///
 /// ```
 /// use unishape_onnx::{Dim, infer};
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 ///
 /// let inference = infer(&unishape_onnx::Model::read(&bytes)?);
 /// let z = inference.value("z").and_then(|z| z.shape()).expect("a shape");
@@ -33,7 +33,7 @@ pub enum Dim {
 /// What unknown sizes make up a size: it is the one of them that is not 1, if any.
 ///
 /// ```
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 /// # let inference = unishape_onnx::infer(&unishape_onnx::Model::read(&bytes)?);
 /// # let z = inference.value("z").and_then(|z| z.shape()).expect("a shape");
 /// let unishape_onnx::Dim::Unknown(symbols) = &z[0] else { panic!() };

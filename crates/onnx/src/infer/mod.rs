@@ -18,7 +18,7 @@ use std::collections::HashMap;
 /// What is known of a value.
 ///
 /// ```
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 /// let inference = unishape_onnx::infer(&unishape_onnx::Model::read(&bytes)?);
 /// let z = inference.value("z").expect("a value");
 /// assert_eq!((z.elem().map(|elem| elem.to_string()), z.to_string()), (Some("float".into()), "Nx3".into()));
@@ -72,7 +72,7 @@ impl Fact {
     /// The type of the elements, if it is known.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// # let inference = unishape_onnx::infer(&unishape_onnx::Model::read(&bytes)?);
     /// let elem = inference.value("x").and_then(|x| x.elem());
     /// assert_eq!(elem, Some(unishape_onnx::ElemType::new(1)));
@@ -85,7 +85,7 @@ impl Fact {
     /// The shape, if its rank is known.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// # let inference = unishape_onnx::infer(&unishape_onnx::Model::read(&bytes)?);
     /// let shape = inference.value("y").and_then(|y| y.shape());
     /// assert_eq!(shape, Some(&[unishape_onnx::Dim::Known(3)][..]));
@@ -106,7 +106,7 @@ impl std::fmt::Display for Fact {
 /// What is known of all values of a model, and where its shapes do not go together.
 ///
 /// ```
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 /// let inference = unishape_onnx::infer(&unishape_onnx::Model::read(&bytes)?);
 /// assert!(inference.value("x").is_some() && inference.conflicts().is_empty());
 /// # Ok::<(), unishape_onnx::Error>(())
@@ -122,7 +122,7 @@ impl Inference {
     /// What is known of a value; `None` where there is none of that name.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// # let inference = unishape_onnx::infer(&unishape_onnx::Model::read(&bytes)?);
     /// assert!(inference.value("nothing").is_none());
     /// # Ok::<(), unishape_onnx::Error>(())
@@ -134,7 +134,7 @@ impl Inference {
     /// The nodes, by index, whose inputs do not go together, and why: E1.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// # let inference = unishape_onnx::infer(&unishape_onnx::Model::read(&bytes)?);
     /// assert!(inference.conflicts().is_empty());
     /// # Ok::<(), unishape_onnx::Error>(())
@@ -163,7 +163,7 @@ impl Inference {
 /// nothing can be said of an operator, what the model declares of its outputs is taken.
 ///
 /// ```
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 /// let inference = unishape_onnx::infer(&unishape_onnx::Model::read(&bytes)?);
 /// assert_eq!(inference.value("z").map(|z| z.to_string()).as_deref(), Some("Nx3"));
 /// # Ok::<(), unishape_onnx::Error>(())

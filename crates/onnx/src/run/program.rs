@@ -24,7 +24,7 @@ const MOST_NAMES: usize = 10;
 /// ```
 /// use unishape::Tensor;
 /// use unishape_onnx::{Model, Program};
-/// # let bytes = unishape_onnx::doc::add_model();
+/// # let bytes = unishape_onnx::build::add_model();
 ///
 /// let program = Program::new(&Model::read(&bytes)?)?;
 /// let x = Tensor::from(ndarray::arr2(&[[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]]));
@@ -72,7 +72,7 @@ impl Program {
     /// Makes a model ready: all of its outputs will be computed.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// let model = unishape_onnx::Model::read(&bytes)?;
     /// assert_eq!(unishape_onnx::Program::new(&model)?.outputs().collect::<Vec<_>>(), ["z"]);
     /// # Ok::<(), unishape_onnx::Error>(())
@@ -92,7 +92,7 @@ impl Program {
     ///
     /// ```
     /// use unishape_onnx::{Model, Program};
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     ///
     /// let program = Program::computing(&Model::read(&bytes)?, &["y", "z"])?;
     /// assert_eq!(program.outputs().collect::<Vec<_>>(), ["y", "z"]);
@@ -114,7 +114,7 @@ impl Program {
     /// ```
     /// use unishape::Tensor;
     /// use unishape_onnx::Program;
-    /// # let bytes = unishape_onnx::doc::neg_node();
+    /// # let bytes = unishape_onnx::build::node_bytes("Neg", "x", "y", &[]);
     ///
     /// let program = Program::of_node(&bytes, 21)?;
     /// let x = Tensor::from(ndarray::arr1(&[1i32, -2]));
@@ -209,7 +209,7 @@ impl Program {
     /// The same on so many threads; on all of rayon's unless told.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// let program = unishape_onnx::Program::new(&unishape_onnx::Model::read(&bytes)?)?.threads(1);
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
@@ -221,7 +221,7 @@ impl Program {
     /// What is to be given: the inputs that have no value of their own.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// let program = unishape_onnx::Program::new(&unishape_onnx::Model::read(&bytes)?)?;
     /// assert_eq!(program.inputs().collect::<Vec<_>>(), ["x", "y"]);
     /// # Ok::<(), unishape_onnx::Error>(())
@@ -233,7 +233,7 @@ impl Program {
     /// What is computed.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     /// let program = unishape_onnx::Program::new(&unishape_onnx::Model::read(&bytes)?)?;
     /// assert_eq!(program.outputs().collect::<Vec<_>>(), ["z"]);
     /// # Ok::<(), unishape_onnx::Error>(())
@@ -246,7 +246,7 @@ impl Program {
     ///
     /// ```
     /// use unishape_onnx::{Model, Program};
-    /// # let bytes = unishape_onnx::doc::add_model();
+    /// # let bytes = unishape_onnx::build::add_model();
     ///
     /// let program = Program::new(&Model::read(&bytes)?)?;
     /// let x = unishape::Tensor::from(ndarray::arr2(&[[1f32, 2.0, 3.0]]));
