@@ -15,12 +15,13 @@
 //! | `npy` | an `.npy` file, or the text of its header |
 //! | `mapped` | an `.npy` file that stays in its file, and a shape to stretch it to |
 //! | `npz` | an `.npz` file, or its members |
+//! | `onnx` | an ONNX model, or its graph, or a node of it, or a tensor |
 
 mod file;
 mod source;
 mod targets;
 
-use targets::{arrays, common, descr, expr, mapped, notation, npy, npz, stretch};
+use targets::{arrays, common, descr, expr, mapped, notation, npy, npz, onnx, stretch};
 
 /// Something to be fuzzed.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +33,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "common", run: common::run },
     Target { name: "stretch", run: stretch::run },
     Target { name: "arrays", run: arrays::run },
@@ -42,6 +43,7 @@ pub const TARGETS: [Target; 9] = [
     Target { name: "npy", run: npy::run },
     Target { name: "mapped", run: mapped::run },
     Target { name: "npz", run: npz::run },
+    Target { name: "onnx", run: onnx::run },
 ];
 
 /// The target of this name.

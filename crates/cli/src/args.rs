@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and the help texts.
 
 use crate::eval::size;
+use crate::onnx::args::OnnxArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -22,6 +23,7 @@ Examples:
   unishape explain 3x1 4 --html p.html   the same as a page to point at
   unishape broadcast a.npy b.npy --out z the arrays, stretched, as files
   unishape eval 'a * b' a.npy b.npy      their product, printed
+  unishape onnx explain model.onnx       where a model broadcasts
 
 Exit codes: 0 all is well; 1 the shapes do not go together, or a file is at fault; 2 bad usage; 130 stopped
 by Ctrl-C.";
@@ -40,6 +42,9 @@ pub(crate) enum Command {
     /// Compute an expression of arrays, from files to a file
     #[command(after_help = EVAL_EXAMPLES)]
     Eval(EvalArgs),
+    /// Run an ONNX model, and show or change where it broadcasts
+    #[command(after_help = crate::onnx::args::EXAMPLES)]
+    Onnx(OnnxArgs),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -222,7 +227,7 @@ fn dtypes() -> impl TypedValueParser<Value = DType> {
     PossibleValuesParser::new(names).try_map(|name| DType::named(&name).ok_or("there is no such type"))
 }
 
-fn threads(text: &str) -> Result<usize, String> {
+pub(crate) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
         _ => Err("write a number from 1 to 1024".into()),

@@ -5,7 +5,9 @@ use crate::failure::Failure;
 use crate::input::{file_name, has_ending};
 use crate::naming::result_names;
 use crate::out::{bytes_text, in_file, in_result, is_stdout, place};
-use crate::target::{check_folder, check_free_place, check_room, destination_text, folder_of, free_space};
+use crate::target::{
+    check_folder, check_free_place, check_room, destination_text, folder_of, free_space, in_folder,
+};
 use crate::watch::{Watch, Watched};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -154,27 +156,11 @@ impl Plan {
         let _ = io::stderr().write_all(text.as_bytes());
     }
 
-    /// Writes everything; folders made for it do not outlive a failure.
     fn write(&self, watch: &Watch) -> Result<(), Failure> {
-        // Those that are not there yet, innermost first.
-        let to_make: Vec<&Path> = self
-            .folder
-            .ancestors()
-            .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
-            .collect();
-        let made = fs::create_dir_all(&self.folder)
-            .map_err(|error| Failure::failed(format!("{}: {error}", plain::path(&self.folder))));
-        let written = made.and_then(|()| match &self.archive {
+        in_folder(&self.folder, || match &self.archive {
             Some(archive) => self.write_archive(archive, watch),
             None => self.write_files(watch),
-        });
-        if written.is_err() {
-            for folder in to_make {
-                // One that somebody else has put something into stays.
-                let _ = fs::remove_dir(folder);
-            }
-        }
-        written
+        })
     }
 
     /// One file an array. They get their names when all are complete.

@@ -7,9 +7,10 @@
 //! | `input` | shapes as they are written, or files that have one |
 //! | `naming` | what the results of `broadcast` are called |
 //! | `out` | text to the terminal, files all at once or not at all |
+//! | `print` | arrays as text |
 //! | `target` | places that results go to: what is there already, and how much room there is |
 //! | `watch` | long work looked after: progress, and Ctrl-C |
-//! | `shape`, `explain`, `broadcast`, `eval` | one subcommand each |
+//! | `shape`, `explain`, `broadcast`, `eval`, `onnx` | one subcommand each |
 
 mod args;
 mod broadcast;
@@ -18,7 +19,9 @@ mod explain;
 mod failure;
 mod input;
 mod naming;
+mod onnx;
 mod out;
+mod print;
 mod shape;
 mod target;
 mod watch;
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(args),
         Command::Broadcast(args) => broadcast::run(args),
         Command::Eval(args) => eval::run(args),
+        Command::Onnx(args) => onnx::run(args),
         Command::Completions { shell } => completions(shell),
     };
     match result {

@@ -52,6 +52,23 @@ pub(crate) fn check_room(what: &str, needed: u64, folder: &Path, free: Option<u6
     }
 }
 
+/// Does some work in a folder, which is made if need be; folders made for it do not outlive a failure.
+pub(crate) fn in_folder(folder: &Path, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    // Those that are not there yet, innermost first.
+    let to_make: Vec<&Path> =
+        folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
+    let made = fs::create_dir_all(folder)
+        .map_err(|error| Failure::failed(format!("{}: {error}", plain::path(folder))));
+    let done = made.and_then(|()| work());
+    if done.is_err() {
+        for folder in to_make {
+            // One that somebody else has put something into stays.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+    done
+}
+
 /// `5.0 MiB to z.npy, 72.9 GiB free there`.
 pub(crate) fn destination_text(bytes: u64, path: &Path, free: Option<u64>) -> String {
     let free = free.map_or(String::new(), |free| format!(", {} free there", bytes_text(free)));

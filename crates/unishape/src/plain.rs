@@ -94,7 +94,11 @@ pub(crate) fn wrapped(text: &str, limit: usize) -> Vec<String> {
 }
 
 /// Escaped for SVG and HTML, in text and in attributes.
-pub(crate) fn escaped(text: &str) -> String {
+///
+/// ```
+/// assert_eq!(unishape::plain::escaped("a < b"), "a &lt; b");
+/// ```
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -8,4 +8,5 @@ pub(crate) mod mapped;
 pub(crate) mod notation;
 pub(crate) mod npy;
 pub(crate) mod npz;
+pub(crate) mod onnx;
 pub(crate) mod stretch;

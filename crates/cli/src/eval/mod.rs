@@ -8,7 +8,6 @@
 //! | `pieces` | a result cut into pieces that follow each other in a file |
 //! | `job` | what is to be computed, and how its pieces are |
 //! | `write` | the result to a file, piece by piece |
-//! | `print` | the result as text |
 //! | `tell` | what is going to be computed, in words |
 //! | `size` | amounts of memory on the command line |
 
@@ -18,7 +17,6 @@ mod inputs;
 mod job;
 mod listed;
 mod pieces;
-mod print;
 pub(crate) mod size;
 mod tell;
 mod write;
@@ -27,6 +25,7 @@ use crate::args::EvalArgs;
 use crate::failure::Failure;
 use crate::input::has_ending;
 use crate::out::{self, bytes_text, is_stdout};
+use crate::print;
 use crate::target::{check_folder, check_free_place, check_room, destination_text, folder_of, free_space};
 use crate::watch::Watch;
 use given::Given;
@@ -66,7 +65,7 @@ fn to_terminal(job: &Job, is_asked: bool, args: &EvalArgs) -> Result<(), Failure
         let problem = "give -o FILE.npy to write it, or -o - to see its edges";
         return Err(Failure::usage(format!("the result is {}, too large to print; {problem}", what())));
     }
-    out::print(&print::text(job)?)?;
+    out::print(&print::text(&job.shape, |piece| job.compute(piece))?)?;
     if !is_small {
         say(args, &format!("unishape: these are the edges of {}; give -o FILE.npy to write all\n", what()));
     }

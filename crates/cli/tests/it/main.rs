@@ -10,6 +10,7 @@
 //! | `eval_words` | what is given on its command line, and what is wrong with it |
 //! | `eval_printed` | results as text |
 //! | `eval_stopped` | what `eval` leaves behind when it is stopped or fails |
+//! | `onnx` | models run, explained and rewritten |
 //! | `files` | arrays as the oracle sees them, and as files |
 //! | `support` | the command run in a folder of its own |
 
@@ -21,6 +22,7 @@ mod eval_stopped;
 mod eval_words;
 mod explain;
 mod files;
+mod onnx;
 mod refused;
 mod shape;
 #[cfg(unix)]

@@ -5,11 +5,15 @@ use crate::support::{BINARY, Folder};
 #[test]
 fn every_help_text_has_an_example() {
     let folder = Folder::new();
-    for subcommand in ["shape", "explain", "broadcast", "eval", "completions"] {
+    for subcommand in ["shape", "explain", "broadcast", "eval", "onnx", "completions"] {
         let example = format!("Examples:\n  unishape {subcommand} ");
         assert!(folder.run([subcommand, "--help"]).printed().contains(&example), "{subcommand}");
         assert!(folder.run(["help", subcommand]).printed().contains(&example), "{subcommand}");
         assert!(folder.run(["--help"]).printed().contains(&format!("\n  {subcommand} ")), "{subcommand}");
+    }
+    for subcommand in ["run", "explain", "explicit", "implicit"] {
+        let example = format!("Examples:\n  unishape onnx {subcommand} ");
+        assert!(folder.run(["onnx", subcommand, "--help"]).printed().contains(&example), "{subcommand}");
     }
     let help = folder.run(["--help"]).printed();
     assert!(help.contains("Examples:\n  unishape shape 8x1x6x1 7x1x5 "), "{help}");

@@ -1,12 +1,10 @@
-//! The result as text, as NumPy prints arrays more or less; of a large one the edges.
+//! Arrays as text, as NumPy prints them more or less; of a large one the edges.
 
-use super::job::Job;
-use super::pieces::Piece;
 use crate::failure::Failure;
 use ndarray::ArrayViewD;
 use num_complex::Complex;
 use std::ops::Range;
-use unishape::{Tensor, element_count};
+use unishape::{Tensor, element_count, plain};
 
 /// Results of up to this many elements are shown in full.
 const MOST: usize = 1000;
@@ -20,14 +18,20 @@ const MOST_AT_EDGES: usize = 10_000;
 /// The columns that a line has.
 const WIDTH: usize = 80;
 
+/// A part of an array: the indices of each dimension.
+type Piece = Vec<Range<usize>>;
+
 /// Whether a result is small enough to be shown in full.
 pub(crate) fn is_small(shape: &[usize]) -> bool {
     element_count(shape).is_ok_and(|count| count <= MOST)
 }
 
-/// The result as text.
-pub(crate) fn text(job: &Job) -> Result<String, Failure> {
-    let (shape, is_small) = (&job.shape, is_small(&job.shape));
+/// An array of this shape as text; `part` gives its elements, those that are shown.
+pub(crate) fn text(
+    shape: &[usize],
+    part: impl Fn(&Piece) -> Result<Tensor, Failure>,
+) -> Result<String, Failure> {
+    let is_small = is_small(shape);
     let is_cut = |&size: &usize| !is_small && size > 2 * EDGE;
     // The indices that are shown of each dimension.
     let shown: Vec<Vec<Range<usize>>> = shape
@@ -44,7 +48,7 @@ pub(crate) fn text(job: &Job) -> Result<String, Failure> {
     for corner in corners(&shown) {
         let places =
             corner.iter().zip(&shown).map(|(range, shown)| if *range == shown[0] { 0 } else { EDGE });
-        cells.put(&places.collect::<Vec<_>>(), &job.compute(&corner)?);
+        cells.put(&places.collect::<Vec<_>>(), &part(&corner)?);
     }
     cells.align();
     let gaps: Vec<bool> = shape.iter().map(is_cut).collect();
@@ -98,8 +102,8 @@ impl Cells {
         if self.sizes.is_empty() {
             return;
         }
-        // Of a complex number the point is that of one part only.
-        let split = |text: &str| match text.ends_with('j') {
+        // Of a complex number the point is that of one part only, and of text it is none.
+        let split = |text: &str| match text.ends_with(['j', '\'']) {
             true => text.len(),
             false => text.find(['.', 'e']).unwrap_or(text.len()),
         };
@@ -176,7 +180,7 @@ fn texts(tensor: &Tensor) -> Vec<String> {
         Tensor::U32(array) => all(array.view(), u32::to_string),
         Tensor::U64(array) => all(array.view(), u64::to_string),
         Tensor::Bool(array) => all(array.view(), |&x| if x { "True".into() } else { "False".into() }),
-        Tensor::Str(array) => all(array.view(), String::clone),
+        Tensor::Str(array) => all(array.view(), |text| format!("'{}'", plain::text(text))),
         Tensor::C64(array) => {
             all(array.view(), |Complex { re, im }| complex(format!("{re:?}"), format!("{im:+?}")))
         }

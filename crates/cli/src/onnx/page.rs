@@ -1,0 +1,142 @@
+//! `unishape onnx explain --html`: where a model broadcasts, as a page with pictures; one file, which loads
+//! nothing.
+
+use super::explain::summary;
+use std::collections::HashMap;
+use std::fmt::Write;
+use unishape::Rules;
+use unishape::explain::Explanation;
+use unishape::plain;
+use unishape_onnx::{Broadcast, Dim, Model, Report};
+
+/// Pictures of more than so many different shapes are left out: a page has an end.
+const MOST_PICTURES: usize = 40;
+
+/// Sizes that are not known are drawn as if they were this.
+const EXAMPLE: usize = 3;
+
+const STYLE: &str = "\
+:root{color-scheme:light dark}
+body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2.5rem}
+pre{overflow-x:auto;padding:.8rem;border:1px solid #8886;border-radius:.4rem}
+img{max-width:100%;height:auto}.soft{opacity:.75}.wrong{border-color:#c33}
+";
+
+pub(crate) fn render(title: &str, model: &Model, report: &Report) -> String {
+    let title = plain::escaped(title);
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>Broadcasting in {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <h1>Broadcasting in {title}</h1>\n<p>{}</p>\n",
+        plain::escaped(&summary(model, report)),
+    );
+    for (_, error) in &report.conflicts {
+        let _ = writeln!(page, "<pre class=\"wrong\">{}</pre>", plain::escaped(&error.to_string()));
+    }
+    for unseen in &report.unseen {
+        let _ = writeln!(page, "<p class=\"soft\">Not looked into: {}</p>", plain::escaped(unseen));
+    }
+    // The first node with each set of shapes.
+    let mut drawn: HashMap<Vec<Vec<usize>>, usize> = HashMap::new();
+    for broadcast in &report.broadcasts {
+        section(&mut page, broadcast, &mut drawn);
+    }
+    page.push_str("</body>\n</html>\n");
+    page
+}
+
+fn section(page: &mut String, broadcast: &Broadcast, drawn: &mut HashMap<Vec<Vec<usize>>, usize>) {
+    let text = broadcast.to_string();
+    let (title, stretches) = text.split_once('\n').unwrap_or((&text, ""));
+    let _ = writeln!(
+        page,
+        "<h2 id=\"node{}\">{}</h2>\n<pre>{}</pre>",
+        broadcast.node,
+        plain::escaped(title),
+        plain::escaped(stretches)
+    );
+    let shapes = broadcast.inputs.iter().map(|(_, shape)| shape.as_deref().map(|dims| sizes(dims)));
+    let Some(shapes) = shapes.collect::<Option<Vec<Vec<usize>>>>() else {
+        page.push_str("<p class=\"soft\">There is no picture: not all ranks are known.</p>\n");
+        return;
+    };
+    if let Some(other) = drawn.get(&shapes) {
+        let _ = writeln!(page, "<p class=\"soft\">Drawn at <a href=\"#node{other}\">node {other}</a>.</p>");
+        return;
+    }
+    if drawn.len() == MOST_PICTURES {
+        page.push_str("<p class=\"soft\">There are pictures enough; <code>unishape explain</code> draws this one.</p>\n");
+        return;
+    }
+    let Ok(mut explanation) = Explanation::new(Rules::STANDARD, &shapes) else {
+        page.push_str("<p class=\"soft\">There is no picture: whether this goes together shows only when sizes are known.</p>\n");
+        return;
+    };
+    for (at, (name, _)) in broadcast.inputs.iter().enumerate() {
+        explanation = explanation.name(at, name);
+    }
+    let is_example = broadcast.inputs.iter().flat_map(|(_, shape)| shape.iter().flatten());
+    if is_example.into_iter().any(|dim| matches!(dim, Dim::Unknown(_))) {
+        let _ = writeln!(page, "<p class=\"soft\">Sizes that are not known are drawn as {EXAMPLE}.</p>");
+    }
+    let _ = writeln!(
+        page,
+        "<img alt=\"{}\" src=\"data:image/svg+xml,{}\">",
+        plain::escaped(title),
+        encoded(&explanation.svg())
+    );
+    drawn.insert(shapes, broadcast.node);
+}
+
+/// The sizes of a shape, as far as they are known.
+fn sizes(dims: &[Dim]) -> Vec<usize> {
+    let size = |dim: &Dim| match dim {
+        Dim::Known(size) => *size,
+        Dim::Unknown(_) => EXAMPLE,
+    };
+    dims.iter().map(size).collect()
+}
+
+/// Text as a part of an address.
+fn encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len() + text.len() / 2);
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z'
+            | b'A'..=b'Z'
+            | b'0'..=b'9'
+            | b'-'
+            | b'_'
+            | b'.'
+            | b'!'
+            | b'~'
+            | b'*'
+            | b'('
+            | b')'
+            | b' '
+            | b'='
+            | b':'
+            | b'/'
+            | b','
+            | b';' => encoded.push(byte.into()),
+            _ => {
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encoded;
+
+    #[test]
+    fn what_means_something_in_addresses_and_attributes_is_written_in_numbers() {
+        assert_eq!(encoded("<a b=\"1\">é#%'</a>"), "%3Ca b=%221%22%3E%C3%A9%23%25%27%3C/a%3E");
+    }
+}

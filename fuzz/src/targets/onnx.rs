@@ -1,0 +1,84 @@
+//! ONNX models: any bytes give a model or an error, in memory that the bytes are worth; a model is written as it
+//! was read, and whatever is known of its shapes, it can be made explicit and comes back as it was.
+
+use crate::file::{check_message, with_memory};
+use unishape_onnx::{Model, Program, explain, explicit, implicit, infer, read_tensor, tensor_bytes};
+
+/// A node of two bytes becomes a structure of some hundred.
+const MEMORY_PER_BYTE: u64 = 500;
+
+/// A name of a shape of many dimensions costs what the dimensions do.
+const MEMORY_PER_NAME: u64 = 10_000;
+
+/// The first byte says what the others are: a model, a graph, a node, a tensor. What is around them has the right
+/// lengths then, which bytes at random would seldom have.
+pub(crate) fn run(bytes: &[u8]) {
+    let Some((&first, rest)) = bytes.split_first() else { return };
+    match first % 4 {
+        0 => model(rest),
+        1 => model(&with_opset(field(7, rest))),
+        2 => model(&with_opset(field(7, &[field(1, rest), input()].concat()))),
+        _ => tensor(rest),
+    }
+}
+
+fn model(bytes: &[u8]) {
+    let model = match with_memory(MEMORY_PER_BYTE, bytes.len(), || Model::read(bytes)) {
+        Ok(model) => model,
+        Err(error) => return check_message(&error),
+    };
+    assert_eq!(model.to_bytes(), bytes);
+    with_memory(MEMORY_PER_NAME, bytes.len(), || {
+        for (_, error) in infer(&model).conflicts() {
+            check_message(error);
+        }
+        let report = explain(&model);
+        if let Err(error) = Program::new(&model) {
+            check_message(&error);
+        }
+        match explicit(&model) {
+            Err(error) => check_message(&error),
+            Ok(made) => {
+                assert!(made.expands > 0 || made.model.to_bytes().len() >= bytes.len());
+                assert_eq!(made.expands == 0, report.broadcasts.is_empty());
+                implicit(&made.model).expect("what can be made explicit has shapes that go together");
+            }
+        }
+    });
+}
+
+fn tensor(bytes: &[u8]) {
+    match with_memory(MEMORY_PER_BYTE, bytes.len(), || read_tensor(bytes)) {
+        Err(error) => check_message(&error),
+        Ok((name, tensor)) => {
+            let written = tensor_bytes(&name, &tensor);
+            let (_, again) = read_tensor(&written).expect("it was written by us");
+            // NaNs are not equal to themselves, so bytes are compared.
+            assert_eq!(tensor_bytes(&name, &again), written);
+        }
+    }
+}
+
+/// A field of bytes.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut field = vec![number << 3 | 2];
+    let mut length = bytes.len();
+    while length >= 0x80 {
+        field.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    field.push(length as u8);
+    field.extend(bytes);
+    field
+}
+
+/// An input `x`, a float of N×3, for a node to take.
+fn input() -> Vec<u8> {
+    let dims = [field(1, &field(2, b"N")), field(1, &[0x08, 3])].concat();
+    let tensor = [&[0x08, 1][..], &field(2, &dims)].concat();
+    field(11, &[field(1, b"x"), field(2, &field(1, &tensor))].concat())
+}
+
+fn with_opset(model: Vec<u8>) -> Vec<u8> {
+    [model, field(8, &[0x10, 21])].concat()
+}
