@@ -203,6 +203,7 @@ impl<'a> Run<'a> {
             None => bound,
         };
         let tensor = bound.compute().map_err(computed)?;
+        drop(bound);
         drop(lazies);
         self.held[value] = Held::Made(tensor);
         self.release_all(&program.steps[last]);
