@@ -217,11 +217,11 @@ def _array(name: str, value: Any) -> da.Array | np.ndarray:
             raise TypeError(f"{name}: the blocks of this array are {_kind(block)}; they have to be NumPy's arrays")
         return value
     if hasattr(value, "__dask_graph__"):
-        hint = "unishape.xarray.evaluate takes it" if hasattr(value, "dims") else "make one of it first"
+        hint = "unishape.xarray.evaluate takes it" if hasattr(type(value), "dims") else "make one of it first"
         raise TypeError(f"{name}: {_kind(value)} is no Dask array; {hint}")
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: masks are not computed with; fill it first, with x.filled(…)")
-    # A mapped file stays one: Dask then reads no more of it than each block needs.
+    # A mapped file stays one: it may be larger than memory.
     return value if isinstance(value, np.memmap) else np.asarray(value)
 
 
@@ -333,6 +333,8 @@ def _aligned(array: da.Array | np.ndarray, chunks: tuple[Lengths, ...]) -> da.Ar
     """An array in blocks that go with those of the common shape; a stretched dimension is one block."""
     own = zip(array.shape, chunks[len(chunks) - array.ndim :])
     wanted = tuple((1,) if size == 1 else lengths for size, lengths in own)
+    if isinstance(array, np.memmap):
+        return _of_file(array, wanted)
     if not isinstance(array, da.Array):
         return da.from_array(array, chunks=wanted)
     if list(map(_known, array.chunks)) == list(map(_known, wanted)):
@@ -342,6 +344,14 @@ def _aligned(array: da.Array | np.ndarray, chunks: tuple[Lengths, ...]) -> da.Ar
         # Dask leaves the blocks of what is empty as they are.
         return da.zeros(array.shape, dtype=array.dtype, chunks=wanted)
     return array.rechunk(known)
+
+
+def _of_file(array: np.memmap, chunks: tuple[Lengths, ...]) -> da.Array:
+    """A mapped file in blocks that are views of it: Dask's from_array would first read all of it into memory."""
+    name = f"mapped-{tokenize(array, chunks)}"
+    keys = itertools.product([name], *(range(len(lengths)) for lengths in chunks))
+    views = (array[place] for place in da.core.slices_from_chunks(chunks))
+    return da.Array(dict(zip(keys, views)), name, chunks, meta=np.empty((0,) * array.ndim, array.dtype))
 
 
 # What is done in workers. These are functions of this module, so that their names travel, and not their code.
