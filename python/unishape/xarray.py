@@ -44,7 +44,8 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
 
     Arrays go together by the names of their dimensions, in whatever order these are, and those of the result come
     in the order in which they first appear. Indexes are aligned (xr.set_options(arithmetic_join=…) says how),
-    coordinates and attributes are merged. With Datasets the expression is computed for each of their variables.
+    coordinates and attributes are merged; all at once, so that one on which two arrays differ is left out even
+    where an array that has it stands further on. With Datasets the expression is computed for each of their variables.
     Nothing is stretched in memory. Of arrays in Dask's chunks the result is one too, not computed yet: see
     unishape.dask.
 
