@@ -259,6 +259,7 @@ def test_shapes_that_do_not_go_together():
         ("x +", {}, SyntaxError, "the expression ends"),
         ("x + zz", {}, NameError, "nothing is given for zz; given: x"),
         ("x + 1", {"zz": 1}, TypeError, "the expression has no zz"),
+        ("x + 1", {"names": 1}, TypeError, "the expression has no names"),
         ("x + y", {"y": np.array(["text"])}, TypeError, "y: arrays of <U4 cannot be computed with"),
         ("x + y", {"y": da.from_array(np.array(["text"]))}, TypeError, "y: arrays of <U4 cannot be computed with"),
         ("x & 1", {"x": da.ones(3)}, TypeError, "float64"),
@@ -291,6 +292,20 @@ def test_broadcast_arrays_of_any_type():
         computed = array.compute(**SYNC)
         assert computed.dtype == view.dtype == array.dtype
         assert computed.tolist() == view.tolist()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted as Linux does it")
+def test_blocks_are_computed_on_the_threads_that_dask_has():
+    # A thread that computes for all of them would make blocks wait for each other.
+    code = """
+import os, numpy as np, dask.array as da, unishape.dask
+x = da.ones((2000, 2000), chunks=1000)
+unishape.dask.evaluate("x * 2 + 1").compute(num_workers=2)
+(unishape.lazy(x) * 2 + 1).compute()
+names = [open(f"/proc/self/task/{thread}/comm").read() for thread in os.listdir("/proc/self/task")]
+assert not any(name.startswith("unishape") for name in names), names
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # The graph.

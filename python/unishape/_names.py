@@ -49,7 +49,7 @@ def asked(expression: str) -> tuple[str, ...]:
 _CALL = compile("__call()", "unishape", "eval")
 
 
-def evaluated(expression: str, names: Mapping[str, Any], **more: Any) -> np.ndarray:
+def evaluated(expression: str, names: Mapping[str, Any], /, **more: Any) -> np.ndarray:
     """unishape.evaluate, which sees the names that it is given, and no others."""
     call = functools.partial(unishape.evaluate, expression, names, **more)
     return eval(_CALL, {"__call": call})
