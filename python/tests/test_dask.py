@@ -246,6 +246,11 @@ def test_shapes_that_do_not_go_together():
     )
     with pytest.raises(ValueError, match="E1.*input 0 has 3, input 1 has 4"):
         ud.broadcast_arrays(da.ones((20, 3)), np.ones(4))
+    # Nothing of such a size is made to tell it.
+    large = da.zeros((1 << 20, 1 << 20), chunks=1 << 18)
+    for dtype in (float, bool):
+        with pytest.raises(ValueError, match="(?s)E1.*x.* y"):
+            ud.evaluate("x + y", x=large.astype(dtype), y=np.ones(4))
     unknown = some_of(da.ones((4, 3), chunks=2), np.array([True] * 4))
     with pytest.raises(ValueError, match="(?s)E1.*input 0 is x, input 1 is y"):
         ud.evaluate("x + y", x=unknown, y=np.ones((4, 4)))
@@ -265,6 +270,7 @@ def test_shapes_that_do_not_go_together():
         ("x & 1", {"x": da.ones(3)}, TypeError, "float64"),
         ("x + 1", {"x": da.ma.masked_equal(da.ones(3), 1)}, TypeError, "x: the blocks of this array are numpy.ma"),
         ("x + y", {"y": np.ma.ones(3)}, TypeError, "y: masks are not computed with"),
+        ("x + y", {"y": [[1, 2], [3]]}, ValueError, "y: .*inhomogeneous"),
         ("x + y", {"y": dask.delayed(3)}, TypeError, "y: dask.delayed.* is no Dask array; make one"),
         ("x + 1", {"out": np.ones(3)}, TypeError, "there is no out= here"),
         ("x + 1", {"threads": 3}, TypeError, "there is no threads= here"),
@@ -471,7 +477,7 @@ def test_a_worker_is_killed_in_the_middle(client):
     result = ud.evaluate("p * p + column", column=np.arange(40.0)[:, None]).map_blocks(slowly, dtype=float)
     future = client.compute(result)
     done = len(client.who_has())
-    while len(client.who_has()) < done + 10:
+    while len(client.who_has()) < done + 10 and future.status == "pending":
         time.sleep(0.02)
     pids = client.run(os.getpid)
     os.kill(next(iter(pids.values())), signal.SIGKILL)

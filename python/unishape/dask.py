@@ -213,7 +213,7 @@ def _array(name: str, value: Any) -> da.Array | np.ndarray:
         return to_dask(value)
     if isinstance(value, da.Array):
         block = value._meta
-        if not isinstance(block, np.ndarray) or isinstance(block, np.ma.MaskedArray):
+        if not isinstance(block, (np.ndarray, np.generic)) or isinstance(block, np.ma.MaskedArray):
             raise TypeError(f"{name}: the blocks of this array are {_kind(block)}; they have to be NumPy's arrays")
         return value
     if hasattr(value, "__dask_graph__"):
@@ -222,7 +222,12 @@ def _array(name: str, value: Any) -> da.Array | np.ndarray:
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: masks are not computed with; fill it first, with x.filled(…)")
     # A mapped file stays one: it may be larger than memory.
-    return value if isinstance(value, np.memmap) else np.asarray(value)
+    if isinstance(value, np.memmap):
+        return value
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _kind(value: Any) -> str:
@@ -244,11 +249,17 @@ def _check_shapes(arrays: Mapping[str, Any], tell: Callable[[dict[str, np.ndarra
     try:
         unishape.broadcast_shapes(*shapes.values())
     except ValueError as error:
-        if tell and not any(None in shape for shape in shapes.values()):
+        if tell and all(_can_stand_in(array) for array in arrays.values()):
             # The engine tells it best. Stretched zeros take no memory, and nothing is computed of these.
             tell({name: np.broadcast_to(np.zeros((), arrays[name].dtype), shapes[name]) for name in shapes})
         inputs = ", ".join(f"input {number} is {name}" for number, name in enumerate(shapes))
         raise ValueError(f"{error}\n\n{inputs}") from None
+
+
+def _can_stand_in(array: da.Array | np.ndarray) -> bool:
+    """Whether stretched zeros can stand in for an array: its shape is known, and the engine makes no copy of them,
+    as it does of booleans that are a view."""
+    return not math.isnan(array.size) and (array.dtype != bool or array.size < 1 << 20)
 
 
 # Chunks.
