@@ -499,3 +499,20 @@ fn plans_in_words() {
     let plan = Expr::parse("s + 1").unwrap().bind([("s", Value::from(&every_third))]).unwrap().plan();
     assert_eq!(plan.lines().nth(2), Some("  s: one of 3 elements, put together for each block"));
 }
+
+#[test]
+fn one_thread_is_the_one_that_asks() {
+    let (a, here) = (ndarray::Array2::<f32>::ones((1000, 3000)), std::thread::current().id());
+    let pieces = std::sync::atomic::AtomicUsize::new(0);
+    let mut out = ndarray::Array2::<f32>::zeros((3000, 1000));
+    let bound = Expr::parse("a + 1").unwrap().bind([("a", a.t().into_dyn())]).unwrap().threads(1);
+    let goes_on = |_| {
+        assert_eq!(std::thread::current().id(), here);
+        pieces.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        true
+    };
+    bound.compute_while(&mut out, goes_on).unwrap();
+    assert!(out.iter().all(|&element| element == 2.0));
+    // In pieces all the same, so that it can be stopped.
+    assert!(pieces.into_inner() > 5);
+}
