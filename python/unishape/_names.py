@@ -11,38 +11,7 @@ from typing import Any
 import numpy as np
 
 import unishape
-
-
-class _Listener:
-    """Has something for every name, and remembers which it was asked for."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def __contains__(self, name: str) -> bool:
-        self.names.append(name)
-        return True
-
-    def __getitem__(self, name: str) -> int:
-        return 0
-
-
-@functools.lru_cache(maxsize=1024)
-def asked(expression: str) -> tuple[str, ...]:
-    """The names in an expression, in the order in which they stand in it.
-
-    >>> asked("(x - mean) / sqrt(x + 1)")
-    ('x', 'mean')
-    """
-    listener = _Listener()
-    try:
-        unishape.evaluate(expression, listener)
-    except Exception:
-        # That a function does not take the number 0 says nothing about what will be given. That the text is no
-        # expression does, and then nobody was asked.
-        if not listener.names:
-            raise
-    return tuple(listener.names)
+from unishape import _unishape
 
 
 # The engine looks for names in the frame of Python that calls it. The frame of this code has none.
@@ -64,7 +33,7 @@ def given(
     engine has the better message. So it has for keyword arguments that are not asked for.
     """
     found = {}
-    for name in asked(expression):
+    for name in _unishape._names(expression):
         if name in more:
             found[name] = more[name]
         elif names is not None and name in names:

@@ -50,6 +50,13 @@ pub(crate) fn evaluate<'py>(
     compute(py, &ready, &inputs, way)
 }
 
+/// The names in an expression, in the order in which they stand in it.
+#[pyfunction]
+#[pyo3(signature = (expression, /))]
+pub(crate) fn _names(expression: &str) -> PyResult<Vec<String>> {
+    Ok(Expr::parse(expression).map_err(of_expression)?.names().to_vec())
+}
+
 /// What is given for names, and for which of them something is.
 fn given<'py, 'n>(
     py: Python<'py>,

@@ -52,8 +52,14 @@ impl<'py> Input<'py> {
 impl<'py> Seen<'py> {
     /// An array, copied if it cannot be seen as it is.
     pub(crate) fn of(array: NumPy<'py>) -> PyResult<Seen<'py>> {
+        // Not an array of NumPy's own type, and so perhaps one with a mask, which would be lost.
+        if !array.is_exact_instance_of::<PyUntypedArray>() && array.hasattr("_baseclass")? {
+            let text =
+                "masked arrays are not computed with: their masks would be lost; use x.filled(value) first";
+            return Err(PyTypeError::new_err(text));
+        }
         let array = match Seen::new(array) {
-            Ok(seen) if seen.dtype() != DType::Bool || are_truths(seen.array()) => return Ok(seen),
+            Ok(seen) if seen.dtype() != DType::Bool || are_truths(&seen) => return Ok(seen),
             Ok(seen) => seen.array().call_method1("__ne__", (false,))?,
             Err(array) => {
                 let descr = array.dtype();
@@ -68,10 +74,10 @@ impl<'py> Seen<'py> {
     }
 }
 
-/// Whether the bytes of an array of booleans are all 0 or 1. Those that NumPy has made are; bytes that are
-/// looked at as booleans may be others.
-fn are_truths(array: &NumPy<'_>) -> bool {
-    !memory::is_view(array) || memory::bytes(array).is_some_and(|bytes| bytes.iter().all(|&byte| byte <= 1))
+/// Whether the bytes of an array of booleans are truths. Those that NumPy has made are; bytes that are looked at as
+/// booleans may be others.
+fn are_truths(seen: &Seen<'_>) -> bool {
+    !memory::is_view(seen.array()) || memory::are_truths(seen)
 }
 
 fn not_computed_with(array: &NumPy<'_>) -> PyErr {
@@ -118,10 +124,8 @@ pub(crate) fn array<'py>(object: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
         return Ok(array.clone());
     }
     let py = object.py();
-    if object.hasattr("__dask_graph__")? {
-        let text = "this is a Dask array; use unishape.dask.evaluate, unishape.dask.broadcast_arrays or \
-                    unishape.lazy, which keep it one, or .compute() it first";
-        return Err(PyTypeError::new_err(text));
+    if let Some(error) = labelled_or_later(object)? {
+        return Err(error);
     }
     // NumPy's own scalars speak DLPack in no version, and need not.
     if object.hasattr("__dlpack__")? {
@@ -136,6 +140,31 @@ pub(crate) fn array<'py>(object: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
     static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let array = AS_ARRAY.import(py, "numpy", "asarray")?.call1((object,))?;
     Ok(array.cast_into()?)
+}
+
+/// Whether an array is one of Dask's, which is computed later.
+pub(crate) fn is_later(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    // xarray's arrays have this too, and give None where Dask has nothing to do with them.
+    let has_graph = object.hasattr("__dask_graph__")? && !object.call_method0("__dask_graph__")?.is_none();
+    Ok(has_graph && !is_labelled(object))
+}
+
+/// Whether it is one of xarray's.
+fn is_labelled(object: &Bound<'_, PyAny>) -> bool {
+    object.get_type().module().is_ok_and(|module| module.to_string().starts_with("xarray."))
+}
+
+/// What is not taken as an array of its elements alone, since it is more than that.
+fn labelled_or_later(object: &Bound<'_, PyAny>) -> PyResult<Option<PyErr>> {
+    let text = if is_labelled(object) {
+        "this is an array of xarray's; use unishape.xarray.evaluate, which keeps its labels, or take its .values"
+    } else if is_later(object)? {
+        "this is a Dask array; use unishape.dask.evaluate, unishape.dask.broadcast_arrays or unishape.lazy, which \
+         keep it one, or .compute() it first"
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(PyTypeError::new_err(text)))
 }
 
 /// Why another library's array was not taken, and what to do.

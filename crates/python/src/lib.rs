@@ -8,6 +8,7 @@
 //! | `failure` | what goes wrong, as Python's exceptions |
 //! | `threads` | how many |
 //! | `compute` | results computed, into fresh arrays or given ones |
+//! | `onnx` | models, for `unishape.onnx` |
 //! | `shapes`, `sums`, `explain`, `functions`, `evaluate`, `lazy` | what Python sees |
 
 mod compute;
@@ -18,6 +19,7 @@ mod functions;
 mod input;
 mod lazy;
 mod memory;
+mod onnx;
 mod shapes;
 mod sums;
 mod threads;
@@ -34,9 +36,11 @@ fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sums::sum_to, module)?)?;
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::_names, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::lazy, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::_rebuilt, module)?)?;
     module.add_class::<lazy::Lazy>()?;
     module.add_class::<explain::Explanation>()?;
+    onnx::add_to(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -6,12 +6,13 @@
 #![allow(unsafe_code)]
 
 use crate::types;
-use ndarray::{ArrayViewD, ArrayViewMutD, Axis, Dimension, IxDyn, ShapeBuilder};
+use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, Dimension, IxDyn, ShapeBuilder};
 use numpy::npyffi::{self, NPY_ARRAY_ALIGNED, NPY_ARRAY_WRITEABLE, PY_ARRAY_API, npy_intp};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
+use std::any::Any;
 use std::ffi::c_int;
 use std::ops::Range;
 use unishape::expr::Plain;
@@ -108,11 +109,17 @@ pub(crate) fn data(array: &NumPy<'_>) -> *mut u8 {
     unsafe { (*array.as_array_ptr()).fields.data.cast() }
 }
 
-/// An array's bytes, if it is one of single bytes that lie one after another.
-pub(crate) fn bytes<'a>(array: &'a NumPy<'_>) -> Option<&'a [u8]> {
-    let fits = array.dtype().itemsize() == 1 && array.is_c_contiguous();
-    // Safety: these are the array's elements, and any byte is one.
-    fits.then(|| unsafe { std::slice::from_raw_parts(data(array), array.len()) })
+/// Whether the bytes of an array of booleans are all 0 or 1, each looked at once, however often it is repeated.
+pub(crate) fn are_truths(seen: &Seen<'_>) -> bool {
+    assert!(seen.dtype == DType::Bool, "booleans are bytes");
+    // Safety: the elements are single bytes, any of which is a `u8`, and so regular.
+    let mut bytes = unsafe { view::<u8>(&seen.array) };
+    for axis in 0..bytes.ndim() {
+        if bytes.strides()[axis] == 0 && !bytes.is_empty() {
+            bytes.collapse_axis(Axis(axis), 0);
+        }
+    }
+    bytes.iter().all(|&byte| byte <= 1)
 }
 
 /// An array's elements of a known type.
@@ -155,6 +162,58 @@ pub(crate) fn filled<'py, T: Plain>(
     // Safety: NumPy's own arrays of this type are regular, and nobody else knows of this one yet.
     fill(unsafe { view_mut::<T>(&array) })?;
     Ok(array)
+}
+
+/// Keeps an array of Rust's as long as NumPy has its memory.
+#[pyclass(frozen)]
+struct Owner {
+    _array: Box<dyn Any + Send + Sync>,
+}
+
+/// An array of Rust's handed over to NumPy: large ones as they are, without a copy.
+pub(crate) fn handed_over<'py, T: Plain>(py: Python<'py>, array: ArrayD<T>) -> PyResult<NumPy<'py>> {
+    if array.len() < WORTH_KEEPING || !array.is_standard_layout() {
+        return filled(py, array.shape(), |mut view| {
+            view.assign(&array);
+            Ok(())
+        });
+    }
+    let mut array = Box::new(array);
+    let (first, mut sizes) = (array.as_mut_ptr(), sizes(array.shape())?);
+    let owner = Bound::new(py, Owner { _array: array })?;
+    // Safety: as many sizes as the rank says, and as many elements from there on, one after another. They stay where
+    // they are as long as the owner, which the array keeps, and which lets nobody else at them.
+    unsafe {
+        let none = std::ptr::null_mut::<std::ffi::c_void>();
+        let array = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            PyUntypedArray::type_object_raw(py),
+            types::descr(py, T::DTYPE)?.into_dtype_ptr(),
+            sizes.len() as c_int,
+            sizes.as_mut_ptr(),
+            none.cast(),
+            first.cast(),
+            NPY_ARRAY_WRITEABLE,
+            none.cast(),
+        );
+        kept_by(Bound::from_owned_ptr_or_err(py, array)?.cast_into_unchecked(), owner.into_any())
+    }
+}
+
+/// Elements from which on a copy costs more than an owner.
+const WORTH_KEEPING: usize = 1 << 12;
+
+/// A view together with what has its memory.
+///
+/// # Safety
+///
+/// The view has no base yet.
+unsafe fn kept_by<'py>(view: NumPy<'py>, base: Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
+    // Safety: both are there. The reference to the base is taken in any case.
+    match unsafe { PY_ARRAY_API.PyArray_SetBaseObject(view.py(), view.as_array_ptr(), base.into_ptr()) } {
+        0 => Ok(view),
+        _ => Err(PyErr::fetch(view.py())),
+    }
 }
 
 /// An array of somebody's, written to by a function; `None` where it cannot be seen as elements of this type,
@@ -275,12 +334,8 @@ pub(crate) fn stretched<'py>(
             0,
             std::ptr::null_mut(),
         );
-        let view: NumPy<'py> = Bound::from_owned_ptr_or_err(py, view)?.cast_into_unchecked();
-        // Takes the reference to the array in any case.
-        match PY_ARRAY_API.PyArray_SetBaseObject(py, view.as_array_ptr(), array.clone().into_ptr()) {
-            0 => Ok(Ok(view)),
-            _ => Err(PyErr::fetch(py)),
-        }
+        let view = Bound::from_owned_ptr_or_err(py, view)?.cast_into_unchecked();
+        kept_by(view, array.clone().into_any()).map(Ok)
     }
 }
 

@@ -7,7 +7,6 @@ use crate::shapes::known_sizes;
 use crate::threads::number;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use unishape::expr::Plain;
 use unishape::{TensorView, Threads, sum_to as summed};
 
 /// Sums an array down to a shape that could have been broadcast to the array's: the gradient of broadcast_to.
@@ -37,7 +36,7 @@ pub(crate) fn sum_to<'py>(
                 $(TensorView::$variant(view) => {
                     let sum = || summed(view, &shape[..]);
                     let sums = if view.len() < FEW { sum() } else { py.detach(|| threads.run(sum)) };
-                    handed_over(py, sums.map_err(of_shapes)?)
+                    memory::handed_over(py, sums.map_err(of_shapes)?)
                 })+
                 _ => Err(not_added()),
             }
@@ -51,11 +50,4 @@ const FEW: usize = 1 << 14;
 
 fn not_added() -> PyErr {
     PyTypeError::new_err("booleans are not added; use x.astype(int)")
-}
-
-fn handed_over<'py, T: Plain>(py: Python<'py>, array: ndarray::ArrayD<T>) -> PyResult<NumPy<'py>> {
-    memory::filled::<T>(py, array.shape(), |mut view| {
-        view.assign(&array);
-        Ok(())
-    })
 }

@@ -97,7 +97,7 @@ impl Node {
 
     /// An array, of whatever has a shape and a type: a number too has those it has in NumPy.
     fn leaf(object: &Bound<'_, PyAny>) -> PyResult<Arc<Node>> {
-        if object.hasattr("__dask_graph__")? {
+        if object.hasattr("dtype")? && input::is_later(object)? {
             let descr = object.getattr("dtype")?.cast_into::<PyArrayDescr>()?;
             let Some(dtype) = types::of(&descr) else {
                 return Err(PyTypeError::new_err(format!("arrays of {descr} cannot be computed with")));

@@ -24,11 +24,14 @@ struct Kept {
 /// So many numbers of threads are kept apart.
 const MOST_POOLS: usize = 4;
 
+/// More threads than this are not made, whatever is asked for.
+const MOST_THREADS: usize = 256;
+
 impl Threads {
     /// So many, the caller's among them.
     #[doc(hidden)]
     pub fn new(number: usize) -> Threads {
-        let number = number.max(1);
+        let number = number.clamp(1, MOST_THREADS);
         Threads { number, pool: if number == 1 { None } else { pool(number) } }
     }
 
