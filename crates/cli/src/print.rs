@@ -110,7 +110,8 @@ impl Cells {
         let widest = |part: fn((&str, &str)) -> usize| {
             self.texts.iter().map(|text| part(text.split_at(split(text)))).max().unwrap_or(0)
         };
-        let (before, behind) = (widest(|(before, _)| before.len()), widest(|(_, behind)| behind.len()));
+        let (before, behind) =
+            (widest(|(before, _)| before.chars().count()), widest(|(_, behind)| behind.chars().count()));
         for text in &mut self.texts {
             let (left, right) = text.split_at(split(text));
             *text = format!("{left:>before$}{right:<behind$}");

@@ -11,7 +11,7 @@ use crate::graph::Node;
 use crate::infer::dims::Shape;
 use crate::infer::{Inference, infer};
 use crate::model::Model;
-use crate::operators::Operator;
+use crate::operators::{Operator, Role};
 use std::collections::HashMap;
 
 /// A model that was rewritten.
@@ -74,8 +74,8 @@ struct Rewriter<'m> {
     opset: u32,
     /// The values that hold shapes, by what they hold, …
     constants: HashMap<Vec<usize>, String>,
-    /// … or by the value whose shape they hold.
-    shapes: HashMap<String, String>,
+    /// … or, where that is not all known, by what is known of it.
+    shapes: HashMap<Shape, String>,
     /// What has been expanded, by what it was and the value that holds the shape.
     expanded: HashMap<(String, String), String>,
     expands: usize,
@@ -103,17 +103,18 @@ impl Rewriter<'_> {
             return Err(Error::unsupported(problem));
         }
         let full = inputs.iter().find(|(_, name)| shape_of(name) == Some(&common));
-        let target = match (common.sizes(), full) {
-            (Some(sizes), _) => self.constant(node.index, sizes),
-            (None, Some((_, full))) => self.shape(node.index, full),
+        let target = match (common.sizes(), self.shapes.get(&common), full) {
+            (Some(sizes), ..) => self.constant(node.index, sizes),
+            (None, Some(known), _) => known.clone(),
+            (None, None, Some((_, full))) => self.shape(node.index, full, &common),
             // None has the common shape: one is expanded until it has, and the others as it is.
-            (None, None) => {
+            (None, None, None) => {
                 let mut name = its_name.to_owned();
                 let mut shape = shape_of(its_name).cloned().unwrap_or_else(|| Shape::new(Vec::new()));
                 for (_, other) in &inputs {
-                    let joined = shape_of(other).and_then(|other| shape.joined(other));
-                    if let Some(joined) = joined.filter(|joined| *joined != shape) {
-                        let target = self.shape(node.index, other);
+                    let Some(its) = shape_of(other) else { continue };
+                    if let Some(joined) = shape.joined(its).filter(|joined| *joined != shape) {
+                        let target = self.shape(node.index, other, its);
                         name = self.expand(node.index, &name, &target);
                         shape = joined;
                     }
@@ -123,7 +124,7 @@ impl Rewriter<'_> {
                 if stretched.is_empty() {
                     return Ok(());
                 }
-                self.shape(node.index, &name)
+                self.shape(node.index, &name, &common)
             }
         };
         for (at, name) in stretched {
@@ -143,10 +144,10 @@ impl Rewriter<'_> {
         made.clone()
     }
 
-    /// A value that holds the shape of another.
-    fn shape(&mut self, before: usize, of: &str) -> String {
+    /// A value that holds the shape of another: of any other with the same shape, if there is one already.
+    fn shape(&mut self, before: usize, of: &str, shape: &Shape) -> String {
         let edit = &mut self.edit;
-        let made = self.shapes.entry(of.to_owned());
+        let made = self.shapes.entry(shape.clone());
         made.or_insert_with(|| edit.insert(before, "Shape", "shape", &[of])).clone()
     }
 
@@ -163,7 +164,6 @@ impl Rewriter<'_> {
 
 /// Whether a node broadcasts by itself, at least at this input.
 pub(crate) fn broadcasts(node: &Node, input: usize) -> bool {
-    use crate::operators::Role;
     match Operator::of(node).map(|operator| operator.role) {
         Some(Role::Together) => true,
         Some(Role::OneWay) => input > 0,

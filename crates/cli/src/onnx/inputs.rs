@@ -34,9 +34,16 @@ impl Input {
             return Ok(Input { name: name.into(), path: path.into(), array });
         }
         let path = Path::new(word);
-        if !has_ending(path, "npy") && !has_ending(path, "pb") && !path.is_file() {
+        let is_named = word.as_encoded_bytes().contains(&b'=');
+        let looks_like_file = (has_ending(path, "npy") || has_ending(path, "pb")) && !is_named;
+        if !looks_like_file && !path.is_file() {
             let shown = plain::path(path);
-            let problem = format!("{shown}: write NAME=FILE, as in {}=x.npy; {}", first(names), told(names));
+            let what = if is_named {
+                "the model has no input of that name"
+            } else {
+                "write NAME=FILE, as in x=x.npy"
+            };
+            let problem = format!("{shown}: {what}; {}", told(names));
             return Err(Failure::usage(problem));
         }
         let stem = path.file_stem().map(OsStr::to_string_lossy).unwrap_or_default();

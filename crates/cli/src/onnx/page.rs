@@ -59,7 +59,7 @@ fn section(page: &mut String, broadcast: &Broadcast, drawn: &mut HashMap<Vec<Vec
         plain::escaped(title),
         plain::escaped(stretches)
     );
-    let shapes = broadcast.inputs.iter().map(|(_, shape)| shape.as_deref().map(|dims| sizes(dims)));
+    let shapes = broadcast.inputs.iter().map(|(_, shape)| shape.as_deref().map(sizes));
     let Some(shapes) = shapes.collect::<Option<Vec<Vec<usize>>>>() else {
         page.push_str("<p class=\"soft\">There is no picture: not all ranks are known.</p>\n");
         return;

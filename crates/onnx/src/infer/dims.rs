@@ -135,7 +135,7 @@ impl fmt::Display for Symbols {
 }
 
 /// A shape: its dimensions, and values of which not even the rank is known that it is broadcast with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
     dims: Vec<Dim>,
     open: BTreeSet<usize>,

@@ -382,11 +382,8 @@ fn matmul(a: &Fact, from: &[Option<&Fact>]) -> Option<Shape> {
     let (a, b) = (a.shape.dims()?, b.shape.dims()?);
     match (a, b) {
         ([_], [_]) => Some(Shape::new(Vec::new())),
-        ([_], [batch @ .., _, columns]) => Some(Shape::new([batch, &[columns.clone()]].concat())),
+        ([_], [batch @ .., _, columns]) => Some(Shape::new([batch, std::slice::from_ref(columns)].concat())),
         ([rest @ .., _], [_]) => Some(Shape::new(rest.to_vec())),
-        ([batch, rows, _], [_, columns]) => {
-            Some(Shape::new(vec![batch.clone(), rows.clone(), columns.clone()]))
-        }
         ([ours @ .., rows, _], [theirs @ .., _, columns]) => {
             let batch = Shape::new(ours.to_vec()).joined(&Shape::new(theirs.to_vec()))?;
             Some(Shape::new([batch.dims()?, &[rows.clone(), columns.clone()]].concat()))

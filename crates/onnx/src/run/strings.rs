@@ -56,7 +56,7 @@ pub(super) fn to_numbers(view: &TensorView<'_>, to: DType) -> Result<Tensor, Err
         let floats = texts.map(|text| text.trim().parse::<f32>().unwrap_or(f32::NAN));
         return Ok(floats.into());
     }
-    lazy(&numbers).cast(to).compute().map_err(|error| Error::invalid(error))
+    lazy(&numbers).cast(to).compute().map_err(Error::invalid)
 }
 
 /// Numbers as strings: plain, with the fewest digits that tell them apart.

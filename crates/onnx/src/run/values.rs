@@ -6,7 +6,8 @@ use super::rearrange::{self, expanded_shape, reborrowed, with_array};
 use super::strings;
 use crate::error::{Error, named};
 use crate::operators::Role;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use unishape::expr::{ExprError, Lazy, Problem, Typing, lazy};
 use unishape::{DType, Tensor, TensorView, broadcast_shapes, broadcast_to, element_count};
 
@@ -27,7 +28,7 @@ enum Held<'a> {
     View(TensorView<'a>),
     Made(Tensor),
     /// Made, and seen in another shape.
-    Stretched(std::sync::Arc<Tensor>, Vec<usize>),
+    Stretched(Arc<Tensor>, Vec<usize>),
     /// It waits to be computed by this step.
     Waiting {
         step: usize,
@@ -65,7 +66,8 @@ impl<'a> Run<'a> {
                     Held::Made(rearrange::run(&step.node, &step.version, &views)?)
                 }
             };
-            return self.put(step, made);
+            self.put(step, made);
+            return Ok(());
         }
         let types = step.inputs.iter().map(|&input| input.map(|value| self.dtype(value)).transpose());
         let types = types.collect::<Result<Vec<Option<DType>>, Error>>()?;
@@ -74,7 +76,8 @@ impl<'a> Run<'a> {
         let shape = self.result_shape(step)?;
         if dtype == DType::Str || types.contains(&Some(DType::Str)) {
             let made = self.text(step, dtype)?;
-            return self.put(step, made);
+            self.put(step, made);
+            return Ok(());
         }
         let is_clip = step.version.operator.name == "Clip";
         for (at, input) in step.inputs.iter().enumerate().filter_map(|(at, input)| Some((at, (*input)?))) {
@@ -129,10 +132,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn put(&mut self, step: &Step, made: Held<'a>) -> Result<(), Error> {
+    /// A step has been taken, and gave this.
+    fn put(&mut self, step: &Step, made: Held<'a>) {
         self.held[step.output] = made;
         self.release_all(step);
-        Ok(())
     }
 
     fn expand(&mut self, step: &Step) -> Result<Held<'a>, Error> {
@@ -151,7 +154,7 @@ impl<'a> Run<'a> {
                 return Err(lost());
             };
             let shape = tensor.shape().to_vec();
-            self.held[input] = Held::Stretched(std::sync::Arc::new(tensor), shape);
+            self.held[input] = Held::Stretched(Arc::new(tensor), shape);
         }
         Ok(match &self.held[input] {
             Held::View(view) => Held::View(view.clone().broadcast_to(&target)?),
@@ -179,7 +182,7 @@ impl<'a> Run<'a> {
     fn compute(&mut self, value: usize) -> Result<(), Error> {
         let Held::Waiting { step: last, .. } = self.held[value] else { return Ok(()) };
         let program = self.program;
-        let mut steps = std::collections::BTreeSet::from([last]);
+        let mut steps = BTreeSet::from([last]);
         let mut open = vec![last];
         while let Some(at) = open.pop() {
             for &input in program.steps[at].inputs.iter().flatten() {
