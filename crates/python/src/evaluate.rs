@@ -53,7 +53,7 @@ pub(crate) fn evaluate<'py>(
 /// The names in an expression, in the order in which they stand in it.
 #[pyfunction]
 #[pyo3(signature = (expression, /))]
-pub(crate) fn _names(expression: &str) -> PyResult<Vec<String>> {
+pub(crate) fn _names_in(expression: &str) -> PyResult<Vec<String>> {
     Ok(Expr::parse(expression).map_err(of_expression)?.names().to_vec())
 }
 

@@ -36,7 +36,7 @@ fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sums::sum_to, module)?)?;
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
-    module.add_function(wrap_pyfunction!(evaluate::_names, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::_names_in, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::lazy, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::_rebuilt, module)?)?;
     module.add_class::<lazy::Lazy>()?;
