@@ -11,6 +11,9 @@ struct Kept {
     pool: Arc<ThreadPool>,
 }
 
+/// More threads than this only take memory, and time to start.
+const MOST_THREADS: usize = 256;
+
 /// So many numbers of threads are kept apart.
 const MOST_POOLS: usize = 4;
 
@@ -21,6 +24,7 @@ const MOST_POOLS: usize = 4;
 pub(crate) fn pool(_py: Python<'_>, threads: Option<usize>) -> Option<Arc<ThreadPool>> {
     static POOLS: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
     let process = std::process::id();
+    let threads = threads.map(|threads| threads.min(MOST_THREADS));
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     if pools.first().is_some_and(|kept| kept.process != process) {
         // To end them, their threads would have to be there.
