@@ -3,6 +3,7 @@
 use crate::memory::{self, NumPy};
 use crate::types;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -29,11 +30,12 @@ impl<'py> Input<'py> {
 
     /// An array, copied if its elements cannot be read where they are.
     pub(crate) fn array(array: NumPy<'py>) -> PyResult<Input<'py>> {
+        check_unmasked(&array)?;
         let descr = array.dtype();
         let dtype = types::of(&descr);
         if let Some(dtype) = dtype
             && memory::is_plain(&array)
-            && (dtype != DType::Bool || !memory::is_view(&array) || are_truths(&array))
+            && (dtype != DType::Bool || are_truths(&array))
         {
             return Ok(Input::Array(array, dtype));
         }
@@ -67,10 +69,19 @@ impl<'py> Input<'py> {
     }
 }
 
-/// Whether the bytes of an array of booleans are all 0 or 1. Those that NumPy has made are; bytes that are
-/// looked at as booleans may be others.
+/// Whether the bytes of an array of booleans are all 0 or 1. Bytes that are looked at as booleans, read from a
+/// file or never written to may be others.
 fn are_truths(array: &NumPy<'_>) -> bool {
     memory::bytes(array).is_some_and(|bytes| bytes.iter().all(|&byte| byte <= 1))
+}
+
+/// Masked arrays are refused, as their masks would be lost without a word.
+fn check_unmasked(array: &NumPy<'_>) -> PyResult<()> {
+    if !array.get_type().is(PyUntypedArray::type_object(array.py())) && array.hasattr("mask")? {
+        let text = "masked arrays cannot be computed with; use .filled(value), or .data to ignore the mask";
+        return Err(PyTypeError::new_err(text));
+    }
+    Ok(())
 }
 
 fn not_computed_with(array: &NumPy<'_>) -> PyErr {

@@ -41,12 +41,6 @@ fn flags(array: &NumPy<'_>) -> c_int {
     unsafe { (*array.as_array_ptr()).fields.flags }
 }
 
-/// Whether the memory is that of another object.
-pub(crate) fn is_view(array: &NumPy<'_>) -> bool {
-    // Safety: as above.
-    unsafe { !(*array.as_array_ptr()).fields.base.is_null() }
-}
-
 /// The addresses between which all its elements are.
 fn span(array: &NumPy<'_>) -> Range<usize> {
     let start = data(array) as usize;
@@ -67,9 +61,10 @@ pub(crate) fn data(array: &NumPy<'_>) -> *mut u8 {
     unsafe { (*array.as_array_ptr()).fields.data.cast() }
 }
 
-/// An array's bytes, if it is one of single bytes that lie one after another.
+/// An array's bytes, if it is one of single bytes that lie one after another, in whatever order.
 pub(crate) fn bytes<'a>(array: &'a NumPy<'_>) -> Option<&'a [u8]> {
-    let fits = array.dtype().itemsize() == 1 && array.is_c_contiguous();
+    let is_dense = array.is_c_contiguous() || array.is_fortran_contiguous();
+    let fits = array.dtype().itemsize() == 1 && is_dense;
     // Safety: these are the array's elements, and any byte is one.
     fits.then(|| unsafe { std::slice::from_raw_parts(data(array), array.len()) })
 }
@@ -248,6 +243,12 @@ pub(crate) fn stretched<'py>(
             _ => Err(PyErr::fetch(py)),
         }
     }
+}
+
+/// How many references there are to an object.
+pub(crate) fn references(object: &Bound<'_, PyAny>) -> isize {
+    // Safety: it is there, as one of them is ours.
+    unsafe { pyo3::ffi::Py_REFCNT(object.as_ptr()) }
 }
 
 /// One of NumPy's own element types.
