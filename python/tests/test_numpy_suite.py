@@ -12,7 +12,16 @@ HERE = Path(__file__).parent
 def run(folder, *options):
     """What pytest says of NumPy's tests, and whether all was well."""
     command = [sys.executable, "-m", "pytest", "-p", "numpy_suite_plugin", "-p", "no:cacheprovider", "--noconftest"]
-    command += ["-rA", "--rootdir", str(folder), "-c", os.devnull, "--pyargs", "numpy.lib.tests.test_stride_tricks", *options]
+    command += [
+        "-rA",
+        "--rootdir",
+        str(folder),
+        "-c",
+        os.devnull,
+        "--pyargs",
+        "numpy.lib.tests.test_stride_tricks",
+        *options,
+    ]
     paths = [str(HERE), str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(paths))
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)

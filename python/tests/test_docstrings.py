@@ -1,0 +1,26 @@
+"""The examples in the documentation do what they say."""
+
+import doctest
+import inspect
+
+import pytest
+
+import unishape
+from unishape import array_api
+
+DOCUMENTED = {"unishape": unishape, "array_api": array_api}
+DOCUMENTED |= {name: getattr(unishape, name) for name in unishape.__all__ if name != "__version__"}
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_examples(name):
+    text = inspect.getdoc(DOCUMENTED[name])
+    assert text, "everything public is documented"
+    test = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+    result = doctest.DocTestRunner().run(test)
+    assert result.failed == 0
+
+
+def test_the_verbs_have_examples():
+    for name in "broadcast_arrays broadcast_to broadcast_shapes sum_to explain evaluate lazy Lazy".split():
+        assert ">>>" in inspect.getdoc(getattr(unishape, name)), name
