@@ -22,7 +22,8 @@ def run(folder, *options):
         "numpy.lib.tests.test_stride_tricks",
         *options,
     ]
-    paths = [str(HERE), str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    # Wherever this Python finds its modules, as it may have been told from another folder.
+    paths = [str(HERE), str(folder), *map(os.path.abspath, filter(None, sys.path))]
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(paths))
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     return done.stdout + done.stderr, done.returncode
