@@ -260,17 +260,15 @@ impl Compiler {
         if let Some(answer) = self.compare(op, from, &arguments)? {
             return Ok(answer);
         }
-        // Truths beside a number that is written have its type, as anywhere.
-        let is_number_met = arguments.iter().all(|argument| match argument {
-            Argument::Typed(dtype) => *dtype == DType::Bool,
-            Argument::Number(number) => matches!(number, Number::Int(_)),
-        });
-        let is_number_met = is_number_met && from.iter().any(|value| matches!(value, Value::Number(_)));
+        let is_whole = |argument: &Argument| matches!(argument, Argument::Number(Number::Int(_)));
+        // Truths beside an integer that is written become integers, as anywhere.
+        let are_truths_met =
+            arguments.iter().any(is_whole) && arguments.iter().all(|each| is_whole(each) || is_truth(each));
         let common = match op {
             // Integers are made fractions before they meet, so that int8 and uint8 meet at float16.
             Op::Atan2 | Op::Hypot | Op::Logaddexp | Op::Copysign | Op::Nextafter
                 if self.typing == Typing::Promote
-                    && !is_number_met
+                    && !are_truths_met
                     && types().iter().all(|dtype| dtype.kind() < Kind::Float) =>
             {
                 let floats = arguments.iter().map(|argument| match *argument {
