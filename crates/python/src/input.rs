@@ -3,6 +3,7 @@
 use crate::memory::{self, NumPy, Seen};
 use crate::types;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -52,14 +53,9 @@ impl<'py> Input<'py> {
 impl<'py> Seen<'py> {
     /// An array, copied if it cannot be seen as it is.
     pub(crate) fn of(array: NumPy<'py>) -> PyResult<Seen<'py>> {
-        // Not an array of NumPy's own type, and so perhaps one with a mask, which would be lost.
-        if !array.is_exact_instance_of::<PyUntypedArray>() && array.hasattr("_baseclass")? {
-            let text =
-                "masked arrays are not computed with: their masks would be lost; use x.filled(value) first";
-            return Err(PyTypeError::new_err(text));
-        }
+        check_unmasked(&array)?;
         let array = match Seen::new(array) {
-            Ok(seen) if seen.dtype() != DType::Bool || are_truths(&seen) => return Ok(seen),
+            Ok(seen) if seen.dtype() != DType::Bool || memory::are_truths(&seen) => return Ok(seen),
             Ok(seen) => seen.array().call_method1("__ne__", (false,))?,
             Err(array) => {
                 let descr = array.dtype();
@@ -74,10 +70,13 @@ impl<'py> Seen<'py> {
     }
 }
 
-/// Whether the bytes of an array of booleans are truths. Those that NumPy has made are; bytes that are looked at as
-/// booleans may be others.
-fn are_truths(seen: &Seen<'_>) -> bool {
-    !memory::is_view(seen.array()) || memory::are_truths(seen)
+/// Masked arrays are refused, as their masks would be lost without a word.
+fn check_unmasked(array: &NumPy<'_>) -> PyResult<()> {
+    if !array.get_type().is(PyUntypedArray::type_object(array.py())) && array.hasattr("mask")? {
+        let text = "masked arrays cannot be computed with; use .filled(value), or .data to ignore the mask";
+        return Err(PyTypeError::new_err(text));
+    }
+    Ok(())
 }
 
 fn not_computed_with(array: &NumPy<'_>) -> PyErr {

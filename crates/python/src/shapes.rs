@@ -4,7 +4,7 @@ use crate::failure::of_shapes;
 use crate::input::array;
 use crate::memory::{self, NumPy};
 use numpy::PyUntypedArrayMethods;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 use unishape::{Extent, Rules, broadcast_shapes_with};
@@ -27,7 +27,7 @@ pub(crate) fn rules(name: &str, strict_rank: bool) -> PyResult<Rules> {
 /// Every array of any type becomes a read-only view of the common shape, in the order of the arguments.
 /// Arrays of other libraries come in by DLPack, without a copy where it allows that.
 ///
-/// rules="sonnx" are those of ONNX's safety-related profile: two or more arrays, and 1 does not stretch to 0.
+/// rules="sonnx" are those of ONNX's safety-related profile: at least one array, and 1 does not stretch to 0.
 /// strict_rank=True wants arrays of one rank.
 ///
 /// Raises ValueError with a picture of the shapes where they do not go together.
@@ -112,10 +112,14 @@ pub(crate) fn sizes(shape: &Bound<'_, PyAny>) -> PyResult<Vec<Extent>> {
             return Ok(Extent::Unknown);
         }
         // As Python itself takes indices: its own integers, NumPy's, but no floats.
-        let index = size.call_method0("__index__").map_err(|_| no_shape(shape))?;
-        index.extract::<usize>().map(Extent::Known).map_err(|_| match index.lt(0) {
-            Ok(true) => PyValueError::new_err(format!("a size cannot be negative: {index}")),
-            _ => PyValueError::new_err(format!("a size is too large: {index}")),
+        size.extract::<usize>().map(Extent::Known).map_err(|error| {
+            if error.is_instance_of::<PyOverflowError>(size.py()) {
+                let is_negative = size.lt(0).unwrap_or(false);
+                let what = if is_negative { "cannot be negative" } else { "is too large" };
+                return PyValueError::new_err(format!("a size {what}: {size}"));
+            }
+            let is_no_size = error.is_instance_of::<PyTypeError>(size.py());
+            if is_no_size { no_shape(shape) } else { error }
         })
     };
     if shape.is_instance_of::<PyInt>() || (shape.hasattr("__index__")? && !shape.hasattr("__len__")?) {
