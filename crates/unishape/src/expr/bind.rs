@@ -295,7 +295,7 @@ impl<'a> Bound<'a> {
         let elements = loops::zeroed::<T>(&self.shape)?;
         let mut result = Array::from_shape_vec(IxDyn(&self.shape), elements)
             .map_err(|_| crate::Error::too_large(&self.shape, None))?;
-        self.run(&mut result, &|_| true)?;
+        self.run(&mut result, true, &|_| true)?;
         Ok(result.into())
     }
 
@@ -344,15 +344,16 @@ impl<'a> Bound<'a> {
             let (result, output) = (self.shape.to_vec(), out.shape().to_vec());
             return Err(Problem::OutputShape { result, output }.into());
         }
-        self.run(out, &goes_on)
+        self.run(out, false, &goes_on)
     }
 
     fn run<T: Plain, D: Dimension>(
         &self,
         out: &mut ArrayRef<T, D>,
+        is_fresh: bool,
         goes_on: &loops::GoesOn<'_>,
     ) -> Result<(), ExprError> {
-        match loops::run(&self.compiled.program, &self.inputs(), out, self.threads, goes_on) {
+        match loops::run(&self.compiled.program, &self.inputs(), out, is_fresh, self.threads, goes_on) {
             true => Ok(()),
             false => Err(Problem::Stopped.into()),
         }
