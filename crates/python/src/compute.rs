@@ -77,20 +77,20 @@ fn typed<'py, T: Plain>(
     Way { out, threads }: Way<'py>,
 ) -> PyResult<NumPy<'py>> {
     let Some(out) = out else {
-        return memory::filled::<T>(py, ready.shape(), |view| run(py, ready, view, threads));
+        return memory::filled::<T>(py, ready.shape(), |view| run(py, ready, view, true, threads));
     };
     if out.shape() != ready.shape() {
         let problem = Problem::OutputShape { result: ready.shape().into(), output: out.shape().into() };
         return Err(of_expression(problem.into()));
     }
     let others: Vec<&NumPy<'py>> = inputs.iter().filter_map(Input::as_array).collect();
-    if memory::written::<T>(&out, &others, |view| run(py, ready, view, threads))?.is_none() {
+    if memory::written::<T>(&out, &others, |view| run(py, ready, view, false, threads))?.is_none() {
         // It is an input, element by element; or its elements are of another type or lie in another way.
         check_harmless(&out, &others)?;
         check_type(&out, T::DTYPE)?;
         let all: Vec<Range<usize>> = out.shape().iter().map(|&size| 0..size).collect();
         in_parts(ready, &all, &mut |part, ranges| {
-            let result = memory::filled::<T>(py, part.shape(), |view| run(py, part, view, threads))?;
+            let result = memory::filled::<T>(py, part.shape(), |view| run(py, part, view, true, threads))?;
             let slices =
                 ranges.iter().map(|range| PySlice::new(py, range.start as isize, range.end as isize, 1));
             let place = out.get_item(PyTuple::new(py, slices)?)?;
@@ -166,6 +166,7 @@ fn run<T: Plain>(
     py: Python<'_>,
     ready: &Ready<'_>,
     mut out: ArrayViewMutD<'_, T>,
+    is_fresh: bool,
     threads: Option<usize>,
 ) -> PyResult<()> {
     let elements = out.len();
@@ -176,6 +177,7 @@ fn run<T: Plain>(
     }
     // Threads are asked for while no other thread of Python's can fork.
     let ready = ready.clone().threads(number(threads));
+    let ready = if is_fresh { ready.for_fresh_output() } else { ready };
     let stop = AtomicBool::new(false);
     let mut work = || ready.compute_while(&mut out, |_| !stop.load(Ordering::Relaxed));
     if elements < VERY_LONG {

@@ -3,9 +3,10 @@
 use crate::failure::of_shapes;
 use crate::input::array;
 use crate::memory::{self, NumPy};
-use numpy::PyUntypedArrayMethods;
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyInt, PyTuple};
 use unishape::{Extent, Rules, broadcast_shapes_with};
 
@@ -45,12 +46,15 @@ pub(crate) fn broadcast_arrays<'py>(
     strict_rank: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let rules = self::rules(rules, strict_rank)?;
-    let arrays: Vec<NumPy<'py>> = arrays.iter().map(|object| array(&object)).collect::<PyResult<_>>()?;
+    let objects: Vec<Bound<'py, PyAny>> = arrays.iter().collect();
+    let arrays: Vec<NumPy<'py>> = objects.iter().map(array).collect::<PyResult<_>>()?;
     let shapes: Vec<&[usize]> = arrays.iter().map(|array| array.shape()).collect();
     let common = broadcast_shapes_with(rules, &shapes).map_err(of_shapes)?;
-    let views: Vec<NumPy<'py>> =
-        arrays.iter().map(|array| stretched(array, rules, &common)).collect::<PyResult<_>>()?;
-    PyTuple::new(py, views)
+    let views = arrays.iter().zip(&objects).map(|(array, object)| {
+        let view = stretched(array, rules, &common)?;
+        for_its_library(view, object)
+    });
+    PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)
 }
 
 /// Stretches an array to a shape, without copying. The result is a read-only view.
@@ -67,7 +71,17 @@ pub(crate) fn broadcast_to<'py>(
     strict_rank: bool,
 ) -> PyResult<NumPy<'py>> {
     let rules = self::rules(rules, strict_rank)?;
-    stretched(&array(x)?, rules, &known_sizes(shape)?)
+    for_its_library(stretched(&array(x)?, rules, &known_sizes(shape)?)?, x)
+}
+
+/// A view of an array of another library's, which may be handed back to it.
+fn for_its_library<'py>(view: NumPy<'py>, object: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
+    static VIEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if object.is_instance_of::<PyUntypedArray>() || !object.hasattr("__dlpack__")? {
+        return Ok(view);
+    }
+    let kind = VIEW.import(object.py(), "unishape._view", "View")?;
+    Ok(view.call_method1("view", (kind,))?.cast_into()?)
 }
 
 /// A view of another shape, if the array can be stretched to it.
