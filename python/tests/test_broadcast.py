@@ -393,7 +393,7 @@ def test_jax_in_and_out():
     assert half.dtype.name == "bfloat16" and half.astype(float).tolist() == [2.0, 2.0]
     # JAX has arrays without strides only: it copies, or refuses.
     assert jax.numpy.asarray(view).tolist() == view.tolist()
-    with pytest.raises(Exception, match="(?i)readonly|strides|layout"):
+    with pytest.raises(BufferError, match="give it a copy: .*jax.numpy.asarray"):
         jax.dlpack.from_dlpack(view)
 
 

@@ -1,11 +1,11 @@
 //! Expressions written as text.
 
+use crate::borrowed::borrowed;
 use crate::compute::{Way, compute};
 use crate::failure::of_expression;
 use crate::input::Input;
 use crate::memory::{self, NumPy};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use unishape::expr::{Expr, Number, Value};
 
@@ -113,9 +113,8 @@ struct Callers<'py> {
 
 impl<'py> Callers<'py> {
     fn new(py: Python<'py>) -> PyResult<Callers<'py>> {
-        static FRAME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         // Compiled functions have no frame of their own: the innermost one is the caller's.
-        let mut frame = FRAME.import(py, "sys", "_getframe")?.call0()?;
+        let mut frame = borrowed(py)?.frame.bind(py).call0()?;
         let globals = frame.getattr("f_globals")?;
         let mut callers = Callers { variables: Vec::new(), copies: Vec::new() };
         while callers.add(&frame)? {
