@@ -59,6 +59,14 @@ fn values_between_are_the_same_whether_or_not_they_are_asked_for() {
     assert_eq!(together[8].1, x);
 }
 
+/// Several threads, and several Pythons, may run one program.
+#[test]
+fn a_program_can_be_shared() {
+    fn is_shared<T: Send + Sync + 'static>() {}
+    is_shared::<Program>();
+    is_shared::<unishape_onnx::Model>();
+}
+
 #[test]
 fn what_nothing_depends_on_is_not_run() {
     let build = chain().node("Unheard", "x", "unused");
