@@ -3,7 +3,7 @@
 use crate::failure::of_expression;
 use crate::input::Input;
 use crate::memory::{self, NumPy};
-use crate::threads::number;
+use crate::threads::{Asked, number};
 use crate::types;
 use ndarray::ArrayViewMutD;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -21,20 +21,17 @@ use unishape_elements::for_each_dtype;
 /// Where the result goes, and who computes it.
 pub(crate) struct Way<'py> {
     pub(crate) out: Option<NumPy<'py>>,
-    pub(crate) threads: Option<usize>,
+    pub(crate) threads: Option<Asked>,
 }
 
 impl<'py> Way<'py> {
     /// As a caller asks for it.
-    pub(crate) fn new(out: Option<&Bound<'py, PyAny>>, threads: Option<usize>) -> PyResult<Way<'py>> {
+    pub(crate) fn new(out: Option<&Bound<'py, PyAny>>, threads: Option<Asked>) -> PyResult<Way<'py>> {
         let out = match out {
             None => None,
             Some(out) => Some(given_output(out)?),
         };
-        match threads {
-            Some(0) => Err(PyValueError::new_err("threads is at least 1; leave it out for one on each core")),
-            _ => Ok(Way { out, threads }),
-        }
+        Ok(Way { out, threads })
     }
 }
 
@@ -167,7 +164,7 @@ fn run<T: Plain>(
     ready: &Ready<'_>,
     mut out: ArrayViewMutD<'_, T>,
     is_fresh: bool,
-    threads: Option<usize>,
+    threads: Option<Asked>,
 ) -> PyResult<()> {
     let elements = out.len();
     if !ready.is_shared() {

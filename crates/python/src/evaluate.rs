@@ -5,6 +5,7 @@ use crate::compute::{Way, compute};
 use crate::failure::of_expression;
 use crate::input::Input;
 use crate::memory::{self, NumPy};
+use crate::threads::Asked;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unishape::expr::{Expr, Number, Value};
@@ -31,7 +32,7 @@ pub(crate) fn evaluate<'py>(
     expression: &str,
     names: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<Asked>,
     more: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<NumPy<'py>> {
     let way = Way::new(out, threads)?;

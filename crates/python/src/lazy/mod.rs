@@ -7,6 +7,7 @@ use crate::failure::{of_expression, of_shapes};
 use crate::functions;
 use crate::input::{self, Input};
 use crate::memory::Seen;
+use crate::threads::Asked;
 use crate::types;
 use numpy::{PyArrayDescr, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -257,7 +258,7 @@ impl Lazy {
         &self,
         py: Python<'py>,
         out: Option<&Bound<'py, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<Asked>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (order, places) = self.node.flat();
         if order.iter().any(|node| matches!(node.term, Term::Later(_))) {
