@@ -559,3 +559,18 @@ fn outputs_larger_than_the_cache() {
     Expr::parse("a - b").unwrap().bind(given).unwrap().compute_into(&mut out).unwrap();
     assert!(out.indexed_iter().all(|((i, j), &out)| out == (i * 3 + j) as i32 - (j as i32 + 1)));
 }
+
+#[test]
+fn functions_by_themselves() {
+    for &op in Op::ALL {
+        assert_eq!(Expr::call(op).names(), &["x1", "x2", "x3"][..op.arity()], "{op:?}");
+    }
+    let (a, b) = (arr1(&[1, 2]), arr1(&[10, 20]));
+    let sum = Expr::call(Op::Add).bind_in_order([&a, &b]).unwrap().compute().unwrap();
+    assert_eq!(sum, arr1(&[11, 22]).into());
+    let error = Expr::call(Op::Add).bind_in_order([&a, &b, &a]).unwrap_err();
+    assert_eq!(error.to_string(), "3 values are given for 2 names: x1 and x2");
+    let wide = arr1(&[1, 2, 3]);
+    let error = Expr::call(Op::Add).bind_in_order([&a, &wide]).unwrap_err();
+    assert!(matches!(error.problem(), Problem::Shapes(_)), "{error}");
+}
