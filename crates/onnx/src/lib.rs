@@ -58,6 +58,7 @@ pub use implicit::implicit;
 pub use infer::dims::{Dim, Symbols, shape_text};
 pub use infer::{Fact, Inference, infer};
 pub use model::Model;
+pub use operators::{Supported, supported};
 pub use proto::{open_tensor, read_tensor, tensor_bytes};
 pub use run::Program;
 pub use types::ElemType;
