@@ -8,49 +8,21 @@ import argparse
 import datetime
 import os
 import platform
-import statistics
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 import rivals  # noqa: E402
+import turns  # noqa: E402
 from workloads import LARGE, TEN, TINY  # noqa: E402
-
-BEGIN = "<!-- figures of cargo xtask bench python: begin -->"
-END = "<!-- figures of cargo xtask bench python: end -->"
-
 
 def same(result, expected, name):
     result, expected = np.asarray(result), np.asarray(expected)
     tolerance = 1e-2 if expected.dtype == np.float16 else 1e-5
     if result.shape != expected.shape or not np.allclose(result, expected, rtol=tolerance, atol=tolerance):
         sys.exit(f"{name} gives another result than NumPy")
-
-
-def rounds(works, seconds, least):
-    """How long each takes, in seconds: medians of rounds in which all take turns. What takes microseconds is
-    done many times at once."""
-    names = list(works)
-    many = {}
-    for name, work in works.items():
-        work()
-        start = time.perf_counter()
-        work()
-        many[name] = max(1, int(2e-4 / max(time.perf_counter() - start, 1e-7)))
-    times = {name: [] for name in names}
-    begin = time.perf_counter()
-    while len(times[names[0]]) < least or time.perf_counter() - begin < seconds:
-        turn = len(times[names[0]]) % len(names)
-        for name in names[turn:] + names[:turn]:
-            work, repeat = works[name], range(many[name])
-            start = time.perf_counter()
-            for _ in repeat:
-                work()
-            times[name].append((time.perf_counter() - start) / many[name])
-    return {name: statistics.median(each) for name, each in times.items()}
 
 
 def measure(workload, scale, into, ways, patience):
@@ -64,7 +36,7 @@ def measure(workload, scale, into, ways, patience):
             result = work()
             same(out if into else result, expected, f"{workload.name}: {name}")
             works[name] = work
-    return rounds(works, *patience)
+    return turns.medians(works, *patience)
 
 
 def duration(seconds):
@@ -174,10 +146,7 @@ def main():
     text = "\n\n".join(parts)
     print(text)
     if options.into and not (options.quick or options.no_write or options.name):
-        document = options.into.read_text()
-        before, rest = document.split(BEGIN)
-        _, after = rest.split(END)
-        options.into.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+        turns.write(options.into, "python", text)
 
 
 main()

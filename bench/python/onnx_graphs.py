@@ -1,4 +1,4 @@
-"""unishape.onnx beside ONNX Runtime, on element-wise models: `python bench/python/onnx_graphs.py`.
+"""unishape.onnx beside ONNX Runtime, on element-wise models: `cargo xtask bench onnx`.
 
 Both run the same model on the same numbers, with two threads each. Results are compared before anything is timed; then
 all take turns, another one first in each round, and a figure is the median of the rounds. ONNX Runtime is measured in
@@ -9,14 +9,15 @@ spares it to get fresh memory from the system and is not what the verdicts are a
 import argparse
 import os
 import platform
-import statistics
 import sys
-import time
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import onnx.parser
 import onnxruntime
+
+import turns
 
 import unishape.onnx
 
@@ -136,18 +137,6 @@ def check(workload, result, expected):
         sys.exit(f"{workload.name}: ours is not what ONNX Runtime computes")
 
 
-def medians(works, rounds, seconds):
-    """How long each takes, in seconds, when all take turns."""
-    names, times, begin = list(works), {name: [] for name in works}, time.perf_counter()
-    while len(times[names[0]]) < rounds or time.perf_counter() - begin < seconds:
-        turn = len(times[names[0]]) % len(names)
-        for name in names[turn:] + names[:turn]:
-            start = time.perf_counter()
-            works[name]()
-            times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(each) for name, each in times.items()}
-
-
 def measure(workload, size, patience):
     """The times of all, by name."""
     model = model_of(workload, size)
@@ -157,7 +146,7 @@ def measure(workload, size, patience):
     for name in ("by arrays", "bound"):
         check(workload, result, works[name]())
     del result
-    return medians(works, *patience)
+    return turns.medians(works, *patience)
 
 
 def gain(times):
@@ -178,11 +167,13 @@ def table(title, measured, wanted):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(prog="cargo xtask bench onnx", description=__doc__.split("\n\n")[0])
     parser.add_argument("name", nargs="*", help="only workloads with this in their name")
     parser.add_argument("--quick", action="store_true", help="small arrays and few rounds, to see that it runs")
+    parser.add_argument("--no-write", action="store_true", help="docs/benchmarks.md stays as it is")
+    parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    size, patience = (128, (3, 0.0)) if options.quick else (SIZE, (9, 2.0))
+    size, patience = (128, (0.0, 3)) if options.quick else (SIZE, (2.0, 9))
     parts = [
         f"- onnx {onnx.__version__}, ONNX Runtime {onnxruntime.__version__}, NumPy {np.__version__}; "
         f"{platform.machine()}, {THREADS} threads each\n"
@@ -196,7 +187,10 @@ def main():
             print(f"{workload.name:32} {gain(measured[-1][1]):.2f}", file=sys.stderr, flush=True)
         if measured:
             parts.append(table(title, measured, wanted))
-    print("\n\n".join(parts))
+    text = "\n\n".join(parts)
+    print(text)
+    if options.into and not (options.quick or options.no_write or options.name):
+        turns.write(options.into, "onnx", text)
 
 
 if __name__ == "__main__":

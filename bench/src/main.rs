@@ -21,6 +21,7 @@ use workloads::Scale;
 
 const USAGE: &str = "\
 Usage: cargo xtask bench [NAME...] [--quick] [--no-write]
+       cargo xtask bench python|onnx --help
 
   NAME        only what has this in its name: a workload, 'growth', 'views', 'sums'; --list tells the names
   --quick     small arrays and few rounds, to see that it runs

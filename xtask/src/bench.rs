@@ -5,10 +5,10 @@ use crate::command::{self, cargo, command, run, succeeds};
 use crate::python;
 
 pub(crate) fn run_with(args: &[String]) -> Result<(), String> {
-    if let Some((first, rest)) = args.split_first()
-        && first == "python"
-    {
-        return in_python(rest);
+    match args.split_first() {
+        Some((first, rest)) if first == "python" => return in_python("bench/python", rest),
+        Some((first, rest)) if first == "onnx" => return in_python("bench/python/onnx_graphs.py", rest),
+        _ => {}
     }
     let mut bench = cargo(&["run", "--release", "--manifest-path", "bench/Cargo.toml"]);
     bench.args(["--target-dir", "target/bench", "--", "--into", "docs/benchmarks.md"]).args(args);
@@ -16,7 +16,7 @@ pub(crate) fn run_with(args: &[String]) -> Result<(), String> {
 }
 
 /// In an environment of its own: the package as users install it, and its rivals.
-fn in_python(args: &[String]) -> Result<(), String> {
+fn in_python(program: &str, args: &[String]) -> Result<(), String> {
     let folder = command::root().join("target/bench/python");
     let python = python::within(&folder);
     if !succeeds(command(&python, &["-m", "pip", "--version"])) {
@@ -29,7 +29,7 @@ fn in_python(args: &[String]) -> Result<(), String> {
     }
     run("the rivals", rivals)?;
     run("the package", python::install(&python)?)?;
-    let mut bench = command(&python, &["bench/python", "--into", "docs/benchmarks.md"]);
+    let mut bench = command(&python, &[program, "--into", "docs/benchmarks.md"]);
     bench.args(args);
     run("unishape beside its rivals in Python", bench)
 }
