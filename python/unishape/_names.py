@@ -33,7 +33,7 @@ def given(
     engine has the better message. So it has for keyword arguments that are not asked for.
     """
     found = {}
-    for name in _unishape._names(expression):
+    for name in _unishape._names_in(expression):
         if name in more:
             found[name] = more[name]
         elif names is not None and name in names:

@@ -103,7 +103,9 @@ impl Rewriter<'_> {
             return Err(Error::unsupported(problem));
         }
         let full = inputs.iter().find(|(_, name)| shape_of(name) == Some(&common));
-        let target = match (common.sizes(), self.shapes.get(&common), full) {
+        // Before opset 9 there are no constants of integers; shapes that are known are those of inputs all the same.
+        let sizes = common.sizes().filter(|_| self.opset >= 9);
+        let target = match (sizes, self.shapes.get(&common), full) {
             (Some(sizes), ..) => self.constant(node.index, sizes),
             (None, Some(known), _) => known.clone(),
             (None, None, Some((_, full))) => self.shape(node.index, full, &common),

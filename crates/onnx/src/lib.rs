@@ -21,6 +21,7 @@
 //! | `wire` | Protocol Buffers as bytes, of which none gets lost |
 //! | `model`, `graph` | what is in a model's file |
 //! | `proto`, `external` | tensors in files, and the files beside them |
+//! | `file` | files read whole |
 //! | `types` | element types by their numbers |
 //! | `operators` | which operators there are, since when, for which types |
 //! | `run` | models run |
@@ -38,6 +39,7 @@ mod error;
 mod explain;
 mod explicit;
 mod external;
+mod file;
 mod graph;
 mod implicit;
 mod infer;
@@ -56,6 +58,7 @@ pub use implicit::implicit;
 pub use infer::dims::{Dim, Symbols, shape_text};
 pub use infer::{Fact, Inference, infer};
 pub use model::Model;
+pub use operators::{Supported, supported};
 pub use proto::{open_tensor, read_tensor, tensor_bytes};
 pub use run::Program;
 pub use types::ElemType;

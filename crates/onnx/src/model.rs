@@ -1,9 +1,9 @@
 //! Models: what is in their files, and back.
 
 use crate::error::Error;
+use crate::file;
 use crate::graph::Graph;
 use crate::wire::{Message, Piece};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -97,10 +97,9 @@ impl Model {
     /// Where the file cannot be read or is no model.
     pub fn open(path: impl AsRef<Path>) -> Result<Model, Error> {
         let path = path.as_ref();
-        let bytes = fs::read(path).map_err(|error| Error::file(path, error))?;
-        let model = Model::from_vec(bytes).map_err(|error| error.at(unishape::plain::path(path)))?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        Ok(model.in_folder(folder.unwrap_or(Path::new("."))))
+        let model =
+            Model::from_vec(file::read(path)?).map_err(|error| error.at(unishape::plain::path(path)))?;
+        Ok(model.in_folder(file::folder_of(path)))
     }
 
     /// The same model, with data of its tensors in files of this folder.

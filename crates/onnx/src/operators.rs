@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use crate::graph::Node;
-use crate::types::Types;
+use crate::types::{ElemType, Types};
 use unishape::DType;
 
 /// The newest opset that is known here.
@@ -167,7 +167,7 @@ pub(crate) const OPERATORS: &[Operator] = &[
     alone("IsInf", &[(10, Types::of(DType::F32).and(Types::of(DType::F64))), (20, ALL_FLOATS)]),
     alone("Identity", SHAPES),
     operator("Expand", Role::Other, (2, 2), &[(8, BEFORE), (13, ALL)]),
-    operator("Constant", Role::Other, (0, 0), &[(1, ALL)]),
+    operator("Constant", Role::Other, (0, 0), &[(1, FLOATS), (9, BEFORE), (13, ALL)]),
     operator("ConstantOfShape", Role::Other, (1, 1), &[(9, Types::of(DType::I64))]),
     operator("Shape", Role::Other, (1, 1), &[(1, BEFORE), (13, ALL), (15, ALL)]),
     operator("Size", Role::Other, (1, 1), SHAPES),
@@ -178,6 +178,40 @@ pub(crate) const OPERATORS: &[Operator] = &[
     operator("Squeeze", Role::Other, (1, 2), SHAPES),
     operator("Unsqueeze", Role::Other, (1, 2), SHAPES),
 ];
+
+/// An operator that is run, as it is from an opset on.
+///
+/// ```
+/// let add = unishape_onnx::supported().find(|operator| operator.name == "Add" && operator.since == 14);
+/// assert!(add.is_some_and(|add| add.broadcasts && add.types.len() == 12));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Supported {
+    /// What it is called.
+    pub name: &'static str,
+    /// The opset that it was changed in, or came with.
+    pub since: u32,
+    /// The types that it is for: of its first input, or of the second where the first is a condition.
+    pub types: Vec<ElemType>,
+    /// Whether it broadcasts its inputs.
+    pub broadcasts: bool,
+}
+
+/// All operators that are run, in each of their versions.
+///
+/// ```
+/// assert!(unishape_onnx::supported().any(|operator| operator.name == "Where"));
+/// ```
+pub fn supported() -> impl Iterator<Item = Supported> {
+    OPERATORS.iter().flat_map(|operator| {
+        operator.versions.iter().map(|&(since, types)| Supported {
+            name: operator.name,
+            since,
+            types: types.iter().collect(),
+            broadcasts: matches!(operator.role, Role::Together | Role::OneWay),
+        })
+    })
+}
 
 /// An operator in the version that a model uses.
 #[derive(Clone, Copy, Debug)]
@@ -258,7 +292,7 @@ impl Version {
         }
         let Operator { name, versions, .. } = self.operator;
         let later = versions.iter().find(|(since, types)| *since > self.since && types.has(dtype));
-        let elem = crate::types::ElemType::of(dtype);
+        let elem = ElemType::of(dtype);
         Err(Error::invalid(match later {
             Some((since, _)) => format!("{name} is for {elem} from opset {since} on"),
             None => format!("{name} is for {}, not for {elem}", self.types),

@@ -2,12 +2,12 @@
 
 use crate::error::{Error, named};
 use crate::external;
+use crate::file;
 use crate::types::ElemType;
 use crate::wire::{Message, Piece};
 use half::{bf16, f16};
 use ndarray::{ArrayD, IxDyn};
 use num_complex::Complex;
-use std::fs;
 use std::path::Path;
 use unishape::notation::short_shape_text;
 use unishape::{DType, Tensor, TensorView, element_count};
@@ -268,8 +268,8 @@ fn tensor_in(bytes: Vec<u8>, folder: Option<&Path>) -> Result<(String, Tensor), 
 /// As [`read_tensor`], and where the file cannot be read.
 pub fn open_tensor(path: impl AsRef<Path>) -> Result<(String, Tensor), Error> {
     let path = path.as_ref();
-    let bytes = fs::read(path).map_err(|error| Error::file(path, error))?;
-    tensor_in(bytes, path.parent()).map_err(|error| error.at(unishape::plain::path(path)))
+    tensor_in(file::read(path)?, Some(file::folder_of(path)))
+        .map_err(|error| error.at(unishape::plain::path(path)))
 }
 
 /// A tensor as the bytes of a file of its own.

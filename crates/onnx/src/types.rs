@@ -141,6 +141,12 @@ impl Types {
         self.0 & 1 << dtype as u32 != 0
     }
 
+    /// Those in it, by their numbers.
+    pub(crate) fn iter(self) -> impl Iterator<Item = ElemType> {
+        let all = (1..=DTYPES.len() as i32).map(ElemType::new);
+        all.filter(move |elem| elem.dtype().is_some_and(|dtype| self.has(dtype)))
+    }
+
     /// float16, float and double: those that operators had first.
     pub(crate) const FLOATS: Types =
         Types::of(DType::F16).and(Types::of(DType::F32)).and(Types::of(DType::F64));
@@ -166,11 +172,7 @@ impl Types {
 /// `float16, float or double`.
 impl fmt::Display for Types {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<String> = (1..=16)
-            .map(ElemType::new)
-            .filter(|elem| elem.dtype().is_some_and(|dtype| self.has(dtype)))
-            .map(|elem| elem.to_string())
-            .collect();
+        let names: Vec<String> = self.iter().map(|elem| elem.to_string()).collect();
         match names.split_last() {
             Some((last, [])) => f.write_str(last),
             Some((last, others)) => write!(f, "{} or {last}", others.join(", ")),

@@ -3,7 +3,7 @@
 use crate::failure::of_expression;
 use crate::input::Input;
 use crate::memory::{self, NumPy};
-use crate::threads::number;
+use crate::threads::{Asked, number};
 use crate::types;
 use ndarray::ArrayViewMutD;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -21,20 +21,17 @@ use unishape_elements::for_each_dtype;
 /// Where the result goes, and who computes it.
 pub(crate) struct Way<'py> {
     pub(crate) out: Option<NumPy<'py>>,
-    pub(crate) threads: Option<usize>,
+    pub(crate) threads: Option<Asked>,
 }
 
 impl<'py> Way<'py> {
     /// As a caller asks for it.
-    pub(crate) fn new(out: Option<&Bound<'py, PyAny>>, threads: Option<usize>) -> PyResult<Way<'py>> {
+    pub(crate) fn new(out: Option<&Bound<'py, PyAny>>, threads: Option<Asked>) -> PyResult<Way<'py>> {
         let out = match out {
             None => None,
             Some(out) => Some(given_output(out)?),
         };
-        match threads {
-            Some(0) => Err(PyValueError::new_err("threads is at least 1; leave it out for one on each core")),
-            _ => Ok(Way { out, threads }),
-        }
+        Ok(Way { out, threads })
     }
 }
 
@@ -77,20 +74,20 @@ fn typed<'py, T: Plain>(
     Way { out, threads }: Way<'py>,
 ) -> PyResult<NumPy<'py>> {
     let Some(out) = out else {
-        return memory::filled::<T>(py, ready.shape(), |view| run(py, ready, view, threads));
+        return memory::filled::<T>(py, ready.shape(), |view| run(py, ready, view, true, threads));
     };
     if out.shape() != ready.shape() {
         let problem = Problem::OutputShape { result: ready.shape().into(), output: out.shape().into() };
         return Err(of_expression(problem.into()));
     }
     let others: Vec<&NumPy<'py>> = inputs.iter().filter_map(Input::as_array).collect();
-    if memory::written::<T>(&out, &others, |view| run(py, ready, view, threads))?.is_none() {
+    if memory::written::<T>(&out, &others, |view| run(py, ready, view, false, threads))?.is_none() {
         // It is an input, element by element; or its elements are of another type or lie in another way.
         check_harmless(&out, &others)?;
         check_type(&out, T::DTYPE)?;
         let all: Vec<Range<usize>> = out.shape().iter().map(|&size| 0..size).collect();
         in_parts(ready, &all, &mut |part, ranges| {
-            let result = memory::filled::<T>(py, part.shape(), |view| run(py, part, view, threads))?;
+            let result = memory::filled::<T>(py, part.shape(), |view| run(py, part, view, true, threads))?;
             let slices =
                 ranges.iter().map(|range| PySlice::new(py, range.start as isize, range.end as isize, 1));
             let place = out.get_item(PyTuple::new(py, slices)?)?;
@@ -166,7 +163,8 @@ fn run<T: Plain>(
     py: Python<'_>,
     ready: &Ready<'_>,
     mut out: ArrayViewMutD<'_, T>,
-    threads: Option<usize>,
+    is_fresh: bool,
+    threads: Option<Asked>,
 ) -> PyResult<()> {
     let elements = out.len();
     if !ready.is_shared() {
@@ -176,6 +174,7 @@ fn run<T: Plain>(
     }
     // Threads are asked for while no other thread of Python's can fork.
     let ready = ready.clone().threads(number(threads));
+    let ready = if is_fresh { ready.for_fresh_output() } else { ready };
     let stop = AtomicBool::new(false);
     let mut work = || ready.compute_while(&mut out, |_| !stop.load(Ordering::Relaxed));
     if elements < VERY_LONG {

@@ -1,11 +1,12 @@
 //! Expressions written as text.
 
+use crate::borrowed::borrowed;
 use crate::compute::{Way, compute};
 use crate::failure::of_expression;
 use crate::input::Input;
-use crate::memory::NumPy;
+use crate::memory::{self, NumPy};
+use crate::threads::Asked;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use unishape::expr::{Expr, Number, Value};
 
@@ -31,7 +32,7 @@ pub(crate) fn evaluate<'py>(
     expression: &str,
     names: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<Asked>,
     more: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<NumPy<'py>> {
     let way = Way::new(out, threads)?;
@@ -53,7 +54,7 @@ pub(crate) fn evaluate<'py>(
 /// The names in an expression, in the order in which they stand in it.
 #[pyfunction]
 #[pyo3(signature = (expression, /))]
-pub(crate) fn _names(expression: &str) -> PyResult<Vec<String>> {
+pub(crate) fn _names_in(expression: &str) -> PyResult<Vec<String>> {
     Ok(Expr::parse(expression).map_err(of_expression)?.names().to_vec())
 }
 
@@ -104,26 +105,61 @@ fn of_name(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
     PyErr::from_type(error.get_type(py), text)
 }
 
-/// The variables of the function that called us.
+/// The variables of the function that called us, from the inside out.
 struct Callers<'py> {
-    locals: Bound<'py, PyAny>,
-    globals: Bound<'py, PyAny>,
+    variables: Vec<Bound<'py, PyAny>>,
+    /// Those of them that were copied for us.
+    copies: Vec<Bound<'py, PyDict>>,
 }
 
 impl<'py> Callers<'py> {
     fn new(py: Python<'py>) -> PyResult<Callers<'py>> {
-        static FRAME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         // Compiled functions have no frame of their own: the innermost one is the caller's.
-        let frame = FRAME.import(py, "sys", "_getframe")?.call0()?;
-        Ok(Callers { locals: frame.getattr("f_locals")?, globals: frame.getattr("f_globals")? })
+        let mut frame = borrowed(py)?.frame.bind(py).call0()?;
+        let globals = frame.getattr("f_globals")?;
+        let mut callers = Callers { variables: Vec::new(), copies: Vec::new() };
+        while callers.add(&frame)? {
+            frame = frame.getattr("f_back")?;
+        }
+        callers.variables.push(globals);
+        Ok(callers)
+    }
+
+    /// Adds a function's own variables. Whether it is only part of another one: comprehensions are functions of
+    /// their own before Python 3.12, called by the one that they stand in.
+    fn add(&mut self, frame: &Bound<'py, PyAny>) -> PyResult<bool> {
+        const OPTIMIZED: u32 = 1;
+        let (code, locals) = (frame.getattr("f_code")?, frame.getattr("f_locals")?);
+        // A function's; those of a class or a module are the dictionary itself.
+        let is_function = code.getattr("co_flags")?.extract::<u32>()? & OPTIMIZED != 0;
+        if is_function && let Ok(copy) = locals.cast_exact::<PyDict>() {
+            self.copies.push(copy.clone());
+        }
+        self.variables.push(locals);
+        let name: String = code.getattr("co_name")?.extract()?;
+        Ok(["<listcomp>", "<setcomp>", "<dictcomp>"].contains(&name.as_str()))
     }
 
     fn variable(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        for variables in [&self.locals, &self.globals] {
+        for variables in &self.variables {
             if variables.contains(name)? {
                 return variables.get_item(name).map(Some);
             }
         }
         Ok(None)
+    }
+}
+
+/// Before Python 3.13 the dictionary that a function's variables are copied into stays with the function, and
+/// arrays would live on in it after the function has let go of them. It is emptied, if nobody else has it.
+impl Drop for Callers<'_> {
+    fn drop(&mut self) {
+        self.variables.clear();
+        for copy in &self.copies {
+            // A reference is the function's, one is ours.
+            if memory::references(copy) == 2 {
+                copy.clear();
+            }
+        }
     }
 }

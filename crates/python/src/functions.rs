@@ -4,6 +4,7 @@ use crate::compute::{Way, compute};
 use crate::failure::of_expression;
 use crate::input::Input;
 use crate::lazy::Lazy;
+use crate::threads::Asked;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use unishape::expr::{Expr, Op};
@@ -15,7 +16,7 @@ pub(crate) fn call<'py, const N: usize>(
     op: Op,
     from: [&Bound<'py, PyAny>; N],
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<Asked>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if from.iter().any(|object| Lazy::is(object)) {
         return Lazy::of_call(py, op, &from, out);
@@ -56,7 +57,7 @@ macro_rules! functions {
             py: Python<'py>,
             x: &Bound<'py, PyAny>,
             out: Option<&Bound<'py, PyAny>>,
-            threads: Option<usize>,
+            threads: Option<Asked>,
         ) -> PyResult<Bound<'py, PyAny>> {
             call(py, Op::$op, [x], out, threads)
         }
@@ -70,7 +71,7 @@ macro_rules! functions {
             x: &Bound<'py, PyAny>,
             y: &Bound<'py, PyAny>,
             out: Option<&Bound<'py, PyAny>>,
-            threads: Option<usize>,
+            threads: Option<Asked>,
         ) -> PyResult<Bound<'py, PyAny>> {
             call(py, Op::$op, [x, y], out, threads)
         }
@@ -85,7 +86,7 @@ macro_rules! functions {
             x: &Bound<'py, PyAny>,
             y: &Bound<'py, PyAny>,
             out: Option<&Bound<'py, PyAny>>,
-            threads: Option<usize>,
+            threads: Option<Asked>,
         ) -> PyResult<Bound<'py, PyAny>> {
             call(py, Op::$op, [condition, x, y], out, threads)
         }
@@ -105,7 +106,7 @@ pub(crate) fn clip<'py>(
     min: Option<&Bound<'py, PyAny>>,
     max: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<usize>,
+    threads: Option<Asked>,
 ) -> PyResult<Bound<'py, PyAny>> {
     match (min, max) {
         (Some(min), Some(max)) => call(py, Op::Clip, [x, min, max], out, threads),

@@ -1,12 +1,13 @@
 //! What Python gives us to compute with: arrays, numbers, and what can be made into arrays.
 
+use crate::borrowed::borrowed;
 use crate::memory::{self, NumPy, Seen};
 use crate::types;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyType};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use unishape::DType;
 use unishape::expr::{Number, Value};
 
@@ -52,15 +53,11 @@ impl<'py> Input<'py> {
 impl<'py> Seen<'py> {
     /// An array, copied if it cannot be seen as it is.
     pub(crate) fn of(array: NumPy<'py>) -> PyResult<Seen<'py>> {
-        // Not an array of NumPy's own type, and so perhaps one with a mask, which would be lost.
-        if !array.is_exact_instance_of::<PyUntypedArray>() && array.hasattr("_baseclass")? {
-            let text =
-                "masked arrays are not computed with: their masks would be lost; use x.filled(value) first";
-            return Err(PyTypeError::new_err(text));
-        }
+        check_unmasked(&array)?;
         let array = match Seen::new(array) {
-            Ok(seen) if seen.dtype() != DType::Bool || are_truths(&seen) => return Ok(seen),
-            Ok(seen) => seen.array().call_method1("__ne__", (false,))?,
+            Ok(seen) if seen.dtype() != DType::Bool || memory::are_truths(&seen) => return Ok(seen),
+            // As bytes, of which each that is not 0 is true.
+            Ok(seen) => seen.array().call_method1("view", ("u1",))?.call_method1("astype", ("?",))?,
             Err(array) => {
                 let descr = array.dtype();
                 match types::of(&descr) {
@@ -74,10 +71,13 @@ impl<'py> Seen<'py> {
     }
 }
 
-/// Whether the bytes of an array of booleans are truths. Those that NumPy has made are; bytes that are looked at as
-/// booleans may be others.
-fn are_truths(seen: &Seen<'_>) -> bool {
-    !memory::is_view(seen.array()) || memory::are_truths(seen)
+/// Masked arrays are refused, as their masks would be lost without a word.
+fn check_unmasked(array: &NumPy<'_>) -> PyResult<()> {
+    if !array.get_type().is(PyUntypedArray::type_object(array.py())) && array.hasattr("mask")? {
+        let text = "masked arrays cannot be computed with; use .filled(value), or .data to ignore the mask";
+        return Err(PyTypeError::new_err(text));
+    }
+    Ok(())
 }
 
 fn not_computed_with(array: &NumPy<'_>) -> PyErr {
@@ -129,16 +129,13 @@ pub(crate) fn array<'py>(object: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
     }
     // NumPy's own scalars speak DLPack in no version, and need not.
     if object.hasattr("__dlpack__")? {
-        static FROM_DLPACK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let from_dlpack = FROM_DLPACK.import(py, "numpy", "from_dlpack")?;
-        match from_dlpack.call1((object,)) {
+        match borrowed(py)?.from_dlpack.bind(py).call1((object,)) {
             Ok(array) => return Ok(array.cast_into()?),
             Err(error) if object.hasattr("__array__")? => drop(error),
             Err(error) => return Err(not_taken(object, error)),
         }
     }
-    static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let array = AS_ARRAY.import(py, "numpy", "asarray")?.call1((object,))?;
+    let array = borrowed(py)?.as_array.bind(py).call1((object,))?;
     Ok(array.cast_into()?)
 }
 
@@ -183,8 +180,7 @@ fn not_taken(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
 
 /// Whether an object is an array, or something that is taken as one, rather than a shape or a number.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    static GENERIC: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let generic = GENERIC.import(object.py(), "numpy", "generic")?;
+    let generic = borrowed(object.py())?.generic.bind(object.py());
     Ok(object.is_instance_of::<PyUntypedArray>()
         || object.is_instance(generic)?
         || object.hasattr("__dlpack__")?)

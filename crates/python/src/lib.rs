@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `memory` | NumPy's memory seen as Rust's: the room with unsafe code |
+//! | `borrowed` | functions of Python's that we call |
 //! | `types` | NumPy's element types and ours |
 //! | `input` | what Python gives us to compute with |
 //! | `failure` | what goes wrong, as Python's exceptions |
@@ -11,6 +12,7 @@
 //! | `onnx` | models, for `unishape.onnx` |
 //! | `shapes`, `sums`, `explain`, `functions`, `evaluate`, `lazy` | what Python sees |
 
+mod borrowed;
 mod compute;
 mod evaluate;
 mod explain;
@@ -29,6 +31,9 @@ use pyo3::prelude::*;
 
 #[pymodule]
 fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // NumPy's functions, too, are looked up now.
+    borrowed::borrowed(module.py())?;
+    types::descr(module.py(), unishape::DType::F64)?;
     functions::add_to(module)?;
     module.add_function(wrap_pyfunction!(shapes::broadcast_arrays, module)?)?;
     module.add_function(wrap_pyfunction!(shapes::broadcast_to, module)?)?;
@@ -36,7 +41,7 @@ fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sums::sum_to, module)?)?;
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
-    module.add_function(wrap_pyfunction!(evaluate::_names, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::_names_in, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::lazy, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::_rebuilt, module)?)?;
     module.add_class::<lazy::Lazy>()?;

@@ -83,12 +83,6 @@ fn flags(array: &NumPy<'_>) -> c_int {
     unsafe { (*array.as_array_ptr()).fields.flags }
 }
 
-/// Whether the memory is that of another object.
-pub(crate) fn is_view(array: &NumPy<'_>) -> bool {
-    // Safety: as above.
-    unsafe { !(*array.as_array_ptr()).fields.base.is_null() }
-}
-
 /// The addresses between which all its elements are.
 fn span(array: &NumPy<'_>) -> Range<usize> {
     let start = data(array) as usize;
@@ -109,7 +103,8 @@ pub(crate) fn data(array: &NumPy<'_>) -> *mut u8 {
     unsafe { (*array.as_array_ptr()).fields.data.cast() }
 }
 
-/// Whether the bytes of an array of booleans are all 0 or 1, each looked at once, however often it is repeated.
+/// Whether the bytes of an array of booleans are all 0 or 1, each looked at once, however often it is repeated. Bytes
+/// that are looked at as booleans, read from a file or never written to may be others.
 pub(crate) fn are_truths(seen: &Seen<'_>) -> bool {
     assert!(seen.dtype == DType::Bool, "booleans are bytes");
     // Safety: the elements are single bytes, any of which is a `u8`, and so regular.
@@ -119,7 +114,12 @@ pub(crate) fn are_truths(seen: &Seen<'_>) -> bool {
             bytes.collapse_axis(Axis(axis), 0);
         }
     }
-    bytes.iter().all(|&byte| byte <= 1)
+    let all = |bits, &byte: &u8| bits | byte;
+    let bits = match bytes.as_slice_memory_order() {
+        Some(bytes) => bytes.iter().fold(0, all),
+        None => bytes.iter().fold(0, all),
+    };
+    bits <= 1
 }
 
 /// An array's elements of a known type.
@@ -337,6 +337,12 @@ pub(crate) fn stretched<'py>(
         let view = Bound::from_owned_ptr_or_err(py, view)?.cast_into_unchecked();
         kept_by(view, array.clone().into_any()).map(Ok)
     }
+}
+
+/// How many references there are to an object.
+pub(crate) fn references(object: &Bound<'_, PyAny>) -> isize {
+    // Safety: it is there, as one of them is ours.
+    unsafe { pyo3::ffi::Py_REFCNT(object.as_ptr()) }
 }
 
 /// One of NumPy's own element types.

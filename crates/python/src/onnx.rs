@@ -3,7 +3,7 @@
 use crate::failure::of_shapes;
 use crate::input::array;
 use crate::memory::{self, NumPy, Seen};
-use crate::threads::number;
+use crate::threads::{Asked, number};
 use ndarray::{ArrayD, IxDyn};
 use numpy::{PyArrayDescrMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyNotImplementedError, PyOSError, PyTypeError, PyValueError};
@@ -52,7 +52,7 @@ impl OnnxModel {
 
     /// Makes it ready to be run, on so many threads; on one for each core unless told.
     #[pyo3(signature = (*, threads=None))]
-    fn program(&self, threads: Option<usize>) -> PyResult<OnnxProgram> {
+    fn program(&self, threads: Option<Asked>) -> PyResult<OnnxProgram> {
         let program = Program::new(&self.0).map_err(of_model)?;
         Ok(OnnxProgram(program.threads(number(threads))))
     }

@@ -3,9 +3,10 @@
 use crate::failure::of_shapes;
 use crate::input::array;
 use crate::memory::{self, NumPy};
-use numpy::PyUntypedArrayMethods;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyInt, PyTuple};
 use unishape::{Extent, Rules, broadcast_shapes_with};
 
@@ -27,7 +28,7 @@ pub(crate) fn rules(name: &str, strict_rank: bool) -> PyResult<Rules> {
 /// Every array of any type becomes a read-only view of the common shape, in the order of the arguments.
 /// Arrays of other libraries come in by DLPack, without a copy where it allows that.
 ///
-/// rules="sonnx" are those of ONNX's safety-related profile: two or more arrays, and 1 does not stretch to 0.
+/// rules="sonnx" are those of ONNX's safety-related profile: at least one array, and 1 does not stretch to 0.
 /// strict_rank=True wants arrays of one rank.
 ///
 /// Raises ValueError with a picture of the shapes where they do not go together.
@@ -45,12 +46,15 @@ pub(crate) fn broadcast_arrays<'py>(
     strict_rank: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let rules = self::rules(rules, strict_rank)?;
-    let arrays: Vec<NumPy<'py>> = arrays.iter().map(|object| array(&object)).collect::<PyResult<_>>()?;
+    let objects: Vec<Bound<'py, PyAny>> = arrays.iter().collect();
+    let arrays: Vec<NumPy<'py>> = objects.iter().map(array).collect::<PyResult<_>>()?;
     let shapes: Vec<&[usize]> = arrays.iter().map(|array| array.shape()).collect();
     let common = broadcast_shapes_with(rules, &shapes).map_err(of_shapes)?;
-    let views: Vec<NumPy<'py>> =
-        arrays.iter().map(|array| stretched(array, rules, &common)).collect::<PyResult<_>>()?;
-    PyTuple::new(py, views)
+    let views = arrays.iter().zip(&objects).map(|(array, object)| {
+        let view = stretched(array, rules, &common)?;
+        for_its_library(view, object)
+    });
+    PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)
 }
 
 /// Stretches an array to a shape, without copying. The result is a read-only view.
@@ -67,7 +71,17 @@ pub(crate) fn broadcast_to<'py>(
     strict_rank: bool,
 ) -> PyResult<NumPy<'py>> {
     let rules = self::rules(rules, strict_rank)?;
-    stretched(&array(x)?, rules, &known_sizes(shape)?)
+    for_its_library(stretched(&array(x)?, rules, &known_sizes(shape)?)?, x)
+}
+
+/// A view of an array of another library's, which may be handed back to it.
+fn for_its_library<'py>(view: NumPy<'py>, object: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
+    static VIEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if object.is_instance_of::<PyUntypedArray>() || !object.hasattr("__dlpack__")? {
+        return Ok(view);
+    }
+    let kind = VIEW.import(object.py(), "unishape._view", "View")?;
+    Ok(view.call_method1("view", (kind,))?.cast_into()?)
 }
 
 /// A view of another shape, if the array can be stretched to it.
@@ -112,10 +126,14 @@ pub(crate) fn sizes(shape: &Bound<'_, PyAny>) -> PyResult<Vec<Extent>> {
             return Ok(Extent::Unknown);
         }
         // As Python itself takes indices: its own integers, NumPy's, but no floats.
-        let index = size.call_method0("__index__").map_err(|_| no_shape(shape))?;
-        index.extract::<usize>().map(Extent::Known).map_err(|_| match index.lt(0) {
-            Ok(true) => PyValueError::new_err(format!("a size cannot be negative: {index}")),
-            _ => PyValueError::new_err(format!("a size is too large: {index}")),
+        size.extract::<usize>().map(Extent::Known).map_err(|error| {
+            if error.is_instance_of::<PyOverflowError>(size.py()) {
+                let is_negative = size.lt(0).unwrap_or(false);
+                let what = if is_negative { "cannot be negative" } else { "is too large" };
+                return PyValueError::new_err(format!("a size {what}: {size}"));
+            }
+            let is_no_size = error.is_instance_of::<PyTypeError>(size.py());
+            if is_no_size { no_shape(shape) } else { error }
         })
     };
     if shape.is_instance_of::<PyInt>() || (shape.hasattr("__index__")? && !shape.hasattr("__len__")?) {

@@ -4,7 +4,7 @@ use crate::failure::of_shapes;
 use crate::input::array;
 use crate::memory::{self, NumPy, Seen};
 use crate::shapes::known_sizes;
-use crate::threads::number;
+use crate::threads::{Asked, number};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use unishape::{TensorView, Threads, sum_to as summed};
@@ -23,7 +23,7 @@ pub(crate) fn sum_to<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     shape: &Bound<'py, PyAny>,
-    threads: Option<usize>,
+    threads: Option<Asked>,
 ) -> PyResult<NumPy<'py>> {
     let shape = known_sizes(shape)?;
     let seen = Seen::of(array(x)?)?;

@@ -3,7 +3,7 @@
 //! Only what this thread asks for is counted: the test harness's own thread allocates when it likes.
 
 use ndarray::{Array1, Array2, ArrayD, IxDyn, arr1};
-use unishape::expr::{Expr, Value};
+use unishape::expr::{Expr, Op, Value};
 use unishape::npy;
 use unishape::{CommonShape, Rules, Tensor, broadcast, broadcast_to, to_owned};
 
@@ -77,4 +77,19 @@ fn many_numbers_take_little_memory() {
     let expected: f32 = (0..2000).map(|n| n as f32 + 0.5).sum();
     assert_eq!(result, Tensor::from(ndarray::ArrayD::from_elem(IxDyn(&[4096]), expected)));
     assert!(bytes < 2 << 20, "{bytes} bytes for {} numbers", terms.len());
+}
+
+/// A small expression that was computed before takes the memory of its result.
+#[test]
+fn small_expressions_allocate_their_result() {
+    let (a, b) = (Array2::<f32>::ones((6, 1)), Array1::<f32>::ones(5));
+    let compute = || Expr::call(Op::Add).bind_in_order([Value::from(&a), Value::from(&b)]).unwrap().compute();
+    let first = compute().unwrap();
+    let (bytes, second) = allocated(|| compute().unwrap());
+    assert_eq!((bytes, second), (6 * 5 * 4, first));
+    let bound =
+        Expr::parse("a * 2 + b").unwrap().bind([("a", Value::from(&a)), ("b", Value::from(&b))]).unwrap();
+    let mut out = Array2::<f32>::zeros((6, 5));
+    bound.compute_into(&mut out).unwrap();
+    assert_eq!(allocated(|| bound.compute_into(&mut out).unwrap()).0, 0);
 }

@@ -83,9 +83,11 @@ fn section(page: &mut String, broadcast: &Broadcast, drawn: &mut HashMap<Vec<Vec
     if is_example.into_iter().any(|dim| matches!(dim, Dim::Unknown(_))) {
         let _ = writeln!(page, "<p class=\"soft\">Sizes that are not known are drawn as {EXAMPLE}.</p>");
     }
+    // Pictures are long: the first is shown, the others when they are asked for.
     let _ = writeln!(
         page,
-        "<img alt=\"{}\" src=\"data:image/svg+xml,{}\">",
+        "<details{}>\n<summary>picture</summary>\n<img alt=\"{}\" src=\"data:image/svg+xml,{}\">\n</details>",
+        if drawn.is_empty() { " open" } else { "" },
         plain::escaped(title),
         encoded(&explanation.svg())
     );

@@ -152,12 +152,12 @@ pub fn constant(number: Number, dtype: DType) -> Option<Constant> {
         Number::Float(float) => (Complex::new(float, 0.0), None),
         Number::Complex(complex) => (complex, None),
     };
-    if complex.im != 0.0 && !dtype.is_complex() {
+    if complex.im != 0.0 && !dtype.is_complex() && dtype != DType::Bool {
         return None;
     }
     let int = || int.filter(|&int| dtype.holds(int));
     Some(match dtype {
-        DType::Bool => Constant::new((complex.re != 0.0) as u8),
+        DType::Bool => Constant::new((complex != Complex::ZERO) as u8),
         DType::I8 => Constant::new(int()? as i8),
         DType::I16 => Constant::new(int()? as i16),
         DType::I32 => Constant::new(int()? as i32),

@@ -263,6 +263,34 @@ impl Program {
         &'a self,
         given: impl IntoIterator<Item = (N, TensorView<'a>)>,
     ) -> Result<Vec<(String, Tensor)>, Error> {
+        self.run_reusing(given, Vec::new())
+    }
+
+    /// The same in the memory of earlier outputs, in their order: those that have the type and the shape that is
+    /// needed are written over, which is much faster than fresh memory where they are large.
+    ///
+    /// ```
+    /// use unishape_onnx::{Model, Program};
+    /// # let bytes = unishape_onnx::build::add_model();
+    ///
+    /// let program = Program::new(&Model::read(&bytes)?)?;
+    /// let x = unishape::Tensor::from(ndarray::arr2(&[[1f32, 2.0, 3.0]]));
+    /// let y = unishape::Tensor::from(ndarray::arr1(&[1f32, 1.0, 1.0]));
+    /// let outputs = program.run([("x", x.view()), ("y", y.view())])?;
+    /// let old = outputs.into_iter().map(|(_, tensor)| tensor).collect();
+    /// let outputs = program.run_reusing([("x", x.view()), ("y", y.view())], old)?;
+    /// assert_eq!(outputs[0].1, ndarray::arr2(&[[2f32, 3.0, 4.0]]).into());
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Program::run).
+    pub fn run_reusing<'a, N: AsRef<str>>(
+        &'a self,
+        given: impl IntoIterator<Item = (N, TensorView<'a>)>,
+        old: Vec<Tensor>,
+    ) -> Result<Vec<(String, Tensor)>, Error> {
         let mut views: Vec<Option<TensorView<'a>>> = self.inputs.iter().map(|_| None).collect();
         for (name, view) in given {
             let name = name.as_ref();
@@ -276,7 +304,7 @@ impl Program {
             }
         }
         let mut sizes = HashMap::new();
-        let mut run = Run::new(self);
+        let mut run = Run::new(self, self.outputs.iter().copied().zip(old).collect());
         for (input, view) in self.inputs.iter().zip(views) {
             match view {
                 Some(view) => {

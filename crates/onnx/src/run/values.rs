@@ -8,7 +8,7 @@ use crate::error::{Error, named};
 use crate::operators::Role;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use unishape::expr::{ExprError, Lazy, Problem, Typing, lazy};
+use unishape::expr::{Bound, ExprError, Lazy, Problem, Typing, lazy};
 use unishape::{DType, Tensor, TensorView, broadcast_shapes, broadcast_to, element_count};
 
 /// One run of a program. Results of element-wise operators wait until somebody wants them; what is then
@@ -18,6 +18,8 @@ pub(super) struct Run<'a> {
     held: Vec<Held<'a>>,
     /// How often each value is still wanted.
     uses: Vec<usize>,
+    /// Memory that values can be computed into.
+    spare: HashMap<usize, Tensor>,
 }
 
 /// A value.
@@ -38,12 +40,12 @@ enum Held<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(program: &'a Program) -> Run<'a> {
+    pub(super) fn new(program: &'a Program, spare: HashMap<usize, Tensor>) -> Run<'a> {
         let mut held: Vec<Held<'a>> = program.names.iter().map(|_| Held::Nothing).collect();
         for (value, tensor) in &program.constants {
             held[*value] = Held::View(tensor.view());
         }
-        Run { program, held, uses: program.uses.clone() }
+        Run { program, held, uses: program.uses.clone(), spare }
     }
 
     pub(super) fn give(&mut self, value: usize, view: TensorView<'a>) {
@@ -182,6 +184,7 @@ impl<'a> Run<'a> {
     fn compute(&mut self, value: usize) -> Result<(), Error> {
         let Held::Waiting { step: last, .. } = self.held[value] else { return Ok(()) };
         let program = self.program;
+        let spare = self.spare.remove(&value);
         let mut steps = BTreeSet::from([last]);
         let mut open = vec![last];
         while let Some(at) = open.pop() {
@@ -205,7 +208,12 @@ impl<'a> Run<'a> {
             Some(threads) => bound.threads(threads),
             None => bound,
         };
-        let tensor = bound.compute().map_err(computed)?;
+        let tensor =
+            match spare.filter(|spare| spare.dtype() == bound.dtype() && spare.shape() == bound.shape()) {
+                Some(spare) => written_over(spare, &bound),
+                None => bound.compute(),
+            };
+        let tensor = tensor.map_err(computed)?;
         drop(bound);
         drop(lazies);
         self.held[value] = Held::Made(tensor);
@@ -339,6 +347,20 @@ impl<'a> Run<'a> {
             }
         }
     }
+}
+
+/// Computes into an array that is there, of the right type and shape.
+fn written_over(spare: Tensor, bound: &Bound<'_>) -> Result<Tensor, ExprError> {
+    macro_rules! by_type {
+        ($($variant:ident)+) => {
+            match spare {
+                $(Tensor::$variant(mut array) => bound.compute_into(&mut array).map(|()| array.into()),)+
+                // No expression gives strings.
+                Tensor::Str(_) => bound.compute(),
+            }
+        };
+    }
+    by_type!(F16 BF16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64 Bool C64 C128)
 }
 
 /// What goes wrong while an expression is bound or computed.

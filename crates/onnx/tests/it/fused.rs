@@ -59,8 +59,34 @@ fn values_between_are_the_same_whether_or_not_they_are_asked_for() {
     assert_eq!(together[8].1, x);
 }
 
+/// Several threads, and several Pythons, may run one program.
+#[test]
+fn a_program_can_be_shared() {
+    fn is_shared<T: Send + Sync + 'static>() {}
+    is_shared::<Program>();
+    is_shared::<unishape_onnx::Model>();
+}
+
 #[test]
 fn what_nothing_depends_on_is_not_run() {
     let build = chain().node("Unheard", "x", "unused");
     assert!(Program::new(&build.model().expect("a model")).is_ok());
+}
+
+#[test]
+fn memory_of_earlier_outputs_is_used_again() {
+    let (x, row) = inputs();
+    let program = Program::new(&chain().model().expect("a model")).expect("it can run").threads(1);
+    let given = || [("x", x.view()), ("row", row.view())];
+    let first = program.run(given()).expect("it runs");
+    // Of no use: another type, another shape; and then the right ones.
+    let others = [tensor(DType::F64, &[500, 1000], &vec![0.0; COUNT]), tensor(DType::F32, &[1], &[0.0])];
+    for other in others {
+        assert_eq!(program.run_reusing(given(), vec![other]).expect("it runs"), first);
+    }
+    let old = vec![tensor(DType::F32, &[500, 1000], &vec![7.0; COUNT])];
+    let mut again = Vec::new();
+    let taken = allocation_counter::measure(|| again = program.run_reusing(given(), old).expect("it runs"));
+    assert_eq!(again, first);
+    assert!(taken.bytes_max < COUNT as u64, "{} bytes", taken.bytes_max);
 }

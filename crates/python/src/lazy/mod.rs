@@ -7,6 +7,7 @@ use crate::failure::{of_expression, of_shapes};
 use crate::functions;
 use crate::input::{self, Input};
 use crate::memory::Seen;
+use crate::threads::Asked;
 use crate::types;
 use numpy::{PyArrayDescr, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -123,9 +124,11 @@ impl Node {
         Ok(Arc::new(Node { term: Term::Call(op, from), shape, dtype: Some(dtype) }))
     }
 
-    fn cast(dtype: DType, from: Arc<Node>) -> Arc<Node> {
+    /// The same as another type, if it can be made one, which is told here as well.
+    fn cast(dtype: DType, from: Arc<Node>) -> PyResult<Arc<Node>> {
+        expr::lazy(from.stand_in()).cast(dtype).bind().map_err(of_expression)?;
         let shape = from.shape.clone();
-        Arc::new(Node { term: Term::Cast(dtype, from), shape, dtype: Some(dtype) })
+        Ok(Arc::new(Node { term: Term::Cast(dtype, from), shape, dtype: Some(dtype) }))
     }
 
     /// No elements, but of this type.
@@ -255,7 +258,7 @@ impl Lazy {
         &self,
         py: Python<'py>,
         out: Option<&Bound<'py, PyAny>>,
-        threads: Option<usize>,
+        threads: Option<Asked>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (order, places) = self.node.flat();
         if order.iter().any(|node| matches!(node.term, Term::Later(_))) {
@@ -297,7 +300,7 @@ impl Lazy {
     fn astype(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>) -> PyResult<Lazy> {
         let descr = PyArrayDescr::new(py, dtype)?;
         match types::of(&descr) {
-            Some(dtype) => Ok(Lazy { node: Node::cast(dtype, self.node.clone()) }),
+            Some(dtype) => Ok(Lazy { node: Node::cast(dtype, self.node.clone())? }),
             None => Err(PyTypeError::new_err(format!("elements cannot be made into {descr} lazily"))),
         }
     }
@@ -376,9 +379,21 @@ impl Lazy {
         let name: String = function.getattr("__name__")?.extract()?;
         match (name.as_str(), arguments.len()) {
             ("where", 3) | ("clip" | "real" | "imag", _) => {
-                py.import("unishape")?.getattr(name.as_str())?.call(arguments, Some(options))
+                let options = options.copy()?;
+                // NumPy's names for what the array API calls min and max.
+                for (theirs, ours) in [("a_min", "min"), ("a_max", "max")] {
+                    if let Some(bound) = options.get_item(theirs)? {
+                        options.del_item(theirs)?;
+                        options.set_item(ours, bound)?;
+                    }
+                }
+                py.import("unishape")?.getattr(name.as_str())?.call(arguments, Some(&options))
             }
-            _ => function.getattr("_implementation")?.call(arguments, Some(options)),
+            _ => {
+                let arguments = computed(arguments, DEEPEST)?.cast_into::<PyTuple>()?;
+                let options = computed(options, DEEPEST)?.cast_into::<PyDict>()?;
+                function.getattr("_implementation")?.call(arguments, Some(&options))
+            }
         }
     }
 
@@ -548,6 +563,37 @@ impl Lazy {
     }
 }
 
+/// The same with computed arrays in the place of lazy values, in tuples, lists and dictionaries too, to so many
+/// within each other: a list may be in itself.
+fn computed<'py>(object: &Bound<'py, PyAny>, deep: usize) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    if deep == 0 {
+        return Ok(object.clone());
+    }
+    if let Ok(lazy) = object.cast::<Lazy>() {
+        return lazy.get().compute(py, None, None);
+    }
+    if let Ok(tuple) = object.cast_exact::<PyTuple>() {
+        let all = tuple.iter().map(|each| computed(&each, deep - 1)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyTuple::new(py, all)?.into_any());
+    }
+    if let Ok(list) = object.cast_exact::<PyList>() {
+        let all = list.iter().map(|each| computed(&each, deep - 1)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyList::new(py, all)?.into_any());
+    }
+    if let Ok(dictionary) = object.cast_exact::<PyDict>() {
+        let all = PyDict::new(py);
+        for (key, value) in dictionary {
+            all.set_item(key, computed(&value, deep - 1)?)?;
+        }
+        return Ok(all.into_any());
+    }
+    Ok(object.clone())
+}
+
+/// NumPy's functions take lists of arrays, and np.block lists of these.
+const DEEPEST: usize = 8;
+
 fn no_modulo(modulo: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     match modulo {
         Some(_) => Err(PyTypeError::new_err("pow of a lazy value takes no modulus; write (x ** y) % z")),
@@ -571,7 +617,7 @@ pub(crate) fn _rebuilt(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -> P
             "number" => Node::new(&argument)?,
             "cast" => {
                 let dtype = DType::named(&argument.extract::<String>()?).ok_or_else(wrong)?;
-                Node::cast(dtype, at(step.get_item(2)?.extract()?)?)
+                Node::cast(dtype, at(step.get_item(2)?.extract()?)?)?
             }
             name => {
                 let from: Vec<usize> = argument.extract()?;

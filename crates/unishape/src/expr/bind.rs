@@ -147,6 +147,8 @@ pub struct Bound<'a> {
     values: Values<'a>,
     shape: Shape,
     threads: Option<Threads>,
+    /// Whether outputs that are given are memory that nobody has touched yet.
+    has_fresh_output: bool,
 }
 
 /// A shape of an ordinary rank without an allocation.
@@ -167,7 +169,7 @@ impl<'a> Bound<'a> {
                 _ => {}
             }
         }
-        Ok(Bound { compiled, values, shape, threads: None })
+        Ok(Bound { compiled, values, shape, threads: None, has_fresh_output: false })
     }
 
     /// The program's operands.
@@ -211,6 +213,14 @@ impl<'a> Bound<'a> {
     #[must_use]
     pub fn threads(self, threads: usize) -> Bound<'a> {
         Bound { threads: Some(Threads::new(threads)), ..self }
+    }
+
+    /// The same for an output that was made for it and has not been touched yet, to which the quickest way is another
+    /// one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn for_fresh_output(self) -> Bound<'a> {
+        Bound { has_fresh_output: true, ..self }
     }
 
     /// Whether there is so much to do that several threads share it.
@@ -308,7 +318,7 @@ impl<'a> Bound<'a> {
         let elements = loops::zeroed::<T>(&self.shape)?;
         let mut result = Array::from_shape_vec(IxDyn(&self.shape), elements)
             .map_err(|_| crate::Error::too_large(&self.shape, None))?;
-        self.run(&mut result, &|_| true)?;
+        self.run(&mut result, true, &|_| true)?;
         Ok(result.into())
     }
 
@@ -357,15 +367,23 @@ impl<'a> Bound<'a> {
             let (result, output) = (self.shape.to_vec(), out.shape().to_vec());
             return Err(Problem::OutputShape { result, output }.into());
         }
-        self.run(out, &goes_on)
+        self.run(out, self.has_fresh_output, &goes_on)
     }
 
     fn run<T: Plain, D: Dimension>(
         &self,
         out: &mut ArrayRef<T, D>,
+        is_fresh: bool,
         goes_on: &loops::GoesOn<'_>,
     ) -> Result<(), ExprError> {
-        match loops::run(&self.compiled.program, &self.inputs(), out, self.threads.as_ref(), goes_on) {
+        match loops::run(
+            &self.compiled.program,
+            &self.inputs(),
+            out,
+            is_fresh,
+            self.threads.as_ref(),
+            goes_on,
+        ) {
             true => Ok(()),
             false => Err(Problem::Stopped.into()),
         }

@@ -264,10 +264,15 @@ impl Compiler {
         if let Some(answer) = self.compare(op, from, &arguments)? {
             return Ok(answer);
         }
+        let is_whole = |argument: &Argument| matches!(argument, Argument::Number(Number::Int(_)));
+        // Truths beside an integer that is written become integers, as anywhere.
+        let are_truths_met =
+            arguments.iter().any(is_whole) && arguments.iter().all(|each| is_whole(each) || is_truth(each));
         let common = match op {
             // Integers are made fractions before they meet, so that int8 and uint8 meet at float16.
             Op::Atan2 | Op::Hypot | Op::Logaddexp | Op::Copysign | Op::Nextafter
                 if self.typing == Typing::Promote
+                    && !are_truths_met
                     && types().iter().all(|dtype| dtype.kind() < Kind::Float) =>
             {
                 let floats = arguments.iter().map(|argument| match *argument {

@@ -1,5 +1,6 @@
 //! The loops that call a function with an element of each of several operands.
 
+use super::past;
 use super::pieces::{in_pieces, is_worth_a_thread};
 use super::plan::{Block, Plan};
 use super::walk::{Along, Base, Kind, Lends, Same, Steps, Walk};
@@ -18,6 +19,9 @@ trait Lanes<F>: Copy {
     ///
     /// As for [`Walk::from`], in each of them.
     unsafe fn row(self, row: usize, steps: &[isize]) -> Self;
+
+    /// Has `count` elements of each input fetched that are neighbours, from the one `count` steps on.
+    fn fetch(self, count: usize, steps: &[isize]);
 }
 
 /// The work of one block, with the ways through it picked.
@@ -79,6 +83,42 @@ impl<F, L: Lanes<F>, const N: usize> Job for Rows<'_, F, L, N> {
     }
 }
 
+/// Rows of neighbours whose first operand, the output, is written past the cache. Its lane is a buffer.
+struct RowsPast<'b, F, L, T, const N: usize> {
+    function: &'b F,
+    lanes: L,
+    buffer: *const T,
+    out: *mut T,
+    block: &'b Block<N>,
+}
+
+impl<F, L: Lanes<F>, T, const N: usize> Job for RowsPast<'_, F, L, T, N> {
+    #[inline(always)]
+    fn run(self) {
+        let Block { rows, row_steps, len, steps, .. } = self.block;
+        for row in 0..*rows {
+            let mut done = 0;
+            while done < *len {
+                let mut places: [isize; N] =
+                    std::array::from_fn(|n| row as isize * row_steps[n] + done as isize * steps[n]);
+                // Safety: who made the job vouches for the block, row and done are below its numbers, and no
+                // more than there is room for is written to the buffer, where each time begins anew.
+                unsafe {
+                    let out = self.out.offset(std::mem::take(&mut places[0]));
+                    let count = past::room(out).min(len - done);
+                    let lanes = self.lanes.row(1, &places);
+                    lanes.fetch(count, steps);
+                    for i in 0..count {
+                        lanes.call(self.function, i);
+                    }
+                    past::write(self.buffer.cast(), out.cast(), count * size_of::<T>());
+                    done += count;
+                }
+            }
+        }
+    }
+}
+
 /// Rows shorter than this gain nothing from wide vectors.
 const LONG: usize = 16;
 
@@ -100,6 +140,18 @@ pub(crate) trait Operands<F, const N: usize> {
     where
         Self: Sync,
         F: Sync;
+
+    /// The same, and what the first operand is given goes past the cache.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run`](Operands::run), for the whole plan; the function does nothing with the first operand but
+    /// write to it, and the others are only read. The plan [has long rows](past::has_long_rows), and to write them
+    /// so [pays](past::pays).
+    unsafe fn run_all_past(&self, function: &F, plan: Plan)
+    where
+        Self: Sync,
+        F: Sync;
 }
 
 /// Picks the way through each operand by its step, which is 1 or 0, and 1 where it is written.
@@ -114,6 +166,21 @@ macro_rules! pick {
         } else {
             pick!(@ ($($picked,)* Same::<$K>($x),) [$($rest)*] $steps, $lanes => $run)
         }
+    };
+}
+
+/// The same, but that the first operand is a buffer; `$out` is where that goes.
+macro_rules! pick_past {
+    ($buffer:ident, $out:ident [$K:ident $x:ident $n:tt $($rest:tt)*] $steps:ident, $lanes:ident => $run:expr) => {{
+        let $out = $x;
+        pick!(@ (Along::<$K>($buffer),) [$($rest)*] $steps, $lanes => $run)
+    }};
+}
+
+/// All are neighbours, and the first operand is a buffer; and where that goes.
+macro_rules! along_past {
+    ($buffer:ident, $K:ident $x:ident $($L:ident $y:ident)*) => {
+        ((Along::<$K>($buffer), $(Along::<$L>($y),)*), $x)
     };
 }
 
@@ -137,6 +204,16 @@ macro_rules! operands {
                 let ($($x,)+) = self;
                 // Safety: the caller vouches for the places.
                 unsafe { ($($x.from(row as isize * steps[$n]),)+) }
+            }
+
+            #[inline(always)]
+            fn fetch(self, count: usize, steps: &[isize]) {
+                let ($($x,)+) = self;
+                $(if $n > 0 && steps[$n] == 1 {
+                    // Safety: the place where a way begins is one that it leads to.
+                    let next = unsafe { $x.at(0) }.wrapping_add(count);
+                    past::fetch(next.cast(), count * size_of::<<$W::Kind as Kind>::Elem>());
+                })+
             }
         }
 
@@ -180,6 +257,39 @@ macro_rules! operands {
                     work(&plan);
                 } else {
                     in_pieces(plan, bytes, None, &work);
+                }
+            }
+
+            unsafe fn run_all_past(&self, function: &F, plan: Plan)
+            where
+                Self: Sync,
+                F: Sync,
+            {
+                let bytes = 0usize$( + size_of::<$K::Elem>())+;
+                let work = |piece: &Plan| {
+                    let ($($x,)+) = self;
+                    let mut room = past::Buffer::new();
+                    let buffer = room.0.as_mut_ptr().cast::<A::Elem>();
+                    // Safety: the pieces are the plan's, and the caller vouches for it.
+                    piece.blocks(|block: &Block<$operands>| unsafe {
+                        $(let $x = $x.0.offset(block.starts[$n]);)+
+                        let steps = &block.steps;
+                        if $few {
+                            pick_past!(buffer, out [$($K $x $n)+] steps, lanes =>
+                                at_full_width(RowsPast { function, lanes, buffer, out, block }))
+                        } else if $(steps[$n] == 1)&&+ {
+                            let (lanes, out) = along_past!(buffer, $($K $x)+);
+                            at_full_width(RowsPast { function, lanes, buffer, out, block });
+                        } else {
+                            self.run(function, block);
+                        }
+                    });
+                    past::done();
+                };
+                if plan.is_apart(0) {
+                    in_pieces(plan, bytes, None, &work);
+                } else {
+                    work(&plan);
                 }
             }
         }

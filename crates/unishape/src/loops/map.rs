@@ -3,6 +3,7 @@
 use super::copy::reserve;
 use super::each::Operands;
 use super::layout::set_row_major;
+use super::past;
 use super::plan::Plan;
 use super::walk::{Base, Place, Read};
 use crate::error::Error;
@@ -108,6 +109,9 @@ pub trait Mapping<F> {
 
 /// What becomes of what was in the output before.
 pub(crate) trait Put {
+    /// Whether the output's memory was there before. Fresh memory is slower to write past the cache.
+    const WAS_THERE: bool;
+
     /// # Safety
     ///
     /// `place` can be written to, and holds a value if this one drops it.
@@ -118,6 +122,8 @@ pub(crate) trait Put {
 pub(crate) struct Fresh;
 
 impl Put for Fresh {
+    const WAS_THERE: bool = false;
+
     #[inline(always)]
     unsafe fn put<R>(place: *mut R, value: R) {
         // Safety: the caller vouches for the place.
@@ -129,6 +135,8 @@ impl Put for Fresh {
 struct Over;
 
 impl Put for Over {
+    const WAS_THERE: bool = true;
+
     #[inline(always)]
     unsafe fn put<R>(place: *mut R, value: R) {
         // Safety: the caller vouches for the place and what is in it.
@@ -185,6 +193,15 @@ macro_rules! mapping {
             unsafe fn work<P: Put>(&self, plan: Plan, out: *mut R, function: &F) {
                 let ($($x,)+) = self;
                 let operands = (Base::<Place<R>>(out), $(read($x.as_array()),)+);
+                if P::WAS_THERE && past::pays::<R>(plan.len()) && past::has_long_rows::<R>(&plan) {
+                    let function = |out: *mut R, $($x: &$T::Elem),+| {
+                        // Safety: these places are those of a buffer, or of the output, whose elements need not
+                        // be dropped.
+                        unsafe { Fresh::put(out, function($($x),+)) }
+                    };
+                    // Safety: the caller vouches for the plan, and the rest has just been asked for.
+                    return unsafe { operands.run_all_past(&function, plan) };
+                }
                 let function = |out: *mut R, $($x: &$T::Elem),+| {
                     // Safety: the caller vouches for each place of the output.
                     unsafe { P::put(out, function($($x),+)) }

@@ -9,6 +9,7 @@
 //! | `threads` | threads of our own |
 //! | `walk` | ways through memory in the innermost loop |
 //! | `pages` | large pages for large results |
+//! | `past` | writing past the cache |
 //! | `machine` | a chain of kernels run block by block |
 //! | `each` | the loops that call a function with an element of each operand |
 //! | `for_each` | a function of the elements of several arrays that may change them |
@@ -28,6 +29,7 @@ mod machine;
 mod map;
 mod mapped;
 mod pages;
+mod past;
 mod pieces;
 mod plan;
 mod stretched_bytes;

@@ -516,3 +516,61 @@ fn one_thread_is_the_one_that_asks() {
     // In pieces all the same, so that it can be stopped.
     assert!(pieces.into_inner() > 5);
 }
+
+/// Outputs so large that they are written past the cache: with rows that lie apart, short rows that lie together,
+/// truths, elements of one byte, a copy, one element again and again.
+#[test]
+fn outputs_larger_than_the_cache() {
+    let (rows, columns) = (9000usize, 4103usize);
+    let column = Array::from_shape_fn((rows, 1), |(i, _)| i as i32);
+    let row = Array::from_shape_fn(columns, |j| j as i32 * 7);
+    let given = || [("c", Value::from(&column)), ("r", Value::from(&row))];
+    // Room around each row and around all of them stays as it is.
+    let mut out = Array::from_elem((rows + 2, columns + 3), -1i32);
+    let inside = ndarray::s![1..=rows, 2..2 + columns];
+    let bound = Expr::parse("c ^ (r + 1)").unwrap().bind(given()).unwrap();
+    bound.compute_into(&mut out.slice_mut(inside)).unwrap();
+    let sum = |view: ndarray::ArrayView2<'_, i32>| view.iter().map(|&x| i64::from(x)).sum::<i64>();
+    for (i, out) in out.slice(inside).rows().into_iter().enumerate() {
+        assert!(out.iter().zip(&row).all(|(&out, &r)| out == i as i32 ^ (r + 1)), "row {i}");
+    }
+    let around = sum(out.view()) - sum(out.slice(inside));
+    assert_eq!(around, -((out.len() - rows * columns) as i64));
+
+    let mut truths = Array::from_elem((rows, columns), false);
+    Expr::parse("c < r").unwrap().bind(given()).unwrap().compute_into(&mut truths).unwrap();
+    assert!(truths.indexed_iter().all(|((i, j), &truth)| truth == ((i as i32) < j as i32 * 7)));
+    let mut same = Array::from_elem((rows, columns), false);
+    Expr::parse("t").unwrap().bind([("t", &truths)]).unwrap().compute_into(&mut same).unwrap();
+    assert_eq!(same, truths);
+    let mut one = Array::from_elem((rows, columns), 0u8);
+    Expr::parse("o")
+        .unwrap()
+        .bind([("o", &broadcast_to(&arr0(7u8), (rows, columns)).unwrap().to_owned())])
+        .unwrap()
+        .compute_into(&mut one)
+        .unwrap();
+    assert!(one.iter().all(|&one| one == 7));
+
+    let short = Array::from_shape_fn((3_000_000, 3), |(i, j)| (i * 3 + j) as i32);
+    let three = arr1(&[1, 2, 3]);
+    let mut out = Array::from_elem((3_000_000, 3), 0);
+    let given = [("a", Value::from(&short)), ("b", Value::from(&three))];
+    Expr::parse("a - b").unwrap().bind(given).unwrap().compute_into(&mut out).unwrap();
+    assert!(out.indexed_iter().all(|((i, j), &out)| out == (i * 3 + j) as i32 - (j as i32 + 1)));
+}
+
+#[test]
+fn functions_by_themselves() {
+    for &op in Op::ALL {
+        assert_eq!(Expr::call(op).names(), &["x1", "x2", "x3"][..op.arity()], "{op:?}");
+    }
+    let (a, b) = (arr1(&[1, 2]), arr1(&[10, 20]));
+    let sum = Expr::call(Op::Add).bind_in_order([&a, &b]).unwrap().compute().unwrap();
+    assert_eq!(sum, arr1(&[11, 22]).into());
+    let error = Expr::call(Op::Add).bind_in_order([&a, &b, &a]).unwrap_err();
+    assert_eq!(error.to_string(), "3 values are given for 2 names: x1 and x2");
+    let wide = arr1(&[1, 2, 3]);
+    let error = Expr::call(Op::Add).bind_in_order([&a, &wide]).unwrap_err();
+    assert!(matches!(error.problem(), Problem::Shapes(_)), "{error}");
+}

@@ -190,3 +190,52 @@ fn contents_are_read_where_the_oracle_reads_them() {
         prop_assert_eq!(contents(&copy.view()), contents(&array.view()));
     });
 }
+
+/// Outputs so large that they are written past the cache, wherever they begin and end, and whatever is in
+/// them.
+#[test]
+fn outputs_larger_than_the_cache() {
+    fn check<R: Copy + PartialEq + Send + Sync + std::fmt::Debug>(
+        other: R,
+        result: impl Fn(u32, u32) -> R + Sync,
+    ) {
+        let columns = 4103;
+        let rows = (34 << 20) / columns / size_of::<R>();
+        let column = Array2::from_shape_fn((rows, 1), |(i, _)| i as u32);
+        let row = Array::from_iter((0..columns as u32).map(|j| j * 7));
+        // With room around each row and around all of them, which stays as it is.
+        let mut out = Array2::from_elem((rows + 2, columns + 3), other);
+        let mut inside = out.slice_mut(s![1..=rows, 2..2 + columns]);
+        map_into(&mut inside, (&column, &row), |&i, &j| result(i, j)).unwrap();
+        for (i, out) in out.rows().into_iter().enumerate() {
+            for (j, &out) in out.iter().enumerate() {
+                let inside = (1..=rows).contains(&i) && (2..2 + columns).contains(&j);
+                let expected = if inside { result(i as u32 - 1, (j as u32 - 2) * 7) } else { other };
+                assert_eq!(out, expected, "at {i}, {j}");
+            }
+        }
+        // In one piece, with inputs that are as well, and backwards; few arrays and many.
+        let mut flat = Array::from_elem(rows * columns - 5, other);
+        let numbers = Array::from_iter(0..flat.len() as u32);
+        let three = arr0(3);
+        map_into(&mut flat, (&numbers, &three, &numbers), |&i, &j, _| result(i, j)).unwrap();
+        assert!(flat.iter().enumerate().all(|(i, &out)| out == result(i as u32, 3)));
+        map_into(
+            &mut flat.slice_mut(s![..;-1]),
+            (&numbers, &numbers, &numbers, &numbers, &numbers),
+            |&i, &j, _, _, _| result(i, j),
+        )
+        .unwrap();
+        assert!(flat.iter().rev().enumerate().all(|(i, &out)| out == result(i as u32, i as u32)));
+        map_into(&mut flat, (&numbers, &numbers, &numbers, &numbers), |&i, &j, _, _| result(j, i)).unwrap();
+        assert!(flat.iter().enumerate().all(|(i, &out)| out == result(i as u32, i as u32)));
+        map_into(&mut flat, (&numbers, &numbers, &numbers, &numbers, &three), |&i, _, _, _, &j| result(i, j))
+            .unwrap();
+        assert!(flat.iter().enumerate().all(|(i, &out)| out == result(i as u32, 3)));
+    }
+    check(9u8, |i, j| (i ^ j) as u8);
+    check(9.5f32, |i, j| i as f32 - j as f32);
+    check((1u8, 2u32), |i, j| (i as u8, j)); // with padding
+    check([0u64; 2], |i, j| [u64::from(i), u64::from(j)]);
+    check([0u8; 3], |i, j| [i as u8, j as u8, 7]); // does not make whole lines
+}

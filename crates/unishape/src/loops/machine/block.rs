@@ -5,6 +5,7 @@ use super::elements::{fill, gather, scatter};
 use super::extent::Extent;
 use super::program::{Program, Step};
 use super::routine::{Action, MOST_ARGUMENTS, Place, Routine, Source};
+use crate::loops::past;
 use crate::loops::plan::Plan;
 use crate::loops::walk::{Base, Write};
 use smallvec::SmallVec;
@@ -87,21 +88,37 @@ impl Routine {
         let mut first = true;
         plan.turns(block.cut, Offsets::from_slice(plan.starts()), |starts| {
             let mut offsets = starts.clone();
-            for turn in (0..size).step_by(block.turns) {
+            let mut turns = self.first_turns(program, size, memory, starts);
+            let mut done = 0;
+            while done < size {
                 let mut at = At { routine: self, program, plan, memory, offsets: &offsets, extent: block };
                 // Safety: the block is within the loops.
                 unsafe {
                     if std::mem::take(&mut first) {
                         self.once.iter().for_each(|action| at.act(action, registers));
                     }
-                    at.extent.turns = block.turns.min(size - turn);
+                    at.extent.turns = turns.min(size - done);
                     self.each.iter().for_each(|action| at.act(action, registers));
                 }
                 for (offset, step) in offsets.iter_mut().zip(steps) {
-                    *offset += block.turns as isize * step;
+                    *offset += turns as isize * step;
                 }
+                done += turns;
+                turns = block.turns;
             }
         });
+        if self.past {
+            past::done();
+        }
+    }
+
+    /// How many turns of the loop the first block has. The rest of them goes to blocks of as many as there can be.
+    fn first_turns(&self, program: &Program, size: usize, memory: &Memory<'_>, starts: &Offsets) -> usize {
+        if !self.past || self.block.turns >= size {
+            return self.block.turns;
+        }
+        let item = program.item(program.result);
+        self.block.first_turns(memory.out.0.wrapping_offset(starts[0] * item as isize), item)
     }
 }
 
@@ -176,6 +193,9 @@ impl At<'_> {
                     if !self.routine.out_in_place {
                         return self.scatter(source, from.item as usize);
                     }
+                    if self.routine.past && !from.single {
+                        return self.write_past(source, from.item as usize);
+                    }
                     let output = self.output(from.item as usize);
                     if from.single {
                         fill(source, output)
@@ -226,6 +246,41 @@ impl At<'_> {
         unsafe {
             let first = self.memory.out.0.offset(self.offsets[0] * item as isize);
             std::slice::from_raw_parts_mut(first, item * self.extent.count())
+        }
+    }
+
+    /// Writes the output's bytes of this block past the cache, and has the inputs of the next one fetched.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Routine::run`], the output lies in one piece, and it pays to write it so.
+    unsafe fn write_past(&self, from: &[u8], item: usize) {
+        let (_, steps) = self.plan.loop_at(self.extent.cut);
+        let turns = self.extent.turns as isize;
+        let mask = self.memory.mask;
+        let mut masked = [0; past::BUFFER];
+        // Safety: the caller vouches for the output.
+        let mut output = unsafe { self.output(item) };
+        let mut from = from;
+        let mut done = 0;
+        while !output.is_empty() {
+            let (mut now, to);
+            let bytes = past::room(output.as_ptr()).min(output.len());
+            (to, output) = output.split_at_mut(bytes);
+            (now, from) = from.split_at(bytes);
+            for &input in &self.routine.ahead {
+                let (its, operand) = (self.program.operands[input as usize], 1 + input as usize);
+                let offset = self.offsets[operand] + turns * steps[operand] + (done / item) as isize;
+                let next = self.memory.inputs[input as usize].first.0.wrapping_offset(offset * its as isize);
+                past::fetch(next, bytes / item * its);
+            }
+            if mask != u8::MAX {
+                now.iter().zip(&mut masked).for_each(|(from, to)| *to = from & mask);
+                now = &masked[..bytes];
+            }
+            // Safety: both have as many bytes, and the caller vouches for that it pays.
+            unsafe { past::write(now.as_ptr(), to.as_mut_ptr(), bytes) };
+            done += bytes;
         }
     }
 

@@ -16,7 +16,7 @@ pub(crate) fn describe(program: &Program, plan: &Plan, names: &[String], constan
     let mut text = String::new();
     for (number, plan) in plan.clone().tiled().iter().enumerate() {
         let mut routine = Routine::default();
-        routine.make(program, plan);
+        routine.make(program, plan, false);
         let teller = Teller { program, plan, routine: &routine, names, constants };
         match number {
             0 => teller.tell(&mut text),

@@ -1,5 +1,6 @@
 //! Which part of a plan's loops a block is, and how an operand walks through it.
 
+use crate::loops::past;
 use crate::loops::plan::Plan;
 use smallvec::SmallVec;
 
@@ -37,6 +38,29 @@ impl Extent {
             cut -= 1;
         }
         Extent { cut, turns: (most / unit).clamp(1, sizes[cut].max(1)), unit }
+    }
+
+    /// The same with so many turns, and no more, that blocks one after another begin where lines of memory do, if
+    /// the first one does; an element has so many bytes.
+    pub(super) fn of_whole_lines(self, item: usize) -> Extent {
+        let turns = self.turns - self.turns % self.turns_of_a_line(item);
+        Extent { turns: if turns == 0 { self.turns } else { turns }, ..self }
+    }
+
+    /// How many turns the first block has, so that those after it begin where lines do; an output of such
+    /// elements, which lies in one piece, begins at this place.
+    pub(super) fn first_turns(self, place: *const u8, item: usize) -> usize {
+        let some = self.turns_of_a_line(item);
+        let is_line = |turns: &usize| (place.addr() + turns * self.unit * item).is_multiple_of(past::LINE);
+        match (1..some).find(is_line) {
+            Some(turns) if self.turns >= some => self.turns - some + turns,
+            _ => self.turns,
+        }
+    }
+
+    /// The fewest turns that make whole lines.
+    fn turns_of_a_line(self, item: usize) -> usize {
+        past::LINE >> (self.unit * item).trailing_zeros().min(past::LINE.trailing_zeros())
     }
 
     /// How many elements it has.

@@ -25,6 +25,7 @@ mod plain;
 mod program;
 mod routine;
 
+use super::past;
 use super::pieces::{in_pieces, is_worth_a_thread};
 use super::plan::Plan;
 use super::threads::Threads;
@@ -59,7 +60,8 @@ impl<'a> Input<'a> {
 /// Whether the work goes on, asked after each piece with how many elements it had.
 pub(crate) type GoesOn<'a> = dyn Fn(usize) -> bool + Sync + 'a;
 
-/// Runs a program, and gives whether it came to its end. All arrays have the output's shape.
+/// Runs a program, and gives whether it came to its end. All arrays have the output's shape, whose memory has been
+/// used before or is fresh: that costs more if it is written past the cache.
 ///
 /// # Panics
 ///
@@ -68,6 +70,7 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     program: &Program,
     inputs: &[Input<'_>],
     out: &mut ArrayRef<T, D>,
+    is_fresh: bool,
     threads: Option<&Threads>,
     goes_on: &GoesOn<'_>,
 ) -> bool {
@@ -84,6 +87,7 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     }
     let out = Base(out.as_mut_ptr().cast::<u8>());
     let memory = Memory { inputs, out, mask };
+    let may_go_past = !is_fresh && past::pays::<T>(plan.len());
     let stopped = AtomicBool::new(false);
     let work = |piece: &Plan| {
         let memory = &memory;
@@ -91,7 +95,7 @@ pub(crate) fn run<T: Plain, D: Dimension>(
             return;
         }
         DESK.with_borrow_mut(|(routine, registers)| {
-            routine.make(program, piece);
+            routine.make(program, piece, may_go_past);
             // Safety: the plan stays within the arrays, which have the program's elements, and no two
             // pieces of it have a place of the output together. The output is ours, as `&mut` says.
             unsafe { routine.run(program, piece, memory, registers) };

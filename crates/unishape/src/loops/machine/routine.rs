@@ -2,6 +2,7 @@
 
 use super::extent::{Extent, is_one_element, is_one_piece};
 use super::program::Program;
+use crate::loops::past;
 use crate::loops::plan::Plan;
 
 /// Where a value's block is.
@@ -52,6 +53,11 @@ pub(super) struct Routine {
     pub(super) registers: Vec<usize>,
     /// Whether the output lies in one piece in each block.
     pub(super) out_in_place: bool,
+    /// Whether it is written past the cache.
+    pub(super) past: bool,
+    /// Inputs that are read where they are, each block somewhere else: while the output is written past the cache,
+    /// they are fetched for the next one.
+    pub(super) ahead: Vec<u32>,
     /// What is known about each value, and registers that hold nothing, while it is made.
     values: Vec<Value>,
     free: Vec<u32>,
@@ -80,14 +86,25 @@ struct Value {
 }
 
 impl Routine {
-    pub(super) fn make(&mut self, program: &Program, plan: &Plan) {
-        self.block = Extent::new(plan, program.block);
+    /// What is done for a plan; where that may be, the output is written past the cache.
+    pub(super) fn make(&mut self, program: &Program, plan: &Plan, may_go_past: bool) {
         self.once.clear();
         self.each.clear();
         self.registers.clear();
         self.values.clear();
+        self.ahead.clear();
         self.free.clear();
+        self.block = Extent::new(plan, program.block);
         self.out_in_place = is_one_piece(&self.block.way(plan, 0));
+        let item = program.item(program.result);
+        self.past = may_go_past && self.out_in_place && item * self.block.count() >= 2 * past::BUFFER;
+        if self.past {
+            // Inputs of the next block are in the first cache as well.
+            self.block = Extent::new(plan, program.block / 2);
+        }
+        if self.past && self.block.turns < plan.sizes()[self.block.cut] {
+            self.block = self.block.of_whole_lines(item);
+        }
         self.classify(program, plan);
         self.take_steps(program);
     }
@@ -100,6 +117,9 @@ impl Routine {
             let single = is_one_element(&way);
             let source = Source { place: Place::Input(input as u32), item: item as u8, single };
             let class = Class { single, fixed: !is_all && self.block.repeats(plan, 1 + input) };
+            if self.past && !single && !class.fixed && is_one_piece(&way) {
+                self.ahead.push(input as u32);
+            }
             self.value(class, (single || is_one_piece(&way)).then_some(source));
         }
         for (constant, element) in program.constants.iter().enumerate() {
@@ -142,7 +162,7 @@ impl Routine {
             for (source, &value) in from.iter_mut().zip(&step.from) {
                 *source = self.source(program, value, single, fixed);
             }
-            let to_output = value == program.result && !single && !fixed && self.out_in_place;
+            let to_output = value == program.result && !single && !fixed && self.out_in_place && !self.past;
             let to = (!to_output).then(|| self.register(step.item, fixed));
             self.push(fixed, Action::Call { step: at as u32, from, single, to });
             self.values[value].block =

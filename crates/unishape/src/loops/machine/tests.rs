@@ -70,7 +70,7 @@ proptest! {
         let [a, b] = [1, 2].map(|array| strided(&shape, &lies[array], |n| (n * n) as i64 * 31 % 101));
         let stretched = [&a, &b].map(|array| array.broadcast(IxDyn(&shape)).unwrap());
         let mut out = strided(&shape, &lies[0], |_| -1);
-        prop_assert!(run(&program, &stretched.each_ref().map(Input::new), &mut out, Some(&Threads::new(1)), &|_| true));
+        prop_assert!(run(&program, &stretched.each_ref().map(Input::new), &mut out, false, Some(&Threads::new(1)), &|_| true));
         for index in Indices::of(&shape) {
             let (a, b) = (stretched[0][&index[..]], stretched[1][&index[..]]);
             prop_assert_eq!(out[&index[..]], (a + b) * (b + 7) - a, "at {:?}", index);

@@ -1,0 +1,551 @@
+"""evaluate: values and types beside NumPy's, where names come from, outputs, threads, and what goes wrong."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+from arrays import BF16, LAYOUTS, NUMBERS, assert_same, filled, random_shapes
+
+import unishape
+from unishape import evaluate
+
+# Functions and operators whose results are NumPy's to the bit.
+WHOLE = ["({} + {})", "({} - {})", "({} * {})", "({} & {})", "({} | {})", "({} ^ {})", "minimum({}, {})", "-{}", "~{}"]
+WHOLE += ["where({} > {}, {}, {})", "maximum({}, {})", "abs({})", "square({})", "({} == {})", "({} <= {})"]
+FRACTIONS = ["({} + {})", "({} - {})", "({} * {})", "({} / {})", "sqrt(abs({}))", "-{}", "floor({})", "rint({})"]
+FRACTIONS += ["where({} > {}, {}, {})", "maximum({}, {})", "minimum({}, {})", "square({})", "abs({})", "trunc({})"]
+
+
+def expression(rng, forms, names, depth):
+    """A text at random. Numbers stand beside names only: a function of numbers alone keeps an array's type."""
+    if depth == 0 or rng.random() < 0.1:
+        return str(rng.choice(names))
+    form = str(rng.choice(forms))
+    parts = [expression(rng, forms, names, depth - 1) for _ in range(form.count("{}"))]
+    if len(parts) == 2 and rng.random() < 0.3:
+        parts[1] = str(rng.integers(1, 9))
+    return form.format(*parts)
+
+
+def numpys(text, values):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return np.asarray(eval(text, dict(vars(np), **values)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_expressions_at_random(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(60):
+        whole = rng.random() < 0.5
+        kinds = "iu" if whole else "f"
+        types = [dtype for dtype in NUMBERS if dtype.kind in kinds and dtype != BF16]
+        # Beside signed integers it becomes a fraction, which has no bits for & and |.
+        types = [dtype for dtype in types if dtype != np.uint64]
+        names = ["a", "b", "c", "d"]
+        values = {
+            name: rng.choice(LAYOUTS)(rng, shape, types[rng.integers(len(types))])
+            for name, shape in zip(names, random_shapes(rng, 4), strict=True)
+        }
+        text = expression(rng, WHOLE if whole else FRACTIONS, names, 4)
+        try:
+            expected = numpys(text, values)
+        except TypeError:
+            with pytest.raises(TypeError):
+                evaluate(text, values)
+            continue
+        result = evaluate(text, values)
+        assert result.dtype == expected.dtype and result.shape == expected.shape, text
+        np.testing.assert_array_equal(result, expected, err_msg=text)
+        if expected.dtype.kind == "f":
+            defined = ~np.isnan(expected)
+            assert (np.signbit(result) == np.signbit(expected))[defined].all(), text
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", NUMBERS, ids=str)
+def test_every_type_in_every_layout(dtype, layout):
+    rng = np.random.default_rng(3)
+    x, y = layout(rng, (7, 1, 5), dtype), layout(rng, (6, 5), dtype)
+    assert_same(evaluate("where(x == y, x, y)"), np.where(x == y, x, y))
+    assert_same(evaluate("x + y"), x + y)
+
+
+@pytest.mark.parametrize("name", [">f8", ">f4", ">f2", ">i2", ">u4", ">c16"])
+def test_other_byte_orders(name):
+    x = filled(np.random.default_rng(4), (3, 4), np.dtype(name))
+    result = evaluate("x + x")
+    assert result.dtype == np.dtype(name).newbyteorder("=") and result.dtype.isnative
+    np.testing.assert_array_equal(result, x + x)
+
+
+def test_truths_that_are_other_bytes_than_0_and_1():
+    odd = np.array([2, 0, 255, 1], np.uint8).view(bool)
+    ones = np.ones(4, bool)
+    for text in ["odd & ones", "odd", "ones & odd", "where(odd, ones, odd)", "odd == ones", "not not odd"]:
+        assert evaluate(text).view(np.uint8).tolist() == [1, 0, 1, 1], text
+    assert evaluate("odd + 1").tolist() == [2, 1, 2, 2]
+    assert evaluate("odd", odd=odd[::2]).view(np.uint8).tolist() == [1, 1]
+    # An array that owns its memory may have been written to through a view.
+    own = np.zeros(4, bool)
+    own.view(np.uint8)[:] = 2
+    assert evaluate("own & ones").view(np.uint8).tolist() == [1, 1, 1, 1]
+
+
+def test_large_arrays_on_all_cores_and_on_some():
+    rng = np.random.default_rng(9)
+    x, y = rng.normal(size=(1500, 1100)), rng.normal(size=(1100, 1500)).T
+    expected = (x - y) * x + y / 2
+    for threads in (None, 1, 2, 3, 10**9):
+        assert_same(evaluate("(x - y) * x + y / 2", threads=threads), expected)
+
+
+def test_threads_that_are_none():
+    x = np.ones(3)
+    with pytest.raises(ValueError, match="at least 1"):
+        evaluate("x + 1", threads=0)
+    for threads in (-1, "two", 1.5):
+        with pytest.raises((ValueError, TypeError), match="threads is"):
+            evaluate("x + 1", threads=threads)
+
+
+# Names.
+
+in_module = np.array([1.0, 2.0])
+shadowed = "of the module"
+
+
+def test_names_of_the_caller():
+    local = np.array([10.0, 20.0])
+    shadowed = 1.0
+    assert evaluate("local + in_module + shadowed").tolist() == [12.0, 23.0]
+    assert (lambda other: evaluate("other * in_module"))(3).tolist() == [3.0, 6.0]
+
+    def inner():
+        mine = 100
+        # A variable of an outer function is there where the inner one uses it.
+        return evaluate("mine + local + 0 * shadowed"), local, shadowed
+
+    assert inner()[0].tolist() == [110.0, 120.0]
+
+    def does_not_use_it():
+        return evaluate("local + 1")
+
+    with pytest.raises(NameError, match="nothing is given for local"):
+        does_not_use_it()
+
+
+def test_names_in_comprehensions():
+    x = np.array([1.0, 2.0])
+    assert [evaluate("x * i").tolist() for i in range(2)] == [[0.0, 0.0], [1.0, 2.0]]
+    assert {i: evaluate("x * i").tolist() for i in range(2)}[1] == [1.0, 2.0]
+    assert [[float(evaluate("i * j * k")) for k in (5,)] for j in (3,) for i in (2,)] == [[30.0]]
+
+
+def test_names_in_a_class_body():
+    class Body:
+        x = np.array([1, 2])
+        result = evaluate("x + 1")
+
+    assert Body.result.tolist() == [2, 3]
+
+
+def test_variables_do_not_live_longer_for_having_been_looked_at():
+    x = np.ones(3)
+    gone = weakref.ref(x)
+    evaluate("x + 1")
+    [evaluate("x + i") for i in range(2)]
+    del x
+    assert gone() is None
+    # What somebody has of them is theirs.
+    y = np.ones(3)
+    mine = locals()
+    evaluate("y + 1")
+    assert mine["y"] is y
+
+    class Body:
+        z = 1
+        evaluate("z + 1")
+        zz = z
+
+    assert Body.zz == Body.z == 1
+    space = {"n": 3}
+    exec("m = evaluate('n + 1')", {"evaluate": evaluate}, space)
+    assert space["n"] == 3 and space["m"] == 4
+
+
+def test_names_given():
+    x = np.array([1.0])
+    assert evaluate("x + y", {"x": 5, "y": 6}) == 11
+    assert evaluate("x + y", {"x": 5, "unused": object()}, y=1) == 6
+    assert evaluate("x + y", {"x": 5, "y": 2}, x=7) == 9
+    assert evaluate("x + y", y=1).tolist() == [2.0]
+    with pytest.raises(TypeError, match="no z; it has x"):
+        evaluate("x", x=x, z=1)
+
+
+def test_a_mapping_of_any_kind():
+    class Numbers(dict):
+        def __missing__(self, key):
+            raise AssertionError("only what is there is asked for")
+
+    assert evaluate("a + b", Numbers(a=1), b=2) == 3
+
+
+def test_constants():
+    assert evaluate("pi * 2") == 2 * np.pi and evaluate("e") == np.e
+    assert np.isnan(evaluate("nan")) and evaluate("-inf") == -np.inf
+    pi = 3
+    assert evaluate("pi") == 3
+    e = ValueError("what people call errors")  # which is no number, and so not meant
+    assert evaluate("e") == np.e and e
+    assert evaluate("1 + 2").dtype == np.int64 and evaluate("2 ** 10") == 1024
+
+
+def test_numbers_are_weak_and_numpys_are_not():
+    x = np.ones(2, np.float32)
+    strong, weak = np.float64(2), 2.0
+    assert evaluate("x * strong").dtype == np.float64
+    assert evaluate("x * weak").dtype == evaluate("x * 2.0").dtype == np.float32
+    small = np.ones(2, np.int8)
+    assert evaluate("small + 100").dtype == np.int8
+    assert evaluate("small + n", n=np.int16(100)).dtype == np.int16
+
+
+def test_integers_of_any_size():
+    x, u = np.array([1, 2]), np.array([1], np.uint64)
+    assert evaluate("u + n", n=2**64 - 2).tolist() == [2**64 - 1]
+    assert evaluate("x < n", n=2**100).tolist() == [True, True]
+    for n in (2**63, 2**64, -(2**63) - 1, 2**127, 2**200, -(2**300)):
+        with pytest.raises(OverflowError):
+            evaluate("x + n")
+
+
+def test_objects_of_other_kinds():
+    assert evaluate("x + 1", x=[1, 2]).tolist() == [2, 3]
+    assert evaluate("x + 1", x=range(3)).tolist() == [1, 2, 3]
+    assert evaluate("x + 1", x=memoryview(b"ab")).tolist() == [98, 99]
+    assert evaluate("x * 2", x=unishape.lazy([1, 2]) + 1).tolist() == [4, 6]
+
+
+# Outputs.
+
+
+def test_out_is_written_and_returned():
+    x = np.arange(6.0).reshape(2, 3)
+    out = np.zeros((2, 3))
+    assert evaluate("x + 1", out=out) is out
+    assert out.tolist() == (x + 1).tolist()
+
+
+@pytest.mark.parametrize("size", [(7, 5), (640, 480)])
+@pytest.mark.parametrize("name", ["f8", "f4", ">f8", ">f4", "f2", "c16"])
+def test_out_of_any_layout(name, size):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=size)
+    dtype = np.dtype(name)
+    for layout in LAYOUTS:
+        out = layout(rng, size, dtype)
+        if not out.flags.writeable:
+            with pytest.raises(ValueError, match="read-only"):
+                evaluate("x * 2", out=out)
+            continue
+        assert evaluate("x * 2", out=out) is out
+        assert out.dtype == dtype
+        assert_same(np.ascontiguousarray(out), (x * 2).astype(dtype))
+
+
+@pytest.mark.parametrize("size", [10, 3_000_000])
+def test_an_input_may_be_the_output(size):
+    x = np.arange(float(size))
+    expected = x * 2 + x[0] + 1
+    out = x
+    assert evaluate("x * 2 + first + 1", first=float(x[0]), out=out) is x
+    np.testing.assert_array_equal(x, expected)
+    backwards = x[::-1]
+    evaluate("backwards + 1", out=backwards)
+    np.testing.assert_array_equal(x, expected + 1)
+
+
+def test_an_input_that_is_the_output_and_has_to_be_converted():
+    for x in [np.arange(5.0).astype(">f8"), np.frombuffer(bytearray(41), np.uint8)[1:].view(float)]:
+        x[:] = range(5)
+        evaluate("x * x + x", out=x)
+        assert x.tolist() == [0.0, 2.0, 6.0, 12.0, 20.0]
+
+
+def test_an_output_that_overlaps_an_input_is_refused():
+    x = np.arange(10.0)
+    for source, out in [(x[:-1], x[1:]), (x[1:], x[:-1]), (x, x[::-1]), (x[:3, None], x[:3]), (x[4:5], x)]:
+        before = x.copy()
+        shape = np.broadcast_shapes(source.shape, out.shape)
+        if shape != out.shape:
+            continue
+        with pytest.raises(ValueError, match="overlaps"):
+            evaluate("source + other", other=np.zeros(shape), out=out)
+        assert x.tolist() == before.tolist()
+    square = np.arange(9.0).reshape(3, 3)
+    with pytest.raises(ValueError, match="overlaps"):
+        evaluate("square + 1", square=square.T, out=square)
+    # Other elements of the same memory are other elements.
+    evaluate("source + 1", source=x[::2], out=x[1::2])
+    assert x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
+
+
+def test_outputs_that_do_not_fit():
+    x = np.arange(3.0)
+    before = x.copy()
+    with pytest.raises(ValueError, match="3.*2x3"):
+        evaluate("x + 1", out=np.zeros((2, 3)))
+    for dtype in (int, bool):
+        with pytest.raises(TypeError, match=f"float64.*{np.dtype(dtype)}"):
+            evaluate("x + 1", out=np.zeros(3, dtype))
+    with pytest.raises(ValueError, match="read-only"):
+        evaluate("x + 1", out=unishape.broadcast_to(x, (3,)))
+    for no_array in ([1, 2, 3], 5, "text", unishape.lazy(x)):
+        with pytest.raises(TypeError, match="NumPy array"):
+            evaluate("x + 1", out=no_array)
+    assert x.tolist() == before.tolist()
+
+
+def test_out_of_the_same_kind():
+    x = np.array([1, 300])
+    assert evaluate("x + 1", out=np.zeros(2, np.int32)).tolist() == [2, 301]
+    assert evaluate("x > 1", out=np.zeros(2, np.int8)).tolist() == [0, 1]
+    assert evaluate("x + 1", out=np.zeros(2)).tolist() == [2.0, 301.0]
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "match"),
+    [
+        ("x +", SyntaxError, r"(?s)ends where.*x \+\n"),
+        ("", SyntaxError, "ends"),
+        ("(x", SyntaxError, "."),
+        ("x y", SyntaxError, "."),
+        ("x = 1", SyntaxError, "."),
+        ("x; y", SyntaxError, "."),
+        ("__import__('os')", SyntaxError, "."),
+        ("x.T", SyntaxError, "."),
+        ("[x]", SyntaxError, "."),
+        ("lambda: x", SyntaxError, "."),
+        ("nobody + x", NameError, "(?s)nothing is given for nobody.*\n  nobody"),
+        ("sqr(x)", NameError, "no function sqr; did you mean sqrt"),
+        ("sqrt(x, x)", TypeError, "sqrt"),
+        ("sqrt()", TypeError, "sqrt"),
+        ("~x", TypeError, "float64"),
+        ("x & x", TypeError, "float64"),
+        ("x + three", ValueError, "(?s)E1.*x has 2, three has 3"),
+        ("small + 300", OverflowError, "300 does not fit int8"),
+        ("text + 1", TypeError, "^text: arrays of <U1 cannot.*text"),
+        ("objects + 1", TypeError, "^objects: .*Python objects"),
+        ("dates + 1", TypeError, "view.*int64"),
+        ("long + 1", TypeError, "float64"),
+        ("nothing + 1", TypeError, "^nothing: "),
+    ],
+)
+def test_errors(text, error, match):
+    x, three, small = np.ones(2), np.ones(3), np.ones(2, np.int8)
+    names = dict(x=x, three=three, small=small, text=np.array(["a"]), objects=np.array([1, None]))
+    names |= dict(dates=np.array(["2026-01-01"], "M8[D]"), long=np.longdouble([1]), nothing=None)
+    with pytest.raises(error, match=match):
+        evaluate(text, names)
+
+
+def test_arguments_of_the_wrong_kind():
+    for call in [lambda: evaluate(3), lambda: evaluate(), lambda: evaluate("x", ["x"])]:
+        with pytest.raises((TypeError, NameError)):
+            call()
+
+
+def test_texts_that_are_long_or_deep():
+    x = np.ones(2)
+    assert evaluate("+".join(["x"] * 5000)).tolist() == [5000.0] * 2
+    for text in ["(" * 100_000 + "x" + ")" * 100_000, "-" * 100_000 + "x", "x**" * 50_000 + "x", "not " * 50_000 + "x"]:
+        try:
+            assert evaluate(text).shape == (2,)
+        except SyntaxError as error:
+            assert len(str(error)) < 1000
+
+
+def test_no_result_is_larger_than_memory():
+    huge = unishape.broadcast_to(np.ones(1), (2**40, 2**10))
+    with pytest.raises(MemoryError):
+        evaluate("huge + 1")
+
+
+def test_references_are_given_back():
+    x, out = np.arange(100.0), np.zeros(100)
+    counts = sys.getrefcount(x), sys.getrefcount(out)
+    for _ in range(200):
+        evaluate("x + 1", out=out)
+        evaluate("x > y", {"x": x}, y=x)
+        with pytest.raises(TypeError):
+            evaluate("~x")
+    assert (sys.getrefcount(x), sys.getrefcount(out)) == counts
+
+
+# Threads, processes and Ctrl-C.
+
+
+def test_other_threads_run_meanwhile():
+    x = unishape.broadcast_to(np.linspace(0.1, 1, 1000), (4000, 1000))
+    seen, done = [], threading.Event()
+
+    def look():
+        while not done.is_set():
+            seen.append(time.monotonic())
+            time.sleep(0.0005)
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    try:
+        for _ in range(20):  # the machine may have been too busy for the thread to be let in
+            start = time.monotonic()
+            evaluate("sin(cos(exp(sin(cos(exp(sin(x))))))) > 2", threads=1)
+            end = time.monotonic()
+            # Well inside: the thread may always run at the ends.
+            inside = [at for at in seen if start + 0.3 * (end - start) < at < end - 0.3 * (end - start)]
+            if inside:
+                return
+    finally:
+        done.set()
+        looker.join()
+    pytest.fail("no other thread ran")
+
+
+def test_many_threads_of_pythons():
+    x = np.arange(300_000.0)
+    results = []
+
+    def work(number):
+        for _ in range(5):
+            results.append((number, evaluate("x * number + 1", x=x, number=float(number))))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert len(results) == 40
+    for number, result in results:
+        np.testing.assert_array_equal(result, x * number + 1)
+
+
+def run(script, timeout=120):
+    """What a script of Python's prints, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=timeout
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.split()
+
+
+INTERRUPTED = """
+    import os, signal, threading, time
+    import numpy as np, unishape
+    x = unishape.broadcast_to(np.ones(1000), (20_000_000, 1000))
+    text = "sin(cos(exp(sin(cos(exp(sin(x))))))) > 2"
+    {define}
+    def interrupt():
+        time.sleep(0.5)
+        {interrupt}
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        long()
+    except KeyboardInterrupt:
+        print("interrupted")
+    thread.join()
+    print(unishape.evaluate("a + 1", a=np.zeros(10_000_000)).sum())
+"""
+
+
+SIGNAL = "os.kill(os.getpid(), signal.SIGINT)"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize(
+    ("define", "interrupt"),
+    [
+        ("long = lambda: unishape.evaluate(text)", SIGNAL),
+        ("long = lambda: unishape.evaluate(text)", "import _thread; _thread.interrupt_main()"),
+        ("long = lambda: unishape.evaluate(text, threads=1, out=np.zeros((20_000_000, 1000), bool))", SIGNAL),
+        ("long = lambda: unishape.less(np.nan, unishape.sin(unishape.lazy(x))).compute(threads=2)", SIGNAL),
+        ("long = lambda: unishape.evaluate(text, out=np.zeros((20_000_000, 1000), np.int8))", SIGNAL),
+    ],
+    ids=["evaluate", "interrupt_main", "out", "lazy", "another type"],
+)
+def test_ctrl_c_ends_a_long_computation(define, interrupt):
+    assert run(INTERRUPTED.format(define=define, interrupt=interrupt)) == ["interrupted", "10000000.0"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_process_computes_as_well():
+    script = """
+        import os, signal
+        import numpy as np, unishape
+        x = np.arange(5_000_000.0)
+        large = lambda: unishape.evaluate("x * 2 + 1", threads=threads).sum() == (x * 2 + 1).sum()
+        for threads in (None, 2):
+            assert large()
+        for threads in (None, 2):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                grandchild = os.fork()
+                if grandchild == 0:
+                    signal.alarm(60)
+                    os._exit(0 if large() else 1)
+                ok = os.waitpid(grandchild, 0)[1] == 0 and large()
+                os._exit(0 if ok else 1)
+            print(os.waitpid(child, 0)[1], large())
+    """
+    assert run(script) == ["0", "True", "0", "True"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_while_another_thread_computes():
+    script = """
+        import os, signal, threading
+        import numpy as np, unishape
+        x = np.arange(3_000_000.0)
+        large = lambda: unishape.evaluate("sin(x) * 2 + 1").shape == x.shape
+        stop = threading.Event()
+        def work():
+            while not stop.is_set():
+                large()
+        thread = threading.Thread(target=work)
+        thread.start()
+        for _ in range(10):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                os._exit(0 if large() else 1)
+            print(os.waitpid(child, 0)[1])
+        stop.set()
+        thread.join()
+    """
+    assert run(script) == ["0"] * 10
+
+
+def test_processes_of_multiprocessing():
+    script = """
+        import multiprocessing
+        import numpy as np, unishape
+        def work(number):
+            x = np.arange(3_000_000.0)
+            return float(unishape.evaluate("x + number", threads=2)[-1])
+        if __name__ == "__main__":
+            work(1)
+            with multiprocessing.get_context("fork").Pool(2) as pool:
+                print(*pool.map(work, range(4)))
+    """
+    assert run(script) == ["2999999.0", "3000000.0", "3000001.0", "3000002.0"]
