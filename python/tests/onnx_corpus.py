@@ -81,11 +81,15 @@ class Cell(NamedTuple):
         return "-".join([self.op_type, str(self.opset), self.dtype, *told, *filter(None, [self.other])])
 
 
-def tensor_types(schema, at):
-    """The types of ours that an input may have."""
-    name = schema.inputs[at].type_str
+def types_of(schema, parameter):
+    """The types of ours that an input or output may have."""
+    name = parameter.type_str
     allowed = next((each.allowed_type_strs for each in schema.type_constraints if each.type_param_str == name), [name])
     return [one for one in TYPES if f"tensor({one})" in allowed]
+
+
+def tensor_types(schema, at):
+    return types_of(schema, schema.inputs[at])
 
 
 def versions(op_type):
@@ -95,7 +99,7 @@ def versions(op_type):
         for schema in onnx.defs.get_all_schemas_with_history()
         if schema.name == op_type and schema.domain == "" and not schema.deprecated
     )
-    return sorted({max(one, OLDEST_OPSET) for one in since if one <= OLDEST_OPSET} | {one for one in since if one > OLDEST_OPSET})
+    return sorted({max(one, OLDEST_OPSET) for one in since})
 
 
 def schema_of(op_type, opset):
@@ -111,9 +115,7 @@ def others(op_type, schema, dtype, newest):
     if op_type == "Pow" and schema.since_version >= 12:
         return tensor_types(schema, 1) if newest else [dtype]
     if op_type in ("Cast", "CastLike"):
-        name = schema.outputs[0].type_str
-        to = next(each.allowed_type_strs for each in schema.type_constraints if each.type_param_str == name)
-        return [one for one in TYPES if f"tensor({one})" in to]
+        return types_of(schema, schema.outputs[0])
     return [None]
 
 
@@ -260,7 +262,7 @@ def convertible(cell, rng):
     if cell.dtype == "string":
         if cell.other == "string":
             return [[drawn(rng, "string", shape)] for shape in shapes]
-        words = ["0", "1", "7"] if cell.other == "bool" else ["0", "1", "7", "100", *(["-3", "1.5", "1e3"] if is_float(to) else [])]
+        words = ["0", "1", "7", *(["-3", "1.5", "1e3"] if is_float(to) else [])]
         return [[np.array(rng.choice(words, shape), object).reshape(shape)] for shape in shapes]
     given = [[drawn(rng, cell.dtype, shape)] for shape in shapes] + [[specials(cell.dtype)]]
     if is_float(DTYPES[cell.dtype]) and to.kind in "iu":
@@ -303,16 +305,7 @@ def output_dtype(cell):
     schema = schema_of(cell.op_type, cell.opset)
     if cell.op_type in ("Cast", "CastLike"):
         return DTYPES[cell.other]
-    if schema.outputs[0].type_str == "tensor(bool)" or cell.op_type in ("Equal", "Less", "Greater", "And", "Or", "Xor", "Not"):
-        return np.dtype(bool)
-    allowed = tensor_types_of_output(schema)
-    return np.dtype(bool) if allowed == ["bool"] else DTYPES[cell.dtype]
-
-
-def tensor_types_of_output(schema):
-    name = schema.outputs[0].type_str
-    allowed = next((each.allowed_type_strs for each in schema.type_constraints if each.type_param_str == name), [name])
-    return [one for one in TYPES if f"tensor({one})" in allowed]
+    return np.dtype(bool) if types_of(schema, schema.outputs[0]) == ["bool"] else DTYPES[cell.dtype]
 
 
 def options():
@@ -458,8 +451,8 @@ def beyond_range(arrays, result, expected):
 
 def same_number(arrays, result, expected):
     """Texts that are read as the same number of the type, which is the one that was converted."""
-    number = lambda words: np.array([float(word) for word in words.ravel()]).reshape(words.shape).astype(arrays[0].dtype)
-    return equal_bits(number(result), arrays[0])
+    numbers = np.array([float(word) for word in result.ravel()]).reshape(result.shape)
+    return equal_bits(numbers.astype(arrays[0].dtype), arrays[0])
 
 
 FLOATING = ("float16", "float", "double", "bfloat16")
@@ -501,7 +494,7 @@ DISAGREEMENTS = [
         "Mod with fmod = 1 of int64 and uint64",
         "Exact. ONNX Runtime computes it in double precision, which does not hold integers beyond 2^53.",
         RUNTIME, of("Mod", dtypes=["int64", "uint64"]),
-        lambda arrays, result, expected: any_of(arrays, lambda x: np.abs(x.astype("f8")) > 2.0**53) & np.ones(result.shape, bool),
+        lambda arrays, result, expected: any_of(arrays, lambda x: np.abs(x.astype("f8")) > 2.0**53),
     ),
     Disagreement(
         "Pow of integers beyond what the type, or double precision, holds",
@@ -614,6 +607,6 @@ def outcome(cell):
             else:
                 allowed = None
             if wrong := difference(result, expected, allowed=allowed):
-                told = f"{who} has it differently, for {[None if x is None else (x.shape, x.tolist()) for x in arrays]}: {wrong}"
-                return Outcome(who, cases, unasked, told, frozenset(used))
+                told = [None if array is None else (array.shape, array.tolist()) for array in arrays]
+                return Outcome(who, cases, unasked, f"{who} has it differently, for {told}: {wrong}", frozenset(used))
     return Outcome(who, cases, unasked, None, frozenset(used))

@@ -123,6 +123,11 @@ def corpus_counts():
         yield (cell.op_type, cell.dtype), found.cases - bool(found.wrong), found.cases
 
 
+def release(module):
+    """Without the last part, which is for repairs."""
+    return ".".join(module.__version__.split(".")[:2])
+
+
 def wrapped(text):
     """Lines of one length, whatever numbers are in them; tables and headings as they are."""
     fill = lambda part: part if part.startswith(("|", "#")) else textwrap.fill(part, 116, break_on_hyphens=False)
@@ -141,9 +146,9 @@ def page():
     lines = ["| {} | {} |".format(*(text.replace("|", r"\|") for text in one[:2])) for one in corpus.DISAGREEMENTS]
     italic = lambda key, text: f"*{text}*" if text and key in pairs - run else text
     found = dict(
-        onnx=onnx.__version__,
+        onnx=release(onnx),
         opset=onnx.defs.onnx_opset_version(),
-        runtime=onnxruntime.__version__,
+        runtime=release(onnxruntime),
         node_cases=len(chosen),
         broadcasting=len(broadcasting),
         models=len(nodes.MODELS),
