@@ -4,22 +4,29 @@ import statistics
 import time
 
 
+#: Other libraries' threads look for more work for a while before they sleep, on a core that the next one wants.
+PAUSE = 0.02
+
+
 def medians(works, seconds, least):
-    """How long each takes, in seconds: medians of rounds in which all take turns, another one first in each. What
-    takes microseconds is done many times at once."""
+    """How long each takes, in seconds: medians of rounds in which all take turns, another one first in each. The first
+    run of a turn is not counted, since it finds the caches full of somebody else's numbers. What takes microseconds is
+    done many times at once."""
     names = list(works)
     many = {}
     for name, work in works.items():
         work()
         start = time.perf_counter()
         work()
-        many[name] = max(1, int(2e-4 / max(time.perf_counter() - start, 1e-7)))
+        many[name] = max(2, int(2e-4 / max(time.perf_counter() - start, 1e-7)))
     times = {name: [] for name in names}
     begin = time.perf_counter()
     while len(times[names[0]]) < least or time.perf_counter() - begin < seconds:
-        turn = len(times[names[0]]) % len(names)
-        for name in names[turn:] + names[:turn]:
+        first = len(times[names[0]]) % len(names)
+        for name in names[first:] + names[:first]:
             work, repeat = works[name], range(many[name])
+            time.sleep(PAUSE)
+            work()
             start = time.perf_counter()
             for _ in repeat:
                 work()

@@ -68,7 +68,8 @@ def gelu(b, x, name):
 
 
 def linear(b, x, name, rows, columns):
-    return b.node("Add", b.node("MatMul", x, b.weight(f"{name}.weight", rows, columns)), b.weight(f"{name}.bias", columns))
+    product = b.node("MatMul", x, b.weight(f"{name}.weight", rows, columns))
+    return b.node("Add", product, b.weight(f"{name}.bias", columns))
 
 
 def heads(b, x, shape, order):
@@ -95,7 +96,11 @@ def transformer_block():
     inner = gelu(b, linear(b, layer_norm(b, x, "ln2"), "up", 8, 16), "gelu")
     b.node("Add", x, linear(b, inner, "down", 16, 8), to="y")
     return b.model(
-        [("x", FLOAT, ["batch", "seq", 8]), ("attention_mask", INT64, ["batch", "seq"]), ("causal", BOOL, ["seq", "seq"])],
+        [
+            ("x", FLOAT, ["batch", "seq", 8]),
+            ("attention_mask", INT64, ["batch", "seq"]),
+            ("causal", BOOL, ["seq", "seq"]),
+        ],
         [("y", FLOAT, ["batch", "seq", 8])],
     )
 

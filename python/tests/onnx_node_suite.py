@@ -78,7 +78,8 @@ def types_of(model):
 
 #: The types that are computed with; the node tests of others are not for us.
 TYPES = tuple(
-    "float uint8 int8 uint16 int16 int32 int64 string bool float16 double uint32 uint64 complex64 complex128 bfloat16".split()
+    "float uint8 int8 uint16 int16 int32 int64 string bool float16 double uint32 uint64 complex64 complex128 "
+    "bfloat16".split()
 )
 
 

@@ -14,7 +14,9 @@ if "CI" not in os.environ:
 import onnx  # noqa: E402
 import onnxruntime  # noqa: E402
 
+import onnx_cells  # noqa: E402
 import onnx_corpus as corpus  # noqa: E402
+import onnx_disagreements  # noqa: E402
 import onnx_node_suite as nodes  # noqa: E402
 
 PAGE = Path(__file__).parents[2] / "docs" / "onnx-conformance.md"
@@ -118,9 +120,14 @@ def node_counts():
 
 
 def corpus_counts():
-    for cell in corpus.cells():
+    for cell in onnx_cells.cells():
         found = corpus.outcome(cell)
         yield (cell.op_type, cell.dtype), found.cases - bool(found.wrong), found.cases
+
+
+def release(module):
+    """Without the last part, which is for repairs."""
+    return ".".join(module.__version__.split(".")[:2])
 
 
 def wrapped(text):
@@ -130,7 +137,7 @@ def wrapped(text):
 
 
 def page():
-    outcomes = {cell: corpus.outcome(cell) for cell in corpus.cells()}
+    outcomes = {cell: corpus.outcome(cell) for cell in onnx_cells.cells()}
     by = collections.Counter()
     for each in outcomes.values():
         by[each.oracle] += each.cases
@@ -138,12 +145,14 @@ def page():
     run = {(cell.op_type, cell.dtype) for cell, each in outcomes.items() if each.oracle == "ONNX Runtime"}
     chosen = nodes.cases()
     broadcasting = [case for case in chosen if case.op_type in nodes.BROADCASTING and case.name not in nodes.MODELS]
-    lines = ["| {} | {} |".format(*(text.replace("|", r"\|") for text in one[:2])) for one in corpus.DISAGREEMENTS]
+    escaped = lambda text: text.replace("|", r"\|")
+    known = onnx_disagreements.DISAGREEMENTS
+    lines = [f"| {escaped(one.what)} | {escaped(one.decision)} |" for one in known]
     italic = lambda key, text: f"*{text}*" if text and key in pairs - run else text
     found = dict(
-        onnx=onnx.__version__,
+        onnx=release(onnx),
         opset=onnx.defs.onnx_opset_version(),
-        runtime=onnxruntime.__version__,
+        runtime=release(onnxruntime),
         node_cases=len(chosen),
         broadcasting=len(broadcasting),
         models=len(nodes.MODELS),
@@ -160,8 +169,8 @@ def page():
         unasked=sum(each.unasked for each in outcomes.values()),
         pairs=len(pairs),
         not_run=len(pairs - run),
-        corpus_ulps=corpus.ULPS,
-        epsilons=corpus.EPSILONS,
+        corpus_ulps=onnx_disagreements.ULPS,
+        epsilons=onnx_disagreements.EPSILONS,
         corpus_table=table(counted(corpus_counts()), italic),
         disagreements="\n".join(["| | what is decided, and why |", "|---|---|", *lines]),
     )

@@ -13,12 +13,15 @@ import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 from onnx import helper  # noqa: E402
 
+import onnx_cells  # noqa: E402
 import onnx_corpus as corpus  # noqa: E402
+import onnx_disagreements  # noqa: E402
+import onnx_oracles  # noqa: E402
 import unishape.onnx  # noqa: E402
 from onnx_node_suite import TYPES  # noqa: E402
 
 
-@pytest.mark.parametrize("cell", corpus.cells(), ids=str)
+@pytest.mark.parametrize("cell", onnx_cells.cells(), ids=str)
 def test_cell(cell):
     found = corpus.outcome(cell)
     assert found.wrong is None, found.wrong
@@ -27,27 +30,27 @@ def test_cell(cell):
 
 def test_every_operator_and_type_is_there():
     """Each version of each operator, for each type that it has in ONNX and that is computed with here."""
-    for op_type in corpus.OPERATORS:
-        for opset in corpus.versions(op_type):
-            schema = corpus.schema_of(op_type, opset)
-            here = {cell.dtype for cell in corpus.cells() if (cell.op_type, cell.opset) == (op_type, opset)}
-            assert here == set(corpus.tensor_types(schema, corpus.deciding(op_type))), (op_type, opset)
+    for op_type in onnx_cells.OPERATORS:
+        for opset in onnx_cells.versions(op_type):
+            schema = onnx_cells.schema_of(op_type, opset)
+            here = {cell.dtype for cell in onnx_cells.cells() if (cell.op_type, cell.opset) == (op_type, opset)}
+            assert here == set(onnx_cells.tensor_types(schema, onnx_cells.deciding(op_type))), (op_type, opset)
 
 
 def test_shapes_are_of_every_kind():
-    for shapes in (corpus.PAIRS, corpus.TRIPLES, corpus.ONE_WAY):
+    for shapes in (onnx_cells.PAIRS, onnx_cells.TRIPLES, onnx_cells.ONE_WAY):
         sizes = [size for each in shapes for shape in each for size in shape]
         ranks = {len(shape) for each in shapes for shape in each}
         assert 0 in sizes and 0 in ranks and max(ranks) > 4
-        inputs = range(len(shapes[0])) if shapes is not corpus.ONE_WAY else [1]
+        inputs = range(len(shapes[0])) if shapes is not onnx_cells.ONE_WAY else [1]
         for at in inputs:
             assert any(each[at] != np.broadcast_shapes(*each) for each in shapes)
 
 
 def test_no_disagreement_is_stale():
     """What is written down happens: else it would hide what nobody looks for."""
-    seen = frozenset().union(*(corpus.outcome(cell).disagreements for cell in corpus.cells()))
-    assert [one.what for one in corpus.DISAGREEMENTS if one.what not in seen] == []
+    seen = frozenset().union(*(corpus.outcome(cell).disagreements for cell in onnx_cells.cells()))
+    assert [one.what for one in onnx_disagreements.DISAGREEMENTS if one.what not in seen] == []
 
 
 def test_a_wrong_result_is_seen(monkeypatch):
@@ -62,8 +65,8 @@ def test_a_wrong_result_is_seen(monkeypatch):
 
     monkeypatch.setattr(unishape.onnx.Model, "__call__", wrong)
     for op_type, off, at in (("Add", 1, 14), ("Exp", 9, 13), ("Where", 1, 16), ("Sigmoid", 2048, 13)):
-        cell = corpus.Cell(op_type, at, "float", (), None)
-        assert cell in corpus.cells()
+        cell = onnx_cells.Cell(op_type, at, "float", (), None)
+        assert cell in onnx_cells.cells()
         found = corpus.outcome.__wrapped__(cell)
         assert found.wrong and found.oracle == "ONNX Runtime", op_type
 
@@ -81,7 +84,7 @@ def test_of_equal_numbers_the_first_is_given(dtype):
 
 def test_few_are_asked_of_nobody():
     """Text and bfloat16, and one function of the reference, which does not know arrays without dimensions."""
-    unasked = {(cell.op_type, cell.dtype, cell.other) for cell in corpus.cells() if corpus.outcome(cell).unasked}
+    unasked = {(cell.op_type, cell.dtype, cell.other) for cell in onnx_cells.cells() if corpus.outcome(cell).unasked}
     converted = {(op, *pair) for op in ("Cast", "CastLike") for pair in (("bfloat16", "string"), ("string", "bfloat16"))}
     assert unasked == converted | {("Softsign", "double", None)}
 
@@ -95,15 +98,15 @@ def test_bfloat16_and_text():
     assert again.dtype == numbers.dtype and again.tobytes() == numbers.tobytes()
 
 
-@pytest.mark.parametrize("op_type", corpus.OPERATORS)
+@pytest.mark.parametrize("op_type", onnx_cells.OPERATORS)
 def test_other_types_are_refused(op_type):
     """By each version for those that it is not for: ONNX converts by Cast alone."""
-    for opset in corpus.versions(op_type):
-        allowed = corpus.tensor_types(corpus.schema_of(op_type, opset), corpus.deciding(op_type))
-        like = next(cell for cell in corpus.cells() if (cell.op_type, cell.opset) == (op_type, opset))
+    for opset in onnx_cells.versions(op_type):
+        allowed = onnx_cells.tensor_types(onnx_cells.schema_of(op_type, opset), onnx_cells.deciding(op_type))
+        like = next(cell for cell in onnx_cells.cells() if (cell.op_type, cell.opset) == (op_type, opset))
         for dtype in set(TYPES) - set(allowed):
             cell = like._replace(dtype=dtype)
-            arrays = [np.ones(1, corpus.DTYPES[dtype]) for _ in corpus.schema_of(op_type, opset).inputs]
+            arrays = [np.ones(1, onnx_cells.DTYPES[dtype]) for _ in onnx_cells.schema_of(op_type, opset).inputs]
             if op_type == "Where":
                 arrays[0] = np.ones(1, bool)
             if op_type == "Expand":
@@ -112,7 +115,7 @@ def test_other_types_are_refused(op_type):
                 arrays = [array.astype(str).astype(object) if array.dtype == object else array for array in arrays]
             given = {f"x{at}": array for at, array in enumerate(arrays)}
             with pytest.raises(ValueError, match=rf"{op_type}.* is for "):
-                unishape.onnx.run(corpus.model_of(cell, arrays), **given)
+                unishape.onnx.run(onnx_oracles.model_of(cell, arrays), **given)
 
 
 OPEN = [
