@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::ffi::c_int;
+use std::num::Wrapping;
 use std::ops::Range;
 use unishape::expr::Plain;
 use unishape::{DType, Rules, StretchError, TensorView};
@@ -269,10 +270,19 @@ impl<T> Layout<T> {
         let mut first = data(array).cast::<T>();
         let mut strides = IxDyn(sizes); // as many, and all of them are set
         let mut backwards = SmallVec::new();
+        if array.is_empty() {
+            // No element is anywhere; what NumPy has for strides then is not always what ndarray takes.
+            let mut next = 1;
+            for (to, &size) in strides.slice_mut().iter_mut().zip(sizes).rev() {
+                *to = next;
+                next *= size.max(1);
+            }
+            return Layout { first, strides, backwards };
+        }
         for (axis, to) in strides.slice_mut().iter_mut().enumerate() {
             let (size, step) = (sizes[axis], steps[axis] / size_of::<T>() as isize);
             *to = if size <= 1 { 0 } else { step.unsigned_abs() };
-            if step < 0 && size > 1 && !array.is_empty() {
+            if step < 0 && size > 1 {
                 // Safety: to the last element along this axis, which is in the same memory.
                 first = unsafe { first.offset(step * (size as isize - 1)) };
                 backwards.push(Axis(axis));
@@ -280,6 +290,12 @@ impl<T> Layout<T> {
         }
         Layout { first, strides, backwards }
     }
+}
+
+/// The same elements, as such that wrap.
+pub(crate) fn wrapping<T>(view: ArrayViewD<'_, T>) -> ArrayViewD<'_, Wrapping<T>> {
+    // Safety: `Wrapping` is transparent: the elements are as they were, and borrowed for as long.
+    unsafe { view.raw_view().cast().deref_into_view() }
 }
 
 /// A fresh array; its elements are whatever they are, but booleans are false.

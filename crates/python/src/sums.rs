@@ -30,19 +30,27 @@ pub(crate) fn sum_to<'py>(
     // Asked for while no other thread of Python's can fork.
     let threads = Threads::new(number(threads));
     let Some(view) = seen.tensor() else { return Err(not_added()) };
+    macro_rules! sums {
+        ($view:expr) => {{
+            let view = $view;
+            let sum = || summed(&view, &shape[..]);
+            let sums = if view.len() < FEW { sum() } else { py.detach(|| threads.run(sum)) };
+            sums.map_err(of_shapes)?
+        }};
+    }
     macro_rules! by_type {
-        ($($variant:ident)+) => {
-            match &view {
-                $(TensorView::$variant(view) => {
-                    let sum = || summed(view, &shape[..]);
-                    let sums = if view.len() < FEW { sum() } else { py.detach(|| threads.run(sum)) };
-                    memory::handed_over(py, sums.map_err(of_shapes)?)
+        ($($float:ident)+; $($integer:ident)+) => {
+            match view {
+                $(TensorView::$float(view) => memory::handed_over(py, sums!(view)),)+
+                // They wrap, however this is compiled.
+                $(TensorView::$integer(view) => {
+                    memory::handed_over(py, sums!(memory::wrapping(view)).mapv_into_any(|sum| sum.0))
                 })+
                 _ => Err(not_added()),
             }
         };
     }
-    by_type!(F16 BF16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64 C64 C128)
+    by_type!(F16 BF16 F32 F64 C64 C128; I8 I16 I32 I64 U8 U16 U32 U64)
 }
 
 /// So few elements, of whatever type, are added on the caller's thread.

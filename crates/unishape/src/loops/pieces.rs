@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Below this many bytes read and written, a second thread costs more than it saves.
 pub(crate) const WORTH_A_THREAD: usize = 1 << 20;
 
-/// Work is cut into no more pieces than this.
-const MOST_PIECES: usize = 4096;
+/// Work is shared out in no more pieces than this; who does one of them does it in parts as small as all others.
+const MOST_PIECES: usize = 1024;
 
 /// Whether work on so many elements, with so many bytes for each, is shared among threads.
 #[inline]
@@ -28,9 +28,10 @@ pub(crate) fn in_pieces(plan: Plan, bytes: usize, threads: Option<&Threads>, wor
 /// stretch of pieces that follow each other, since memory is given out by large pages, and two threads at one page
 /// are in each other's way; who is done with its own helps the others.
 fn shared(plan: Plan, bytes: usize, threads: Option<&Threads>, work: &(impl Fn(&Plan) + Sync)) {
-    let few = (WORTH_A_THREAD / bytes.max(1)).max(plan.len() / MOST_PIECES);
+    let few = WORTH_A_THREAD / bytes.max(1);
     let mut pieces = Vec::new();
-    plan.tiled().into_iter().for_each(|plan| cut(plan, few, &mut pieces));
+    let large = few.max(plan.len() / MOST_PIECES);
+    plan.tiled().into_iter().for_each(|plan| cut(plan, large, &mut |piece| pieces.push(piece)));
     let number = threads.map_or_else(rayon::current_num_threads, Threads::number).min(pieces.len());
     let done: SmallVec<[AtomicUsize; 16]> = (0..number).map(|_| AtomicUsize::new(0)).collect();
     let begin = |stretch: usize| pieces.len() * stretch / number;
@@ -38,7 +39,7 @@ fn shared(plan: Plan, bytes: usize, threads: Option<&Threads>, work: &(impl Fn(&
         for stretch in (own..number).chain(0..own) {
             let its = &pieces[begin(stretch)..begin(stretch + 1)];
             while let Some(piece) = its.get(done[stretch].fetch_add(1, Ordering::Relaxed)) {
-                work(piece);
+                cut(piece.clone(), few, &mut |part| work(&part));
             }
         }
     };
@@ -56,13 +57,13 @@ fn shared(plan: Plan, bytes: usize, threads: Option<&Threads>, work: &(impl Fn(&
     }
 }
 
-/// Halves the work until a piece has so few elements.
-fn cut(plan: Plan, few: usize, pieces: &mut Vec<Plan>) {
+/// Halves the work until a piece has so few elements, and hands out one after another.
+fn cut(plan: Plan, few: usize, hand_out: &mut impl FnMut(Plan)) {
     match plan.halves(64) {
         Some((first, second)) if plan.len() > few => {
-            cut(first, few, pieces);
-            cut(second, few, pieces);
+            cut(first, few, hand_out);
+            cut(second, few, hand_out);
         }
-        _ => pieces.push(plan),
+        _ => hand_out(plan),
     }
 }

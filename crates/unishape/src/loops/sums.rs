@@ -13,6 +13,7 @@ use ndarray::{ArrayRef, Dimension};
 use num_traits::Zero;
 use smallvec::SmallVec;
 use std::any::TypeId;
+use std::num::Wrapping;
 use std::ops::Add;
 use unishape_elements::{Job, at_full_width};
 
@@ -62,6 +63,14 @@ fn is_plain<A>() -> bool {
         u64,
         u128,
         usize,
+        Wrapping<i8>,
+        Wrapping<i16>,
+        Wrapping<i32>,
+        Wrapping<i64>,
+        Wrapping<u8>,
+        Wrapping<u16>,
+        Wrapping<u32>,
+        Wrapping<u64>,
         half::f16,
         half::bf16,
         num_complex::Complex<f32>,
