@@ -451,6 +451,8 @@ def run(script, timeout=120):
 INTERRUPTED = """
     import os, signal, threading, time
     import numpy as np, unishape
+    # What is started in the background ignores Ctrl-C, and its children with it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     x = unishape.broadcast_to(np.ones(1000), (20_000_000, 1000))
     text = "sin(cos(exp(sin(cos(exp(sin(x))))))) > 2"
     {define}
