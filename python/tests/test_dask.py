@@ -444,8 +444,12 @@ def client():
             yield client
 
 
-def slowly(block):
-    time.sleep(0.05)
+def held(block, folder, block_info=None):
+    """In the lower half a block goes on only when it may, and tells in which process it waits."""
+    if block_info[None]["chunk-location"][0] >= 2:
+        (folder / f"waits-{os.getpid()}").touch()
+        while not (folder / "go").exists():
+            time.sleep(0.01)
     return block
 
 
@@ -468,19 +472,17 @@ def test_an_error_in_a_worker_says_what_it_is(client):
         ud.evaluate("one + two").compute()
 
 
-def test_a_worker_is_killed_in_the_middle(client):
+def test_a_worker_is_killed_in_the_middle(client, tmp_path):
     x = np.random.default_rng(0).random((40, 400))
-    # These are on both workers, and half of them is lost.
-    p = client.persist(da.from_array(x, chunks=(10, 20)).map_blocks(slowly, meta=np.empty((0, 0))))
-    while sum(1 for where in client.who_has().values() if where) < 20:
-        time.sleep(0.02)
-    result = ud.evaluate("p * p + column", column=np.arange(40.0)[:, None]).map_blocks(slowly, dtype=float)
-    future = client.compute(result)
-    done = len(client.who_has())
-    while len(client.who_has()) < done + 10 and future.status == "pending":
-        time.sleep(0.02)
-    pids = client.run(os.getpid)
-    os.kill(next(iter(pids.values())), signal.SIGKILL)
+    # These are on both workers, and some of them are lost.
+    p = client.persist(da.from_array(x, chunks=(10, 20)) + 0)
+    p.compute()  # they are there
+    result = ud.evaluate("p * p + column", column=np.arange(40.0)[:, None])
+    future = client.compute(result.map_blocks(held, tmp_path, dtype=float))
+    while not (waiting := [int(path.name.split("-")[1]) for path in tmp_path.glob("waits-*")]):
+        time.sleep(0.01)
+    os.kill(waiting[0], signal.SIGKILL)
     assert future.status == "pending"
-    np.testing.assert_array_equal(future.result(timeout=60), x * x + np.arange(40.0)[:, None])
-    assert set(client.run(os.getpid).values()) != set(pids.values())
+    (tmp_path / "go").touch()
+    np.testing.assert_array_equal(future.result(timeout=100), x * x + np.arange(40.0)[:, None])
+    assert waiting[0] not in client.run(os.getpid).values()
