@@ -77,7 +77,10 @@ class Model(BackendRep):
 
 
 def load(model: ModelLike, *, threads: int | None = None) -> Model:
-    """Makes a model ready to be run: `load(model)(x=x, y=y)` gives its outputs by name."""
+    """Makes a model ready to be run: `load(model)(x=x, y=y)` gives its outputs by name.
+
+    As long as it is there it keeps the memory of outputs that nobody has any more, for those of the next run.
+    """
     return Model(model, threads=threads)
 
 

@@ -12,12 +12,12 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMet
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
-use std::any::Any;
 use std::ffi::c_int;
 use std::num::Wrapping;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError, Weak};
 use unishape::expr::Plain;
-use unishape::{DType, Rules, StretchError, TensorView};
+use unishape::{DType, Rules, StretchError, Tensor, TensorView};
 use unishape_core::broadcast_strides;
 use unishape_elements::for_each_dtype;
 
@@ -165,23 +165,48 @@ pub(crate) fn filled<'py, T: Plain>(
     Ok(array)
 }
 
-/// Keeps an array of Rust's as long as NumPy has its memory.
+/// Arrays whose memory can be written over, each in a place of its own.
+pub(crate) type Spares = Mutex<Vec<Option<Tensor>>>;
+
+/// Keeps an array of Rust's as long as NumPy has its memory. Then it goes home, if it has one.
 #[pyclass(frozen)]
 struct Owner {
-    _array: Box<dyn Any + Send + Sync>,
+    array: Option<Tensor>,
+    home: Option<Home>,
+}
+
+/// Where the memory of an array is wanted again: which place among which spares.
+pub(crate) type Home = (Weak<Spares>, usize);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if let Some((home, place)) = &self.home
+            && let Some(home) = home.upgrade()
+            && let Some(place) = home.lock().unwrap_or_else(PoisonError::into_inner).get_mut(*place)
+        {
+            *place = self.array.take();
+        }
+    }
 }
 
 /// An array of Rust's handed over to NumPy: large ones as they are, without a copy.
-pub(crate) fn handed_over<'py, T: Plain>(py: Python<'py>, array: ArrayD<T>) -> PyResult<NumPy<'py>> {
+pub(crate) fn handed_over<'py, T: Plain>(
+    py: Python<'py>,
+    mut array: ArrayD<T>,
+    home: Option<Home>,
+) -> PyResult<NumPy<'py>>
+where
+    Tensor: From<ArrayD<T>>,
+{
     if array.len() < WORTH_KEEPING || !array.is_standard_layout() {
         return filled(py, array.shape(), |mut view| {
             view.assign(&array);
             Ok(())
         });
     }
-    let mut array = Box::new(array);
+    // The elements stay where they are when the array is put elsewhere.
     let (first, mut sizes) = (array.as_mut_ptr(), sizes(array.shape())?);
-    let owner = Bound::new(py, Owner { _array: array })?;
+    let owner = Bound::new(py, Owner { array: Some(array.into()), home })?;
     // Safety: as many sizes as the rank says, and as many elements from there on, one after another. They stay where
     // they are as long as the owner, which the array keeps, and which lets nobody else at them.
     unsafe {

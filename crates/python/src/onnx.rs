@@ -2,7 +2,7 @@
 
 use crate::failure::of_shapes;
 use crate::input::array;
-use crate::memory::{self, NumPy, Seen};
+use crate::memory::{self, Home, NumPy, Seen, Spares};
 use crate::threads::{Asked, number};
 use ndarray::{ArrayD, IxDyn};
 use numpy::{PyArrayDescrMethods, PyUntypedArrayMethods};
@@ -10,6 +10,7 @@ use pyo3::exceptions::{PyNotImplementedError, PyOSError, PyTypeError, PyValueErr
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use unishape::{Tensor, TensorView};
 use unishape_elements::for_each_dtype;
 use unishape_onnx::{Dim, Error, Problem, Program, Report, Rewritten};
@@ -54,7 +55,7 @@ impl OnnxModel {
     #[pyo3(signature = (*, threads=None))]
     fn program(&self, threads: Option<Asked>) -> PyResult<OnnxProgram> {
         let program = Program::new(&self.0).map_err(of_model)?;
-        Ok(OnnxProgram(program.threads(number(threads))))
+        Ok(OnnxProgram::new(program.threads(number(threads))))
     }
 
     /// The bytes of the same model without implicit broadcasting, and how many Expands it has more.
@@ -147,9 +148,27 @@ fn shape<'py>(py: Python<'py>, dims: Option<&[Dim]>) -> PyResult<Option<Bound<'p
     PyTuple::new(py, sizes.collect::<PyResult<Vec<_>>>()?).map(Some)
 }
 
-/// A model or a node that is ready to be run.
+/// A model or a node that is ready to be run. The memory of large outputs that nobody has any more is kept for those of
+/// the next run: fresh memory costs more than most models do.
 #[pyclass(frozen, module = "unishape._unishape")]
-pub(crate) struct OnnxProgram(Program);
+pub(crate) struct OnnxProgram {
+    program: Program,
+    spares: Arc<Spares>,
+}
+
+impl OnnxProgram {
+    fn new(program: Program) -> OnnxProgram {
+        let spares = program.outputs().map(|_| None).collect();
+        OnnxProgram { program, spares: Arc::new(Mutex::new(spares)) }
+    }
+
+    /// The memory of earlier outputs, in their order; nothing where there is none.
+    fn take_spares(&self) -> Vec<Tensor> {
+        let none = || Tensor::from(ArrayD::<u8>::zeros(IxDyn(&[0])));
+        let mut spares = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
+        spares.iter_mut().map(|spare| spare.take().unwrap_or_else(none)).collect()
+    }
+}
 
 #[pymethods]
 impl OnnxProgram {
@@ -157,19 +176,19 @@ impl OnnxProgram {
     #[staticmethod]
     fn of_node(bytes: &[u8], opset: u32) -> PyResult<OnnxProgram> {
         let program = Program::of_node(bytes, opset).map_err(of_model)?;
-        Ok(OnnxProgram(program.threads(number(None))))
+        Ok(OnnxProgram::new(program.threads(number(None))))
     }
 
     /// What is to be given.
     #[getter]
     fn inputs(&self) -> Vec<&str> {
-        self.0.inputs().collect()
+        self.program.inputs().collect()
     }
 
     /// What is computed.
     #[getter]
     fn outputs(&self) -> Vec<&str> {
-        self.0.outputs().collect()
+        self.program.outputs().collect()
     }
 
     /// Computes the outputs, in their order, from inputs by name.
@@ -181,8 +200,9 @@ impl OnnxProgram {
         }
         let views: Vec<(&str, TensorView<'_>)> =
             given.iter().filter_map(|(name, given)| Some((name.as_str(), given.view()?))).collect();
-        let outputs = py.detach(|| self.0.run(views)).map_err(of_model)?;
-        outputs.into_iter().map(|(_, tensor)| handed_over(py, tensor)).collect()
+        let outputs = py.detach(|| self.program.run_reusing(views, self.take_spares())).map_err(of_model)?;
+        let tensors = outputs.into_iter().map(|(_, tensor)| tensor).enumerate();
+        tensors.map(|(at, tensor)| handed_over(py, tensor, (Arc::downgrade(&self.spares), at))).collect()
     }
 }
 
@@ -218,7 +238,7 @@ fn text(array: &NumPy<'_>) -> PyResult<ArrayD<String>> {
         .map_err(|_| PyValueError::new_err("the array has another number of elements than its shape"))
 }
 
-fn handed_over(py: Python<'_>, tensor: Tensor) -> PyResult<NumPy<'_>> {
+fn handed_over(py: Python<'_>, tensor: Tensor, home: Home) -> PyResult<NumPy<'_>> {
     macro_rules! by_type {
         ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
             match tensor {
@@ -226,7 +246,7 @@ fn handed_over(py: Python<'_>, tensor: Tensor) -> PyResult<NumPy<'_>> {
             }
         };
         (@ String $array:ident) => { objects(py, &$array) };
-        (@ $type:ident $array:ident) => { memory::handed_over(py, $array) };
+        (@ $type:ident $array:ident) => { memory::handed_over(py, $array, Some(home)) };
     }
     for_each_dtype!(by_type)
 }

@@ -41,10 +41,10 @@ pub(crate) fn sum_to<'py>(
     macro_rules! by_type {
         ($($float:ident)+; $($integer:ident)+) => {
             match view {
-                $(TensorView::$float(view) => memory::handed_over(py, sums!(view)),)+
+                $(TensorView::$float(view) => memory::handed_over(py, sums!(view), None),)+
                 // They wrap, however this is compiled.
                 $(TensorView::$integer(view) => {
-                    memory::handed_over(py, sums!(memory::wrapping(view)).mapv_into_any(|sum| sum.0))
+                    memory::handed_over(py, sums!(memory::wrapping(view)).mapv_into_any(|sum| sum.0), None)
                 })+
                 _ => Err(not_added()),
             }
