@@ -107,6 +107,16 @@ def test_large_arrays_on_all_cores_and_on_some():
         assert_same(evaluate("(x - y) * x + y / 2", threads=threads), expected)
 
 
+def test_an_output_whose_elements_share_memory():
+    row = np.zeros(3)
+    out = np.lib.stride_tricks.as_strided(row, (2, 3), (0, 8), writeable=True)
+    assert evaluate("x + 1", x=np.arange(6.0).reshape(2, 3), out=out) is out
+    assert row.tolist() == [4.0, 5.0, 6.0]
+    steps = np.lib.stride_tricks.as_strided(np.zeros(4), (2, 3), (8, 8), writeable=True)
+    evaluate("x + 1", x=np.ones((2, 3)), out=steps)
+    assert (steps == 2).all()
+
+
 def test_threads_that_are_none():
     x = np.ones(3)
     with pytest.raises(ValueError, match="at least 1"):

@@ -142,12 +142,11 @@ unsafe fn view<'a, T: Plain>(array: &'a NumPy<'_>) -> ArrayViewD<'a, T> {
 ///
 /// # Safety
 ///
-/// As for `view`, and nobody has another view of these elements meanwhile.
+/// As for `view`, no element is at two indices, and nobody has another view of these elements meanwhile.
 unsafe fn view_mut<'a, T: Plain>(array: &'a NumPy<'_>) -> ArrayViewMutD<'a, T> {
     // Safety: our caller's promise.
     let Layout { first, strides, backwards } = unsafe { Layout::<T>::new(array) };
-    // Safety: as for `view`, and our caller's promise. That no element is at two indices, the machine that
-    // writes checks by itself.
+    // Safety: as for `view`, and our caller's promise.
     let mut view = unsafe { ArrayViewMutD::from_shape_ptr(IxDyn(array.shape()).strides(strides), first) };
     backwards.into_iter().for_each(|axis| view.invert_axis(axis));
     view
@@ -160,7 +159,7 @@ pub(crate) fn filled<'py, T: Plain>(
     fill: impl FnOnce(ArrayViewMutD<'_, T>) -> PyResult<()>,
 ) -> PyResult<NumPy<'py>> {
     let array = fresh(py, types::descr(py, T::DTYPE)?, shape, T::IS_TRUTH)?;
-    // Safety: NumPy's own arrays of this type are regular, and nobody else knows of this one yet.
+    // Safety: NumPy's own arrays of this type are regular and apart, and nobody else knows of this one yet.
     fill(unsafe { view_mut::<T>(&array) })?;
     Ok(array)
 }
@@ -250,7 +249,7 @@ pub(crate) fn written<'py, T: Plain>(
     write: impl FnOnce(ArrayViewMutD<'_, T>) -> PyResult<()>,
 ) -> PyResult<Option<()>> {
     let fits = types::of(&array.dtype()) == Some(T::DTYPE) && is_regular(array, T::DTYPE);
-    if !fits || !is_writeable(array) {
+    if !fits || !is_writeable(array) || !is_apart(array) {
         return Ok(None);
     }
     for other in others {
@@ -258,9 +257,25 @@ pub(crate) fn written<'py, T: Plain>(
             return Ok(None);
         }
     }
-    // Safety: the elements are of this type and regular; the other arrays, of which there may be views, have none
-    // of them. Both was just seen.
+    // Safety: the elements are of this type, regular and apart; the other arrays, of which there may be views, have
+    // none of them. All of it was just seen.
     write(unsafe { view_mut::<T>(array) }).map(Some)
+}
+
+/// Whether no element is at two indices. Where that is hard to say, one is.
+fn is_apart(array: &NumPy<'_>) -> bool {
+    let dims = array.strides().iter().zip(array.shape()).filter(|&(_, &size)| size > 1);
+    let mut dims: SmallVec<[(usize, usize); 8]> =
+        dims.map(|(stride, &size)| (stride.unsigned_abs(), size)).collect();
+    dims.sort_unstable();
+    // What the dimensions before reach over, the last element included.
+    let mut reach = array.dtype().itemsize();
+    array.is_empty()
+        || dims.iter().all(|&(stride, size)| {
+            let is_beyond = stride >= reach;
+            reach += stride * (size - 1);
+            is_beyond
+        })
 }
 
 /// Whether two arrays have an element's memory together. Where that is hard to say, they have.
