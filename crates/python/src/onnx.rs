@@ -138,11 +138,11 @@ impl OnnxReport {
 /// A shape in Python: sizes that are not known are names, or None.
 fn shape<'py>(py: Python<'py>, dims: Option<&[Dim]>) -> PyResult<Option<Bound<'py, PyTuple>>> {
     let Some(dims) = dims else { return Ok(None) };
-    let sizes = dims.iter().map(|dim| match dim.to_string() {
-        text if text == "?" => Ok(py.None().into_bound(py)),
-        text => match text.parse::<usize>() {
-            Ok(size) => Ok(size.into_pyobject(py)?.into_any()),
-            Err(_) => Ok(text.into_pyobject(py)?.into_any()),
+    let sizes = dims.iter().map(|dim| match dim {
+        Dim::Known(size) => Ok(size.into_pyobject(py)?.into_any()),
+        Dim::Unknown(symbols) => match symbols.to_string() {
+            text if text == "?" => Ok(py.None().into_bound(py)),
+            name => Ok(name.into_pyobject(py)?.into_any()),
         },
     });
     PyTuple::new(py, sizes.collect::<PyResult<Vec<_>>>()?).map(Some)
