@@ -5,7 +5,7 @@ import time
 
 
 #: Other libraries' threads look for more work for a while before they sleep, on a core that the next one wants.
-PAUSE = 0.02
+PAUSE = 0.1
 
 
 def medians(works, seconds, least):

@@ -11,9 +11,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{ThreadId, current};
+use std::time::{Duration, Instant};
 use unishape::DType;
 use unishape::expr::{Bound as Ready, Plain, Problem};
 use unishape_elements::for_each_dtype;
@@ -152,10 +152,7 @@ fn in_parts(
 /// Elements from which on other threads of Python may run meanwhile. Letting them takes some time, too.
 const LONG: usize = 1 << 12;
 
-/// Elements from which on Ctrl-C is listened to.
-const VERY_LONG: usize = 1 << 22;
-
-/// How often that is, and so how long it takes at most until it is heard.
+/// How often Ctrl-C is listened to, and so how long it takes until it is heard.
 const OFTEN: Duration = Duration::from_millis(50);
 
 /// Computes into elements that are ours.
@@ -175,41 +172,42 @@ fn run<T: Plain>(
     // Threads are asked for while no other thread of Python's can fork.
     let ready = ready.clone().threads(number(threads));
     let ready = if is_fresh { ready.for_fresh_output() } else { ready };
-    let stop = AtomicBool::new(false);
-    let mut work = || ready.compute_while(&mut out, |_| !stop.load(Ordering::Relaxed));
-    if elements < VERY_LONG {
-        return py.detach(work).map_err(of_expression);
+    let listening = Listening::new();
+    let result = py.detach(|| ready.compute_while(&mut out, |_| listening.goes_on()));
+    match listening.interrupted() {
+        Some(error) => Err(error),
+        None => result.map_err(of_expression),
     }
-    let mut interrupted = None;
-    let result = py.detach(|| {
-        heard(&mut work, || {
-            if let Err(error) = Python::attach(|py| py.check_signals()) {
-                interrupted = Some(error);
-                stop.store(true, Ordering::Relaxed);
-            }
-        })
-    });
-    if let Some(error) = interrupted {
-        return Err(error);
-    }
-    result.map_err(of_expression)
 }
 
-/// Does some work on another thread, and something else again and again meanwhile.
-fn heard<R: Send>(work: impl FnOnce() -> R + Send, mut again: impl FnMut()) -> R {
-    std::thread::scope(|scope| {
-        let (send, receive) = channel();
-        let worker = scope.spawn(move || {
-            let result = work();
-            let _ = send.send(());
-            result
-        });
-        while receive.recv_timeout(OFTEN) == Err(RecvTimeoutError::Timeout) {
-            again();
+/// Listens to Ctrl-C while several threads compute. Only the one that called can, which takes part.
+struct Listening {
+    caller: ThreadId,
+    last: Mutex<Instant>,
+    interrupted: Mutex<Option<PyErr>>,
+}
+
+impl Listening {
+    fn new() -> Listening {
+        Listening { caller: current().id(), last: Mutex::new(Instant::now()), interrupted: Mutex::new(None) }
+    }
+
+    fn goes_on(&self) -> bool {
+        if current().id() != self.caller {
+            return true;
         }
-        match worker.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.elapsed() < OFTEN {
+            return true;
         }
-    })
+        *last = Instant::now();
+        let result = Python::attach(|py| py.check_signals());
+        let goes_on = result.is_ok();
+        *self.interrupted.lock().unwrap_or_else(PoisonError::into_inner) = result.err();
+        goes_on
+    }
+
+    fn interrupted(self) -> Option<PyErr> {
+        self.interrupted.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -7,6 +7,7 @@
 //! | `plan` | which loops walk several arrays at once, chosen before any element is touched |
 //! | `pieces` | large work cut up for several threads |
 //! | `threads` | threads of our own |
+//! | `cores` | on which core they are woken up |
 //! | `walk` | ways through memory in the innermost loop |
 //! | `pages` | large pages for large results |
 //! | `past` | writing past the cache |
@@ -22,6 +23,7 @@
 #![allow(unsafe_code)]
 
 mod copy;
+mod cores;
 mod each;
 mod for_each;
 mod layout;

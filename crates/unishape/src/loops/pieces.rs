@@ -2,8 +2,10 @@
 
 use super::plan::Plan;
 use super::threads::Threads;
+use rayon::Scope;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// Below this many bytes read and written, a second thread costs more than it saves.
 pub(crate) const WORTH_A_THREAD: usize = 1 << 20;
@@ -46,14 +48,32 @@ fn shared(plan: Plan, bytes: usize, threads: Option<&Threads>, work: &(impl Fn(&
     if number == 1 {
         return take_part(0);
     }
-    let take_part = &take_part;
-    fn all<'s>(scope: &rayon::Scope<'s>, number: usize, take_part: &'s (impl Fn(usize) + Sync)) {
-        (1..number).for_each(|own| scope.spawn(move |_| take_part(own)));
-        take_part(0);
+    let busy = AtomicUsize::new(number - 1);
+    match threads {
+        Some(threads) => threads.share(|scope| all(scope, number, &take_part, &busy)),
+        None => rayon::in_place_scope(|scope| all(scope, number, &take_part, &busy)),
     }
-    match threads.and_then(Threads::pool) {
-        Some(pool) => pool.in_place_scope(|scope| all(scope, number, take_part)),
-        None => rayon::in_place_scope(|scope| all(scope, number, take_part)),
+}
+
+/// So many take part, the caller among them.
+fn all<'s>(scope: &Scope<'s>, number: usize, take_part: &'s (impl Fn(usize) + Sync), busy: &'s AtomicUsize) {
+    for own in 1..number {
+        scope.spawn(move |_| {
+            take_part(own);
+            busy.fetch_sub(1, Ordering::Release);
+        });
+    }
+    take_part(0);
+    wait_for(busy);
+}
+
+/// How long a caller who is done looks whether the others are, before it sleeps: to be woken up takes as long.
+const AWAKE: Duration = Duration::from_micros(100);
+
+fn wait_for(busy: &AtomicUsize) {
+    let begin = Instant::now();
+    while busy.load(Ordering::Acquire) > 0 && begin.elapsed() < AWAKE {
+        std::thread::yield_now();
     }
 }
 

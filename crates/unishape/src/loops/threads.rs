@@ -1,6 +1,7 @@
 //! Threads of our own, for who asks for a number of them.
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use super::cores::Cores;
+use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// So many threads to share work among. Making them takes longer than most work, so that they are kept.
@@ -12,13 +13,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Threads {
     number: usize,
     /// None where one thread, the caller's, is enough, or where the system gives no more.
-    pool: Option<Arc<ThreadPool>>,
+    pool: Option<Arc<Pool>>,
+}
+
+#[derive(Debug)]
+struct Pool {
+    threads: ThreadPool,
+    cores: Cores,
 }
 
 /// A pool, and whose it is.
 struct Kept {
     process: u32,
-    pool: Arc<ThreadPool>,
+    pool: Arc<Pool>,
 }
 
 /// So many numbers of threads are kept apart.
@@ -39,10 +46,10 @@ impl Threads {
     #[doc(hidden)]
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match &self.pool {
-            Some(pool) => pool.install(work),
+            Some(pool) => pool.threads.install(work),
             // What shares its work among others finds none.
             None => match pool(1) {
-                Some(pool) => pool.install(work),
+                Some(pool) => pool.threads.install(work),
                 None => work(),
             },
         }
@@ -53,12 +60,17 @@ impl Threads {
         if self.pool.is_some() { self.number } else { 1 }
     }
 
-    pub(super) fn pool(&self) -> Option<&ThreadPool> {
-        self.pool.as_deref()
+    /// Work that the caller shares with the others.
+    pub(super) fn share<'s, R>(&self, work: impl FnOnce(&Scope<'s>) -> R) -> R {
+        let Some(pool) = &self.pool else {
+            return rayon::in_place_scope(work);
+        };
+        let _elsewhere = pool.cores.elsewhere();
+        pool.threads.in_place_scope(work)
     }
 }
 
-fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
+fn pool(number: usize) -> Option<Arc<Pool>> {
     static POOLS: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
     let process = std::process::id();
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,11 +78,14 @@ fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
         // To end them, their threads would have to be there.
         std::mem::forget(std::mem::take(&mut *pools));
     }
-    if let Some(kept) = pools.iter().find(|kept| kept.pool.current_num_threads() == threads) {
+    if let Some(kept) = pools.iter().find(|kept| kept.pool.threads.current_num_threads() == number) {
         return Some(kept.pool.clone());
     }
     let name = |number| format!("unishape {number}");
-    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?);
+    let cores = Cores::new(number);
+    let threads =
+        ThreadPoolBuilder::new().num_threads(number).thread_name(name).start_handler(cores.when_begun());
+    let pool = Arc::new(Pool { threads: threads.build().ok()?, cores });
     if pools.len() == MOST_POOLS {
         pools.remove(0);
     }
