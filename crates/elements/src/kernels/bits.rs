@@ -1,4 +1,4 @@
-//! What is done alike whatever the bits mean: combined byte by byte, or chosen from.
+//! What is done alike whatever the bits mean: combined, or chosen from.
 
 use super::{Full, Kernel, Loop, Width, kernel};
 use crate::{DType, Op};
@@ -12,26 +12,33 @@ pub(super) fn find(op: Op, dtype: DType) -> Option<Kernel> {
         _ if !is_truth && !dtype.is_integer() => return None,
         Op::Invert | Op::LogicalNot if is_truth => kernel!(|a: u8| -> u8 { a ^ 1 }),
         Op::Invert => kernel!(|a: u8| -> u8 { !a }),
-        Op::And => and,
-        Op::Or => or,
-        Op::Xor => xor,
-        Op::Add | Op::LogicalOr | Op::Max if is_truth => or,
-        Op::Multiply | Op::LogicalAnd | Op::Min if is_truth => and,
-        Op::LogicalXor | Op::NotEqual if is_truth => xor,
+        Op::And => and(dtype.bytes()),
+        Op::Or => or(dtype.bytes()),
+        Op::Xor => xor(dtype.bytes()),
+        Op::Add | Op::LogicalOr | Op::Max if is_truth => or(1),
+        Op::Multiply | Op::LogicalAnd | Op::Min if is_truth => and(1),
+        Op::LogicalXor | Op::NotEqual if is_truth => xor(1),
         _ => return None,
     })
 }
 
-fn and(from: &[&[u8]], to: &mut [u8]) {
-    kernel!(|a: u8, b: u8| -> u8 { a & b })(from, to);
+/// A kernel for integers of so many bytes.
+macro_rules! by_size {
+    ($($name:ident |$a:ident, $b:ident| $body:expr;)+) => {
+        $(fn $name(bytes: usize) -> Kernel {
+            match bytes {
+                1 => kernel!(|$a: u8, $b: u8| -> u8 { $body }),
+                2 => kernel!(|$a: u16, $b: u16| -> u16 { $body }),
+                4 => kernel!(|$a: u32, $b: u32| -> u32 { $body }),
+                _ => kernel!(|$a: u64, $b: u64| -> u64 { $body }),
+            }
+        })+
+    };
 }
-
-fn or(from: &[&[u8]], to: &mut [u8]) {
-    kernel!(|a: u8, b: u8| -> u8 { a | b })(from, to);
-}
-
-fn xor(from: &[&[u8]], to: &mut [u8]) {
-    kernel!(|a: u8, b: u8| -> u8 { a ^ b })(from, to);
+by_size! {
+    and |a, b| a & b;
+    or |a, b| a | b;
+    xor |a, b| a ^ b;
 }
 
 /// One of two elements of so many bytes, by a boolean.
@@ -80,9 +87,33 @@ fn choose_of<T: Choose>(from: &[&[u8]], to: &mut [u8]) {
     let to = bytemuck::cast_slice_mut::<u8, T>(to);
     Full::run(Loop(
         #[inline(always)]
-        || {
-            for (((to, &which), &a), &b) in to.iter_mut().zip(which).zip(a).zip(b) {
-                *to = T::choose(which, a, b);
+        || match (which, a, b) {
+            (_, &[a], &[b]) => {
+                for (to, &which) in to.iter_mut().zip(which) {
+                    *to = T::choose(which, a, b);
+                }
+            }
+            (&[which], a, b) => {
+                let (chosen, only) = if which != 0 { (a, a.first()) } else { (b, b.first()) };
+                match only {
+                    Some(&only) if chosen.len() == 1 => to.fill(only),
+                    _ => to.copy_from_slice(chosen),
+                }
+            }
+            (which, &[a], b) => {
+                for ((to, &which), &b) in to.iter_mut().zip(which).zip(b) {
+                    *to = T::choose(which, a, b);
+                }
+            }
+            (which, a, &[b]) => {
+                for ((to, &which), &a) in to.iter_mut().zip(which).zip(a) {
+                    *to = T::choose(which, a, b);
+                }
+            }
+            _ => {
+                for (((to, &which), &a), &b) in to.iter_mut().zip(which).zip(a).zip(b) {
+                    *to = T::choose(which, a, b);
+                }
             }
         },
     ));

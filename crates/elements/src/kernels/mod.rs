@@ -21,7 +21,8 @@ use bytemuck::{AnyBitPattern, NoUninit};
 pub use cast::{cast, constant, next_type};
 pub use integer::compare_mixed;
 
-/// Computes a block from others with as many elements.
+/// Computes a block from others, each with as many elements, or with one that stands for as many. Not all of them
+/// have only one, unless the block has.
 #[doc(hidden)]
 pub type Kernel = fn(&[&[u8]], &mut [u8]);
 
@@ -63,6 +64,9 @@ impl<F: FnOnce()> Job for Loop<F> {
 /// Which vectors a loop is compiled for. Each width is a loop more to compile, in each of some hundred
 /// kernels; those that are seldom used, or gain nothing from wide vectors, have only one.
 trait Width {
+    /// Whether there are loops of their own for operands of one element.
+    const HAS_SINGLES: bool;
+
     fn run(job: impl Job);
 }
 
@@ -70,6 +74,8 @@ trait Width {
 struct Full;
 
 impl Width for Full {
+    const HAS_SINGLES: bool = true;
+
     #[inline(always)]
     fn run(job: impl Job) {
         at_full_width(job);
@@ -80,6 +86,8 @@ impl Width for Full {
 struct Any;
 
 impl Width for Any {
+    const HAS_SINGLES: bool = false;
+
     #[inline(always)]
     fn run(job: impl Job) {
         job.run();
@@ -121,12 +129,35 @@ fn binary<W: Width, A: AnyBitPattern, B: AnyBitPattern, R: NoUninit + AnyBitPatt
     let to = bytemuck::cast_slice_mut::<u8, R>(to);
     W::run(Loop(
         #[inline(always)]
-        || {
-            for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
-                *to = function(a, b);
+        || match (a, b) {
+            _ if a.len() == b.len() => {
+                for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
+                    *to = function(a, b);
+                }
+            }
+            (&[a], b) if W::HAS_SINGLES => {
+                for (to, &b) in to.iter_mut().zip(b) {
+                    *to = function(a, b);
+                }
+            }
+            (a, &[b]) if W::HAS_SINGLES => {
+                for (to, &a) in to.iter_mut().zip(a) {
+                    *to = function(a, b);
+                }
+            }
+            _ => {
+                for (at, to) in to.iter_mut().enumerate() {
+                    *to = function(at_or_only(a, at), at_or_only(b, at));
+                }
             }
         },
     ));
+}
+
+/// An element, or the one that stands for all.
+#[inline(always)]
+fn at_or_only<T: Copy>(from: &[T], at: usize) -> T {
+    from[if from.len() == 1 { 0 } else { at }]
 }
 
 /// A function of `math`, as a kernel.
@@ -168,3 +199,6 @@ macro_rules! kernel {
     }};
 }
 use kernel;
+
+#[cfg(test)]
+mod tests;

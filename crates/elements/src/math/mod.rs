@@ -94,11 +94,11 @@ pub(crate) fn apply<F: Function<T>, T: Copy>(x: &[T], out: &mut [T]) {
     at_full_width(Apply::<F, T> { x, out, function: std::marker::PhantomData });
 }
 
-/// Applies a function of two numbers to two slices, as [`apply`] does.
+/// Applies a function of two numbers to two slices, as [`apply`] does. One element stands for as many as there are.
 #[inline]
 pub(crate) fn apply2<F: Function2<T>, T: Copy>(x: &[T], y: &[T], out: &mut [T]) {
-    assert_eq!(x.len(), out.len());
-    assert_eq!(y.len(), out.len());
+    assert!(x.len() == out.len() || x.len() == 1);
+    assert!(y.len() == out.len() || y.len() == 1);
     at_full_width(Apply2::<F, T> { x, y, out, function: std::marker::PhantomData });
 }
 
@@ -141,8 +141,9 @@ struct Apply2<'a, F, T> {
 impl<F: Function2<T>, T: Copy> Job for Apply2<'_, F, T> {
     #[inline(always)]
     fn run(self) {
-        let inputs = self.x.chunks(BLOCK).zip(self.y.chunks(BLOCK));
-        for ((x, y), out) in inputs.zip(self.out.chunks_mut(BLOCK)) {
+        let (x, y) = (Blocks::new(self.x, self.out.len()), Blocks::new(self.y, self.out.len()));
+        for (number, out) in self.out.chunks_mut(BLOCK).enumerate() {
+            let (x, y) = (x.get(number, out.len()), y.get(number, out.len()));
             for ((r, &x), &y) in out.iter_mut().zip(x).zip(y) {
                 *r = F::easy(x, y);
             }
@@ -158,6 +159,36 @@ impl<F: Function2<T>, T: Copy> Job for Apply2<'_, F, T> {
                     *r = F::hard(x, y);
                 }
             }
+        }
+    }
+}
+
+/// Elements block by block; one that stands for all is written out once for all blocks.
+struct Blocks<'a, T> {
+    all: &'a [T],
+    only: Option<[T; BLOCK]>,
+}
+
+impl<'a, T: Copy> Blocks<'a, T> {
+    #[inline(always)]
+    fn new(all: &'a [T], elements: usize) -> Blocks<'a, T> {
+        Blocks {
+            all,
+            only: if let &[only] = all
+                && elements > 1
+            {
+                Some([only; BLOCK])
+            } else {
+                None
+            },
+        }
+    }
+
+    #[inline(always)]
+    fn get(&self, number: usize, len: usize) -> &[T] {
+        match &self.only {
+            Some(only) => &only[..len],
+            None => &self.all[number * BLOCK..][..len],
         }
     }
 }

@@ -156,13 +156,6 @@ impl At<'_> {
                 unsafe { self.gather(*input as usize, bytemuck::cast_slice_mut(&mut block)) };
                 registers.put_back(*to, block);
             }
-            Action::Fill { from, to } => {
-                let mut block = registers.take(*to);
-                // Safety: the input is there.
-                let element = unsafe { self.read(*from, registers) };
-                fill(element, &mut bytemuck::cast_slice_mut(&mut block)[..count * from.item as usize]);
-                registers.put_back(*to, block);
-            }
             Action::Call { step, from, single, to } => {
                 let Step { kernel, item, from: arguments, .. } = &self.program.steps[*step as usize];
                 let count = if *single { 1 } else { count };

@@ -123,10 +123,6 @@ impl Teller<'_> {
                 held.insert(*to, self.names.get(*input as usize).cloned().unwrap_or_default());
                 None
             }
-            Action::Fill { from, to } => {
-                held.insert(*to, self.source(from, held));
-                None
-            }
             Action::Store { from } => Some(format!("result = {}", self.source(from, held))),
             Action::Call { step, from, single, to } => {
                 let Step { name, from: arguments, .. } = &self.program.steps[*step as usize];

@@ -64,20 +64,21 @@ impl Program {
         }
     }
 
-    /// Bytes of one element of each value that is alive, where most of them are.
+    /// Bytes of one element of each value that is alive, where most of them are. Constants take no room.
     fn most_alive(&self) -> usize {
-        let first_step = self.operands.len() + self.constants.len();
-        let mut begun = vec![false; first_step];
+        let is_constant =
+            |value| (self.operands.len()..self.operands.len() + self.constants.len()).contains(&value);
+        let mut begun = vec![false; self.operands.len()];
         let (mut alive, mut most) = (0usize, 0);
         for (at, step) in self.steps.iter().enumerate() {
             alive += step.item;
-            for &value in step.from.iter().filter(|&&value| value < first_step) {
+            for &value in step.from.iter().filter(|&&value| value < self.operands.len()) {
                 if !std::mem::replace(&mut begun[value], true) {
                     alive += self.item(value);
                 }
             }
             most = most.max(alive);
-            let ends = step.from.iter().filter(|&&value| self.last_use[value] == at);
+            let ends = step.from.iter().filter(|&&value| self.last_use[value] == at && !is_constant(value));
             alive = alive.saturating_sub(ends.map(|&value| self.item(value)).sum());
         }
         most

@@ -29,8 +29,6 @@ pub(super) struct Source {
 pub(super) enum Action {
     /// An input's elements are copied one after another.
     Gather { input: u32, to: u32 },
-    /// One element is written many times.
-    Fill { from: Source, to: u32 },
     /// A step is taken, for one element or for a block, to a register or right to the output. Of its sources,
     /// those that it has arguments for count.
     Call { step: u32, from: [Source; MOST_ARGUMENTS], single: bool, to: Option<u32> },
@@ -81,8 +79,6 @@ struct Value {
     class: Class,
     /// Where it is, once it has a place.
     block: Option<Source>,
-    /// Where it is written out many times, if it is one element.
-    wide: Option<Source>,
 }
 
 impl Routine {
@@ -140,7 +136,7 @@ impl Routine {
     }
 
     fn value(&mut self, class: Class, block: Option<Source>) {
-        self.values.push(Value { class, block, wide: None });
+        self.values.push(Value { class, block });
     }
 
     /// What is the same in every block is kept from one to the next; but not more than some of it, or a long
@@ -160,7 +156,7 @@ impl Routine {
             let Class { single, fixed } = self.values[value].class;
             let mut from = [Source { place: Place::Constant(0), item: 0, single }; MOST_ARGUMENTS];
             for (source, &value) in from.iter_mut().zip(&step.from) {
-                *source = self.source(program, value, single, fixed);
+                *source = self.source(program, value, fixed);
             }
             let to_output = value == program.result && !single && !fixed && self.out_in_place && !self.past;
             let to = (!to_output).then(|| self.register(step.item, fixed));
@@ -172,7 +168,7 @@ impl Routine {
             }
         }
         if self.values[program.result].block.is_some() || program.result < first {
-            let from = self.source(program, program.result, true, false);
+            let from = self.source(program, program.result, false);
             self.each.push(Action::Store { from });
         }
     }
@@ -181,28 +177,19 @@ impl Routine {
         if fixed { self.once.push(action) } else { self.each.push(action) }
     }
 
-    /// Where a step finds a value, gathered or filled if need be.
-    fn source(&mut self, program: &Program, value: usize, taken_single: bool, taken_once: bool) -> Source {
-        let Value { class: Class { single, fixed }, block, wide } = self.values[value];
+    /// Where a step finds a value, gathered if need be.
+    fn source(&mut self, program: &Program, value: usize, taken_once: bool) -> Source {
+        let Value { class: Class { single, fixed }, block } = self.values[value];
         debug_assert!(fixed || !taken_once, "what is done once takes only what is there then");
-        let item = program.item(value);
         let source = block.unwrap_or_else(|| {
             // An input: steps have their places before others take them.
+            let item = program.item(value);
             let to = self.register(item, fixed);
             self.push(fixed, Action::Gather { input: value as u32, to });
             Source { place: Place::Register(to), item: item as u8, single }
         });
         self.values[value].block = Some(source);
-        if !single || taken_single {
-            return source;
-        }
-        let wide = wide.unwrap_or_else(|| {
-            let to = self.register(item, fixed);
-            self.push(fixed, Action::Fill { from: source, to });
-            Source { place: Place::Register(to), single: false, ..source }
-        });
-        self.values[value].wide = Some(wide);
-        wide
+        source
     }
 
     /// A register that holds nothing. One for a fixed value is never freed, and so is not one that was:
@@ -226,12 +213,10 @@ impl Routine {
     fn end(&mut self, program: &Program, values: &[usize], at: usize) {
         for (number, &value) in values.iter().enumerate() {
             let again = values[..number].contains(&value);
-            let Value { class, block, wide } = self.values[value];
+            let Value { class, block } = self.values[value];
             if program.last_use[value] == at && !class.fixed && !again {
-                for source in [block, wide].into_iter().flatten() {
-                    if let Place::Register(register) = source.place {
-                        self.free.push(register);
-                    }
+                if let Some(Source { place: Place::Register(register), .. }) = block {
+                    self.free.push(register);
                 }
             }
         }
