@@ -1,4 +1,4 @@
-//! Code compiled for several widths of vectors, and the widest that this CPU has chosen when it runs.
+//! Code compiled for several widths of vectors, one of which is chosen when it runs.
 
 #![allow(unsafe_code)]
 
@@ -11,7 +11,20 @@ pub trait Job {
     fn run(self);
 }
 
-/// Runs a job with the widest vectors there are.
+/// Runs a job that does little for each element, and waits for memory: with vectors of 256 bits. Wider ones make
+/// many CPUs take their clock down, and memory with it.
+#[doc(hidden)]
+#[inline]
+pub fn at_usual_width(job: impl Job) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        // Safety: the CPU has just said that it has these.
+        return unsafe { avx2(job) };
+    }
+    job.run();
+}
+
+/// Runs a job that does much for each element, with the widest vectors there are.
 #[doc(hidden)]
 #[inline]
 pub fn at_full_width(job: impl Job) {
@@ -25,12 +38,8 @@ pub fn at_full_width(job: impl Job) {
             // Safety: the CPU has just said that it has these.
             return unsafe { avx512(job) };
         }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // Safety: the CPU has just said that it has these.
-            return unsafe { avx2(job) };
-        }
     }
-    job.run();
+    at_usual_width(job);
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -23,7 +23,7 @@ mod number;
 mod op;
 
 pub use constant::Constant;
-pub use cpu::{Job, at_full_width};
+pub use cpu::{Job, at_full_width, at_usual_width};
 pub use dtype::DType;
 pub use dtype::Kind;
 pub use kernels::{Kernel, cast, compare_mixed, constant, find, next_type};

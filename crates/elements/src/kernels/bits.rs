@@ -1,6 +1,6 @@
 //! What is done alike whatever the bits mean: combined, or chosen from.
 
-use super::{Full, Kernel, Loop, Width, kernel};
+use super::{Kernel, Loop, Usual, Width, kernel};
 use crate::{DType, Op};
 use bytemuck::Pod;
 
@@ -85,7 +85,7 @@ fn choose_of<T: Choose>(from: &[&[u8]], to: &mut [u8]) {
     };
     let (a, b) = (bytemuck::cast_slice::<u8, T>(a), bytemuck::cast_slice::<u8, T>(b));
     let to = bytemuck::cast_slice_mut::<u8, T>(to);
-    Full::run(Loop(
+    Usual::run(Loop(
         #[inline(always)]
         || match (which, a, b) {
             (_, &[a], &[b]) => {

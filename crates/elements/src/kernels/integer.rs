@@ -10,8 +10,8 @@ macro_rules! signed {
             /// The kernel of a function of these integers, where it is not that of the unsigned ones.
             pub(super) fn $T(op: Op) -> Option<Kernel> {
                 Some(match op {
-                    Op::Less => kernel!(|a: $T, b: $T| -> u8 { (a < b) as u8 }),
-                    Op::LessEqual => kernel!(|a: $T, b: $T| -> u8 { (a <= b) as u8 }),
+                    Op::Less => kernel!(wide |a: $T, b: $T| -> u8 { (a < b) as u8 }),
+                    Op::LessEqual => kernel!(wide |a: $T, b: $T| -> u8 { (a <= b) as u8 }),
                     Op::Min => kernel!(|a: $T, b: $T| -> $T { a.min(b) }),
                     Op::Max => kernel!(|a: $T, b: $T| -> $T { a.max(b) }),
                     Op::Abs => kernel!(|a: $T| -> $T { a.wrapping_abs() }),
@@ -61,10 +61,10 @@ macro_rules! unsigned {
                     Op::Add => kernel!(|a: $T, b: $T| -> $T { a.wrapping_add(b) }),
                     Op::Subtract => kernel!(|a: $T, b: $T| -> $T { a.wrapping_sub(b) }),
                     Op::Multiply => kernel!(|a: $T, b: $T| -> $T { a.wrapping_mul(b) }),
-                    Op::Equal => kernel!(|a: $T, b: $T| -> u8 { (a == b) as u8 }),
-                    Op::NotEqual => kernel!(|a: $T, b: $T| -> u8 { (a != b) as u8 }),
-                    Op::Less => kernel!(|a: $T, b: $T| -> u8 { (a < b) as u8 }),
-                    Op::LessEqual => kernel!(|a: $T, b: $T| -> u8 { (a <= b) as u8 }),
+                    Op::Equal => kernel!(wide |a: $T, b: $T| -> u8 { (a == b) as u8 }),
+                    Op::NotEqual => kernel!(wide |a: $T, b: $T| -> u8 { (a != b) as u8 }),
+                    Op::Less => kernel!(wide |a: $T, b: $T| -> u8 { (a < b) as u8 }),
+                    Op::LessEqual => kernel!(wide |a: $T, b: $T| -> u8 { (a <= b) as u8 }),
                     Op::Min => kernel!(|a: $T, b: $T| -> $T { a.min(b) }),
                     Op::Max => kernel!(|a: $T, b: $T| -> $T { a.max(b) }),
                     Op::ShiftLeft => kernel!(any |a: $T, b: $T| -> $T { if b < $T::BITS as $T { a << b } else { 0 } }),

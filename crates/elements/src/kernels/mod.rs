@@ -13,7 +13,7 @@ mod complex;
 mod float;
 mod integer;
 
-use crate::cpu::{Job, at_full_width};
+use crate::cpu::{Job, at_full_width, at_usual_width};
 use crate::math::{Function, Function2, apply, apply2};
 use crate::{DType, Op};
 use bytemuck::{AnyBitPattern, NoUninit};
@@ -68,6 +68,18 @@ trait Width {
     const HAS_SINGLES: bool;
 
     fn run(job: impl Job);
+}
+
+/// Those that work is done with that waits for memory.
+struct Usual;
+
+impl Width for Usual {
+    const HAS_SINGLES: bool = true;
+
+    #[inline(always)]
+    fn run(job: impl Job) {
+        at_usual_width(job);
+    }
 }
 
 /// The widest that the CPU has.
@@ -175,13 +187,16 @@ fn function2<F: Function2<T>, T: NoUninit + AnyBitPattern>(from: &[&[u8]], to: &
 }
 
 /// A kernel from a closure over typed elements. Each is a function of its own, so that its loop is compiled
-/// for it: for the widest vectors, or with `any` before it only for those that every CPU has.
+/// for it: with `wide` before it for the widest vectors, with `any` only for those that every CPU has.
 macro_rules! kernel {
     (any $($closure:tt)+) => {
         kernel!(@ Any, $($closure)+)
     };
+    (wide $($closure:tt)+) => {
+        kernel!(@ Full, $($closure)+)
+    };
     (|$($closure:tt)+) => {
-        kernel!(@ Full, |$($closure)+)
+        kernel!(@ Usual, |$($closure)+)
     };
     (@ $Width:ident, |$a:ident: $A:ty| -> $R:ty { $body:expr }) => {{
         fn kernel(from: &[&[u8]], to: &mut [u8]) {

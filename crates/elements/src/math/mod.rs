@@ -112,18 +112,14 @@ impl<F: Function<T>, T: Copy> Job for Apply<'_, F, T> {
     #[inline(always)]
     fn run(self) {
         for (x, out) in self.x.chunks(BLOCK).zip(self.out.chunks_mut(BLOCK)) {
+            // All are looked at: a loop that stopped early would not become vector code.
+            let mut hard = false;
             for (r, &x) in out.iter_mut().zip(x) {
                 *r = F::easy(x);
+                hard |= !F::is_easy(x);
             }
-            // All are looked at and noted: a loop that stopped early would not become vector code.
-            let mut hard = [false; BLOCK];
-            let mut any = false;
-            for (hard, &x) in hard.iter_mut().zip(x) {
-                *hard = !F::is_easy(x);
-                any |= *hard;
-            }
-            if any {
-                for ((r, &x), _) in out.iter_mut().zip(x).zip(hard).filter(|&(_, hard)| hard) {
+            if hard {
+                for (r, &x) in out.iter_mut().zip(x).filter(|&(_, &x)| !F::is_easy(x)) {
                     *r = F::hard(x);
                 }
             }
@@ -144,18 +140,14 @@ impl<F: Function2<T>, T: Copy> Job for Apply2<'_, F, T> {
         let (x, y) = (Blocks::new(self.x, self.out.len()), Blocks::new(self.y, self.out.len()));
         for (number, out) in self.out.chunks_mut(BLOCK).enumerate() {
             let (x, y) = (x.get(number, out.len()), y.get(number, out.len()));
+            let mut hard = false;
             for ((r, &x), &y) in out.iter_mut().zip(x).zip(y) {
                 *r = F::easy(x, y);
+                hard |= !F::is_easy(x, y);
             }
-            let mut hard = [false; BLOCK];
-            let mut any = false;
-            for ((hard, &x), &y) in hard.iter_mut().zip(x).zip(y) {
-                *hard = !F::is_easy(x, y);
-                any |= *hard;
-            }
-            if any {
+            if hard {
                 let all = out.iter_mut().zip(x).zip(y);
-                for (((r, &x), &y), _) in all.zip(hard).filter(|&(_, hard)| hard) {
+                for ((r, &x), &y) in all.filter(|&((_, &x), &y)| !F::is_easy(x, y)) {
                     *r = F::hard(x, y);
                 }
             }

@@ -1,6 +1,6 @@
 //! Elements copied together from where they are, and back: as bytes, whose number alone matters here.
 
-use unishape_elements::{Job, at_full_width};
+use unishape_elements::{Job, at_usual_width};
 
 /// Writes an element's bytes again and again.
 pub(super) fn fill(element: &[u8], to: &mut [u8]) {
@@ -16,7 +16,7 @@ pub(super) fn fill(element: &[u8], to: &mut [u8]) {
     }
 
     fn elements<const N: usize>(element: &[u8], to: &mut [u8]) {
-        at_full_width(Fill::<N>(element, to));
+        at_usual_width(Fill::<N>(element, to));
     }
     match element.len() {
         1 => elements::<1>(element, to),
