@@ -9,7 +9,7 @@ use crate::operators::Role;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use unishape::expr::{Bound, ExprError, Lazy, Problem, Typing, lazy};
-use unishape::{DType, Tensor, TensorView, broadcast_shapes, broadcast_to, element_count};
+use unishape::{DType, Tensor, TensorView, broadcast_shapes, broadcast_to, element_count, to_owned};
 
 /// One run of a program. Results of element-wise operators wait until somebody wants them; what is then
 /// between them and what is there is computed in one pass.
@@ -203,22 +203,26 @@ impl<'a> Run<'a> {
             lazies.insert(step.output, expr);
         }
         let expr = lazies.get(&value).ok_or_else(lost)?;
-        let bound = expr.bind_typed(Typing::Same).map_err(computed)?;
-        let bound = match program.threads {
-            Some(threads) => bound.threads(threads),
-            None => bound,
-        };
-        let tensor =
-            match spare.filter(|spare| spare.dtype() == bound.dtype() && spare.shape() == bound.shape()) {
-                Some(spare) => written_over(spare, &bound),
-                None => bound.compute(),
-            };
-        let tensor = tensor.map_err(computed)?;
-        drop(bound);
+        let tensor = self.computed(expr, spare)?;
         drop(lazies);
         self.held[value] = Held::Made(tensor);
         self.release_all(&program.steps[last]);
         Ok(())
+    }
+
+    /// What an expression gives, in memory of an earlier result if that fits.
+    fn computed(&self, expr: &Lazy<'_>, spare: Option<Tensor>) -> Result<Tensor, Error> {
+        let bound = expr.bind_typed(Typing::Same).map_err(failed)?;
+        let bound = match self.program.threads {
+            Some(threads) => bound.threads(threads),
+            None => bound,
+        };
+        let spare = spare.filter(|spare| spare.dtype() == bound.dtype() && spare.shape() == bound.shape());
+        let tensor = match spare {
+            Some(spare) => written_over(spare, &bound),
+            None => bound.compute(),
+        };
+        tensor.map_err(failed)
     }
 
     /// A step as an expression of what is there and of other expressions.
@@ -297,7 +301,11 @@ impl<'a> Run<'a> {
         {
             return Ok(tensor);
         }
-        Ok(self.view(value)?.to_owned()?)
+        let spare = self.spare.remove(&value);
+        match self.view(value)? {
+            TensorView::Str(words) => Ok(to_owned(words)?.into()),
+            numbers => self.computed(&lazy(numbers), spare),
+        }
     }
 
     /// A value that is there.
@@ -364,7 +372,7 @@ fn written_over(spare: Tensor, bound: &Bound<'_>) -> Result<Tensor, ExprError> {
 }
 
 /// What goes wrong while an expression is bound or computed.
-fn computed(error: ExprError) -> Error {
+fn failed(error: ExprError) -> Error {
     match error.problem() {
         Problem::Shapes(error) => error.clone().into(),
         _ => Error::invalid(error),

@@ -4,11 +4,19 @@ use super::plan::Plan;
 use super::threads::Threads;
 use rayon::Scope;
 use smallvec::SmallVec;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Below this many bytes read and written, a second thread costs more than it saves.
 pub(crate) const WORTH_A_THREAD: usize = 1 << 20;
+
+/// Bytes of the pieces that work is shared out in. The larger they are, the longer threads wait for the last one; the
+/// smaller, the more of the time goes by before and after them.
+const PIECE: RangeInclusive<usize> = 1 << 18..=1 << 21;
+
+/// So many pieces for each thread are enough.
+const PIECES: usize = 8;
 
 /// Work is shared out in no more pieces than this; who does one of them does it in parts as small as all others.
 const MOST_PIECES: usize = 1024;
@@ -30,11 +38,13 @@ pub(crate) fn in_pieces(plan: Plan, bytes: usize, threads: Option<&Threads>, wor
 /// stretch of pieces that follow each other, since memory is given out by large pages, and two threads at one page
 /// are in each other's way; who is done with its own helps the others.
 fn shared(plan: Plan, bytes: usize, threads: Option<&Threads>, work: &(impl Fn(&Plan) + Sync)) {
-    let few = WORTH_A_THREAD / bytes.max(1);
+    let number = threads.map_or_else(rayon::current_num_threads, Threads::number);
+    let moved = plan.len().saturating_mul(bytes);
+    let few = (moved / (PIECES * number)).clamp(*PIECE.start(), *PIECE.end()) / bytes.max(1);
     let mut pieces = Vec::new();
     let large = few.max(plan.len() / MOST_PIECES);
     plan.tiled().into_iter().for_each(|plan| cut(plan, large, &mut |piece| pieces.push(piece)));
-    let number = threads.map_or_else(rayon::current_num_threads, Threads::number).min(pieces.len());
+    let number = number.min(pieces.len());
     let done: SmallVec<[AtomicUsize; 16]> = (0..number).map(|_| AtomicUsize::new(0)).collect();
     let begin = |stretch: usize| pieces.len() * stretch / number;
     let take_part = |own: usize| {

@@ -214,10 +214,12 @@ impl Routine {
         for (number, &value) in values.iter().enumerate() {
             let again = values[..number].contains(&value);
             let Value { class, block } = self.values[value];
-            if program.last_use[value] == at && !class.fixed && !again {
-                if let Some(Source { place: Place::Register(register), .. }) = block {
-                    self.free.push(register);
-                }
+            if program.last_use[value] == at
+                && !class.fixed
+                && !again
+                && let Some(Source { place: Place::Register(register), .. }) = block
+            {
+                self.free.push(register);
             }
         }
     }
