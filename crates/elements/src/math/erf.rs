@@ -1,7 +1,7 @@
 //! The error function.
 
 use super::Function;
-use super::exp::{Parts, exp_short};
+use super::exp::Parts;
 use super::pair::{Pair, at_most, polynomial, power_of_two};
 
 // erf x / x - 1 as a polynomial of x², for |x| < 0.84: off by 2^-62.8.
@@ -18,18 +18,6 @@ const ERF_NEAR: [f64; 11] = [
     -1.6303970854484982e-07,
     1.4211237694427096e-08,
     -8.895304630650311e-10,
-];
-// erf x / x for f32, for |x| < 1: off by 2^-40.1.
-const ERF_NEAR_SHORT: [f64; 9] = [
-    1.1283791670945882,
-    -0.3761263888852748,
-    0.11283791285738848,
-    -0.026866131430770376,
-    0.0052237764674958765,
-    -0.0008542489836821071,
-    0.00011954825222909071,
-    -1.3898719921879059e-05,
-    1.0562983526764967e-06,
 ];
 // erfc x · e^x² as a polynomial of (x - 1) / (x + 1), for x from 0.84 to 6; erf is off by
 // 2^-60.2. It begins where e^x² is 2: from there on both factors are below 1/2, and their roundings small.
@@ -51,17 +39,6 @@ const ERF_FAR: [f64; 16] = [
     -0.0004277319869746336,
     0.00018783981303902578,
 ];
-// erfc x · e^x² for f32, of (x - 3) / (x + 3), for x from 1 to 4: off by 2^-34.7.
-const ERF_FAR_SHORT: [f64; 8] = [
-    0.1790011521576783,
-    -0.3262335547018359,
-    0.24560339977490728,
-    -0.15011906072555944,
-    0.07167601769246537,
-    -0.024223740500619297,
-    0.004902069286372056,
-    0.0017182356777387055,
-];
 pub(crate) struct Erf;
 
 impl Function<f64> for Erf {
@@ -76,16 +53,5 @@ impl Function<f64> for Erf {
         let e = parts.mantissa().rounded() * power_of_two(parts.k);
         let far = (-e).mul_add(polynomial((size - 1.0) / (size + 1.0), &ERF_FAR), 1.0);
         (if x.abs() < 0.84 { near } else { far }).copysign(x)
-    }
-}
-
-impl Function<f32> for Erf {
-    #[inline(always)]
-    fn easy(x: f32) -> f32 {
-        let near = f64::from(x) * polynomial(f64::from(x) * f64::from(x), &ERF_NEAR_SHORT);
-        let size = at_most(f64::from(x).abs(), 4.0);
-        let e = exp_short(-size * size);
-        let far = (-e).mul_add(polynomial((size - 3.0) / (size + 3.0), &ERF_FAR_SHORT), 1.0);
-        ((if x.abs() < 1.0 { near } else { far }) as f32).copysign(x)
     }
 }

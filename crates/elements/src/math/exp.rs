@@ -126,13 +126,6 @@ impl Function<f64> for Exp {
     }
 }
 
-impl Function<f32> for Exp {
-    #[inline(always)]
-    fn easy(x: f32) -> f32 {
-        exp_short(at_most(at_least(f64::from(x), -105.0), 90.0)) as f32
-    }
-}
-
 pub(crate) struct Exp2;
 
 impl Function<f64> for Exp2 {
@@ -195,13 +188,5 @@ impl Function<f64> for Sigmoid {
         let low = if left { mantissa.low } else { 0.0 };
         let k = if left { parts.k } else { 0.0 };
         scale(Pair::new(high, low).over(divisor).rounded(), k)
-    }
-}
-
-impl Function<f32> for Sigmoid {
-    #[inline(always)]
-    fn easy(x: f32) -> f32 {
-        let e = exp_short(at_most(at_least(-f64::from(x), -105.0), 105.0));
-        (1.0 / (1.0 + e)) as f32
     }
 }

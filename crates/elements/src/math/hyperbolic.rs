@@ -64,15 +64,6 @@ impl Function<f64> for Tanh {
     }
 }
 
-impl Function<f32> for Tanh {
-    #[inline(always)]
-    fn easy(x: f32) -> f32 {
-        let t = expm1_short(2.0 * at_most(f64::from(x).abs(), 15.0));
-        let far = (t / (2.0 + t)) as f32;
-        if x.abs() < 1e-5 { x } else { far.copysign(x) }
-    }
-}
-
 /// From here on √(x² ± 1) is x: asinh and acosh are ln 2x.
 const HUGE: f64 = 1e10;
 

@@ -19,11 +19,12 @@
 //! | `power` | `Pow` |
 //! | `logaddexp` | `Logaddexp` |
 //! | `erf` | `Erf` |
+//! | `single` | `Exp`, `Sigmoid`, `Tanh` and `Erf` of `f32` |
 //! | `complex` | most of these for complex numbers, and `Sqrt` and `Sign` |
 //!
 //! Polynomials are the best of their degree for the error that the result sees (Remez's algorithm, run with
-//! 300 bits); the comment at each says how far off it is. `f32` is computed in `f64` with shorter ones, and
-//! rounded once. docs/accuracy.md has the errors that were measured.
+//! 300 bits); the comment at each says how far off it is. Most functions of `f32` are computed in `f64`
+//! with shorter ones, and rounded once. docs/accuracy.md has the errors that were measured.
 
 mod arc;
 pub(crate) mod complex;
@@ -35,6 +36,7 @@ mod logaddexp;
 mod pair;
 mod power;
 mod root;
+mod single;
 mod trig;
 
 pub(crate) use arc::{Acos, Asin, Atan, Atan2};

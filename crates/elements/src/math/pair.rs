@@ -1,6 +1,8 @@
 //! Numbers as sums of two `f64`s, the second far smaller than the first, and other parts that functions are
 //! made of. Everything is inlined into the loops that use it.
 
+use num_traits::Float;
+
 /// A number as an unevaluated sum: `high`, and `low` for what did not fit.
 #[derive(Clone, Copy)]
 pub(super) struct Pair {
@@ -95,7 +97,7 @@ impl Pair {
 
 /// c₀ + c₁x + c₂x² + …
 #[inline(always)]
-pub(super) fn polynomial<const N: usize>(x: f64, coefficients: &[f64; N]) -> f64 {
+pub(super) fn polynomial<T: Float, const N: usize>(x: T, coefficients: &[T; N]) -> T {
     let mut sum = coefficients[N - 1];
     let mut i = N - 1;
     while i > 0 {
@@ -120,12 +122,12 @@ pub(super) fn scale(x: f64, k: f64) -> f64 {
 
 /// `x`, but not above `limit`. NaN stays.
 #[inline(always)]
-pub(super) fn at_most(x: f64, limit: f64) -> f64 {
+pub(super) fn at_most<T: Float>(x: T, limit: T) -> T {
     if x > limit { limit } else { x }
 }
 
 /// `x`, but not below `limit`. NaN stays.
 #[inline(always)]
-pub(super) fn at_least(x: f64, limit: f64) -> f64 {
+pub(super) fn at_least<T: Float>(x: T, limit: T) -> T {
     if x < limit { limit } else { x }
 }
