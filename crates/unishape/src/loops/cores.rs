@@ -8,6 +8,21 @@
 pub(super) use linux::Cores;
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::Cores;
+use std::sync::OnceLock;
+
+/// Where rayon's own threads may run, unless the caller is one of a pool.
+pub(super) fn of_rayon() -> Option<&'static Cores> {
+    static CORES: OnceLock<Cores> = OnceLock::new();
+    if rayon::current_thread_index().is_some() {
+        return None;
+    }
+    Some(CORES.get_or_init(|| {
+        let cores = Cores::new(rayon::current_num_threads());
+        let begun = cores.when_begun();
+        rayon::spawn_broadcast(move |thread| begun(thread.index()));
+        cores
+    }))
+}
 
 #[cfg(target_os = "linux")]
 mod linux {

@@ -4,7 +4,7 @@ use super::past;
 use super::pieces::{in_pieces, is_worth_a_thread};
 use super::plan::{Block, Plan};
 use super::walk::{Along, Base, Kind, Lends, Same, Steps, Walk};
-use unishape_elements::{Job, at_full_width};
+use unishape_elements::{Job, at_full_width, at_usual_width};
 
 /// One way through each operand, and the function that takes an element of each.
 trait Lanes<F>: Copy {
@@ -276,10 +276,10 @@ macro_rules! operands {
                         let steps = &block.steps;
                         if $few {
                             pick_past!(buffer, out [$($K $x $n)+] steps, lanes =>
-                                at_full_width(RowsPast { function, lanes, buffer, out, block }))
+                                at_usual_width(RowsPast { function, lanes, buffer, out, block }))
                         } else if $(steps[$n] == 1)&&+ {
                             let (lanes, out) = along_past!(buffer, $($K $x)+);
-                            at_full_width(RowsPast { function, lanes, buffer, out, block });
+                            at_usual_width(RowsPast { function, lanes, buffer, out, block });
                         } else {
                             self.run(function, block);
                         }

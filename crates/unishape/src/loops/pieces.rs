@@ -1,5 +1,6 @@
 //! Large work cut into pieces that several threads do.
 
+use super::cores::{self, Cores};
 use super::plan::Plan;
 use super::threads::Threads;
 use rayon::Scope;
@@ -61,7 +62,10 @@ fn shared(plan: Plan, bytes: usize, threads: Option<&Threads>, work: &(impl Fn(&
     let busy = AtomicUsize::new(number - 1);
     match threads {
         Some(threads) => threads.share(|scope| all(scope, number, &take_part, &busy)),
-        None => rayon::in_place_scope(|scope| all(scope, number, &take_part, &busy)),
+        None => {
+            let _elsewhere = cores::of_rayon().map(Cores::elsewhere);
+            rayon::in_place_scope(|scope| all(scope, number, &take_part, &busy));
+        }
     }
 }
 

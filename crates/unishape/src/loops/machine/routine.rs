@@ -96,7 +96,7 @@ impl Routine {
         self.past = may_go_past && self.out_in_place && item * self.block.count() >= 2 * past::BUFFER;
         if self.past {
             // Inputs of the next block are in the first cache as well.
-            self.block = Extent::new(plan, program.block / 2);
+            self.block = Extent::new(plan, program.block / 4 * 3);
         }
         if self.past && self.block.turns < plan.sizes()[self.block.cut] {
             self.block = self.block.of_whole_lines(item);
