@@ -201,7 +201,7 @@ impl<'a> Bound<'a> {
         self.compiled.dtype
     }
 
-    /// The same on so many threads, the caller's among them; on all of rayon's unless told.
+    /// The same on so many threads, the caller's among them; on as many as rayon has unless told.
     ///
     /// ```
     /// # use unishape::expr::Expr;

@@ -2,27 +2,13 @@
 //!
 //! A system of few cores may wake a thread on the core of the thread that wakes it, although another one idles. It
 //! waits there until its waker has nothing more to do; and since who shares work takes part in it, that is when all
-//! of the work is done. So the others are kept off the caller's core for as long as it shares work with them.
+//! of the work is done. So the others are kept off the caller's core for as long as it shares work with them. That is for
+//! threads of our own: those of somebody else would afterwards be woken where they were left, all on one core.
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::Cores;
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::Cores;
-use std::sync::OnceLock;
-
-/// Where rayon's own threads may run, unless the caller is one of a pool.
-pub(super) fn of_rayon() -> Option<&'static Cores> {
-    static CORES: OnceLock<Cores> = OnceLock::new();
-    if rayon::current_thread_index().is_some() {
-        return None;
-    }
-    Some(CORES.get_or_init(|| {
-        let cores = Cores::new(rayon::current_num_threads());
-        let begun = cores.when_begun();
-        rayon::spawn_broadcast(move |thread| begun(thread.index()));
-        cores
-    }))
-}
 
 #[cfg(target_os = "linux")]
 mod linux {

@@ -1,6 +1,5 @@
 //! Large work cut into pieces that several threads do.
 
-use super::cores::{self, Cores};
 use super::plan::Plan;
 use super::threads::Threads;
 use rayon::Scope;
@@ -28,8 +27,9 @@ pub(crate) fn is_worth_a_thread(elements: usize, bytes: usize) -> bool {
     elements.saturating_mul(bytes) > WORTH_A_THREAD
 }
 
-/// Does the work of a plan, in tiles where that helps, and in parallel where it is large: with rayon's threads,
-/// or with those that are given. `bytes` are those read and written for one element.
+/// Does the work of a plan, in tiles where that helps, and in parallel where it is large: with threads that are given,
+/// with those of the pool of rayon's that the caller is in, or else with as many of our own as rayon has. `bytes` are
+/// those read and written for one element.
 #[inline]
 pub(crate) fn in_pieces(plan: Plan, bytes: usize, threads: Option<&Threads>, work: &(impl Fn(&Plan) + Sync)) {
     if is_worth_a_thread(plan.len(), bytes) { shared(plan, bytes, threads, work) } else { work(&plan) }
@@ -39,6 +39,14 @@ pub(crate) fn in_pieces(plan: Plan, bytes: usize, threads: Option<&Threads>, wor
 /// stretch of pieces that follow each other, since memory is given out by large pages, and two threads at one page
 /// are in each other's way; who is done with its own helps the others.
 fn shared(plan: Plan, bytes: usize, threads: Option<&Threads>, work: &(impl Fn(&Plan) + Sync)) {
+    let ours;
+    let threads = match threads {
+        None if rayon::current_thread_index().is_none() => {
+            ours = Threads::new(rayon::current_num_threads());
+            Some(&ours)
+        }
+        given => given,
+    };
     let number = threads.map_or_else(rayon::current_num_threads, Threads::number);
     let moved = plan.len().saturating_mul(bytes);
     let few = (moved / (PIECES * number)).clamp(*PIECE.start(), *PIECE.end()) / bytes.max(1);
@@ -62,10 +70,7 @@ fn shared(plan: Plan, bytes: usize, threads: Option<&Threads>, work: &(impl Fn(&
     let busy = AtomicUsize::new(number - 1);
     match threads {
         Some(threads) => threads.share(|scope| all(scope, number, &take_part, &busy)),
-        None => {
-            let _elsewhere = cores::of_rayon().map(Cores::elsewhere);
-            rayon::in_place_scope(|scope| all(scope, number, &take_part, &busy));
-        }
+        None => rayon::in_place_scope(|scope| all(scope, number, &take_part, &busy)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Threads of our own, for who asks for a number of them.
+//! Threads of our own.
 
 use super::cores::Cores;
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
