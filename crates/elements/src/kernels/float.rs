@@ -30,8 +30,8 @@ macro_rules! floats {
                     Op::Round => kernel!(|a: $T| -> $T { a.round_ties_even() }),
                     Op::Copysign => kernel!(|a: $T, b: $T| -> $T { a.copysign(b) }),
                     Op::Nextafter => kernel!(any |a: $T, b: $T| -> $T { $T::nextafter(a, b) }),
-                    Op::Min => kernel!(|a: $T, b: $T| -> $T { smaller!(a, b) }),
-                    Op::Max => kernel!(|a: $T, b: $T| -> $T { larger!(a, b) }),
+                    Op::Min => extreme!($T, <=, <),
+                    Op::Max => extreme!($T, >=, >),
                     Op::Equal => kernel!(wide |a: $T, b: $T| -> u8 { (a == b) as u8 }),
                     Op::NotEqual => kernel!(wide |a: $T, b: $T| -> u8 { (a != b) as u8 }),
                     Op::Less => kernel!(wide |a: $T, b: $T| -> u8 { (a < b) as u8 }),
@@ -89,17 +89,24 @@ macro_rules! floats {
     };
 }
 
-/// As NumPy's: NaN where either is one.
-macro_rules! smaller {
-    ($a:ident, $b:ident) => {
-        if $a <= $b || $a.is_nan() { $a } else { $b }
-    };
-}
-
-macro_rules! larger {
-    ($a:ident, $b:ident) => {
-        if $a >= $b || $a.is_nan() { $a } else { $b }
-    };
+/// The smaller or the larger one, as NumPy has it: the first of equal ones, and NaN where either is one. Beside one
+/// element for all that is a number, as most bounds are, only a comparison is left.
+macro_rules! extreme {
+    ($T:ident, $or_equal:tt, $than:tt) => {{
+        fn extreme(from: &[&[u8]], to: &mut [u8]) {
+            let is_a_number = |a: &[u8]| matches!(*bytemuck::cast_slice::<u8, $T>(a), [only] if !only.is_nan());
+            match *from {
+                [a, _] if is_a_number(a) => {
+                    kernel!(|a: $T, b: $T| -> $T { if a $or_equal b { a } else { b } })(from, to)
+                }
+                [_, b] if is_a_number(b) => {
+                    kernel!(|a: $T, b: $T| -> $T { if b $than a { b } else { a } })(from, to)
+                }
+                _ => kernel!(|a: $T, b: $T| -> $T { if a $or_equal b || a.is_nan() { a } else { b } })(from, to),
+            }
+        }
+        extreme as Kernel
+    }};
 }
 
 /// Division with a remainder as Python has it, exactly as NumPy computes it.
