@@ -93,13 +93,10 @@ fn choose_of<T: Choose>(from: &[&[u8]], to: &mut [u8]) {
                     *to = T::choose(which, a, b);
                 }
             }
-            (&[which], a, b) => {
-                let (chosen, only) = if which != 0 { (a, a.first()) } else { (b, b.first()) };
-                match only {
-                    Some(&only) if chosen.len() == 1 => to.fill(only),
-                    _ => to.copy_from_slice(chosen),
-                }
-            }
+            (&[which], a, b) => match if which != 0 { a } else { b } {
+                &[only] => to.fill(only),
+                chosen => to.copy_from_slice(chosen),
+            },
             (which, &[a], b) => {
                 for ((to, &which), &b) in to.iter_mut().zip(which).zip(b) {
                     *to = T::choose(which, a, b);

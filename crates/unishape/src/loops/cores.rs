@@ -2,8 +2,8 @@
 //!
 //! A system of few cores may wake a thread on the core of the thread that wakes it, although another one idles. It
 //! waits there until its waker has nothing more to do; and since who shares work takes part in it, that is when all
-//! of the work is done. So the others are kept off the caller's core for as long as it shares work with them. That is for
-//! threads of our own: those of somebody else would afterwards be woken where they were left, all on one core.
+//! of the work is done. So the others are kept off the caller's core for as long as it shares work with them. That
+//! is for threads of our own: those of somebody else would afterwards be woken where they were left, all on one core.
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::Cores;
@@ -81,7 +81,7 @@ mod linux {
     impl Drop for Elsewhere<'_> {
         fn drop(&mut self) {
             for (thread, allowed) in &self.threads {
-                // It may have been let run before, so that this does not fail.
+                // Where it cannot be put back, because the thread has ended or may run nowhere of that, nothing is lost.
                 let _ = sched_setaffinity(Some(*thread), allowed);
             }
         }
