@@ -1,5 +1,6 @@
 //! The loops that call a function with an element of each of several operands.
 
+use super::fetch::{fetch, fetch_lines};
 use super::past;
 use super::pieces::{in_pieces, is_worth_a_thread};
 use super::plan::{Block, Plan};
@@ -20,7 +21,7 @@ trait Lanes<F>: Copy {
     /// As for [`Walk::from`], in each of them.
     unsafe fn row(self, row: usize, steps: &[isize]) -> Self;
 
-    /// Has `count` elements of each input fetched that are neighbours, from the one `count` steps on.
+    /// Has `count` elements of each input fetched that are neighbours, from some way ahead on.
     fn fetch(self, count: usize, steps: &[isize]);
 }
 
@@ -184,10 +185,10 @@ macro_rules! along_past {
     };
 }
 
-/// A tuple of this length. Each combination of ways is compiled by itself for up to four operands; beyond
-/// that, only the one in which all elements are neighbours.
+/// A tuple of this length. Each combination of ways is compiled by itself for up to six operands, with five and six
+/// at the usual width only, since there are many; beyond that, only the one in which all elements are neighbours.
 macro_rules! operands {
-    ($operands:literal, $few:literal: $($K:ident $x:ident $n:tt $W:ident)+) => {
+    ($operands:literal, $few:literal, $width:ident: $($K:ident $x:ident $n:tt $W:ident)+) => {
         impl<$($W: Walk,)+ F> Lanes<F> for ($($W,)+)
         where
             F: for<'x> Fn($(<$W::Kind as Lends<'x>>::Item),+),
@@ -211,8 +212,8 @@ macro_rules! operands {
                 let ($($x,)+) = self;
                 $(if $n > 0 && steps[$n] == 1 {
                     // Safety: the place where a way begins is one that it leads to.
-                    let next = unsafe { $x.at(0) }.wrapping_add(count);
-                    past::fetch(next.cast(), count * size_of::<<$W::Kind as Kind>::Elem>());
+                    let next = unsafe { $x.at(0) }.wrapping_byte_add(past::AHEAD);
+                    fetch(next.cast(), count * size_of::<<$W::Kind as Kind>::Elem>());
                 })+
             }
         }
@@ -230,11 +231,15 @@ macro_rules! operands {
                     $(let $x = $x.0.offset(block.starts[$n]);)+
                     let long = block.len >= LONG;
                     if $few && long && $((steps[$n] == 1 || !$K::WRITES && steps[$n] == 0))&&+ {
-                        pick!(@ () [$($K $x $n)+] steps, lanes => at_full_width(Rows { function, lanes, block }))
+                        pick!(@ () [$($K $x $n)+] steps, lanes => $width(Rows { function, lanes, block }))
                     } else if long && $(steps[$n] == 1)&&+ {
                         let lanes = ($(Along::<$K>($x),)+);
                         at_full_width(Rows { function, lanes, block });
                     } else {
+                        $(if !$K::WRITES {
+                            let (outer, inner) = ((block.rows, block.row_steps[$n]), (block.len, steps[$n]));
+                            fetch_lines($x.cast(), size_of::<$K::Elem>(), outer, inner);
+                        })+
                         let lanes = ($(Steps::<$K>($x, steps[$n]),)+);
                         Rows { function, lanes, block }.run_any();
                     }
@@ -295,15 +300,15 @@ macro_rules! operands {
         }
     };
 }
-operands!(1, true: A a 0 V0);
-operands!(2, true: A a 0 V0 B b 1 V1);
-operands!(3, true: A a 0 V0 B b 1 V1 C c 2 V2);
-operands!(4, true: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3);
-operands!(5, false: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4);
-operands!(6, false: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5);
-operands!(7, false: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6);
-operands!(8, false: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7);
-operands!(9, false: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7 J j 8 V8);
+operands!(1, true, at_full_width: A a 0 V0);
+operands!(2, true, at_full_width: A a 0 V0 B b 1 V1);
+operands!(3, true, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2);
+operands!(4, true, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3);
+operands!(5, true, at_usual_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4);
+operands!(6, true, at_usual_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5);
+operands!(7, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6);
+operands!(8, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7);
+operands!(9, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7 J j 8 V8);
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@
 //! | `cores` | on which core they are woken up |
 //! | `walk` | ways through memory in the innermost loop |
 //! | `pages` | large pages for large results |
+//! | `fetch` | having memory fetched ahead |
 //! | `past` | writing past the cache |
 //! | `machine` | a chain of kernels run block by block |
 //! | `each` | the loops that call a function with an element of each operand |
@@ -25,6 +26,7 @@
 mod copy;
 mod cores;
 mod each;
+mod fetch;
 mod for_each;
 mod layout;
 mod machine;

@@ -11,13 +11,16 @@ pub(crate) const LINE: usize = 64;
 
 /// Bytes that are put together before they are written: enough that little is lost between one buffer and the
 /// next, and few enough that memory does not rest meanwhile.
-pub(crate) const BUFFER: usize = 1 << 10;
+pub(crate) const BUFFER: usize = 512;
+
+/// So many bytes before they are read, inputs are fetched: so early that they are there in time.
+pub(crate) const AHEAD: usize = 4096;
 
 /// Outputs of fewer bytes are likely to be read again before they have left the cache.
 const LARGE: usize = 1 << 25;
 
 /// Rows of fewer bytes have too many ends, which are not whole lines.
-const LONG: usize = 4 * BUFFER;
+const LONG: usize = 8 * BUFFER;
 
 /// Room for results.
 #[repr(align(64))]
@@ -117,19 +120,6 @@ unsafe fn write_line(from: *const u8, to: *mut u8) {
     unsafe {
         std::ptr::copy_nonoverlapping(from, to, LINE);
     }
-}
-
-/// Has so many bytes fetched from memory, if there are such.
-#[inline(always)]
-pub(crate) fn fetch(place: *const u8, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for at in (0..bytes).step_by(LINE) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // Safety: this is a hint, which does no harm where there is no memory.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast::<i8>().wrapping_add(at)) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (place, bytes);
 }
 
 /// What was written past the cache comes before what is written from now on.

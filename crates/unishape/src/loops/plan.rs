@@ -20,8 +20,13 @@ pub(crate) struct Plan {
     starts: SmallVec<[isize; 4]>,
 }
 
-/// Side of a tile: lines of this many elements of either operand fit the first cache together.
-const TILE: usize = 32;
+/// How often the two innermost loops of a tile run. Whoever walks along the innermost one reads and writes
+/// stretches that memory is quick at, one after another; of whom goes along the other one, there are lines
+/// that the first cache has room for, and what follows on each waits in the second one.
+const TILE: [usize; 2] = [64, 256];
+
+/// Loops that run no more often than this need no tiles.
+const FEW: usize = 32;
 
 impl Plan {
     /// The plan for so many operands of this shape. `stride` tells the stride of an operand in a dimension,
@@ -225,7 +230,7 @@ impl Plan {
         (0..innermost)
             .rev()
             .find(|&at| (0..self.operands).any(|operand| jumps(operand) && small(at, operand)))
-            .filter(|&at| self.sizes[at] > TILE && self.sizes[innermost] > TILE)
+            .filter(|&at| self.sizes[at] > FEW && self.sizes[innermost] > FEW)
     }
 
     /// The same walk in tiles, where operands disagree about the innermost loop; in up to four plans, the
@@ -236,21 +241,17 @@ impl Plan {
         };
         let innermost = self.sizes.len() - 1;
         let mut plans = SmallVec::new();
-        for half in self.whole_tiles(at) {
-            for quarter in half.whole_tiles(innermost) {
-                plans.push(if quarter.sizes[at] >= TILE && quarter.sizes[innermost] >= TILE {
-                    quarter.in_tiles(at)
-                } else {
-                    quarter
-                });
+        for half in self.whole_tiles(at, TILE[0]) {
+            for quarter in half.whole_tiles(innermost, TILE[1]) {
+                plans.push(quarter.in_tiles(at));
             }
         }
         plans
     }
 
     /// As many turns of a loop as make whole tiles, and what is left over.
-    fn whole_tiles(&self, at: usize) -> SmallVec<[Plan; 2]> {
-        let whole = self.sizes[at] / TILE * TILE;
+    fn whole_tiles(&self, at: usize, tile: usize) -> SmallVec<[Plan; 2]> {
+        let whole = self.sizes[at] / tile * tile;
         if whole == 0 || whole == self.sizes[at] {
             return SmallVec::from_iter([self.clone()]);
         }
@@ -258,9 +259,10 @@ impl Plan {
         SmallVec::from_iter([first, second])
     }
 
-    /// Loop `at` and the innermost one, both of whole tiles, as loops over tiles and within one.
+    /// Loop `at` and the innermost one, each of whole tiles or less than one, as loops over tiles and within one.
     fn in_tiles(&self, at: usize) -> Plan {
         let innermost = self.sizes.len() - 1;
+        let tile = [TILE[0].min(self.sizes[at]), TILE[1].min(self.sizes[innermost])];
         let mut tiled = Plan {
             operands: self.operands,
             sizes: SmallVec::new(),
@@ -268,11 +270,15 @@ impl Plan {
             starts: self.starts.clone(),
         };
         for of in 0..=innermost {
-            let whole = if of == at || of == innermost { TILE } else { 1 };
+            let whole = match of {
+                _ if of == at => tile[0],
+                _ if of == innermost => tile[1],
+                _ => 1,
+            };
             tiled.push(self.sizes[of] / whole, |operand| self.steps(of)[operand] * whole as isize);
         }
-        tiled.push(TILE, |operand| self.steps(at)[operand]);
-        tiled.push(TILE, |operand| self.steps(innermost)[operand]);
+        tiled.push(tile[0], |operand| self.steps(at)[operand]);
+        tiled.push(tile[1], |operand| self.steps(innermost)[operand]);
         tiled
     }
 }
@@ -355,7 +361,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::{Plan, TILE};
+    use super::{FEW, Plan, TILE};
     use proptest::prelude::*;
     use unishape_oracle::Indices;
 
@@ -411,7 +417,7 @@ mod tests {
     }
 
     fn shape_and_strides() -> impl Strategy<Value = (Vec<usize>, Vec<Vec<isize>>)> {
-        let size = prop_oneof![4 => 0usize..5, 1 => Just(1), 1 => TILE - 1..2 * TILE + 2];
+        let size = prop_oneof![4 => 0usize..5, 1 => Just(1), 1 => FEW - 1..2 * TILE[0] + 2, 1 => TILE[1] - 1..TILE[1] + 9];
         prop::collection::vec(size, 0..5)
             .prop_filter("few elements", |shape| shape.iter().product::<usize>() < 20_000)
             .prop_flat_map(|shape| {
@@ -484,11 +490,11 @@ mod tests {
 
     #[test]
     fn a_transposed_operand_is_walked_in_tiles() {
-        let side = 3 * TILE + 5;
+        let side = 3 * TILE[1] + 5;
         let (own, other) = (vec![side as isize, 1], vec![1, side as isize]);
         let tiles = plan(&[side, side], &[own.clone(), own.clone(), other]).tiled();
-        assert_eq!(tiles.len(), 4);
-        assert_eq!(&tiles[0].sizes[..], [3, 3, TILE, TILE]);
+        let sizes: Vec<&[usize]> = tiles.iter().map(|tile| &tile.sizes[..]).collect();
+        assert_eq!(sizes, [[12, 3, 64, 256], [12, 1, 64, 5], [1, 3, 5, 256], [1, 1, 5, 5]]);
         assert_eq!(plan(&[side, side], &[own.clone(), own.clone(), own]).tiled().len(), 1);
     }
 }

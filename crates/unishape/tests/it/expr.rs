@@ -481,15 +481,15 @@ fn plans_in_words() {
     );
     assert_eq!(
         plan("x + t"),
-        "loops: 6 times 32 times 32 times 32 elements\n\
-         a block: 2 times 32 times 32 elements\n  \
+        "loops: 3 times 4 times 64 times 256 elements\n\
+         a block: 8 times 256 elements\n  \
            x: rows, put together for each block\n  \
            t: turned round on the way into each block\n  \
            result: written element by element from a block\n\
          for each block:\n  \
            t1 = add(x, t)\n  \
            result = t1\n\
-         and the rest: 8 times 1024 elements\n"
+         and the rest: 1 times 4 times 8 times 256 elements\n"
     );
     assert_eq!(
         plan("isnan(cast(x, int8))").lines().nth(2),

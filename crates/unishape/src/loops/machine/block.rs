@@ -5,6 +5,7 @@ use super::elements::{fill, gather, scatter};
 use super::extent::Extent;
 use super::program::{Program, Step};
 use super::routine::{Action, MOST_ARGUMENTS, Place, Routine, Source};
+use crate::loops::fetch::{fetch, fetch_lines};
 use crate::loops::past;
 use crate::loops::plan::Plan;
 use crate::loops::walk::{Base, Write};
@@ -87,6 +88,7 @@ impl Routine {
         let (size, steps) = plan.loop_at(block.cut);
         let mut first = true;
         plan.turns(block.cut, Offsets::from_slice(plan.starts()), |starts| {
+            self.fetch_lines(program, plan, memory, starts);
             let mut offsets = starts.clone();
             let mut turns = self.first_turns(program, size, memory, starts);
             let mut done = 0;
@@ -109,6 +111,23 @@ impl Routine {
         });
         if self.past {
             past::done();
+        }
+    }
+
+    /// Has those inputs fetched that are gathered line by line, for all blocks from here on in the loop that is cut.
+    fn fetch_lines(&self, program: &Program, plan: &Plan, memory: &Memory<'_>, starts: &Offsets) {
+        let cut = self.block.cut;
+        if cut + 2 != plan.loops() {
+            return;
+        }
+        for action in &self.each {
+            if let Action::Gather { input, .. } = action {
+                let (item, operand) = (program.operands[*input as usize], 1 + *input as usize);
+                let [outer, inner] =
+                    [cut, cut + 1].map(|of| plan.loop_at(of)).map(|(size, steps)| (size, steps[operand]));
+                let first = memory.inputs[*input as usize].first.0;
+                fetch_lines(first.wrapping_offset(starts[operand] * item as isize), item, outer, inner);
+            }
         }
     }
 
@@ -265,7 +284,7 @@ impl At<'_> {
                 let (its, operand) = (self.program.operands[input as usize], 1 + input as usize);
                 let offset = self.offsets[operand] + turns * steps[operand] + (done / item) as isize;
                 let next = self.memory.inputs[input as usize].first.0.wrapping_offset(offset * its as isize);
-                past::fetch(next, bytes / item * its);
+                fetch(next, bytes / item * its);
             }
             if mask != u8::MAX {
                 now.iter().zip(&mut masked).for_each(|(from, to)| *to = from & mask);
