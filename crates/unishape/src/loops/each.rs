@@ -1,7 +1,7 @@
 //! The loops that call a function with an element of each of several operands.
 
 use super::fetch::{fetch, fetch_lines};
-use super::past;
+use super::past::{self, Writer};
 use super::pieces::{in_pieces, is_worth_a_thread};
 use super::plan::{Block, Plan};
 use super::walk::{Along, Base, Kind, Lends, Same, Steps, Walk};
@@ -21,8 +21,9 @@ trait Lanes<F>: Copy {
     /// As for [`Walk::from`], in each of them.
     unsafe fn row(self, row: usize, steps: &[isize]) -> Self;
 
-    /// Has `count` elements of each input fetched that are neighbours, from some way ahead on.
-    fn fetch(self, count: usize, steps: &[isize]);
+    /// Has `count` elements of each input fetched that are neighbours and go on in the next row, from some way
+    /// ahead on.
+    fn fetch(self, count: usize, steps: &[isize], row_steps: &[isize]);
 }
 
 /// The work of one block, with the ways through it picked.
@@ -41,10 +42,12 @@ impl<F, L: Lanes<F>, const N: usize> Rows<'_, F, L, N> {
     /// All elements of the block are there, and nobody else has to do with those that are written.
     #[inline(always)]
     unsafe fn run(&self, len: usize) {
-        for row in 0..self.block.rows {
+        // Copies, which nothing written to can change, as far as the compiler can tell.
+        let Block { rows, row_steps, .. } = *self.block;
+        for row in 0..rows {
             // Safety: row and i are below the numbers of the block.
             unsafe {
-                let lanes = self.lanes.row(row, &self.block.row_steps);
+                let lanes = self.lanes.row(row, &row_steps);
                 for i in 0..len {
                     lanes.call(self.function, i);
                 }
@@ -84,12 +87,12 @@ impl<F, L: Lanes<F>, const N: usize> Job for Rows<'_, F, L, N> {
     }
 }
 
-/// Rows of neighbours whose first operand, the output, is written past the cache. Its lane is a buffer.
+/// Rows of neighbours whose first operand, the output, is written past the cache. Its lane is the writer's room.
 struct RowsPast<'b, F, L, T, const N: usize> {
     function: &'b F,
     lanes: L,
-    buffer: *const T,
     out: *mut T,
+    writer: &'b mut Writer,
     block: &'b Block<N>,
 }
 
@@ -98,21 +101,22 @@ impl<F, L: Lanes<F>, T, const N: usize> Job for RowsPast<'_, F, L, T, N> {
     fn run(self) {
         let Block { rows, row_steps, len, steps, .. } = self.block;
         for row in 0..*rows {
-            let mut done = 0;
-            while done < *len {
-                let mut places: [isize; N] =
-                    std::array::from_fn(|n| row as isize * row_steps[n] + done as isize * steps[n]);
-                // Safety: who made the job vouches for the block, row and done are below its numbers, and no
-                // more than there is room for is written to the buffer, where each time begins anew.
-                unsafe {
-                    let out = self.out.offset(std::mem::take(&mut places[0]));
-                    let count = past::room(out).min(len - done);
+            // Safety: who made the job vouches for the block, and row and done are below its numbers; no more than there
+            // is room for is written to where the writer has it.
+            unsafe {
+                self.writer.go_to(self.out.offset(row as isize * row_steps[0]));
+                let mut done = 0;
+                while done < *len {
+                    let mut places: [isize; N] =
+                        std::array::from_fn(|n| row as isize * row_steps[n] + done as isize * steps[n]);
+                    places[0] = self.writer.filled::<T>() as isize;
+                    let count = self.writer.room::<T>().min(len - done);
                     let lanes = self.lanes.row(1, &places);
-                    lanes.fetch(count, steps);
+                    lanes.fetch(count, steps, if *rows == 1 { steps } else { row_steps });
                     for i in 0..count {
                         lanes.call(self.function, i);
                     }
-                    past::write(self.buffer.cast(), out.cast(), count * size_of::<T>());
+                    self.writer.wrote::<T>(count);
                     done += count;
                 }
             }
@@ -142,13 +146,20 @@ pub(crate) trait Operands<F, const N: usize> {
         Self: Sync,
         F: Sync;
 
-    /// The same, and what the first operand is given goes past the cache.
+    /// Calls the function for each element of a block, and what it gives the first operand goes past the cache.
     ///
     /// # Safety
     ///
-    /// As for [`run`](Operands::run), for the whole plan; the function does nothing with the first operand but
-    /// write to it, and the others are only read. The plan [has long rows](past::has_long_rows), and to write them
-    /// so [pays](past::pays).
+    /// As for [`run`](Operands::run), and until the writer has come to its [end](Writer::end); the function does
+    /// nothing with the first operand but write to it, and the others are only read. To write it so
+    /// [pays](past::pays), and the elements in a row are neighbours, or but for the first operand one and the same.
+    unsafe fn run_past(&self, function: &F, block: &Block<N>, writer: &mut Writer);
+
+    /// The same for each element of a plan that has such rows; others are run as they would be.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_past`](Operands::run_past), for the whole plan, but for how the elements in a row lie.
     unsafe fn run_all_past(&self, function: &F, plan: Plan)
     where
         Self: Sync,
@@ -167,21 +178,6 @@ macro_rules! pick {
         } else {
             pick!(@ ($($picked,)* Same::<$K>($x),) [$($rest)*] $steps, $lanes => $run)
         }
-    };
-}
-
-/// The same, but that the first operand is a buffer; `$out` is where that goes.
-macro_rules! pick_past {
-    ($buffer:ident, $out:ident [$K:ident $x:ident $n:tt $($rest:tt)*] $steps:ident, $lanes:ident => $run:expr) => {{
-        let $out = $x;
-        pick!(@ (Along::<$K>($buffer),) [$($rest)*] $steps, $lanes => $run)
-    }};
-}
-
-/// All are neighbours, and the first operand is a buffer; and where that goes.
-macro_rules! along_past {
-    ($buffer:ident, $K:ident $x:ident $($L:ident $y:ident)*) => {
-        ((Along::<$K>($buffer), $(Along::<$L>($y),)*), $x)
     };
 }
 
@@ -208,9 +204,9 @@ macro_rules! operands {
             }
 
             #[inline(always)]
-            fn fetch(self, count: usize, steps: &[isize]) {
+            fn fetch(self, count: usize, steps: &[isize], row_steps: &[isize]) {
                 let ($($x,)+) = self;
-                $(if $n > 0 && steps[$n] == 1 {
+                $(if $n > 0 && steps[$n] == 1 && row_steps[$n] != 0 {
                     // Safety: the place where a way begins is one that it leads to.
                     let next = unsafe { $x.at(0) }.wrapping_byte_add(past::AHEAD);
                     fetch(next.cast(), count * size_of::<<$W::Kind as Kind>::Elem>());
@@ -265,37 +261,44 @@ macro_rules! operands {
                 }
             }
 
+            #[inline]
+            unsafe fn run_past(&self, function: &F, block: &Block<$operands>, writer: &mut Writer) {
+                let Block { starts, steps, .. } = block;
+                let ($($x,)+) = self;
+                // Safety: the caller vouches for the elements.
+                unsafe {
+                    let out = self.0.0.offset(starts[0]);
+                    $(let $x: *mut $K::Elem = if $n == 0 { writer.buffer() } else { $x.0.offset(starts[$n]) };)+
+                    if $few {
+                        pick!(@ () [$($K $x $n)+] steps, lanes =>
+                            at_usual_width(RowsPast { function, lanes, out, writer, block }))
+                    } else {
+                        let lanes = ($(Along::<$K>($x),)+);
+                        at_usual_width(RowsPast { function, lanes, out, writer, block });
+                    }
+                }
+            }
+
             unsafe fn run_all_past(&self, function: &F, plan: Plan)
             where
                 Self: Sync,
                 F: Sync,
             {
-                let bytes = 0usize$( + size_of::<$K::Elem>())+;
-                let work = |piece: &Plan| {
-                    let ($($x,)+) = self;
-                    let mut room = past::Buffer::new();
-                    let buffer = room.0.as_mut_ptr().cast::<A::Elem>();
-                    // Safety: the pieces are the plan's, and the caller vouches for it.
-                    piece.blocks(|block: &Block<$operands>| unsafe {
-                        $(let $x = $x.0.offset(block.starts[$n]);)+
-                        let steps = &block.steps;
-                        if $few {
-                            pick_past!(buffer, out [$($K $x $n)+] steps, lanes =>
-                                at_usual_width(RowsPast { function, lanes, buffer, out, block }))
-                        } else if $(steps[$n] == 1)&&+ {
-                            let (lanes, out) = along_past!(buffer, $($K $x)+);
-                            at_usual_width(RowsPast { function, lanes, buffer, out, block });
-                        } else {
-                            self.run(function, block);
-                        }
-                    });
-                    past::done();
-                };
-                if plan.is_apart(0) {
-                    in_pieces(plan, bytes, None, &work);
-                } else {
-                    work(&plan);
+                let (len, steps) = plan.loop_at(plan.loops() - 1);
+                let neighbours = $((steps[$n] == 1 || $few && $n > 0 && steps[$n] == 0))&&+;
+                if len < LONG || !neighbours || !plan.is_apart(0) {
+                    // Safety: the caller vouches for the plan.
+                    return unsafe { self.run_all(function, plan) };
                 }
+                let work = |piece: &Plan| {
+                    let mut writer = Writer::new();
+                    // Safety: the pieces are the plan's, and the caller vouches for it.
+                    unsafe {
+                        piece.blocks(|block| self.run_past(function, block, &mut writer));
+                        writer.end();
+                    }
+                };
+                in_pieces(plan, 0usize$( + size_of::<$K::Elem>())+, None, &work);
             }
         }
     };

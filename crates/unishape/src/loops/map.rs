@@ -193,21 +193,18 @@ macro_rules! mapping {
             unsafe fn work<P: Put>(&self, plan: Plan, out: *mut R, function: &F) {
                 let ($($x,)+) = self;
                 let operands = (Base::<Place<R>>(out), $(read($x.as_array()),)+);
-                if P::WAS_THERE && past::pays::<R>(plan.len()) && past::has_long_rows::<R>(&plan) {
-                    let function = |out: *mut R, $($x: &$T::Elem),+| {
-                        // Safety: these places are those of a buffer, or of the output, whose elements need not
-                        // be dropped.
-                        unsafe { Fresh::put(out, function($($x),+)) }
-                    };
-                    // Safety: the caller vouches for the plan, and the rest has just been asked for.
-                    return unsafe { operands.run_all_past(&function, plan) };
-                }
                 let function = |out: *mut R, $($x: &$T::Elem),+| {
                     // Safety: the caller vouches for each place of the output.
                     unsafe { P::put(out, function($($x),+)) }
                 };
-                // Safety: the caller vouches for the plan.
-                unsafe { operands.run_all(&function, plan) }
+                // Safety: the caller vouches for the plan. Where it pays, there is nothing to drop.
+                unsafe {
+                    if P::WAS_THERE && past::pays(out, plan.len()) {
+                        operands.run_all_past(&function, plan);
+                    } else {
+                        operands.run_all(&function, plan);
+                    }
+                }
             }
         }
 

@@ -214,6 +214,14 @@ fn outputs_larger_than_the_cache() {
                 assert_eq!(out, expected, "at {i}, {j}");
             }
         }
+        // Rows that follow each other, longer and shorter ones.
+        for columns in [17, 50, 3001] {
+            let mut out = Array2::from_elem(((33 << 20) / columns / size_of::<R>(), columns), other);
+            let (column, row) =
+                (Array2::from_shape_fn((out.nrows(), 1), |(i, _)| i as u32), row.slice(s![..columns]));
+            map_into(&mut out, (&column, &row), |&i, &j| result(i, j)).unwrap();
+            assert!(out.indexed_iter().all(|((i, j), &out)| out == result(i as u32, j as u32 * 7)));
+        }
         // In one piece, with inputs that are as well, and backwards; few arrays and many.
         let mut flat = Array::from_elem(rows * columns - 5, other);
         let numbers = Array::from_iter(0..flat.len() as u32);

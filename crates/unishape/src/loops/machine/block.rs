@@ -270,14 +270,14 @@ impl At<'_> {
         let (_, steps) = self.plan.loop_at(self.extent.cut);
         let turns = self.extent.turns as isize;
         let mask = self.memory.mask;
-        let mut masked = [0; past::BUFFER];
+        let mut masked = [0; past::PART];
         // Safety: the caller vouches for the output.
         let mut output = unsafe { self.output(item) };
         let mut from = from;
         let mut done = 0;
         while !output.is_empty() {
             let (mut now, to);
-            let bytes = past::room(output.as_ptr()).min(output.len());
+            let bytes = (past::PART - output.as_ptr().addr() % past::LINE).min(output.len());
             (to, output) = output.split_at_mut(bytes);
             (now, from) = from.split_at(bytes);
             for &input in &self.routine.ahead {

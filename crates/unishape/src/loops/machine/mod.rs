@@ -85,9 +85,9 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     if plan.len() == 0 {
         return true;
     }
+    let may_go_past = !is_fresh && past::pays(out.as_ptr(), plan.len());
     let out = Base(out.as_mut_ptr().cast::<u8>());
     let memory = Memory { inputs, out, mask };
-    let may_go_past = !is_fresh && past::pays::<T>(plan.len());
     let stopped = AtomicBool::new(false);
     let work = |piece: &Plan| {
         let memory = &memory;

@@ -93,7 +93,7 @@ impl Routine {
         self.block = Extent::new(plan, program.block);
         self.out_in_place = is_one_piece(&self.block.way(plan, 0));
         let item = program.item(program.result);
-        self.past = may_go_past && self.out_in_place && item * self.block.count() >= 2 * past::BUFFER;
+        self.past = may_go_past && self.out_in_place && item * self.block.count() >= 4 * past::PART;
         if self.past {
             // Inputs of the next block are in the first cache as well.
             self.block = Extent::new(plan, program.block / 4 * 3);
