@@ -164,9 +164,14 @@ pub(crate) unsafe fn write(from: *const u8, to: *mut u8, bytes: usize) {
         if before > 0 {
             std::ptr::copy_nonoverlapping(from, to, before);
         }
-        for line in 0..lines {
-            let at = before + line * LINE;
-            write_line(from.add(at), to.add(at));
+        let (mut from_line, mut to_line) = (from.add(before), to.add(before));
+        for _ in 0..lines / 2 {
+            write_line(from_line, to_line);
+            write_line(from_line.add(LINE), to_line.add(LINE));
+            (from_line, to_line) = (from_line.add(2 * LINE), to_line.add(2 * LINE));
+        }
+        if !lines.is_multiple_of(2) {
+            write_line(from_line, to_line);
         }
         if after < bytes {
             std::ptr::copy_nonoverlapping(from.add(after), to.add(after), bytes - after);

@@ -10,7 +10,7 @@ use crate::loops::past;
 use crate::loops::plan::Plan;
 use crate::loops::walk::{Base, Write};
 use smallvec::SmallVec;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// Where a program reads and writes.
 pub(super) struct Memory<'m> {
@@ -93,7 +93,15 @@ impl Routine {
             let mut turns = self.first_turns(program, size, memory, starts);
             let mut done = 0;
             while done < size {
-                let mut at = At { routine: self, program, plan, memory, offsets: &offsets, extent: block };
+                let mut at = At {
+                    routine: self,
+                    program,
+                    plan,
+                    memory,
+                    offsets: &offsets,
+                    extent: block,
+                    fetched: Cell::new(0),
+                };
                 // Safety: the block is within the loops.
                 unsafe {
                     if std::mem::take(&mut first) {
@@ -160,6 +168,8 @@ struct At<'r> {
     /// Where this block begins.
     offsets: &'r Offsets,
     extent: Extent,
+    /// How many elements of the next block's inputs have been fetched.
+    fetched: Cell<usize>,
 }
 
 impl At<'_> {
@@ -168,6 +178,7 @@ impl At<'_> {
     /// As for [`Routine::run`]; the block is within the loops.
     unsafe fn act(&self, action: &Action, registers: &mut Registers) {
         let count = self.extent.count();
+        self.fetch_some();
         match action {
             Action::Gather { input, to } => {
                 let mut block = registers.take(*to);
@@ -267,32 +278,43 @@ impl At<'_> {
     ///
     /// As for [`Routine::run`], the output lies in one piece, and it pays to write it so.
     unsafe fn write_past(&self, from: &[u8], item: usize) {
-        let (_, steps) = self.plan.loop_at(self.extent.cut);
-        let turns = self.extent.turns as isize;
         let mask = self.memory.mask;
         let mut masked = [0; past::PART];
         // Safety: the caller vouches for the output.
         let mut output = unsafe { self.output(item) };
         let mut from = from;
-        let mut done = 0;
         while !output.is_empty() {
             let (mut now, to);
             let bytes = (past::PART - output.as_ptr().addr() % past::LINE).min(output.len());
             (to, output) = output.split_at_mut(bytes);
             (now, from) = from.split_at(bytes);
-            for &input in &self.routine.ahead {
-                let (its, operand) = (self.program.operands[input as usize], 1 + input as usize);
-                let offset = self.offsets[operand] + turns * steps[operand] + (done / item) as isize;
-                let next = self.memory.inputs[input as usize].first.0.wrapping_offset(offset * its as isize);
-                fetch(next, bytes / item * its);
-            }
+            self.fetch_some();
             if mask != u8::MAX {
                 now.iter().zip(&mut masked).for_each(|(from, to)| *to = from & mask);
                 now = &masked[..bytes];
             }
             // Safety: both have as many bytes, and the caller vouches for that it pays.
             unsafe { past::write(now.as_ptr(), to.as_mut_ptr(), bytes) };
-            done += bytes;
+        }
+    }
+
+    /// Has some of the next block's inputs fetched: as much as is written past the cache at a time. Memory is kept busy
+    /// so, also while steps are taken.
+    fn fetch_some(&self) {
+        let routine = self.routine;
+        let fetched = self.fetched.get();
+        if routine.ahead.is_empty() || fetched >= self.extent.count() {
+            return;
+        }
+        let some = past::PART / self.program.item(self.program.result);
+        self.fetched.set(fetched + some);
+        let (_, steps) = self.plan.loop_at(self.extent.cut);
+        for &input in &routine.ahead {
+            let (item, operand) = (self.program.operands[input as usize], 1 + input as usize);
+            let offset =
+                self.offsets[operand] + self.extent.turns as isize * steps[operand] + fetched as isize;
+            let next = self.memory.inputs[input as usize].first.0.wrapping_offset(offset * item as isize);
+            fetch(next, some * item);
         }
     }
 

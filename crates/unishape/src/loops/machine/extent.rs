@@ -93,6 +93,11 @@ impl Extent {
         way
     }
 
+    /// Whether an operand moves on with the loop that is cut, and with the one outside of that.
+    pub(super) fn goes_on(self, plan: &Plan, operand: usize) -> bool {
+        (self.cut.saturating_sub(1)..=self.cut).all(|of| plan.loop_at(of).1[operand] != 0)
+    }
+
     /// Whether an operand has the same elements in every block.
     pub(super) fn repeats(self, plan: &Plan, operand: usize) -> bool {
         let stays = |of: usize| plan.loop_at(of).1[operand] == 0;

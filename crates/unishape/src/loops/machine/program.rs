@@ -49,7 +49,7 @@ impl Program {
         }
         last_use[result] = usize::MAX;
         let mut program = Program { operands, constants, steps, result, last_use, block: 0 };
-        program.block = (CACHE / program.most_alive().max(8) / 64 * 64).clamp(128, 2048);
+        program.block = (CACHE / program.most_alive().max(3) / 64 * 64).clamp(128, 8192);
         program
     }
 

@@ -53,8 +53,8 @@ pub(super) struct Routine {
     pub(super) out_in_place: bool,
     /// Whether it is written past the cache.
     pub(super) past: bool,
-    /// Inputs that are read where they are, each block somewhere else: while the output is written past the cache,
-    /// they are fetched for the next one.
+    /// Inputs that are read where they are and never again: while the output is written past the cache, they are
+    /// fetched for the next block.
     pub(super) ahead: Vec<u32>,
     /// What is known about each value, and registers that hold nothing, while it is made.
     values: Vec<Value>,
@@ -93,7 +93,7 @@ impl Routine {
         self.block = Extent::new(plan, program.block);
         self.out_in_place = is_one_piece(&self.block.way(plan, 0));
         let item = program.item(program.result);
-        self.past = may_go_past && self.out_in_place && item * self.block.count() >= 4 * past::PART;
+        self.past = may_go_past && self.out_in_place && item * self.block.count() >= 2 * past::PART;
         if self.past {
             // Inputs of the next block are in the first cache as well.
             self.block = Extent::new(plan, program.block / 4 * 3);
@@ -113,7 +113,7 @@ impl Routine {
             let single = is_one_element(&way);
             let source = Source { place: Place::Input(input as u32), item: item as u8, single };
             let class = Class { single, fixed: !is_all && self.block.repeats(plan, 1 + input) };
-            if self.past && !single && !class.fixed && is_one_piece(&way) {
+            if self.past && !single && self.block.goes_on(plan, 1 + input) && is_one_piece(&way) {
                 self.ahead.push(input as u32);
             }
             self.value(class, (single || is_one_piece(&way)).then_some(source));
