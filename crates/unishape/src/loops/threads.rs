@@ -2,7 +2,9 @@
 
 use super::cores::Cores;
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// So many threads to share work among. Making them takes longer than most work, so that they are kept.
 ///
@@ -12,14 +14,41 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Debug)]
 pub struct Threads {
     number: usize,
-    /// None where one thread, the caller's, is enough, or where the system gives no more.
-    pool: Option<Arc<Pool>>,
+    /// All but the caller's. None where that is enough, or where the system gives no more.
+    others: Option<Arc<Pool>>,
 }
 
 #[derive(Debug)]
 struct Pool {
     threads: ThreadPool,
     cores: Cores,
+    /// How often its threads were called to work.
+    calls: Arc<AtomicUsize>,
+}
+
+/// How long a thread that has done its part stays awake. Work often comes in one piece after another, and to wake a
+/// thread up can take as long as to do a small one.
+const AWAKE: Duration = Duration::from_micros(500);
+
+impl Pool {
+    /// Work that the caller shares with these threads.
+    fn share<'s, R>(&self, work: impl FnOnce(&Scope<'s>) -> R) -> R {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        let result = {
+            let _elsewhere = self.cores.elsewhere();
+            self.threads.in_place_scope(work)
+        };
+        for _ in 0..self.threads.current_num_threads() {
+            let calls = self.calls.clone();
+            self.threads.spawn(move || {
+                let begin = Instant::now();
+                while calls.load(Ordering::Relaxed) == call && begin.elapsed() < AWAKE {
+                    std::thread::yield_now();
+                }
+            });
+        }
+        result
+    }
 }
 
 /// A pool, and whose it is.
@@ -39,34 +68,30 @@ impl Threads {
     #[doc(hidden)]
     pub fn new(number: usize) -> Threads {
         let number = number.clamp(1, MOST_THREADS);
-        Threads { number, pool: if number == 1 { None } else { pool(number) } }
+        Threads { number, others: if number == 1 { None } else { pool(number - 1) } }
     }
 
     /// Does some work for which the caller waits.
     #[doc(hidden)]
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        match &self.pool {
+        // Where there is one, what shares its work among others finds none.
+        match pool(self.number()) {
             Some(pool) => pool.threads.install(work),
-            // What shares its work among others finds none.
-            None => match pool(1) {
-                Some(pool) => pool.threads.install(work),
-                None => work(),
-            },
+            None => work(),
         }
     }
 
     /// How many take part.
     pub(super) fn number(&self) -> usize {
-        if self.pool.is_some() { self.number } else { 1 }
+        if self.others.is_some() { self.number } else { 1 }
     }
 
     /// Work that the caller shares with the others.
     pub(super) fn share<'s, R>(&self, work: impl FnOnce(&Scope<'s>) -> R) -> R {
-        let Some(pool) = &self.pool else {
-            return rayon::in_place_scope(work);
-        };
-        let _elsewhere = pool.cores.elsewhere();
-        pool.threads.in_place_scope(work)
+        match &self.others {
+            Some(others) => others.share(work),
+            None => rayon::in_place_scope(work),
+        }
     }
 }
 
@@ -85,7 +110,7 @@ fn pool(number: usize) -> Option<Arc<Pool>> {
     let cores = Cores::new(number);
     let threads =
         ThreadPoolBuilder::new().num_threads(number).thread_name(name).start_handler(cores.when_begun());
-    let pool = Arc::new(Pool { threads: threads.build().ok()?, cores });
+    let pool = Arc::new(Pool { threads: threads.build().ok()?, cores, calls: Arc::default() });
     if pools.len() == MOST_POOLS {
         pools.remove(0);
     }
