@@ -63,10 +63,14 @@ pub(crate) trait Function<T> {
         true
     }
 
-    /// The answer for any argument; only asked for those that are not easy.
+    /// The answer for any argument; only asked for those that are not easy, and where it is
+    /// [for all](Function::HARD_IS_FOR_ALL) for those near them.
     fn hard(x: T) -> T {
         Self::easy(x)
     }
+
+    /// Whether `hard` is branch-free as well, so that loops of it are quicker than to pick out whom it is for.
+    const HARD_IS_FOR_ALL: bool = false;
 }
 
 /// A function of two numbers; see [`Function`].
@@ -120,7 +124,9 @@ impl<F: Function<T>, T: Copy> Job for Apply<'_, F, T> {
                 *r = F::easy(x);
                 hard |= !F::is_easy(x);
             }
-            if hard {
+            if hard && F::HARD_IS_FOR_ALL {
+                out.iter_mut().zip(x).for_each(|(r, &x)| *r = F::hard(x));
+            } else if hard {
                 for (r, &x) in out.iter_mut().zip(x).filter(|&(_, &x)| !F::is_easy(x)) {
                     *r = F::hard(x);
                 }

@@ -8,8 +8,9 @@ use super::hyperbolic::Tanh;
 use super::pair::{at_least, at_most, polynomial};
 use std::f32::consts::{LN_2, LOG2_E};
 
-/// Adding this rounds a number below 2^22 to an integer, which then stands in the lowest bits.
-const ROUNDER: f32 = 12582912.0;
+/// Adding this rounds a number below 2^22 to an integer, which then stands in the lowest bits, and 127 with it: moved
+/// to where the exponent is, they are a power of two.
+const ROUNDER: f32 = 12582912.0 + 127.0;
 
 /// What ln 2 is more than `LN_2`.
 const LN_2_LOW: f32 = -1.9046542e-9;
@@ -28,17 +29,18 @@ const ERFC_LOG: [f32; 7] =
 // (tanh x / x - 1) / x² as a polynomial of x², for x² < 0.55: tanh is off by 2^-27.8.
 const TANH_NEAR: [f32; 6] = [-0.33333316, 0.13332753, -0.05389822, 0.021473993, -0.007696717, 0.0017631159];
 
-/// 2^k for an integer from -126 to 127; 0 for -127, and infinity for 128.
+/// 2^k for an integer from -126 to 127, which was rounded by adding `ROUNDER`; 0 for -127, and infinity for 128.
 #[inline(always)]
-fn power_of_two(k: f32) -> f32 {
-    f32::from_bits((k + (ROUNDER + 127.0)).to_bits() << 23)
+fn power_of_two(rounded: f32) -> f32 {
+    f32::from_bits(rounded.to_bits() << 23)
 }
 
 /// x · 2^k for an integer from -252 to 254, in two steps, since 2^k may not be a number when the result is.
 #[inline(always)]
-fn scale(x: f32, k: f32) -> f32 {
-    let half = (k * 0.5 + ROUNDER) - ROUNDER;
-    x * power_of_two(half) * power_of_two(k - half)
+fn scale(x: f32, rounded: f32) -> f32 {
+    let k = rounded - ROUNDER;
+    let half = k.mul_add(0.5, ROUNDER);
+    x * power_of_two(half) * power_of_two(k - (half - ROUNDER) + ROUNDER)
 }
 
 /// From here on powers of e are above or below what has all its bits, or may be.
@@ -47,70 +49,79 @@ const FAR: f32 = 87.6;
 /// From here on they are 0 or infinite.
 const TOO_FAR: f32 = 104.0;
 
-/// k and e^r - 1 where x = k·ln 2 + r.
+/// k, rounded by adding `ROUNDER`, and e^r - 1 where x = k·ln 2 + r.
 #[inline(always)]
 fn parts(x: f32) -> (f32, f32) {
-    let k = x.mul_add(LOG2_E, ROUNDER) - ROUNDER;
+    let rounded = x.mul_add(LOG2_E, ROUNDER);
+    let k = rounded - ROUNDER;
     // The first difference is exact.
     let r = (-k).mul_add(LN_2_LOW, (-k).mul_add(LN_2, x));
-    (k, (r * r).mul_add(polynomial(r, &EXP).mul_add(r, 0.5), r))
+    (rounded, (r * r).mul_add(polynomial(r, &EXP).mul_add(r, 0.5), r))
+}
+
+/// e^x, for |x| up to [`FAR`].
+#[inline(always)]
+fn exp(x: f32) -> f32 {
+    let (rounded, less_one) = parts(x);
+    let power = power_of_two(rounded);
+    less_one.mul_add(power, power)
+}
+
+/// Whether a power of e has all its bits; NaN passes through as well.
+#[inline(always)]
+#[allow(clippy::neg_cmp_op_on_partial_ord)] // which NaN is there for
+fn is_near(x: f32) -> bool {
+    !(x.abs() > FAR)
 }
 
 impl Function<f32> for Exp {
     #[inline(always)]
     fn easy(x: f32) -> f32 {
-        // At these limits 2^k is 0 or infinite, which the result has to be beyond them.
-        let (k, less_one) = parts(at_most(at_least(x, -88.0), 89.0));
-        (1.0 + less_one) * power_of_two(k)
+        exp(x)
     }
 
     #[inline(always)]
     fn is_easy(x: f32) -> bool {
-        !(x.abs() > FAR && x.abs() < TOO_FAR)
+        is_near(x)
     }
 
     #[inline(always)]
     fn hard(x: f32) -> f32 {
-        let (k, less_one) = parts(x);
-        scale(1.0 + less_one, k)
+        let (rounded, less_one) = parts(at_most(at_least(x, -TOO_FAR), TOO_FAR));
+        scale(1.0 + less_one, rounded)
     }
+
+    const HARD_IS_FOR_ALL: bool = true;
 }
 
 impl Function<f32> for Sigmoid {
+    /// e / (1 + e) on the left, 1 / (1 + e) on the right, with e = e^-|x|. What was rounded off in 1 + e and by dividing
+    /// comes in again.
     #[inline(always)]
     fn easy(x: f32) -> f32 {
-        let (k, less_one) = parts(at_least(-x.abs(), -88.0));
-        let power = power_of_two(k);
-        sigmoid(x, less_one, power) * if x < 0.0 { power } else { 1.0 }
+        let e = exp(-x.abs());
+        let divisor = 1.0 + e;
+        let rest = e - (divisor - 1.0);
+        let above = if x < 0.0 { e } else { 1.0 };
+        let inverse = 1.0 / divisor;
+        let quotient = above * inverse;
+        let missing = (-quotient).mul_add(rest, (-quotient).mul_add(divisor, above));
+        missing.mul_add(inverse, quotient)
     }
 
     #[inline(always)]
     fn is_easy(x: f32) -> bool {
-        !(x < -FAR && x > -TOO_FAR)
+        is_near(x)
     }
 
     #[inline(always)]
     fn hard(x: f32) -> f32 {
-        let (k, less_one) = parts(x);
-        scale(sigmoid(x, less_one, 0.0), k)
+        // Far from 0 it is e^x on the left and 1 on the right.
+        let far = if x < 0.0 { Exp::hard(x) } else { 1.0 };
+        if Self::is_easy(x) { Self::easy(x) } else { far }
     }
-}
 
-/// With e = e^-|x|, which is 2^k more than (1 + less_one), on the right 1 / (1 + e), and on the left e / (1 + e) without
-/// the 2^k, since with it there may be bits missing. What is rounded off on the way comes in again.
-#[inline(always)]
-fn sigmoid(x: f32, less_one: f32, power: f32) -> f32 {
-    let mantissa = 1.0 + less_one;
-    let rest = less_one - (mantissa - 1.0);
-    let e = mantissa * power;
-    let divisor = 1.0 + e;
-    let divisor_rest = rest.mul_add(power, e - (divisor - 1.0));
-    let left = x < 0.0;
-    let (high, low) = (if left { mantissa } else { 1.0 }, if left { rest } else { 0.0 });
-    let inverse = 1.0 / divisor;
-    let quotient = high * inverse;
-    let missing = (-quotient).mul_add(divisor, high) + (-quotient).mul_add(divisor_rest, low);
-    missing.mul_add(inverse, quotient)
+    const HARD_IS_FOR_ALL: bool = true;
 }
 
 impl Function<f32> for Tanh {
@@ -119,10 +130,7 @@ impl Function<f32> for Tanh {
         let square = x * x;
         let near = (x * square).mul_add(polynomial(square, &TANH_NEAR), x);
         // 1 - 2 / (1 + e^2|x|), of which the second part is the smaller one here. From 10 on it is 1.
-        let (k, less_one) = parts(2.0 * at_most(x.abs(), 10.0));
-        let power = power_of_two(k);
-        let e = less_one.mul_add(power, power);
-        let far = 1.0 - 2.0 / (1.0 + e);
+        let far = 1.0 - 2.0 / (1.0 + exp(2.0 * at_most(x.abs(), 10.0)));
         // Also keeps -0.
         (if square < 0.55 { near } else { far }).copysign(x)
     }
@@ -133,9 +141,7 @@ impl Function<f32> for Erf {
     fn easy(x: f32) -> f32 {
         let near = x.mul_add(polynomial(x * x, &ERF_NEAR), x);
         // From 4 on it is 1.
-        let (k, less_one) = parts(polynomial(at_most(x.abs(), 4.0), &ERFC_LOG));
-        let power = power_of_two(k);
-        let far = 1.0 - less_one.mul_add(power, power);
+        let far = 1.0 - exp(polynomial(at_most(x.abs(), 4.0), &ERFC_LOG));
         if x.abs() < 1.0 { near } else { far.copysign(x) }
     }
 }
