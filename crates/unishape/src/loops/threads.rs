@@ -31,9 +31,20 @@ struct Pool {
 const AWAKE: Duration = Duration::from_micros(500);
 
 impl Pool {
+    /// Threads that only stay awake are free from now on. Gives the number of the call.
+    fn call(&self) -> usize {
+        self.calls.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Work that is done by these threads alone.
+    fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.call();
+        self.threads.install(work)
+    }
+
     /// Work that the caller shares with these threads.
     fn share<'s, R>(&self, work: impl FnOnce(&Scope<'s>) -> R) -> R {
-        let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        let call = self.call();
         let result = {
             let _elsewhere = self.cores.elsewhere();
             self.threads.in_place_scope(work)
@@ -76,7 +87,7 @@ impl Threads {
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         // Where there is one, what shares its work among others finds none.
         match pool(self.number()) {
-            Some(pool) => pool.threads.install(work),
+            Some(pool) => pool.run(work),
             None => work(),
         }
     }

@@ -108,7 +108,10 @@ impl Routine {
                         self.once.iter().for_each(|action| at.act(action, registers));
                     }
                     at.extent.turns = turns.min(size - done);
-                    self.each.iter().for_each(|action| at.act(action, registers));
+                    for (number, action) in self.each.iter().enumerate() {
+                        at.fetch_inputs(self.each.get(number + 1));
+                        at.act(action, registers);
+                    }
                 }
                 for (offset, step) in offsets.iter_mut().zip(steps) {
                     *offset += turns as isize * step;
@@ -171,6 +174,12 @@ struct At<'r> {
     /// How many elements of the next block's inputs have been fetched.
     fetched: Cell<usize>,
 }
+
+/// With as many inputs as this, the CPU does not foresee which comes next.
+const MANY_INPUTS: usize = 8;
+
+/// So many bytes of such an input are fetched; by then it is foreseen that it goes on.
+const BEGIN: usize = 1 << 11;
 
 impl At<'_> {
     /// # Safety
@@ -315,6 +324,24 @@ impl At<'_> {
                 self.offsets[operand] + self.extent.turns as isize * steps[operand] + fetched as isize;
             let next = self.memory.inputs[input as usize].first.0.wrapping_offset(offset * item as isize);
             fetch(next, some * item);
+        }
+    }
+
+    /// Has the begin of those inputs fetched that an action reads where they are, if there are many in the program.
+    fn fetch_inputs(&self, action: Option<&Action>) {
+        let Some(Action::Call { from, .. }) = action else { return };
+        if self.program.operands.len() < MANY_INPUTS {
+            return;
+        }
+        for source in from.iter().filter(|source| !source.single) {
+            if let Place::Input(input) = source.place {
+                let (item, input) = (source.item as usize, input as usize);
+                let offset = self.offsets[1 + input] * item as isize;
+                fetch(
+                    self.memory.inputs[input].first.0.wrapping_offset(offset),
+                    BEGIN.min(self.extent.count() * item),
+                );
+            }
         }
     }
 
