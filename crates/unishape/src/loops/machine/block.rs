@@ -21,6 +21,14 @@ pub(super) struct Memory<'m> {
     pub(super) mask: u8,
 }
 
+impl Memory<'_> {
+    /// Where an input has the element that is so many from its first one, if there is one.
+    fn place(&self, input: usize, offset: isize) -> *const u8 {
+        let Input { first, item, .. } = &self.inputs[input];
+        first.0.wrapping_offset(offset * *item as isize)
+    }
+}
+
 thread_local! {
     /// What a piece of work leaves for the next one to use again.
     pub(super) static DESK: RefCell<(Routine, Registers)> = RefCell::default();
@@ -133,11 +141,11 @@ impl Routine {
         }
         for action in &self.each {
             if let Action::Gather { input, .. } = action {
-                let (item, operand) = (program.operands[*input as usize], 1 + *input as usize);
+                let input = *input as usize;
                 let [outer, inner] =
-                    [cut, cut + 1].map(|of| plan.loop_at(of)).map(|(size, steps)| (size, steps[operand]));
-                let first = memory.inputs[*input as usize].first.0;
-                fetch_lines(first.wrapping_offset(starts[operand] * item as isize), item, outer, inner);
+                    [cut, cut + 1].map(|of| plan.loop_at(of)).map(|(size, steps)| (size, steps[1 + input]));
+                let item = program.operands[input];
+                fetch_lines(memory.place(input, starts[1 + input]), item, outer, inner);
             }
         }
     }
@@ -240,6 +248,11 @@ impl At<'_> {
         }
     }
 
+    /// Where an input begins in this block.
+    fn input(&self, input: usize) -> *const u8 {
+        self.memory.place(input, self.offsets[1 + input])
+    }
+
     /// The bytes of a value.
     ///
     /// # Safety
@@ -252,13 +265,8 @@ impl At<'_> {
             Place::Register(register) => registers.read(register, bytes),
             Place::Constant(constant) => self.program.constants[constant as usize].bytes(),
             Place::Input(input) => {
-                let input = input as usize;
-                let from = self.memory.inputs[input].first.0;
                 // Safety: these are elements of the input, one or those of the block, one after another.
-                unsafe {
-                    let first = from.offset(self.offsets[1 + input] * item as isize);
-                    std::slice::from_raw_parts(first, bytes)
-                }
+                unsafe { std::slice::from_raw_parts(self.input(input as usize), bytes) }
             }
         }
     }
@@ -319,11 +327,9 @@ impl At<'_> {
         self.fetched.set(fetched + some);
         let (_, steps) = self.plan.loop_at(self.extent.cut);
         for &input in &routine.ahead {
-            let (item, operand) = (self.program.operands[input as usize], 1 + input as usize);
-            let offset =
-                self.offsets[operand] + self.extent.turns as isize * steps[operand] + fetched as isize;
-            let next = self.memory.inputs[input as usize].first.0.wrapping_offset(offset * item as isize);
-            fetch(next, some * item);
+            let input = input as usize;
+            let next = self.offsets[1 + input] + self.extent.turns as isize * steps[1 + input];
+            fetch(self.memory.place(input, next + fetched as isize), some * self.program.operands[input]);
         }
     }
 
@@ -335,12 +341,8 @@ impl At<'_> {
         }
         for source in from.iter().filter(|source| !source.single) {
             if let Place::Input(input) = source.place {
-                let (item, input) = (source.item as usize, input as usize);
-                let offset = self.offsets[1 + input] * item as isize;
-                fetch(
-                    self.memory.inputs[input].first.0.wrapping_offset(offset),
-                    BEGIN.min(self.extent.count() * item),
-                );
+                let bytes = self.extent.count() * source.item as usize;
+                fetch(self.input(input as usize), BEGIN.min(bytes));
             }
         }
     }
@@ -359,7 +361,7 @@ impl At<'_> {
         }
         // Safety: elements may be seen as bytes.
         unsafe {
-            let from = self.memory.inputs[input].first.0.offset(self.offsets[1 + input] * item as isize);
+            let from = self.input(input);
             match item {
                 1 => gather::<1>(from.cast(), &way, places(to, count)),
                 2 => gather::<2>(from.cast(), &way, places(to, count)),
