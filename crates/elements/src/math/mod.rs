@@ -63,14 +63,13 @@ pub(crate) trait Function<T> {
         true
     }
 
-    /// The answer for any argument; only asked for those that are not easy, and where it is
-    /// [for all](Function::HARD_IS_FOR_ALL) for those near them.
+    /// The answer for any argument; only asked for those that are not easy.
     fn hard(x: T) -> T {
         Self::easy(x)
     }
 
     /// Whether `hard` is branch-free as well, so that loops of it are quicker than to pick out whom it is for.
-    const HARD_IS_FOR_ALL: bool = false;
+    const HARD_IS_BRANCH_FREE: bool = false;
 }
 
 /// A function of two numbers; see [`Function`].
@@ -124,8 +123,9 @@ impl<F: Function<T>, T: Copy> Job for Apply<'_, F, T> {
                 *r = F::easy(x);
                 hard |= !F::is_easy(x);
             }
-            if hard && F::HARD_IS_FOR_ALL {
-                out.iter_mut().zip(x).for_each(|(r, &x)| *r = F::hard(x));
+            if hard && F::HARD_IS_BRANCH_FREE {
+                // Nobody's result depends on who its neighbours are.
+                out.iter_mut().zip(x).for_each(|(r, &x)| *r = if F::is_easy(x) { *r } else { F::hard(x) });
             } else if hard {
                 for (r, &x) in out.iter_mut().zip(x).filter(|&(_, &x)| !F::is_easy(x)) {
                     *r = F::hard(x);

@@ -91,7 +91,7 @@ impl Function<f32> for Exp {
         scale(1.0 + less_one, rounded)
     }
 
-    const HARD_IS_FOR_ALL: bool = true;
+    const HARD_IS_BRANCH_FREE: bool = true;
 }
 
 impl Function<f32> for Sigmoid {
@@ -117,11 +117,10 @@ impl Function<f32> for Sigmoid {
     #[inline(always)]
     fn hard(x: f32) -> f32 {
         // Far from 0 it is e^x on the left and 1 on the right.
-        let far = if x < 0.0 { Exp::hard(x) } else { 1.0 };
-        if Self::is_easy(x) { Self::easy(x) } else { far }
+        if x < 0.0 { Exp::hard(x) } else { 1.0 }
     }
 
-    const HARD_IS_FOR_ALL: bool = true;
+    const HARD_IS_BRANCH_FREE: bool = true;
 }
 
 impl Function<f32> for Tanh {
