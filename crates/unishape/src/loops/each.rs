@@ -1,7 +1,7 @@
 //! The loops that call a function with an element of each of several operands.
 
 use super::fetch::{fetch, fetch_lines};
-use super::past::{self, Writer};
+use super::past::{self, Room, Writer};
 use super::pieces::{in_pieces, is_worth_a_thread};
 use super::plan::{Block, Plan};
 use super::walk::{Along, Base, Kind, Lends, Same, Steps, Walk};
@@ -88,15 +88,15 @@ impl<F, L: Lanes<F>, const N: usize> Job for Rows<'_, F, L, N> {
 }
 
 /// Rows of neighbours whose first operand, the output, is written past the cache. Its lane is the writer's room.
-struct RowsPast<'b, F, L, T, const N: usize> {
+struct RowsPast<'b, 'r, F, L, T, const N: usize> {
     function: &'b F,
     lanes: L,
     out: *mut T,
-    writer: &'b mut Writer,
+    writer: &'b mut Writer<'r>,
     block: &'b Block<N>,
 }
 
-impl<F, L: Lanes<F>, T, const N: usize> Job for RowsPast<'_, F, L, T, N> {
+impl<F, L: Lanes<F>, T, const N: usize> Job for RowsPast<'_, '_, F, L, T, N> {
     #[inline(always)]
     fn run(self) {
         let Block { rows, row_steps, len, steps, .. } = self.block;
@@ -153,7 +153,7 @@ pub(crate) trait Operands<F, const N: usize> {
     /// As for [`run`](Operands::run), and until the writer has come to its [end](Writer::end); the function does
     /// nothing with the first operand but write to it, and the others are only read. To write it so
     /// [pays](past::pays), and the elements in a row are neighbours, or but for the first operand one and the same.
-    unsafe fn run_past(&self, function: &F, block: &Block<N>, writer: &mut Writer);
+    unsafe fn run_past(&self, function: &F, block: &Block<N>, writer: &mut Writer<'_>);
 
     /// The same for each element of a plan that has such rows; others are run as they would be.
     ///
@@ -262,7 +262,7 @@ macro_rules! operands {
             }
 
             #[inline]
-            unsafe fn run_past(&self, function: &F, block: &Block<$operands>, writer: &mut Writer) {
+            unsafe fn run_past(&self, function: &F, block: &Block<$operands>, writer: &mut Writer<'_>) {
                 let Block { starts, steps, .. } = block;
                 let ($($x,)+) = self;
                 // Safety: the caller vouches for the elements.
@@ -291,7 +291,8 @@ macro_rules! operands {
                     return unsafe { self.run_all(function, plan) };
                 }
                 let work = |piece: &Plan| {
-                    let mut writer = Writer::new();
+                    let mut room = Room::new();
+                    let mut writer = Writer::new(&mut room);
                     // Safety: the pieces are the plan's, and the caller vouches for it.
                     unsafe {
                         piece.blocks(|block| self.run_past(function, block, &mut writer));

@@ -3,6 +3,7 @@
 //! to be read. Results are put together in the first cache and go from there to memory as they are, line by
 //! line, while the inputs that come next are fetched: memory would rest until they are asked for.
 
+use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
 
 /// A line of the cache, in bytes.
@@ -40,27 +41,37 @@ fn cpu_can() -> bool {
 
 /// Where a [`Writer`] puts things together.
 #[repr(align(64))]
-struct Room(MaybeUninit<[u8; PART]>);
+pub(crate) struct Room(MaybeUninit<[u8; PART]>);
+
+impl Room {
+    #[inline(always)]
+    pub(crate) fn new() -> Room {
+        Room(MaybeUninit::uninit())
+    }
+}
 
 /// Puts an output together and writes it past the cache. What comes next in memory may come much later: lines that
 /// are not whole wait for their rest.
-pub(crate) struct Writer {
-    room: Room,
+pub(crate) struct Writer<'r> {
+    /// The room's begin. Others write there meanwhile, by way of this pointer.
+    room: *mut u8,
+    _room: PhantomData<&'r mut Room>,
     /// Where the bytes in the room belong, and how many there are.
     to: *mut u8,
     filled: usize,
 }
 
-impl Writer {
+impl<'r> Writer<'r> {
     #[inline(always)]
-    pub(crate) fn new() -> Writer {
-        Writer { room: Room(MaybeUninit::uninit()), to: std::ptr::null_mut(), filled: 0 }
+    pub(crate) fn new(room: &'r mut Room) -> Writer<'r> {
+        let room = room.0.as_mut_ptr().cast();
+        Writer { room, _room: PhantomData, to: std::ptr::null_mut(), filled: 0 }
     }
 
     /// Where there is room, from its begin.
     #[inline(always)]
-    pub(crate) fn buffer<T>(&mut self) -> *mut T {
-        self.room.0.as_mut_ptr().cast()
+    pub(crate) fn buffer<T>(&self) -> *mut T {
+        self.room.cast()
     }
 
     /// Elements that are there, which are at the begin of the room.
@@ -224,7 +235,7 @@ pub(crate) fn done() {
 
 #[cfg(test)]
 mod tests {
-    use super::{Writer, cpu_can, pays};
+    use super::{Room, Writer, cpu_can, pays};
     use proptest::prelude::*;
 
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -238,7 +249,8 @@ mod tests {
         let end = rows.iter().map(|(gap, len)| gap + len).sum::<usize>();
         let mut expected: Vec<T> = (0..end).map(|_| element(usize::MAX)).collect();
         let mut out = expected.clone();
-        let (mut writer, mut at) = (Writer::new(), 0);
+        let mut room = Room::new();
+        let (mut writer, mut at) = (Writer::new(&mut room), 0);
         for (gap, len) in rows {
             at += gap;
             (at..at + len).for_each(|i| expected[i] = element(i));
