@@ -69,7 +69,7 @@ fn shared(plan: Plan, bytes: usize, threads: Option<&Threads>, work: &(impl Fn(&
     }
     let busy = AtomicUsize::new(number - 1);
     match threads {
-        Some(threads) => threads.share(|scope| all(scope, number, &take_part, &busy)),
+        Some(threads) => threads.share(number - 1, |scope| all(scope, number, &take_part, &busy)),
         None => rayon::in_place_scope(|scope| all(scope, number, &take_part, &busy)),
     }
 }

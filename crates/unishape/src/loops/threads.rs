@@ -42,14 +42,14 @@ impl Pool {
         self.threads.install(work)
     }
 
-    /// Work that the caller shares with these threads.
-    fn share<'s, R>(&self, work: impl FnOnce(&Scope<'s>) -> R) -> R {
+    /// Work that the caller shares with so many of these threads.
+    fn share<'s, R>(&self, others: usize, work: impl FnOnce(&Scope<'s>) -> R) -> R {
         let call = self.call();
         let result = {
             let _elsewhere = self.cores.elsewhere();
             self.threads.in_place_scope(work)
         };
-        for _ in 0..self.threads.current_num_threads() {
+        for _ in 0..others {
             let calls = self.calls.clone();
             self.threads.spawn(move || {
                 let begin = Instant::now();
@@ -97,10 +97,10 @@ impl Threads {
         if self.others.is_some() { self.number } else { 1 }
     }
 
-    /// Work that the caller shares with the others.
-    pub(super) fn share<'s, R>(&self, work: impl FnOnce(&Scope<'s>) -> R) -> R {
+    /// Work that the caller shares with so many others.
+    pub(super) fn share<'s, R>(&self, others: usize, work: impl FnOnce(&Scope<'s>) -> R) -> R {
         match &self.others {
-            Some(others) => others.share(work),
+            Some(pool) => pool.share(others, work),
             None => rayon::in_place_scope(work),
         }
     }
