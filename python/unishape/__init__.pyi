@@ -176,6 +176,7 @@ fmod: _Two
 greater: _Two
 greater_equal: _Two
 hypot: _Two
+leaky_relu: _Two
 left_shift: _Two
 less: _Two
 less_equal: _Two
@@ -191,6 +192,7 @@ nextafter: _Two
 not_equal: _Two
 pow: _Two
 power: _Two
+prelu: _Two
 remainder: _Two
 right_shift: _Two
 subtract: _Two

@@ -41,6 +41,7 @@ macro_rules! for_each_op {
             IsFinite is_finite 1 ["isfinite"] "Whether it is neither infinite nor NaN.";
             IsInf is_inf 1 ["isinf"] "Whether it is infinite.";
             IsNan is_nan 1 ["isnan"] "Whether it is NaN, not a number.";
+            LeakyRelu leaky_relu 2 ["leaky_relu", "prelu"] "`x`, or where it is below 0, `x * y`.";
             Less less 2 ["less"] "`x < y`.";
             LessEqual less_equal 2 ["less_equal"] "`x <= y`.";
             Log log 1 ["log", "ln"] "The natural logarithm.";

@@ -31,6 +31,7 @@ NAMES = dict(
     signbit=np.signbit,
     pi=np.pi,
     inf=np.inf,
+    leaky_relu=lambda x, slope: np.where(x < 0, x * slope, x),
     nan=np.nan,
 )
 
@@ -79,6 +80,9 @@ def binary_cases():
         # NumPy's own logaddexp is not as close as its other functions.
         exact = "exact" if "next" in text else "16" if "logadd" in text else "4"
         yield text, exact, {"a": values(x, 27).reshape(27, 1), "b": values(x, 26)}
+    for x, y in itertools.product(INTEGERS + FLOATS, INTEGERS + FLOATS):
+        if x == y or BF16 not in (x, y):
+            yield "leaky_relu(a, b)", "exact", {"a": values(x, 27).reshape(27, 1), "b": values(y, 26)}
     for x, y in itertools.product([np.dtype(bool), *INTEGERS], [np.dtype(bool), *INTEGERS]):
         # NumPy refuses negative powers of integers.
         exact = "exact" if np.promote_types(x, y).kind in "iub" else "4"

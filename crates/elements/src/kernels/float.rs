@@ -30,6 +30,7 @@ macro_rules! floats {
                     Op::Round => kernel!(|a: $T| -> $T { a.round_ties_even() }),
                     Op::Copysign => kernel!(|a: $T, b: $T| -> $T { a.copysign(b) }),
                     Op::Nextafter => kernel!(any |a: $T, b: $T| -> $T { $T::nextafter(a, b) }),
+                    Op::LeakyRelu => kernel!(|a: $T, b: $T| -> $T { if a < 0.0 { a * b } else { a } }),
                     Op::Min => extreme!($T, <=, <),
                     Op::Max => extreme!($T, >=, >),
                     Op::Equal => kernel!(wide |a: $T, b: $T| -> u8 { (a == b) as u8 }),

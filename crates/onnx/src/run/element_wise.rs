@@ -149,10 +149,7 @@ pub(super) fn build<'a>(
         "Less" => binary(Op::Less),
         "GreaterOrEqual" => binary(Op::GreaterEqual),
         "LessOrEqual" => binary(Op::LessEqual),
-        "PRelu" => {
-            let (x, slope) = (widened(dtype, x), widened(dtype, input(1)?));
-            Ok(narrowed(dtype, where_(x.clone().less(0), slope * x.clone(), x)))
-        }
+        "PRelu" => binary(Op::LeakyRelu),
         "Abs" => unary(Op::Abs),
         "Neg" => unary(Op::Negative),
         "Sign" => unary(Op::Sign),
@@ -195,7 +192,7 @@ pub(super) fn build<'a>(
         "Relu" => Ok(x.max(0)),
         "LeakyRelu" => {
             let alpha = float("alpha", 0.01)?;
-            steps(&|x| where_(x.clone().less(0), &alpha * x.clone(), x))
+            steps(&|x| x.leaky_relu(&alpha))
         }
         "Elu" => {
             let alpha = float("alpha", 1.0)?;

@@ -400,6 +400,12 @@ impl Compiler {
                 let a = self.apply(Op::Max, takes, takes, &[a, least])?;
                 self.apply(Op::Min, takes, takes, &[a, most])
             }
+            (Op::LeakyRelu, &[slope]) if is_whole => {
+                let zero = self.number(Number::Int(0), takes).ok()?;
+                let below = self.apply(Op::Less, takes, DType::Bool, &[a, zero])?;
+                let times = self.apply(Op::Multiply, takes, takes, &[a, slope])?;
+                self.apply(Op::Where, takes, takes, &[below, times, a])
+            }
             (Op::Square, _) => self.apply(Op::Multiply, takes, takes, &[a, a]),
             (Op::Divide, &[b]) if takes.is_integer() => self.apply(Op::TruncDivide, takes, takes, &[a, b]),
             (Op::Reciprocal, _) => {

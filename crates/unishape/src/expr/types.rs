@@ -126,6 +126,7 @@ pub(crate) fn signature(typing: Typing, op: Op, common: DType) -> Option<Signatu
         Abs => Some(Signature { takes: common, gives: common.part() }),
         Divide if typing == Typing::Same => same(common),
         Divide => same(if kind < Kind::Float { DType::F64 } else { common }),
+        LeakyRelu => (is_real && kind != Kind::Bool).then(|| same(common))?,
         FloorDivide | Remainder | Fmod | TruncDivide => {
             is_real.then(|| same(if kind == Kind::Bool { DType::I8 } else { common }))?
         }
