@@ -315,21 +315,28 @@ impl At<'_> {
         }
     }
 
-    /// Has some of the next block's inputs fetched: as much as is written past the cache at a time. Memory is kept busy
-    /// so, also while steps are taken.
+    /// Has some of the next block's inputs fetched, and of where this block's results go, so that memory is kept busy
+    /// while steps are taken: as much as is written past the cache at a time, or all within the block's actions.
     fn fetch_some(&self) {
         let routine = self.routine;
-        let fetched = self.fetched.get();
-        if routine.ahead.is_empty() || fetched >= self.extent.count() {
+        let (fetched, count) = (self.fetched.get(), self.extent.count());
+        if routine.ahead.is_empty() && !routine.fetches_output || fetched >= count {
             return;
         }
-        let some = past::PART / self.program.item(self.program.result);
+        let item = self.program.item(self.program.result);
+        let part = past::PART / item;
+        let some = if routine.past { part } else { part.max(count / routine.each.len()) };
         self.fetched.set(fetched + some);
+        let at = |offset: isize| offset + fetched as isize;
+        if routine.fetches_output {
+            let place = self.memory.out.0.wrapping_offset(at(self.offsets[0]) * item as isize);
+            fetch(place, some * item);
+        }
         let (_, steps) = self.plan.loop_at(self.extent.cut);
         for &input in &routine.ahead {
             let input = input as usize;
             let next = self.offsets[1 + input] + self.extent.turns as isize * steps[1 + input];
-            fetch(self.memory.place(input, next + fetched as isize), some * self.program.operands[input]);
+            fetch(self.memory.place(input, at(next)), some * self.program.operands[input]);
         }
     }
 

@@ -53,9 +53,11 @@ pub(super) struct Routine {
     pub(super) out_in_place: bool,
     /// Whether it is written past the cache.
     pub(super) past: bool,
-    /// Inputs that are read where they are and never again: while the output is written past the cache, they are
-    /// fetched for the next block.
+    /// Inputs that are read where they are and never again, if they are fetched for the next block while this one
+    /// is computed.
     pub(super) ahead: Vec<u32>,
+    /// Whether the output's part is fetched while what goes there is computed.
+    pub(super) fetches_output: bool,
     /// What is known about each value, and registers that hold nothing, while it is made.
     values: Vec<Value>,
     free: Vec<u32>,
@@ -113,10 +115,17 @@ impl Routine {
             let single = is_one_element(&way);
             let source = Source { place: Place::Input(input as u32), item: item as u8, single };
             let class = Class { single, fixed: !is_all && self.block.repeats(plan, 1 + input) };
-            if self.past && !single && self.block.goes_on(plan, 1 + input) && is_one_piece(&way) {
+            if !is_all && !single && self.block.goes_on(plan, 1 + input) && is_one_piece(&way) {
                 self.ahead.push(input as u32);
             }
             self.value(class, (single || is_one_piece(&way)).then_some(source));
+        }
+        // While a step reads what nobody has read, the CPU foresees what comes next. It is the others after which
+        // memory would have rested.
+        let has_others = program.steps.len() > self.ahead.len().max(1);
+        self.fetches_output = has_others && !is_all && self.out_in_place && !self.past;
+        if !has_others && !self.past {
+            self.ahead.clear();
         }
         for (constant, element) in program.constants.iter().enumerate() {
             let place = Place::Constant(constant as u32);
