@@ -2,7 +2,7 @@
 
 use super::extent::is_one_element;
 use super::program::{Program, Step};
-use super::routine::{Action, Place, Routine, Source};
+use super::routine::{Action, Place, Routine, Scope, Source};
 use crate::loops::plan::Plan;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ pub(crate) fn describe(program: &Program, plan: &Plan, names: &[String], constan
     let mut text = String::new();
     for (number, plan) in plan.clone().tiled().iter().enumerate() {
         let mut routine = Routine::default();
-        routine.make(program, plan, false);
+        routine.make(program, plan, Scope::Cache);
         let teller = Teller { program, plan, routine: &routine, names, constants };
         match number {
             0 => teller.tell(&mut text),

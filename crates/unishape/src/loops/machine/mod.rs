@@ -34,7 +34,7 @@ use block::{DESK, Memory, mask_bits};
 use ndarray::{ArrayRef, ArrayViewD, Dimension};
 pub use plain::Plain;
 pub(crate) use program::{Program, Step};
-use routine::MOST_ARGUMENTS;
+use routine::{MOST_ARGUMENTS, Scope};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An array that a program reads, stretched already.
@@ -85,7 +85,11 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     if plan.len() == 0 {
         return true;
     }
-    let may_go_past = !is_fresh && past::pays(out.as_ptr(), plan.len());
+    let scope = match () {
+        _ if !is_worth_a_thread(plan.len(), program.traffic()) => Scope::Cache,
+        _ if !is_fresh && past::pays(out.as_ptr(), plan.len()) => Scope::Past,
+        _ => Scope::Memory,
+    };
     let out = Base(out.as_mut_ptr().cast::<u8>());
     let memory = Memory { inputs, out, mask };
     let stopped = AtomicBool::new(false);
@@ -95,7 +99,7 @@ pub(crate) fn run<T: Plain, D: Dimension>(
             return;
         }
         DESK.with_borrow_mut(|(routine, registers)| {
-            routine.make(program, piece, may_go_past);
+            routine.make(program, piece, scope);
             // Safety: the plan stays within the arrays, which have the program's elements, and no two
             // pieces of it have a place of the output together. The output is ours, as `&mut` says.
             unsafe { routine.run(program, piece, memory, registers) };

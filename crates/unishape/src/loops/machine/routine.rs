@@ -63,6 +63,17 @@ pub(super) struct Routine {
     free: Vec<u32>,
 }
 
+/// How much memory all of the work goes through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Scope {
+    /// What a core's caches hold.
+    Cache,
+    /// More: what comes next is fetched.
+    Memory,
+    /// More, and an output that is there already is written past the cache.
+    Past,
+}
+
 /// As many values as this are kept from one block to the next.
 const MOST_KEPT: usize = 64;
 
@@ -84,8 +95,8 @@ struct Value {
 }
 
 impl Routine {
-    /// What is done for a plan; where that may be, the output is written past the cache.
-    pub(super) fn make(&mut self, program: &Program, plan: &Plan, may_go_past: bool) {
+    /// What is done for a plan, which may be a part of the work.
+    pub(super) fn make(&mut self, program: &Program, plan: &Plan, scope: Scope) {
         self.once.clear();
         self.each.clear();
         self.registers.clear();
@@ -95,7 +106,7 @@ impl Routine {
         self.block = Extent::new(plan, program.block);
         self.out_in_place = is_one_piece(&self.block.way(plan, 0));
         let item = program.item(program.result);
-        self.past = may_go_past && self.out_in_place && item * self.block.count() >= 2 * past::PART;
+        self.past = scope == Scope::Past && self.out_in_place && item * self.block.count() >= 2 * past::PART;
         if self.past {
             // Inputs of the next block are in the first cache as well.
             self.block = Extent::new(plan, program.block / 4 * 3);
@@ -103,19 +114,20 @@ impl Routine {
         if self.past && self.block.turns < plan.sizes()[self.block.cut] {
             self.block = self.block.of_whole_lines(item);
         }
-        self.classify(program, plan);
+        self.classify(program, plan, scope);
         self.take_steps(program);
     }
 
-    fn classify(&mut self, program: &Program, plan: &Plan) {
+    fn classify(&mut self, program: &Program, plan: &Plan, scope: Scope) {
         // What is done for the only block need not be kept.
         let is_all = self.block.is_all(plan);
+        let fetches = scope != Scope::Cache && !is_all;
         for (input, &item) in program.operands.iter().enumerate() {
             let way = self.block.way(plan, 1 + input);
             let single = is_one_element(&way);
             let source = Source { place: Place::Input(input as u32), item: item as u8, single };
             let class = Class { single, fixed: !is_all && self.block.repeats(plan, 1 + input) };
-            if !is_all && !single && self.block.goes_on(plan, 1 + input) && is_one_piece(&way) {
+            if fetches && !single && self.block.goes_on(plan, 1 + input) && is_one_piece(&way) {
                 self.ahead.push(input as u32);
             }
             self.value(class, (single || is_one_piece(&way)).then_some(source));
@@ -123,7 +135,7 @@ impl Routine {
         // While a step reads what nobody has read, the CPU foresees what comes next. It is the others after which
         // memory would have rested.
         let has_others = program.steps.len() > self.ahead.len().max(1);
-        self.fetches_output = has_others && !is_all && self.out_in_place && !self.past;
+        self.fetches_output = fetches && has_others && self.out_in_place && !self.past;
         if !has_others && !self.past {
             self.ahead.clear();
         }
