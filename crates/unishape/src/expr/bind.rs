@@ -270,7 +270,7 @@ impl<'a> Bound<'a> {
     /// let plan = Expr::parse("a * 2 + 1")?.bind([("a", &a)])?.plan();
     /// assert_eq!(plan, "\
     /// loops: 20000 elements
-    /// a block: 3072 elements
+    /// a block: 2864 elements
     ///   a: read where it is
     ///   result: written where it belongs
     /// for each block:

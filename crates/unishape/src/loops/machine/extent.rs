@@ -28,6 +28,9 @@ pub(super) fn is_one_piece(way: &Way) -> bool {
     matches!(way[..], [] | [(_, 1)])
 }
 
+/// Blocks that are a part of a row have a multiple of so many elements.
+const EVEN: usize = 16;
+
 impl Extent {
     /// The largest block that has so many elements at most: as many whole loops as there is room for.
     pub(super) fn new(plan: &Plan, most: usize) -> Extent {
@@ -37,7 +40,11 @@ impl Extent {
             unit *= sizes[cut];
             cut -= 1;
         }
-        Extent { cut, turns: (most / unit).clamp(1, sizes[cut].max(1)), unit }
+        let size = sizes[cut].max(1);
+        let most = (most / unit).clamp(1, size);
+        // As many blocks as there have to be, all alike: a short one takes nearly as long.
+        let turns = size.div_ceil(size.div_ceil(most));
+        Extent { cut, turns: turns.next_multiple_of(if unit == 1 { EVEN } else { 1 }).min(most), unit }
     }
 
     /// The same with so many turns, and no more, that blocks one after another begin where lines of memory do, if
