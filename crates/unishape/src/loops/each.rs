@@ -60,7 +60,7 @@ impl<F, L: Lanes<F>, const N: usize> Rows<'_, F, L, N> {
     /// # Safety
     ///
     /// As for [`run`](Rows::run).
-    #[inline]
+    #[inline(always)]
     unsafe fn run_any(&self) {
         // Safety: the caller vouches for the block.
         unsafe {
@@ -84,6 +84,17 @@ impl<F, L: Lanes<F>, const N: usize> Job for Rows<'_, F, L, N> {
     fn run(self) {
         // Safety: who made the job vouches for the block.
         unsafe { Rows::run(&self, self.block.len) }
+    }
+}
+
+/// The same for rows so short that the compiler had better know how short.
+struct Short<'b, F, L, const N: usize>(Rows<'b, F, L, N>);
+
+impl<F, L: Lanes<F>, const N: usize> Job for Short<'_, F, L, N> {
+    #[inline(always)]
+    fn run(self) {
+        // Safety: who made the job vouches for the block.
+        unsafe { self.0.run_any() }
     }
 }
 
@@ -126,6 +137,11 @@ impl<F, L: Lanes<F>, T, const N: usize> Job for RowsPast<'_, '_, F, L, T, N> {
 
 /// Rows shorter than this gain nothing from wide vectors.
 const LONG: usize = 16;
+
+/// Rows of this length and shorter are compiled each by itself, with up to so many operands for each way through
+/// memory, since there are many ways.
+const SHORT: usize = 8;
+const FEW_SHORT: usize = 3;
 
 /// A tuple of operands, each given by its element at index 0, and a function of an element of each.
 pub(crate) trait Operands<F, const N: usize> {
@@ -226,8 +242,11 @@ macro_rules! operands {
                 unsafe {
                     $(let $x = $x.0.offset(block.starts[$n]);)+
                     let long = block.len >= LONG;
-                    if $few && long && $((steps[$n] == 1 || !$K::WRITES && steps[$n] == 0))&&+ {
+                    let has_ways = $((steps[$n] == 1 || !$K::WRITES && steps[$n] == 0))&&+;
+                    if $few && long && has_ways {
                         pick!(@ () [$($K $x $n)+] steps, lanes => $width(Rows { function, lanes, block }))
+                    } else if $operands <= FEW_SHORT && block.len <= SHORT && has_ways {
+                        pick!(@ () [$($K $x $n)+] steps, lanes => at_usual_width(Short(Rows { function, lanes, block })))
                     } else if long && $(steps[$n] == 1)&&+ {
                         let lanes = ($(Along::<$K>($x),)+);
                         at_full_width(Rows { function, lanes, block });

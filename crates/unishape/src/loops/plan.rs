@@ -65,6 +65,7 @@ impl Plan {
     }
 
     /// Each operand's step in one of the loops.
+    #[inline]
     fn steps(&self, of: usize) -> &[isize] {
         &self.steps[of * self.operands..][..self.operands]
     }
