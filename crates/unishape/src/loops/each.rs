@@ -55,12 +55,13 @@ impl<F, L: Lanes<F>, const N: usize> Rows<'_, F, L, N> {
         }
     }
 
-    /// Any rows at all, short ones without a loop inside the loop.
+    /// Any rows at all, short ones without a loop inside the loop. (There are many of these functions. Inlined, tiny
+    /// arrays would take a tenth less, and callers half as long again to compile.)
     ///
     /// # Safety
     ///
     /// As for [`run`](Rows::run).
-    #[inline(always)]
+    #[inline(never)]
     unsafe fn run_any(&self) {
         // Safety: the caller vouches for the block.
         unsafe {
@@ -84,17 +85,6 @@ impl<F, L: Lanes<F>, const N: usize> Job for Rows<'_, F, L, N> {
     fn run(self) {
         // Safety: who made the job vouches for the block.
         unsafe { Rows::run(&self, self.block.len) }
-    }
-}
-
-/// The same for rows so short that the compiler had better know how short.
-struct Short<'b, F, L, const N: usize>(Rows<'b, F, L, N>);
-
-impl<F, L: Lanes<F>, const N: usize> Job for Short<'_, F, L, N> {
-    #[inline(always)]
-    fn run(self) {
-        // Safety: who made the job vouches for the block.
-        unsafe { self.0.run_any() }
     }
 }
 
@@ -246,7 +236,7 @@ macro_rules! operands {
                     if $few && long && has_ways {
                         pick!(@ () [$($K $x $n)+] steps, lanes => $width(Rows { function, lanes, block }))
                     } else if $operands <= FEW_SHORT && block.len <= SHORT && has_ways {
-                        pick!(@ () [$($K $x $n)+] steps, lanes => at_usual_width(Short(Rows { function, lanes, block })))
+                        pick!(@ () [$($K $x $n)+] steps, lanes => Rows { function, lanes, block }.run_any())
                     } else if long && $(steps[$n] == 1)&&+ {
                         let lanes = ($(Along::<$K>($x),)+);
                         at_full_width(Rows { function, lanes, block });
