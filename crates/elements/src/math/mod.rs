@@ -63,7 +63,7 @@ pub(crate) trait Function<T> {
         true
     }
 
-    /// The answer for any argument; only asked for those that are not easy.
+    /// The answer for an argument that is not easy.
     fn hard(x: T) -> T {
         Self::easy(x)
     }

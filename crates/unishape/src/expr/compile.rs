@@ -400,6 +400,7 @@ impl Compiler {
                 let a = self.apply(Op::Max, takes, takes, &[a, least])?;
                 self.apply(Op::Min, takes, takes, &[a, most])
             }
+            (Op::LeakyRelu, _) if takes.kind() < Kind::Signed => Some(a),
             (Op::LeakyRelu, &[slope]) if is_whole => {
                 let zero = self.number(Number::Int(0), takes).ok()?;
                 let below = self.apply(Op::Less, takes, DType::Bool, &[a, zero])?;
@@ -441,6 +442,8 @@ impl Compiler {
                 Op::Add => a.checked_add(b),
                 Op::Subtract => a.checked_sub(b),
                 Op::Multiply => a.checked_mul(b),
+                Op::LeakyRelu if a >= 0 => Some(a),
+                Op::LeakyRelu => a.checked_mul(b),
                 Op::Pow => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
                 _ => None,
             },
@@ -461,8 +464,8 @@ impl Compiler {
             Some(int) => DType::I64.holds(int),
             None => true,
         };
-        let in_fractions =
-            matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Pow) || !from.iter().all(fits);
+        let in_fractions = matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::LeakyRelu | Op::Pow)
+            || !from.iter().all(fits);
         let from: SmallVec<[Value; 3]> = from
             .iter()
             .map(|&number| match whole(&number) {

@@ -214,6 +214,8 @@ fn operators_bind_as_in_python() {
         assert_eq!(number(text), arr0(expected).into(), "{text}");
     }
     assert_eq!(number("7 / 2"), arr0(3.5).into());
+    assert_eq!(number("leaky_relu(-5, 3) + leaky_relu(5, 3)"), arr0(-10i64).into());
+    assert_eq!(number("leaky_relu(-2 ** 62, 4) / 2 ** 62"), arr0(-4.0).into());
     assert_eq!(number("sqrt(2) ** 2 < 2.0001"), arr0(true).into());
     assert_eq!(number(".5e1 + 1e-1 * 10"), arr0(6.0).into());
 }
