@@ -128,10 +128,8 @@ impl<F, L: Lanes<F>, T, const N: usize> Job for RowsPast<'_, '_, F, L, T, N> {
 /// Rows shorter than this gain nothing from wide vectors.
 const LONG: usize = 16;
 
-/// Rows of this length and shorter are compiled each by itself, with up to so many operands for each way through
-/// memory, since there are many ways.
+/// Rows of this length and shorter are compiled each by itself.
 const SHORT: usize = 8;
-const FEW_SHORT: usize = 3;
 
 /// A tuple of operands, each given by its element at index 0, and a function of an element of each.
 pub(crate) trait Operands<F, const N: usize> {
@@ -188,9 +186,10 @@ macro_rules! pick {
 }
 
 /// A tuple of this length. Each combination of ways is compiled by itself for up to six operands, with five and six
-/// at the usual width only, since there are many; beyond that, only the one in which all elements are neighbours.
+/// at the usual width only, since there are many; beyond that, only the one in which all elements are neighbours. For
+/// up to three it is compiled for each length of short rows too.
 macro_rules! operands {
-    ($operands:literal, $few:literal, $width:ident: $($K:ident $x:ident $n:tt $W:ident)+) => {
+    ($operands:literal, $few:literal, $short:literal, $width:ident: $($K:ident $x:ident $n:tt $W:ident)+) => {
         impl<$($W: Walk,)+ F> Lanes<F> for ($($W,)+)
         where
             F: for<'x> Fn($(<$W::Kind as Lends<'x>>::Item),+),
@@ -235,7 +234,7 @@ macro_rules! operands {
                     let has_ways = $((steps[$n] == 1 || !$K::WRITES && steps[$n] == 0))&&+;
                     if $few && long && has_ways {
                         pick!(@ () [$($K $x $n)+] steps, lanes => $width(Rows { function, lanes, block }))
-                    } else if $operands <= FEW_SHORT && block.len <= SHORT && has_ways {
+                    } else if $short && block.len <= SHORT && has_ways {
                         pick!(@ () [$($K $x $n)+] steps, lanes => Rows { function, lanes, block }.run_any())
                     } else if long && $(steps[$n] == 1)&&+ {
                         let lanes = ($(Along::<$K>($x),)+);
@@ -313,15 +312,15 @@ macro_rules! operands {
         }
     };
 }
-operands!(1, true, at_full_width: A a 0 V0);
-operands!(2, true, at_full_width: A a 0 V0 B b 1 V1);
-operands!(3, true, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2);
-operands!(4, true, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3);
-operands!(5, true, at_usual_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4);
-operands!(6, true, at_usual_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5);
-operands!(7, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6);
-operands!(8, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7);
-operands!(9, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7 J j 8 V8);
+operands!(1, true, true, at_full_width: A a 0 V0);
+operands!(2, true, true, at_full_width: A a 0 V0 B b 1 V1);
+operands!(3, true, true, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2);
+operands!(4, true, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3);
+operands!(5, true, false, at_usual_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4);
+operands!(6, true, false, at_usual_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5);
+operands!(7, false, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6);
+operands!(8, false, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7);
+operands!(9, false, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7 J j 8 V8);
 
 #[cfg(test)]
 mod tests {

@@ -179,7 +179,7 @@ struct At<'r> {
     /// Where this block begins.
     offsets: &'r Offsets,
     extent: Extent,
-    /// How many elements of the next block's inputs have been fetched.
+    /// How many elements of the next block's inputs, and of this one's output, have been fetched.
     fetched: Cell<usize>,
 }
 
@@ -325,7 +325,7 @@ impl At<'_> {
         }
         let item = self.program.item(self.program.result);
         let part = past::PART / item;
-        let some = if routine.past { part } else { part.max(count / routine.each.len()) };
+        let some = if routine.past { part } else { part.max(count.div_ceil(routine.each.len())) };
         self.fetched.set(fetched + some);
         let at = |offset: isize| offset + fetched as isize;
         if routine.fetches_output {

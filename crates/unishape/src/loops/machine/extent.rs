@@ -40,18 +40,30 @@ impl Extent {
             unit *= sizes[cut];
             cut -= 1;
         }
-        let size = sizes[cut].max(1);
-        let most = (most / unit).clamp(1, size);
-        // As many blocks as there have to be, all alike: a short one takes nearly as long.
-        let turns = size.div_ceil(size.div_ceil(most));
-        Extent { cut, turns: turns.next_multiple_of(if unit == 1 { EVEN } else { 1 }).min(most), unit }
+        Extent { cut, turns: (most / unit).clamp(1, sizes[cut].max(1)), unit }
     }
 
-    /// The same with so many turns, and no more, that blocks one after another begin where lines of memory do, if
-    /// the first one does; an element has so many bytes.
-    pub(super) fn of_whole_lines(self, item: usize) -> Extent {
-        let turns = self.turns - self.turns % self.turns_of_a_line(item);
-        Extent { turns: if turns == 0 { self.turns } else { turns }, ..self }
+    /// No more blocks than these, and all about alike: a short one at the end takes nearly as long as the others.
+    pub(super) fn even(self, plan: &Plan) -> Extent {
+        self.evened(plan.sizes()[self.cut], if self.unit == 1 { EVEN } else { 1 })
+    }
+
+    /// The same, where blocks one after another begin where lines of memory do, if the second one does; an element
+    /// has so many bytes.
+    pub(super) fn of_whole_lines(self, plan: &Plan, item: usize) -> Extent {
+        self.evened(plan.sizes()[self.cut], self.turns_of_a_line(item))
+    }
+
+    /// With a multiple of some turns in each block but for the last, and the first, which may have that many less; of
+    /// so many turns in all.
+    fn evened(self, size: usize, some: usize) -> Extent {
+        if self.turns >= size || self.turns < some {
+            return self;
+        }
+        let most = self.turns - self.turns % some;
+        let at_most = size + some - 1;
+        let turns = at_most.div_ceil(at_most.div_ceil(most)).next_multiple_of(some);
+        Extent { turns, ..self }
     }
 
     /// How many turns the first block has, so that those after it begin where lines do; an output of such
@@ -109,5 +121,29 @@ impl Extent {
     pub(super) fn repeats(self, plan: &Plan, operand: usize) -> bool {
         let stays = |of: usize| plan.loop_at(of).1[operand] == 0;
         (0..self.cut).all(stays) && (stays(self.cut) || self.turns == plan.sizes()[self.cut])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Extent;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_more_blocks_than_there_must_be(size in 1usize..20_000, turns in 1usize..3000, some in 0u32..7) {
+            let some = 1 << some;
+            let largest = Extent { cut: 0, turns: turns.min(size), unit: 1 };
+            let Extent { turns, .. } = largest.evened(size, some);
+            prop_assert!((1..=largest.turns).contains(&turns));
+            if largest.turns < size && largest.turns >= some {
+                prop_assert!(turns.is_multiple_of(some));
+                // However much shorter the first is.
+                let most = largest.turns / some * some;
+                prop_assert!((size + some - 1).div_ceil(turns) <= (size + some - 1).div_ceil(most));
+            } else {
+                prop_assert_eq!(turns, largest.turns);
+            }
+        }
     }
 }

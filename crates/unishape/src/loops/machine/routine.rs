@@ -107,13 +107,11 @@ impl Routine {
         self.out_in_place = is_one_piece(&self.block.way(plan, 0));
         let item = program.item(program.result);
         self.past = scope == Scope::Past && self.out_in_place && item * self.block.count() >= 2 * past::PART;
-        if self.past {
+        self.block = match self.past {
             // Inputs of the next block are in the first cache as well.
-            self.block = Extent::new(plan, program.block / 4 * 3);
-        }
-        if self.past && self.block.turns < plan.sizes()[self.block.cut] {
-            self.block = self.block.of_whole_lines(item);
-        }
+            true => Extent::new(plan, program.block / 4 * 3).of_whole_lines(plan, item),
+            false => self.block.even(plan),
+        };
         self.classify(program, plan, scope);
         self.take_steps(program);
     }
@@ -132,13 +130,6 @@ impl Routine {
             }
             self.value(class, (single || is_one_piece(&way)).then_some(source));
         }
-        // While a step reads what nobody has read, the CPU foresees what comes next. It is the others after which
-        // memory would have rested.
-        let has_others = program.steps.len() > self.ahead.len().max(1);
-        self.fetches_output = fetches && has_others && self.out_in_place && !self.past;
-        if !has_others && !self.past {
-            self.ahead.clear();
-        }
         for (constant, element) in program.constants.iter().enumerate() {
             let place = Place::Constant(constant as u32);
             let source = Source { place, item: element.bytes().len() as u8, single: true };
@@ -154,6 +145,15 @@ impl Routine {
             self.value(class, None);
         }
         self.keep_few();
+        // While a step reads what nobody has read, the CPU foresees what comes next. It is the others after which
+        // memory would have rested.
+        let steps = &self.values[program.operands.len() + program.constants.len()..];
+        let steps = steps.iter().filter(|step| !step.class.single && !step.class.fixed).count();
+        let has_others = steps > self.ahead.len().max(1);
+        self.fetches_output = fetches && has_others && self.out_in_place && !self.past;
+        if !has_others && !self.past {
+            self.ahead.clear();
+        }
     }
 
     fn value(&mut self, class: Class, block: Option<Source>) {
