@@ -326,25 +326,34 @@ impl Plan {
     /// Calls `work` with where each operand begins, for every turn of so many of the outermost loops.
     /// `starts` is [`starts`](Plan::starts), as an array or in whatever else has room for it.
     pub(crate) fn turns<S: AsMut<[isize]>>(&self, outer: usize, mut starts: S, mut work: impl FnMut(&S)) {
-        let mut turns: SmallVec<[usize; 6]> = SmallVec::from_elem(0, outer);
+        let inner = outer.saturating_sub(1);
+        let (size, steps) = if outer == 0 { (1, &[][..]) } else { self.loop_at(inner) };
+        let mut turns: SmallVec<[usize; 6]> = SmallVec::from_elem(0, inner);
+        // (Steps beyond the last turn lead nowhere, and are taken back.)
+        let go = |starts: &mut S, steps: &[isize], turns: isize| {
+            for (start, step) in starts.as_mut().iter_mut().zip(steps) {
+                *start = start.wrapping_add(step.wrapping_mul(turns));
+            }
+        };
         loop {
-            work(&starts);
-            // The innermost loop that has a turn left takes it; those within begin anew.
-            let mut of = outer;
+            for _ in 0..size {
+                work(&starts);
+                for (start, step) in starts.as_mut().iter_mut().zip(steps) {
+                    *start = start.wrapping_add(*step);
+                }
+            }
+            go(&mut starts, steps, -(size as isize));
+            // The innermost one of the others that has a turn left takes it; those within begin anew.
+            let mut of = inner;
             loop {
-                if of == 0 {
-                    return;
-                }
-                of -= 1;
+                let Some(next) = of.checked_sub(1) else { return };
+                of = next;
                 turns[of] += 1;
-                let again = turns[of] < self.sizes[of];
-                let turns_back = if again { 0 } else { std::mem::take(&mut turns[of]) as isize };
-                for (start, &step) in starts.as_mut().iter_mut().zip(self.steps(of)) {
-                    *start += if again { step } else { step - turns_back * step };
-                }
-                if again {
+                go(&mut starts, self.steps(of), 1);
+                if turns[of] < self.sizes[of] {
                     break;
                 }
+                go(&mut starts, self.steps(of), -(std::mem::take(&mut turns[of]) as isize));
             }
         }
     }
