@@ -342,7 +342,7 @@ impl Plan {
                     *start = start.wrapping_add(*step);
                 }
             }
-            go(&mut starts, steps, -(size as isize));
+            go(&mut starts, steps, (size as isize).wrapping_neg());
             // The innermost one of the others that has a turn left takes it; those within begin anew.
             let mut of = inner;
             loop {
@@ -353,7 +353,7 @@ impl Plan {
                 if turns[of] < self.sizes[of] {
                     break;
                 }
-                go(&mut starts, self.steps(of), -(std::mem::take(&mut turns[of]) as isize));
+                go(&mut starts, self.steps(of), (std::mem::take(&mut turns[of]) as isize).wrapping_neg());
             }
         }
     }
