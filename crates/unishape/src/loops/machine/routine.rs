@@ -146,12 +146,14 @@ impl Routine {
         }
         self.keep_few();
         // While a step reads what nobody has read, the CPU foresees what comes next. It is the others after which
-        // memory would have rested.
+        // memory would have rested; or where one input goes by so quickly, as in arithmetic with a row or a number,
+        // that it is not foreseen early enough. (Functions of one number take longer.)
         let steps = &self.values[program.operands.len() + program.constants.len()..];
         let steps = steps.iter().filter(|step| !step.class.single && !step.class.fixed).count();
-        let has_others = steps > self.ahead.len().max(1);
-        self.fetches_output = fetches && has_others && self.out_in_place && !self.past;
-        if !has_others && !self.past {
+        let is_quick = || steps == 1 && program.steps.iter().any(|step| step.from.len() > 1);
+        let pays = steps > self.ahead.len().max(1) || self.ahead.len() == 1 && is_quick();
+        self.fetches_output = fetches && pays && self.out_in_place && !self.past;
+        if !pays && !self.past {
             self.ahead.clear();
         }
     }
