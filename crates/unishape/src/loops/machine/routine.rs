@@ -145,15 +145,17 @@ impl Routine {
             self.value(class, None);
         }
         self.keep_few();
-        // While a step reads what nobody has read, the CPU foresees what comes next. It is the others after which
-        // memory would have rested; or where one input goes by so quickly, as in arithmetic with a row or a number,
-        // that it is not foreseen early enough. (Functions of one number take longer.)
+        // While a step reads what nobody has read, the CPU foresees what comes next; it is the others after which
+        // memory would have rested.
         let steps = &self.values[program.operands.len() + program.constants.len()..];
         let steps = steps.iter().filter(|step| !step.class.single && !step.class.fixed).count();
-        let is_quick = || steps == 1 && program.steps.iter().any(|step| step.from.len() > 1);
-        let pays = steps > self.ahead.len().max(1) || self.ahead.len() == 1 && is_quick();
-        self.fetches_output = fetches && pays && self.out_in_place && !self.past;
-        if !pays && !self.past {
+        let rests = steps > self.ahead.len().max(1);
+        // Where a quick step goes through one input, as arithmetic with a row or a number does, it is where the results
+        // go that it waits for. (Functions of one number take longer.)
+        let is_quick = steps == 1 && program.steps.iter().any(|step| step.from.len() > 1);
+        let waits = self.ahead.len() == 1 && is_quick;
+        self.fetches_output = fetches && (rests || waits) && self.out_in_place && !self.past;
+        if !rests && !self.past {
             self.ahead.clear();
         }
     }
