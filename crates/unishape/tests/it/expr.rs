@@ -469,10 +469,10 @@ fn plans_in_words() {
     assert_eq!(
         plan("(x - mean) * exp(g) + 2"),
         "loops: 200 times 1024 elements\n\
-         a block: 2 times 1024 elements\n  \
+         a block: 1024 elements\n  \
            x: read where it is\n  \
-           mean: one element for each row\n  \
-           g: the same in every block, put together once\n  \
+           mean: one element for each block\n  \
+           g: read where it is\n  \
            result: written where it belongs\n\
          once:\n  \
            t2 = exp(g)\n\

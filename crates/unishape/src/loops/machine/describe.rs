@@ -2,7 +2,8 @@
 
 use super::extent::is_one_element;
 use super::program::{Program, Step};
-use super::routine::{Action, Place, Routine, Scope, Source};
+use super::routine::{Action, Place, Routine, Source};
+use super::scope_of_fresh;
 use crate::loops::plan::Plan;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -14,9 +15,10 @@ pub(crate) fn describe(program: &Program, plan: &Plan, names: &[String], constan
         return "Nothing is computed: the result has no elements.\n".into();
     }
     let mut text = String::new();
+    let scope = scope_of_fresh(program, plan);
     for (number, plan) in plan.clone().tiled().iter().enumerate() {
         let mut routine = Routine::default();
-        routine.make(program, plan, Scope::Cache);
+        routine.make(program, plan, scope);
         let teller = Teller { program, plan, routine: &routine, names, constants };
         match number {
             0 => teller.tell(&mut text),

@@ -85,10 +85,9 @@ pub(crate) fn run<T: Plain, D: Dimension>(
     if plan.len() == 0 {
         return true;
     }
-    let scope = match () {
-        _ if !is_worth_a_thread(plan.len(), program.traffic()) => Scope::Cache,
-        _ if !is_fresh && past::pays(out.as_ptr(), plan.len()) => Scope::Past,
-        _ => Scope::Memory,
+    let scope = match scope_of_fresh(program, &plan) {
+        Scope::Memory if !is_fresh && past::pays(out.as_ptr(), plan.len()) => Scope::Past,
+        scope => scope,
     };
     let out = Base(out.as_mut_ptr().cast::<u8>());
     let memory = Memory { inputs, out, mask };
@@ -166,6 +165,11 @@ fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
         next *= size as isize;
     }
     true
+}
+
+/// How much memory work goes through that writes to where nothing was.
+fn scope_of_fresh(program: &Program, plan: &Plan) -> Scope {
+    if is_worth_a_thread(plan.len(), program.traffic()) { Scope::Memory } else { Scope::Cache }
 }
 
 /// The bytes moved for an element. An arithmetic step takes about as long as moving some, which counts for

@@ -28,10 +28,16 @@ pub(crate) struct Program {
     pub(super) last_use: Vec<usize>,
     /// How many elements a block has: as many as fit the first cache with all that is alive at a time.
     pub(super) block: usize,
+    /// How many it may have where no input has to be copied to it first: a single step goes right from the inputs to the
+    /// output, so that nothing has to stay in the cache, and between blocks memory would rest a little.
+    pub(super) wide_block: usize,
 }
 
 /// Registers, operands in place and the output together take about this much of the first cache.
 const CACHE: usize = 24 << 10;
+
+/// No block has more elements than this, however small they are.
+const MOST_ELEMENTS: usize = 8192;
 
 impl Program {
     /// What does not depend on where arrays lie is found out here, once.
@@ -48,8 +54,9 @@ impl Program {
             }
         }
         last_use[result] = usize::MAX;
-        let mut program = Program { operands, constants, steps, result, last_use, block: 0 };
-        program.block = (CACHE / program.most_alive().max(3) / 64 * 64).clamp(128, 8192);
+        let mut program = Program { operands, constants, steps, result, last_use, block: 0, wide_block: 0 };
+        program.block = (CACHE / program.most_alive().max(3) / 64 * 64).clamp(128, MOST_ELEMENTS);
+        program.wide_block = if program.steps.len() == 1 { MOST_ELEMENTS } else { program.block };
         program
     }
 

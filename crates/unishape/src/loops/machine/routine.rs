@@ -94,6 +94,45 @@ struct Value {
     block: Option<Source>,
 }
 
+/// To begin with a block, and with each of its steps, takes as long as to repeat one element so often.
+const BEGIN: usize = 128;
+
+/// The largest block of at most so many elements; or a single row, where nothing has to be copied together for that and
+/// what is spared is more than what more blocks cost.
+fn largest_block(program: &Program, plan: &Plan, most: usize) -> Extent {
+    let largest = Extent::new(plan, most);
+    let row = plan.sizes()[plan.loops() - 1];
+    if largest.count() <= row || row < BEGIN {
+        return largest;
+    }
+    let single = Extent::new(plan, row);
+    let pays = || row as f32 * copying(program, plan, largest) >= (BEGIN * (1 + program.steps.len())) as f32;
+    if pays() && copying(program, plan, single) == 0.0 { single } else { largest }
+}
+
+/// The largest block for a program that may have larger ones where nothing is copied together.
+fn wide_block(program: &Program, plan: &Plan) -> Extent {
+    let wide = largest_block(program, plan, program.wide_block);
+    if copying(program, plan, wide) == 0.0 { wide } else { largest_block(program, plan, program.block) }
+}
+
+/// How long it takes to copy together the operands that are not there as they are needed, the output among them, for
+/// each element of a block. It is 1 for what has one element for each row; what lies in one piece within each row is
+/// copied faster than that.
+fn copying(program: &Program, plan: &Plan, block: Extent) -> f32 {
+    let of = |operand: usize| {
+        let way = block.way(plan, operand);
+        let repeats = || !block.is_all(plan) && block.repeats(plan, operand);
+        match way[..] {
+            _ if is_one_piece(&way) => 0.0,
+            _ if operand > 0 && (is_one_element(&way) || repeats()) => 0.0,
+            [(_, 1), ..] => 0.5,
+            _ => 1.0,
+        }
+    };
+    (0..=program.operands.len()).map(of).sum()
+}
+
 impl Routine {
     /// What is done for a plan, which may be a part of the work.
     pub(super) fn make(&mut self, program: &Program, plan: &Plan, scope: Scope) {
@@ -103,15 +142,18 @@ impl Routine {
         self.values.clear();
         self.ahead.clear();
         self.free.clear();
-        self.block = Extent::new(plan, program.block);
-        self.out_in_place = is_one_piece(&self.block.way(plan, 0));
         let item = program.item(program.result);
-        self.past = scope == Scope::Past && self.out_in_place && item * self.block.count() >= 2 * past::PART;
-        self.block = match self.past {
-            // Inputs of the next block are in the first cache as well.
-            true => Extent::new(plan, program.block / 4 * 3).of_whole_lines(plan, item),
-            false => self.block.even(plan),
+        // Inputs of the next block are in the first cache as well.
+        let past = (scope == Scope::Past).then(|| Extent::new(plan, program.block / 4 * 3));
+        let past =
+            past.filter(|block| item * block.count() >= 2 * past::PART && is_one_piece(&block.way(plan, 0)));
+        self.past = past.is_some();
+        self.block = match past {
+            Some(block) => block.of_whole_lines(plan, item),
+            None if scope == Scope::Memory => wide_block(program, plan).even(plan),
+            None => largest_block(program, plan, program.block).even(plan),
         };
+        self.out_in_place = is_one_piece(&self.block.way(plan, 0));
         self.classify(program, plan, scope);
         self.take_steps(program);
     }
