@@ -472,7 +472,7 @@ fn plans_in_words() {
          a block: 1024 elements\n  \
            x: read where it is\n  \
            mean: one element for each block\n  \
-           g: read where it is\n  \
+           g: the same in every block, read where it is\n  \
            result: written where it belongs\n\
          once:\n  \
            t2 = exp(g)\n\
@@ -493,6 +493,12 @@ fn plans_in_words() {
            result = t1\n\
          and the rest: 1 times 4 times 8 times 256 elements\n"
     );
+    // What one thread does is not done in tiles.
+    let few = ArrayD::<f32>::zeros(IxDyn(&[100, 100]));
+    let turned = few.t();
+    let small = Expr::parse("x + t").unwrap();
+    let small = small.bind([("x", Value::from(&few)), ("t", Value::from(turned.view()))]).unwrap().plan();
+    assert!(small.starts_with("loops: 100 times 100 elements\n"), "{small}");
     assert_eq!(
         plan("isnan(cast(x, int8))").lines().nth(2),
         Some("  x: not read: the result does not depend on it")

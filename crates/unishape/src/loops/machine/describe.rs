@@ -3,8 +3,9 @@
 use super::extent::is_one_element;
 use super::program::{Program, Step};
 use super::routine::{Action, Place, Routine, Source};
-use super::scope_of_fresh;
+use super::{is_large, scope_of_fresh};
 use crate::loops::plan::Plan;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -16,7 +17,9 @@ pub(crate) fn describe(program: &Program, plan: &Plan, names: &[String], constan
     }
     let mut text = String::new();
     let scope = scope_of_fresh(program, plan);
-    for (number, plan) in plan.clone().tiled().iter().enumerate() {
+    let whole = plan.clone();
+    let plans = if is_large(program, plan.len()) { whole.tiled() } else { SmallVec::from_iter([whole]) };
+    for (number, plan) in plans.iter().enumerate() {
         let mut routine = Routine::default();
         routine.make(program, plan, scope);
         let teller = Teller { program, plan, routine: &routine, names, constants };
@@ -84,7 +87,8 @@ impl Teller<'_> {
         let block = self.routine.block;
         let way = block.way(self.plan, 1 + input);
         let moves = |of: usize| self.plan.loop_at(of).1[1 + input] != 0;
-        let stays = block.cut > 0 && !(0..block.cut).any(moves);
+        let is_part_of_row = block.cut == self.plan.loops() - 1;
+        let stays = block.cut > 0 && is_part_of_row && !(0..block.cut).any(moves);
         if gathered(&self.routine.once) {
             return "the same in every block, put together once".into();
         }
@@ -106,6 +110,9 @@ impl Teller<'_> {
         match () {
             _ if is_one_element(&way) && block.repeats(self.plan, 1 + input) => "one element for all".into(),
             _ if is_one_element(&way) => "one element for each block".into(),
+            _ if !block.is_all(self.plan) && block.repeats(self.plan, 1 + input) => {
+                "the same in every block, read where it is".into()
+            }
             _ if stays => "the same in every row, read where it is".into(),
             _ => "read where it is".into(),
         }

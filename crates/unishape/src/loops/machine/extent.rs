@@ -45,23 +45,24 @@ impl Extent {
 
     /// No more blocks than these, and all about alike: a short one at the end takes nearly as long as the others.
     pub(super) fn even(self, plan: &Plan) -> Extent {
-        self.evened(plan.sizes()[self.cut], if self.unit == 1 { EVEN } else { 1 })
+        self.evened(plan.sizes()[self.cut], if self.unit == 1 { EVEN } else { 1 }, 0)
     }
 
     /// The same, where blocks one after another begin where lines of memory do, if the second one does; an element
     /// has so many bytes.
     pub(super) fn of_whole_lines(self, plan: &Plan, item: usize) -> Extent {
-        self.evened(plan.sizes()[self.cut], self.turns_of_a_line(item))
+        let some = self.turns_of_a_line(item);
+        self.evened(plan.sizes()[self.cut], some, some - 1)
     }
 
-    /// With a multiple of some turns in each block but for the last, and the first, which may have that many less; of
-    /// so many turns in all.
-    fn evened(self, size: usize, some: usize) -> Extent {
+    /// With a multiple of some turns in each block but for the last, and the first, which may have as many less as it is
+    /// said; of so many turns in all.
+    fn evened(self, size: usize, some: usize, less: usize) -> Extent {
         if self.turns >= size || self.turns < some {
             return self;
         }
         let most = self.turns - self.turns % some;
-        let at_most = size + some - 1;
+        let at_most = size + less;
         let turns = at_most.div_ceil(at_most.div_ceil(most)).next_multiple_of(some);
         Extent { turns, ..self }
     }
@@ -131,16 +132,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_more_blocks_than_there_must_be(size in 1usize..20_000, turns in 1usize..3000, some in 0u32..7) {
+        fn no_more_blocks_than_there_must_be(
+            size in 1usize..20_000,
+            turns in 1usize..3000,
+            some in 0u32..7,
+            is_short in any::<bool>(),
+        ) {
             let some = 1 << some;
+            // However much shorter the first is.
+            let less = if is_short { some - 1 } else { 0 };
             let largest = Extent { cut: 0, turns: turns.min(size), unit: 1 };
-            let Extent { turns, .. } = largest.evened(size, some);
+            let Extent { turns, .. } = largest.evened(size, some, less);
             prop_assert!((1..=largest.turns).contains(&turns));
             if largest.turns < size && largest.turns >= some {
                 prop_assert!(turns.is_multiple_of(some));
-                // However much shorter the first is.
                 let most = largest.turns / some * some;
-                prop_assert!((size + some - 1).div_ceil(turns) <= (size + some - 1).div_ceil(most));
+                prop_assert!((size + less).div_ceil(turns) <= (size + less).div_ceil(most));
             } else {
                 prop_assert_eq!(turns, largest.turns);
             }

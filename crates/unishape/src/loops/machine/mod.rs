@@ -107,13 +107,12 @@ pub(crate) fn run<T: Plain, D: Dimension>(
             stopped.store(true, Ordering::Relaxed);
         }
     };
-    let bytes = effort(program);
     // As ever, ndarray's arrays have no element at two indices where they can be written to; one whose maker broke
     // that promise stays on one thread.
-    if !is_worth_a_thread(plan.len(), bytes) || !plan.is_apart(0) {
+    if !is_large(program, plan.len()) || !plan.is_apart(0) {
         work(&plan);
     } else {
-        in_pieces(plan, bytes, threads, &work);
+        in_pieces(plan, effort(program), threads, &work);
     }
     !stopped.into_inner()
 }
@@ -181,6 +180,11 @@ fn effort(program: &Program) -> usize {
 /// Whether several threads share the work on arrays of a shape.
 pub(crate) fn is_shared(program: &Program, shape: &[usize]) -> bool {
     let elements = shape.iter().copied().fold(1, usize::saturating_mul);
+    is_large(program, elements)
+}
+
+/// The same for so many elements.
+fn is_large(program: &Program, elements: usize) -> bool {
     is_worth_a_thread(elements, effort(program))
 }
 

@@ -31,10 +31,15 @@ pub(crate) struct Program {
     /// How many it may have where no input has to be copied to it first: a single step goes right from the inputs to the
     /// output, so that nothing has to stay in the cache, and between blocks memory would rest a little.
     pub(super) wide_block: usize,
+    /// To begin with a block, and with each of its steps, takes as long as to repeat one element so often.
+    pub(super) begin: usize,
 }
 
 /// Registers, operands in place and the output together take about this much of the first cache.
 const CACHE: usize = 24 << 10;
+
+/// To begin with anything takes as long as to repeat one element so often.
+const BEGIN: usize = 128;
 
 /// No block has more elements than this, however small they are.
 const MOST_ELEMENTS: usize = 8192;
@@ -54,7 +59,9 @@ impl Program {
             }
         }
         last_use[result] = usize::MAX;
-        let mut program = Program { operands, constants, steps, result, last_use, block: 0, wide_block: 0 };
+        let begin = BEGIN * (1 + steps.len());
+        let mut program =
+            Program { operands, constants, steps, result, last_use, block: 0, wide_block: 0, begin };
         program.block = (CACHE / program.most_alive().max(3) / 64 * 64).clamp(128, MOST_ELEMENTS);
         program.wide_block = if program.steps.len() == 1 { MOST_ELEMENTS } else { program.block };
         program

@@ -94,26 +94,28 @@ struct Value {
     block: Option<Source>,
 }
 
-/// To begin with a block, and with each of its steps, takes as long as to repeat one element so often.
-const BEGIN: usize = 128;
-
 /// The largest block of at most so many elements; or a single row, where nothing has to be copied together for that and
 /// what is spared is more than what more blocks cost.
 fn largest_block(program: &Program, plan: &Plan, most: usize) -> Extent {
     let largest = Extent::new(plan, most);
     let row = plan.sizes()[plan.loops() - 1];
-    if largest.count() <= row || row < BEGIN {
+    if largest.count() <= row || largest.is_all(plan) {
         return largest;
     }
     let single = Extent::new(plan, row);
-    let pays = || row as f32 * copying(program, plan, largest) >= (BEGIN * (1 + program.steps.len())) as f32;
+    let pays = || row as f32 * copying(program, plan, largest) >= program.begin as f32;
     if pays() && copying(program, plan, single) == 0.0 { single } else { largest }
 }
 
-/// The largest block for a program that may have larger ones where nothing is copied together.
+/// The same for a program that may have larger blocks where it finds all operands as it needs them.
 fn wide_block(program: &Program, plan: &Plan) -> Extent {
-    let wide = largest_block(program, plan, program.wide_block);
-    if copying(program, plan, wide) == 0.0 { wide } else { largest_block(program, plan, program.block) }
+    let is_there = |block: &Extent, operand| {
+        let way = block.way(plan, operand);
+        is_one_piece(&way) || operand > 0 && is_one_element(&way)
+    };
+    let wide = (program.wide_block > program.block).then(|| largest_block(program, plan, program.wide_block));
+    wide.filter(|block| (0..=program.operands.len()).all(|operand| is_there(block, operand)))
+        .unwrap_or_else(|| largest_block(program, plan, program.block))
 }
 
 /// How long it takes to copy together the operands that are not there as they are needed, the output among them, for
@@ -122,10 +124,9 @@ fn wide_block(program: &Program, plan: &Plan) -> Extent {
 fn copying(program: &Program, plan: &Plan, block: Extent) -> f32 {
     let of = |operand: usize| {
         let way = block.way(plan, operand);
-        let repeats = || !block.is_all(plan) && block.repeats(plan, operand);
         match way[..] {
             _ if is_one_piece(&way) => 0.0,
-            _ if operand > 0 && (is_one_element(&way) || repeats()) => 0.0,
+            _ if operand > 0 && (is_one_element(&way) || block.repeats(plan, operand)) => 0.0,
             [(_, 1), ..] => 0.5,
             _ => 1.0,
         }
@@ -150,8 +151,8 @@ impl Routine {
         self.past = past.is_some();
         self.block = match past {
             Some(block) => block.of_whole_lines(plan, item),
-            None if scope == Scope::Memory => wide_block(program, plan).even(plan),
-            None => largest_block(program, plan, program.block).even(plan),
+            None if scope == Scope::Cache => largest_block(program, plan, program.block).even(plan),
+            None => wide_block(program, plan).even(plan),
         };
         self.out_in_place = is_one_piece(&self.block.way(plan, 0));
         self.classify(program, plan, scope);
@@ -187,6 +188,10 @@ impl Routine {
             self.value(class, None);
         }
         self.keep_few();
+        self.fetches_output = false;
+        if !fetches {
+            return;
+        }
         // While a step reads what nobody has read, the CPU foresees what comes next; it is the others after which
         // memory would have rested.
         let steps = &self.values[program.operands.len() + program.constants.len()..];
@@ -196,7 +201,7 @@ impl Routine {
         // go that it waits for. (Functions of one number take longer.)
         let is_quick = steps == 1 && program.steps.iter().any(|step| step.from.len() > 1);
         let waits = self.ahead.len() == 1 && is_quick;
-        self.fetches_output = fetches && (rests || waits) && self.out_in_place && !self.past;
+        self.fetches_output = (rests || waits) && self.out_in_place && !self.past;
         if !rests && !self.past {
             self.ahead.clear();
         }

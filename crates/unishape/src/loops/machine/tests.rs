@@ -1,6 +1,10 @@
 //! Programs on arrays that lie in any way, cut into blocks of any size.
 
-use super::{Input, Program, Step, Threads, run};
+use super::block::{Memory, Registers};
+use super::extent::Extent;
+use super::routine::{Routine, Scope};
+use super::{Input, Program, Step, past, plan};
+use crate::loops::walk::Base;
 use ndarray::{ArrayD, Axis, Ix, IxDyn, Slice};
 use proptest::prelude::*;
 use unishape_elements::{Constant, DType, Op, find};
@@ -57,51 +61,111 @@ fn strided(
     array
 }
 
-/// How three arrays of a shape lie.
+/// How three arrays of a shape lie, each as likely in one piece as in any other way.
 fn cases() -> impl Strategy<Value = (Vec<usize>, [Lie; 3])> {
-    prop::collection::vec(0usize..6, 0..6).prop_flat_map(|shape| {
-        let rank = shape.len();
-        let flags = move || prop::collection::vec(any::<bool>(), rank);
-        let turned = move || prop_oneof![Just(vec![false; rank]), flags()];
-        let order = move || {
-            prop_oneof![
-                Just((0..rank).collect::<Vec<_>>()),
-                Just((0..rank).collect::<Vec<_>>()).prop_shuffle(),
-            ]
-        };
-        let input = move || (order(), turned(), flags(), 1..3usize);
-        let output = (order(), turned(), Just(vec![false; rank]), 1..3usize);
-        (Just(shape), (output, input(), input()).prop_map(|(out, a, b)| [out, a, b]))
-    })
+    let size = prop_oneof![1 => Just(0usize), 16 => 1..6usize, 4 => 6..40usize];
+    prop::collection::vec(size, 0..6)
+        .prop_filter("large", |shape| shape.iter().product::<usize>() < 10_000)
+        .prop_flat_map(|shape| {
+            let rank = shape.len();
+            let flags = move || prop::collection::vec(any::<bool>(), rank);
+            let in_order = move || (0..rank).collect::<Vec<_>>();
+            let lie = move || {
+                prop_oneof![
+                    (Just(in_order()), Just(vec![false; rank]), Just(1)),
+                    (Just(in_order()).prop_shuffle(), flags(), 1..3usize),
+                ]
+            };
+            let lies = (lie(), (lie(), flags()), (lie(), flags()));
+            let stretched = |((order, turned, gap), stretched)| (order, turned, stretched, gap);
+            let lies = lies.prop_map(move |(out, a, b)| [(out, vec![false; rank]), a, b].map(stretched));
+            (Just(shape), lies)
+        })
+}
+
+/// Runs a program by itself, on one thread.
+fn run_in(scope: Scope, program: &Program, inputs: &[Input<'_>], out: &mut ArrayD<i64>) -> Extent {
+    let plan = plan(out.shape(), out.strides(), inputs);
+    let memory = Memory { inputs, out: Base(out.as_mut_ptr().cast()), mask: u8::MAX };
+    let (mut routine, mut registers) = (Routine::default(), Registers::default());
+    if plan.len() > 0 {
+        routine.make(program, &plan, scope);
+        // Safety: the plan was made for these arrays, whose elements are the program's, and the output is ours.
+        unsafe { routine.run(program, &plan, &memory, &mut registers) };
+    }
+    routine.block
+}
+
+/// Every scope that this CPU has instructions for.
+fn scopes() -> impl Iterator<Item = Scope> {
+    let has_past = past::pays(std::ptr::null::<i64>(), usize::MAX);
+    [Scope::Cache, Scope::Memory, Scope::Past]
+        .into_iter()
+        .filter(move |&scope| has_past || scope != Scope::Past)
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
     /// Blocks of any number of elements, down to one, which are any part of the loops; those of a single step may be
-    /// larger by any number.
+    /// larger by any number, and of a single row if there is not much to begin with.
     #[test]
-    fn blocks_of_any_size((shape, lies) in cases(), block in 1usize..200, more in 0usize..200) {
+    fn blocks_of_any_size(
+        (shape, lies) in cases(),
+        block in 1usize..600,
+        more in 0usize..200,
+        begin in 0usize..20,
+    ) {
         let [a, b] = [1, 2].map(|array| strided(&shape, &lies[array], |n| (n * n) as i64 * 31 % 101));
         let stretched = [&a, &b].map(|array| array.broadcast(IxDyn(&shape)).unwrap());
+        let inputs = stretched.each_ref().map(Input::new);
         let by_chain = |a: i64, b: i64| (a + b) * (b + 7) - a;
         let by_single = |a: i64, b: i64| a - b;
         for (program, more, expected) in
             [(chain(), 0, &by_chain as &dyn Fn(i64, i64) -> i64), (single(), more, &by_single)]
         {
-            let program = Program { block, wide_block: block + more, ..program };
-            let mut out = strided(&shape, &lies[0], |_| UNTOUCHED);
-            let inputs = stretched.each_ref().map(Input::new);
-            prop_assert!(run(&program, &inputs, &mut out, false, Some(&Threads::new(1)), &|_| true));
-            for index in Indices::of(&shape) {
-                let (a, b) = (stretched[0][&index[..]], stretched[1][&index[..]]);
-                prop_assert_eq!(out[&index[..]], expected(a, b), "at {:?}", index);
+            let program = Program { block, wide_block: block + more, begin, ..program };
+            for scope in scopes() {
+                let mut out = strided(&shape, &lies[0], |_| UNTOUCHED);
+                run_in(scope, &program, &inputs, &mut out);
+                for index in Indices::of(&shape) {
+                    let (a, b) = (stretched[0][&index[..]], stretched[1][&index[..]]);
+                    prop_assert_eq!(out[&index[..]], expected(a, b), "at {:?} with {:?}", index, scope);
+                }
+                // Nothing between them.
+                let count = out.len();
+                let memory = out.into_raw_vec_and_offset().0;
+                prop_assert_eq!(memory.iter().filter(|&&element| element != UNTOUCHED).count(), count);
             }
-            // Nothing between them.
-            let count = out.len();
-            let memory = out.into_raw_vec_and_offset().0;
-            prop_assert_eq!(memory.iter().filter(|&&element| element != UNTOUCHED).count(), count);
         }
     }
 }
 
 /// What no program here gives.
 const UNTOUCHED: i64 = i64::MIN;
+
+/// The elements of a block of `a - b`, for arrays of these shapes.
+fn block_of(scope: Scope, a: [usize; 2], b: [usize; 2]) -> usize {
+    let [a, b] = [a, b].map(|shape| ArrayD::<i64>::zeros(&shape[..]));
+    let shape = [0, 1].map(|dim| a.shape()[dim].max(b.shape()[dim]));
+    let stretched = [&a, &b].map(|array| array.broadcast(&shape[..]).unwrap());
+    let program = Program { block: 2048, wide_block: 8192, ..single() };
+    run_in(scope, &program, &stretched.each_ref().map(Input::new), &mut ArrayD::zeros(&shape[..])).count()
+}
+
+#[test]
+fn blocks_suit_arrays() {
+    for (scope, wide) in [(Scope::Cache, 2048), (Scope::Memory, 8192)] {
+        // All in one piece.
+        assert_eq!(block_of(scope, [64, 1024], [64, 1024]), wide);
+        assert_eq!(block_of(scope, [64, 1024], [1, 1]), wide);
+        // A row, which is repeated once for all.
+        assert_eq!(block_of(scope, [64, 1024], [1, 1024]), 2048);
+        // A column, which would have to be repeated for each block; short rows are.
+        assert_eq!(block_of(scope, [64, 1024], [64, 1]), 1024);
+        assert_eq!(block_of(scope, [640, 100], [640, 1]), 2000);
+        assert_eq!(block_of(scope, [64, 4096], [64, 1]), wide.min(4096));
+    }
+    // What is small enough is done at once.
+    assert_eq!(block_of(Scope::Cache, [2, 1024], [2, 1]), 2048);
+}
