@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// The project's folder.
 pub(crate) fn root() -> PathBuf {
@@ -21,11 +22,15 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
     command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), args)
 }
 
-/// Runs a command, and says so.
+/// Runs a command, and says so, and how long it took.
 pub(crate) fn run(what: &str, mut command: Command) -> Result<(), String> {
     eprintln!("\n=== {what}");
+    let begin = Instant::now();
     match command.status() {
-        Ok(status) if status.success() => Ok(()),
+        Ok(status) if status.success() => {
+            eprintln!("=== {what}: {} s", begin.elapsed().as_secs());
+            Ok(())
+        }
         Ok(status) => Err(format!("\n{what}: failed ({status})")),
         Err(error) => Err(format!("\n{what}: {} could not be run: {error}", command.get_program().display())),
     }
