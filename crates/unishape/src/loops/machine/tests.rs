@@ -3,7 +3,7 @@
 use super::block::{Memory, Registers};
 use super::extent::Extent;
 use super::routine::{Routine, Scope};
-use super::{Input, Program, Step, past, plan};
+use super::{Input, Program, Step, Threads, past, plan, run};
 use crate::loops::walk::Base;
 use ndarray::{ArrayD, Axis, Ix, IxDyn, Slice};
 use proptest::prelude::*;
@@ -125,9 +125,13 @@ proptest! {
             [(chain(), 0, &by_chain as &dyn Fn(i64, i64) -> i64), (single(), more, &by_single)]
         {
             let program = Program { block, wide_block: block + more, begin, ..program };
-            for scope in scopes() {
+            // In each scope, and as it is chosen.
+            for scope in scopes().map(Some).chain([None]) {
                 let mut out = strided(&shape, &lies[0], |_| UNTOUCHED);
-                run_in(scope, &program, &inputs, &mut out);
+                match scope {
+                    Some(scope) => _ = run_in(scope, &program, &inputs, &mut out),
+                    None => prop_assert!(run(&program, &inputs, &mut out, false, Some(&Threads::new(1)), &|_| true)),
+                }
                 for index in Indices::of(&shape) {
                     let (a, b) = (stretched[0][&index[..]], stretched[1][&index[..]]);
                     prop_assert_eq!(out[&index[..]], expected(a, b), "at {:?} with {:?}", index, scope);
