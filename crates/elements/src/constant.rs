@@ -1,6 +1,6 @@
 //! Single elements of any type.
 
-use crate::Kernel;
+use crate::{Ahead, Kernel};
 
 /// One element of some type, aligned for any of them.
 #[doc(hidden)]
@@ -25,7 +25,7 @@ impl Constant {
     pub fn computed(kernel: Kernel, from: &[Constant], item: usize) -> Constant {
         let mut result = Constant { bytes: [0; 16], item };
         let from: Vec<&[u8]> = from.iter().map(Constant::bytes).collect();
-        kernel(&from, &mut result.bytes[..item]);
+        kernel(&from, &mut result.bytes[..item], &mut Ahead::none());
         result
     }
 

@@ -1,4 +1,5 @@
-//! Code compiled for several widths of vectors, one of which is chosen when it runs.
+//! What needs this or that CPU: code compiled for several widths of vectors, one of which is chosen when it runs, and
+//! fetching.
 
 #![allow(unsafe_code)]
 
@@ -52,4 +53,18 @@ fn avx2(job: impl Job) {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn avx512(job: impl Job) {
     job.run();
+}
+
+/// Has a line of memory fetched to the first cache, if there is one.
+#[doc(hidden)]
+#[inline(always)]
+pub fn fetch(place: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // Safety: this is a hint, which does no harm where there is no memory.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
 }

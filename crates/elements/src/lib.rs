@@ -10,10 +10,12 @@
 //! | `op` | the table of operators and functions |
 //! | `number` | numbers as they are written, which have no type yet |
 //! | `constant` | one element of any type |
-//! | `cpu` | code compiled for several widths of vectors; the one place here with `unsafe` |
+//! | `cpu` | code compiled for several widths of vectors, and fetching; the one place here with `unsafe` |
+//! | `ahead` | memory that is fetched while a kernel computes |
 //! | `math` | exponentials, logarithms, angles and their kind, of one element |
 //! | `kernels` | functions of blocks: what an expression is computed by |
 
+mod ahead;
 mod constant;
 mod cpu;
 mod dtype;
@@ -22,8 +24,9 @@ mod math;
 mod number;
 mod op;
 
+pub use ahead::Ahead;
 pub use constant::Constant;
-pub use cpu::{Job, at_full_width, at_usual_width};
+pub use cpu::{Job, at_full_width, at_usual_width, fetch};
 pub use dtype::DType;
 pub use dtype::Kind;
 pub use kernels::{Kernel, cast, compare_mixed, constant, find, next_type};

@@ -1,7 +1,7 @@
 //! What is done alike whatever the bits mean: combined, or chosen from.
 
-use super::{Kernel, Loop, Usual, Width, kernel};
-use crate::{DType, Op};
+use super::{Kernel, Loop, Usual, Width, kernel, part};
+use crate::{Ahead, DType, Op};
 use bytemuck::Pod;
 
 /// The kernel of a function that combines the bits of integers or booleans, or chooses.
@@ -79,7 +79,7 @@ impl<T: Choose> Choose for [T; 2] {
     }
 }
 
-fn choose_of<T: Choose>(from: &[&[u8]], to: &mut [u8]) {
+fn choose_of<T: Choose>(from: &[&[u8]], to: &mut [u8], ahead: &mut Ahead) {
     let &[which, a, b] = from else {
         return;
     };
@@ -87,31 +87,41 @@ fn choose_of<T: Choose>(from: &[&[u8]], to: &mut [u8]) {
     let to = bytemuck::cast_slice_mut::<u8, T>(to);
     Usual::run(Loop(
         #[inline(always)]
-        || match (which, a, b) {
-            (_, &[a], &[b]) => {
-                for (to, &which) in to.iter_mut().zip(which) {
-                    *to = T::choose(which, a, b);
-                }
-            }
-            (&[which], a, b) => match if which != 0 { a } else { b } {
-                &[only] => to.fill(only),
-                chosen => to.copy_from_slice(chosen),
-            },
-            (which, &[a], b) => {
-                for ((to, &which), &b) in to.iter_mut().zip(which).zip(b) {
-                    *to = T::choose(which, a, b);
-                }
-            }
-            (which, a, &[b]) => {
-                for ((to, &which), &a) in to.iter_mut().zip(which).zip(a) {
-                    *to = T::choose(which, a, b);
-                }
-            }
-            _ => {
-                for (((to, &which), &a), &b) in to.iter_mut().zip(which).zip(a).zip(b) {
-                    *to = T::choose(which, a, b);
-                }
-            }
+        || {
+            ahead.in_parts(
+                to.len(),
+                to.len(),
+                #[inline(always)]
+                |first, end| {
+                    let to = &mut to[first..end];
+                    match (part(which, first, end), part(a, first, end), part(b, first, end)) {
+                        (which, &[a], &[b]) => {
+                            for (to, &which) in to.iter_mut().zip(which) {
+                                *to = T::choose(which, a, b);
+                            }
+                        }
+                        (&[which], a, b) => match if which != 0 { a } else { b } {
+                            &[only] => to.fill(only),
+                            chosen => to.copy_from_slice(chosen),
+                        },
+                        (which, &[a], b) => {
+                            for ((to, &which), &b) in to.iter_mut().zip(which).zip(b) {
+                                *to = T::choose(which, a, b);
+                            }
+                        }
+                        (which, a, &[b]) => {
+                            for ((to, &which), &a) in to.iter_mut().zip(which).zip(a) {
+                                *to = T::choose(which, a, b);
+                            }
+                        }
+                        (which, a, b) => {
+                            for (((to, &which), &a), &b) in to.iter_mut().zip(which).zip(a).zip(b) {
+                                *to = T::choose(which, a, b);
+                            }
+                        }
+                    }
+                },
+            );
         },
     ));
 }

@@ -4,7 +4,7 @@
 //! largest integer there is, and NaN 0. Everything but 0 is true.
 
 use super::{Kernel, kernel};
-use crate::{Constant, DType, Number};
+use crate::{Ahead, Constant, DType, Number};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -115,15 +115,20 @@ pub fn next_type(from: DType, to: DType) -> Option<(DType, Option<Kernel>)> {
     Some((next, cast(from, next)))
 }
 
-fn f16_to_f32(from: &[&[u8]], to: &mut [u8]) {
+fn f16_to_f32(from: &[&[u8]], to: &mut [u8], ahead: &mut Ahead) {
     if let &[a] = from {
-        bytemuck::cast_slice::<u8, f16>(a).convert_to_f32_slice(bytemuck::cast_slice_mut(to));
+        let (a, to) = (bytemuck::cast_slice::<u8, f16>(a), bytemuck::cast_slice_mut(to));
+        ahead.in_parts(to.len(), to.len(), |first, end| {
+            a[first..end].convert_to_f32_slice(&mut to[first..end])
+        });
     }
 }
 
-fn f32_to_f16(from: &[&[u8]], to: &mut [u8]) {
+fn f32_to_f16(from: &[&[u8]], to: &mut [u8], ahead: &mut Ahead) {
     if let &[a] = from {
-        bytemuck::cast_slice_mut::<u8, f16>(to).convert_from_f32_slice(bytemuck::cast_slice(a));
+        let (a, to) = (bytemuck::cast_slice(a), bytemuck::cast_slice_mut::<u8, f16>(to));
+        ahead
+            .in_parts(to.len(), to.len(), |first, end| to[first..end].convert_from_f32_slice(&a[first..end]));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Single and double precision.
 
 use super::{Kernel, function, function2, kernel};
-use crate::{Op, math};
+use crate::{Ahead, Op, math};
 use half::{bf16, f16};
 
 macro_rules! floats {
@@ -94,16 +94,16 @@ macro_rules! floats {
 /// element for all that is a number, as most bounds are, only a comparison is left.
 macro_rules! extreme {
     ($T:ident, $or_equal:tt, $than:tt) => {{
-        fn extreme(from: &[&[u8]], to: &mut [u8]) {
+        fn extreme(from: &[&[u8]], to: &mut [u8], ahead: &mut Ahead) {
             let is_a_number = |a: &[u8]| matches!(*bytemuck::cast_slice::<u8, $T>(a), [only] if !only.is_nan());
             match *from {
                 [a, _] if is_a_number(a) => {
-                    kernel!(|a: $T, b: $T| -> $T { if a $or_equal b { a } else { b } })(from, to)
+                    kernel!(|a: $T, b: $T| -> $T { if a $or_equal b { a } else { b } })(from, to, ahead)
                 }
                 [_, b] if is_a_number(b) => {
-                    kernel!(|a: $T, b: $T| -> $T { if b $than a { b } else { a } })(from, to)
+                    kernel!(|a: $T, b: $T| -> $T { if b $than a { b } else { a } })(from, to, ahead)
                 }
-                _ => kernel!(|a: $T, b: $T| -> $T { if a $or_equal b || a.is_nan() { a } else { b } })(from, to),
+                _ => kernel!(|a: $T, b: $T| -> $T { if a $or_equal b || a.is_nan() { a } else { b } })(from, to, ahead),
             }
         }
         extreme as Kernel
@@ -168,10 +168,14 @@ fn next_of_bits(from: u16, to: u16, infinity: u16) -> u16 {
     }
 }
 
-pub(super) fn nextafter_f16(from: &[&[u8]], to: &mut [u8]) {
-    super::binary::<super::Any, u16, u16, u16>(from, to, |a, b| next_of_bits(a, b, f16::INFINITY.to_bits()));
+pub(super) fn nextafter_f16(from: &[&[u8]], to: &mut [u8], ahead: &mut Ahead) {
+    super::binary::<super::Any, u16, u16, u16>(from, to, ahead, |a, b| {
+        next_of_bits(a, b, f16::INFINITY.to_bits())
+    });
 }
 
-pub(super) fn nextafter_bf16(from: &[&[u8]], to: &mut [u8]) {
-    super::binary::<super::Any, u16, u16, u16>(from, to, |a, b| next_of_bits(a, b, bf16::INFINITY.to_bits()));
+pub(super) fn nextafter_bf16(from: &[&[u8]], to: &mut [u8], ahead: &mut Ahead) {
+    super::binary::<super::Any, u16, u16, u16>(from, to, ahead, |a, b| {
+        next_of_bits(a, b, bf16::INFINITY.to_bits())
+    });
 }

@@ -15,16 +15,16 @@ mod integer;
 
 use crate::cpu::{Job, at_full_width, at_usual_width};
 use crate::math::{Function, Function2, apply, apply2};
-use crate::{DType, Op};
+use crate::{Ahead, DType, Op};
 use bytemuck::{AnyBitPattern, NoUninit};
 
 pub use cast::{cast, constant, next_type};
 pub use integer::compare_mixed;
 
 /// Computes a block from others, each with as many elements, or with one that stands for as many. Not all of them
-/// have only one, unless the block has.
+/// have only one, unless the block has. Meanwhile memory is fetched for whoever comes next.
 #[doc(hidden)]
-pub type Kernel = fn(&[&[u8]], &mut [u8]);
+pub type Kernel = fn(&[&[u8]], &mut [u8], &mut Ahead);
 
 /// The kernel of a function for arguments of this type, if it has one of its own.
 #[doc(hidden)]
@@ -111,6 +111,7 @@ impl Width for Any {
 fn unary<W: Width, A: AnyBitPattern, R: NoUninit + AnyBitPattern>(
     from: &[&[u8]],
     to: &mut [u8],
+    ahead: &mut Ahead,
     function: impl Fn(A) -> R,
 ) {
     let &[a] = from else {
@@ -120,9 +121,16 @@ fn unary<W: Width, A: AnyBitPattern, R: NoUninit + AnyBitPattern>(
     W::run(Loop(
         #[inline(always)]
         || {
-            for (to, &a) in to.iter_mut().zip(a) {
-                *to = function(a);
-            }
+            ahead.in_parts(
+                to.len(),
+                to.len(),
+                #[inline(always)]
+                |first, end| {
+                    for (to, &a) in to[first..end].iter_mut().zip(&a[first..end]) {
+                        *to = function(a);
+                    }
+                },
+            );
         },
     ));
 }
@@ -132,6 +140,7 @@ fn unary<W: Width, A: AnyBitPattern, R: NoUninit + AnyBitPattern>(
 fn binary<W: Width, A: AnyBitPattern, B: AnyBitPattern, R: NoUninit + AnyBitPattern>(
     from: &[&[u8]],
     to: &mut [u8],
+    ahead: &mut Ahead,
     function: impl Fn(A, B) -> R,
 ) {
     let &[a, b] = from else {
@@ -141,29 +150,45 @@ fn binary<W: Width, A: AnyBitPattern, B: AnyBitPattern, R: NoUninit + AnyBitPatt
     let to = bytemuck::cast_slice_mut::<u8, R>(to);
     W::run(Loop(
         #[inline(always)]
-        || match (a, b) {
-            _ if a.len() == b.len() => {
-                for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
-                    *to = function(a, b);
-                }
-            }
-            (&[a], b) if W::HAS_SINGLES => {
-                for (to, &b) in to.iter_mut().zip(b) {
-                    *to = function(a, b);
-                }
-            }
-            (a, &[b]) if W::HAS_SINGLES => {
-                for (to, &a) in to.iter_mut().zip(a) {
-                    *to = function(a, b);
-                }
-            }
-            _ => {
-                for (at, to) in to.iter_mut().enumerate() {
-                    *to = function(at_or_only(a, at), at_or_only(b, at));
-                }
-            }
+        || {
+            ahead.in_parts(
+                to.len(),
+                to.len(),
+                #[inline(always)]
+                |first, end| {
+                    let to = &mut to[first..end];
+                    match (part(a, first, end), part(b, first, end)) {
+                        (a, b) if a.len() == b.len() => {
+                            for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
+                                *to = function(a, b);
+                            }
+                        }
+                        (&[a], b) if W::HAS_SINGLES => {
+                            for (to, &b) in to.iter_mut().zip(b) {
+                                *to = function(a, b);
+                            }
+                        }
+                        (a, &[b]) if W::HAS_SINGLES => {
+                            for (to, &a) in to.iter_mut().zip(a) {
+                                *to = function(a, b);
+                            }
+                        }
+                        (a, b) => {
+                            for (at, to) in to.iter_mut().enumerate() {
+                                *to = function(at_or_only(a, at), at_or_only(b, at));
+                            }
+                        }
+                    }
+                },
+            );
         },
     ));
+}
+
+/// Some elements, or the one that stands for all.
+#[inline(always)]
+fn part<T>(from: &[T], first: usize, end: usize) -> &[T] {
+    if from.len() == 1 { from } else { &from[first..end] }
 }
 
 /// An element, or the one that stands for all.
@@ -173,16 +198,16 @@ fn at_or_only<T: Copy>(from: &[T], at: usize) -> T {
 }
 
 /// A function of `math`, as a kernel.
-fn function<F: Function<T>, T: NoUninit + AnyBitPattern>(from: &[&[u8]], to: &mut [u8]) {
+fn function<F: Function<T>, T: NoUninit + AnyBitPattern>(from: &[&[u8]], to: &mut [u8], ahead: &mut Ahead) {
     if let &[a] = from {
-        apply::<F, T>(bytemuck::cast_slice(a), bytemuck::cast_slice_mut(to));
+        apply::<F, T>(bytemuck::cast_slice(a), bytemuck::cast_slice_mut(to), ahead);
     }
 }
 
 /// The same for one of two numbers.
-fn function2<F: Function2<T>, T: NoUninit + AnyBitPattern>(from: &[&[u8]], to: &mut [u8]) {
+fn function2<F: Function2<T>, T: NoUninit + AnyBitPattern>(from: &[&[u8]], to: &mut [u8], ahead: &mut Ahead) {
     if let &[a, b] = from {
-        apply2::<F, T>(bytemuck::cast_slice(a), bytemuck::cast_slice(b), bytemuck::cast_slice_mut(to));
+        apply2::<F, T>(bytemuck::cast_slice(a), bytemuck::cast_slice(b), bytemuck::cast_slice_mut(to), ahead);
     }
 }
 
@@ -199,16 +224,16 @@ macro_rules! kernel {
         kernel!(@ Usual, |$($closure)+)
     };
     (@ $Width:ident, |$a:ident: $A:ty| -> $R:ty { $body:expr }) => {{
-        fn kernel(from: &[&[u8]], to: &mut [u8]) {
+        fn kernel(from: &[&[u8]], to: &mut [u8], ahead: &mut $crate::Ahead) {
             use $crate::kernels::{$Width, unary};
-            unary::<$Width, $A, $R>(from, to, #[inline(always)] |$a| $body);
+            unary::<$Width, $A, $R>(from, to, ahead, #[inline(always)] |$a| $body);
         }
         kernel as $crate::kernels::Kernel
     }};
     (@ $Width:ident, |$a:ident: $A:ty, $b:ident: $B:ty| -> $R:ty { $body:expr }) => {{
-        fn kernel(from: &[&[u8]], to: &mut [u8]) {
+        fn kernel(from: &[&[u8]], to: &mut [u8], ahead: &mut $crate::Ahead) {
             use $crate::kernels::{$Width, binary};
-            binary::<$Width, $A, $B, $R>(from, to, #[inline(always)] |$a, $b| $body);
+            binary::<$Width, $A, $B, $R>(from, to, ahead, #[inline(always)] |$a, $b| $body);
         }
         kernel as $crate::kernels::Kernel
     }};

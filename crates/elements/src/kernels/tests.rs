@@ -1,7 +1,8 @@
-//! One element for all, beside the same element written as often as it is needed.
+//! One element for all, beside the same element written as often as it is needed; and part by part, while memory is
+//! fetched, beside all at once.
 
 use super::{Kernel, compare_mixed, find};
-use crate::{DType, Op};
+use crate::{Ahead, DType, Op};
 use proptest::prelude::*;
 use std::iter::repeat_n;
 
@@ -64,7 +65,13 @@ proptest! {
                         &bytemuck::cast_slice(block)[..elements * items[argument]]
                     }).collect();
                     let mut to = aligned(repeat_n(0xAA, len * result));
-                    kernel(&from, &mut bytemuck::cast_slice_mut(&mut to)[..len * result]);
+                    // Fetching meanwhile, part by part, and without.
+                    let mut ahead = Ahead::none();
+                    if !all {
+                        ahead.restart(100);
+                        ahead.add(to.as_ptr().cast(), len * result, len.div_ceil(100));
+                    }
+                    kernel(&from, &mut bytemuck::cast_slice_mut(&mut to)[..len * result], &mut ahead);
                     to
                 };
                 let (one, many) = (run(false), run(true));

@@ -49,6 +49,7 @@ pub(crate) use power::Pow;
 pub(crate) use root::{Cbrt, Hypot};
 pub(crate) use trig::{Cos, Sin, Tan};
 
+use crate::Ahead;
 use crate::cpu::{Job, at_full_width};
 
 /// A function of one number.
@@ -94,44 +95,53 @@ const BLOCK: usize = 1024;
 
 /// Applies a function to a slice: all at vector speed, then the few hard ones again.
 #[inline]
-pub(crate) fn apply<F: Function<T>, T: Copy>(x: &[T], out: &mut [T]) {
+pub(crate) fn apply<F: Function<T>, T: Copy>(x: &[T], out: &mut [T], ahead: &mut Ahead) {
     assert_eq!(x.len(), out.len());
-    at_full_width(Apply::<F, T> { x, out, function: std::marker::PhantomData });
+    at_full_width(Apply::<F, T> { x, out, ahead, function: std::marker::PhantomData });
 }
 
 /// Applies a function of two numbers to two slices, as [`apply`] does. One element stands for as many as there are.
 #[inline]
-pub(crate) fn apply2<F: Function2<T>, T: Copy>(x: &[T], y: &[T], out: &mut [T]) {
+pub(crate) fn apply2<F: Function2<T>, T: Copy>(x: &[T], y: &[T], out: &mut [T], ahead: &mut Ahead) {
     assert!(x.len() == out.len() || x.len() == 1);
     assert!(y.len() == out.len() || y.len() == 1);
-    at_full_width(Apply2::<F, T> { x, y, out, function: std::marker::PhantomData });
+    at_full_width(Apply2::<F, T> { x, y, out, ahead, function: std::marker::PhantomData });
 }
 
 struct Apply<'a, F, T> {
     x: &'a [T],
     out: &'a mut [T],
+    ahead: &'a mut Ahead,
     function: std::marker::PhantomData<F>,
 }
 
 impl<F: Function<T>, T: Copy> Job for Apply<'_, F, T> {
     #[inline(always)]
     fn run(self) {
-        for (x, out) in self.x.chunks(BLOCK).zip(self.out.chunks_mut(BLOCK)) {
-            // All are looked at: a loop that stopped early would not become vector code.
-            let mut hard = false;
-            for (r, &x) in out.iter_mut().zip(x) {
-                *r = F::easy(x);
-                hard |= !F::is_easy(x);
-            }
-            if hard && F::HARD_IS_BRANCH_FREE {
-                // Nobody's result depends on who its neighbours are.
-                out.iter_mut().zip(x).for_each(|(r, &x)| *r = if F::is_easy(x) { *r } else { F::hard(x) });
-            } else if hard {
-                for (r, &x) in out.iter_mut().zip(x).filter(|&(_, &x)| !F::is_easy(x)) {
-                    *r = F::hard(x);
+        self.ahead.in_parts(
+            self.out.len(),
+            BLOCK,
+            #[inline(always)]
+            |first, end| {
+                let (x, out) = (&self.x[first..end], &mut self.out[first..end]);
+                // All are looked at: a loop that stopped early would not become vector code.
+                let mut hard = false;
+                for (r, &x) in out.iter_mut().zip(x) {
+                    *r = F::easy(x);
+                    hard |= !F::is_easy(x);
                 }
-            }
-        }
+                if hard && F::HARD_IS_BRANCH_FREE {
+                    // Nobody's result depends on who its neighbours are.
+                    out.iter_mut()
+                        .zip(x)
+                        .for_each(|(r, &x)| *r = if F::is_easy(x) { *r } else { F::hard(x) });
+                } else if hard {
+                    for (r, &x) in out.iter_mut().zip(x).filter(|&(_, &x)| !F::is_easy(x)) {
+                        *r = F::hard(x);
+                    }
+                }
+            },
+        );
     }
 }
 
@@ -139,6 +149,7 @@ struct Apply2<'a, F, T> {
     x: &'a [T],
     y: &'a [T],
     out: &'a mut [T],
+    ahead: &'a mut Ahead,
     function: std::marker::PhantomData<F>,
 }
 
@@ -146,20 +157,25 @@ impl<F: Function2<T>, T: Copy> Job for Apply2<'_, F, T> {
     #[inline(always)]
     fn run(self) {
         let (x, y) = (Blocks::new(self.x, self.out.len()), Blocks::new(self.y, self.out.len()));
-        for (number, out) in self.out.chunks_mut(BLOCK).enumerate() {
-            let (x, y) = (x.get(number, out.len()), y.get(number, out.len()));
-            let mut hard = false;
-            for ((r, &x), &y) in out.iter_mut().zip(x).zip(y) {
-                *r = F::easy(x, y);
-                hard |= !F::is_easy(x, y);
-            }
-            if hard {
-                let all = out.iter_mut().zip(x).zip(y);
-                for ((r, &x), &y) in all.filter(|&((_, &x), &y)| !F::is_easy(x, y)) {
-                    *r = F::hard(x, y);
+        self.ahead.in_parts(
+            self.out.len(),
+            BLOCK,
+            #[inline(always)]
+            |first, end| {
+                let (x, y, out) = (x.get(first, end), y.get(first, end), &mut self.out[first..end]);
+                let mut hard = false;
+                for ((r, &x), &y) in out.iter_mut().zip(x).zip(y) {
+                    *r = F::easy(x, y);
+                    hard |= !F::is_easy(x, y);
                 }
-            }
-        }
+                if hard {
+                    let all = out.iter_mut().zip(x).zip(y);
+                    for ((r, &x), &y) in all.filter(|&((_, &x), &y)| !F::is_easy(x, y)) {
+                        *r = F::hard(x, y);
+                    }
+                }
+            },
+        );
     }
 }
 
@@ -185,10 +201,10 @@ impl<'a, T: Copy> Blocks<'a, T> {
     }
 
     #[inline(always)]
-    fn get(&self, number: usize, len: usize) -> &[T] {
+    fn get(&self, first: usize, end: usize) -> &[T] {
         match &self.only {
-            Some(only) => &only[..len],
-            None => &self.all[number * BLOCK..][..len],
+            Some(only) => &only[..end - first],
+            None => &self.all[first..end],
         }
     }
 }

@@ -5,14 +5,9 @@ use super::past::LINE;
 /// Has so many bytes fetched, if there are such.
 #[inline(always)]
 pub(crate) fn fetch(place: *const u8, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
     for at in (0..bytes).step_by(LINE) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // Safety: this is a hint, which does no harm where there is no memory.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast::<i8>().wrapping_add(at)) };
+        unishape_elements::fetch(place.wrapping_add(at));
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (place, bytes);
 }
 
 /// Fewer elements than this are not worth it: they may well be in the cache.

@@ -155,14 +155,14 @@ fn measure<F: Function<f64> + Function<f32>>(
     let mut double = Worst::new();
     let x = arguments(ranges);
     let mut got = vec![0.0; x.len()];
-    apply::<F, f64>(&x, &mut got);
+    apply::<F, f64>(&x, &mut got, &mut Ahead::none());
     for (x, got) in x.into_iter().zip(got).filter(|&(x, _)| x.is_finite() && domain(x)) {
         double.see(error_double(judge(x), got), || format!("{x:e}"));
     }
     let mut single = Worst::new();
     let x = single_arguments();
     let mut got = vec![0.0; x.len()];
-    apply::<F, f32>(&x, &mut got);
+    apply::<F, f32>(&x, &mut got, &mut Ahead::none());
     for (x, got) in x.into_iter().zip(got).filter(|&(x, _)| x.is_finite() && domain(f64::from(x))) {
         single.see(error_single(wide(single_judge(f64::from(x))).into(), got), || format!("{x:e}"));
     }
@@ -267,9 +267,9 @@ fn turns_close_to_zeros() {
         let x = random.between((-1.7e8, 1.7e8)).round() * FRAC_PI_2;
         let (sine, cosine) = wide::sin_cos(x);
         let mut got = [0.0; 3];
-        apply::<Sin, f64>(&[x], &mut got[..1]);
-        apply::<Cos, f64>(&[x], &mut got[1..2]);
-        apply::<Tan, f64>(&[x], &mut got[2..]);
+        apply::<Sin, f64>(&[x], &mut got[..1], &mut Ahead::none());
+        apply::<Cos, f64>(&[x], &mut got[1..2], &mut Ahead::none());
+        apply::<Tan, f64>(&[x], &mut got[2..], &mut Ahead::none());
         worst_sine.see(error_double(sine.into(), got[0]), || format!("sin {x:e}"));
         worst_sine.see(error_double(cosine.into(), got[1]), || format!("cos {x:e}"));
         worst_tangent.see(error_double((sine / cosine).into(), got[2]), || format!("tan {x:e}"));
@@ -300,9 +300,9 @@ fn huge_turns() {
         };
         let exact = [&sine, &cosine, &tangent].map(wide_of);
         let mut got = [0.0; 3];
-        apply::<Sin, f64>(&[x], &mut got[..1]);
-        apply::<Cos, f64>(&[x], &mut got[1..2]);
-        apply::<Tan, f64>(&[x], &mut got[2..]);
+        apply::<Sin, f64>(&[x], &mut got[..1], &mut Ahead::none());
+        apply::<Cos, f64>(&[x], &mut got[1..2], &mut Ahead::none());
+        apply::<Tan, f64>(&[x], &mut got[2..], &mut Ahead::none());
         for (got, exact) in got.into_iter().zip(exact) {
             let error = error_double(exact, got);
             assert!(error < 1.0, "{error} at {x:e}: {got:e}");
@@ -411,7 +411,7 @@ fn measure2<F: Function2<f64> + Function2<f32>>(
     let mut double = Worst::new();
     let (x, y): (Vec<f64>, Vec<f64>) = cases.iter().copied().filter(in_domain).unzip();
     let mut got = vec![0.0; x.len()];
-    apply2::<F, f64>(&x, &y, &mut got);
+    apply2::<F, f64>(&x, &y, &mut got, &mut Ahead::none());
     for ((&x, &y), got) in x.iter().zip(&y).zip(got) {
         double.see(error_double(judge(x, y), got), || format!("{x:e}, {y:e}"));
     }
@@ -421,7 +421,7 @@ fn measure2<F: Function2<f64> + Function2<f32>>(
     let in_domain = |&(x, y): &(f32, f32)| in_domain(&(f64::from(x), f64::from(y)));
     let (x, y): (Vec<f32>, Vec<f32>) = cases.iter().map(as_single).filter(in_domain).unzip();
     let mut got = vec![0.0; x.len()];
-    apply2::<F, f32>(&x, &y, &mut got);
+    apply2::<F, f32>(&x, &y, &mut got, &mut Ahead::none());
     for ((&x, &y), got) in x.iter().zip(&y).zip(got) {
         single.see(error_single(judge(f64::from(x), f64::from(y)), got), || format!("{x:e}, {y:e}"));
     }

@@ -16,7 +16,7 @@ const NAN: f64 = f64::NAN;
 
 fn call<F: Function<T>, T: Copy>(z: T) -> T {
     let mut got = [z; 3];
-    apply::<F, T>(&[z; 3], &mut got);
+    apply::<F, T>(&[z; 3], &mut got, &mut Ahead::none());
     got[1]
 }
 
@@ -256,7 +256,7 @@ fn arcs() {
 fn powers() {
     let pow = |z: C, w: C| {
         let mut got = [z];
-        apply2::<Pow, C>(&[z], &[w], &mut got);
+        apply2::<Pow, C>(&[z], &[w], &mut got, &mut Ahead::none());
         got[0]
     };
     let i = C::new(0.0, 1.0);

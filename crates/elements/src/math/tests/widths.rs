@@ -21,7 +21,7 @@ fn check<F: Function<f64> + Function<f32>>() {
     let name = std::any::type_name::<F>();
     let x = numbers();
     let mut got = vec![0.0; x.len()];
-    apply::<F, f64>(&x, &mut got);
+    apply::<F, f64>(&x, &mut got, &mut Ahead::none());
     for (&x, got) in x.iter().zip(got) {
         let alone = alone::<F, f64>(x);
         assert!(
@@ -31,7 +31,7 @@ fn check<F: Function<f64> + Function<f32>>() {
     }
     let x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
     let mut got = vec![0.0; x.len()];
-    apply::<F, f32>(&x, &mut got);
+    apply::<F, f32>(&x, &mut got, &mut Ahead::none());
     for (&x, got) in x.iter().zip(got) {
         let alone = alone::<F, f32>(x);
         assert!(
@@ -46,14 +46,14 @@ fn check2<F: Function2<f64> + Function2<f32>>() {
     let x = numbers();
     let y: Vec<f64> = x.iter().rev().copied().collect();
     let mut got = vec![0.0; x.len()];
-    apply2::<F, f64>(&x, &y, &mut got);
+    apply2::<F, f64>(&x, &y, &mut got, &mut Ahead::none());
     for ((&x, &y), got) in x.iter().zip(&y).zip(got) {
         let alone = alone2::<F, f64>(x, y);
         assert!(alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(), "{name} {x} {y}");
     }
     let [x, y] = [x, y].map(|x| x.iter().map(|&x| x as f32).collect::<Vec<f32>>());
     let mut got = vec![0.0; x.len()];
-    apply2::<F, f32>(&x, &y, &mut got);
+    apply2::<F, f32>(&x, &y, &mut got, &mut Ahead::none());
     for ((&x, &y), got) in x.iter().zip(&y).zip(got) {
         let alone = alone2::<F, f32>(x, y);
         assert!(alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(), "{name} {x} {y}");
@@ -95,7 +95,7 @@ fn check_complex<F: Function<num_complex::Complex<f64>>>() {
     let z: Vec<_> =
         numbers.iter().zip(numbers.iter().rev()).map(|(&x, &y)| num_complex::Complex::new(x, y)).collect();
     let mut got = z.clone();
-    apply::<F, _>(&z, &mut got);
+    apply::<F, _>(&z, &mut got, &mut Ahead::none());
     for (&z, got) in z.iter().zip(got) {
         let alone = alone::<F, _>(z);
         for (alone, got) in [(alone.re, got.re), (alone.im, got.im)] {

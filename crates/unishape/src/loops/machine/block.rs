@@ -10,7 +10,8 @@ use crate::loops::past;
 use crate::loops::plan::Plan;
 use crate::loops::walk::{Base, Write};
 use smallvec::SmallVec;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
+use unishape_elements::Ahead;
 
 /// Where a program reads and writes.
 pub(super) struct Memory<'m> {
@@ -95,30 +96,24 @@ impl Routine {
         let block = self.block;
         let (size, steps) = plan.loop_at(block.cut);
         let mut first = true;
+        let mut ahead = Ahead::none();
         plan.turns(block.cut, Offsets::from_slice(plan.starts()), |starts| {
             self.fetch_lines(program, plan, memory, starts);
             let mut offsets = starts.clone();
             let mut turns = self.first_turns(program, size, memory, starts);
             let mut done = 0;
             while done < size {
-                let mut at = At {
-                    routine: self,
-                    program,
-                    plan,
-                    memory,
-                    offsets: &offsets,
-                    extent: block,
-                    fetched: Cell::new(0),
-                };
+                let mut at = At { routine: self, program, plan, memory, offsets: &offsets, extent: block };
                 // Safety: the block is within the loops.
                 unsafe {
                     if std::mem::take(&mut first) {
-                        self.once.iter().for_each(|action| at.act(action, registers));
+                        self.once.iter().for_each(|action| at.act(action, registers, &mut Ahead::none()));
                     }
                     at.extent.turns = turns.min(size - done);
+                    at.look_ahead(&mut ahead);
                     for (number, action) in self.each.iter().enumerate() {
                         at.fetch_inputs(self.each.get(number + 1));
-                        at.act(action, registers);
+                        at.act(action, registers, &mut ahead);
                     }
                 }
                 for (offset, step) in offsets.iter_mut().zip(steps) {
@@ -179,9 +174,14 @@ struct At<'r> {
     /// Where this block begins.
     offsets: &'r Offsets,
     extent: Extent,
-    /// How many elements of the next block's inputs, and of this one's output, have been fetched.
-    fetched: Cell<usize>,
 }
+
+/// So many elements of a block are computed, with all its steps, between one time that something is fetched and the
+/// next.
+const PART: usize = 128;
+
+/// So many bytes before a single step comes to them, its inputs are fetched, and where its results go.
+const NEAR: usize = 1 << 11;
 
 /// With as many inputs as this, the CPU does not foresee which comes next.
 const MANY_INPUTS: usize = 8;
@@ -193,9 +193,8 @@ impl At<'_> {
     /// # Safety
     ///
     /// As for [`Routine::run`]; the block is within the loops.
-    unsafe fn act(&self, action: &Action, registers: &mut Registers) {
+    unsafe fn act(&self, action: &Action, registers: &mut Registers, ahead: &mut Ahead) {
         let count = self.extent.count();
-        self.fetch_some();
         match action {
             Action::Gather { input, to } => {
                 let mut block = registers.take(*to);
@@ -214,11 +213,13 @@ impl At<'_> {
                     *source = unsafe { self.read(from, registers) };
                 }
                 match &mut block {
-                    Some(block) => kernel(sources, &mut bytemuck::cast_slice_mut(block)[..count * item]),
+                    Some(block) => {
+                        kernel(sources, &mut bytemuck::cast_slice_mut(block)[..count * item], ahead)
+                    }
                     None => {
                         // Safety: the output lies in one piece here, and is nobody else's.
                         let output = unsafe { self.output(*item) };
-                        kernel(sources, output);
+                        kernel(sources, output, ahead);
                         self.mask(output);
                     }
                 }
@@ -234,7 +235,7 @@ impl At<'_> {
                         return self.scatter(source, from.item as usize);
                     }
                     if self.routine.past && !from.single {
-                        return self.write_past(source, from.item as usize);
+                        return self.write_past(source, from.item as usize, ahead);
                     }
                     let output = self.output(from.item as usize);
                     if from.single {
@@ -289,12 +290,12 @@ impl At<'_> {
         }
     }
 
-    /// Writes the output's bytes of this block past the cache, and has the inputs of the next one fetched.
+    /// Writes the output's bytes of this block past the cache, and fetches meanwhile.
     ///
     /// # Safety
     ///
     /// As for [`Routine::run`], the output lies in one piece, and it pays to write it so.
-    unsafe fn write_past(&self, from: &[u8], item: usize) {
+    unsafe fn write_past(&self, from: &[u8], item: usize, ahead: &mut Ahead) {
         let mask = self.memory.mask;
         let mut masked = [0; past::PART];
         // Safety: the caller vouches for the output.
@@ -305,7 +306,7 @@ impl At<'_> {
             let bytes = (past::PART - output.as_ptr().addr() % past::LINE).min(output.len());
             (to, output) = output.split_at_mut(bytes);
             (now, from) = from.split_at(bytes);
-            self.fetch_some();
+            ahead.fetch();
             if mask != u8::MAX {
                 now.iter().zip(&mut masked).for_each(|(from, to)| *to = from & mask);
                 now = &masked[..bytes];
@@ -315,28 +316,33 @@ impl At<'_> {
         }
     }
 
-    /// Has some of the next block's inputs fetched, and of where this block's results go, so that memory is kept busy
-    /// while steps are taken: as much as is written past the cache at a time, or all within the block's actions.
-    fn fetch_some(&self) {
+    /// Has the next block's inputs fetched, and where this block's results go, while its steps are taken.
+    fn look_ahead(&self, ahead: &mut Ahead) {
         let routine = self.routine;
-        let (fetched, count) = (self.fetched.get(), self.extent.count());
-        if routine.ahead.is_empty() && !routine.fetches_output || fetched >= count {
+        let part = PART * routine.calls;
+        ahead.restart(part);
+        if routine.ahead.is_empty() && !routine.fetches_output {
             return;
         }
-        let item = self.program.item(self.program.result);
-        let part = past::PART / item;
-        let some = if routine.past { part } else { part.max(count.div_ceil(routine.each.len())) };
-        self.fetched.set(fetched + some);
-        let at = |offset: isize| offset + fetched as isize;
+        let (count, item) = (self.extent.count(), self.program.item(self.program.result));
+        let writes = if routine.past { (count * item).div_ceil(past::PART) } else { 0 };
+        let parts = routine.calls * count.div_ceil(part.max(1)) + writes;
+        // A single step reads and writes as it goes.
+        let near = |item: usize| (NEAR / item) as isize;
         if routine.fetches_output {
-            let place = self.memory.out.0.wrapping_offset(at(self.offsets[0]) * item as isize);
-            fetch(place, some * item);
+            let offset = self.offsets[0] + if routine.calls == 1 { near(item) } else { 0 };
+            ahead.add(self.memory.out.0.wrapping_offset(offset * item as isize), count * item, parts);
         }
         let (_, steps) = self.plan.loop_at(self.extent.cut);
         for &input in &routine.ahead {
             let input = input as usize;
-            let next = self.offsets[1 + input] + self.extent.turns as isize * steps[1 + input];
-            fetch(self.memory.place(input, at(next)), some * self.program.operands[input]);
+            let item = self.program.operands[input];
+            let next = if routine.calls == 1 && !routine.past {
+                near(item)
+            } else {
+                self.extent.turns as isize * steps[1 + input]
+            };
+            ahead.add(self.memory.place(input, self.offsets[1 + input] + next), count * item, parts);
         }
     }
 

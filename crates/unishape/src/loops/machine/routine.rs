@@ -58,6 +58,8 @@ pub(super) struct Routine {
     pub(super) ahead: Vec<u32>,
     /// Whether the output's part is fetched while what goes there is computed.
     pub(super) fetches_output: bool,
+    /// How many steps are taken for each block.
+    pub(super) calls: usize,
     /// What is known about each value, and registers that hold nothing, while it is made.
     values: Vec<Value>,
     free: Vec<u32>,
@@ -193,15 +195,11 @@ impl Routine {
             return;
         }
         // While a step reads what nobody has read, the CPU foresees what comes next; it is the others after which
-        // memory would have rested.
+        // memory would have rested. A single step is done soonest if it asks for all that it needs.
         let steps = &self.values[program.operands.len() + program.constants.len()..];
-        let steps = steps.iter().filter(|step| !step.class.single && !step.class.fixed).count();
-        let rests = steps > self.ahead.len().max(1);
-        // Where a quick step goes through one input, as arithmetic with a row or a number does, it is where the results
-        // go that it waits for. (Functions of one number take longer.)
-        let is_quick = steps == 1 && program.steps.iter().any(|step| step.from.len() > 1);
-        let waits = self.ahead.len() == 1 && is_quick;
-        self.fetches_output = (rests || waits) && self.out_in_place && !self.past;
+        self.calls = steps.iter().filter(|step| !step.class.single && !step.class.fixed).count();
+        let rests = self.calls == 1 || self.calls > self.ahead.len();
+        self.fetches_output = rests && self.out_in_place && !self.past;
         if !rests && !self.past {
             self.ahead.clear();
         }

@@ -1,0 +1,126 @@
+//! Memory that is fetched while a kernel computes.
+//!
+//! A CPU foresees what comes next where somebody walks through memory, but not soon enough to keep memory busy, and
+//! not at all while it computes with what is in the cache. To ask for much at once does not help: more requests than
+//! a core can wait for hold up what comes behind them. So kernels ask for a few lines after every few elements.
+
+use crate::cpu;
+
+/// A line of the cache, in bytes.
+const LINE: usize = 64;
+
+/// As many places as this are fetched from at a time; there is no more to be gained from more of them.
+const MOST: usize = 8;
+
+/// What is fetched while kernels compute: a few lines for each part of their blocks.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct Ahead {
+    places: [Place; MOST],
+    count: usize,
+    /// How many elements are computed between one time and the next.
+    part: usize,
+}
+
+/// Lines one after another.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    next: *const u8,
+    /// How many there are still, and how many are fetched at a time.
+    lines: usize,
+    at_a_time: usize,
+}
+
+impl Default for Place {
+    fn default() -> Place {
+        Place { next: std::ptr::null(), lines: 0, at_a_time: 0 }
+    }
+}
+
+impl Ahead {
+    /// Nothing.
+    #[doc(hidden)]
+    #[inline]
+    pub fn none() -> Ahead {
+        Ahead::default()
+    }
+
+    /// Nothing any more; what is added from now on is fetched after so many elements each time.
+    #[doc(hidden)]
+    #[inline]
+    pub fn restart(&mut self, part: usize) {
+        (self.count, self.part) = (0, part.max(1));
+    }
+
+    /// So many bytes too, evenly while so many parts are computed. If there is no such memory, that does no harm.
+    #[doc(hidden)]
+    #[inline]
+    pub fn add(&mut self, first: *const u8, bytes: usize, parts: usize) {
+        if self.count < MOST {
+            let lines = bytes.div_ceil(LINE);
+            self.places[self.count] = Place { next: first, lines, at_a_time: lines.div_ceil(parts.max(1)) };
+            self.count += 1;
+        }
+    }
+
+    /// Fetches what comes next, a few lines of each place.
+    #[doc(hidden)]
+    #[inline]
+    pub fn fetch(&mut self) {
+        for place in &mut self.places[..self.count] {
+            let lines = place.at_a_time.min(place.lines);
+            for _ in 0..lines {
+                cpu::fetch(place.next);
+                place.next = place.next.wrapping_add(LINE);
+            }
+            place.lines -= lines;
+        }
+    }
+
+    /// Does something for each part of so many elements, and fetches before each of them; all at once where nothing is
+    /// to be fetched.
+    #[inline(always)]
+    pub(crate) fn in_parts(&mut self, elements: usize, most: usize, mut each: impl FnMut(usize, usize)) {
+        let part = if self.count == 0 { most } else { self.part.min(most) };
+        let mut first = 0;
+        while first < elements {
+            if self.count > 0 {
+                self.fetch();
+            }
+            let end = if elements - first > part { first + part } else { elements };
+            each(first, end);
+            first = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ahead;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever is to be fetched, each element comes once and in order, and all lines are fetched by the last part.
+        #[test]
+        fn all_is_computed_and_all_is_fetched(
+            elements in 0usize..3000,
+            most in 1usize..2000,
+            part in 0usize..300,
+            bytes in prop::collection::vec(0usize..10_000, 0..12),
+        ) {
+            let mut ahead = Ahead::none();
+            ahead.restart(part);
+            for &bytes in &bytes {
+                ahead.add(std::ptr::null(), bytes, elements.div_ceil(part.max(1)));
+            }
+            let mut done = 0;
+            ahead.in_parts(elements, most, |first, end| {
+                assert!(first == done && end > first && end - first <= most);
+                done = end;
+            });
+            prop_assert_eq!(done, elements);
+            let left = ahead.places[..ahead.count].iter().map(|place| place.lines).sum::<usize>();
+            prop_assert!(elements == 0 || left == 0);
+        }
+    }
+}
