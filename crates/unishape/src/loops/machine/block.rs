@@ -5,7 +5,7 @@ use super::elements::{fill, gather, scatter};
 use super::extent::Extent;
 use super::program::{Program, Step};
 use super::routine::{Action, MOST_ARGUMENTS, Place, Routine, Source};
-use crate::loops::fetch::{fetch, fetch_lines};
+use crate::loops::fetch::fetch_lines;
 use crate::loops::past;
 use crate::loops::plan::Plan;
 use crate::loops::walk::{Base, Write};
@@ -112,7 +112,7 @@ impl Routine {
                     at.extent.turns = turns.min(size - done);
                     at.look_ahead(&mut ahead);
                     for (number, action) in self.each.iter().enumerate() {
-                        at.fetch_inputs(self.each.get(number + 1));
+                        at.look_further(number, &mut ahead);
                         at.act(action, registers, &mut ahead);
                     }
                 }
@@ -183,11 +183,8 @@ const PART: usize = 128;
 /// So many bytes before a single step comes to them, its inputs are fetched, and where its results go.
 const NEAR: usize = 1 << 11;
 
-/// With as many inputs as this, the CPU does not foresee which comes next.
-const MANY_INPUTS: usize = 8;
-
-/// So many bytes of such an input are fetched; by then it is foreseen that it goes on.
-const BEGIN: usize = 1 << 11;
+/// More inputs than this are not all fetched for the next block.
+const MANY_INPUTS: usize = 7;
 
 impl At<'_> {
     /// # Safety
@@ -199,7 +196,7 @@ impl At<'_> {
             Action::Gather { input, to } => {
                 let mut block = registers.take(*to);
                 // Safety: the block's elements of the input are there.
-                unsafe { self.gather(*input as usize, bytemuck::cast_slice_mut(&mut block)) };
+                unsafe { self.gather(*input, bytemuck::cast_slice_mut(&mut block)) };
                 registers.put_back(*to, block);
             }
             Action::Call { step, from, single, to } => {
@@ -249,9 +246,9 @@ impl At<'_> {
         }
     }
 
-    /// Where an input begins in this block.
-    fn input(&self, input: usize) -> *const u8 {
-        self.memory.place(input, self.offsets[1 + input])
+    /// Where an input begins in this block, or so many elements further.
+    fn place(&self, input: u32, further: isize) -> *const u8 {
+        self.memory.place(input as usize, self.offsets[1 + input as usize] + further)
     }
 
     /// The bytes of a value.
@@ -267,7 +264,7 @@ impl At<'_> {
             Place::Constant(constant) => self.program.constants[constant as usize].bytes(),
             Place::Input(input) => {
                 // Safety: these are elements of the input, one or those of the block, one after another.
-                unsafe { std::slice::from_raw_parts(self.input(input as usize), bytes) }
+                unsafe { std::slice::from_raw_parts(self.place(input, 0), bytes) }
             }
         }
     }
@@ -321,43 +318,56 @@ impl At<'_> {
         let routine = self.routine;
         let part = PART * routine.calls;
         ahead.restart(part);
-        if routine.ahead.is_empty() && !routine.fetches_output {
+        if routine.ahead.len() > MANY_INPUTS {
             return;
         }
         let (count, item) = (self.extent.count(), self.program.item(self.program.result));
-        let writes = if routine.past { (count * item).div_ceil(past::PART) } else { 0 };
-        let parts = routine.calls * count.div_ceil(part.max(1)) + writes;
+        let parts = routine.calls * count.div_ceil(part.max(1)) + self.writes();
         // A single step reads and writes as it goes.
+        let is_near = routine.calls == 1 && !routine.past;
         let near = |item: usize| (NEAR / item) as isize;
         if routine.fetches_output {
-            let offset = self.offsets[0] + if routine.calls == 1 { near(item) } else { 0 };
+            let offset = self.offsets[0] + if is_near { near(item) } else { 0 };
             ahead.add(self.memory.out.0.wrapping_offset(offset * item as isize), count * item, parts);
         }
-        let (_, steps) = self.plan.loop_at(self.extent.cut);
         for &input in &routine.ahead {
-            let input = input as usize;
-            let item = self.program.operands[input];
-            let next = if routine.calls == 1 && !routine.past {
-                near(item)
-            } else {
-                self.extent.turns as isize * steps[1 + input]
-            };
-            ahead.add(self.memory.place(input, self.offsets[1 + input] + next), count * item, parts);
+            let item = self.program.operands[input as usize];
+            let further = if is_near { near(item) } else { self.next(input) };
+            ahead.add(self.place(input, further), count * item, parts);
         }
     }
 
-    /// Has the begin of those inputs fetched that an action reads where they are, if there are many in the program.
-    fn fetch_inputs(&self, action: Option<&Action>) {
-        let Some(Action::Call { from, .. }) = action else { return };
-        if self.program.operands.len() < MANY_INPUTS {
+    /// Where there are too many inputs for that, those that the next action reads, while this one is done.
+    fn look_further(&self, action: usize, ahead: &mut Ahead) {
+        let each = &self.routine.each;
+        if self.routine.ahead.len() <= MANY_INPUTS {
             return;
         }
+        ahead.restart(PART);
+        let parts = if let Action::Store { .. } = each[action] {
+            self.writes()
+        } else {
+            self.extent.count().div_ceil(PART)
+        };
+        let (next, is_further) = each.get(action + 1).map_or((&each[0], true), |next| (next, false));
+        let Action::Call { from, .. } = next else { return };
         for source in from.iter().filter(|source| !source.single) {
             if let Place::Input(input) = source.place {
-                let bytes = self.extent.count() * source.item as usize;
-                fetch(self.input(input as usize), BEGIN.min(bytes));
+                let further = if is_further { self.next(input) } else { 0 };
+                ahead.add(self.place(input, further), self.extent.count() * source.item as usize, parts);
             }
         }
+    }
+
+    /// In how many parts the results are written past the cache.
+    fn writes(&self) -> usize {
+        let bytes = self.extent.count() * self.program.item(self.program.result);
+        if self.routine.past { bytes.div_ceil(past::PART) } else { 0 }
+    }
+
+    /// How far it is to an input's next block.
+    fn next(&self, input: u32) -> isize {
+        self.extent.turns as isize * self.plan.loop_at(self.extent.cut).1[1 + input as usize]
     }
 
     /// Copies an input's elements of this block one after another.
@@ -365,16 +375,16 @@ impl At<'_> {
     /// # Safety
     ///
     /// As for [`Routine::run`].
-    unsafe fn gather(&self, input: usize, to: &mut [u8]) {
-        let item = self.program.operands[input];
-        let (way, count) = (self.extent.way(self.plan, 1 + input), self.extent.count());
+    unsafe fn gather(&self, input: u32, to: &mut [u8]) {
+        let item = self.program.operands[input as usize];
+        let (way, count) = (self.extent.way(self.plan, 1 + input as usize), self.extent.count());
         /// The elements that bytes are.
         fn places<const N: usize>(to: &mut [u8], count: usize) -> &mut [[u8; N]] {
             &mut to.as_chunks_mut().0[..count]
         }
         // Safety: elements may be seen as bytes.
         unsafe {
-            let from = self.input(input);
+            let from = self.place(input, 0);
             match item {
                 1 => gather::<1>(from.cast(), &way, places(to, count)),
                 2 => gather::<2>(from.cast(), &way, places(to, count)),

@@ -190,19 +190,9 @@ impl Routine {
             self.value(class, None);
         }
         self.keep_few();
-        self.fetches_output = false;
-        if !fetches {
-            return;
-        }
-        // While a step reads what nobody has read, the CPU foresees what comes next; it is the others after which
-        // memory would have rested. A single step is done soonest if it asks for all that it needs.
         let steps = &self.values[program.operands.len() + program.constants.len()..];
         self.calls = steps.iter().filter(|step| !step.class.single && !step.class.fixed).count();
-        let rests = self.calls == 1 || self.calls > self.ahead.len();
-        self.fetches_output = rests && self.out_in_place && !self.past;
-        if !rests && !self.past {
-            self.ahead.clear();
-        }
+        self.fetches_output = fetches && self.calls > 0 && self.out_in_place && !self.past;
     }
 
     fn value(&mut self, class: Class, block: Option<Source>) {
