@@ -28,9 +28,6 @@ pub(crate) struct Program {
     pub(super) last_use: Vec<usize>,
     /// How many elements a block has: as many as fit the first cache with all that is alive at a time.
     pub(super) block: usize,
-    /// How many it may have where no input has to be copied to it first: a single step goes right from the inputs to the
-    /// output, so that nothing has to stay in the cache, and between blocks memory would rest a little.
-    pub(super) wide_block: usize,
     /// To begin with a block, and with each of its steps, takes as long as to repeat one element so often.
     pub(super) begin: usize,
 }
@@ -60,10 +57,8 @@ impl Program {
         }
         last_use[result] = usize::MAX;
         let begin = BEGIN * (1 + steps.len());
-        let mut program =
-            Program { operands, constants, steps, result, last_use, block: 0, wide_block: 0, begin };
+        let mut program = Program { operands, constants, steps, result, last_use, block: 0, begin };
         program.block = (CACHE / program.most_alive().max(3) / 64 * 64).clamp(128, MOST_ELEMENTS);
-        program.wide_block = if program.steps.len() == 1 { MOST_ELEMENTS } else { program.block };
         program
     }
 

@@ -96,10 +96,10 @@ struct Value {
     block: Option<Source>,
 }
 
-/// The largest block of at most so many elements; or a single row, where nothing has to be copied together for that and
+/// The largest block there is room for; or a single row, where nothing has to be copied together for that and
 /// what is spared is more than what more blocks cost.
-fn largest_block(program: &Program, plan: &Plan, most: usize) -> Extent {
-    let largest = Extent::new(plan, most);
+fn largest_block(program: &Program, plan: &Plan) -> Extent {
+    let largest = Extent::new(plan, program.block);
     let row = plan.sizes()[plan.loops() - 1];
     if largest.count() <= row || largest.is_all(plan) {
         return largest;
@@ -107,17 +107,6 @@ fn largest_block(program: &Program, plan: &Plan, most: usize) -> Extent {
     let single = Extent::new(plan, row);
     let pays = || row as f32 * copying(program, plan, largest) >= program.begin as f32;
     if pays() && copying(program, plan, single) == 0.0 { single } else { largest }
-}
-
-/// The same for a program that may have larger blocks where it finds all operands as it needs them.
-fn wide_block(program: &Program, plan: &Plan) -> Extent {
-    let is_there = |block: &Extent, operand| {
-        let way = block.way(plan, operand);
-        is_one_piece(&way) || operand > 0 && is_one_element(&way)
-    };
-    let wide = (program.wide_block > program.block).then(|| largest_block(program, plan, program.wide_block));
-    wide.filter(|block| (0..=program.operands.len()).all(|operand| is_there(block, operand)))
-        .unwrap_or_else(|| largest_block(program, plan, program.block))
 }
 
 /// How long it takes to copy together the operands that are not there as they are needed, the output among them, for
@@ -153,8 +142,7 @@ impl Routine {
         self.past = past.is_some();
         self.block = match past {
             Some(block) => block.of_whole_lines(plan, item),
-            None if scope == Scope::Cache => largest_block(program, plan, program.block).even(plan),
-            None => wide_block(program, plan).even(plan),
+            None => largest_block(program, plan).even(plan),
         };
         self.out_in_place = is_one_piece(&self.block.way(plan, 0));
         self.classify(program, plan, scope);

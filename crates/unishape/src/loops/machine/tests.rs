@@ -25,7 +25,7 @@ fn chain() -> Program {
     Program::new(vec![8, 8], vec![Constant::new(7i64)], steps, 6)
 }
 
-/// `a - b`, of which blocks may be larger.
+/// `a - b`.
 fn single() -> Program {
     Program::new(vec![8, 8], vec![], vec![step(Op::Subtract, [0, 1])], 2)
 }
@@ -107,13 +107,12 @@ fn scopes() -> impl Iterator<Item = Scope> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// Blocks of any number of elements, down to one, which are any part of the loops; those of a single step may be
-    /// larger by any number, and of a single row if there is not much to begin with.
+    /// Blocks of any number of elements, down to one, which are any part of the loops; and of a single row if there is
+    /// not much to begin with.
     #[test]
     fn blocks_of_any_size(
         (shape, lies) in cases(),
         block in 1usize..600,
-        more in 0usize..200,
         begin in 0usize..20,
     ) {
         let [a, b] = [1, 2].map(|array| strided(&shape, &lies[array], |n| (n * n) as i64 * 31 % 101));
@@ -121,10 +120,10 @@ proptest! {
         let inputs = stretched.each_ref().map(Input::new);
         let by_chain = |a: i64, b: i64| (a + b) * (b + 7) - a;
         let by_single = |a: i64, b: i64| a - b;
-        for (program, more, expected) in
-            [(chain(), 0, &by_chain as &dyn Fn(i64, i64) -> i64), (single(), more, &by_single)]
+        for (program, expected) in
+            [(chain(), &by_chain as &dyn Fn(i64, i64) -> i64), (single(), &by_single)]
         {
-            let program = Program { block, wide_block: block + more, begin, ..program };
+            let program = Program { block, begin, ..program };
             // In each scope, and as it is chosen.
             for scope in scopes().map(Some).chain([None]) {
                 let mut out = strided(&shape, &lies[0], |_| UNTOUCHED);
@@ -153,22 +152,22 @@ fn block_of(scope: Scope, a: [usize; 2], b: [usize; 2]) -> usize {
     let [a, b] = [a, b].map(|shape| ArrayD::<i64>::zeros(&shape[..]));
     let shape = [0, 1].map(|dim| a.shape()[dim].max(b.shape()[dim]));
     let stretched = [&a, &b].map(|array| array.broadcast(&shape[..]).unwrap());
-    let program = Program { block: 2048, wide_block: 8192, ..single() };
+    let program = Program { block: 2048, ..single() };
     run_in(scope, &program, &stretched.each_ref().map(Input::new), &mut ArrayD::zeros(&shape[..])).count()
 }
 
 #[test]
 fn blocks_suit_arrays() {
-    for (scope, wide) in [(Scope::Cache, 2048), (Scope::Memory, 8192)] {
+    for scope in [Scope::Cache, Scope::Memory] {
         // All in one piece.
-        assert_eq!(block_of(scope, [64, 1024], [64, 1024]), wide);
-        assert_eq!(block_of(scope, [64, 1024], [1, 1]), wide);
+        assert_eq!(block_of(scope, [64, 1024], [64, 1024]), 2048);
+        assert_eq!(block_of(scope, [64, 1024], [1, 1]), 2048);
         // A row, which is repeated once for all.
         assert_eq!(block_of(scope, [64, 1024], [1, 1024]), 2048);
         // A column, which would have to be repeated for each block; short rows are.
         assert_eq!(block_of(scope, [64, 1024], [64, 1]), 1024);
         assert_eq!(block_of(scope, [640, 100], [640, 1]), 2000);
-        assert_eq!(block_of(scope, [64, 4096], [64, 1]), wide.min(4096));
+        assert_eq!(block_of(scope, [64, 4096], [64, 1]), 2048);
     }
     // What is small enough is done at once.
     assert_eq!(block_of(Scope::Cache, [2, 1024], [2, 1]), 2048);
