@@ -37,7 +37,11 @@ thread_local! {
 
 /// Blocks of bytes.
 #[derive(Default)]
-pub(super) struct Registers(Vec<Vec<Page>>);
+pub(super) struct Registers {
+    blocks: Vec<Vec<Page>>,
+    /// Where each of them is, as it was found last; good until there has to be more room.
+    places: Vec<*mut u8>,
+}
 
 /// Blocks begin at pages. A load that differs from a store shortly before it by a multiple of a page waits for
 /// the store, as if it were the same place; from blocks that all begin alike, such loads are never near.
@@ -53,30 +57,20 @@ unsafe impl bytemuck::Zeroable for Page {}
 unsafe impl bytemuck::Pod for Page {}
 
 impl Registers {
-    /// Makes room for as many registers of these sizes.
-    fn fit(&mut self, bytes: &[usize]) {
-        if self.0.len() < bytes.len() {
-            self.0.resize_with(bytes.len(), Vec::new);
+    /// Makes room for as many registers of these sizes, and tells where each of them is.
+    fn fit(&mut self, bytes: &[usize]) -> &[*mut u8] {
+        if self.blocks.len() < bytes.len() {
+            self.blocks.resize_with(bytes.len(), Vec::new);
         }
-        for (register, bytes) in self.0.iter_mut().zip(bytes) {
+        self.places.clear();
+        for (block, bytes) in self.blocks.iter_mut().zip(bytes) {
             let pages = bytes.div_ceil(PAGE);
-            if register.len() < pages {
-                register.resize(pages, Page([0; PAGE]));
+            if block.len() < pages {
+                block.resize(pages, Page([0; PAGE]));
             }
+            self.places.push(block.as_mut_ptr().cast());
         }
-    }
-
-    fn read(&self, register: u32, bytes: usize) -> &[u8] {
-        &bytemuck::cast_slice(&self.0[register as usize])[..bytes]
-    }
-
-    /// A register to write to while the others are read; it has to be put back.
-    fn take(&mut self, register: u32) -> Vec<Page> {
-        std::mem::take(&mut self.0[register as usize])
-    }
-
-    fn put_back(&mut self, register: u32, block: Vec<Page>) {
-        self.0[register as usize] = block;
+        &self.places
     }
 }
 
@@ -92,28 +86,32 @@ impl Routine {
         memory: &Memory<'_>,
         registers: &mut Registers,
     ) {
-        registers.fit(&self.registers);
+        let registers = registers.fit(&self.registers);
         let block = self.block;
         let (size, steps) = plan.loop_at(block.cut);
         let mut first = true;
         let mut ahead = Ahead::none();
+        let has_many_inputs = self.ahead.len() > MANY_INPUTS;
         plan.turns(block.cut, Offsets::from_slice(plan.starts()), |starts| {
             self.fetch_lines(program, plan, memory, starts);
             let mut offsets = starts.clone();
             let mut turns = self.first_turns(program, size, memory, starts);
             let mut done = 0;
             while done < size {
-                let mut at = At { routine: self, program, plan, memory, offsets: &offsets, extent: block };
+                let mut at =
+                    At { routine: self, program, plan, memory, registers, offsets: &offsets, extent: block };
                 // Safety: the block is within the loops.
                 unsafe {
                     if std::mem::take(&mut first) {
-                        self.once.iter().for_each(|action| at.act(action, registers, &mut Ahead::none()));
+                        self.once.iter().for_each(|action| at.act(action, &mut Ahead::none()));
                     }
                     at.extent.turns = turns.min(size - done);
                     at.look_ahead(&mut ahead);
                     for (number, action) in self.each.iter().enumerate() {
-                        at.look_further(number, &mut ahead);
-                        at.act(action, registers, &mut ahead);
+                        if has_many_inputs {
+                            at.look_further(number, &mut ahead);
+                        }
+                        at.act(action, &mut ahead);
                     }
                 }
                 for (offset, step) in offsets.iter_mut().zip(steps) {
@@ -171,6 +169,8 @@ struct At<'r> {
     program: &'r Program,
     plan: &'r Plan,
     memory: &'r Memory<'r>,
+    /// Where registers are, each with the bytes that the routine has for it; nobody else has to do with them.
+    registers: &'r [*mut u8],
     /// Where this block begins.
     offsets: &'r Offsets,
     extent: Extent,
@@ -190,44 +190,40 @@ impl At<'_> {
     /// # Safety
     ///
     /// As for [`Routine::run`]; the block is within the loops.
-    unsafe fn act(&self, action: &Action, registers: &mut Registers, ahead: &mut Ahead) {
-        let count = self.extent.count();
+    unsafe fn act(&self, action: &Action, ahead: &mut Ahead) {
         match action {
             Action::Gather { input, to } => {
-                let mut block = registers.take(*to);
                 // Safety: the block's elements of the input are there.
-                unsafe { self.gather(*input, bytemuck::cast_slice_mut(&mut block)) };
-                registers.put_back(*to, block);
+                unsafe {
+                    let item = self.program.operands[*input as usize];
+                    self.gather(*input, self.register(*to, item * self.extent.count()));
+                }
             }
             Action::Call { step, from, single, to } => {
                 let Step { kernel, item, from: arguments, .. } = &self.program.steps[*step as usize];
-                let count = if *single { 1 } else { count };
-                let mut block = to.map(|to| registers.take(to));
                 let mut sources: [&[u8]; MOST_ARGUMENTS] = [&[]; MOST_ARGUMENTS];
                 let sources = &mut sources[..arguments.len()];
                 for (source, &from) in sources.iter_mut().zip(from) {
                     // Safety: the inputs are there.
-                    *source = unsafe { self.read(from, registers) };
+                    *source = unsafe { self.read(from) };
                 }
-                match &mut block {
-                    Some(block) => {
-                        kernel(sources, &mut bytemuck::cast_slice_mut(block)[..count * item], ahead)
-                    }
-                    None => {
-                        // Safety: the output lies in one piece here, and is nobody else's.
-                        let output = unsafe { self.output(*item) };
+                // Safety: a step reads no register that it writes to. The output lies in one piece if there is none, and
+                // is nobody else's.
+                unsafe {
+                    if let &Some(to) = to {
+                        let count = if *single { 1 } else { self.extent.count() };
+                        kernel(sources, self.register(to, count * item), ahead);
+                    } else {
+                        let output = self.output(*item);
                         kernel(sources, output, ahead);
                         self.mask(output);
                     }
-                }
-                if let (Some(block), Some(to)) = (block, to) {
-                    registers.put_back(*to, block);
                 }
             }
             Action::Store { from } => {
                 // Safety: the inputs are there, and the output is nobody else's.
                 unsafe {
-                    let source = self.read(*from, registers);
+                    let source = self.read(*from);
                     if !self.routine.out_in_place {
                         return self.scatter(source, from.item as usize);
                     }
@@ -256,17 +252,29 @@ impl At<'_> {
     /// # Safety
     ///
     /// As for [`Routine::run`].
-    unsafe fn read<'s>(&'s self, source: Source, registers: &'s Registers) -> &'s [u8] {
+    #[inline(always)]
+    unsafe fn read(&self, source: Source) -> &[u8] {
         let item = source.item as usize;
         let bytes = item * if source.single { 1 } else { self.extent.count() };
-        match source.place {
-            Place::Register(register) => registers.read(register, bytes),
-            Place::Constant(constant) => self.program.constants[constant as usize].bytes(),
-            Place::Input(input) => {
-                // Safety: these are elements of the input, one or those of the block, one after another.
-                unsafe { std::slice::from_raw_parts(self.place(input, 0), bytes) }
-            }
-        }
+        let first = match source.place {
+            Place::Register(register) => self.registers[register as usize],
+            Place::Constant(constant) => return self.program.constants[constant as usize].bytes(),
+            Place::Input(input) => self.place(input, 0),
+        };
+        // Safety: these are elements of the input or in the register, one or those of the block, one after another.
+        unsafe { std::slice::from_raw_parts(first, bytes) }
+    }
+
+    /// A register to write to: so many bytes of it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Routine::run`]. The register has them, and nobody reads it meanwhile.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn register(&self, register: u32, bytes: usize) -> &mut [u8] {
+        // Safety: as for the caller.
+        unsafe { std::slice::from_raw_parts_mut(self.registers[register as usize], bytes) }
     }
 
     fn mask(&self, output: &mut [u8]) {
@@ -340,9 +348,6 @@ impl At<'_> {
     /// Where there are too many inputs for that, those that the next action reads, while this one is done.
     fn look_further(&self, action: usize, ahead: &mut Ahead) {
         let each = &self.routine.each;
-        if self.routine.ahead.len() <= MANY_INPUTS {
-            return;
-        }
         ahead.restart(PART);
         let parts = if let Action::Store { .. } = each[action] {
             self.writes()
