@@ -20,6 +20,7 @@ pub struct Ahead {
     count: usize,
     /// How many elements are computed between one time and the next.
     part: usize,
+    wide: bool,
 }
 
 /// Lines one after another.
@@ -43,6 +44,17 @@ impl Ahead {
     #[inline]
     pub fn none() -> Ahead {
         Ahead::default()
+    }
+
+    /// Whether more is computed than waited for, so that arithmetic has the widest vectors too.
+    #[doc(hidden)]
+    #[inline]
+    pub fn widen(&mut self, wide: bool) {
+        self.wide = wide;
+    }
+
+    pub(crate) fn is_wide(&self) -> bool {
+        self.wide
     }
 
     /// Nothing any more; what is added from now on is fetched after so many elements each time.

@@ -15,7 +15,7 @@ pub trait Job {
 /// Runs a job that does little for each element, and waits for memory: with vectors of 256 bits. Wider ones make
 /// many CPUs take their clock down, and memory with it.
 #[doc(hidden)]
-#[inline]
+#[inline(always)]
 pub fn at_usual_width(job: impl Job) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
@@ -27,7 +27,7 @@ pub fn at_usual_width(job: impl Job) {
 
 /// Runs a job that does much for each element, with the widest vectors there are.
 #[doc(hidden)]
-#[inline]
+#[inline(always)]
 pub fn at_full_width(job: impl Job) {
     #[cfg(target_arch = "x86_64")]
     {

@@ -67,18 +67,19 @@ trait Width {
     /// Whether there are loops of their own for operands of one element.
     const HAS_SINGLES: bool;
 
-    fn run(job: impl Job);
+    /// With the widest vectors, if it has a choice and is told so.
+    fn run(job: impl Job, wide: bool);
 }
 
-/// Those that work is done with that waits for memory.
+/// Those for work that waits for memory, unless it is told that it does not.
 struct Usual;
 
 impl Width for Usual {
     const HAS_SINGLES: bool = true;
 
     #[inline(always)]
-    fn run(job: impl Job) {
-        at_usual_width(job);
+    fn run(job: impl Job, wide: bool) {
+        if wide { at_full_width(job) } else { at_usual_width(job) }
     }
 }
 
@@ -89,7 +90,7 @@ impl Width for Full {
     const HAS_SINGLES: bool = true;
 
     #[inline(always)]
-    fn run(job: impl Job) {
+    fn run(job: impl Job, _: bool) {
         at_full_width(job);
     }
 }
@@ -101,7 +102,7 @@ impl Width for Any {
     const HAS_SINGLES: bool = false;
 
     #[inline(always)]
-    fn run(job: impl Job) {
+    fn run(job: impl Job, _: bool) {
         job.run();
     }
 }
@@ -118,21 +119,25 @@ fn unary<W: Width, A: AnyBitPattern, R: NoUninit + AnyBitPattern>(
         return;
     };
     let (a, to) = (bytemuck::cast_slice::<u8, A>(a), bytemuck::cast_slice_mut::<u8, R>(to));
-    W::run(Loop(
-        #[inline(always)]
-        || {
-            ahead.in_parts(
-                to.len(),
-                to.len(),
-                #[inline(always)]
-                |first, end| {
-                    for (to, &a) in to[first..end].iter_mut().zip(&a[first..end]) {
-                        *to = function(a);
-                    }
-                },
-            );
-        },
-    ));
+    let wide = ahead.is_wide();
+    W::run(
+        Loop(
+            #[inline(always)]
+            || {
+                ahead.in_parts(
+                    to.len(),
+                    to.len(),
+                    #[inline(always)]
+                    |first, end| {
+                        for (to, &a) in to[first..end].iter_mut().zip(&a[first..end]) {
+                            *to = function(a);
+                        }
+                    },
+                );
+            },
+        ),
+        wide,
+    );
 }
 
 /// Applies a function of two elements.
@@ -148,41 +153,45 @@ fn binary<W: Width, A: AnyBitPattern, B: AnyBitPattern, R: NoUninit + AnyBitPatt
     };
     let (a, b) = (bytemuck::cast_slice::<u8, A>(a), bytemuck::cast_slice::<u8, B>(b));
     let to = bytemuck::cast_slice_mut::<u8, R>(to);
-    W::run(Loop(
-        #[inline(always)]
-        || {
-            ahead.in_parts(
-                to.len(),
-                to.len(),
-                #[inline(always)]
-                |first, end| {
-                    let to = &mut to[first..end];
-                    match (part(a, first, end), part(b, first, end)) {
-                        (a, b) if a.len() == b.len() => {
-                            for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
-                                *to = function(a, b);
+    let wide = ahead.is_wide();
+    W::run(
+        Loop(
+            #[inline(always)]
+            || {
+                ahead.in_parts(
+                    to.len(),
+                    to.len(),
+                    #[inline(always)]
+                    |first, end| {
+                        let to = &mut to[first..end];
+                        match (part(a, first, end), part(b, first, end)) {
+                            (a, b) if a.len() == b.len() => {
+                                for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
+                                    *to = function(a, b);
+                                }
+                            }
+                            (&[a], b) if W::HAS_SINGLES => {
+                                for (to, &b) in to.iter_mut().zip(b) {
+                                    *to = function(a, b);
+                                }
+                            }
+                            (a, &[b]) if W::HAS_SINGLES => {
+                                for (to, &a) in to.iter_mut().zip(a) {
+                                    *to = function(a, b);
+                                }
+                            }
+                            (a, b) => {
+                                for (at, to) in to.iter_mut().enumerate() {
+                                    *to = function(at_or_only(a, at), at_or_only(b, at));
+                                }
                             }
                         }
-                        (&[a], b) if W::HAS_SINGLES => {
-                            for (to, &b) in to.iter_mut().zip(b) {
-                                *to = function(a, b);
-                            }
-                        }
-                        (a, &[b]) if W::HAS_SINGLES => {
-                            for (to, &a) in to.iter_mut().zip(a) {
-                                *to = function(a, b);
-                            }
-                        }
-                        (a, b) => {
-                            for (at, to) in to.iter_mut().enumerate() {
-                                *to = function(at_or_only(a, at), at_or_only(b, at));
-                            }
-                        }
-                    }
-                },
-            );
-        },
-    ));
+                    },
+                );
+            },
+        ),
+        wide,
+    );
 }
 
 /// Some elements, or the one that stands for all.

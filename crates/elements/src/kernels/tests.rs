@@ -1,5 +1,5 @@
 //! One element for all, beside the same element written as often as it is needed; and part by part, while memory is
-//! fetched, beside all at once.
+//! fetched, and at full width, beside all at once at the usual one.
 
 use super::{Kernel, compare_mixed, find};
 use crate::{Ahead, DType, Op};
@@ -68,6 +68,7 @@ proptest! {
                     // Fetching meanwhile, part by part, and without.
                     let mut ahead = Ahead::none();
                     if !all {
+                        ahead.widen(true);
                         ahead.restart(100);
                         ahead.add(to.as_ptr().cast(), len * result, len.div_ceil(100));
                     }

@@ -91,6 +91,7 @@ impl Routine {
         let (size, steps) = plan.loop_at(block.cut);
         let mut first = true;
         let mut ahead = Ahead::none();
+        ahead.widen(self.calls >= MANY_STEPS);
         let has_many_inputs = self.ahead.len() > MANY_INPUTS;
         plan.turns(block.cut, Offsets::from_slice(plan.starts()), |starts| {
             self.fetch_lines(program, plan, memory, starts);
@@ -182,6 +183,9 @@ const PART: usize = 128;
 
 /// So many bytes before a single step comes to them, its inputs are fetched, and where its results go.
 const NEAR: usize = 1 << 11;
+
+/// From so many steps on, computing takes longer than memory does, and the widest vectors pay for all of them.
+const MANY_STEPS: usize = 4;
 
 /// More inputs than this are not all fetched for the next block.
 const MANY_INPUTS: usize = 7;
@@ -302,22 +306,24 @@ impl At<'_> {
     /// As for [`Routine::run`], the output lies in one piece, and it pays to write it so.
     unsafe fn write_past(&self, from: &[u8], item: usize, ahead: &mut Ahead) {
         let mask = self.memory.mask;
-        let mut masked = [0; past::PART];
         // Safety: the caller vouches for the output.
         let mut output = unsafe { self.output(item) };
         let mut from = from;
         while !output.is_empty() {
-            let (mut now, to);
+            let (now, to);
             let bytes = (past::PART - output.as_ptr().addr() % past::LINE).min(output.len());
             (to, output) = output.split_at_mut(bytes);
             (now, from) = from.split_at(bytes);
             ahead.fetch();
-            if mask != u8::MAX {
-                now.iter().zip(&mut masked).for_each(|(from, to)| *to = from & mask);
-                now = &masked[..bytes];
-            }
             // Safety: both have as many bytes, and the caller vouches for that it pays.
-            unsafe { past::write(now.as_ptr(), to.as_mut_ptr(), bytes) };
+            let mut write = |now: &[u8]| unsafe { past::write(now.as_ptr(), to.as_mut_ptr(), bytes) };
+            if mask == u8::MAX {
+                write(now);
+            } else {
+                let mut masked = [0; past::PART];
+                now.iter().zip(&mut masked).for_each(|(from, to)| *to = from & mask);
+                write(&masked[..bytes]);
+            }
         }
     }
 
