@@ -7,7 +7,8 @@
 use crate::cpu;
 
 /// A line of the cache, in bytes.
-const LINE: usize = 64;
+#[doc(hidden)]
+pub const LINE: usize = 64;
 
 /// As many places as this are fetched from at a time; there is no more to be gained from more of them.
 const MOST: usize = 8;
@@ -89,11 +90,11 @@ impl Ahead {
         }
     }
 
-    /// Does something for each part of so many elements, and fetches before each of them; all at once where nothing is
-    /// to be fetched.
+    /// Does something for each part of so many elements, which has so many at most, and fetches before each of them;
+    /// where nothing is to be fetched, parts are as large as they may be.
     #[inline(always)]
     pub(crate) fn in_parts(&mut self, elements: usize, most: usize, mut each: impl FnMut(usize, usize)) {
-        let part = if self.count == 0 { most } else { self.part.min(most) };
+        let part = if self.count == 0 { most } else { self.part.clamp(1, most.max(1)) };
         let mut first = 0;
         while first < elements {
             if self.count > 0 {
@@ -108,7 +109,7 @@ impl Ahead {
 
 #[cfg(test)]
 mod tests {
-    use super::Ahead;
+    use super::{Ahead, LINE};
     use proptest::prelude::*;
 
     proptest! {
@@ -125,14 +126,20 @@ mod tests {
             for &bytes in &bytes {
                 ahead.add(std::ptr::null(), bytes, elements.div_ceil(part.max(1)));
             }
-            let mut done = 0;
+            let (mut done, mut parts) = (0, 0);
             ahead.in_parts(elements, most, |first, end| {
                 assert!(first == done && end > first && end - first <= most);
-                done = end;
+                (done, parts) = (end, parts + 1);
             });
             prop_assert_eq!(done, elements);
-            let left = ahead.places[..ahead.count].iter().map(|place| place.lines).sum::<usize>();
-            prop_assert!(elements == 0 || left == 0);
+            // Evenly: some of each at every part, and no more than it takes.
+            for (place, bytes) in ahead.places[..ahead.count].iter().zip(bytes) {
+                let lines = bytes.div_ceil(LINE);
+                prop_assert!(elements == 0 || place.lines == 0);
+                prop_assert_eq!(place.next.addr(), (lines - place.lines) * LINE);
+                prop_assert_eq!(place.at_a_time, lines.div_ceil(elements.div_ceil(part.max(1)).max(1)));
+                prop_assert!(place.at_a_time * parts >= lines || elements == 0);
+            }
         }
     }
 }

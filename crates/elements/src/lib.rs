@@ -24,7 +24,7 @@ mod math;
 mod number;
 mod op;
 
-pub use ahead::Ahead;
+pub use ahead::{Ahead, LINE};
 pub use constant::Constant;
 pub use cpu::{Job, at_full_width, at_usual_width, fetch};
 pub use dtype::DType;

@@ -1,7 +1,7 @@
 //! One element for all, beside the same element written as often as it is needed; and part by part, while memory is
 //! fetched, and at full width, beside all at once at the usual one.
 
-use super::{Kernel, compare_mixed, find};
+use super::{Kernel, cast, compare_mixed, find};
 use crate::{Ahead, DType, Op};
 use proptest::prelude::*;
 use std::iter::repeat_n;
@@ -17,14 +17,23 @@ struct Case {
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (op, dtype) in Op::ALL.iter().flat_map(|&op| DType::ALL.iter().map(move |&dtype| (op, dtype))) {
-        let Some(kernel) = find(op, dtype).filter(|_| op.arity() > 1) else { continue };
+        let Some(kernel) = find(op, dtype) else { continue };
         let mut items = vec![dtype.bytes(); op.arity()];
         if op == Op::Where {
             items[0] = 1;
         }
-        let is_comparison = matches!(op, Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual);
-        let result = if is_comparison { 1 } else { dtype.bytes() };
+        let result = match op {
+            Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Signbit | Op::IsInf | Op::IsFinite => 1,
+            Op::Abs | Op::Real | Op::Imag if dtype.is_complex() => dtype.bytes() / 2,
+            _ => dtype.bytes(),
+        };
         cases.push(Case { what: format!("{op:?} of {dtype:?}"), kernel, items, result });
+    }
+    for (from, to) in DType::ALL.iter().flat_map(|&from| DType::ALL.iter().map(move |&to| (from, to))) {
+        if let Some(kernel) = cast(from, to) {
+            let what = format!("{from:?} as {to:?}");
+            cases.push(Case { what, kernel, items: vec![from.bytes()], result: to.bytes() });
+        }
     }
     for op in [Op::Equal, Op::NotEqual, Op::Less, Op::LessEqual] {
         let what = format!("{op:?} of I64 and U64");
@@ -37,12 +46,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn one_element_stands_for_all(seed: [u8; 32], len in 1usize..3000, mask in 0u8..) {
+    fn one_element_stands_for_all_and_parts_for_the_whole(seed: [u8; 32], len in 1usize..3000, mask in 0u8..) {
         let mut bytes = seed.iter().cycle().zip(0u8..=250).map(|(a, b)| a.wrapping_mul(b | 1) & mask);
         let mut next: Vec<u8> = bytes.by_ref().collect();
         for Case { what, kernel, items, result } in cases() {
-            // Each argument in turn is one element; and of three, any two.
-            for singles in 1..(1usize << items.len()) - 1 {
+            // None of the arguments is one element, or each in turn; and of three, any two.
+            for singles in 0..(1usize << items.len()) - 1 {
                 next.rotate_left(7);
                 let is_single = |argument: usize| singles >> argument & 1 == 1;
                 let blocks = |all: bool| -> Vec<Vec<u64>> {

@@ -6,8 +6,7 @@
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
 
-/// A line of the cache, in bytes.
-pub(crate) const LINE: usize = 64;
+pub(crate) use unishape_elements::LINE;
 
 /// Bytes that are put together before they are written: enough that little is lost between one time and the
 /// next, and few enough that memory does not rest meanwhile.

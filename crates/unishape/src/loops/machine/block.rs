@@ -39,7 +39,7 @@ thread_local! {
 #[derive(Default)]
 pub(super) struct Registers {
     blocks: Vec<Vec<Page>>,
-    /// Where each of them is, as it was found last; good until there has to be more room.
+    /// Where each of them is, found anew for each routine; kept for its memory.
     places: Vec<*mut u8>,
 }
 
@@ -181,13 +181,14 @@ struct At<'r> {
 /// next.
 const PART: usize = 128;
 
-/// So many bytes before a single step comes to them, its inputs are fetched, and where its results go.
+/// So many bytes before a single step comes to them, its inputs are fetched, and where its results go, if blocks follow
+/// each other there; else it is the next block.
 const NEAR: usize = 1 << 11;
 
 /// From so many steps on, computing takes longer than memory does, and the widest vectors pay for all of them.
 const MANY_STEPS: usize = 4;
 
-/// More inputs than this are not all fetched for the next block.
+/// More inputs than this are not all fetched for the next block: with the output, [`Ahead`] has no more places.
 const MANY_INPUTS: usize = 7;
 
 impl At<'_> {
@@ -197,7 +198,7 @@ impl At<'_> {
     unsafe fn act(&self, action: &Action, ahead: &mut Ahead) {
         match action {
             Action::Gather { input, to } => {
-                // Safety: the block's elements of the input are there.
+                // Safety: the block's elements of the input are there, and room for as many in the register.
                 unsafe {
                     let item = self.program.operands[*input as usize];
                     self.gather(*input, self.register(*to, item * self.extent.count()));
@@ -208,10 +209,10 @@ impl At<'_> {
                 let mut sources: [&[u8]; MOST_ARGUMENTS] = [&[]; MOST_ARGUMENTS];
                 let sources = &mut sources[..arguments.len()];
                 for (source, &from) in sources.iter_mut().zip(from) {
-                    // Safety: the inputs are there.
+                    // Safety: the inputs are there, and registers hold what earlier actions left.
                     *source = unsafe { self.read(from) };
                 }
-                // Safety: a step reads no register that it writes to. The output lies in one piece if there is none, and
+                // Safety: a step reads no register that it writes to, and there is room for a block in each. The output lies in one piece if there is none, and
                 // is nobody else's.
                 unsafe {
                     if let &Some(to) = to {
@@ -255,17 +256,21 @@ impl At<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Routine::run`].
+    /// As for [`Routine::run`]; nobody writes to the value's register meanwhile.
     #[inline(always)]
     unsafe fn read(&self, source: Source) -> &[u8] {
         let item = source.item as usize;
         let bytes = item * if source.single { 1 } else { self.extent.count() };
         let first = match source.place {
-            Place::Register(register) => self.registers[register as usize],
+            Place::Register(register) => {
+                debug_assert!(bytes <= self.routine.registers[register as usize]);
+                self.registers[register as usize]
+            }
             Place::Constant(constant) => return self.program.constants[constant as usize].bytes(),
             Place::Input(input) => self.place(input, 0),
         };
-        // Safety: these are elements of the input or in the register, one or those of the block, one after another.
+        // Safety: these are elements of the input or in the register, one or those of the block, one after another. A
+        // register has room for those of the largest block, which this one is, or smaller.
         unsafe { std::slice::from_raw_parts(first, bytes) }
     }
 
@@ -273,11 +278,12 @@ impl At<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Routine::run`]. The register has them, and nobody reads it meanwhile.
+    /// As for [`Routine::run`]. They are no more than a block of its elements, and nobody reads it meanwhile.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     unsafe fn register(&self, register: u32, bytes: usize) -> &mut [u8] {
-        // Safety: as for the caller.
+        debug_assert!(bytes <= self.routine.registers[register as usize]);
+        // Safety: a register has room for the largest block, which this one is, or smaller; the caller vouches for the rest.
         unsafe { std::slice::from_raw_parts_mut(self.registers[register as usize], bytes) }
     }
 
@@ -338,16 +344,19 @@ impl At<'_> {
         let (count, item) = (self.extent.count(), self.program.item(self.program.result));
         let parts = routine.calls * count.div_ceil(part.max(1)) + self.writes();
         // A single step reads and writes as it goes.
-        let is_near = routine.calls == 1 && !routine.past;
-        let near = |item: usize| (NEAR / item) as isize;
+        let is_single = routine.calls == 1 && !routine.past;
+        let further = |operand: usize, item: usize| match self.next(operand) {
+            next if is_single && next == count as isize => (NEAR / item) as isize,
+            _ if operand == 0 && !is_single => 0,
+            next => next,
+        };
         if routine.fetches_output {
-            let offset = self.offsets[0] + if is_near { near(item) } else { 0 };
+            let offset = self.offsets[0] + further(0, item);
             ahead.add(self.memory.out.0.wrapping_offset(offset * item as isize), count * item, parts);
         }
         for &input in &routine.ahead {
             let item = self.program.operands[input as usize];
-            let further = if is_near { near(item) } else { self.next(input) };
-            ahead.add(self.place(input, further), count * item, parts);
+            ahead.add(self.place(input, further(1 + input as usize, item)), count * item, parts);
         }
     }
 
@@ -364,7 +373,7 @@ impl At<'_> {
         let Action::Call { from, .. } = next else { return };
         for source in from.iter().filter(|source| !source.single) {
             if let Place::Input(input) = source.place {
-                let further = if is_further { self.next(input) } else { 0 };
+                let further = if is_further { self.next(1 + input as usize) } else { 0 };
                 ahead.add(self.place(input, further), self.extent.count() * source.item as usize, parts);
             }
         }
@@ -376,9 +385,9 @@ impl At<'_> {
         if self.routine.past { bytes.div_ceil(past::PART) } else { 0 }
     }
 
-    /// How far it is to an input's next block.
-    fn next(&self, input: u32) -> isize {
-        self.extent.turns as isize * self.plan.loop_at(self.extent.cut).1[1 + input as usize]
+    /// How far it is to an operand's next block.
+    fn next(&self, operand: usize) -> isize {
+        self.extent.turns as isize * self.plan.loop_at(self.extent.cut).1[operand]
     }
 
     /// Copies an input's elements of this block one after another.

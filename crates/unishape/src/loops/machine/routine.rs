@@ -53,8 +53,8 @@ pub(super) struct Routine {
     pub(super) out_in_place: bool,
     /// Whether it is written past the cache.
     pub(super) past: bool,
-    /// Inputs that are read where they are and never again, if they are fetched for the next block while this one
-    /// is computed.
+    /// Inputs that are read where they are and never again, if they are fetched before: for the next block while this
+    /// one is computed, or, if there are many, for the next step.
     pub(super) ahead: Vec<u32>,
     /// Whether the output's part is fetched while what goes there is computed.
     pub(super) fetches_output: bool,

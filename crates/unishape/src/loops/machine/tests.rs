@@ -30,6 +30,13 @@ fn single() -> Program {
     Program::new(vec![8, 8], vec![], vec![step(Op::Subtract, [0, 1])], 2)
 }
 
+/// `a - b + a + b + …`, of nine inputs, which are too many to be all fetched for the next block.
+fn many() -> Program {
+    let first = step(Op::Subtract, [0, 1]);
+    let steps = std::iter::once(first).chain((2..9).map(|input| step(Op::Add, [7 + input, input]))).collect();
+    Program::new(vec![8; 9], vec![], steps, 16)
+}
+
 /// The order of an array's dimensions in memory, which of them it has backwards, in which it is stretched, and how far
 /// its elements are apart.
 type Lie = (Vec<usize>, Vec<bool>, Vec<bool>, usize);
@@ -120,16 +127,20 @@ proptest! {
         let inputs = stretched.each_ref().map(Input::new);
         let by_chain = |a: i64, b: i64| (a + b) * (b + 7) - a;
         let by_single = |a: i64, b: i64| a - b;
-        for (program, expected) in
-            [(chain(), &by_chain as &dyn Fn(i64, i64) -> i64), (single(), &by_single)]
-        {
+        let by_many = |a: i64, b: i64| 5 * a + 2 * b;
+        let again: Vec<_> = (0..9).map(|input| Input::new(&stretched[input % 2])).collect();
+        for (program, inputs, expected) in [
+            (chain(), &inputs[..], &by_chain as &dyn Fn(i64, i64) -> i64),
+            (single(), &inputs, &by_single),
+            (many(), &again, &by_many),
+        ] {
             let program = Program { block, begin, ..program };
             // In each scope, and as it is chosen.
             for scope in scopes().map(Some).chain([None]) {
                 let mut out = strided(&shape, &lies[0], |_| UNTOUCHED);
                 match scope {
-                    Some(scope) => _ = run_in(scope, &program, &inputs, &mut out),
-                    None => prop_assert!(run(&program, &inputs, &mut out, false, Some(&Threads::new(1)), &|_| true)),
+                    Some(scope) => _ = run_in(scope, &program, inputs, &mut out),
+                    None => prop_assert!(run(&program, inputs, &mut out, false, Some(&Threads::new(1)), &|_| true)),
                 }
                 for index in Indices::of(&shape) {
                     let (a, b) = (stretched[0][&index[..]], stretched[1][&index[..]]);
