@@ -1,6 +1,6 @@
 //! What is done alike whatever the bits mean: combined, or chosen from.
 
-use super::{Kernel, Loop, Usual, Width, kernel, part};
+use super::{Kernel, Usual, Width, kernel, part};
 use crate::{Ahead, DType, Op};
 use bytemuck::Pod;
 
@@ -85,47 +85,38 @@ fn choose_of<T: Choose>(from: &[&[u8]], to: &mut [u8], ahead: &mut Ahead) {
     };
     let (a, b) = (bytemuck::cast_slice::<u8, T>(a), bytemuck::cast_slice::<u8, T>(b));
     let to = bytemuck::cast_slice_mut::<u8, T>(to);
-    let wide = ahead.is_wide();
-    Usual::run(
-        Loop(
-            #[inline(always)]
-            || {
-                ahead.in_parts(
-                    to.len(),
-                    to.len(),
-                    #[inline(always)]
-                    |first, end| {
-                        let to = &mut to[first..end];
-                        match (part(which, first, end), part(a, first, end), part(b, first, end)) {
-                            (which, &[a], &[b]) => {
-                                for (to, &which) in to.iter_mut().zip(which) {
-                                    *to = T::choose(which, a, b);
-                                }
-                            }
-                            (&[which], a, b) => match if which != 0 { a } else { b } {
-                                &[only] => to.fill(only),
-                                chosen => to.copy_from_slice(chosen),
-                            },
-                            (which, &[a], b) => {
-                                for ((to, &which), &b) in to.iter_mut().zip(which).zip(b) {
-                                    *to = T::choose(which, a, b);
-                                }
-                            }
-                            (which, a, &[b]) => {
-                                for ((to, &which), &a) in to.iter_mut().zip(which).zip(a) {
-                                    *to = T::choose(which, a, b);
-                                }
-                            }
-                            (which, a, b) => {
-                                for (((to, &which), &a), &b) in to.iter_mut().zip(which).zip(a).zip(b) {
-                                    *to = T::choose(which, a, b);
-                                }
-                            }
-                        }
-                    },
-                );
-            },
-        ),
-        wide,
+    Usual::in_parts(
+        ahead,
+        to.len(),
+        #[inline(always)]
+        |first, end| {
+            let to = &mut to[first..end];
+            match (part(which, first, end), part(a, first, end), part(b, first, end)) {
+                (which, &[a], &[b]) => {
+                    for (to, &which) in to.iter_mut().zip(which) {
+                        *to = T::choose(which, a, b);
+                    }
+                }
+                (&[which], a, b) => match if which != 0 { a } else { b } {
+                    &[only] => to.fill(only),
+                    chosen => to.copy_from_slice(chosen),
+                },
+                (which, &[a], b) => {
+                    for ((to, &which), &b) in to.iter_mut().zip(which).zip(b) {
+                        *to = T::choose(which, a, b);
+                    }
+                }
+                (which, a, &[b]) => {
+                    for ((to, &which), &a) in to.iter_mut().zip(which).zip(a) {
+                        *to = T::choose(which, a, b);
+                    }
+                }
+                (which, a, b) => {
+                    for (((to, &which), &a), &b) in to.iter_mut().zip(which).zip(a).zip(b) {
+                        *to = T::choose(which, a, b);
+                    }
+                }
+            }
+        },
     );
 }

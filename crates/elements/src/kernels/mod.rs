@@ -69,6 +69,19 @@ trait Width {
 
     /// With the widest vectors, if it has a choice and is told so.
     fn run(job: impl Job, wide: bool);
+
+    /// Does something for each part of so many elements, while memory is fetched.
+    #[inline(always)]
+    fn in_parts(ahead: &mut Ahead, elements: usize, each: impl FnMut(usize, usize)) {
+        let wide = ahead.is_wide();
+        Self::run(
+            Loop(
+                #[inline(always)]
+                || ahead.in_parts(elements, elements, each),
+            ),
+            wide,
+        );
+    }
 }
 
 /// Those for work that waits for memory, unless it is told that it does not.
@@ -119,24 +132,15 @@ fn unary<W: Width, A: AnyBitPattern, R: NoUninit + AnyBitPattern>(
         return;
     };
     let (a, to) = (bytemuck::cast_slice::<u8, A>(a), bytemuck::cast_slice_mut::<u8, R>(to));
-    let wide = ahead.is_wide();
-    W::run(
-        Loop(
-            #[inline(always)]
-            || {
-                ahead.in_parts(
-                    to.len(),
-                    to.len(),
-                    #[inline(always)]
-                    |first, end| {
-                        for (to, &a) in to[first..end].iter_mut().zip(&a[first..end]) {
-                            *to = function(a);
-                        }
-                    },
-                );
-            },
-        ),
-        wide,
+    W::in_parts(
+        ahead,
+        to.len(),
+        #[inline(always)]
+        |first, end| {
+            for (to, &a) in to[first..end].iter_mut().zip(&a[first..end]) {
+                *to = function(a);
+            }
+        },
     );
 }
 
@@ -153,44 +157,35 @@ fn binary<W: Width, A: AnyBitPattern, B: AnyBitPattern, R: NoUninit + AnyBitPatt
     };
     let (a, b) = (bytemuck::cast_slice::<u8, A>(a), bytemuck::cast_slice::<u8, B>(b));
     let to = bytemuck::cast_slice_mut::<u8, R>(to);
-    let wide = ahead.is_wide();
-    W::run(
-        Loop(
-            #[inline(always)]
-            || {
-                ahead.in_parts(
-                    to.len(),
-                    to.len(),
-                    #[inline(always)]
-                    |first, end| {
-                        let to = &mut to[first..end];
-                        match (part(a, first, end), part(b, first, end)) {
-                            (a, b) if a.len() == b.len() => {
-                                for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
-                                    *to = function(a, b);
-                                }
-                            }
-                            (&[a], b) if W::HAS_SINGLES => {
-                                for (to, &b) in to.iter_mut().zip(b) {
-                                    *to = function(a, b);
-                                }
-                            }
-                            (a, &[b]) if W::HAS_SINGLES => {
-                                for (to, &a) in to.iter_mut().zip(a) {
-                                    *to = function(a, b);
-                                }
-                            }
-                            (a, b) => {
-                                for (at, to) in to.iter_mut().enumerate() {
-                                    *to = function(at_or_only(a, at), at_or_only(b, at));
-                                }
-                            }
-                        }
-                    },
-                );
-            },
-        ),
-        wide,
+    W::in_parts(
+        ahead,
+        to.len(),
+        #[inline(always)]
+        |first, end| {
+            let to = &mut to[first..end];
+            match (part(a, first, end), part(b, first, end)) {
+                (a, b) if a.len() == b.len() => {
+                    for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
+                        *to = function(a, b);
+                    }
+                }
+                (&[a], b) if W::HAS_SINGLES => {
+                    for (to, &b) in to.iter_mut().zip(b) {
+                        *to = function(a, b);
+                    }
+                }
+                (a, &[b]) if W::HAS_SINGLES => {
+                    for (to, &a) in to.iter_mut().zip(a) {
+                        *to = function(a, b);
+                    }
+                }
+                (a, b) => {
+                    for (at, to) in to.iter_mut().enumerate() {
+                        *to = function(at_or_only(a, at), at_or_only(b, at));
+                    }
+                }
+            }
+        },
     );
 }
 
