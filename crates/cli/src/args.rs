@@ -224,7 +224,7 @@ pub(crate) struct EvalArgs {
 /// The types that numbers have, by name.
 fn dtypes() -> impl TypedValueParser<Value = DType> {
     let names = DType::ALL.iter().filter(|&&dtype| dtype != DType::Str).map(|dtype| dtype.name());
-    PossibleValuesParser::new(names).try_map(|name| DType::named(&name).ok_or("there is no such type"))
+    PossibleValuesParser::new(names).try_map(|name| DType::from_name(&name).ok_or("there is no such type"))
 }
 
 pub(crate) fn threads(text: &str) -> Result<usize, String> {

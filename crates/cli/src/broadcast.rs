@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use unishape::notation::short_shape_text;
 use unishape::npy::{Header, Mapped, NpzWriter, StretchedError};
 use unishape::whole_file::{WholeFile, real_place};
-use unishape::{Rules, broadcast_shapes_with, plain};
+use unishape::{Rules, broadcast_shapes_with, text};
 
 /// Room that an archive takes for each array beside its bytes, and some to spare. Only for the question
 /// whether there is room: told and counted is what the arrays take.
@@ -104,7 +104,7 @@ impl Plan {
         if self.folder_exists && !self.folder.is_dir() {
             let problem = format!(
                 "{} is no folder; give a folder, or a file ending in .npz",
-                plain::path(&self.folder)
+                text::display_path(&self.folder)
             );
             return Err(Failure::usage(problem));
         }
@@ -125,13 +125,13 @@ impl Plan {
                 let whose = if self.arrays.iter().any(is_own) { "its own" } else { "a" };
                 let problem = format!(
                     "{} would be overwritten by {whose} result; choose another --out",
-                    plain::path(input)
+                    text::display_path(input)
                 );
                 return Err(Failure::usage(problem));
             }
             check_free_place(path, force)?;
             if !places.insert(place) {
-                let problem = format!("{} is a link to where another result goes", plain::path(path));
+                let problem = format!("{} is a link to where another result goes", text::display_path(path));
                 return Err(Failure::failed(problem));
             }
         }
@@ -206,10 +206,10 @@ impl Plan {
 impl Planned {
     /// Its path, and what the result is called if that is something else.
     fn title(&self) -> String {
-        let path = plain::path(self.input.path());
-        let name = plain::path(Path::new(&self.name));
+        let path = text::display_path(self.input.path());
+        let name = text::display_path(Path::new(&self.name));
         // As they are shown: a name that is no text is another in an archive, and looks the same.
-        if plain::text(&file_name(self.input.path())) == name { path } else { format!("{path} → {name}") }
+        if text::sanitize(&file_name(self.input.path())) == name { path } else { format!("{path} → {name}") }
     }
 
     /// Its name in the archive, where every file ends in .npy.
@@ -228,7 +228,7 @@ fn archive(out: &Path) -> Result<Option<&Path>, Failure> {
     }
     if out.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".npz")) {
         let problem =
-            format!("--out {}: an archive needs a name before its ending, z.npz say", plain::path(out));
+            format!("--out {}: an archive needs a name before its ending, z.npz say", text::display_path(out));
         return Err(Failure::usage(problem));
     }
     Ok(has_ending(out, "npz").then_some(out))
@@ -245,7 +245,7 @@ fn plan_arrays(
     let mut arrays = Vec::new();
     for (input, name) in inputs.into_iter().zip(names) {
         let of_input = |error: &dyn std::fmt::Display| {
-            Failure::failed(format!("{}: {error}", plain::path(input.path())))
+            Failure::failed(format!("{}: {error}", text::display_path(input.path())))
         };
         let header = input.stretched_header(shape);
         let data = header.data_bytes().map_err(|error| of_input(&error))?;

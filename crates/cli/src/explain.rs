@@ -12,7 +12,7 @@ use std::path::Path;
 use unishape::explain::Explanation;
 use unishape::npy::Mapped;
 use unishape::whole_file::real_place;
-use unishape::{Extent, Tensor, npy, plain};
+use unishape::{Extent, Tensor, npy, text};
 
 /// Arrays with more elements than this are explained by their shape alone.
 const MOST_VALUES: usize = 10_000;
@@ -64,7 +64,7 @@ fn known((word, input): (&OsString, &Input)) -> Result<Vec<usize>, Failure> {
     known.collect::<Option<_>>().ok_or_else(|| {
         Failure::usage(format!(
             "'{}' cannot be drawn: give every size a number (`unishape shape` takes ?)",
-            plain::abridged(&word.to_string_lossy(), LONGEST_WORD),
+            text::truncate(&word.to_string_lossy(), LONGEST_WORD),
         ))
     })
 }

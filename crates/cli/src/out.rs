@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
-use unishape::plain;
+use unishape::text;
 use unishape::whole_file::{CompleteFile, WholeFile, place_all};
 
 /// Prints to standard output.
@@ -23,12 +23,12 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 
 /// What went wrong with a file, by its path.
 pub(crate) fn in_file(path: &Path, error: &io::Error) -> Failure {
-    Failure::failed(format!("{}: {error}", plain::path(path)))
+    Failure::failed(format!("{}: {error}", text::display_path(path)))
 }
 
 /// What went wrong, named after the file that does not come to be, not the temporary one.
 pub(crate) fn in_result(path: &Path, error: &dyn std::error::Error) -> Failure {
-    Failure::failed(format!("{}: {error}; nothing was written", plain::path(path)))
+    Failure::failed(format!("{}: {error}; nothing was written", text::display_path(path)))
 }
 
 /// Puts complete files into their places, all of them or none. The paths are for the failure.

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use ndarray::ArrayViewD;
 use num_complex::Complex;
 use std::ops::Range;
-use unishape::{Tensor, element_count, plain};
+use unishape::{Tensor, element_count, text};
 
 /// Results of up to this many elements are shown in full.
 const MOST: usize = 1000;
@@ -181,7 +181,7 @@ fn texts(tensor: &Tensor) -> Vec<String> {
         Tensor::U32(array) => all(array.view(), u32::to_string),
         Tensor::U64(array) => all(array.view(), u64::to_string),
         Tensor::Bool(array) => all(array.view(), |&x| if x { "True".into() } else { "False".into() }),
-        Tensor::Str(array) => all(array.view(), |text| format!("'{}'", plain::text(text))),
+        Tensor::Str(array) => all(array.view(), |text| format!("'{}'", text::sanitize(text))),
         Tensor::C64(array) => {
             all(array.view(), |Complex { re, im }| complex(format!("{re:?}"), format!("{im:+?}")))
         }

@@ -4,16 +4,16 @@ use crate::failure::Failure;
 use crate::out::bytes_text;
 use std::fs;
 use std::path::Path;
-use unishape::plain;
+use unishape::text;
 
 /// Refuses a place where something is that must not be replaced.
 pub(crate) fn check_free_place(path: &Path, force: bool) -> Result<(), Failure> {
     if path.is_dir() {
-        return Err(Failure::failed(format!("{} is a folder", plain::path(path))));
+        return Err(Failure::failed(format!("{} is a folder", text::display_path(path))));
     }
     // A link that leads nowhere is there too.
     if !force && fs::symlink_metadata(path).is_ok() {
-        let problem = format!("{} is there already; add --force to replace it", plain::path(path));
+        let problem = format!("{} is there already; add --force to replace it", text::display_path(path));
         return Err(Failure::failed(problem));
     }
     Ok(())
@@ -28,7 +28,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 pub(crate) fn check_folder(folder: &Path) -> Result<(), Failure> {
     match folder.exists() {
         true => Ok(()),
-        false => Err(Failure::failed(format!("{}: there is no such folder", plain::path(folder)))),
+        false => Err(Failure::failed(format!("{}: there is no such folder", text::display_path(folder)))),
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn check_room(what: &str, needed: u64, folder: &Path, free: Option<u6
         Some(free) if free < needed => Err(Failure::failed(format!(
             "{what} {}, and {} has room for {}; nothing was written",
             bytes_text(needed),
-            plain::path(folder),
+            text::display_path(folder),
             bytes_text(free),
         ))),
         _ => Ok(()),
@@ -58,7 +58,7 @@ pub(crate) fn in_folder(folder: &Path, work: impl FnOnce() -> Result<(), Failure
     let to_make: Vec<&Path> =
         folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
     let made = fs::create_dir_all(folder)
-        .map_err(|error| Failure::failed(format!("{}: {error}", plain::path(folder))));
+        .map_err(|error| Failure::failed(format!("{}: {error}", text::display_path(folder))));
     let done = made.and_then(|()| work());
     if done.is_err() {
         for folder in to_make {
@@ -72,5 +72,5 @@ pub(crate) fn in_folder(folder: &Path, work: impl FnOnce() -> Result<(), Failure
 /// `5.0 MiB to z.npy, 72.9 GiB free there`.
 pub(crate) fn destination_text(bytes: u64, path: &Path, free: Option<u64>) -> String {
     let free = free.map_or(String::new(), |free| format!(", {} free there", bytes_text(free)));
-    format!("{} to {}{free}", bytes_text(bytes), plain::path(path))
+    format!("{} to {}{free}", bytes_text(bytes), text::display_path(path))
 }

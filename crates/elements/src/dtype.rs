@@ -91,10 +91,10 @@ impl DType {
     ///
     /// ```
     /// # use unishape_elements::DType;
-    /// assert_eq!(DType::named("int8"), Some(DType::I8));
-    /// assert_eq!(DType::named("int7"), None);
+    /// assert_eq!(DType::from_name("int8"), Some(DType::I8));
+    /// assert_eq!(DType::from_name("int7"), None);
     /// ```
-    pub fn named(name: &str) -> Option<DType> {
+    pub fn from_name(name: &str) -> Option<DType> {
         DType::ALL.iter().copied().find(|dtype| dtype.name() == name)
     }
 

@@ -30,5 +30,5 @@ pub use cpu::{Job, at_full_width, at_usual_width, fetch};
 pub use dtype::DType;
 pub use dtype::Kind;
 pub use kernels::{Kernel, cast, compare_mixed, constant, find, next_type};
-pub use number::Number;
+pub use number::Scalar;
 pub use op::Op;

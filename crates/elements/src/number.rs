@@ -8,13 +8,13 @@ use std::fmt;
 /// the arrays that it is computed with: with a `float32` array, 0.1 is a `float32`.
 ///
 /// ```
-/// # use unishape_elements::Number;
-/// assert_eq!(Number::from(2.5), Number::Float(2.5));
-/// assert_eq!(Number::parse("0x1F"), Some(Number::Int(31)));
-/// assert_eq!(Number::parse("x"), None);
+/// # use unishape_elements::Scalar;
+/// assert_eq!(Scalar::from(2.5), Scalar::Float(2.5));
+/// assert_eq!(Scalar::parse("0x1F"), Some(Scalar::Int(31)));
+/// assert_eq!(Scalar::parse("x"), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
+pub enum Scalar {
     /// True or false.
     Bool(bool),
     /// A whole number.
@@ -25,50 +25,50 @@ pub enum Number {
     Complex(Complex<f64>),
 }
 
-impl Number {
+impl Scalar {
     /// A number as expressions have it: `12`, `1_000`, `0xff`, `0b101`, `2.5`, `1e-3`, `.5`, `3j`, `true`,
     /// `False`, `pi`, `e`, `inf`, `nan`, and any of them with a minus before it.
     ///
     /// ```
-    /// # use unishape_elements::Number;
-    /// assert_eq!(Number::parse("-1_000"), Some(Number::Int(-1000)));
-    /// assert_eq!(Number::parse("1e3"), Some(Number::Float(1000.0)));
-    /// assert_eq!(Number::parse("1e"), None);
+    /// # use unishape_elements::Scalar;
+    /// assert_eq!(Scalar::parse("-1_000"), Some(Scalar::Int(-1000)));
+    /// assert_eq!(Scalar::parse("1e3"), Some(Scalar::Float(1000.0)));
+    /// assert_eq!(Scalar::parse("1e"), None);
     /// ```
-    pub fn parse(text: &str) -> Option<Number> {
+    pub fn parse(text: &str) -> Option<Scalar> {
         match text.strip_prefix('-') {
-            Some(positive) if !positive.starts_with('-') => Number::parse(positive)?.negated(),
+            Some(positive) if !positive.starts_with('-') => Scalar::parse(positive)?.negated(),
             Some(_) => None,
-            None => Number::constant(text).or_else(|| Number::literal(text)),
+            None => Scalar::constant(text).or_else(|| Scalar::literal(text)),
         }
     }
 
-    fn negated(self) -> Option<Number> {
+    fn negated(self) -> Option<Scalar> {
         Some(match self {
-            Number::Bool(_) => return None,
-            Number::Int(int) => Number::Int(int.checked_neg()?),
-            Number::Float(float) => Number::Float(-float),
-            Number::Complex(complex) => Number::Complex(-complex),
+            Scalar::Bool(_) => return None,
+            Scalar::Int(int) => Scalar::Int(int.checked_neg()?),
+            Scalar::Float(float) => Scalar::Float(-float),
+            Scalar::Complex(complex) => Scalar::Complex(-complex),
         })
     }
 
     /// The number that has a name.
     #[doc(hidden)]
-    pub fn constant(name: &str) -> Option<Number> {
+    pub fn constant(name: &str) -> Option<Scalar> {
         Some(match name {
-            "true" | "True" => Number::Bool(true),
-            "false" | "False" => Number::Bool(false),
-            "pi" => Number::Float(std::f64::consts::PI),
-            "e" => Number::Float(std::f64::consts::E),
-            "inf" => Number::Float(f64::INFINITY),
-            "nan" => Number::Float(f64::NAN),
+            "true" | "True" => Scalar::Bool(true),
+            "false" | "False" => Scalar::Bool(false),
+            "pi" => Scalar::Float(std::f64::consts::PI),
+            "e" => Scalar::Float(std::f64::consts::E),
+            "inf" => Scalar::Float(f64::INFINITY),
+            "nan" => Scalar::Float(f64::NAN),
             _ => return None,
         })
     }
 
     /// A number written in digits, which has to begin with one, or with a point and one.
     #[doc(hidden)]
-    pub fn literal(text: &str) -> Option<Number> {
+    pub fn literal(text: &str) -> Option<Scalar> {
         let digits = |text: &str| {
             let fits = text.split('_').all(|group| !group.is_empty());
             fits.then(|| text.replace('_', ""))
@@ -77,37 +77,37 @@ impl Number {
             if let Some(rest) = text.strip_prefix(prefix) {
                 let digits = digits(rest)?;
                 let is_plain = !digits.starts_with(['+', '-']);
-                return is_plain.then(|| i128::from_str_radix(&digits, radix).ok())?.map(Number::Int);
+                return is_plain.then(|| i128::from_str_radix(&digits, radix).ok())?.map(Scalar::Int);
             }
         }
         if !text.trim_start_matches('.').starts_with(|c: char| c.is_ascii_digit()) {
             return None;
         }
         if let Some(imaginary) = text.strip_suffix(['j', 'J']) {
-            return match Number::literal(imaginary)? {
-                Number::Int(int) => Some(Number::Complex(Complex::new(0.0, int as f64))),
-                Number::Float(float) => Some(Number::Complex(Complex::new(0.0, float))),
-                Number::Bool(_) | Number::Complex(_) => None,
+            return match Scalar::literal(imaginary)? {
+                Scalar::Int(int) => Some(Scalar::Complex(Complex::new(0.0, int as f64))),
+                Scalar::Float(float) => Some(Scalar::Complex(Complex::new(0.0, float))),
+                Scalar::Bool(_) | Scalar::Complex(_) => None,
             };
         }
         let digits = digits(text)?;
         if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return digits.parse().ok().map(Number::Int);
+            return digits.parse().ok().map(Scalar::Int);
         }
-        digits.parse().ok().map(Number::Float)
+        digits.parse().ok().map(Scalar::Float)
     }
 }
 
 /// As it is written.
-impl fmt::Display for Number {
+impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Number::Bool(bool) => bool.fmt(f),
-            Number::Int(int) => int.fmt(f),
-            Number::Float(float) if float.is_nan() => f.write_str("nan"),
+            Scalar::Bool(bool) => bool.fmt(f),
+            Scalar::Int(int) => int.fmt(f),
+            Scalar::Float(float) if float.is_nan() => f.write_str("nan"),
             // With a point, so that it reads as what it is.
-            Number::Float(float) => write!(f, "{float:?}"),
-            Number::Complex(complex) => match (complex.re, complex.im) {
+            Scalar::Float(float) => write!(f, "{float:?}"),
+            Scalar::Complex(complex) => match (complex.re, complex.im) {
                 (0.0, im) => write!(f, "{im}j"),
                 (re, im) => write!(f, "({re}{im:+}j)"),
             },
@@ -117,9 +117,9 @@ impl fmt::Display for Number {
 
 macro_rules! from {
     ($variant:ident: $($type:ty),+) => {
-        $(impl From<$type> for Number {
-            fn from(value: $type) -> Number {
-                Number::$variant(value.into())
+        $(impl From<$type> for Scalar {
+            fn from(value: $type) -> Scalar {
+                Scalar::$variant(value.into())
             }
         })+
     };

@@ -91,7 +91,7 @@ macro_rules! define {
         ///
         /// ```
         /// # use unishape_elements::Op;
-        /// assert_eq!(Op::named("arctan2"), Some(Op::Atan2));
+        /// assert_eq!(Op::from_name("arctan2"), Some(Op::Atan2));
         /// assert_eq!((Op::Clip.name(), Op::Clip.arity()), ("clip", 3));
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -165,10 +165,10 @@ impl Op {
     ///
     /// ```
     /// # use unishape_elements::Op;
-    /// assert_eq!(Op::named("power"), Some(Op::Pow));
-    /// assert_eq!(Op::named("powder"), None);
+    /// assert_eq!(Op::from_name("power"), Some(Op::Pow));
+    /// assert_eq!(Op::from_name("powder"), None);
     /// ```
-    pub fn named(name: &str) -> Option<Op> {
+    pub fn from_name(name: &str) -> Option<Op> {
         Op::ALL.iter().copied().find(|op| op.names().contains(&name))
     }
 
@@ -218,7 +218,7 @@ mod tests {
         let names: Vec<&str> = Op::ALL.iter().flat_map(|op| op.names()).copied().collect();
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
         for &op in Op::ALL {
-            assert!(op.names().iter().all(|name| Op::named(name) == Some(op)));
+            assert!(op.names().iter().all(|name| Op::from_name(name) == Some(op)));
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::wire::WireError;
 use std::fmt;
 use std::path::Path;
-use unishape::plain;
+use unishape::text;
 
 /// Names longer than this are cut where they are told, in characters.
 const NAME_LENGTH: usize = 60;
@@ -70,7 +70,7 @@ impl Error {
     }
 
     pub(crate) fn file(path: &Path, problem: impl fmt::Display) -> Error {
-        Error::new(Problem::File(problem.to_string())).at(plain::path(path))
+        Error::new(Problem::File(problem.to_string())).at(text::display_path(path))
     }
 
     /// The same, with a place around those that are known.
@@ -134,5 +134,5 @@ impl From<unishape::Error> for Error {
 
 /// A name from a file, as it is told.
 pub(crate) fn named(name: &str) -> String {
-    plain::abridged(name, NAME_LENGTH)
+    text::truncate(name, NAME_LENGTH)
 }

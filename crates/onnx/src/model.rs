@@ -98,7 +98,7 @@ impl Model {
     pub fn open(path: impl AsRef<Path>) -> Result<Model, Error> {
         let path = path.as_ref();
         let model =
-            Model::from_vec(file::read(path)?).map_err(|error| error.at(unishape::plain::path(path)))?;
+            Model::from_vec(file::read(path)?).map_err(|error| error.at(unishape::text::display_path(path)))?;
         Ok(model.in_folder(file::folder_of(path)))
     }
 

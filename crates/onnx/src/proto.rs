@@ -269,7 +269,7 @@ fn tensor_in(bytes: Vec<u8>, folder: Option<&Path>) -> Result<(String, Tensor), 
 pub fn open_tensor(path: impl AsRef<Path>) -> Result<(String, Tensor), Error> {
     let path = path.as_ref();
     tensor_in(file::read(path)?, Some(file::folder_of(path)))
-        .map_err(|error| error.at(unishape::plain::path(path)))
+        .map_err(|error| error.at(unishape::text::display_path(path)))
 }
 
 /// A tensor as the bytes of a file of its own.

@@ -164,14 +164,14 @@ fn run<T: Plain>(
     threads: Option<Asked>,
 ) -> PyResult<()> {
     let elements = out.len();
-    if !ready.is_shared() {
+    if !ready.is_parallel() {
         let mut work = || ready.compute_into(&mut out);
         let result = if elements < LONG { work() } else { py.detach(work) };
         return result.map_err(of_expression);
     }
     // Threads are asked for while no other thread of Python's can fork.
     let ready = ready.clone().threads(number(threads));
-    let ready = if is_fresh { ready.for_fresh_output() } else { ready };
+    let ready = if is_fresh { ready.assume_fresh_output() } else { ready };
     let listening = Listening::new();
     let result = py.detach(|| ready.compute_while(&mut out, |_| listening.goes_on()));
     match listening.interrupted() {

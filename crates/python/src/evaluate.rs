@@ -8,7 +8,7 @@ use crate::memory::{self, NumPy};
 use crate::threads::Asked;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use unishape::expr::{Expr, Number, Value};
+use unishape::expr::{Expr, Scalar, Value};
 
 /// Computes an expression in one pass over its arrays.
 ///
@@ -88,7 +88,7 @@ fn given<'py, 'n>(
                 match Input::new(&object) {
                     Ok(input) => input,
                     // Whatever a caller calls `e` or `pi`: if it is no number, these are.
-                    Err(_) if Number::constant(name).is_some() => continue,
+                    Err(_) if Scalar::constant(name).is_some() => continue,
                     Err(error) => return Err(of_name(py, name, error)),
                 }
             }

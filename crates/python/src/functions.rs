@@ -27,7 +27,7 @@ pub(crate) fn call<'py, const N: usize>(
         inputs.push(Input::new(object)?);
     }
     let ready =
-        Expr::call(op).bind_in_order(inputs.iter().filter_map(Input::value)).map_err(of_expression)?;
+        Expr::call(op).bind_positional(inputs.iter().filter_map(Input::value)).map_err(of_expression)?;
     Ok(compute(py, &ready, &inputs, way)?.into_any())
 }
 

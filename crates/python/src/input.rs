@@ -9,21 +9,21 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use unishape::DType;
-use unishape::expr::{Number, Value};
+use unishape::expr::{Scalar, Value};
 
 /// One thing to compute with.
 pub(crate) enum Input<'py> {
     /// An array whose elements can be read where they are.
     Array(Seen<'py>),
     /// A number of Python's, which takes the type of the arrays it meets.
-    Number(Number),
+    Scalar(Scalar),
 }
 
 impl<'py> Input<'py> {
     /// An array of NumPy's or of another library's, a number, or anything that NumPy makes an array of.
     pub(crate) fn new(object: &Bound<'py, PyAny>) -> PyResult<Input<'py>> {
         match number(object)? {
-            Some(number) => Ok(Input::Number(number)),
+            Some(number) => Ok(Input::Scalar(number)),
             None => Input::array(array(object)?),
         }
     }
@@ -37,7 +37,7 @@ impl<'py> Input<'py> {
     pub(crate) fn as_array(&self) -> Option<&NumPy<'py>> {
         match self {
             Input::Array(seen) => Some(seen.array()),
-            Input::Number(_) => None,
+            Input::Scalar(_) => None,
         }
     }
 
@@ -45,7 +45,7 @@ impl<'py> Input<'py> {
     pub(crate) fn value(&self) -> Option<Value<'_>> {
         match self {
             Input::Array(seen) => seen.tensor().map(Value::Array),
-            Input::Number(number) => Some(Value::Number(*number)),
+            Input::Scalar(number) => Some(Value::Scalar(*number)),
         }
     }
 }
@@ -97,23 +97,23 @@ fn not_computed_with(array: &NumPy<'_>) -> PyErr {
 }
 
 /// A number of Python's own types, not of NumPy's, whose types count.
-pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Number>> {
+pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     if object.is_exact_instance_of::<PyFloat>() {
-        return Ok(Some(Number::Float(object.extract()?)));
+        return Ok(Some(Scalar::Float(object.extract()?)));
     }
     if object.is_instance_of::<PyBool>() {
-        return Ok(Some(Number::Bool(object.extract()?)));
+        return Ok(Some(Scalar::Bool(object.extract()?)));
     }
     if object.is_instance_of::<PyInt>() {
         return match object.extract::<i128>() {
-            Ok(int) => Ok(Some(Number::Int(int))),
+            Ok(int) => Ok(Some(Scalar::Int(int))),
             Err(_) => {
                 Err(PyOverflowError::new_err("this integer is too large for every type; write it as a float"))
             }
         };
     }
     if object.is_exact_instance_of::<PyComplex>() {
-        return Ok(Some(Number::Complex(object.extract()?)));
+        return Ok(Some(Scalar::Complex(object.extract()?)));
     }
     Ok(None)
 }

@@ -2,7 +2,7 @@
 
 use crate::line_up::{Row, line_up};
 use crate::notation::short_shape_text;
-use crate::plain::abridged;
+use crate::text::truncate;
 use std::fmt;
 use std::ops::Range;
 use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, StretchError};
@@ -98,7 +98,7 @@ impl Error {
     /// ```
     #[must_use]
     pub fn named<T: AsRef<str>>(mut self, names: &[T]) -> Error {
-        let name = |input: usize| names.get(input).map(|name| abridged(name.as_ref(), NAME_LENGTH));
+        let name = |input: usize| names.get(input).map(|name| truncate(name.as_ref(), NAME_LENGTH));
         match &mut self {
             Error::Incompatible(incompatible) => incompatible.names = (0..).map_while(name).collect(),
             Error::UnequalRank { input, names, .. } => {

@@ -11,11 +11,10 @@ mod loops;
 pub mod notation;
 pub mod npy;
 mod operand;
-#[doc(hidden)]
-pub mod plain;
 mod shapes;
 mod sum;
 mod tensor;
+pub mod text;
 #[doc(hidden)]
 pub mod whole_file;
 

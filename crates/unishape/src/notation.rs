@@ -1,6 +1,6 @@
 //! Shapes as people write them.
 
-use crate::plain::abridged;
+use crate::text::truncate;
 use std::fmt;
 use unishape_core::{Extent, Size};
 
@@ -63,7 +63,7 @@ pub fn short_shape_text<S: Size>(shape: &[S]) -> String {
 ///
 /// [`NotationError`] says which part is no size.
 pub fn parse_shape(text: &str) -> Result<Vec<Extent>, NotationError> {
-    let error = |problem: String| NotationError { text: abridged(text, LONGEST), problem };
+    let error = |problem: String| NotationError { text: truncate(text, LONGEST), problem };
     let trimmed = text.trim();
     let brackets = [('(', ')'), ('[', ']')];
     let (inner, bracketed) = match brackets.iter().find(|(open, _)| trimmed.starts_with(*open)) {
@@ -94,12 +94,12 @@ fn parse_size(part: &str) -> Result<Extent, String> {
         return Err(if part.is_empty() {
             "a size is missing".into()
         } else {
-            format!("'{}' is no size", abridged(part, LONGEST))
+            format!("'{}' is no size", truncate(part, LONGEST))
         });
     }
     match digits.parse() {
         Ok(size) => Ok(Extent::Known(size)),
-        Err(_) => Err(format!("{} is more than {}, the largest size", abridged(part, LONGEST), usize::MAX)),
+        Err(_) => Err(format!("{} is more than {}, the largest size", truncate(part, LONGEST), usize::MAX)),
     }
 }
 

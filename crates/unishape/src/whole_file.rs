@@ -3,7 +3,7 @@
 //! Public for the command, which writes files of its own in the same way; hidden since it has nothing
 //! to do with broadcasting, and may change with every version.
 
-use crate::plain;
+use crate::text;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -224,8 +224,8 @@ fn take_back(placed: Vec<Placed>, error: io::Error) -> io::Error {
         };
         let Err(problem) = undone else { continue };
         let left = match aside {
-            Some(aside) => format!("what was {} is now {}", plain::path(&target), plain::path(&aside)),
-            None => format!("{} stays", plain::path(&target)),
+            Some(aside) => format!("what was {} is now {}", text::display_path(&target), text::display_path(&aside)),
+            None => format!("{} stays", text::display_path(&target)),
         };
         error = io::Error::new(error.kind(), format!("{error}; {left}: {problem}"));
     }

@@ -22,7 +22,7 @@ impl Data<'_> {
         let count: usize = shape.iter().product();
         macro_rules! read {
             ($($variant:ident $type:ty, $from:expr;)+) => {
-                match DType::named(dtype).unwrap() {
+                match DType::from_name(dtype).unwrap() {
                     $(DType::$variant => {
                         let item = size_of::<$type>();
                         let (bytes, rest) = self.0.split_at(count * item);

@@ -27,7 +27,7 @@ pub(crate) fn run(bytes: &[u8]) {
         4 => Value::from(&double),
         _ => Value::from(-3),
     };
-    for typing in [Typing::Promote, Typing::Same] {
+    for typing in [Typing::Promote, Typing::Strict] {
         let given: Vec<_> = expr.names().iter().map(|name| (name.as_str(), value(name))).collect();
         match expr.clone().typed(typing).bind(given) {
             Err(error) => check_message(&error),

@@ -2,7 +2,7 @@
 
 use ndarray::{Array, IxDyn};
 use std::ops::Range;
-use unishape::expr::Number;
+use unishape::expr::Scalar;
 use unishape::{DType, Tensor};
 
 /// Numbers from a first one on, in steps, while they are before an end. They are counted out when they are
@@ -79,25 +79,25 @@ impl Counted {
 }
 
 /// The numbers between colons, two or three.
-fn numbers(text: &str) -> Option<Vec<Number>> {
-    let numbers: Vec<Number> =
-        text.split(':').map(|part| Number::parse(part.trim())).collect::<Option<_>>()?;
+fn numbers(text: &str) -> Option<Vec<Scalar>> {
+    let numbers: Vec<Scalar> =
+        text.split(':').map(|part| Scalar::parse(part.trim())).collect::<Option<_>>()?;
     matches!(numbers.len(), 2 | 3).then_some(numbers)
 }
 
-fn counted(numbers: &[Number]) -> Result<(Numbers, usize), String> {
-    let int = |number: &Number| match number {
-        Number::Int(int) => i64::try_from(*int).ok(),
+fn counted(numbers: &[Scalar]) -> Result<(Numbers, usize), String> {
+    let int = |number: &Scalar| match number {
+        Scalar::Int(int) => i64::try_from(*int).ok(),
         _ => None,
     };
-    let float = |number: &Number| match number {
-        Number::Int(int) => Some(*int as f64),
-        Number::Float(float) => float.is_finite().then_some(*float),
+    let float = |number: &Scalar| match number {
+        Scalar::Int(int) => Some(*int as f64),
+        Scalar::Float(float) => float.is_finite().then_some(*float),
         _ => None,
     };
-    let one = Number::Int(1);
+    let one = Scalar::Int(1);
     let [start, end, step] = [&numbers[0], &numbers[1], numbers.get(2).unwrap_or(&one)];
-    if [start, end, step].into_iter().all(|number| matches!(number, Number::Int(_))) {
+    if [start, end, step].into_iter().all(|number| matches!(number, Scalar::Int(_))) {
         let (Some(start), Some(end), Some(step)) = (int(start), int(end), int(step)) else {
             return Err("a range of integers has them in int64".into());
         };

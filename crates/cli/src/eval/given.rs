@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use crate::input::has_ending;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use unishape::expr::{Expr, Number};
-use unishape::{Tensor, plain};
+use unishape::expr::{Expr, Scalar};
+use unishape::{Tensor, text};
 
 /// One `NAME=VALUE`, or a file that is called as a name.
 pub(crate) struct Given {
@@ -19,7 +19,7 @@ pub(crate) struct Given {
 
 /// A value before any file is opened.
 pub(crate) enum Written {
-    Number(Number),
+    Scalar(Scalar),
     Counted(Counted),
     Listed(Tensor),
     File(PathBuf),
@@ -31,10 +31,10 @@ impl Given {
     pub(crate) fn read(word: &OsStr, expr: &Expr) -> Result<Given, Failure> {
         match split(word) {
             Some((name, value)) => {
-                let text = plain::text(&value.to_string_lossy());
+                let text = text::sanitize(&value.to_string_lossy());
                 let value = written(&name, &value).map_err(|problem| {
-                    let problem = plain::text(&problem);
-                    Failure::usage(format!("{name}={}: {problem}", plain::abridged(&text, 80)))
+                    let problem = text::sanitize(&problem);
+                    Failure::usage(format!("{name}={}: {problem}", text::truncate(&text, 80)))
                 })?;
                 Ok(Given { name, value, text })
             }
@@ -72,8 +72,8 @@ fn written(name: &str, value: &OsStr) -> Result<Written, String> {
         if text.is_empty() {
             return Err(format!("nothing is given; write {name}=a.npy, {name}=2.5 or {name}=0:10"));
         }
-        if let Some(number) = Number::parse(text.strip_prefix('+').unwrap_or(text)) {
-            return Ok(Written::Number(number));
+        if let Some(number) = Scalar::parse(text.strip_prefix('+').unwrap_or(text)) {
+            return Ok(Written::Scalar(number));
         }
         if text.starts_with('[') {
             return listed::parse(text).map(Written::Listed);
@@ -92,9 +92,9 @@ fn written(name: &str, value: &OsStr) -> Result<Written, String> {
 /// A file alone is for the name that it has.
 fn file(word: &OsStr, expr: &Expr) -> Result<Given, Failure> {
     let path = Path::new(word);
-    let shown = plain::path(path);
+    let shown = text::display_path(path);
     let stem = if has_ending(path, "npy") { path.file_stem() } else { path.file_name() };
-    let stem = stem.map(|stem| plain::text(&stem.to_string_lossy())).unwrap_or_default();
+    let stem = stem.map(|stem| text::sanitize(&stem.to_string_lossy())).unwrap_or_default();
     let names = expr.names();
     if !names.contains(&stem) {
         let name = names.first().map_or("a", String::as_str);

@@ -4,9 +4,9 @@ use super::counted::Counted;
 use super::given::{Given, Written};
 use super::pieces::{Piece, part_of};
 use crate::failure::Failure;
-use unishape::expr::{Expr, ExprError, Number, Problem, Value};
+use unishape::expr::{Expr, ExprError, Scalar, Problem, Value};
 use unishape::npy::{Mapped, Part};
-use unishape::{DType, Tensor, plain};
+use unishape::{DType, Tensor, text};
 
 /// What is given for a name.
 pub(crate) struct Input {
@@ -17,7 +17,7 @@ pub(crate) struct Input {
 }
 
 enum Source {
-    Number(Number),
+    Scalar(Scalar),
     Counted(Counted),
     Listed(Tensor),
     Mapped(Mapped, DType),
@@ -28,7 +28,7 @@ impl Input {
     pub(crate) fn open(given: Given) -> Result<Input, Failure> {
         let Given { name, value, text } = given;
         let source = match value {
-            Written::Number(number) => Source::Number(number),
+            Written::Scalar(number) => Source::Scalar(number),
             Written::Counted(counted) => Source::Counted(counted),
             Written::Listed(tensor) => Source::Listed(tensor),
             Written::File(path) => {
@@ -39,8 +39,8 @@ impl Input {
                     None => "no numbers; convert them first",
                     Some(dtype) => return Ok(Input { name, text, source: Source::Mapped(mapped, dtype) }),
                 };
-                let descr = plain::abridged(descr.text(), 80);
-                let problem = format!("{}: elements of type {descr} are {problem}", plain::path(&path));
+                let descr = text::truncate(descr.text(), 80);
+                let problem = format!("{}: elements of type {descr} are {problem}", text::display_path(&path));
                 return Err(Failure::failed(problem));
             }
         };
@@ -50,7 +50,7 @@ impl Input {
     /// Its shape; a number has none.
     pub(crate) fn shape(&self) -> Option<&[usize]> {
         match &self.source {
-            Source::Number(_) => None,
+            Source::Scalar(_) => None,
             Source::Counted(counted) => Some(counted.shape()),
             Source::Listed(tensor) => Some(tensor.shape()),
             Source::Mapped(mapped, _) => Some(&mapped.header().shape),
@@ -60,7 +60,7 @@ impl Input {
     /// Its type; a number takes that of the arrays it meets.
     pub(crate) fn dtype(&self) -> Option<DType> {
         match &self.source {
-            Source::Number(_) => None,
+            Source::Scalar(_) => None,
             Source::Counted(counted) => Some(counted.dtype()),
             Source::Listed(tensor) => Some(tensor.dtype()),
             Source::Mapped(_, dtype) => Some(*dtype),
@@ -75,14 +75,14 @@ impl Input {
                 let copies = usize::from(mapped.view().is_none()) + usize::from(self.lies_across());
                 copies * mapped.header().item_size()
             }
-            Source::Number(_) | Source::Listed(_) => 0,
+            Source::Scalar(_) | Source::Listed(_) => 0,
         }
     }
 
     /// How its elements come into the computation, in words; nothing for numbers.
     pub(crate) fn way(&self) -> &'static str {
         match &self.source {
-            Source::Number(_) => "",
+            Source::Scalar(_) => "",
             Source::Counted(_) => "counted out piece by piece",
             Source::Listed(_) => "in memory",
             Source::Mapped(mapped, _) => match (mapped.view().is_some(), self.lies_across()) {
@@ -101,14 +101,14 @@ impl Input {
                 let header = mapped.header();
                 header.fortran_order && header.shape.iter().filter(|&&size| size != 1).count() > 1
             }
-            Source::Number(_) | Source::Counted(_) | Source::Listed(_) => false,
+            Source::Scalar(_) | Source::Counted(_) | Source::Listed(_) => false,
         }
     }
 
     /// Some of its elements; nothing for a number.
     fn part(&self, part: &Piece) -> Result<Option<Part<'_>>, Failure> {
         Ok(Some(match &self.source {
-            Source::Number(_) => return Ok(None),
+            Source::Scalar(_) => return Ok(None),
             Source::Counted(counted) => Part::Tensor(counted.part(part)),
             Source::Listed(tensor) => Part::View(tensor.view().part(part)),
             Source::Mapped(mapped, _) => {
@@ -124,10 +124,10 @@ impl Input {
 
     fn value<'v>(&self, part: Option<&'v Part<'_>>) -> Value<'v> {
         match (&self.source, part) {
-            (Source::Number(number), _) => Value::Number(*number),
+            (Source::Scalar(number), _) => Value::Scalar(*number),
             (_, Some(part)) => Value::Array(part.view()),
             // Only numbers have no part.
-            (_, None) => Value::Number(Number::Bool(false)),
+            (_, None) => Value::Scalar(Scalar::Bool(false)),
         }
     }
 

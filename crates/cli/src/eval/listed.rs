@@ -3,7 +3,7 @@
 use ndarray::{ArrayD, IxDyn};
 use num_complex::Complex;
 use unishape::Tensor;
-use unishape::expr::Number;
+use unishape::expr::Scalar;
 
 /// Lists within each other to this depth.
 const DEEPEST: usize = 64;
@@ -24,7 +24,7 @@ struct Reader<'t> {
     rest: &'t str,
     /// The length of the lists at each depth, once one is complete.
     shape: Vec<Option<usize>>,
-    numbers: Vec<Number>,
+    numbers: Vec<Scalar>,
 }
 
 impl Reader<'_> {
@@ -83,7 +83,7 @@ impl Reader<'_> {
         let rest = self.rest.trim_start();
         let end = rest.find([',', ']', '[']).unwrap_or(rest.len());
         let word = rest[..end].trim();
-        let number = Number::parse(word).ok_or_else(|| match word {
+        let number = Scalar::parse(word).ok_or_else(|| match word {
             "" => "a number is missing".into(),
             word => format!("'{word}' is no number"),
         })?;
@@ -94,38 +94,38 @@ impl Reader<'_> {
 }
 
 /// The numbers as elements of one type.
-fn tensor(shape: &[usize], numbers: &[Number]) -> Result<Tensor, String> {
-    let is = |kind: fn(&Number) -> bool| numbers.iter().any(kind);
-    if is(|number| matches!(number, Number::Complex(_))) {
+fn tensor(shape: &[usize], numbers: &[Scalar]) -> Result<Tensor, String> {
+    let is = |kind: fn(&Scalar) -> bool| numbers.iter().any(kind);
+    if is(|number| matches!(number, Scalar::Complex(_))) {
         return array(shape, numbers, |number| Ok(complex(number))).map(Tensor::from);
     }
-    if numbers.is_empty() || is(|number| matches!(number, Number::Float(_))) {
+    if numbers.is_empty() || is(|number| matches!(number, Scalar::Float(_))) {
         return array(shape, numbers, |number| Ok(complex(number).re)).map(Tensor::from);
     }
-    if is(|number| matches!(number, Number::Int(_))) {
+    if is(|number| matches!(number, Scalar::Int(_))) {
         return array(shape, numbers, |number| match number {
-            Number::Bool(bool) => Ok(i64::from(*bool)),
-            Number::Int(int) => i64::try_from(*int).map_err(|_| format!("{int} does not fit int64")),
+            Scalar::Bool(bool) => Ok(i64::from(*bool)),
+            Scalar::Int(int) => i64::try_from(*int).map_err(|_| format!("{int} does not fit int64")),
             other => Err(format!("{other} is no integer")),
         })
         .map(Tensor::from);
     }
-    array(shape, numbers, |number| Ok(*number == Number::Bool(true))).map(Tensor::from)
+    array(shape, numbers, |number| Ok(*number == Scalar::Bool(true))).map(Tensor::from)
 }
 
-fn complex(number: &Number) -> Complex<f64> {
+fn complex(number: &Scalar) -> Complex<f64> {
     match number {
-        Number::Bool(bool) => f64::from(u8::from(*bool)).into(),
-        Number::Int(int) => (*int as f64).into(),
-        Number::Float(float) => (*float).into(),
-        Number::Complex(complex) => *complex,
+        Scalar::Bool(bool) => f64::from(u8::from(*bool)).into(),
+        Scalar::Int(int) => (*int as f64).into(),
+        Scalar::Float(float) => (*float).into(),
+        Scalar::Complex(complex) => *complex,
     }
 }
 
 fn array<T>(
     shape: &[usize],
-    numbers: &[Number],
-    element: impl Fn(&Number) -> Result<T, String>,
+    numbers: &[Scalar],
+    element: impl Fn(&Scalar) -> Result<T, String>,
 ) -> Result<ArrayD<T>, String> {
     let elements = numbers.iter().map(element).collect::<Result<Vec<T>, _>>()?;
     ArrayD::from_shape_vec(IxDyn(shape), elements).map_err(|error| error.to_string())

@@ -74,7 +74,7 @@ fn to_terminal(job: &Job, is_asked: bool, args: &EvalArgs) -> Result<(), Failure
 
 fn to_file(job: &Job, path: &Path, args: &EvalArgs) -> Result<(), Failure> {
     if has_ending(path, "npz") {
-        let path = unishape::plain::path(path);
+        let path = unishape::text::display_path(path);
         return Err(Failure::usage(format!("-o {path}: one array is written; give a file ending in .npy")));
     }
     let header = job.header();

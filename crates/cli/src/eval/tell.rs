@@ -6,7 +6,7 @@ use super::pieces::Pieces;
 use crate::failure::Failure;
 use crate::out::bytes_text;
 use unishape::notation::short_shape_text;
-use unishape::plain;
+use unishape::text;
 
 /// `4000x3000 float32`.
 pub(crate) fn result_text(job: &Job) -> String {
@@ -22,7 +22,7 @@ pub(crate) fn inputs_text(inputs: &[Input], with_ways: bool) -> String {
         let dtype = input.dtype().map(|dtype| dtype.name().to_owned());
         let (shape, dtype) = (shape.unwrap_or_default(), dtype.unwrap_or_default());
         let way = if with_ways { input.way().to_owned() } else { String::new() };
-        [plain::abridged(&input.name, 40), plain::abridged(&input.text, 60), shape, dtype, way]
+        [text::truncate(&input.name, 40), text::truncate(&input.text, 60), shape, dtype, way]
     };
     let rows: Vec<[String; 5]> = inputs.iter().map(row).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

@@ -5,13 +5,13 @@ use super::{open, page};
 use crate::failure::Failure;
 use crate::out;
 use serde_json::{Value, json};
-use unishape::plain;
+use unishape::text;
 use unishape_onnx::{Dim, Model, Problem, Report, Stretch, explain};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let model = open(&args.model)?;
     let report = explain(&model);
-    let title = plain::path(&args.model);
+    let title = text::display_path(&args.model);
     match &args.html {
         Some(path) => out::write_texts(&[(path, page::render(&title, &model, &report))])?,
         None if args.json => out::print(&format!("{}\n", report_json(&report)))?,

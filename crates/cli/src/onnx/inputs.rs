@@ -5,7 +5,7 @@ use crate::input::{file_name, has_ending};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use unishape::npy::{self, Mapped};
-use unishape::{Tensor, TensorView, plain};
+use unishape::{Tensor, TensorView, text};
 use unishape_onnx::open_tensor;
 
 /// An array for an input.
@@ -37,7 +37,7 @@ impl Input {
         let is_named = word.as_encoded_bytes().contains(&b'=');
         let looks_like_file = (has_ending(path, "npy") || has_ending(path, "pb")) && !is_named;
         if !looks_like_file && !path.is_file() {
-            let shown = plain::path(path);
+            let shown = text::display_path(path);
             let what = if is_named {
                 "the model has no input of that name"
             } else {
@@ -52,10 +52,10 @@ impl Input {
         match own.as_deref().and_then(is_one).or_else(|| is_one(&stem)) {
             Some(name) => Ok(Input { name, path: path.into(), array }),
             None => {
-                let (shown, name) = (plain::path(path), file_name(path));
+                let (shown, name) = (text::display_path(path), file_name(path));
                 let problem = format!(
                     "{shown}: the model has no input {}; say what it is for, as in {}={shown}; {}",
-                    plain::abridged(name.strip_suffix(".npy").unwrap_or(&name), 60),
+                    text::truncate(name.strip_suffix(".npy").unwrap_or(&name), 60),
                     first(names),
                     told(names)
                 );
@@ -70,7 +70,7 @@ impl Input {
             // `read` has looked.
             Array::Mapped(mapped) => mapped
                 .view()
-                .ok_or_else(|| Failure::failed(format!("{}: cannot be mapped", plain::path(&self.path)))),
+                .ok_or_else(|| Failure::failed(format!("{}: cannot be mapped", text::display_path(&self.path)))),
         }
     }
 }
@@ -80,7 +80,7 @@ fn first<'n>(names: &[&'n str]) -> &'n str {
 }
 
 fn told(names: &[&str]) -> String {
-    let shown: Vec<String> = names.iter().take(10).map(|name| plain::abridged(name, 60)).collect();
+    let shown: Vec<String> = names.iter().take(10).map(|name| text::truncate(name, 60)).collect();
     let more = if names.len() > 10 { ", …" } else { "" };
     match shown.is_empty() {
         true => "the model has no inputs".into(),
@@ -107,7 +107,7 @@ fn read(path: &Path) -> Result<(Array, Option<String>), Failure> {
         return Ok((Array::Read(tensor), Some(name).filter(|name| !name.is_empty())));
     }
     if has_ending(path, "npz") {
-        let shown = plain::path(path);
+        let shown = text::display_path(path);
         return Err(Failure::usage(format!(
             "{shown}: archives are not read here; unpack it, its members are .npy files"
         )));

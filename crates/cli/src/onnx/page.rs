@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use unishape::Rules;
 use unishape::explain::Explanation;
-use unishape::plain;
+use unishape::text;
 use unishape_onnx::{Broadcast, Dim, Model, Report};
 
 /// Pictures of more than so many different shapes are left out: a page has an end.
@@ -24,7 +24,7 @@ img{max-width:100%;height:auto}.soft{opacity:.75}.wrong{border-color:#c33}
 ";
 
 pub(crate) fn render(title: &str, model: &Model, report: &Report) -> String {
-    let title = plain::escaped(title);
+    let title = text::escape_html(title);
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -32,13 +32,13 @@ pub(crate) fn render(title: &str, model: &Model, report: &Report) -> String {
          style-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n\
          <title>Broadcasting in {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <h1>Broadcasting in {title}</h1>\n<p>{}</p>\n",
-        plain::escaped(&summary(model, report)),
+        text::escape_html(&summary(model, report)),
     );
     for (_, error) in &report.conflicts {
-        let _ = writeln!(page, "<pre class=\"wrong\">{}</pre>", plain::escaped(&error.to_string()));
+        let _ = writeln!(page, "<pre class=\"wrong\">{}</pre>", text::escape_html(&error.to_string()));
     }
     for unseen in &report.unseen {
-        let _ = writeln!(page, "<p class=\"soft\">Not looked into: {}</p>", plain::escaped(unseen));
+        let _ = writeln!(page, "<p class=\"soft\">Not looked into: {}</p>", text::escape_html(unseen));
     }
     // The first node with each set of shapes.
     let mut drawn: HashMap<Vec<Vec<usize>>, usize> = HashMap::new();
@@ -56,8 +56,8 @@ fn section(page: &mut String, broadcast: &Broadcast, drawn: &mut HashMap<Vec<Vec
         page,
         "<h2 id=\"node{}\">{}</h2>\n<pre>{}</pre>",
         broadcast.node,
-        plain::escaped(title),
-        plain::escaped(stretches)
+        text::escape_html(title),
+        text::escape_html(stretches)
     );
     let shapes = broadcast.inputs.iter().map(|(_, shape)| shape.as_deref().map(sizes));
     let Some(shapes) = shapes.collect::<Option<Vec<Vec<usize>>>>() else {
@@ -88,7 +88,7 @@ fn section(page: &mut String, broadcast: &Broadcast, drawn: &mut HashMap<Vec<Vec
         page,
         "<details{}>\n<summary>picture</summary>\n<img alt=\"{}\" src=\"data:image/svg+xml,{}\">\n</details>",
         if drawn.is_empty() { " open" } else { "" },
-        plain::escaped(title),
+        text::escape_html(title),
         encoded(&explanation.svg())
     );
     drawn.insert(shapes, broadcast.node);

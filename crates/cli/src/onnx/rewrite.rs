@@ -8,7 +8,7 @@ use crate::out::{self, in_file, in_result, is_stdout, place};
 use crate::target::{check_folder, check_free_place, check_room, destination_text, folder_of, free_space};
 use std::io::Write;
 use std::path::Path;
-use unishape::plain;
+use unishape::text;
 use unishape::whole_file::{WholeFile, real_place};
 use unishape_onnx::{Error, Model, Rewritten, explain, explicit, implicit};
 
@@ -28,7 +28,7 @@ pub(crate) const IMPLICIT: Way =
 
 pub(crate) fn run(args: &RewriteArgs, way: &Way) -> Result<(), Failure> {
     let model = open(&args.model)?;
-    let shown = plain::path(&args.model);
+    let shown = text::display_path(&args.model);
     let rewritten = (way.rewrite)(&model).map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
     let report = explain(&model);
     for unseen in &report.unseen {
@@ -72,8 +72,8 @@ fn write(args: &RewriteArgs, old: &Model, new: &Model, path: &Path, done: &str) 
     {
         let problem = format!(
             "{}: data of the model is in the file {}, beside it; give a -o in the same folder",
-            plain::path(&args.model),
-            plain::abridged(file, 60)
+            text::display_path(&args.model),
+            text::truncate(file, 60)
         );
         return Err(Failure::usage(problem));
     }

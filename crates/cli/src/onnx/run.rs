@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use unishape::notation::short_shape_text;
 use unishape::npy::{self, Header};
 use unishape::whole_file::{WholeFile, real_place};
-use unishape::{Tensor, plain};
+use unishape::{Tensor, text};
 use unishape_onnx::Program;
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let model = open(&args.model)?;
-    let of_model = |error| Failure::failed(format!("{}: {error}", plain::path(&args.model)));
+    let of_model = |error| Failure::failed(format!("{}: {error}", text::display_path(&args.model)));
     let mut program = Program::new(&model).map_err(of_model)?;
     if let Some(threads) = args.threads {
         program = program.threads(threads);
@@ -48,7 +48,7 @@ fn folder(path: &Path) -> Result<&Path, Failure> {
     if path.exists() && !path.is_dir() {
         return Err(Failure::usage(format!(
             "{} is no folder; give a folder for the results",
-            plain::path(path)
+            text::display_path(path)
         )));
     }
     Ok(path)
@@ -62,13 +62,13 @@ fn what(tensor: &Tensor) -> String {
 
 fn to_terminal(outputs: &[(String, Tensor)], args: &RunArgs) -> Result<(), Failure> {
     if let Some((name, tensor)) = outputs.iter().find(|(_, tensor)| !print::is_small(tensor.shape())) {
-        let (name, what) = (plain::abridged(name, 60), what(tensor));
+        let (name, what) = (text::truncate(name, 60), what(tensor));
         let problem = format!("the output {name} is {what}, too large to print; give -o DIR to write it");
         return Err(Failure::usage(problem));
     }
     let mut text = String::new();
     for (name, tensor) in outputs {
-        let title = format!("{}: {}", plain::abridged(name, 60), what(tensor));
+        let title = format!("{}: {}", text::truncate(name, 60), what(tensor));
         if args.writing.dry_run {
             say(args.writing.quiet, &format!("{title}\n"));
             continue;
@@ -100,12 +100,12 @@ fn to_files(
     let taken: HashSet<PathBuf> = inputs.iter().map(|input| real_place(&input.path)).collect();
     for ((name, tensor), file) in outputs.iter().zip(names) {
         let path = folder.join(file);
-        let of_output = |error| Failure::failed(format!("the output {}: {error}", plain::abridged(name, 60)));
+        let of_output = |error| Failure::failed(format!("the output {}: {error}", text::truncate(name, 60)));
         let header = Header::of(&tensor.view()).map_err(of_output)?;
         let head = header.encoded_len().map_err(of_output)?;
         let bytes = head.saturating_add(header.data_bytes().map_err(of_output)?);
         if taken.contains(&real_place(&path)) {
-            let shown = plain::path(&path);
+            let shown = text::display_path(&path);
             return Err(Failure::usage(format!(
                 "{shown} would be overwritten, and is an input; give another -o"
             )));
@@ -114,10 +114,10 @@ fn to_files(
         total = total.saturating_add(bytes);
         lines += &format!(
             "{}  {}  {} to {}\n",
-            plain::abridged(name, 60),
+            text::truncate(name, 60),
             what(tensor),
             bytes_text(bytes),
-            plain::path(&path)
+            text::display_path(&path)
         );
         planned.push(Planned { tensor, header, path });
     }

@@ -4,7 +4,7 @@
 //! largest integer there is, and NaN 0. Everything but 0 is true.
 
 use super::{Kernel, kernel};
-use crate::{Ahead, Constant, DType, Number};
+use crate::{Ahead, Constant, DType, Scalar};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -150,12 +150,12 @@ fn narrowed(a: f32) -> bf16 {
 
 /// A written number as an element; `None` where the type has none like it.
 #[doc(hidden)]
-pub fn constant(number: Number, dtype: DType) -> Option<Constant> {
+pub fn constant(number: Scalar, dtype: DType) -> Option<Constant> {
     let (complex, int) = match number {
-        Number::Bool(truth) => return constant(Number::Int(truth.into()), dtype),
-        Number::Int(int) => (Complex::new(int as f64, 0.0), Some(int)),
-        Number::Float(float) => (Complex::new(float, 0.0), None),
-        Number::Complex(complex) => (complex, None),
+        Scalar::Bool(truth) => return constant(Scalar::Int(truth.into()), dtype),
+        Scalar::Int(int) => (Complex::new(int as f64, 0.0), Some(int)),
+        Scalar::Float(float) => (Complex::new(float, 0.0), None),
+        Scalar::Complex(complex) => (complex, None),
     };
     if complex.im != 0.0 && !dtype.is_complex() && dtype != DType::Bool {
         return None;

@@ -44,7 +44,7 @@ pub(crate) enum Content {
 /// One of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
-    Number(i64),
+    Scalar(i64),
     /// A size that is not known.
     Size(Dim),
 }
@@ -53,7 +53,7 @@ impl Item {
     /// The size that it is.
     pub(crate) fn size(&self) -> Option<Dim> {
         match self {
-            Item::Number(number) => usize::try_from(*number).ok().map(Dim::Known),
+            Item::Scalar(number) => usize::try_from(*number).ok().map(Dim::Known),
             Item::Size(dim) => Some(dim.clone()),
         }
     }
@@ -62,7 +62,7 @@ impl Item {
 impl From<&Dim> for Item {
     fn from(dim: &Dim) -> Item {
         match dim {
-            Dim::Known(size) => i64::try_from(*size).map_or_else(|_| Item::Size(dim.clone()), Item::Number),
+            Dim::Known(size) => i64::try_from(*size).map_or_else(|_| Item::Size(dim.clone()), Item::Scalar),
             Dim::Unknown(_) => Item::Size(dim.clone()),
         }
     }

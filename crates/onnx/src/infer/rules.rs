@@ -34,7 +34,7 @@ pub(super) fn tensor(tensor: &TensorProto, folder: Option<&Path>) -> Fact {
     let is_short = matches!(tensor.shape[..], [] | [0..=MOST_DIMENSIONS]);
     let is_list = is_short && matches!(tensor.elem.dtype(), Some(DType::I64 | DType::I32));
     let items = is_list.then(|| tensor.decode(folder).and_then(|tensor| integers(&tensor.view())).ok());
-    let content = items.flatten().map(|items| Content::Items(items.into_iter().map(Item::Number).collect()));
+    let content = items.flatten().map(|items| Content::Items(items.into_iter().map(Item::Scalar).collect()));
     Fact { elem: Some(tensor.elem), shape: Shape::known(&tensor.shape), content }
 }
 
@@ -105,7 +105,7 @@ fn items<'f>(from: &[Option<&'f Fact>], at: usize) -> Option<&'f [Item]> {
 /// The same, if all are numbers.
 fn numbers(from: &[Option<&Fact>], at: usize) -> Option<Vec<i64>> {
     let number = |item: &Item| match item {
-        Item::Number(number) => Some(*number),
+        Item::Scalar(number) => Some(*number),
         Item::Size(_) => None,
     };
     items(from, at)?.iter().map(number).collect()
@@ -123,7 +123,7 @@ fn shapes(
         }
         let constant = rearrange::constant(node, None)?;
         let items = integers(&constant.view()).ok().filter(|items| items.len() <= MOST_DIMENSIONS);
-        let content = items.map(|items| Content::Items(items.into_iter().map(Item::Number).collect()));
+        let content = items.map(|items| Content::Items(items.into_iter().map(Item::Scalar).collect()));
         let (elem, shape) = (Some(ElemType::of(constant.dtype())), Shape::known(constant.shape()));
         return Ok(Some(Fact { elem, shape, content }));
     }
@@ -273,11 +273,11 @@ fn reshape(node: &Node, x: &Fact, wanted: &[Item], number: usize) -> Result<Vec<
     let mut open = None;
     for (at, item) in wanted.iter().enumerate() {
         shape.push(match item {
-            Item::Number(-1) => {
+            Item::Scalar(-1) => {
                 open = Some(at);
                 Dim::Known(1)
             }
-            Item::Number(0) if !keeps_zero => {
+            Item::Scalar(0) if !keeps_zero => {
                 dims.and_then(|dims| dims.get(at)).cloned().unwrap_or_else(|| Dim::nameless(number, at))
             }
             // A size of 0 that turns up only when the model runs would mean the same as above.

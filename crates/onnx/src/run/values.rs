@@ -212,7 +212,7 @@ impl<'a> Run<'a> {
 
     /// What an expression gives, in memory of an earlier result if that fits.
     fn computed(&self, expr: &Lazy<'_>, spare: Option<Tensor>) -> Result<Tensor, Error> {
-        let bound = expr.bind_typed(Typing::Same).map_err(failed)?;
+        let bound = expr.bind_typed(Typing::Strict).map_err(failed)?;
         let bound = match self.program.threads {
             Some(threads) => bound.threads(threads),
             None => bound,

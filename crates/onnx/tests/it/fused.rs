@@ -62,9 +62,9 @@ fn values_between_are_the_same_whether_or_not_they_are_asked_for() {
 /// Several threads, and several Pythons, may run one program.
 #[test]
 fn a_program_can_be_shared() {
-    fn is_shared<T: Send + Sync + 'static>() {}
-    is_shared::<Program>();
-    is_shared::<unishape_onnx::Model>();
+    fn is_parallel<T: Send + Sync + 'static>() {}
+    is_parallel::<Program>();
+    is_parallel::<unishape_onnx::Model>();
 }
 
 #[test]

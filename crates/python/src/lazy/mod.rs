@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 use unishape::DType;
-use unishape::expr::{self, Number, Op, Value};
+use unishape::expr::{self, Scalar, Op, Value};
 
 /// A value that has not been computed yet.
 ///
@@ -48,7 +48,7 @@ enum Term {
     Array(Py<PyAny>),
     /// An array of somebody who computes it later, such as Dask's.
     Later(Py<PyAny>),
-    Number(Number),
+    Scalar(Scalar),
     Call(Op, SmallVec<[Arc<Node>; 3]>),
     Cast(DType, Arc<Node>),
 }
@@ -58,7 +58,7 @@ impl Term {
         match self {
             Term::Call(_, from) => from,
             Term::Cast(_, from) => std::slice::from_ref(from),
-            Term::Array(_) | Term::Later(_) | Term::Number(_) => &[],
+            Term::Array(_) | Term::Later(_) | Term::Scalar(_) => &[],
         }
     }
 }
@@ -69,7 +69,7 @@ impl Drop for Node {
         let mut open: Vec<Arc<Node>> = Vec::new();
         let take = |term: &mut Term, open: &mut Vec<Arc<Node>>| match std::mem::replace(
             term,
-            Term::Number(Number::Int(0)),
+            Term::Scalar(Scalar::Int(0)),
         ) {
             Term::Call(_, from) => open.extend(from),
             Term::Cast(_, from) => open.push(from),
@@ -91,7 +91,7 @@ impl Node {
             return Ok(lazy.get().node.clone());
         }
         if let Some(number) = input::number(object)? {
-            return Ok(Arc::new(Node { term: Term::Number(number), shape: Some(vec![]), dtype: None }));
+            return Ok(Arc::new(Node { term: Term::Scalar(number), shape: Some(vec![]), dtype: None }));
         }
         Node::leaf(object)
     }
@@ -120,7 +120,7 @@ impl Node {
             None => None,
         };
         let stand_ins = from.iter().map(|node| node.stand_in());
-        let dtype = expr::Expr::call(op).bind_in_order(stand_ins).map_err(of_expression)?.dtype();
+        let dtype = expr::Expr::call(op).bind_positional(stand_ins).map_err(of_expression)?.dtype();
         Ok(Arc::new(Node { term: Term::Call(op, from), shape, dtype: Some(dtype) }))
     }
 
@@ -139,8 +139,8 @@ impl Node {
         macro_rules! by_type {
             ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
                 match (&self.term, self.dtype) {
-                    (Term::Number(number), _) => Value::Number(*number),
-                    (_, None) => Value::Number(Number::Int(0)),
+                    (Term::Scalar(number), _) => Value::Scalar(*number),
+                    (_, None) => Value::Scalar(Scalar::Int(0)),
                     $((_, Some(DType::$variant)) => {
                         const NONE: &[$type $(<$part>)?] = &[];
                         Value::from(aview1(NONE).into_dyn())
@@ -277,7 +277,7 @@ impl Lazy {
         for node in &order {
             let at = |from: &Arc<Node>| lazies[places[&Arc::as_ptr(from)]].clone();
             let lazy = match &node.term {
-                Term::Number(number) => expr::lazy(*number),
+                Term::Scalar(number) => expr::lazy(*number),
                 Term::Call(op, from) => expr::Lazy::call(*op, from.iter().map(at)),
                 Term::Cast(dtype, from) => at(from).cast(*dtype),
                 Term::Array(_) | Term::Later(_) => match arrays.next() {
@@ -348,7 +348,7 @@ impl Lazy {
             let text = format!("np.{name}.{method} is not lazy; .compute() first");
             return Err(PyTypeError::new_err(text));
         }
-        let Some(op) = Op::named(&name).filter(|op| op.arity() == inputs.len()) else {
+        let Some(op) = Op::from_name(&name).filter(|op| op.arity() == inputs.len()) else {
             return Err(PyTypeError::new_err(format!("np.{name} is not lazy; .compute() first")));
         };
         let mut out = None;
@@ -418,10 +418,10 @@ impl Lazy {
                     steps.append(("array", arrays.len()))?;
                     arrays.append(array)?;
                 }
-                Term::Number(Number::Bool(number)) => steps.append(("number", number))?,
-                Term::Number(Number::Int(number)) => steps.append(("number", number))?,
-                Term::Number(Number::Float(number)) => steps.append(("number", number))?,
-                Term::Number(Number::Complex(number)) => steps.append(("number", number))?,
+                Term::Scalar(Scalar::Bool(number)) => steps.append(("number", number))?,
+                Term::Scalar(Scalar::Int(number)) => steps.append(("number", number))?,
+                Term::Scalar(Scalar::Float(number)) => steps.append(("number", number))?,
+                Term::Scalar(Scalar::Complex(number)) => steps.append(("number", number))?,
                 Term::Call(op, from) => {
                     steps.append((op.name(), PyTuple::new(py, from.iter().map(at))?))?;
                 }
@@ -616,12 +616,12 @@ pub(crate) fn _rebuilt(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -> P
             "array" => Node::leaf(&arrays.get_item(argument)?)?,
             "number" => Node::new(&argument)?,
             "cast" => {
-                let dtype = DType::named(&argument.extract::<String>()?).ok_or_else(wrong)?;
+                let dtype = DType::from_name(&argument.extract::<String>()?).ok_or_else(wrong)?;
                 Node::cast(dtype, at(step.get_item(2)?.extract()?)?)?
             }
             name => {
                 let from: Vec<usize> = argument.extract()?;
-                let op = Op::named(name).filter(|op| op.arity() == from.len()).ok_or_else(wrong)?;
+                let op = Op::from_name(name).filter(|op| op.arity() == from.len()).ok_or_else(wrong)?;
                 Node::call(op, from.into_iter().map(at).collect::<PyResult<_>>()?)?
             }
         };

@@ -59,7 +59,7 @@ impl Teller<'_> {
                 let at = self.arrays.iter().position(|array| Arc::ptr_eq(array, node)).unwrap_or(0);
                 let _ = write!(self.text, "x{}", at + 1);
             }
-            Term::Number(number) => {
+            Term::Scalar(number) => {
                 let _ = write!(self.text, "{number}");
             }
             Term::Cast(dtype, from) => {

@@ -5,7 +5,7 @@ use super::palette;
 use super::size::Sizes;
 use super::words::{BLOCKS, Line, STEPS};
 use super::{Explanation, Input, Stage};
-use crate::plain::{abridged, abridged_front, escaped};
+use crate::text::{truncate, truncate_front, escape_html};
 use std::fmt::Write;
 
 /// The most cells of one array and of all together.
@@ -19,7 +19,7 @@ const CELL_LENGTH: usize = 12;
 const MOST_FIELDS: usize = 64;
 
 pub(super) fn render(explanation: &Explanation) -> String {
-    let headline = escaped(&explanation.headline());
+    let headline = escape_html(&explanation.headline());
     let css = palette::rules(explanation.inputs.len(), |[red, green, blue]| {
         format!("--shade:{red} {green} {blue}")
     });
@@ -33,7 +33,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
          <title>Broadcasting: {headline}</title>\n<style>\n{}{css}</style>\n</head>\n<body>\n\
          <header>\n<h1>{headline}</h1>\n<p>{STEPS}</p>\n<p class=\"soft\">{}</p>\n",
         include_str!("page.css"),
-        escaped(&explanation.summary()),
+        escape_html(&explanation.summary()),
     );
     let level = level(explanation);
     if let Some(why) = explanation.undrawn() {
@@ -90,7 +90,7 @@ fn level(explanation: &Explanation) -> Level {
 /// One input: its stages, and the words about it.
 fn input_section(page: &mut String, explanation: &Explanation, m: usize, level: Level) {
     let input = &explanation.inputs[m];
-    let name = input.name.as_deref().map(|name| format!(" <span class=\"name\">{}</span>", escaped(name)));
+    let name = input.name.as_deref().map(|name| format!(" <span class=\"name\">{}</span>", escape_html(name)));
     let _ = writeln!(
         page,
         "<section class=\"input a{m}\" aria-labelledby=\"input{m}\">\n<h2 id=\"input{m}\">Input {m}{}</h2>",
@@ -317,9 +317,9 @@ impl Drawn<'_> {
             layout::shade(self.x, &cell.source),
             if cell.original { "" } else { " again" },
             if std::mem::take(is_first) { "0" } else { "-1" },
-            escaped(&cell.label),
+            escape_html(&cell.label),
             if cell.original { "" } else { ", repeated" },
-            escaped(&fit(input, &cell.label)),
+            escape_html(&fit(input, &cell.label)),
         );
     }
 }
@@ -339,7 +339,7 @@ fn index_label(page: &mut String, slot: Slot) {
         Slot::At(index) => write!(
             page,
             "<td class=\"at\" aria-hidden=\"true\">{}</td>",
-            abridged_front(&index.to_string(), CELL_LENGTH)
+            truncate_front(&index.to_string(), CELL_LENGTH)
         ),
         Slot::Gap => write!(page, "<td></td>"),
     };
@@ -347,5 +347,5 @@ fn index_label(page: &mut String, slot: Slot) {
 
 /// A label cut to the width of a cell.
 fn fit(input: &Input, label: &str) -> String {
-    if input.is_numbered() { abridged_front(label, CELL_LENGTH) } else { abridged(label, CELL_LENGTH) }
+    if input.is_numbered() { truncate_front(label, CELL_LENGTH) } else { truncate(label, CELL_LENGTH) }
 }

@@ -99,7 +99,7 @@ impl Explanation {
     #[must_use]
     pub fn name(mut self, input: usize, name: &str) -> Self {
         if let Some(input) = self.inputs.get_mut(input) {
-            input.name = Some(crate::plain::abridged(name, NAME_LENGTH));
+            input.name = Some(crate::text::truncate(name, NAME_LENGTH));
         }
         self
     }
@@ -125,7 +125,7 @@ impl Explanation {
         {
             // Every other level draws some of the cells that this one draws.
             for index in frame.indices() {
-                let text = crate::plain::abridged(&value(&index), VALUE_LENGTH);
+                let text = crate::text::truncate(&value(&index), VALUE_LENGTH);
                 input.values.insert(index, text);
             }
         }

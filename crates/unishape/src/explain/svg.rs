@@ -6,7 +6,7 @@ use super::size::Sizes;
 use super::words::{BLOCKS, Line, STEPS};
 use super::{Explanation, Input, Stage};
 use crate::notation::shape_text;
-use crate::plain::{abridged, abridged_front, escaped, width, wrapped};
+use crate::text::{truncate, truncate_front, escape_html, width, wrap};
 use std::fmt::Write;
 
 /// All lengths are in pixels.
@@ -70,7 +70,7 @@ impl Part {
     /// Writes one line.
     fn text(&mut self, x: usize, baseline: usize, class: &str, text: &str) {
         let _ =
-            writeln!(self.svg, "<text x=\"{x}\" y=\"{baseline}\" class=\"{class}\">{}</text>", escaped(text));
+            writeln!(self.svg, "<text x=\"{x}\" y=\"{baseline}\" class=\"{class}\">{}</text>", escape_html(text));
     }
 
     /// A line with end marks and a size in its middle, from a point to the right. It is
@@ -100,7 +100,7 @@ impl Part {
             middle - half,
             middle + half,
             y + length,
-            escaped(size),
+            escape_html(size),
         );
         self.reach(x + SIZE / 2, y + length + 1);
     }
@@ -108,7 +108,7 @@ impl Part {
     /// Writes lines below all that is there.
     fn paragraph(&mut self, class: &str, text: &str, room: usize) {
         let letter = if class == "map" { CHARACTER } else { LETTER };
-        for line in wrapped(text, room / letter) {
+        for line in wrap(text, room / letter) {
             self.height += LINE;
             self.text(0, self.height - 5, class, &line);
             self.width = self.width.max(width(&line) * letter);
@@ -122,7 +122,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
     let room = widest.max(LEAST_WIDTH);
 
     let mut all = Part { height: 10, ..Part::default() };
-    for line in wrapped(&explanation.headline(), room / 13) {
+    for line in wrap(&explanation.headline(), room / 13) {
         all.height += 30;
         all.text(0, all.height - 8, "headline", &line);
     }
@@ -196,8 +196,8 @@ fn file(explanation: &Explanation, all: &Part, room: usize) -> String {
          <style>\n{}{css}</style>\n\
          <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n\
          <g transform=\"translate({MARGIN} {MARGIN})\">\n{}</g>\n</svg>\n",
-        escaped(&explanation.headline()),
-        escaped(&description),
+        escape_html(&explanation.headline()),
+        escape_html(&description),
         include_str!("svg.css"),
         all.svg,
     )
@@ -494,7 +494,7 @@ impl Drawn<'_> {
             self.cell_width,
             x + self.cell_width / 2,
             y + 20,
-            escaped(&fit(input, &cell.label)),
+            escape_html(&fit(input, &cell.label)),
         );
         part.reach(x + self.cell_width + 1, y + CELL_HEIGHT + 1);
     }
@@ -539,10 +539,10 @@ fn size_length(size: &str) -> usize {
 
 /// An index beside the cells.
 fn short_index(index: usize) -> String {
-    abridged_front(&index.to_string(), 6)
+    truncate_front(&index.to_string(), 6)
 }
 
 /// A label cut to the width of a cell.
 fn fit(input: &Input, label: &str) -> String {
-    if input.is_numbered() { abridged_front(label, CELL_LENGTH) } else { abridged(label, CELL_LENGTH) }
+    if input.is_numbered() { truncate_front(label, CELL_LENGTH) } else { truncate(label, CELL_LENGTH) }
 }

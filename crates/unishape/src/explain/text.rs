@@ -5,7 +5,7 @@ use super::size::THIN_SPACE;
 use super::words::{BLOCKS, Line, STEPS, title};
 use super::{Explanation, Input, Stage};
 use crate::notation::short_shape_text;
-use crate::plain::{abridged, abridged_front, columns, width, wrapped};
+use crate::text::{truncate, truncate_front, columns, width, wrap};
 
 /// The widest content of a cell.
 const CELL_WIDTH: usize = 8;
@@ -162,7 +162,7 @@ pub(super) fn render(explanation: &Explanation, color: bool, width: usize) -> St
     for (m, input) in explanation.inputs.iter().enumerate() {
         canvas.below(&Canvas::line("", Style::Plain));
         let mut heading =
-            Canvas::line(&format!("── {} ", abridged(&title(m, input), width - 6)), Style::Bold);
+            Canvas::line(&format!("── {} ", truncate(&title(m, input), width - 6)), Style::Bold);
         heading.put(heading.width(), 0, &"─".repeat(width - heading.width()), Style::Faint);
         canvas.below(&heading);
         canvas.below(&Canvas::line("", Style::Plain));
@@ -192,7 +192,7 @@ pub(super) fn render(explanation: &Explanation, color: bool, width: usize) -> St
 
 /// Words, broken so that they fit.
 fn paragraph(canvas: &mut Canvas, text: &str, indent: usize, limit: usize, style: Style) {
-    for line in wrapped(text, limit - indent) {
+    for line in wrap(text, limit - indent) {
         canvas.put(indent, canvas.height(), &line, style);
     }
 }
@@ -511,9 +511,9 @@ fn line_sign(lines: u8, original: bool) -> &'static str {
 /// A label cut to the width of a cell.
 fn fit(input: &Input, label: &str) -> String {
     if input.is_numbered() {
-        return abridged_front(label, CELL_WIDTH);
+        return truncate_front(label, CELL_WIDTH);
     }
-    let mut text = abridged(label, CELL_WIDTH);
+    let mut text = truncate(label, CELL_WIDTH);
     while width(&text) > CELL_WIDTH {
         text.pop();
     }

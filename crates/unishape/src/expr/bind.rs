@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 use unishape_core::Rules;
-use unishape_elements::Number;
+use unishape_elements::Scalar;
 use unishape_elements::{DType, for_each_dtype};
 
 /// What is given for a name in an expression.
@@ -22,28 +22,28 @@ use unishape_elements::{DType, for_each_dtype};
 ///
 /// let array = arr1(&[1.5, 2.5]);
 /// let values = [Value::from(&array), Value::from(array.view()), Value::from(2.5)];
-/// assert!(matches!(values[2], Value::Number(_)));
+/// assert!(matches!(values[2], Value::Scalar(_)));
 /// ```
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
     /// An array of any rank; of rank 0 too it has a type of its own.
     Array(TensorView<'a>),
     /// A number, which takes the type of the arrays it meets.
-    Number(Number),
+    Scalar(Scalar),
 }
 
 impl Value<'_> {
     pub(crate) fn given(&self) -> Given {
         match self {
             Value::Array(view) => Given::Array(view.dtype()),
-            Value::Number(number) => Given::Number(*number),
+            Value::Scalar(number) => Given::Scalar(*number),
         }
     }
 
     fn shape(&self) -> &[usize] {
         match self {
             Value::Array(view) => view.shape(),
-            Value::Number(_) => &[],
+            Value::Scalar(_) => &[],
         }
     }
 }
@@ -82,12 +82,12 @@ macro_rules! from_number {
     ($($type:ty),+) => {
         $(impl From<$type> for Value<'_> {
             fn from(number: $type) -> Self {
-                Value::Number(number.into())
+                Value::Scalar(number.into())
             }
         })+
     };
 }
-from_number!(Number, bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+from_number!(Scalar, bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
 
 /// Values for an expression's names, in the order of the names.
 pub(crate) type Values<'a> = SmallVec<[Value<'a>; 3]>;
@@ -110,7 +110,7 @@ pub(crate) fn in_order<'a, N: AsRef<str>>(
         let place = by_name.binary_search_by_key(&name.as_str(), |&at| given[at].0.as_ref());
         let value = match place {
             Ok(place) => given[by_name[place]].1.take(),
-            Err(_) => Number::constant(name).map(Value::Number),
+            Err(_) => Scalar::constant(name).map(Value::Scalar),
         };
         let Some(value) = value else {
             let known = given.iter().map(|(name, _)| name.as_ref().to_owned()).collect();
@@ -219,7 +219,7 @@ impl<'a> Bound<'a> {
     /// one.
     #[doc(hidden)]
     #[must_use]
-    pub fn for_fresh_output(self) -> Bound<'a> {
+    pub fn assume_fresh_output(self) -> Bound<'a> {
         Bound { has_fresh_output: true, ..self }
     }
 
@@ -229,11 +229,11 @@ impl<'a> Bound<'a> {
     /// # use unishape::expr::Expr;
     /// let (few, many) = (ndarray::Array1::<f64>::zeros(10), ndarray::Array1::<f64>::zeros(1_000_000));
     /// let expr = Expr::parse("a + 1")?;
-    /// assert!(!expr.bind([("a", &few)])?.is_shared() && expr.bind([("a", &many)])?.is_shared());
+    /// assert!(!expr.bind([("a", &few)])?.is_parallel() && expr.bind([("a", &many)])?.is_parallel());
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
-    pub fn is_shared(&self) -> bool {
-        loops::is_shared(&self.compiled.program, &self.shape)
+    pub fn is_parallel(&self) -> bool {
+        loops::is_parallel(&self.compiled.program, &self.shape)
     }
 
     /// A part of the same: only these indices of a dimension, counted from 0 on the left.

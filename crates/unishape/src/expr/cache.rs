@@ -91,7 +91,7 @@ impl Expr {
     ///
     /// let expr = Expr::call(Op::Hypot);
     /// assert_eq!(expr.to_string(), "hypot(x1, x2)");
-    /// let result = expr.bind_in_order([&arr1(&[3.0, 5.0]), &arr1(&[4.0, 12.0])])?.compute()?;
+    /// let result = expr.bind_positional([&arr1(&[3.0, 5.0]), &arr1(&[4.0, 12.0])])?.compute()?;
     /// assert_eq!(result, arr1(&[5.0, 13.0]).into());
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
@@ -111,7 +111,7 @@ impl Expr {
     /// ```
     /// use unishape::expr::{Expr, Typing};
     ///
-    /// let expr = Expr::parse("a / b")?.typed(Typing::Same);
+    /// let expr = Expr::parse("a / b")?.typed(Typing::Strict);
     /// let (a, b) = (ndarray::arr0(7), ndarray::arr0(-2));
     /// assert_eq!(expr.evaluate([("a", &a), ("b", &b)])?, ndarray::arr0(-3).into());
     /// # Ok::<(), unishape::expr::ExprError>(())
@@ -169,9 +169,9 @@ impl Expr {
     ///
     /// let expr = Expr::parse("b - a * b")?;
     /// let (a, b) = (arr1(&[1, 2]), arr1(&[10]));
-    /// assert_eq!(expr.bind_in_order([&b, &a])?.compute()?, arr1(&[0, -10]).into());
+    /// assert_eq!(expr.bind_positional([&b, &a])?.compute()?, arr1(&[0, -10]).into());
     ///
-    /// let error = expr.bind_in_order([&b]).unwrap_err();
+    /// let error = expr.bind_positional([&b]).unwrap_err();
     /// assert_eq!(error.to_string(), "1 value is given for 2 names: b and a");
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
@@ -179,7 +179,7 @@ impl Expr {
     /// # Errors
     ///
     /// Where there are more or fewer values than names, where types or shapes do not go together.
-    pub fn bind_in_order<'a, V: Into<Value<'a>>>(
+    pub fn bind_positional<'a, V: Into<Value<'a>>>(
         &self,
         values: impl IntoIterator<Item = V>,
     ) -> Result<Bound<'a>, ExprError> {

@@ -8,7 +8,7 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use unishape_elements::DType;
-use unishape_elements::Number;
+use unishape_elements::Scalar;
 use unishape_elements::Op;
 use unishape_elements::{self as elements, Constant, Kernel, Kind};
 
@@ -16,7 +16,7 @@ use unishape_elements::{self as elements, Constant, Kernel, Kind};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Given {
     Array(DType),
-    Number(Number),
+    Scalar(Scalar),
 }
 
 /// An expression made ready for inputs of certain types. The operands of the program are the arrays among
@@ -38,7 +38,7 @@ pub(crate) fn compile(graph: &Graph, given: &[Given], typing: Typing) -> Result<
     for (at, node) in graph.nodes.iter().enumerate() {
         let value = match node {
             Node::Name(name) => Ok(compiler.inputs[*name as usize]),
-            Node::Number(number) => Ok(Value::Number(*number)),
+            Node::Scalar(number) => Ok(Value::Scalar(*number)),
             Node::Call(op, from) => {
                 let from: SmallVec<[Value; 3]> = from.iter().map(|&from| values[from as usize]).collect();
                 compiler.call(*op, &from)
@@ -51,7 +51,7 @@ pub(crate) fn compile(graph: &Graph, given: &[Given], typing: Typing) -> Result<
         let value = value.map_err(|problem| ExprError::at(problem, graph.place(at as u32)))?;
         values.push(value);
     }
-    let result = values.last().copied().unwrap_or(Value::Number(Number::Int(0)));
+    let result = values.last().copied().unwrap_or(Value::Scalar(Scalar::Int(0)));
     let place = || graph.place(graph.nodes.len().saturating_sub(1) as u32);
     let result = compiler.typed(result).map_err(|problem| ExprError::at(problem, place()))?;
     let constants = std::mem::take(&mut compiler.constant_names);
@@ -77,7 +77,7 @@ enum Id {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Value {
-    Number(Number),
+    Scalar(Scalar),
     Typed(Typed),
 }
 
@@ -123,7 +123,7 @@ impl Compiler {
     fn new(given: &[Given], typing: Typing) -> Compiler {
         let mut operands = Vec::new();
         let inputs = given.iter().map(|given| match *given {
-            Given::Number(number) => Value::Number(number),
+            Given::Scalar(number) => Value::Scalar(number),
             Given::Array(dtype) => {
                 operands.push(dtype.bytes());
                 Value::Typed(Typed { dtype, id: Id::Operand(operands.len() - 1) })
@@ -146,11 +146,11 @@ impl Compiler {
         match value {
             Value::Typed(Typed { dtype: DType::Str, .. }) => Err(Problem::Strings),
             Value::Typed(typed) => Ok(typed),
-            Value::Number(number) => self.number(number, default_type(number)),
+            Value::Scalar(number) => self.number(number, default_type(number)),
         }
     }
 
-    fn number(&mut self, number: Number, dtype: DType) -> Result<Typed, Problem> {
+    fn number(&mut self, number: Scalar, dtype: DType) -> Result<Typed, Problem> {
         let constant = elements::constant(number, dtype)
             .ok_or_else(|| Problem::DoesNotFit { number: number.to_string(), dtype })?;
         Ok(self.constant(constant, dtype, &number.to_string()))
@@ -171,7 +171,7 @@ impl Compiler {
         match value {
             Value::Typed(typed) => self.cast(typed, dtype),
             // What it stands for, whatever type it would have by itself.
-            Value::Number(number) => self.number(number, dtype),
+            Value::Scalar(number) => self.number(number, dtype),
         }
     }
 
@@ -213,10 +213,10 @@ impl Compiler {
 
     /// A function of values.
     fn call(&mut self, op: Op, from: &[Value]) -> Result<Value, Problem> {
-        let numbers: Option<SmallVec<[Number; 3]>> = from
+        let numbers: Option<SmallVec<[Scalar; 3]>> = from
             .iter()
             .map(|value| match value {
-                Value::Number(number) => Some(*number),
+                Value::Scalar(number) => Some(*number),
                 Value::Typed(_) => None,
             })
             .collect();
@@ -230,30 +230,30 @@ impl Compiler {
         let arguments: SmallVec<[Argument; 3]> = from
             .iter()
             .map(|value| match value {
-                Value::Number(number) => Argument::Number(*number),
+                Value::Scalar(number) => Argument::Scalar(*number),
                 Value::Typed(typed) => Argument::Typed(typed.dtype),
             })
             .collect();
         let types = || -> Vec<DType> {
             let own = |argument: &Argument| match argument {
                 Argument::Typed(dtype) => *dtype,
-                Argument::Number(number) => default_type(*number),
+                Argument::Scalar(number) => default_type(*number),
             };
             arguments.iter().map(own).collect()
         };
         let wrong = || Problem::WrongType { op, types: types() };
         let is_truth = |argument: &Argument| {
-            matches!(argument, Argument::Typed(DType::Bool) | Argument::Number(Number::Bool(_)))
+            matches!(argument, Argument::Typed(DType::Bool) | Argument::Scalar(Scalar::Bool(_)))
         };
         if matches!(op, Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor | Op::LogicalNot) {
-            if self.typing == Typing::Same && !arguments.iter().all(is_truth) {
+            if self.typing == Typing::Strict && !arguments.iter().all(is_truth) {
                 return Err(wrong());
             }
             let truths = self.all_of_type(from, DType::Bool)?;
             return self.apply(op, DType::Bool, DType::Bool, &truths).ok_or_else(wrong);
         }
         if op == Op::Where {
-            if self.typing == Typing::Same && !is_truth(&arguments[0]) {
+            if self.typing == Typing::Strict && !is_truth(&arguments[0]) {
                 return Err(wrong());
             }
             let common = common_type(self.typing, &arguments[1..])?;
@@ -264,7 +264,7 @@ impl Compiler {
         if let Some(answer) = self.compare(op, from, &arguments)? {
             return Ok(answer);
         }
-        let is_whole = |argument: &Argument| matches!(argument, Argument::Number(Number::Int(_)));
+        let is_whole = |argument: &Argument| matches!(argument, Argument::Scalar(Scalar::Int(_)));
         // Truths beside an integer that is written become integers, as anywhere.
         let are_truths_met =
             arguments.iter().any(is_whole) && arguments.iter().all(|each| is_whole(each) || is_truth(each));
@@ -284,13 +284,13 @@ impl Compiler {
             _ => common_type(self.typing, &arguments)?,
         };
         let signature = signature(self.typing, op, common).ok_or_else(wrong)?;
-        if self.typing == Typing::Same && signature.takes != common {
+        if self.typing == Typing::Strict && signature.takes != common {
             return Err(wrong());
         }
         // Squaring is much faster, and gives the same.
-        let is_two = |number: Number| matches!(number, Number::Int(2)) || number == Number::Float(2.0);
+        let is_two = |number: Scalar| matches!(number, Scalar::Int(2)) || number == Scalar::Float(2.0);
         let (op, from) = match *from {
-            [ref base, Value::Number(number)] if op == Op::Pow && is_two(number) => {
+            [ref base, Value::Scalar(number)] if op == Op::Pow && is_two(number) => {
                 (Op::Square, std::slice::from_ref(base))
             }
             _ => (op, from),
@@ -316,17 +316,17 @@ impl Compiler {
             _ => return Ok(None),
         };
         Ok(match *types {
-            [Argument::Typed(array), Argument::Number(Number::Int(int))]
+            [Argument::Typed(array), Argument::Scalar(Scalar::Int(int))]
                 if array.is_integer() && !array.holds(int) =>
             {
                 let holds = if int > 0 { if_less } else { if_greater };
-                Some(self.number(Number::Bool(holds), DType::Bool)?)
+                Some(self.number(Scalar::Bool(holds), DType::Bool)?)
             }
-            [Argument::Number(Number::Int(int)), Argument::Typed(array)]
+            [Argument::Scalar(Scalar::Int(int)), Argument::Typed(array)]
                 if array.is_integer() && !array.holds(int) =>
             {
                 let holds = if int > 0 { if_greater } else { if_less };
-                Some(self.number(Number::Bool(holds), DType::Bool)?)
+                Some(self.number(Scalar::Bool(holds), DType::Bool)?)
             }
             [Argument::Typed(a), Argument::Typed(b)] if self.typing == Typing::Promote => {
                 let signed = |dtype| matches!(dtype, I8 | I16 | I32 | I64);
@@ -384,14 +384,14 @@ impl Compiler {
             (Op::Floor | Op::Ceil | Op::Trunc | Op::Round, _) if is_whole => Some(a),
             (Op::Conj | Op::Real, _) if !takes.is_complex() => Some(a),
             (Op::Abs, _) if takes.kind() < Kind::Signed => Some(a),
-            (Op::Imag, _) if !takes.is_complex() => self.number(Number::Int(0), takes).ok(),
-            (Op::IsNan | Op::IsInf, _) if is_whole => self.number(Number::Bool(false), DType::Bool).ok(),
-            (Op::IsFinite, _) if is_whole => self.number(Number::Bool(true), DType::Bool).ok(),
+            (Op::Imag, _) if !takes.is_complex() => self.number(Scalar::Int(0), takes).ok(),
+            (Op::IsNan | Op::IsInf, _) if is_whole => self.number(Scalar::Bool(false), DType::Bool).ok(),
+            (Op::IsFinite, _) if is_whole => self.number(Scalar::Bool(true), DType::Bool).ok(),
             (Op::Signbit, _) if takes.kind() < Kind::Signed => {
-                self.number(Number::Bool(false), DType::Bool).ok()
+                self.number(Scalar::Bool(false), DType::Bool).ok()
             }
             (Op::Signbit, _) if is_whole => {
-                let zero = self.number(Number::Int(0), takes).ok()?;
+                let zero = self.number(Scalar::Int(0), takes).ok()?;
                 self.apply(Op::Less, takes, DType::Bool, &[a, zero])
             }
             (Op::Greater, &[b]) => self.apply(Op::Less, takes, DType::Bool, &[b, a]),
@@ -402,7 +402,7 @@ impl Compiler {
             }
             (Op::LeakyRelu, _) if takes.kind() < Kind::Signed => Some(a),
             (Op::LeakyRelu, &[slope]) if is_whole => {
-                let zero = self.number(Number::Int(0), takes).ok()?;
+                let zero = self.number(Scalar::Int(0), takes).ok()?;
                 let below = self.apply(Op::Less, takes, DType::Bool, &[a, zero])?;
                 let times = self.apply(Op::Multiply, takes, takes, &[a, slope])?;
                 self.apply(Op::Where, takes, takes, &[below, times, a])
@@ -410,18 +410,18 @@ impl Compiler {
             (Op::Square, _) => self.apply(Op::Multiply, takes, takes, &[a, a]),
             (Op::Divide, &[b]) if takes.is_integer() => self.apply(Op::TruncDivide, takes, takes, &[a, b]),
             (Op::Reciprocal, _) => {
-                let one = self.number(Number::Int(1), takes).ok()?;
+                let one = self.number(Scalar::Int(1), takes).ok()?;
                 self.apply(Op::Divide, takes, takes, &[one, a])
             }
             (Op::Negative, _) if is_whole => {
-                let zero = self.number(Number::Int(0), takes).ok()?;
+                let zero = self.number(Scalar::Int(0), takes).ok()?;
                 self.apply(Op::Subtract, takes, takes, &[zero, a])
             }
             // Only NaN differs from itself.
             (Op::IsNan, _) => self.apply(Op::NotEqual, takes, DType::Bool, &[a, a]),
             (Op::IsInf | Op::IsFinite, _) if takes.kind() == Kind::Float => {
                 let size = self.apply(Op::Abs, takes, takes, &[a])?;
-                let infinity = self.number(Number::Float(f64::INFINITY), takes).ok()?;
+                let infinity = self.number(Scalar::Float(f64::INFINITY), takes).ok()?;
                 let op = if op == Op::IsInf { Op::Equal } else { Op::Less };
                 self.apply(op, takes, DType::Bool, &[size, infinity])
             }
@@ -431,11 +431,11 @@ impl Compiler {
 
     /// A function of numbers alone is a number, and takes the type of the arrays it meets later. Whole
     /// numbers stay whole where Python's would, and are exact.
-    fn call_numbers(&mut self, op: Op, from: &[Number]) -> Result<Value, Problem> {
-        let whole = |number: &Number| match *number {
-            Number::Int(int) => Some(int),
-            Number::Bool(truth) => Some(truth.into()),
-            Number::Float(_) | Number::Complex(_) => None,
+    fn call_numbers(&mut self, op: Op, from: &[Scalar]) -> Result<Value, Problem> {
+        let whole = |number: &Scalar| match *number {
+            Scalar::Int(int) => Some(int),
+            Scalar::Bool(truth) => Some(truth.into()),
+            Scalar::Float(_) | Scalar::Complex(_) => None,
         };
         let exact = match from.iter().map(whole).collect::<Option<SmallVec<[i128; 3]>>>().as_deref() {
             Some(&[a, b]) => match op {
@@ -457,10 +457,10 @@ impl Compiler {
             _ => None,
         };
         if let Some(exact) = exact {
-            return Ok(Value::Number(Number::Int(exact)));
+            return Ok(Value::Scalar(Scalar::Int(exact)));
         }
         // Otherwise computed as elements are; where whole numbers would be cut short, as fractions.
-        let fits = |number: &Number| match whole(number) {
+        let fits = |number: &Scalar| match whole(number) {
             Some(int) => DType::I64.holds(int),
             None => true,
         };
@@ -469,12 +469,12 @@ impl Compiler {
         let from: SmallVec<[Value; 3]> = from
             .iter()
             .map(|&number| match whole(&number) {
-                Some(int) if in_fractions => Number::Float(int as f64),
+                Some(int) if in_fractions => Scalar::Float(int as f64),
                 _ => number,
             })
             .map(|number| match number {
-                Number::Bool(truth) if signature(Typing::Promote, op, DType::Bool).is_none() => {
-                    Number::Int(truth.into())
+                Scalar::Bool(truth) if signature(Typing::Promote, op, DType::Bool).is_none() => {
+                    Scalar::Int(truth.into())
                 }
                 number => number,
             })
@@ -489,16 +489,16 @@ impl Compiler {
         };
         let bytes = self.constants[constant];
         let number = match dtype {
-            DType::Bool => bytes.get::<u8>().map(|truth| Number::Bool(truth != 0)),
-            DType::I8 => bytes.get::<i8>().map(Number::from),
-            DType::I64 => bytes.get::<i64>().map(Number::from),
-            DType::U64 => bytes.get::<u64>().map(Number::from),
-            DType::F16 => bytes.get::<half::f16>().map(|float| Number::Float(float.into())),
-            DType::F64 => bytes.get::<f64>().map(Number::from),
-            DType::C128 => bytes.get::<Complex<f64>>().map(Number::from),
+            DType::Bool => bytes.get::<u8>().map(|truth| Scalar::Bool(truth != 0)),
+            DType::I8 => bytes.get::<i8>().map(Scalar::from),
+            DType::I64 => bytes.get::<i64>().map(Scalar::from),
+            DType::U64 => bytes.get::<u64>().map(Scalar::from),
+            DType::F16 => bytes.get::<half::f16>().map(|float| Scalar::Float(float.into())),
+            DType::F64 => bytes.get::<f64>().map(Scalar::from),
+            DType::C128 => bytes.get::<Complex<f64>>().map(Scalar::from),
             _ => None,
         };
-        Ok(number.map_or(Value::Typed(Typed { dtype, id }), Value::Number))
+        Ok(number.map_or(Value::Typed(Typed { dtype, id }), Value::Scalar))
     }
 
     /// The steps that lead to a result, and no others.

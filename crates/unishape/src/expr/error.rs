@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::notation::short_shape_text;
-use crate::plain;
+use crate::text;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -214,11 +214,11 @@ impl fmt::Display for ExprError {
         let from = text[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
         let to = text[place.start..].find('\n').map_or(text.len(), |newline| place.start + newline);
         let marked = &text[place.start..place.end.min(to)];
-        let marks = plain::width(&plain::abridged(marked, CONTEXT)).max(1);
+        let marks = text::width(&text::truncate(marked, CONTEXT)).max(1);
         let (before, after) = (&text[from..place.start], &text[place.start + marked.len()..to]);
-        let before = plain::abridged_front(&plain::text(before), CONTEXT);
-        let indent = plain::width(&before);
-        let (marked, after) = (plain::abridged(marked, CONTEXT), plain::abridged(after, CONTEXT));
+        let before = text::truncate_front(&text::sanitize(before), CONTEXT);
+        let indent = text::width(&before);
+        let (marked, after) = (text::truncate(marked, CONTEXT), text::truncate(after, CONTEXT));
         write!(f, "\n  {before}{marked}{after}\n  {:indent$}{:^<marks$}", "", "")
     }
 }
@@ -264,13 +264,13 @@ fn misnamed(
     names: &[String],
 ) -> fmt::Result {
     let meant = did_you_mean(name, names.iter().map(String::as_str));
-    write!(f, "{problem} {}", plain::abridged(name, NAME))?;
+    write!(f, "{problem} {}", text::truncate(name, NAME))?;
     match meant.as_str() {
         "" => {
-            let names: Vec<String> = names.iter().map(|name| plain::abridged(name, NAME)).collect();
+            let names: Vec<String> = names.iter().map(|name| text::truncate(name, NAME)).collect();
             write!(f, "; {there_are} {}", list(&names))
         }
-        meant => f.write_str(&plain::abridged(meant, 2 * NAME)),
+        meant => f.write_str(&text::truncate(meant, 2 * NAME)),
     }
 }
 
@@ -279,10 +279,10 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::NotANumber(text) => {
-                write!(f, "{} is no number; write 12, 2.5, 1e-3, 0xff or 2j", plain::abridged(text, NAME))
+                write!(f, "{} is no number; write 12, 2.5, 1e-3, 0xff or 2j", text::truncate(text, NAME))
             }
             Problem::NoSuchSign(sign) => {
-                write!(f, "expressions have no {}", plain::text(&sign.to_string()))?;
+                write!(f, "expressions have no {}", text::sanitize(&sign.to_string()))?;
                 match sign {
                     '=' => f.write_str("; compare with =="),
                     '!' => f.write_str("; write not, or != for unequal"),
@@ -302,7 +302,7 @@ impl fmt::Display for Problem {
                 write!(f, "the expression ends where {wanted} was to come")
             }
             Problem::Unexpected { found, wanted } => {
-                write!(f, "{} stands where {wanted} was to come", plain::abridged(found, NAME))
+                write!(f, "{} stands where {wanted} was to come", text::truncate(found, NAME))
             }
             Problem::TooDeep => f.write_str("this is nested too deep; compute a part of it first"),
             Problem::Chained => f.write_str("comparisons do not chain; write a < b and b < c"),
@@ -314,12 +314,12 @@ impl fmt::Display for Problem {
             Problem::NoSuchFunction(name) => {
                 let names = Op::ALL.iter().flat_map(|op| op.names()).copied();
                 let more = did_you_mean(name, names.chain(DType::ALL.iter().map(|dtype| dtype.name())));
-                write!(f, "there is no function {}{more}", plain::abridged(name, NAME))
+                write!(f, "there is no function {}{more}", text::truncate(name, NAME))
             }
             Problem::NoSuchType(name) => {
                 let names = DType::ALL.iter().filter(|&&dtype| dtype != DType::Str).map(|dtype| dtype.name());
                 let more = did_you_mean(name, names.clone());
-                let name = plain::abridged(name, NAME);
+                let name = text::truncate(name, NAME);
                 match more.as_str() {
                     "" => {
                         write!(f, "there is no type {name}; there are {}", list(&names.collect::<Vec<_>>()))
@@ -332,7 +332,7 @@ impl fmt::Display for Problem {
                 write!(f, "{name} takes {wanted} argument{plural}, and here are {given}")
             }
             Problem::UnknownName { name, known } if known.is_empty() => {
-                write!(f, "nothing is given for {}", plain::abridged(name, NAME))
+                write!(f, "nothing is given for {}", text::truncate(name, NAME))
             }
             Problem::UnknownName { name, known } => {
                 misnamed(f, "nothing is given for", name, "given:", known)
@@ -340,7 +340,7 @@ impl fmt::Display for Problem {
             Problem::UnusedName { name, wanted } => {
                 misnamed(f, "the expression has no", name, "it has", wanted)
             }
-            Problem::GivenTwice(name) => write!(f, "{} is given twice", plain::abridged(name, NAME)),
+            Problem::GivenTwice(name) => write!(f, "{} is given twice", text::truncate(name, NAME)),
             Problem::Values { given, names } => {
                 let count = |number: usize, what: &str| match number {
                     1 => format!("1 {what}"),
@@ -348,7 +348,7 @@ impl fmt::Display for Problem {
                 };
                 let is = if *given == 1 { "is" } else { "are" };
                 write!(f, "{} {is} given for {}", count(*given, "value"), count(names.len(), "name"))?;
-                let names: Vec<String> = names.iter().map(|name| plain::abridged(name, NAME)).collect();
+                let names: Vec<String> = names.iter().map(|name| text::truncate(name, NAME)).collect();
                 if names.is_empty() { Ok(()) } else { write!(f, ": {}", list(&names)) }
             }
             Problem::WrongType { op, types } => {

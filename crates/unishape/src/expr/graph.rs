@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 use unishape_elements::DType;
-use unishape_elements::Number;
+use unishape_elements::Scalar;
 use unishape_elements::Op;
 
 /// A number of a node: only nodes before it have smaller ones.
@@ -15,7 +15,7 @@ pub(crate) type At = u32;
 pub(crate) enum Node {
     /// What is given under a name, by the name's number.
     Name(u32),
-    Number(Number),
+    Scalar(Scalar),
     Call(Op, SmallVec<[At; 3]>),
     Cast(DType, At),
 }
@@ -26,7 +26,7 @@ impl Node {
         match self {
             Node::Call(_, from) => from,
             Node::Cast(_, from) => std::slice::from_ref(from),
-            Node::Name(_) | Node::Number(_) => &[],
+            Node::Name(_) | Node::Scalar(_) => &[],
         }
     }
 }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::ops;
 use std::sync::Arc;
 use unishape_elements::DType;
-use unishape_elements::Number;
+use unishape_elements::Scalar;
 use unishape_elements::{Op, for_each_op};
 
 /// A value that has not been computed yet: an array, a number, or what operators and functions made of
@@ -111,7 +111,7 @@ impl<'a> Lazy<'a> {
     /// use unishape::expr::{Typing, lazy};
     ///
     /// let (a, b) = (ndarray::arr1(&[1i8]), ndarray::arr1(&[1i16]));
-    /// assert!((lazy(&a) + lazy(&b)).bind_typed(Typing::Same).is_err());
+    /// assert!((lazy(&a) + lazy(&b)).bind_typed(Typing::Strict).is_err());
     /// ```
     ///
     /// # Errors
@@ -158,7 +158,7 @@ impl<'a> Lazy<'a> {
             }
             let at = |from: &Lazy<'a>| known[&Arc::as_ptr(&from.0)];
             let node = match &*lazy.0 {
-                Term::Value(Value::Number(number)) => Node::Number(*number),
+                Term::Value(Value::Scalar(number)) => Node::Scalar(*number),
                 Term::Value(value) => {
                     values.push(value.clone());
                     graph.names.push(format!("array {}", values.len()));
@@ -262,7 +262,7 @@ macro_rules! numbers {
     ($($type:ty),+) => {
         $(impl From<$type> for Lazy<'_> {
             fn from(number: $type) -> Self {
-                lazy(Number::from(number))
+                lazy(Scalar::from(number))
             }
         })+
     };

@@ -31,7 +31,7 @@
 //!
 //! As NumPy 2 has them: arrays meet at the smallest type that holds them all, and a written number takes the
 //! type of the arrays it meets, unless it is of another kind: `int16 + 2.5` is `float64`, `float32 + 2.5` is
-//! `float32`. What only numbers go into is a number itself. [`Typing::Same`] converts nothing, as ONNX.
+//! `float32`. What only numbers go into is a number itself. [`Typing::Strict`] converts nothing, as ONNX.
 //!
 //! Integers wrap. Division of integers by 0 gives 0, with `//`, `%` and the like. An integer to a negative
 //! power is 1 over the power, rounded toward 0; 0 gives 0. A shift by more bits than there are, or by a negative number, shifts all bits
@@ -52,4 +52,4 @@ pub use cache::Expr;
 pub use error::{ExprError, Problem};
 pub use lazy::{Lazy, lazy};
 pub use types::Typing;
-pub use unishape_elements::{Number, Op};
+pub use unishape_elements::{Scalar, Op};

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use unishape_elements::DType;
-use unishape_elements::Number;
+use unishape_elements::Scalar;
 use unishape_elements::Op;
 
 /// Parentheses, functions and signs within each other to this depth; a text is no reason for a deep stack.
@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &str) -> Result<Graph, ExprError> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Token {
     Name,
-    Number(Number),
+    Scalar(Scalar),
     /// A sign, or one of the words `and`, `or`, `not`.
     Sign(&'static str),
     End,
@@ -72,9 +72,9 @@ fn tokens(text: &Arc<str>) -> Result<Vec<(Token, Range<usize>)>, ExprError> {
         {
             let digits = number(rest);
             let place = at..at + digits.len();
-            let number = Number::literal(digits)
+            let number = Scalar::literal(digits)
                 .ok_or_else(|| ExprError::new(Problem::NotANumber(digits.into()), text, place))?;
-            (Token::Number(number), digits.len())
+            (Token::Scalar(number), digits.len())
         } else if first.is_alphabetic() || first == '_' {
             let word = word();
             let sign = WORDS.into_iter().find(|&sign| sign == word);
@@ -242,9 +242,9 @@ impl Parser {
 
     fn atom(&mut self) -> Result<At, ExprError> {
         match self.peek() {
-            Token::Number(number) => {
+            Token::Scalar(number) => {
                 let place = self.step();
-                Ok(self.add(Node::Number(number), place))
+                Ok(self.add(Node::Scalar(number), place))
             }
             Token::Name => {
                 let place = self.step();
@@ -286,8 +286,8 @@ impl Parser {
         if name == "cast" {
             return self.cast(open, place);
         }
-        let dtype = DType::named(name);
-        let op = Op::named(name);
+        let dtype = DType::from_name(name);
+        let op = Op::from_name(name);
         if op.is_none() && dtype.is_none() {
             return Err(self.error(Problem::NoSuchFunction(name.into()), place));
         }
@@ -333,7 +333,7 @@ impl Parser {
         }
         let type_place = self.step();
         let name = &self.text[type_place.clone()];
-        let Some(dtype) = DType::named(name) else {
+        let Some(dtype) = DType::from_name(name) else {
             return Err(self.error(Problem::NoSuchType(name.into()), type_place));
         };
         self.close(open)?;

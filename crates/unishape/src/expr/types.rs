@@ -2,7 +2,7 @@
 //! all, and a number that is written takes the type of the arrays it meets (NEP 50).
 
 use super::error::Problem;
-use unishape_elements::{DType, Kind, Number, Op};
+use unishape_elements::{DType, Kind, Scalar, Op};
 
 /// Which types go together.
 ///
@@ -15,7 +15,7 @@ use unishape_elements::{DType, Kind, Number, Op};
 /// let expr = Expr::parse("a + b")?;
 /// assert_eq!(expr.bind(given.clone())?.dtype(), unishape::DType::F32);
 ///
-/// let error = expr.typed(Typing::Same).bind(given).unwrap_err();
+/// let error = expr.typed(Typing::Strict).bind(given).unwrap_err();
 /// assert!(error.to_string().starts_with("int16 and float32 differ"));
 /// # Ok::<(), unishape::expr::ExprError>(())
 /// ```
@@ -27,24 +27,24 @@ pub enum Typing {
     Promote,
     /// As ONNX: the operands of an operator have one type, which is the result's; nothing is converted but
     /// by a cast. `/` of integers then rounds toward 0.
-    Same,
+    Strict,
 }
 
 /// What is known about an argument: its type, or that it is a number that takes another's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Argument {
     Typed(DType),
-    Number(Number),
+    Scalar(Scalar),
 }
 
 /// The type that a number has where it meets no array.
-pub(crate) fn default_type(number: Number) -> DType {
+pub(crate) fn default_type(number: Scalar) -> DType {
     match number {
-        Number::Bool(_) => DType::Bool,
-        Number::Int(int) if DType::I64.holds(int) || !DType::U64.holds(int) => DType::I64,
-        Number::Int(_) => DType::U64,
-        Number::Float(_) => DType::F64,
-        Number::Complex(_) => DType::C128,
+        Scalar::Bool(_) => DType::Bool,
+        Scalar::Int(int) if DType::I64.holds(int) || !DType::U64.holds(int) => DType::I64,
+        Scalar::Int(_) => DType::U64,
+        Scalar::Float(_) => DType::F64,
+        Scalar::Complex(_) => DType::C128,
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn common_type(typing: Typing, arguments: &[Argument]) -> Result<DTyp
     let typed = || {
         arguments.iter().filter_map(|argument| match argument {
             Argument::Typed(dtype) => Some(*dtype),
-            Argument::Number(_) => None,
+            Argument::Scalar(_) => None,
         })
     };
     if typed().any(|dtype| dtype == DType::Str) {
@@ -64,7 +64,7 @@ pub(crate) fn common_type(typing: Typing, arguments: &[Argument]) -> Result<DTyp
         common = match common {
             None => Some(dtype),
             Some(same) if same == dtype => Some(same),
-            Some(_) if typing == Typing::Same => return Err(Problem::DifferentTypes(typed().collect())),
+            Some(_) if typing == Typing::Strict => return Err(Problem::DifferentTypes(typed().collect())),
             Some(other) => match dtype.promoted_with(other) {
                 None => return Err(Problem::NoCommonType(typed().collect())),
                 promoted => promoted,
@@ -72,12 +72,12 @@ pub(crate) fn common_type(typing: Typing, arguments: &[Argument]) -> Result<DTyp
         };
     }
     for argument in arguments {
-        let Argument::Number(number) = *argument else {
+        let Argument::Scalar(number) = *argument else {
             continue;
         };
         let met = meet(common, number);
         match common {
-            Some(strong) if typing == Typing::Same && met != strong => {
+            Some(strong) if typing == Typing::Strict && met != strong => {
                 return Err(Problem::DoesNotFit { number: number.to_string(), dtype: strong });
             }
             _ => common = Some(met),
@@ -87,16 +87,16 @@ pub(crate) fn common_type(typing: Typing, arguments: &[Argument]) -> Result<DTyp
 }
 
 /// The type of an array together with a written number, which widens it only to another kind.
-fn meet(array: Option<DType>, number: Number) -> DType {
+fn meet(array: Option<DType>, number: Scalar) -> DType {
     let Some(array) = array else {
         return default_type(number);
     };
     match (array.kind(), number) {
-        (_, Number::Bool(_)) => array,
+        (_, Scalar::Bool(_)) => array,
         (Kind::Bool, number) => default_type(number),
-        (Kind::Unsigned | Kind::Signed, Number::Float(_)) => DType::F64,
-        (Kind::Unsigned | Kind::Signed, Number::Complex(_)) => DType::C128,
-        (Kind::Float, Number::Complex(_)) => match array {
+        (Kind::Unsigned | Kind::Signed, Scalar::Float(_)) => DType::F64,
+        (Kind::Unsigned | Kind::Signed, Scalar::Complex(_)) => DType::C128,
+        (Kind::Float, Scalar::Complex(_)) => match array {
             DType::F64 => DType::C128,
             _ => DType::C64,
         },
@@ -124,7 +124,7 @@ pub(crate) fn signature(typing: Typing, op: Op, common: DType) -> Option<Signatu
         Subtract | Negative | Positive | Sign => (kind != Kind::Bool).then(|| same(common))?,
         Conj | Square | Reciprocal => same(if kind == Kind::Bool { DType::I8 } else { common }),
         Abs => Some(Signature { takes: common, gives: common.part() }),
-        Divide if typing == Typing::Same => same(common),
+        Divide if typing == Typing::Strict => same(common),
         Divide => same(if kind < Kind::Float { DType::F64 } else { common }),
         LeakyRelu => (is_real && kind != Kind::Bool).then(|| same(common))?,
         FloorDivide | Remainder | Fmod | TruncDivide => {

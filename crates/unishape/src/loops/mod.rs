@@ -47,7 +47,7 @@ pub(crate) use copy::{reserve, zeroed};
 pub use for_each::{ForEach, Part, for_each};
 pub(crate) use layout::{column_major, row_major, set_row_major};
 pub use machine::Plain;
-pub(crate) use machine::{GoesOn, Input, Program, Step, described, is_shared, run};
+pub(crate) use machine::{GoesOn, Input, Program, Step, described, is_parallel, run};
 pub use map::{Mapping, map, map_into};
 pub(crate) use mapped::{let_go, map_file};
 pub(crate) use stretched_bytes::stretched_bytes;

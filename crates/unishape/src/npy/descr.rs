@@ -41,7 +41,7 @@ struct Simple {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Code {
     /// As a number or a `bool`.
-    Number(DType),
+    Scalar(DType),
     /// As code points of four bytes, NULs after them.
     Unicode,
     /// As UTF-8, NULs after it.
@@ -105,7 +105,7 @@ impl Descr {
             DType::C64 => ("<c8", 8),
             DType::C128 => ("<c16", 16),
         };
-        let reading = if dtype == DType::Str { Code::Unicode } else { Code::Number(dtype) };
+        let reading = if dtype == DType::Str { Code::Unicode } else { Code::Scalar(dtype) };
         let simple = Simple { code: reading, item_size, big_endian: false };
         Descr { text: format!("'{code}'"), simple }
     }
@@ -161,7 +161,7 @@ impl Descr {
     /// ```
     pub fn dtype(&self) -> Option<DType> {
         match self.simple.code {
-            Code::Number(dtype) => Some(dtype),
+            Code::Scalar(dtype) => Some(dtype),
             Code::Unicode | Code::Bytes => Some(DType::Str),
             Code::Opaque => None,
         }
@@ -287,24 +287,24 @@ fn simple_type(descr: &str) -> Result<Simple, NpyError> {
     }
     let size: usize = digits.parse().map_err(|_| error(TOO_LARGE))?;
     let code = match (kind, size) {
-        ('b', 1) => Code::Number(DType::Bool),
-        ('f', 2) => Code::Number(DType::F16),
-        ('f', 4) => Code::Number(DType::F32),
-        ('f', 8) => Code::Number(DType::F64),
-        ('i', 1) => Code::Number(DType::I8),
-        ('i', 2) => Code::Number(DType::I16),
-        ('i', 4) => Code::Number(DType::I32),
-        ('i', 8) => Code::Number(DType::I64),
-        ('u', 1) => Code::Number(DType::U8),
-        ('u', 2) => Code::Number(DType::U16),
-        ('u', 4) => Code::Number(DType::U32),
-        ('u', 8) => Code::Number(DType::U64),
-        ('c', 8) => Code::Number(DType::C64),
-        ('c', 16) => Code::Number(DType::C128),
+        ('b', 1) => Code::Scalar(DType::Bool),
+        ('f', 2) => Code::Scalar(DType::F16),
+        ('f', 4) => Code::Scalar(DType::F32),
+        ('f', 8) => Code::Scalar(DType::F64),
+        ('i', 1) => Code::Scalar(DType::I8),
+        ('i', 2) => Code::Scalar(DType::I16),
+        ('i', 4) => Code::Scalar(DType::I32),
+        ('i', 8) => Code::Scalar(DType::I64),
+        ('u', 1) => Code::Scalar(DType::U8),
+        ('u', 2) => Code::Scalar(DType::U16),
+        ('u', 4) => Code::Scalar(DType::U32),
+        ('u', 8) => Code::Scalar(DType::U64),
+        ('c', 8) => Code::Scalar(DType::C64),
+        ('c', 16) => Code::Scalar(DType::C128),
         ('U', _) => Code::Unicode,
         ('S' | 'a', _) => Code::Bytes,
         // What NumPy calls the bfloat16 of ml_dtypes.
-        ('V', 2) => Code::Number(DType::BF16),
+        ('V', 2) => Code::Scalar(DType::BF16),
         // C's long double: its format depends on the machine, its size does not.
         ('f', 10 | 12 | 16) | ('c', 20 | 24 | 32) | ('V', _) | ('M' | 'm', 8) => Code::Opaque,
         ('b' | 'f' | 'i' | 'u' | 'c' | 'M' | 'm', _) => return Err(error("its kind has no such size")),

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 /// An element of a fixed number of bytes, any of which are a value.
-pub(super) trait Number: Sized {
+pub(super) trait Scalar: Sized {
     /// Appends the numbers that the bytes are.
     fn decode(bytes: &[u8], big_endian: bool, numbers: &mut Vec<Self>);
 
@@ -14,7 +14,7 @@ pub(super) trait Number: Sized {
 
 macro_rules! numbers {
     ($($type:ident)+) => {$(
-        impl Number for $type {
+        impl Scalar for $type {
             fn decode(bytes: &[u8], big_endian: bool, numbers: &mut Vec<Self>) {
                 let (items, _) = bytes.as_chunks::<{ size_of::<$type>() }>();
                 if big_endian {
@@ -34,7 +34,7 @@ numbers!(f16 bf16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64);
 
 macro_rules! complex_numbers {
     ($($part:ident)+) => {$(
-        impl Number for Complex<$part> {
+        impl Scalar for Complex<$part> {
             fn decode(bytes: &[u8], big_endian: bool, numbers: &mut Vec<Self>) {
                 let (parts, _) = bytes.as_chunks::<{ size_of::<$part>() }>();
                 let (items, _) = parts.as_chunks::<2>();

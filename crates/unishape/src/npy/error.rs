@@ -1,7 +1,7 @@
 //! What can be wrong with a file, said so that a person sees what to do.
 
 use crate::notation::shape_text;
-use crate::plain::{self, abridged};
+use crate::text::{self, truncate};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -152,8 +152,8 @@ impl fmt::Display for NpyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NpyError::Io(error) => error.fmt(f),
-            NpyError::InFile { path, error } => write!(f, "{}: {error}", plain::path(path)),
-            NpyError::InMember { name, error } => write!(f, "array '{}': {error}", abridged(name, LONGEST)),
+            NpyError::InFile { path, error } => write!(f, "{}: {error}", text::display_path(path)),
+            NpyError::InMember { name, error } => write!(f, "array '{}': {error}", truncate(name, LONGEST)),
             NpyError::NotNpy { zip: true } => {
                 write!(f, "this is a zip archive, not an .npy file; read it as .npz")
             }
@@ -176,10 +176,10 @@ impl fmt::Display for NpyError {
             NpyError::UnknownKey(key) => write!(
                 f,
                 "the header has a key '{}'; only 'descr', 'fortran_order' and 'shape' are known",
-                abridged(key, LONGEST)
+                truncate(key, LONGEST)
             ),
             NpyError::Descr { descr, problem } => {
-                write!(f, "element type {} is not known: {problem}", abridged(descr, LONGEST))
+                write!(f, "element type {} is not known: {problem}", truncate(descr, LONGEST))
             }
             NpyError::Objects => write!(
                 f,
@@ -190,12 +190,12 @@ impl fmt::Display for NpyError {
                 f,
                 "elements of type {} are known by their size alone, not by their values; \
                  convert them to another type first",
-                abridged(descr, LONGEST)
+                truncate(descr, LONGEST)
             ),
             NpyError::TooLarge { shape, item_size } => write!(
                 f,
                 "{} with elements of {item_size} bytes is more than this machine can count",
-                abridged(&shape_text(shape), LONGEST)
+                truncate(&shape_text(shape), LONGEST)
             ),
             NpyError::TooManyDimensions { limit } => {
                 write!(f, "the shape has more than {limit} dimensions; no more are read or written")
@@ -209,10 +209,10 @@ impl fmt::Display for NpyError {
                 write!(f, "there are more than the {promised} bytes of data that the header promises")
             }
             NpyError::Element { index, problem } => {
-                write!(f, "element {}: {problem}", abridged(&format!("{index:?}"), LONGEST))
+                write!(f, "element {}: {problem}", truncate(&format!("{index:?}"), LONGEST))
             }
             NpyError::OutOfMemory { bytes } => write!(f, "there is no memory for {bytes} bytes"),
-            NpyError::Archive(problem) => write!(f, "zip archive: {}", plain::text(problem)),
+            NpyError::Archive(problem) => write!(f, "zip archive: {}", text::sanitize(problem)),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! hostile header costs no memory beyond its own text.
 
 use super::error::{LONGEST, NpyError};
-use crate::plain::abridged;
+use crate::text::truncate;
 use std::ops::Range;
 
 /// How deep brackets may nest. NumPy writes one level for each structure inside a structure.
@@ -52,7 +52,7 @@ impl<'t> Literals<'t> {
     pub(super) fn unexpected(&mut self, wanted: &str) -> NpyError {
         match self.peek() {
             Some(found) => {
-                let found = abridged(&found.to_string(), LONGEST);
+                let found = truncate(&found.to_string(), LONGEST);
                 self.error(format!("{wanted} is expected here, not '{found}'"))
             }
             None => self.error(format!("{wanted} is expected, but the header ends here")),
@@ -135,7 +135,7 @@ impl<'t> Literals<'t> {
             self.at = digits.start;
             return Err(self.error(format!(
                 "{} is more than {}, the largest size",
-                abridged(text, LONGEST),
+                truncate(text, LONGEST),
                 usize::MAX
             )));
         };
@@ -216,7 +216,7 @@ impl<'t> Literals<'t> {
             }
             other => {
                 self.at = start;
-                let other = abridged(&other.to_string(), LONGEST);
+                let other = truncate(&other.to_string(), LONGEST);
                 return Err(self.error(format!("the escape \\{other} is not known")));
             }
         };

@@ -1,7 +1,7 @@
 //! Parts of arrays that stay in their files, as values to compute with.
 
 use super::descr::Code;
-use super::element::{Number, decode_bools};
+use super::element::{Scalar, decode_bools};
 use super::error::NpyError;
 use super::mapped::Mapped;
 use crate::loops::{column_major, let_go, row_major, stretched_bytes};
@@ -69,7 +69,7 @@ impl Mapped {
     /// ```
     pub fn view(&self) -> Option<TensorView<'_>> {
         let descr = &self.header().descr;
-        let Code::Number(dtype) = descr.code() else { return None };
+        let Code::Scalar(dtype) = descr.code() else { return None };
         if descr.big_endian() != cfg!(target_endian = "big") {
             return None;
         }
@@ -142,29 +142,29 @@ impl Mapped {
         macro_rules! read {
             ($type:ty) => {
                 self.gathered(part, |bytes, numbers: &mut Vec<$type>| {
-                    Number::decode(bytes, big_endian, numbers);
+                    Scalar::decode(bytes, big_endian, numbers);
                     Ok(())
                 })
                 .map(Tensor::from)
             };
         }
         match descr.code() {
-            Code::Number(DType::F16) => read!(f16),
-            Code::Number(DType::BF16) => read!(bf16),
-            Code::Number(DType::F32) => read!(f32),
-            Code::Number(DType::F64) => read!(f64),
-            Code::Number(DType::I8) => read!(i8),
-            Code::Number(DType::I16) => read!(i16),
-            Code::Number(DType::I32) => read!(i32),
-            Code::Number(DType::I64) => read!(i64),
-            Code::Number(DType::U8) => read!(u8),
-            Code::Number(DType::U16) => read!(u16),
-            Code::Number(DType::U32) => read!(u32),
-            Code::Number(DType::U64) => read!(u64),
-            Code::Number(DType::C64) => read!(Complex<f32>),
-            Code::Number(DType::C128) => read!(Complex<f64>),
-            Code::Number(DType::Bool) => self.gathered(part, decode_bools).map(Tensor::Bool),
-            Code::Number(DType::Str) | Code::Unicode | Code::Bytes | Code::Opaque => {
+            Code::Scalar(DType::F16) => read!(f16),
+            Code::Scalar(DType::BF16) => read!(bf16),
+            Code::Scalar(DType::F32) => read!(f32),
+            Code::Scalar(DType::F64) => read!(f64),
+            Code::Scalar(DType::I8) => read!(i8),
+            Code::Scalar(DType::I16) => read!(i16),
+            Code::Scalar(DType::I32) => read!(i32),
+            Code::Scalar(DType::I64) => read!(i64),
+            Code::Scalar(DType::U8) => read!(u8),
+            Code::Scalar(DType::U16) => read!(u16),
+            Code::Scalar(DType::U32) => read!(u32),
+            Code::Scalar(DType::U64) => read!(u64),
+            Code::Scalar(DType::C64) => read!(Complex<f32>),
+            Code::Scalar(DType::C128) => read!(Complex<f64>),
+            Code::Scalar(DType::Bool) => self.gathered(part, decode_bools).map(Tensor::Bool),
+            Code::Scalar(DType::Str) | Code::Unicode | Code::Bytes | Code::Opaque => {
                 Err(NpyError::NoTensor { descr: descr.text().into() })
             }
         }

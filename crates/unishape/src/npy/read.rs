@@ -1,7 +1,7 @@
 //! Reading `.npy` files into tensors.
 
 use super::descr::Code;
-use super::element::{Number, decode_bools, decode_unicode, decode_utf8};
+use super::element::{Scalar, decode_bools, decode_unicode, decode_utf8};
 use super::error::NpyError;
 use super::header::Header;
 use crate::tensor::Tensor;
@@ -82,7 +82,7 @@ pub(super) fn read_data(
     let (big_endian, item_size) = (header.descr.big_endian(), header.item_size());
     let data = Data { reader, header, available };
     match header.descr.code() {
-        Code::Number(dtype) => data.numbers(dtype, big_endian),
+        Code::Scalar(dtype) => data.numbers(dtype, big_endian),
         // Strings of no bytes: as many as the header likes to promise would cost it nothing.
         Code::Unicode | Code::Bytes if item_size == 0 && header.element_count()? > 0 => {
             Err(NpyError::NoTensor { descr: header.descr.text().into() })
@@ -107,7 +107,7 @@ impl<R: Read> Data<'_, R> {
         macro_rules! read {
             ($type:ty) => {
                 self.array(|bytes, numbers: &mut Vec<$type>| {
-                    Number::decode(bytes, big_endian, numbers);
+                    Scalar::decode(bytes, big_endian, numbers);
                     Ok(())
                 })
                 .map(Tensor::from)

@@ -1,7 +1,7 @@
 //! Writing tensors to `.npy` files.
 
 use super::descr::Descr;
-use super::element::{Number, encode_unicode};
+use super::element::{Scalar, encode_unicode};
 use super::error::NpyError;
 use super::header::Header;
 use crate::tensor::TensorView;
@@ -164,7 +164,7 @@ pub(super) fn write_data(
     .map_err(NpyError::Io)
 }
 
-fn write_numbers<T: Number + bytemuck::NoUninit>(
+fn write_numbers<T: Scalar + bytemuck::NoUninit>(
     writer: &mut impl Write,
     view: &ArrayViewD<'_, T>,
 ) -> io::Result<()> {

@@ -341,7 +341,7 @@ fn the_form_answers_for_any_shape() {
 /// The least contrast of any text on the page with what is behind it, as WCAG counts it.
 const CONTRAST: &str = "(() => {
     const parse = (color) => {
-      const [r, g, b, a = 1] = color.match(/[0-9.]+/g).map(Number);
+      const [r, g, b, a = 1] = color.match(/[0-9.]+/g).map(Scalar);
       return { rgb: [r, g, b], a };
     };
     const over = (top, below) => top.rgb.map((c, at) => c * top.a + below[at] * (1 - top.a));

@@ -3,7 +3,7 @@
 use crate::support::{Spec, spec, strided};
 use ndarray::{Array, ArrayD, Axis, IxDyn, arr0, arr1, arr2};
 use proptest::prelude::*;
-use unishape::expr::{Expr, ExprError, Lazy, Number, Op, Problem, Typing, Value, lazy};
+use unishape::expr::{Expr, ExprError, Lazy, Scalar, Op, Problem, Typing, Value, lazy};
 use unishape::{DType, Tensor, broadcast_to};
 use unishape_oracle::{Reading, common_shape, strategies};
 
@@ -26,12 +26,12 @@ fn compatible(arrays: usize) -> impl Strategy<Value = (Vec<Spec>, Spec)> {
 #[derive(Clone, Debug)]
 enum Tree {
     Array(usize),
-    Number(i8),
+    Scalar(i8),
     Call(Op, Vec<Tree>),
 }
 
 fn tree() -> impl Strategy<Value = Tree> {
-    let leaf = prop_oneof![4 => (0usize..3).prop_map(Tree::Array), 1 => any::<i8>().prop_map(Tree::Number)];
+    let leaf = prop_oneof![4 => (0usize..3).prop_map(Tree::Array), 1 => any::<i8>().prop_map(Tree::Scalar)];
     leaf.prop_recursive(4, 24, 3, |inner| {
         let two = prop::sample::select(vec![Op::Add, Op::Subtract, Op::Multiply, Op::Min, Op::Max, Op::Xor]);
         prop_oneof![
@@ -46,7 +46,7 @@ impl Tree {
     fn text(&self) -> String {
         match self {
             Tree::Array(number) => ["a", "b", "c"][*number].into(),
-            Tree::Number(number) => format!("({number})"),
+            Tree::Scalar(number) => format!("({number})"),
             Tree::Call(op, from) => {
                 let from: Vec<String> = from.iter().map(Tree::text).collect();
                 format!("{}({})", op.name(), from.join(", "))
@@ -57,7 +57,7 @@ impl Tree {
     fn lazy<'a>(&self, arrays: &[Lazy<'a>]) -> Lazy<'a> {
         match self {
             Tree::Array(number) => arrays[*number].clone(),
-            Tree::Number(number) => lazy(*number),
+            Tree::Scalar(number) => lazy(*number),
             Tree::Call(op, from) => Lazy::call(*op, from.iter().map(|from| from.lazy(arrays))),
         }
     }
@@ -65,7 +65,7 @@ impl Tree {
     fn value(&self, arrays: [i64; 3]) -> i64 {
         match self {
             Tree::Array(number) => arrays[*number],
-            Tree::Number(number) => (*number).into(),
+            Tree::Scalar(number) => (*number).into(),
             Tree::Call(op, from) => {
                 let from: Vec<i64> = from.iter().map(|from| from.value(arrays)).collect();
                 match (op, &from[..]) {
@@ -87,7 +87,7 @@ impl Tree {
     fn uses(&self, number: usize) -> bool {
         match self {
             Tree::Array(its) => *its == number,
-            Tree::Number(_) => false,
+            Tree::Scalar(_) => false,
             Tree::Call(_, from) => from.iter().any(|from| from.uses(number)),
         }
     }
@@ -330,7 +330,7 @@ fn one_type_only() {
     let (a, b, t) = (arr1(&[7i32, -7]), arr1(&[2i64]), arr1(&[true]));
     let compute = |text: &str| {
         let given = [("a", Value::from(&a)), ("b", Value::from(&b)), ("t", Value::from(&t))];
-        let expr = Expr::parse(text).unwrap().typed(Typing::Same);
+        let expr = Expr::parse(text).unwrap().typed(Typing::Strict);
         let given = given.into_iter().filter(|(name, _)| expr.names().iter().any(|its| its == name));
         expr.evaluate(given).map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
     };
@@ -421,7 +421,7 @@ fn lazy_values() {
     let sum = (lazy(&a) << 1).compute().unwrap_err();
     assert!(sum.to_string().starts_with("<< does not take float64"));
     assert_eq!((!lazy(true) | true).compute().unwrap(), arr0(true).into());
-    assert_eq!((-lazy(Number::Int(3)) % 2).compute().unwrap(), arr0(1i64).into());
+    assert_eq!((-lazy(Scalar::Int(3)) % 2).compute().unwrap(), arr0(1i64).into());
 }
 
 /// Where the result is an input, a number, or the same everywhere.
@@ -574,11 +574,11 @@ fn functions_by_themselves() {
         assert_eq!(Expr::call(op).names(), &["x1", "x2", "x3"][..op.arity()], "{op:?}");
     }
     let (a, b) = (arr1(&[1, 2]), arr1(&[10, 20]));
-    let sum = Expr::call(Op::Add).bind_in_order([&a, &b]).unwrap().compute().unwrap();
+    let sum = Expr::call(Op::Add).bind_positional([&a, &b]).unwrap().compute().unwrap();
     assert_eq!(sum, arr1(&[11, 22]).into());
-    let error = Expr::call(Op::Add).bind_in_order([&a, &b, &a]).unwrap_err();
+    let error = Expr::call(Op::Add).bind_positional([&a, &b, &a]).unwrap_err();
     assert_eq!(error.to_string(), "3 values are given for 2 names: x1 and x2");
     let wide = arr1(&[1, 2, 3]);
-    let error = Expr::call(Op::Add).bind_in_order([&a, &wide]).unwrap_err();
+    let error = Expr::call(Op::Add).bind_positional([&a, &wide]).unwrap_err();
     assert!(matches!(error.problem(), Problem::Shapes(_)), "{error}");
 }

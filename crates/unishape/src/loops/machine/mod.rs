@@ -179,7 +179,7 @@ fn effort(program: &Program) -> usize {
 }
 
 /// Whether several threads share the work on arrays of a shape.
-pub(crate) fn is_shared(program: &Program, shape: &[usize]) -> bool {
+pub(crate) fn is_parallel(program: &Program, shape: &[usize]) -> bool {
     let elements = shape.iter().copied().fold(1, usize::saturating_mul);
     is_large(program, elements)
 }

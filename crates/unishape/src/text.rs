@@ -1,34 +1,34 @@
-//! Text that is not ours, made fit to be shown.
+//! Untrusted text made safe to print: names and paths from files, models and the command line.
 //!
-//! Public for the command, which shows such text too and is to show it alike; hidden since it has
-//! nothing to do with broadcasting, and may change with every version.
+//! Error messages and diagrams show text that a file or a user supplied. Control characters, bidirectional
+//! overrides and zero-width characters in it would corrupt a terminal or a page; they become U+FFFD.
 
 use std::path::Path;
 
-/// The text with everything that would disturb its surroundings replaced.
+/// Replaces control, zero-width and bidirectional characters with U+FFFD.
 ///
 /// ```
-/// assert_eq!(unishape::plain::text("a\u{1b}[31m\n"), "a\u{fffd}[31m\u{fffd}");
+/// assert_eq!(unishape::text::sanitize("a\u{1b}[31m\n"), "a\u{fffd}[31m\u{fffd}");
 /// ```
-pub fn text(text: &str) -> String {
+pub fn sanitize(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// A path, in full: a part of it would lead nowhere.
+/// Sanitized text of a whole path.
 ///
 /// ```
-/// assert_eq!(unishape::plain::path("x/a\n.npy".as_ref()), "x/a\u{fffd}.npy");
+/// assert_eq!(unishape::text::display_path("x/a\n.npy".as_ref()), "x/a\u{fffd}.npy");
 /// ```
-pub fn path(path: &Path) -> String {
-    text(&path.to_string_lossy())
+pub fn display_path(path: &Path) -> String {
+    sanitize(&path.to_string_lossy())
 }
 
-/// The text with everything that would disturb its surroundings replaced, cut to `length` characters.
+/// Sanitizes the text and truncates it to `length` characters.
 ///
 /// ```
-/// assert_eq!(unishape::plain::abridged("\tabcdef", 4), "\u{fffd}ab…");
+/// assert_eq!(unishape::text::truncate("\tabcdef", 4), "\u{fffd}ab…");
 /// ```
-pub fn abridged(text: &str, length: usize) -> String {
+pub fn truncate(text: &str, length: usize) -> String {
     let mut plain: String = text.chars().take(length + 1).map(shown).collect();
     if let Some((end, _)) = plain.char_indices().nth(length) {
         plain.truncate(end);
@@ -38,8 +38,8 @@ pub fn abridged(text: &str, length: usize) -> String {
     plain
 }
 
-/// Cut at the front, for numbers: neighbours differ at the end.
-pub(crate) fn abridged_front(text: &str, length: usize) -> String {
+/// Truncates at the front: neighbouring numbers differ in their last digits.
+pub(crate) fn truncate_front(text: &str, length: usize) -> String {
     let count = text.chars().count();
     if count <= length {
         return text.into();
@@ -47,8 +47,8 @@ pub(crate) fn abridged_front(text: &str, length: usize) -> String {
     "…".chars().chain(text.chars().skip(count + 1 - length)).collect()
 }
 
-/// The character, or a replacement for what moves the cursor, has no width of its own, turns the
-/// direction of writing or is no character of XML.
+/// The character, or U+FFFD for one that moves the cursor, has no width, changes the writing direction or is
+/// invalid in XML.
 fn shown(c: char) -> char {
     let disturbs = c.is_control()
         || matches!(c,
@@ -59,7 +59,7 @@ fn shown(c: char) -> char {
     if disturbs { '\u{fffd}' } else { c }
 }
 
-/// The columns that a character takes in a terminal.
+/// Terminal columns of a character.
 pub(crate) fn columns(c: char) -> usize {
     let wide = matches!(c as u32,
         0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f
@@ -67,13 +67,13 @@ pub(crate) fn columns(c: char) -> usize {
     if wide { 2 } else { 1 }
 }
 
-/// The columns that a text takes.
+/// Terminal columns of a text.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
-/// The text in lines of at most `limit` columns. A word that is longer than a line is cut.
-pub(crate) fn wrapped(text: &str, limit: usize) -> Vec<String> {
+/// Wraps text to lines of at most `limit` columns; splits a word longer than a line.
+pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let mut line = lines.pop().unwrap_or_default();
@@ -93,12 +93,12 @@ pub(crate) fn wrapped(text: &str, limit: usize) -> Vec<String> {
     lines
 }
 
-/// Escaped for SVG and HTML, in text and in attributes.
+/// Escapes text for SVG and HTML content and attributes.
 ///
 /// ```
-/// assert_eq!(unishape::plain::escaped("a < b"), "a &lt; b");
+/// assert_eq!(unishape::text::escape_html("a < b"), "a &lt; b");
 /// ```
-pub fn escaped(text: &str) -> String {
+pub fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
