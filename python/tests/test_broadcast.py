@@ -210,12 +210,12 @@ def test_the_rules_of_sonnx():
 # What goes wrong.
 
 PICTURE = """\
-E1: the shapes do not go together in dimension 1: input 0 has 2, input 1 has 4
+E1: incompatible shapes in dimension 1: input 0 has 2, input 1 has 4
 
   input 0      2 x 1
   input 1  8 x 4 x 3
                ^
-Shapes line up on the right; in each column every size must be 1 or the same."""
+Shapes are aligned on the right; in each column every size must be 1 or the same."""
 
 
 def test_shapes_that_do_not_go_together_are_drawn():

@@ -145,7 +145,7 @@ def test_names_are_looked_for_as_evaluate_does():
     same(ud.evaluate("x * e", {"e": 3}, e=4), np.arange(3) * 4)
     assert e
     # A name that only this package's own functions have is nobody's.
-    with pytest.raises(NameError, match="nothing is given for expression"):
+    with pytest.raises(NameError, match="no value for expression"):
         ud.evaluate("x + expression")
 
 
@@ -235,11 +235,11 @@ def test_shapes_that_do_not_go_together():
     with pytest.raises(ValueError) as error:
         ud.evaluate("x + y * 2", x=da.ones((20, 3), chunks=10), y=np.ones(4))
     assert str(error.value) == (
-        "E1: the shapes do not go together in dimension 1: x has 3, y has 4\n\n"
+        "E1: incompatible shapes in dimension 1: x has 3, y has 4\n\n"
         "  x  20 x 3\n"
         "  y       4\n"
         "          ^\n"
-        "Shapes line up on the right; in each column every size must be 1 or the same.\n\n"
+        "Shapes are aligned on the right; in each column every size must be 1 or the same.\n\n"
         "x (20x3) with y (4):\n"
         "  x + y * 2\n"
         "    ^"
@@ -262,9 +262,9 @@ def test_shapes_that_do_not_go_together():
     ("expression", "given", "error", "text"),
     [
         ("x +", {}, SyntaxError, "the expression ends"),
-        ("x + zz", {}, NameError, "nothing is given for zz; given: x"),
-        ("x + 1", {"zz": 1}, TypeError, "the expression has no zz"),
-        ("x + 1", {"names": 1}, TypeError, "the expression has no names"),
+        ("x + zz", {}, NameError, "no value for zz; given: x"),
+        ("x + 1", {"zz": 1}, TypeError, "the expression has no variable zz"),
+        ("x + 1", {"names": 1}, TypeError, "the expression has no variable names"),
         ("x + y", {"y": np.array(["text"])}, TypeError, "y: arrays of <U4 cannot be computed with"),
         ("x + y", {"y": da.from_array(np.array(["text"]))}, TypeError, "y: arrays of <U4 cannot be computed with"),
         ("x & 1", {"x": da.ones(3)}, TypeError, "float64"),

@@ -148,7 +148,7 @@ def test_names_of_the_caller():
     def does_not_use_it():
         return evaluate("local + 1")
 
-    with pytest.raises(NameError, match="nothing is given for local"):
+    with pytest.raises(NameError, match="no value for local"):
         does_not_use_it()
 
 
@@ -348,7 +348,7 @@ def test_out_of_the_same_kind():
         ("x.T", SyntaxError, "."),
         ("[x]", SyntaxError, "."),
         ("lambda: x", SyntaxError, "."),
-        ("nobody + x", NameError, "(?s)nothing is given for nobody.*\n  nobody"),
+        ("nobody + x", NameError, "(?s)no value for nobody.*\n  nobody"),
         ("sqr(x)", NameError, "no function sqr; did you mean sqrt"),
         ("sqrt(x, x)", TypeError, "sqrt"),
         ("sqrt()", TypeError, "sqrt"),

@@ -125,8 +125,8 @@ def test_arrays_in_chunks_stay_so():
 @pytest.mark.parametrize(
     ("expression", "given", "error", "text"),
     [
-        ("a + zz", {}, NameError, "nothing is given for zz"),
-        ("a + 1", {"zz": 1}, TypeError, "the expression has no zz"),
+        ("a + zz", {}, NameError, "no value for zz"),
+        ("a + 1", {"zz": 1}, TypeError, "the expression has no variable zz"),
         ("a +", {}, SyntaxError, "the expression ends"),
         ("a + b", {"b": np.ones(3)}, TypeError, r"b: the dimensions of this array have no names.*xr.DataArray\(b"),
         ("a + b", {"b": [1, 2, 3]}, TypeError, "b: the dimensions of this array have no names"),

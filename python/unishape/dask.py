@@ -49,7 +49,7 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     names: Dask arrays, NumPy arrays, lazy values and numbers by name, in a dictionary or as keyword arguments.
         What is not among them is looked for in the caller's variables.
 
-    Shapes and types that do not go together are told here, not by a worker later on. Arrays in different chunks
+    Shapes and types that are incompatible are told here, not by a worker later on. Arrays in different chunks
     are rechunked to common ones, as in Dask's own arithmetic; NumPy's are cut to the chunks of the others.
     Chunks of unknown sizes have to be alike in all arrays that have them; that they are is checked block by
     block. Each block is computed on one thread, since Dask computes several at a time.
@@ -244,7 +244,7 @@ def _shape(array: da.Array | np.ndarray) -> tuple[int | None, ...]:
 
 
 def _check_shapes(arrays: Mapping[str, Any], tell: Callable[[dict[str, np.ndarray]], Any] | None = None) -> None:
-    """Shapes that do not go together are told with the arrays' names."""
+    """Shapes that are incompatible are told with the arrays' names."""
     shapes = {name: _shape(array) for name, array in arrays.items()}
     try:
         unishape.broadcast_shapes(*shapes.values())

@@ -25,7 +25,7 @@ Examples:
   unishape eval 'a * b' a.npy b.npy      their product, printed
   unishape onnx explain model.onnx       where a model broadcasts
 
-Exit codes: 0 all is well; 1 the shapes do not go together, or a file is at fault; 2 bad usage; 130 stopped
+Exit codes: 0 all is well; 1 the shapes are incompatible, or a file is at fault; 2 bad usage; 130 stopped
 by Ctrl-C.";
 
 #[derive(Subcommand)]

@@ -209,7 +209,11 @@ impl Planned {
         let path = text::display_path(self.input.path());
         let name = text::display_path(Path::new(&self.name));
         // As they are shown: a name that is no text is another in an archive, and looks the same.
-        if text::sanitize(&file_name(self.input.path())) == name { path } else { format!("{path} → {name}") }
+        if text::sanitize(&file_name(self.input.path())) == name {
+            path
+        } else {
+            format!("{path} → {name}")
+        }
     }
 
     /// Its name in the archive, where every file ends in .npy.
@@ -227,8 +231,10 @@ fn archive(out: &Path) -> Result<Option<&Path>, Failure> {
         return Err(Failure::usage(problem));
     }
     if out.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".npz")) {
-        let problem =
-            format!("--out {}: an archive needs a name before its ending, z.npz say", text::display_path(out));
+        let problem = format!(
+            "--out {}: an archive needs a name before its ending, z.npz say",
+            text::display_path(out)
+        );
         return Err(Failure::usage(problem));
     }
     Ok(has_ending(out, "npz").then_some(out))

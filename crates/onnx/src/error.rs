@@ -44,7 +44,7 @@ pub enum Problem {
     Unsupported(String),
     /// What was given does not go with the model.
     Given(String),
-    /// Shapes do not go together, or a result is too large.
+    /// Shapes are incompatible, or a result is too large.
     Shapes(unishape::Error),
 }
 

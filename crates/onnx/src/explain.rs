@@ -26,7 +26,7 @@ use std::fmt;
 pub struct Report {
     /// The nodes that broadcast, or may do so.
     pub broadcasts: Vec<Broadcast>,
-    /// The nodes, by index, whose inputs do not go together, and why: E1.
+    /// The nodes, by index, whose inputs are incompatible, and why: E1.
     pub conflicts: Vec<(usize, Error)>,
     /// What was not looked into: graphs within nodes, functions of the model's own.
     pub unseen: Vec<String>,
@@ -133,7 +133,7 @@ pub(crate) struct Parties<'n> {
 }
 
 impl<'n> Parties<'n> {
-    /// `None` where a node does not broadcast, or its inputs do not go together.
+    /// `None` where a node does not broadcast, or its inputs are incompatible.
     pub(crate) fn of(node: &'n Node, inference: &Inference) -> Option<Parties<'n>> {
         let role = Operator::of(node)?.role;
         let inputs: Vec<(usize, &str)> =

@@ -46,7 +46,7 @@ pub struct Rewritten {
 ///
 /// # Errors
 ///
-/// Where shapes do not go together, with the node (E1); where the model's opset has no Expand.
+/// Where shapes are incompatible, with the node (E1); where the model's opset has no Expand.
 pub fn explicit(model: &Model) -> Result<Rewritten, Error> {
     let inference = infer(model);
     if let Some((_, conflict)) = inference.conflicts().first() {

@@ -25,7 +25,7 @@ use std::collections::{HashMap, HashSet};
 ///
 /// # Errors
 ///
-/// Where shapes do not go together, with the node (E1).
+/// Where shapes are incompatible, with the node (E1).
 pub fn implicit(model: &Model) -> Result<Rewritten, Error> {
     let inference = infer(model);
     if let Some((_, conflict)) = inference.conflicts().first() {

@@ -97,8 +97,8 @@ impl Model {
     /// Where the file cannot be read or is no model.
     pub fn open(path: impl AsRef<Path>) -> Result<Model, Error> {
         let path = path.as_ref();
-        let model =
-            Model::from_vec(file::read(path)?).map_err(|error| error.at(unishape::text::display_path(path)))?;
+        let model = Model::from_vec(file::read(path)?)
+            .map_err(|error| error.at(unishape::text::display_path(path)))?;
         Ok(model.in_folder(file::folder_of(path)))
     }
 

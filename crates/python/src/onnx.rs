@@ -112,7 +112,7 @@ impl OnnxReport {
         Ok(nodes)
     }
 
-    /// The nodes whose inputs do not go together, by index, and why.
+    /// The nodes whose inputs are incompatible, by index, and why.
     #[getter]
     fn conflicts(&self) -> Vec<(usize, String)> {
         self.0.conflicts.iter().map(|(node, error)| (*node, error.to_string())).collect()

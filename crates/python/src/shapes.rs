@@ -31,7 +31,7 @@ pub(crate) fn rules(name: &str, strict_rank: bool) -> PyResult<Rules> {
 /// rules="sonnx" are those of ONNX's safety-related profile: at least one array, and 1 does not stretch to 0.
 /// strict_rank=True wants arrays of one rank.
 ///
-/// Raises ValueError with a picture of the shapes where they do not go together.
+/// Raises ValueError with a picture of the shapes where they are incompatible.
 ///
 /// >>> import numpy as np, unishape
 /// >>> a, b = unishape.broadcast_arrays(np.arange(3), np.array([["x"], ["y"]]))

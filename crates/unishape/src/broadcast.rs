@@ -29,7 +29,7 @@ use unishape_core::{Rules, check_broadcast_to};
 ///
 /// # Errors
 ///
-/// [`Error::Incompatible`] (E1) where the shapes do not go together, [`Error::TooLarge`] where the
+/// [`Error::Incompatible`] (E1) where the shapes are incompatible, [`Error::TooLarge`] where the
 /// common shape has more elements than an `isize` counts.
 #[inline(always)]
 pub fn broadcast<I: Inputs>(inputs: I) -> Result<I::Views, Error> {

@@ -16,12 +16,12 @@ use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, StretchErr
 ///
 /// let error = broadcast_shapes(&[&[2, 1][..], &[8, 4, 3]]).unwrap_err();
 /// assert_eq!(error.to_string(), "\
-/// E1: the shapes do not go together in dimension 1: input 0 has 2, input 1 has 4
+/// E1: incompatible shapes in dimension 1: input 0 has 2, input 1 has 4
 ///
 ///   input 0      2 x 1
 ///   input 1  8 x 4 x 3
 ///                ^
-/// Shapes line up on the right; in each column every size must be 1 or the same.");
+/// Shapes are aligned on the right; in each column every size must be 1 or the same.");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -155,7 +155,7 @@ impl fmt::Display for Error {
                 )
             }
             Error::TooFewInputs { least } => {
-                write!(f, "too few inputs: this rule set wants at least {least}")
+                write!(f, "too few inputs: this rule set requires at least {least}")
             }
             Error::TooManyInputs { limit } => {
                 write!(f, "too many inputs: this rule set allows at most {limit}")
@@ -171,7 +171,7 @@ impl fmt::Display for Error {
                  the view takes none",
                 short_shape_text(shape)
             ),
-            Error::OutOfMemory { bytes } => write!(f, "there is no memory for {bytes} bytes"),
+            Error::OutOfMemory { bytes } => write!(f, "cannot allocate {bytes} bytes"),
         }
     }
 }
@@ -253,7 +253,7 @@ impl Incompatible {
         self.mismatch.dim
     }
 
-    /// The two inputs that do not go together there.
+    /// The two inputs that are incompatible there.
     ///
     /// ```
     /// # use unishape::{Error, Extent, broadcast_shapes};
@@ -344,7 +344,7 @@ impl fmt::Display for Incompatible {
         let Mismatch { dim, inputs: [a, b], sizes: [m, n], .. } = self.mismatch;
         writeln!(
             f,
-            "E1: the shapes do not go together in dimension {dim}: {} has {m}, {} has {n}\n",
+            "E1: incompatible shapes in dimension {dim}: {} has {m}, {} has {n}\n",
             self.name(a),
             self.name(b),
         )?;
@@ -369,21 +369,21 @@ impl fmt::Display for Incompatible {
         match self.meant() {
             Some((input, shape)) => write!(
                 f,
-                "Shapes line up on the right. Perhaps {} is meant to be {}?",
+                "Shapes are aligned on the right. Perhaps {} is meant to be {}?",
                 self.name(input),
                 short_shape_text(&shape)
             ),
             None if m == Extent::Known(0) || n == Extent::Known(0) => write!(
                 f,
-                "Shapes line up on the right; {}",
+                "Shapes are aligned on the right; {}",
                 if self.rules.stretches_to(0) {
                     "in each column every size must be 1 or the same."
                 } else {
-                    "under these rules a size of 0 goes with 0 alone."
+                    "under these rules a size of 0 is compatible only with 0."
                 }
             ),
             None => {
-                write!(f, "Shapes line up on the right; in each column every size must be 1 or the same.")
+                write!(f, "Shapes are aligned on the right; in each column every size must be 1 or the same.")
             }
         }
     }
@@ -396,12 +396,12 @@ impl fmt::Display for Incompatible {
 ///
 /// let error = broadcast_to(&ndarray::arr2(&[[1, 2], [3, 4]]), (3, 1)).unwrap_err();
 /// assert_eq!(error.to_string(), "\
-/// cannot stretch 2x2 to 3x1: dimension 0 has 2, not 3
+/// cannot broadcast 2x2 to 3x1: dimension 0 has 2, not 3
 ///
 ///   from  2 x 2
 ///   to    3 x 1
 ///         ^   ^
-/// Only a size of 1 can be stretched, and only the array is: the target stays as it is.");
+/// Only dimensions of size 1 can be stretched, and the target shape is fixed.");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CannotStretch {
@@ -448,7 +448,7 @@ impl CannotStretch {
 impl fmt::Display for CannotStretch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (from, to) = (extents(&self.shape), extents(&self.target));
-        write!(f, "cannot stretch {} to {}: ", short_shape_text(&from), short_shape_text(&to))?;
+        write!(f, "cannot broadcast {} to {}: ", short_shape_text(&from), short_shape_text(&to))?;
         let rank = from.len().max(to.len());
         let mut marks = vec![false; rank];
         let focus = match self.reason {
@@ -472,7 +472,7 @@ impl fmt::Display for CannotStretch {
         };
         let rows = [Row::Shape("from".into(), &from), Row::Shape("to".into(), &to)];
         f.write_str(&line_up(&rows, &marks, focus))?;
-        write!(f, "Only a size of 1 can be stretched, and only the array is: the target stays as it is.")
+        write!(f, "Only dimensions of size 1 can be stretched, and the target shape is fixed.")
     }
 }
 
@@ -486,12 +486,12 @@ impl fmt::Display for CannotStretch {
 /// let (mut sums, terms) = (arr2(&[[0], [0]]), arr2(&[[1, 2, 3], [4, 5, 6]]));
 /// let error = for_each((&mut sums, &terms), |sum, term| *sum += term).unwrap_err();
 /// assert_eq!(error.named(&["sums", "terms"]).to_string(), "\
-/// sums is written to, and cannot be stretched to the common shape: it is 2x1, not 2x3
+/// sums is written to and cannot be broadcast to the common shape: its shape is 2x1, not 2x3
 ///
 ///   sums    2 x 1
 ///   common  2 x 3
 ///               ^
-/// Only what is read is stretched. Give sums the common shape; to sum up, see sum_to.");
+/// Only inputs that are read are broadcast. Give sums the common shape; to reduce, use sum_to.");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CannotWrite {
@@ -548,7 +548,7 @@ impl fmt::Display for CannotWrite {
         let (shape, common) = (extents(&self.shape), extents(&self.common));
         writeln!(
             f,
-            "{name} is written to, and cannot be stretched to the common shape: it is {}, not {}\n",
+            "{name} is written to and cannot be broadcast to the common shape: its shape is {}, not {}\n",
             short_shape_text(&shape),
             short_shape_text(&common),
         )?;
@@ -559,7 +559,10 @@ impl fmt::Display for CannotWrite {
         let focus = marks.iter().position(|&mark| mark).unwrap_or(0);
         let rows = [Row::Shape(name.clone(), &shape), Row::Shape("common".into(), &common)];
         f.write_str(&line_up(&rows, &marks, focus))?;
-        write!(f, "Only what is read is stretched. Give {name} the common shape; to sum up, see sum_to.")
+        write!(
+            f,
+            "Only inputs that are read are broadcast. Give {name} the common shape; to reduce, use sum_to."
+        )
     }
 }
 

@@ -18,7 +18,7 @@ use unishape_core::{Common, Rules, Size, join_shape, padded_dim};
 ///
 /// # Errors
 ///
-/// [`Error::Incompatible`] (E1) where the shapes do not go together.
+/// [`Error::Incompatible`] (E1) where the shapes are incompatible.
 pub fn broadcast_shapes<S: Size, T: AsRef<[S]>>(shapes: &[T]) -> Result<Vec<S>, Error> {
     broadcast_shapes_with(Rules::STANDARD, shapes)
 }

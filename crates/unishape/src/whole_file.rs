@@ -224,7 +224,9 @@ fn take_back(placed: Vec<Placed>, error: io::Error) -> io::Error {
         };
         let Err(problem) = undone else { continue };
         let left = match aside {
-            Some(aside) => format!("what was {} is now {}", text::display_path(&target), text::display_path(&aside)),
+            Some(aside) => {
+                format!("what was {} is now {}", text::display_path(&target), text::display_path(&aside))
+            }
             None => format!("{} stays", text::display_path(&target)),
         };
         error = io::Error::new(error.kind(), format!("{error}; {left}: {problem}"));

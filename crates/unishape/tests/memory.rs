@@ -83,7 +83,8 @@ fn many_numbers_take_little_memory() {
 #[test]
 fn small_expressions_allocate_their_result() {
     let (a, b) = (Array2::<f32>::ones((6, 1)), Array1::<f32>::ones(5));
-    let compute = || Expr::call(Op::Add).bind_positional([Value::from(&a), Value::from(&b)]).unwrap().compute();
+    let compute =
+        || Expr::call(Op::Add).bind_positional([Value::from(&a), Value::from(&b)]).unwrap().compute();
     let first = compute().unwrap();
     let (bytes, second) = allocated(|| compute().unwrap());
     assert_eq!((bytes, second), (6 * 5 * 4, first));

@@ -4,7 +4,7 @@ use super::counted::Counted;
 use super::given::{Given, Written};
 use super::pieces::{Piece, part_of};
 use crate::failure::Failure;
-use unishape::expr::{Expr, ExprError, Scalar, Problem, Value};
+use unishape::expr::{Expr, ExprError, Problem, Scalar, Value};
 use unishape::npy::{Mapped, Part};
 use unishape::{DType, Tensor, text};
 
@@ -40,7 +40,8 @@ impl Input {
                     Some(dtype) => return Ok(Input { name, text, source: Source::Mapped(mapped, dtype) }),
                 };
                 let descr = text::truncate(descr.text(), 80);
-                let problem = format!("{}: elements of type {descr} are {problem}", text::display_path(&path));
+                let problem =
+                    format!("{}: elements of type {descr} are {problem}", text::display_path(&path));
                 return Err(Failure::failed(problem));
             }
         };

@@ -42,7 +42,7 @@ impl Reader<'_> {
     /// A list, from its bracket on.
     fn list(&mut self, depth: usize) -> Result<(), String> {
         if !self.take('[') {
-            return Err("lists and numbers do not go together".into());
+            return Err("lists and numbers are incompatible".into());
         }
         if depth == DEEPEST {
             return Err("the lists are nested too deep".into());
@@ -50,7 +50,7 @@ impl Reader<'_> {
         if depth == self.shape.len() {
             // Numbers that came before were not as deep.
             if !self.numbers.is_empty() {
-                return Err("lists and numbers do not go together".into());
+                return Err("lists and numbers are incompatible".into());
             }
             self.shape.push(None);
         }
@@ -59,7 +59,7 @@ impl Reader<'_> {
             if length > 0 && !self.take(',') {
                 return Err(match self.rest.trim_start() {
                     "" => "a bracket is never closed".into(),
-                    rest => format!("'{rest}' stands where a comma or ] was to come"),
+                    rest => format!("unexpected '{rest}': expected a comma or ]"),
                 });
             }
             match self.rest.trim_start().starts_with('[') {
@@ -78,7 +78,7 @@ impl Reader<'_> {
 
     fn number(&mut self, depth: usize) -> Result<(), String> {
         if depth + 1 != self.shape.len() {
-            return Err("lists and numbers do not go together".into());
+            return Err("lists and numbers are incompatible".into());
         }
         let rest = self.rest.trim_start();
         let end = rest.find([',', ']', '[']).unwrap_or(rest.len());
@@ -159,9 +159,9 @@ mod tests {
             ("[one]", "'one' is no number"),
             ("[1] 2", "'2' comes after the end of the list"),
             ("[[1], [2, 3]]", "its lists are not alike: one has 1 entries, another 2"),
-            ("[[1], 2]", "lists and numbers do not go together"),
-            ("[1, [2]]", "lists and numbers do not go together"),
-            ("[[1][2]]", "'[2]]' stands where a comma or ] was to come"),
+            ("[[1], 2]", "lists and numbers are incompatible"),
+            ("[1, [2]]", "lists and numbers are incompatible"),
+            ("[[1][2]]", "unexpected '[2]]': expected a comma or ]"),
             ("[9223372036854775808]", "9223372036854775808 does not fit int64"),
         ] {
             assert_eq!(parse(text), Err(problem.into()), "{text}");

@@ -53,7 +53,7 @@ fn elements(
         DType::Bool => stream.run::<bool>(writer),
         DType::C64 => stream.run::<Complex<f32>>(writer),
         DType::C128 => stream.run::<Complex<f64>>(writer),
-        DType::Str => Err(Failure::failed("strings are not computed with")),
+        DType::Str => Err(Failure::failed("strings are not supported in expressions")),
     }
 }
 

@@ -71,7 +71,7 @@ Examples:
   unishape onnx explain model.onnx --html page.html   with pictures, as `unishape explain` draws them
 
 Shapes are inferred from inputs, initializers, and what the model says of values between; sizes that are not
-known go by their names. Where shapes do not go together, the node is named with E1, and the exit code is 1.";
+known go by their names. Where shapes are incompatible, the node is named with E1, and the exit code is 1.";
 
 #[derive(ClapArgs)]
 pub(crate) struct ExplainArgs {

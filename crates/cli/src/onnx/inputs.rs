@@ -68,9 +68,9 @@ impl Input {
         match &self.array {
             Array::Read(tensor) => Ok(tensor.view()),
             // `read` has looked.
-            Array::Mapped(mapped) => mapped
-                .view()
-                .ok_or_else(|| Failure::failed(format!("{}: cannot be mapped", text::display_path(&self.path)))),
+            Array::Mapped(mapped) => mapped.view().ok_or_else(|| {
+                Failure::failed(format!("{}: cannot be mapped", text::display_path(&self.path)))
+            }),
         }
     }
 }

@@ -66,7 +66,7 @@ fn a_file_alone_is_for_the_name_that_it_has() {
     assert_eq!(result(&folder, &["x + y", "sub/x.NPY", "y"]).shape(), [4]);
     assert_eq!(
         refused(&["a + q", "a.npy", "b.npy"], 2),
-        "b.npy: the expression has no b; say what it is for, as in a=b.npy\n"
+        "b.npy: the expression has no variable b; say what it is for, as in a=b.npy\n"
     );
     assert_eq!(refused(&["a", "a.npy", "3"], 2), "3: write NAME=VALUE, as in a=a.npy or a=2.5\n");
 }
@@ -79,34 +79,34 @@ fn errors_in_the_expression_are_shown_where_they_are() {
     );
     assert_eq!(
         refused(&["a + sqr(b)", "a.npy"], 2),
-        "there is no function sqr; did you mean sqrt?\n  a + sqr(b)\n      ^^^\n"
+        "unknown function sqr; did you mean sqrt?\n  a + sqr(b)\n      ^^^\n"
     );
     assert_eq!(
         refused(&["a + bias", "a.npy", "bais=3"], 2),
-        "nothing is given for bias; did you mean bais?\n  a + bias\n      ^^^^\n"
+        "no value for bias; did you mean bais?\n  a + bias\n      ^^^^\n"
     );
-    assert_eq!(refused(&["a", "a.npy", "k=3"], 2), "the expression has no k; it has a\n");
+    assert_eq!(refused(&["a", "a.npy", "k=3"], 2), "the expression has no variable k; it has a\n");
     assert_eq!(refused(&["a", "a.npy", "a=3"], 2), "a is given twice\n");
     assert_eq!(
         refused(&["a & f", "a.npy", "f=2.5"], 1),
-        "& does not take int64 and float64; for truths write and\n  a & f\n    ^\n"
+        "& does not support int64 and float64; for booleans write and\n  a & f\n    ^\n"
     );
     assert_eq!(
         refused(&["a + z", "a.npy", "z=1j", "--dtype", "float32"], 1),
-        "complex128 cannot be made float32\n  float32(a + z)\n  ^^^^^^^\n"
+        "cannot cast complex128 to float32\n  float32(a + z)\n  ^^^^^^^\n"
     );
 }
 
 #[test]
 fn bc9_e1_is_told_with_the_names_and_the_place() {
     let expected = "\
-E1: the shapes do not go together in dimension 1: b has 4, c has 5
+E1: incompatible shapes in dimension 1: b has 4, c has 5
 
   a  3 x 1
   b      4
   c      5
          ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 
 b (4) with c (5):
   a * b + c
@@ -126,7 +126,7 @@ fn values_that_are_none_are_refused() {
         ("a=0:1:0", "a range does not get anywhere by steps of 0"),
         ("a=0:inf", "a range has finite real numbers, as in 0:10 or 0:1:0.1"),
         ("a=0:1e300", "a range of more numbers than can be counted"),
-        ("a=[1, [2]]", "lists and numbers do not go together"),
+        ("a=[1, [2]]", "lists and numbers are incompatible"),
         ("a=[1, x]", "'x' is no number"),
         ("a=b.npz", "archives are not read here; unpack it, its members are .npy files"),
     ] {

@@ -190,12 +190,12 @@ fn a_link_stays_and_the_picture_is_where_it_leads() {
 fn bc9_e1_is_told_with_the_names_of_the_files_and_nothing_is_drawn() {
     let folder = two();
     let expected = "\
-unishape: E1: the shapes do not go together in dimension 0: prices.npy has 3, input 1 has 2
+unishape: E1: incompatible shapes in dimension 0: prices.npy has 3, input 1 has 2
 
   prices.npy  3 x 1
   input 1     2 x 1
               ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 ";
     for out in [&[][..], &["--svg", "p.svg"], &["--html", "p.html"], &["--color", "always"]] {
         assert_eq!(folder.run(["explain", "prices.npy", "2x1"].iter().chain(out)).refused(1), expected);

@@ -80,7 +80,7 @@ fn what_is_given_wrong_is_told() {
     let folder = folder();
     let said =
         |words: &[&str], code: i32| folder.run(["onnx", "run", "m.onnx"].iter().chain(words)).refused(code);
-    assert!(said(&["x.npy"], 1).ends_with("m.onnx: nothing is given for the input /k:0\n"));
+    assert!(said(&["x.npy"], 1).ends_with("m.onnx: no value for the input /k:0\n"));
     folder.put("other.npy", folder.bytes("x.npy"));
     let text = said(&["other.npy", "k.pb"], 2);
     assert!(
@@ -149,8 +149,7 @@ fn bc9_a_model_whose_shapes_do_not_go_together_is_told_with_its_node() {
     let folder = Folder::new();
     let build = Build::new(21).input("x", DType::F32, "N 3").initializer("w", arr1(&[1f32, 2.0]));
     folder.put("m.onnx", build.node("Add", "x w", "y").open_output("y", DType::F32).file());
-    let picture =
-        "m.onnx: node 0 (Add Add_of_y): E1: the shapes do not go together in dimension 1: x has 3, w has 2\n";
+    let picture = "m.onnx: node 0 (Add Add_of_y): E1: incompatible shapes in dimension 1: x has 3, w has 2\n";
     let ran = folder.run(["onnx", "explain", "m.onnx"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, "none of 1 node broadcasts\n"));
     assert!(ran.stderr.contains(picture), "{ran:?}");

@@ -38,13 +38,13 @@ fn bc9_e1_is_told_with_the_names_of_the_files() {
     let folder = two();
     folder.put("x.npy", Array::of("'<f4'", &[5]).file());
     let expected = "\
-unishape: E1: the shapes do not go together in dimension 1: row.npy has 4, x.npy has 5
+unishape: E1: incompatible shapes in dimension 1: row.npy has 4, x.npy has 5
 
   column.npy  3 x 1
   row.npy         4
   x.npy           5
                   ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 ";
     assert_eq!(refused(&folder, &["--out", "z"], 1), expected);
     assert_eq!(refused(&folder, &["--out", "z.npz"], 1), expected);

@@ -75,7 +75,7 @@ fn bc1_no_input_gives_rank_0_but_not_under_the_sonnx_rules() {
     assert_eq!(shape_of_lines("", &["-"]).printed(), "()\n");
     assert_eq!(shape_of_lines("", &[]).printed(), "()\n");
     let said = shape_of_lines("", &["-", "--rules", "sonnx"]).refused(1);
-    assert_eq!(said, "unishape: too few inputs: this rule set wants at least 1\n");
+    assert_eq!(said, "unishape: too few inputs: this rule set requires at least 1\n");
 }
 
 #[test]
@@ -175,12 +175,12 @@ fn bc1_a_million_shapes_take_no_more_memory_than_a_few() {
 fn bc9_e1_is_told_with_every_shape_lined_up() {
     let said = shape(&["2x1", "8x4x3"]).refused(1);
     let expected = "\
-unishape: E1: the shapes do not go together in dimension 1: input 0 has 2, input 1 has 4
+unishape: E1: incompatible shapes in dimension 1: input 0 has 2, input 1 has 4
 
   input 0      2 x 1
   input 1  8 x 4 x 3
                ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 ";
     assert_eq!(said, expected);
 }
@@ -189,12 +189,12 @@ Shapes line up on the right; in each column every size must be 1 or the same.
 fn bc9_e1_among_streamed_shapes_shows_what_the_earlier_ones_came_to() {
     let said = shape_of_lines("1x3\n5x1\n4\n7x7\n", &["-"]).refused(1);
     let expected = "\
-unishape: E1: the shapes do not go together in dimension 1: input 0 has 3, input 2 has 4
+unishape: E1: incompatible shapes in dimension 1: input 0 has 3, input 2 has 4
 
   inputs 0 to 1 together  5 x 3
   input 2                     4
                               ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 ";
     assert_eq!(said, expected);
 }
@@ -258,7 +258,7 @@ fn bc6_under_the_sonnx_rules_0_goes_with_0_alone() {
     assert_eq!(shape(&["0x3", "1x3"]).printed(), "0x3\n");
     let said = shape(&["--rules", "sonnx", "0x3", "1x3"]).refused(1);
     assert!(said.starts_with("unishape: E1: "), "{said}");
-    assert!(said.ends_with("under these rules a size of 0 goes with 0 alone.\n"), "{said}");
+    assert!(said.ends_with("under these rules a size of 0 is compatible only with 0.\n"), "{said}");
     assert_eq!(shape(&["--rules", "sonnx", "0x3", "0x1"]).printed(), "0x3\n");
 }
 

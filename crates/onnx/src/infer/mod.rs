@@ -103,7 +103,7 @@ impl std::fmt::Display for Fact {
     }
 }
 
-/// What is known of all values of a model, and where its shapes do not go together.
+/// What is known of all values of a model, and where its shapes are incompatible.
 ///
 /// ```
 /// # let bytes = unishape_onnx::build::add_model();
@@ -131,7 +131,7 @@ impl Inference {
         self.numbers.get(name).map(|&number| &self.facts[number])
     }
 
-    /// The nodes, by index, whose inputs do not go together, and why: E1.
+    /// The nodes, by index, whose inputs are incompatible, and why: E1.
     ///
     /// ```
     /// # let bytes = unishape_onnx::build::add_model();

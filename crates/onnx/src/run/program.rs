@@ -251,7 +251,7 @@ impl Program {
     /// let program = Program::new(&Model::read(&bytes)?)?;
     /// let x = unishape::Tensor::from(ndarray::arr2(&[[1f32, 2.0, 3.0]]));
     /// let error = program.run([("x", x.view())]).unwrap_err();
-    /// assert_eq!(error.to_string(), "nothing is given for the input y");
+    /// assert_eq!(error.to_string(), "no value for the input y");
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     ///
@@ -315,7 +315,7 @@ impl Program {
                 None if input.has_default || self.uses[input.value] == 0 => {}
                 None => {
                     let name = named(&input.info.name);
-                    return Err(Error::given(format!("nothing is given for the input {name}")));
+                    return Err(Error::given(format!("no value for the input {name}")));
                 }
             }
         }

@@ -338,7 +338,7 @@ impl<'a> Run<'a> {
     }
 
     fn missing(&self, value: usize) -> Error {
-        Error::given(format!("nothing is given for {}", named(&self.program.names[value])))
+        Error::given(format!("no value for {}", named(&self.program.names[value])))
     }
 
     /// A step has been taken: what it took is wanted once less.

@@ -117,7 +117,7 @@ proptest! {
                     Err(_) => {
                         let error = result.expect_err("E1").to_string();
                         prop_assert!(error.starts_with(&format!("node 0 ({} ", case.name)), "{}", error);
-                        prop_assert!(error.contains("E1: the shapes do not go together"), "{}", error);
+                        prop_assert!(error.contains("E1: the shapes are incompatible"), "{}", error);
                     }
                     Ok(stretched) => {
                         let is_whole = INTEGERS.contains(&dtype);

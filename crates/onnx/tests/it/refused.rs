@@ -58,7 +58,7 @@ fn inputs_are_held_against_what_the_model_says() {
     let (a, b) = (tensor(DType::F32, &[2, 3], &[0.0; 6]), tensor(DType::F32, &[2, 1], &[0.0; 2]));
     assert!(run(&build, &[("a", &a), ("b", &b)]).is_ok());
     let said = |given: &[(&str, &Tensor)]| refused(&build, given);
-    assert_eq!(said(&[("a", &a)]), "nothing is given for the input b");
+    assert_eq!(said(&[("a", &a)]), "no value for the input b");
     assert_eq!(said(&[("a", &a), ("b", &b), ("c", &b)]), "the model has no input c; it has a, b");
     assert_eq!(said(&[("a", &a), ("a", &a)]), "the input a is given twice");
     assert_eq!(said(&[("a", &b), ("b", &b)]), "input a: it is 2x1, and the model wants Nx3");
@@ -78,12 +78,12 @@ fn bc9_shapes_that_do_not_go_together_are_told_at_their_node() {
         .open_output("z", DType::F32);
     let model = build.model().expect("a model");
     let picture = "\
-node 1 (Mul Mul_of_z): E1: the shapes do not go together in dimension 2: r has 3, w has 2
+node 1 (Mul Mul_of_z): E1: incompatible shapes in dimension 2: r has 3, w has 2
 
   r  8 x 4 x 3
   w          2
              ^
-Shapes line up on the right; in each column every size must be 1 or the same.";
+Shapes are aligned on the right; in each column every size must be 1 or the same.";
     let report = explain(&model);
     assert_eq!((report.conflicts.len(), report.conflicts[0].0), (1, 1));
     assert_eq!(report.conflicts[0].1.to_string(), picture);

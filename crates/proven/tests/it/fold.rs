@@ -165,7 +165,7 @@ fn joins_are_equal<S: Proven>((rules, their_rules): BothRules, sizes: &[S], shap
     let (mut ours, mut theirs) = (sizes.to_vec(), sizes.to_vec());
     let joined = join_shape(rules, &mut ours, shape);
     assert_eq!(joined, proven::join_shape(their_rules, &mut theirs, shape), "{rules:?} {sizes:?} {shape:?}");
-    // Where they do not go together the sizes mean nothing, but they are the same nothing.
+    // Where they are incompatible the sizes mean nothing, but they are the same nothing.
     assert_eq!(ours, theirs, "{rules:?} {sizes:?} {shape:?}");
 }
 

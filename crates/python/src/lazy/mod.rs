@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 use unishape::DType;
-use unishape::expr::{self, Scalar, Op, Value};
+use unishape::expr::{self, Op, Scalar, Value};
 
 /// A value that has not been computed yet.
 ///
@@ -113,7 +113,7 @@ impl Node {
         Ok(Arc::new(Node { term: Term::Array(seen.array().clone().into_any().unbind()), shape, dtype }))
     }
 
-    /// A function of others. That shapes or types do not go together is told here, where it is written.
+    /// A function of others. That shapes or types are incompatible is told here, where it is written.
     fn call(op: Op, from: SmallVec<[Arc<Node>; 3]>) -> PyResult<Arc<Node>> {
         let shape = match from.iter().map(|node| node.shape.as_deref()).collect::<Option<Vec<_>>>() {
             Some(shapes) => Some(unishape::broadcast_shapes(&shapes).map_err(of_shapes)?),

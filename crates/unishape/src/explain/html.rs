@@ -5,7 +5,7 @@ use super::palette;
 use super::size::Sizes;
 use super::words::{BLOCKS, Line, STEPS};
 use super::{Explanation, Input, Stage};
-use crate::text::{truncate, truncate_front, escape_html};
+use crate::text::{escape_html, truncate, truncate_front};
 use std::fmt::Write;
 
 /// The most cells of one array and of all together.
@@ -90,7 +90,8 @@ fn level(explanation: &Explanation) -> Level {
 /// One input: its stages, and the words about it.
 fn input_section(page: &mut String, explanation: &Explanation, m: usize, level: Level) {
     let input = &explanation.inputs[m];
-    let name = input.name.as_deref().map(|name| format!(" <span class=\"name\">{}</span>", escape_html(name)));
+    let name =
+        input.name.as_deref().map(|name| format!(" <span class=\"name\">{}</span>", escape_html(name)));
     let _ = writeln!(
         page,
         "<section class=\"input a{m}\" aria-labelledby=\"input{m}\">\n<h2 id=\"input{m}\">Input {m}{}</h2>",

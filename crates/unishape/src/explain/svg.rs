@@ -6,7 +6,7 @@ use super::size::Sizes;
 use super::words::{BLOCKS, Line, STEPS};
 use super::{Explanation, Input, Stage};
 use crate::notation::shape_text;
-use crate::text::{truncate, truncate_front, escape_html, width, wrap};
+use crate::text::{escape_html, truncate, truncate_front, width, wrap};
 use std::fmt::Write;
 
 /// All lengths are in pixels.
@@ -69,8 +69,11 @@ impl Part {
 
     /// Writes one line.
     fn text(&mut self, x: usize, baseline: usize, class: &str, text: &str) {
-        let _ =
-            writeln!(self.svg, "<text x=\"{x}\" y=\"{baseline}\" class=\"{class}\">{}</text>", escape_html(text));
+        let _ = writeln!(
+            self.svg,
+            "<text x=\"{x}\" y=\"{baseline}\" class=\"{class}\">{}</text>",
+            escape_html(text)
+        );
     }
 
     /// A line with end marks and a size in its middle, from a point to the right. It is

@@ -5,7 +5,7 @@ use super::size::THIN_SPACE;
 use super::words::{BLOCKS, Line, STEPS, title};
 use super::{Explanation, Input, Stage};
 use crate::notation::short_shape_text;
-use crate::text::{truncate, truncate_front, columns, width, wrap};
+use crate::text::{columns, truncate, truncate_front, width, wrap};
 
 /// The widest content of a cell.
 const CELL_WIDTH: usize = 8;

@@ -410,7 +410,7 @@ fn input<'v>(value: &'v Value<'_>) -> Option<Input<'v>> {
     for_each_dtype!(by_type)
 }
 
-/// The shape of the result, or where in the expression shapes do not go together.
+/// The shape of the result, or where in the expression shapes are incompatible.
 fn common_shape(graph: &Graph, values: &[Value<'_>]) -> Result<Shape, ExprError> {
     let rank = values.iter().map(|value| value.shape().len()).max().unwrap_or(0);
     let mut shape = Shape::from_elem(1, rank);
@@ -424,7 +424,7 @@ fn common_shape(graph: &Graph, values: &[Value<'_>]) -> Result<Shape, ExprError>
     Err(misfit(graph, &shapes).unwrap_or_else(error))
 }
 
-/// The first operator whose operands do not go together, and which inputs of it do not.
+/// The first operator whose operands are incompatible, and which inputs of it do not.
 fn misfit(graph: &Graph, inputs: &[&[usize]]) -> Option<ExprError> {
     let mut shapes: Vec<Vec<usize>> = Vec::with_capacity(graph.nodes.len());
     for (at, node) in graph.nodes.iter().enumerate() {

@@ -152,7 +152,7 @@ impl Expr {
     ///
     /// # Errors
     ///
-    /// Where a name is missing, unknown or given twice, where types or shapes do not go together.
+    /// Where a name is missing, unknown or given twice, where types or shapes are incompatible.
     pub fn bind<'a, N: AsRef<str>, V: Into<Value<'a>>>(
         &self,
         values: impl IntoIterator<Item = (N, V)>,
@@ -178,7 +178,7 @@ impl Expr {
     ///
     /// # Errors
     ///
-    /// Where there are more or fewer values than names, where types or shapes do not go together.
+    /// Where there are more or fewer values than names, where types or shapes are incompatible.
     pub fn bind_positional<'a, V: Into<Value<'a>>>(
         &self,
         values: impl IntoIterator<Item = V>,

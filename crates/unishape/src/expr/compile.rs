@@ -8,8 +8,8 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use unishape_elements::DType;
-use unishape_elements::Scalar;
 use unishape_elements::Op;
+use unishape_elements::Scalar;
 use unishape_elements::{self as elements, Constant, Kernel, Kind};
 
 /// What is given under a name: an array of this type, or a number.

@@ -17,7 +17,7 @@ use unishape_elements::Op;
 /// let error = Expr::parse("a * sqr(b)").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "there is no function sqr; did you mean sqrt?\n  a * sqr(b)\n      ^^^"
+///     "unknown function sqr; did you mean sqrt?\n  a * sqr(b)\n      ^^^"
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -133,7 +133,7 @@ pub enum Problem {
         /// The output's.
         output: Vec<usize>,
     },
-    /// The shapes do not go together, or the result is too large.
+    /// The shapes are incompatible, or the result is too large.
     Shapes(Error),
     /// The work was stopped.
     Stopped,
@@ -279,15 +279,15 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::NotANumber(text) => {
-                write!(f, "{} is no number; write 12, 2.5, 1e-3, 0xff or 2j", text::truncate(text, NAME))
+                write!(f, "{} is not a number; write 12, 2.5, 1e-3, 0xff or 2j", text::truncate(text, NAME))
             }
             Problem::NoSuchSign(sign) => {
                 write!(f, "expressions have no {}", text::sanitize(&sign.to_string()))?;
                 match sign {
                     '=' => f.write_str("; compare with =="),
                     '!' => f.write_str("; write not, or != for unequal"),
-                    '[' | ']' => f.write_str("; arrays are taken as they are, without indexing"),
-                    '"' | '\'' => f.write_str("; text is not computed with"),
+                    '[' | ']' => f.write_str("; indexing is not supported"),
+                    '"' | '\'' => f.write_str("; strings are not supported"),
                     '.' => f.write_str("; call functions as sqrt(x), and cast as float32(x)"),
                     '×' | '·' => f.write_str("; multiply with *"),
                     '÷' => f.write_str("; divide with /"),
@@ -299,12 +299,12 @@ impl fmt::Display for Problem {
                 }
             }
             Problem::Unexpected { found, wanted } if found.is_empty() => {
-                write!(f, "the expression ends where {wanted} was to come")
+                write!(f, "unexpected end of expression: expected {wanted}")
             }
             Problem::Unexpected { found, wanted } => {
-                write!(f, "{} stands where {wanted} was to come", text::truncate(found, NAME))
+                write!(f, "unexpected {}: expected {wanted}", text::truncate(found, NAME))
             }
-            Problem::TooDeep => f.write_str("this is nested too deep; compute a part of it first"),
+            Problem::TooDeep => f.write_str("nested too deeply; compute a part of it first"),
             Problem::Chained => f.write_str("comparisons do not chain; write a < b and b < c"),
             Problem::NotPython(sign) => {
                 let word = if *sign == "&&" { "and" } else { "or" };
@@ -314,7 +314,7 @@ impl fmt::Display for Problem {
             Problem::NoSuchFunction(name) => {
                 let names = Op::ALL.iter().flat_map(|op| op.names()).copied();
                 let more = did_you_mean(name, names.chain(DType::ALL.iter().map(|dtype| dtype.name())));
-                write!(f, "there is no function {}{more}", text::truncate(name, NAME))
+                write!(f, "unknown function {}{more}", text::truncate(name, NAME))
             }
             Problem::NoSuchType(name) => {
                 let names = DType::ALL.iter().filter(|&&dtype| dtype != DType::Str).map(|dtype| dtype.name());
@@ -322,23 +322,21 @@ impl fmt::Display for Problem {
                 let name = text::truncate(name, NAME);
                 match more.as_str() {
                     "" => {
-                        write!(f, "there is no type {name}; there are {}", list(&names.collect::<Vec<_>>()))
+                        write!(f, "unknown dtype {name}; dtypes are {}", list(&names.collect::<Vec<_>>()))
                     }
-                    more => write!(f, "there is no type {name}{more}"),
+                    more => write!(f, "unknown dtype {name}{more}"),
                 }
             }
             Problem::Arguments { name, wanted, given } => {
                 let plural = if *wanted == 1 { "" } else { "s" };
-                write!(f, "{name} takes {wanted} argument{plural}, and here are {given}")
+                write!(f, "{name} takes {wanted} argument{plural}, but {given} given")
             }
             Problem::UnknownName { name, known } if known.is_empty() => {
-                write!(f, "nothing is given for {}", text::truncate(name, NAME))
+                write!(f, "no value for {}", text::truncate(name, NAME))
             }
-            Problem::UnknownName { name, known } => {
-                misnamed(f, "nothing is given for", name, "given:", known)
-            }
+            Problem::UnknownName { name, known } => misnamed(f, "no value for", name, "given:", known),
             Problem::UnusedName { name, wanted } => {
-                misnamed(f, "the expression has no", name, "it has", wanted)
+                misnamed(f, "the expression has no variable", name, "it has", wanted)
             }
             Problem::GivenTwice(name) => write!(f, "{} is given twice", text::truncate(name, NAME)),
             Problem::Values { given, names } => {
@@ -353,16 +351,16 @@ impl fmt::Display for Problem {
             }
             Problem::WrongType { op, types } => {
                 let what = op.symbol().unwrap_or(op.name());
-                write!(f, "{what} does not take {}", list(types))?;
+                write!(f, "{what} does not support {}", list(types))?;
                 let is = |dtype: DType| types.contains(&dtype);
                 match op {
-                    Op::Subtract if is(DType::Bool) => f.write_str("; use ^ for the difference of truths"),
+                    Op::Subtract if is(DType::Bool) => f.write_str("; use ^ for exclusive or"),
                     Op::Negative if is(DType::Bool) => f.write_str("; use not or ~"),
                     Op::Xor => f.write_str("; the power is written **"),
                     Op::And | Op::Or | Op::Invert => {
                         write!(
                             f,
-                            "; for truths write {}",
+                            "; for booleans write {}",
                             match op {
                                 Op::And => "and",
                                 Op::Or => "or",
@@ -377,23 +375,27 @@ impl fmt::Display for Problem {
                 write!(f, "{} have no common type; cast one, as in float64(x)", list(types))
             }
             Problem::DifferentTypes(types) => {
-                write!(f, "{} differ, and nothing is converted here; cast one, as in float64(x)", list(types))
+                write!(
+                    f,
+                    "{} differ, and strict typing converts nothing; cast one, as in float64(x)",
+                    list(types)
+                )
             }
             Problem::DoesNotFit { number, dtype } => {
                 write!(f, "{number} does not fit {dtype}; use a wider type, as in int64(x) or float64(x)")
             }
-            Problem::NoCast { from, to } => write!(f, "{from} cannot be made {to}"),
-            Problem::Strings => f.write_str("strings are not computed with"),
+            Problem::NoCast { from, to } => write!(f, "cannot cast {from} to {to}"),
+            Problem::Strings => f.write_str("strings are not supported in expressions"),
             Problem::OutputType { result, output } => {
                 write!(
                     f,
-                    "the result is {result}, and the output {output}; cast the result, as in {output}(…)"
+                    "the result has dtype {result}, but the output has dtype {output}; cast the result, as in {output}(…)"
                 )
             }
             Problem::OutputShape { result, output } => {
                 write!(
                     f,
-                    "the result has shape {}, and the output {}",
+                    "the result has shape {}, but the output has shape {}",
                     short_shape_text(result),
                     short_shape_text(output)
                 )

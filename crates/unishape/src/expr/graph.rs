@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 use unishape_elements::DType;
-use unishape_elements::Scalar;
 use unishape_elements::Op;
+use unishape_elements::Scalar;
 
 /// A number of a node: only nodes before it have smaller ones.
 pub(crate) type At = u32;

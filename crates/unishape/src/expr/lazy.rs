@@ -100,7 +100,7 @@ impl<'a> Lazy<'a> {
     ///
     /// # Errors
     ///
-    /// Where types or shapes do not go together.
+    /// Where types or shapes are incompatible.
     pub fn bind(&self) -> Result<Bound<'a>, ExprError> {
         self.bind_typed(Typing::Promote)
     }
@@ -116,7 +116,7 @@ impl<'a> Lazy<'a> {
     ///
     /// # Errors
     ///
-    /// Where types or shapes do not go together.
+    /// Where types or shapes are incompatible.
     pub fn bind_typed(&self, typing: Typing) -> Result<Bound<'a>, ExprError> {
         let (graph, values) = self.flat();
         let given: Vec<Given> = values.iter().map(Value::given).collect();
@@ -135,7 +135,7 @@ impl<'a> Lazy<'a> {
     ///
     /// # Errors
     ///
-    /// Where types or shapes do not go together, or there is no memory for the result.
+    /// Where types or shapes are incompatible, or there is no memory for the result.
     pub fn compute(&self) -> Result<Tensor, ExprError> {
         self.bind()?.compute()
     }

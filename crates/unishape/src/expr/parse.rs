@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use unishape_elements::DType;
-use unishape_elements::Scalar;
 use unishape_elements::Op;
+use unishape_elements::Scalar;
 
 /// Parentheses, functions and signs within each other to this depth; a text is no reason for a deep stack.
 const DEEPEST: usize = 200;

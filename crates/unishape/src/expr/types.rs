@@ -2,7 +2,7 @@
 //! all, and a number that is written takes the type of the arrays it meets (NEP 50).
 
 use super::error::Problem;
-use unishape_elements::{DType, Kind, Scalar, Op};
+use unishape_elements::{DType, Kind, Op, Scalar};
 
 /// Which types go together.
 ///

@@ -37,18 +37,18 @@ use unishape_core::Rules;
 /// let mut row = arr1(&[0.0, 0.0]);
 /// let error = for_each((&mut row, &a), |row, a| *row += a).unwrap_err();
 /// assert_eq!(error.to_string(), "\
-/// input 0 is written to, and cannot be stretched to the common shape: it is 2, not 2x2
+/// input 0 is written to and cannot be broadcast to the common shape: its shape is 2, not 2x2
 ///
 ///   input 0      2
 ///   common   2 x 2
 ///            ^
-/// Only what is read is stretched. Give input 0 the common shape; to sum up, see sum_to.");
+/// Only inputs that are read are broadcast. Give input 0 the common shape; to reduce, use sum_to.");
 /// # Ok::<(), unishape::Error>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`Error::Incompatible`] (E1) where the shapes do not go together, [`Error::CannotWrite`] where an array
+/// [`Error::Incompatible`] (E1) where the shapes are incompatible, [`Error::CannotWrite`] where an array
 /// that can be written to does not have the common shape. Nothing has been changed then.
 #[inline]
 pub fn for_each<I: ForEach<F>, F>(parts: I, function: F) -> Result<(), Error> {

@@ -50,7 +50,7 @@ pub fn map<I: Mapping<F>, F>(inputs: I, function: F) -> Result<Array<I::Result, 
 ///
 /// let mut small = Array2::zeros((2, 1));
 /// let error = map_into(&mut small, (&a, &b), |a, b| a + b).unwrap_err();
-/// assert!(error.to_string().starts_with("cannot stretch 3 to 2x1"));
+/// assert!(error.to_string().starts_with("cannot broadcast 3 to 2x1"));
 /// # Ok::<(), unishape::Error>(())
 /// ```
 ///

@@ -211,7 +211,7 @@ impl fmt::Display for NpyError {
             NpyError::Element { index, problem } => {
                 write!(f, "element {}: {problem}", truncate(&format!("{index:?}"), LONGEST))
             }
-            NpyError::OutOfMemory { bytes } => write!(f, "there is no memory for {bytes} bytes"),
+            NpyError::OutOfMemory { bytes } => write!(f, "cannot allocate {bytes} bytes"),
             NpyError::Archive(problem) => write!(f, "zip archive: {}", text::sanitize(problem)),
         }
     }

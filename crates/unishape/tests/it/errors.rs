@@ -1,4 +1,4 @@
-//! What a person reads when shapes do not go together: kept good by exact texts.
+//! What a person reads when shapes are incompatible: kept good by exact texts.
 
 use ndarray::arr1;
 use unishape::Extent::{Known, Unknown};
@@ -7,7 +7,7 @@ use unishape::{
 };
 
 fn e1<T: AsRef<[usize]>>(shapes: &[T]) -> String {
-    broadcast_shapes(shapes).expect_err("these do not go together").to_string()
+    broadcast_shapes(shapes).expect_err("these are incompatible").to_string()
 }
 
 #[track_caller]
@@ -21,12 +21,12 @@ fn bc9_two_inputs() {
     assert_text(
         e1(&[&[2, 1][..], &[8, 4, 3]]),
         "
-E1: the shapes do not go together in dimension 1: input 0 has 2, input 1 has 4
+E1: incompatible shapes in dimension 1: input 0 has 2, input 1 has 4
 
   input 0      2 x 1
   input 1  8 x 4 x 3
                ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 ",
     );
 }
@@ -36,7 +36,7 @@ fn bc9_five_inputs_with_two_columns_at_fault() {
     assert_text(
         e1(&[&[64, 1, 5][..], &[7, 1], &[64, 7, 6], &[], &[8, 1, 1]]),
         "
-E1: the shapes do not go together in dimension 2: input 0 has 5, input 2 has 6
+E1: incompatible shapes in dimension 2: input 0 has 5, input 2 has 6
 
   input 0  64 x 1 x  5
   input 1       7 x  1
@@ -44,7 +44,7 @@ E1: the shapes do not go together in dimension 2: input 0 has 5, input 2 has 6
   input 3           ()
   input 4   8 x 1 x  1
             ^        ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 ",
     );
 }
@@ -56,7 +56,7 @@ fn bc9_a_thousand_inputs_are_abridged() {
     assert_text(
         e1(&shapes),
         "
-E1: the shapes do not go together in dimension 0: input 700 has 3, input 1000 has 2
+E1: incompatible shapes in dimension 0: input 700 has 3, input 1000 has 2
 
   input 0         ()
   input 1          1
@@ -67,7 +67,7 @@ E1: the shapes do not go together in dimension 0: input 700 has 3, input 1000 ha
   input 999       ()
   input 1000  2 x  1
               ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 ",
     );
 }
@@ -77,13 +77,13 @@ fn bc9_rank_zero_beside_others() {
     assert_text(
         e1(&[&[][..], &[3], &[4]]),
         "
-E1: the shapes do not go together in dimension 0: input 1 has 3, input 2 has 4
+E1: incompatible shapes in dimension 0: input 1 has 3, input 2 has 4
 
   input 0  ()
   input 1   3
   input 2   4
             ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 ",
     );
 }
@@ -95,14 +95,14 @@ fn bc9_rank_forty_shows_what_is_around_the_fault() {
     assert_text(
         e1(&[shape(2), shape(3), vec![50, 1], vec![]]),
         "
-E1: the shapes do not go together in dimension 31: input 0 has 2, input 1 has 3
+E1: incompatible shapes in dimension 31: input 0 has 2, input 1 has 3
 
   input 0  … x 33 x 34 x 35 x 36 x 37 x 38 x 39 x 40 x 2 x 42 x 43 x 44 x 45 x 46 x 47 x 48 x 49
   input 1  … x 33 x 34 x 35 x 36 x 37 x 38 x 39 x 40 x 3 x 42 x 43 x 44 x 45 x 46 x 47 x 48 x 49
   input 2                                                                                50 x  1
   input 3                                                                                     ()
                                                        ^                                  ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 ",
     );
 }
@@ -144,13 +144,13 @@ fn bc9_sizes_of_twelve_digits() {
     assert_text(
         e1(&[&[123_456_789_012, 1, 7][..], &[5, 7], &[999_999_999_999, 1, 1]]),
         "
-E1: the shapes do not go together in dimension 0: input 0 has 123456789012, input 2 has 999999999999
+E1: incompatible shapes in dimension 0: input 0 has 123456789012, input 2 has 999999999999
 
   input 0  123456789012 x 1 x 7
   input 1                 5 x 7
   input 2  999999999999 x 1 x 1
                       ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 ",
     );
 }
@@ -160,12 +160,12 @@ fn bc9_a_shape_that_was_meant_to_line_up_on_the_left() {
     assert_text(
         e1(&[&[20_000, 1024][..], &[20_000]]),
         "
-E1: the shapes do not go together in dimension 1: input 0 has 1024, input 1 has 20000
+E1: incompatible shapes in dimension 1: input 0 has 1024, input 1 has 20000
 
   input 0  20000 x  1024
   input 1          20000
                        ^
-Shapes line up on the right. Perhaps input 1 is meant to be 20000x1?
+Shapes are aligned on the right. Perhaps input 1 is meant to be 20000x1?
 ",
     );
 }
@@ -176,7 +176,7 @@ fn only_zeros_are_told_about_zeros() {
     assert!(text.ends_with("; in each column every size must be 1 or the same."), "{text}");
     for shapes in [[[0], [4]], [[4], [0]]] {
         let text = broadcast_shapes_with(Rules::SONNX, &shapes).unwrap_err().to_string();
-        assert!(text.ends_with("; under these rules a size of 0 goes with 0 alone."), "{text}");
+        assert!(text.ends_with("; under these rules a size of 0 is compatible only with 0."), "{text}");
     }
 }
 
@@ -218,23 +218,23 @@ fn bc9_zero_under_both_rule_sets() {
     assert_text(
         e1(&[[0], [2]]),
         "
-E1: the shapes do not go together in dimension 0: input 0 has 0, input 1 has 2
+E1: incompatible shapes in dimension 0: input 0 has 0, input 1 has 2
 
   input 0  0
   input 1  2
            ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 ",
     );
     assert_text(
         broadcast_shapes_with(Rules::SONNX, &[&[4, 1][..], &[0]]).unwrap_err().to_string(),
         "
-E1: the shapes do not go together in dimension 1: input 0 has 1, input 1 has 0
+E1: incompatible shapes in dimension 1: input 0 has 1, input 1 has 0
 
   input 0  4 x 1
   input 1      0
                ^
-Shapes line up on the right; under these rules a size of 0 goes with 0 alone.
+Shapes are aligned on the right; under these rules a size of 0 is compatible only with 0.
 ",
     );
 }
@@ -244,12 +244,12 @@ fn bc9_bc13_unknown_sizes() {
     assert_text(
         broadcast_shapes(&[&[Unknown, Known(3)][..], &[Known(4)]]).unwrap_err().to_string(),
         "
-E1: the shapes do not go together in dimension 1: input 0 has 3, input 1 has 4
+E1: incompatible shapes in dimension 1: input 0 has 3, input 1 has 4
 
   input 0  ? x 3
   input 1      4
                ^
-Shapes line up on the right. Perhaps input 1 is meant to be 4x1?
+Shapes are aligned on the right. Perhaps input 1 is meant to be 4x1?
 ",
     );
 }
@@ -263,12 +263,12 @@ fn bc9_a_stream_of_shapes_shows_what_came_before() {
     assert_text(
         common.push(&[8, 4, 2]).unwrap_err().to_string(),
         "
-E1: the shapes do not go together in dimension 1: input 0 has 5, input 100000 has 4
+E1: incompatible shapes in dimension 1: input 0 has 5, input 100000 has 4
 
   inputs 0 to 99999 together  1 x 5 x 2
   input 100000                8 x 4 x 2
                                   ^
-Shapes line up on the right; in each column every size must be 1 or the same.
+Shapes are aligned on the right; in each column every size must be 1 or the same.
 ",
     );
 }
@@ -279,22 +279,22 @@ fn bc12_one_way_errors() {
     assert_text(
         broadcast_to(&array, (3, 4)).unwrap_err().to_string(),
         "
-cannot stretch 3 to 3x4: dimension 1 has 3, not 4
+cannot broadcast 3 to 3x4: dimension 1 has 3, not 4
 
   from      3
   to    3 x 4
             ^
-Only a size of 1 can be stretched, and only the array is: the target stays as it is.
+Only dimensions of size 1 can be stretched, and the target shape is fixed.
 ",
     );
     assert_text(
         broadcast_to(&array, ()).unwrap_err().to_string(),
         "
-cannot stretch 3 to (): it has 1 dimension, the target 0
+cannot broadcast 3 to (): it has 1 dimension, the target 0
 
   from   3
   to    ()
-Only a size of 1 can be stretched, and only the array is: the target stays as it is.
+Only dimensions of size 1 can be stretched, and the target shape is fixed.
 ",
     );
 }
@@ -380,6 +380,6 @@ fn bc12_long_shapes_are_shortened() {
 fn sonnx_wants_an_input() {
     assert_text(
         broadcast_shapes_with::<usize, [usize; 0]>(Rules::SONNX, &[]).unwrap_err().to_string(),
-        "too few inputs: this rule set wants at least 1",
+        "too few inputs: this rule set requires at least 1",
     );
 }

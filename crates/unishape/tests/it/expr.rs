@@ -3,7 +3,7 @@
 use crate::support::{Spec, spec, strided};
 use ndarray::{Array, ArrayD, Axis, IxDyn, arr0, arr1, arr2};
 use proptest::prelude::*;
-use unishape::expr::{Expr, ExprError, Lazy, Scalar, Op, Problem, Typing, Value, lazy};
+use unishape::expr::{Expr, ExprError, Lazy, Op, Problem, Scalar, Typing, Value, lazy};
 use unishape::{DType, Tensor, broadcast_to};
 use unishape_oracle::{Reading, common_shape, strategies};
 
@@ -262,34 +262,34 @@ fn what_is_wrong_is_marked_in_the_text() {
     };
     assert_eq!(
         error("(x - 1) / 2 * g + 1"),
-        "E1: the shapes do not go together in dimension 1: x has 1024, g has 1000\n\n  \
+        "E1: incompatible shapes in dimension 1: x has 1024, g has 1000\n\n  \
            x  20 x 1024\n  g       1000\n             ^\n\
-         Shapes line up on the right; in each column every size must be 1 or the same.\n\n\
+         Shapes are aligned on the right; in each column every size must be 1 or the same.\n\n\
          x (20x1024) with g (1000):\n  \
            (x - 1) / 2 * g + 1\n              ^"
     );
     for (text, expected) in [
-        ("x + y", "nothing is given for y; given: x\n  x + y\n      ^"),
-        ("x + sqr(x)", "there is no function sqr; did you mean sqrt?\n  x + sqr(x)\n      ^^^"),
+        ("x + y", "no value for y; given: x\n  x + y\n      ^"),
+        ("x + sqr(x)", "unknown function sqr; did you mean sqrt?\n  x + sqr(x)\n      ^^^"),
         ("(x", "this parenthesis is never closed\n  (x\n  ^"),
-        ("x +", "the expression ends where a name, a number or a parenthesis was to come\n  x +\n     ^"),
-        ("x x", "x stands where an operator or the end was to come\n  x x\n    ^"),
+        ("x +", "unexpected end of expression: expected a name, a number or a parenthesis\n  x +\n     ^"),
+        ("x x", "unexpected x: expected an operator or the end\n  x x\n    ^"),
         ("1 < x < 2", "comparisons do not chain; write a < b and b < c\n  1 < x < 2\n        ^"),
         ("x && x", "expressions have no &&; write and\n  x && x\n    ^^"),
         ("x = 2", "expressions have no =; compare with ==\n  x = 2\n    ^"),
-        ("x ^ 2.0", "^ does not take float32 and float64; the power is written **\n  x ^ 2.0\n    ^"),
-        ("sqrt(x, x)", "sqrt takes 1 argument, and here are 2\n  sqrt(x, x)\n  ^^^^"),
-        ("x + s", "strings are not computed with\n  x + s\n    ^"),
+        ("x ^ 2.0", "^ does not support float32 and float64; the power is written **\n  x ^ 2.0\n    ^"),
+        ("sqrt(x, x)", "sqrt takes 1 argument, but 2 given\n  sqrt(x, x)\n  ^^^^"),
+        ("x + s", "strings are not supported in expressions\n  x + s\n    ^"),
         (
             "cast(x, float33)",
-            "there is no type float33; did you mean float32?\n  cast(x, float33)\n          ^^^^^^^",
+            "unknown dtype float33; did you mean float32?\n  cast(x, float33)\n          ^^^^^^^",
         ),
         (
             "uint8(x) + 300",
             "300 does not fit uint8; use a wider type, as in int64(x) or float64(x)\n  uint8(x) + 300\n           ^",
         ),
-        ("1.2.3", "1.2.3 is no number; write 12, 2.5, 1e-3, 0xff or 2j\n  1.2.3\n  ^^^^^"),
-        ("x +\n  y * 2", "nothing is given for y; given: x\n    y * 2\n    ^"),
+        ("1.2.3", "1.2.3 is not a number; write 12, 2.5, 1e-3, 0xff or 2j\n  1.2.3\n  ^^^^^"),
+        ("x +\n  y * 2", "no value for y; given: x\n    y * 2\n    ^"),
     ] {
         assert_eq!(error(text), expected, "{text}");
     }
@@ -317,9 +317,12 @@ fn outputs_have_the_results_type_and_shape() {
     let error = |result: Result<(), ExprError>| result.unwrap_err().to_string();
     assert_eq!(
         error(bound.compute_into(&mut arr1(&[0i32; 3]))),
-        "the result is float64, and the output int32; cast the result, as in int32(…)"
+        "the result has dtype float64, but the output has dtype int32; cast the result, as in int32(…)"
     );
-    assert_eq!(error(bound.compute_into(&mut arr1(&[0.0; 4]))), "the result has shape 3, and the output 4");
+    assert_eq!(
+        error(bound.compute_into(&mut arr1(&[0.0; 4]))),
+        "the result has shape 3, but the output has shape 4"
+    );
     let mut out = arr1(&[0.0; 3]);
     bound.compute_into(&mut out).unwrap();
     assert_eq!(out, arr1(&[0.5, 1.0, 1.5]));
@@ -337,7 +340,7 @@ fn one_type_only() {
     assert_eq!(compute("a / 2"), Ok(arr1(&[3i32, -3]).into()));
     assert_eq!(
         compute("a + b"),
-        Err("int32 and int64 differ, and nothing is converted here; cast one, as in float64(x)".into())
+        Err("int32 and int64 differ, and strict typing converts nothing; cast one, as in float64(x)".into())
     );
     assert_eq!(compute("int64(a) + b"), Ok(arr1(&[9i64, -5]).into()));
     assert!(compute("a + 2.5").is_err() && compute("sqrt(a)").is_err() && compute("a and t").is_err());
@@ -419,7 +422,7 @@ fn lazy_values() {
     let result = (1.0 - x.clone().sqrt() * &y + y.clone().min(3)).choose(x.less(&y), -1);
     assert_eq!(result.bind().unwrap().shape(), [2, 2]);
     let sum = (lazy(&a) << 1).compute().unwrap_err();
-    assert!(sum.to_string().starts_with("<< does not take float64"));
+    assert!(sum.to_string().starts_with("<< does not support float64"));
     assert_eq!((!lazy(true) | true).compute().unwrap(), arr0(true).into());
     assert_eq!((-lazy(Scalar::Int(3)) % 2).compute().unwrap(), arr0(1i64).into());
 }

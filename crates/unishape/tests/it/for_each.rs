@@ -151,23 +151,23 @@ fn what_is_written_is_never_stretched() {
     assert_eq!(
         error.unwrap_err().to_string(),
         "\
-input 0 is written to, and cannot be stretched to the common shape: it is 7x1, not 7x0
+input 0 is written to and cannot be broadcast to the common shape: its shape is 7x1, not 7x0
 
   input 0  7 x 1
   common   7 x 0
                ^
-Only what is read is stretched. Give input 0 the common shape; to sum up, see sum_to."
+Only inputs that are read are broadcast. Give input 0 the common shape; to reduce, use sum_to."
     );
     let error = for_each((&mut arr0(1), &Array2::<u8>::zeros((5, 6))), |_: &mut i32, _| ()).unwrap_err();
     assert_eq!(
         error.named(&["sum"]).to_string(),
         "\
-sum is written to, and cannot be stretched to the common shape: it is (), not 5x6
+sum is written to and cannot be broadcast to the common shape: its shape is (), not 5x6
 
   sum         ()
   common  5 x  6
           ^    ^
-Only what is read is stretched. Give sum the common shape; to sum up, see sum_to."
+Only inputs that are read are broadcast. Give sum the common shape; to reduce, use sum_to."
     );
 }
 
