@@ -76,7 +76,7 @@ impl TensorProto {
             return self.strings(count);
         }
         if let Some(entries) = self.external()? {
-            let bytes = count.checked_mul(dtype.bytes());
+            let bytes = count.checked_mul(dtype.item_size());
             let bytes = bytes.ok_or_else(|| Error::invalid("it has more bytes than can be counted"))?;
             return self.raw(dtype, count, &external::read(&entries, folder, bytes)?);
         }
@@ -103,7 +103,7 @@ impl TensorProto {
 
     /// From bytes, the lowest first.
     fn raw(&self, dtype: DType, count: usize, bytes: &[u8]) -> Result<Tensor, Error> {
-        if count.checked_mul(dtype.bytes()) != Some(bytes.len()) {
+        if count.checked_mul(dtype.item_size()) != Some(bytes.len()) {
             return Err(self.wrong_count(count, &format!("{} bytes", bytes.len())));
         }
         macro_rules! numbers {

@@ -9,8 +9,8 @@
 //! `UNISHAPE_PROVEN_C` names the folder with the C files when this crate is built; `cargo xtask test`
 //! makes them and sets it. Without it the crate is empty, and its tests say that they are skipped.
 //!
-//! Calling C takes `unsafe`. Beside the loops of the `unishape` crate, and the choice of a width of
-//! vectors in `unishape-elements`, this is the only room that has it, and no crate that people use depends on
+//! Calling C takes `unsafe`. Beside the loops of the `unishape` crate, and SIMD dispatch in
+//! `unishape-simd`, this is the only room that has it, and no crate that people use depends on
 //! this one.
 #![cfg_attr(proven, allow(unsafe_code))]
 

@@ -16,7 +16,7 @@ use std::thread::{ThreadId, current};
 use std::time::{Duration, Instant};
 use unishape::DType;
 use unishape::expr::{Bound as Ready, Plain, Problem};
-use unishape_elements::for_each_dtype;
+use unishape_kernels::for_each_dtype;
 
 /// Where the result goes, and who computes it.
 pub(crate) struct Way<'py> {

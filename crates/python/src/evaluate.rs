@@ -88,7 +88,7 @@ fn given<'py, 'n>(
                 match Input::new(&object) {
                     Ok(input) => input,
                     // Whatever a caller calls `e` or `pi`: if it is no number, these are.
-                    Err(_) if Scalar::constant(name).is_some() => continue,
+                    Err(_) if Scalar::from_name(name).is_some() => continue,
                     Err(error) => return Err(of_name(py, name, error)),
                 }
             }

@@ -8,7 +8,7 @@ use crate::threads::Asked;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use unishape::expr::{Expr, Op};
-use unishape_elements::for_each_op;
+use unishape_kernels::for_each_op;
 
 /// A function of some arguments: computed, or only remembered where one of them is lazy.
 pub(crate) fn call<'py, const N: usize>(

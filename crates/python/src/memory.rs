@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError, Weak};
 use unishape::expr::Plain;
 use unishape::{DType, Rules, StretchError, Tensor, TensorView};
 use unishape_core::broadcast_strides;
-use unishape_elements::for_each_dtype;
+use unishape_kernels::for_each_dtype;
 
 /// An array of NumPy's.
 pub(crate) type NumPy<'py> = Bound<'py, PyUntypedArray>;

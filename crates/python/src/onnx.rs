@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use unishape::{Tensor, TensorView};
-use unishape_elements::for_each_dtype;
+use unishape_kernels::for_each_dtype;
 use unishape_onnx::{Dim, Error, Problem, Program, Report, Rewritten};
 
 /// Adds what `unishape.onnx` is made of, for nobody else.

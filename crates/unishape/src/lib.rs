@@ -33,7 +33,7 @@ pub use tensor::{Element, Tensor, TensorView};
 pub use unishape_core::{
     Extent, Rules, Size, StretchError, TooLarge, broadcast_dim, byte_count, element_count,
 };
-pub use unishape_elements::DType;
+pub use unishape_kernels::DType;
 
 /// The README's example runs.
 #[cfg(doctest)]

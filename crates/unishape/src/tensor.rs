@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, Dimension};
 use num_complex::Complex;
 use unishape_core::Rules;
-use unishape_elements::{DType, for_each_dtype};
+use unishape_kernels::{DType, for_each_dtype};
 
 macro_rules! define {
     ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {

@@ -148,7 +148,7 @@ impl Node {
                 }
             };
         }
-        unishape_elements::for_each_dtype!(by_type)
+        unishape_kernels::for_each_dtype!(by_type)
     }
 
     /// All that it is made of, in an order in which it can be computed, each with where it is in that order.

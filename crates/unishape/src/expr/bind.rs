@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 use unishape_core::Rules;
-use unishape_elements::Scalar;
-use unishape_elements::{DType, for_each_dtype};
+use unishape_kernels::Scalar;
+use unishape_kernels::{DType, for_each_dtype};
 
 /// What is given for a name in an expression.
 ///
@@ -110,7 +110,7 @@ pub(crate) fn in_order<'a, N: AsRef<str>>(
         let place = by_name.binary_search_by_key(&name.as_str(), |&at| given[at].0.as_ref());
         let value = match place {
             Ok(place) => given[by_name[place]].1.take(),
-            Err(_) => Scalar::constant(name).map(Value::Scalar),
+            Err(_) => Scalar::from_name(name).map(Value::Scalar),
         };
         let Some(value) = value else {
             let known = given.iter().map(|(name, _)| name.as_ref().to_owned()).collect();

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
-use unishape_elements::Op;
+use unishape_kernels::Op;
 
 /// An expression read from a text. A text that was read before, and types that it was computed with before,
 /// cost next to nothing.

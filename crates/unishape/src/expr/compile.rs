@@ -7,10 +7,10 @@ use crate::loops::{Program, Step};
 use num_complex::Complex;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use unishape_elements::DType;
-use unishape_elements::Op;
-use unishape_elements::Scalar;
-use unishape_elements::{self as elements, Constant, Kernel, Kind};
+use unishape_kernels::DType;
+use unishape_kernels::Op;
+use unishape_kernels::Scalar;
+use unishape_kernels::{self as kernels, Constant, DTypeKind, Kernel};
 
 /// What is given under a name: an array of this type, or a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,7 +125,7 @@ impl Compiler {
         let inputs = given.iter().map(|given| match *given {
             Given::Scalar(number) => Value::Scalar(number),
             Given::Array(dtype) => {
-                operands.push(dtype.bytes());
+                operands.push(dtype.item_size());
                 Value::Typed(Typed { dtype, id: Id::Operand(operands.len() - 1) })
             }
         });
@@ -151,7 +151,7 @@ impl Compiler {
     }
 
     fn number(&mut self, number: Scalar, dtype: DType) -> Result<Typed, Problem> {
-        let constant = elements::constant(number, dtype)
+        let constant = Constant::from_scalar(number, dtype)
             .ok_or_else(|| Problem::DoesNotFit { number: number.to_string(), dtype })?;
         Ok(self.constant(constant, dtype, &number.to_string()))
     }
@@ -178,7 +178,7 @@ impl Compiler {
     fn cast(&mut self, value: Typed, dtype: DType) -> Result<Typed, Problem> {
         let mut value = value;
         while value.dtype != dtype {
-            let (next, kernel) = elements::next_type(value.dtype, dtype)
+            let (next, kernel) = kernels::next_cast(value.dtype, dtype)
                 .ok_or(Problem::NoCast { from: value.dtype, to: dtype })?;
             value = match kernel {
                 Some(kernel) => self.step(Deed::Cast(value.dtype, next), kernel, &[value], next),
@@ -198,14 +198,14 @@ impl Compiler {
             })
             .collect();
         if let Some(constants) = constants {
-            let constant = Constant::computed(kernel, &constants, gives.bytes());
+            let constant = Constant::evaluate(kernel, &constants, gives.item_size());
             return self.constant(constant, gives, "a number");
         }
         let from: SmallVec<[Id; 3]> = from.iter().map(|value| value.id).collect();
         let steps = &mut self.steps;
         let id = *self.done.entry((deed, from)).or_insert_with_key(|(deed, from)| {
             let name = deed.name();
-            steps.push(Taken { name, kernel, from: from.clone(), item: gives.bytes() });
+            steps.push(Taken { name, kernel, from: from.clone(), item: gives.item_size() });
             Id::Step(steps.len() - 1)
         });
         Typed { dtype: gives, id }
@@ -273,10 +273,10 @@ impl Compiler {
             Op::Atan2 | Op::Hypot | Op::Logaddexp | Op::Copysign | Op::Nextafter
                 if self.typing == Typing::Promote
                     && !are_truths_met
-                    && types().iter().all(|dtype| dtype.kind() < Kind::Float) =>
+                    && types().iter().all(|dtype| dtype.kind() < DTypeKind::Float) =>
             {
                 let floats = arguments.iter().map(|argument| match *argument {
-                    Argument::Typed(dtype) => Argument::Typed(dtype.as_float()),
+                    Argument::Typed(dtype) => Argument::Typed(dtype.float_dtype()),
                     number => number,
                 });
                 common_type(self.typing, &floats.collect::<SmallVec<[Argument; 3]>>())?
@@ -317,13 +317,13 @@ impl Compiler {
         };
         Ok(match *types {
             [Argument::Typed(array), Argument::Scalar(Scalar::Int(int))]
-                if array.is_integer() && !array.holds(int) =>
+                if array.is_integer() && !array.can_hold(int) =>
             {
                 let holds = if int > 0 { if_less } else { if_greater };
                 Some(self.number(Scalar::Bool(holds), DType::Bool)?)
             }
             [Argument::Scalar(Scalar::Int(int)), Argument::Typed(array)]
-                if array.is_integer() && !array.holds(int) =>
+                if array.is_integer() && !array.can_hold(int) =>
             {
                 let holds = if int > 0 { if_greater } else { if_less };
                 Some(self.number(Scalar::Bool(holds), DType::Bool)?)
@@ -344,7 +344,7 @@ impl Compiler {
                     op => (op, from, signed_first),
                 };
                 let deed = Deed::CompareMixed(op, signed_first);
-                elements::compare_mixed(op, signed_first)
+                kernels::compare_mixed(op, signed_first)
                     .map(|kernel| self.step(deed, kernel, &from, DType::Bool))
             }
             _ => None,
@@ -356,7 +356,7 @@ impl Compiler {
         if let Some(result) = self.apply_simply(op, takes, from) {
             return result;
         }
-        if let Some(kernel) = elements::find(op, takes) {
+        if let Some(kernel) = kernels::find_kernel(op, takes) {
             return Some(self.step(Deed::Call(op, takes), kernel, from, gives));
         }
         // Half precision is computed in single precision, and rounded after each function; complex64 where
@@ -383,11 +383,11 @@ impl Compiler {
             (Op::Positive, _) => Some(a),
             (Op::Floor | Op::Ceil | Op::Trunc | Op::Round, _) if is_whole => Some(a),
             (Op::Conj | Op::Real, _) if !takes.is_complex() => Some(a),
-            (Op::Abs, _) if takes.kind() < Kind::Signed => Some(a),
+            (Op::Abs, _) if takes.kind() < DTypeKind::Signed => Some(a),
             (Op::Imag, _) if !takes.is_complex() => self.number(Scalar::Int(0), takes).ok(),
             (Op::IsNan | Op::IsInf, _) if is_whole => self.number(Scalar::Bool(false), DType::Bool).ok(),
             (Op::IsFinite, _) if is_whole => self.number(Scalar::Bool(true), DType::Bool).ok(),
-            (Op::Signbit, _) if takes.kind() < Kind::Signed => {
+            (Op::Signbit, _) if takes.kind() < DTypeKind::Signed => {
                 self.number(Scalar::Bool(false), DType::Bool).ok()
             }
             (Op::Signbit, _) if is_whole => {
@@ -400,7 +400,7 @@ impl Compiler {
                 let a = self.apply(Op::Max, takes, takes, &[a, least])?;
                 self.apply(Op::Min, takes, takes, &[a, most])
             }
-            (Op::LeakyRelu, _) if takes.kind() < Kind::Signed => Some(a),
+            (Op::LeakyRelu, _) if takes.kind() < DTypeKind::Signed => Some(a),
             (Op::LeakyRelu, &[slope]) if is_whole => {
                 let zero = self.number(Scalar::Int(0), takes).ok()?;
                 let below = self.apply(Op::Less, takes, DType::Bool, &[a, zero])?;
@@ -419,7 +419,7 @@ impl Compiler {
             }
             // Only NaN differs from itself.
             (Op::IsNan, _) => self.apply(Op::NotEqual, takes, DType::Bool, &[a, a]),
-            (Op::IsInf | Op::IsFinite, _) if takes.kind() == Kind::Float => {
+            (Op::IsInf | Op::IsFinite, _) if takes.kind() == DTypeKind::Float => {
                 let size = self.apply(Op::Abs, takes, takes, &[a])?;
                 let infinity = self.number(Scalar::Float(f64::INFINITY), takes).ok()?;
                 let op = if op == Op::IsInf { Op::Equal } else { Op::Less };
@@ -461,7 +461,7 @@ impl Compiler {
         }
         // Otherwise computed as elements are; where whole numbers would be cut short, as fractions.
         let fits = |number: &Scalar| match whole(number) {
-            Some(int) => DType::I64.holds(int),
+            Some(int) => DType::I64.can_hold(int),
             None => true,
         };
         let in_fractions = matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::LeakyRelu | Op::Pow)

@@ -6,8 +6,8 @@ use crate::text;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use unishape_elements::DType;
-use unishape_elements::Op;
+use unishape_kernels::DType;
+use unishape_kernels::Op;
 
 /// What is wrong with an expression, and where in its text.
 ///

@@ -3,9 +3,9 @@
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
-use unishape_elements::DType;
-use unishape_elements::Op;
-use unishape_elements::Scalar;
+use unishape_kernels::DType;
+use unishape_kernels::Op;
+use unishape_kernels::Scalar;
 
 /// A number of a node: only nodes before it have smaller ones.
 pub(crate) type At = u32;

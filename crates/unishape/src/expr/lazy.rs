@@ -10,9 +10,9 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::ops;
 use std::sync::Arc;
-use unishape_elements::DType;
-use unishape_elements::Scalar;
-use unishape_elements::{Op, for_each_op};
+use unishape_kernels::DType;
+use unishape_kernels::Scalar;
+use unishape_kernels::{Op, for_each_op};
 
 /// A value that has not been computed yet: an array, a number, or what operators and functions made of
 /// others.

@@ -52,4 +52,4 @@ pub use cache::Expr;
 pub use error::{ExprError, Problem};
 pub use lazy::{Lazy, lazy};
 pub use types::Typing;
-pub use unishape_elements::{Op, Scalar};
+pub use unishape_kernels::{Op, Scalar};

@@ -6,9 +6,9 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-use unishape_elements::DType;
-use unishape_elements::Op;
-use unishape_elements::Scalar;
+use unishape_kernels::DType;
+use unishape_kernels::Op;
+use unishape_kernels::Scalar;
 
 /// Parentheses, functions and signs within each other to this depth; a text is no reason for a deep stack.
 const DEEPEST: usize = 200;
@@ -72,7 +72,7 @@ fn tokens(text: &Arc<str>) -> Result<Vec<(Token, Range<usize>)>, ExprError> {
         {
             let digits = number(rest);
             let place = at..at + digits.len();
-            let number = Scalar::literal(digits)
+            let number = Scalar::parse_literal(digits)
                 .ok_or_else(|| ExprError::new(Problem::NotANumber(digits.into()), text, place))?;
             (Token::Scalar(number), digits.len())
         } else if first.is_alphabetic() || first == '_' {

@@ -2,7 +2,7 @@
 //! all, and a number that is written takes the type of the arrays it meets (NEP 50).
 
 use super::error::Problem;
-use unishape_elements::{DType, Kind, Op, Scalar};
+use unishape_kernels::{DType, DTypeKind, Op, Scalar};
 
 /// Which types go together.
 ///
@@ -41,7 +41,7 @@ pub(crate) enum Argument {
 pub(crate) fn default_type(number: Scalar) -> DType {
     match number {
         Scalar::Bool(_) => DType::Bool,
-        Scalar::Int(int) if DType::I64.holds(int) || !DType::U64.holds(int) => DType::I64,
+        Scalar::Int(int) if DType::I64.can_hold(int) || !DType::U64.can_hold(int) => DType::I64,
         Scalar::Int(_) => DType::U64,
         Scalar::Float(_) => DType::F64,
         Scalar::Complex(_) => DType::C128,
@@ -93,10 +93,10 @@ fn meet(array: Option<DType>, number: Scalar) -> DType {
     };
     match (array.kind(), number) {
         (_, Scalar::Bool(_)) => array,
-        (Kind::Bool, number) => default_type(number),
-        (Kind::Unsigned | Kind::Signed, Scalar::Float(_)) => DType::F64,
-        (Kind::Unsigned | Kind::Signed, Scalar::Complex(_)) => DType::C128,
-        (Kind::Float, Scalar::Complex(_)) => match array {
+        (DTypeKind::Bool, number) => default_type(number),
+        (DTypeKind::Unsigned | DTypeKind::Signed, Scalar::Float(_)) => DType::F64,
+        (DTypeKind::Unsigned | DTypeKind::Signed, Scalar::Complex(_)) => DType::C128,
+        (DTypeKind::Float, Scalar::Complex(_)) => match array {
             DType::F64 => DType::C128,
             _ => DType::C64,
         },
@@ -117,38 +117,37 @@ pub(crate) fn signature(typing: Typing, op: Op, common: DType) -> Option<Signatu
     let kind = common.kind();
     let same = |dtype| Some(Signature { takes: dtype, gives: dtype });
     let truth = |dtype| Some(Signature { takes: dtype, gives: DType::Bool });
-    let is_real = kind < Kind::Complex;
+    let is_real = kind < DTypeKind::Complex;
     match op {
-        _ if kind == Kind::Text => None,
+        _ if kind == DTypeKind::Str => None,
         Add | Multiply => same(common),
-        Subtract | Negative | Positive | Sign => (kind != Kind::Bool).then(|| same(common))?,
-        Conj | Square | Reciprocal => same(if kind == Kind::Bool { DType::I8 } else { common }),
-        Abs => Some(Signature { takes: common, gives: common.part() }),
+        Subtract | Negative | Positive | Sign => (kind != DTypeKind::Bool).then(|| same(common))?,
+        Conj | Square | Reciprocal => same(if kind == DTypeKind::Bool { DType::I8 } else { common }),
+        Abs => Some(Signature { takes: common, gives: common.real_dtype() }),
         Divide if typing == Typing::Strict => same(common),
-        Divide => same(if kind < Kind::Float { DType::F64 } else { common }),
-        LeakyRelu => (is_real && kind != Kind::Bool).then(|| same(common))?,
+        Divide => same(if kind < DTypeKind::Float { DType::F64 } else { common }),
+        LeakyRelu => (is_real && kind != DTypeKind::Bool).then(|| same(common))?,
         FloorDivide | Remainder | Fmod | TruncDivide => {
-            is_real.then(|| same(if kind == Kind::Bool { DType::I8 } else { common }))?
+            is_real.then(|| same(if kind == DTypeKind::Bool { DType::I8 } else { common }))?
         }
-        Pow => same(if kind == Kind::Bool { DType::I8 } else { common }),
+        Pow => same(if kind == DTypeKind::Bool { DType::I8 } else { common }),
         Equal | NotEqual => truth(common),
         Less | LessEqual | Greater | GreaterEqual => truth(common),
         LogicalAnd | LogicalOr | LogicalXor | LogicalNot => truth(DType::Bool),
-        And | Or | Xor | Invert => (kind < Kind::Float).then(|| same(common))?,
-        ShiftLeft | ShiftRight => {
-            (kind < Kind::Float).then(|| same(if kind == Kind::Bool { DType::I8 } else { common }))?
-        }
+        And | Or | Xor | Invert => (kind < DTypeKind::Float).then(|| same(common))?,
+        ShiftLeft | ShiftRight => (kind < DTypeKind::Float)
+            .then(|| same(if kind == DTypeKind::Bool { DType::I8 } else { common }))?,
         Min | Max | Clip => same(common),
         Where => same(common),
         Floor | Ceil | Trunc => is_real.then(|| same(common))?,
-        Round => same(if kind == Kind::Bool { DType::F16 } else { common }),
+        Round => same(if kind == DTypeKind::Bool { DType::F16 } else { common }),
         IsNan | IsInf | IsFinite => truth(common),
-        Signbit => is_real.then(|| truth(if kind == Kind::Bool { DType::F16 } else { common }))?,
-        Real | Imag => Some(Signature { takes: common, gives: common.part() }),
+        Signbit => is_real.then(|| truth(if kind == DTypeKind::Bool { DType::F16 } else { common }))?,
+        Real | Imag => Some(Signature { takes: common, gives: common.real_dtype() }),
         Atan2 | Hypot | Logaddexp | Copysign | Nextafter | Cbrt | Erf => {
-            is_real.then(|| same(common.as_float()))?
+            is_real.then(|| same(common.float_dtype()))?
         }
         Sigmoid | Acos | Acosh | Asin | Asinh | Atan | Atanh | Cos | Cosh | Exp | Exp2 | Expm1 | Log
-        | Log10 | Log1p | Log2 | Sin | Sinh | Sqrt | Tan | Tanh => same(common.as_float()),
+        | Log10 | Log1p | Log2 | Sin | Sinh | Sqrt | Tan | Tanh => same(common.float_dtype()),
     }
 }

@@ -5,7 +5,7 @@ use super::past::{self, Room, Writer};
 use super::pieces::{in_pieces, is_worth_a_thread};
 use super::plan::{Block, Plan};
 use super::walk::{Along, Base, Kind, Lends, Same, Steps, Walk};
-use unishape_elements::{Job, at_full_width, at_usual_width};
+use unishape_simd::{SimdTask, run_avx2, run_widest};
 
 /// One way through each operand, and the function that takes an element of each.
 trait Lanes<F>: Copy {
@@ -79,8 +79,8 @@ impl<F, L: Lanes<F>, const N: usize> Rows<'_, F, L, N> {
     }
 }
 
-/// Rows of neighbours, for [`at_full_width`].
-impl<F, L: Lanes<F>, const N: usize> Job for Rows<'_, F, L, N> {
+/// Rows of neighbours, for [`run_widest`].
+impl<F, L: Lanes<F>, const N: usize> SimdTask for Rows<'_, F, L, N> {
     #[inline(always)]
     fn run(self) {
         // Safety: who made the job vouches for the block.
@@ -97,7 +97,7 @@ struct RowsPast<'b, 'r, F, L, T, const N: usize> {
     block: &'b Block<N>,
 }
 
-impl<F, L: Lanes<F>, T, const N: usize> Job for RowsPast<'_, '_, F, L, T, N> {
+impl<F, L: Lanes<F>, T, const N: usize> SimdTask for RowsPast<'_, '_, F, L, T, N> {
     #[inline(always)]
     fn run(self) {
         let Block { rows, row_steps, len, steps, .. } = self.block;
@@ -238,7 +238,7 @@ macro_rules! operands {
                         pick!(@ () [$($K $x $n)+] steps, lanes => Rows { function, lanes, block }.run_any())
                     } else if long && $(steps[$n] == 1)&&+ {
                         let lanes = ($(Along::<$K>($x),)+);
-                        at_full_width(Rows { function, lanes, block });
+                        run_widest(Rows { function, lanes, block });
                     } else {
                         $(if !$K::WRITES {
                             let (outer, inner) = ((block.rows, block.row_steps[$n]), (block.len, steps[$n]));
@@ -279,10 +279,10 @@ macro_rules! operands {
                     $(let $x: *mut $K::Elem = if $n == 0 { writer.buffer() } else { $x.0.offset(starts[$n]) };)+
                     if $few {
                         pick!(@ () [$($K $x $n)+] steps, lanes =>
-                            at_usual_width(RowsPast { function, lanes, out, writer, block }))
+                            run_avx2(RowsPast { function, lanes, out, writer, block }))
                     } else {
                         let lanes = ($(Along::<$K>($x),)+);
-                        at_usual_width(RowsPast { function, lanes, out, writer, block });
+                        run_avx2(RowsPast { function, lanes, out, writer, block });
                     }
                 }
             }
@@ -312,15 +312,15 @@ macro_rules! operands {
         }
     };
 }
-operands!(1, true, true, at_full_width: A a 0 V0);
-operands!(2, true, true, at_full_width: A a 0 V0 B b 1 V1);
-operands!(3, true, true, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2);
-operands!(4, true, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3);
-operands!(5, true, false, at_usual_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4);
-operands!(6, true, false, at_usual_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5);
-operands!(7, false, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6);
-operands!(8, false, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7);
-operands!(9, false, false, at_full_width: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7 J j 8 V8);
+operands!(1, true, true, run_widest: A a 0 V0);
+operands!(2, true, true, run_widest: A a 0 V0 B b 1 V1);
+operands!(3, true, true, run_widest: A a 0 V0 B b 1 V1 C c 2 V2);
+operands!(4, true, false, run_widest: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3);
+operands!(5, true, false, run_avx2: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4);
+operands!(6, true, false, run_avx2: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5);
+operands!(7, false, false, run_widest: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6);
+operands!(8, false, false, run_widest: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7);
+operands!(9, false, false, run_widest: A a 0 V0 B b 1 V1 C c 2 V2 D d 3 V3 E e 4 V4 G g 5 V5 H h 6 V6 I i 7 V7 J j 8 V8);
 
 #[cfg(test)]
 mod tests {

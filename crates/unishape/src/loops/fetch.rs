@@ -6,7 +6,7 @@ use super::past::LINE;
 #[inline(always)]
 pub(crate) fn fetch(place: *const u8, bytes: usize) {
     for at in (0..bytes).step_by(LINE) {
-        unishape_elements::fetch(place.wrapping_add(at));
+        unishape_simd::prefetch(place.wrapping_add(at));
     }
 }
 

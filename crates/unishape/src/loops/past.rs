@@ -6,7 +6,7 @@
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
 
-pub(crate) use unishape_elements::LINE;
+pub(crate) use unishape_simd::CACHE_LINE as LINE;
 
 /// Bytes that are put together before they are written: enough that little is lost between one time and the
 /// next, and few enough that memory does not rest meanwhile.

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use std::any::TypeId;
 use std::num::Wrapping;
 use std::ops::Add;
-use unishape_elements::{Job, at_full_width};
+use unishape_simd::{SimdTask, run_widest};
 
 /// Adds each element of an array to its place among the sums, which is found by `steps`: how far on it is
 /// for each index.
@@ -156,7 +156,7 @@ impl<A: Clone + Zero + Add<Output = A>> Pair<A> {
         let (from, to) = unsafe { (self.from.offset(block.starts[0]), self.to.offset(block.starts[1])) };
         let rows = Rows { from, to, block };
         if block.rows * block.len >= LANES {
-            at_full_width(rows);
+            run_widest(rows);
         } else {
             rows.run();
         }
@@ -211,7 +211,7 @@ struct Rows<'b, A> {
 /// Sums that are made at a time, so that they need not wait for each other.
 const LANES: usize = 64;
 
-impl<A: Clone + Zero + Add<Output = A>> Job for Rows<'_, A> {
+impl<A: Clone + Zero + Add<Output = A>> SimdTask for Rows<'_, A> {
     #[inline(always)]
     fn run(self) {
         let &Block { rows, row_steps, len, steps, .. } = self.block;

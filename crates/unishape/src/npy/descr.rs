@@ -5,7 +5,7 @@ use super::header::MOST_DIMENSIONS;
 use super::literal::Literals;
 use std::fmt;
 use unishape_core::element_count;
-use unishape_elements::DType;
+use unishape_kernels::DType;
 
 /// NumPy's description of an element type: its text as the header of a file has it, kept to the
 /// letter, and the size it gives an element.

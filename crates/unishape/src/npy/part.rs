@@ -10,7 +10,7 @@ use half::{bf16, f16};
 use ndarray::{ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
 use num_complex::Complex;
 use std::ops::{ControlFlow, Range};
-use unishape_elements::DType;
+use unishape_kernels::DType;
 
 /// A part of an array in a file: where it lies, or converted to what this machine computes with.
 ///

@@ -11,7 +11,7 @@ use num_complex::Complex;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
-use unishape_elements::DType;
+use unishape_kernels::DType;
 
 /// Data is read in pieces of about this many bytes.
 const PIECE: usize = 1 << 16;

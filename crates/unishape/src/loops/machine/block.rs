@@ -11,7 +11,7 @@ use crate::loops::plan::Plan;
 use crate::loops::walk::{Base, Write};
 use smallvec::SmallVec;
 use std::cell::RefCell;
-use unishape_elements::Ahead;
+use unishape_kernels::KernelContext;
 
 /// Where a program reads and writes.
 pub(super) struct Memory<'m> {
@@ -90,8 +90,7 @@ impl Routine {
         let block = self.block;
         let (size, steps) = plan.loop_at(block.cut);
         let mut first = true;
-        let mut ahead = Ahead::none();
-        ahead.widen(self.calls >= MANY_STEPS);
+        let mut ahead = KernelContext { wide: self.calls >= MANY_STEPS, ..KernelContext::default() };
         let has_many_inputs = self.ahead.len() > MANY_INPUTS;
         plan.turns(block.cut, Offsets::from_slice(plan.starts()), |starts| {
             self.fetch_lines(program, plan, memory, starts);
@@ -104,7 +103,7 @@ impl Routine {
                 // Safety: the block is within the loops.
                 unsafe {
                     if std::mem::take(&mut first) {
-                        self.once.iter().for_each(|action| at.act(action, &mut Ahead::none()));
+                        self.once.iter().for_each(|action| at.act(action, &mut KernelContext::default()));
                     }
                     at.extent.turns = turns.min(size - done);
                     at.look_ahead(&mut ahead);
@@ -188,14 +187,14 @@ const NEAR: usize = 1 << 11;
 /// From so many steps on, computing takes longer than memory does, and the widest vectors pay for all of them.
 const MANY_STEPS: usize = 4;
 
-/// More inputs than this are not all fetched for the next block: with the output, [`Ahead`] has no more places.
+/// More inputs than this are not all fetched for the next block: with the output, [`KernelContext`] has no more places.
 const MANY_INPUTS: usize = 7;
 
 impl At<'_> {
     /// # Safety
     ///
     /// As for [`Routine::run`]; the block is within the loops.
-    unsafe fn act(&self, action: &Action, ahead: &mut Ahead) {
+    unsafe fn act(&self, action: &Action, ahead: &mut KernelContext) {
         match action {
             Action::Gather { input, to } => {
                 // Safety: the block's elements of the input are there, and room for as many in the register.
@@ -310,7 +309,7 @@ impl At<'_> {
     /// # Safety
     ///
     /// As for [`Routine::run`], the output lies in one piece, and it pays to write it so.
-    unsafe fn write_past(&self, from: &[u8], item: usize, ahead: &mut Ahead) {
+    unsafe fn write_past(&self, from: &[u8], item: usize, ahead: &mut KernelContext) {
         let mask = self.memory.mask;
         // Safety: the caller vouches for the output.
         let mut output = unsafe { self.output(item) };
@@ -320,7 +319,7 @@ impl At<'_> {
             let bytes = (past::PART - output.as_ptr().addr() % past::LINE).min(output.len());
             (to, output) = output.split_at_mut(bytes);
             (now, from) = from.split_at(bytes);
-            ahead.fetch();
+            ahead.prefetch.issue();
             // Safety: both have as many bytes, and the caller vouches for that it pays.
             let mut write = |now: &[u8]| unsafe { past::write(now.as_ptr(), to.as_mut_ptr(), bytes) };
             if mask == u8::MAX {
@@ -334,10 +333,10 @@ impl At<'_> {
     }
 
     /// Has the next block's inputs fetched, and where this block's results go, while its steps are taken.
-    fn look_ahead(&self, ahead: &mut Ahead) {
+    fn look_ahead(&self, ahead: &mut KernelContext) {
         let routine = self.routine;
         let part = PART * routine.calls;
-        ahead.restart(part);
+        ahead.prefetch.restart(part);
         if routine.ahead.len() > MANY_INPUTS {
             return;
         }
@@ -352,18 +351,22 @@ impl At<'_> {
         };
         if routine.fetches_output {
             let offset = self.offsets[0] + further(0, item);
-            ahead.add(self.memory.out.0.wrapping_offset(offset * item as isize), count * item, parts);
+            ahead.prefetch.push(
+                self.memory.out.0.wrapping_offset(offset * item as isize),
+                count * item,
+                parts,
+            );
         }
         for &input in &routine.ahead {
             let item = self.program.operands[input as usize];
-            ahead.add(self.place(input, further(1 + input as usize, item)), count * item, parts);
+            ahead.prefetch.push(self.place(input, further(1 + input as usize, item)), count * item, parts);
         }
     }
 
     /// Where there are too many inputs for that, those that the next action reads, while this one is done.
-    fn look_further(&self, action: usize, ahead: &mut Ahead) {
+    fn look_further(&self, action: usize, ahead: &mut KernelContext) {
         let each = &self.routine.each;
-        ahead.restart(PART);
+        ahead.prefetch.restart(PART);
         let parts = if let Action::Store { .. } = each[action] {
             self.writes()
         } else {
@@ -374,7 +377,11 @@ impl At<'_> {
         for source in from.iter().filter(|source| !source.single) {
             if let Place::Input(input) = source.place {
                 let further = if is_further { self.next(1 + input as usize) } else { 0 };
-                ahead.add(self.place(input, further), self.extent.count() * source.item as usize, parts);
+                ahead.prefetch.push(
+                    self.place(input, further),
+                    self.extent.count() * source.item as usize,
+                    parts,
+                );
             }
         }
     }

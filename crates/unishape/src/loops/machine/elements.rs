@@ -1,12 +1,12 @@
 //! Elements copied together from where they are, and back: as bytes, whose number alone matters here.
 
-use unishape_elements::{Job, at_usual_width};
+use unishape_simd::{SimdTask, run_avx2};
 
 /// Writes an element's bytes again and again.
 pub(super) fn fill(element: &[u8], to: &mut [u8]) {
     struct Fill<'f, const N: usize>(&'f [u8], &'f mut [u8]);
 
-    impl<const N: usize> Job for Fill<'_, N> {
+    impl<const N: usize> SimdTask for Fill<'_, N> {
         #[inline(always)]
         fn run(self) {
             if let Ok(element) = <[u8; N]>::try_from(self.0) {
@@ -16,7 +16,7 @@ pub(super) fn fill(element: &[u8], to: &mut [u8]) {
     }
 
     fn elements<const N: usize>(element: &[u8], to: &mut [u8]) {
-        at_usual_width(Fill::<N>(element, to));
+        run_avx2(Fill::<N>(element, to));
     }
     match element.len() {
         1 => elements::<1>(element, to),

@@ -36,7 +36,7 @@ pub use plain::Plain;
 pub(crate) use program::{Program, Step};
 use routine::{MOST_ARGUMENTS, Scope};
 use std::sync::atomic::{AtomicBool, Ordering};
-use unishape_elements::Ahead;
+use unishape_kernels::KernelContext;
 
 /// An array that a program reads, stretched already.
 pub(crate) struct Input<'a> {
@@ -149,7 +149,7 @@ fn at_once<T: Plain, D: Dimension>(
     // written are elements again: what a kernel gives, but for the bits that truths have not.
     unsafe {
         let output = std::slice::from_raw_parts_mut(out.as_mut_ptr().cast(), count * step.item);
-        (step.kernel)(sources, output, &mut Ahead::none());
+        (step.kernel)(sources, output, &mut KernelContext::default());
         mask_bits(output, mask);
     }
     true

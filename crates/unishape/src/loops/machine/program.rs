@@ -1,7 +1,7 @@
 //! A chain of kernels.
 
 use smallvec::SmallVec;
-use unishape_elements::{Constant, Kernel};
+use unishape_kernels::{Constant, Kernel};
 
 /// One kernel of a chain, and which values it takes.
 #[derive(Clone, Debug)]

@@ -7,11 +7,11 @@ use super::{Input, Program, Step, Threads, past, plan, run};
 use crate::loops::walk::Base;
 use ndarray::{ArrayD, Axis, Ix, IxDyn, Slice};
 use proptest::prelude::*;
-use unishape_elements::{Constant, DType, Op, find};
+use unishape_kernels::{Constant, DType, Op, find_kernel};
 use unishape_oracle::Indices;
 
 fn step(op: Op, from: [usize; 2]) -> Step {
-    Step { name: "", kernel: find(op, DType::I64).unwrap(), from: from[..].into(), item: 8 }
+    Step { name: "", kernel: find_kernel(op, DType::I64).unwrap(), from: from[..].into(), item: 8 }
 }
 
 /// `(a + b) * (b + 7) - a`, of which `b + 7` is done once where `b` is the same in every block.

@@ -1,0 +1,167 @@
+//! Casts from one dtype to another.
+//!
+//! Integers wrap. Floating-point numbers are truncated to integers and saturate; NaN becomes 0. Everything
+//! but 0 is true.
+
+use super::{Kernel, kernel};
+use crate::{DType, KernelContext};
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+use num_complex::Complex;
+
+/// The kernel that casts one dtype to another in one step, if there is one; see [`next_cast`].
+///
+/// ```
+/// use unishape_kernels::{DType, find_cast};
+///
+/// assert!(find_cast(DType::F32, DType::F64).is_some());
+/// // By way of float32.
+/// assert!(find_cast(DType::F16, DType::F64).is_none());
+/// ```
+pub fn find_cast(from: DType, to: DType) -> Option<Kernel> {
+    use DType::*;
+    Some(match (from, to) {
+        (Bool | U8 | I8, Bool) => kernel!(baseline |a: u8| -> u8 { (a != 0) as u8 }),
+        (I16 | U16, Bool) => kernel!(baseline |a: u16| -> u8 { (a != 0) as u8 }),
+        (I32 | U32, Bool) => kernel!(baseline |a: u32| -> u8 { (a != 0) as u8 }),
+        (I64 | U64, Bool) => kernel!(baseline |a: u64| -> u8 { (a != 0) as u8 }),
+        // Without the sign bit, so that -0 is false too.
+        (F16 | BF16, Bool) => kernel!(baseline |a: u16| -> u8 { (a << 1 != 0) as u8 }),
+        (F32, Bool) => kernel!(baseline |a: f32| -> u8 { (a != 0.0) as u8 }),
+        (F64, Bool) => kernel!(baseline |a: f64| -> u8 { (a != 0.0) as u8 }),
+        (C64, Bool) => kernel!(baseline |a: Complex<f32>| -> u8 { (a.re != 0.0 || a.im != 0.0) as u8 }),
+        (C128, Bool) => kernel!(baseline |a: Complex<f64>| -> u8 { (a.re != 0.0 || a.im != 0.0) as u8 }),
+        // Integers: sign-extended, zero-extended, truncated.
+        (I8, I64) => kernel!(|a: i8| -> i64 { a.into() }),
+        (I16, I64) => kernel!(|a: i16| -> i64 { a.into() }),
+        (I32, I64) => kernel!(|a: i32| -> i64 { a.into() }),
+        (Bool | U8, U64) => kernel!(|a: u8| -> u64 { a.into() }),
+        (U16, U64) => kernel!(|a: u16| -> u64 { a.into() }),
+        (U32, U64) => kernel!(|a: u32| -> u64 { a.into() }),
+        (U64, U8) => kernel!(baseline |a: u64| -> u8 { a as u8 }),
+        (U64, U16) => kernel!(baseline |a: u64| -> u16 { a as u16 }),
+        (U64, U32) => kernel!(baseline |a: u64| -> u32 { a as u32 }),
+        // Between integers and floating point.
+        (Bool | U8, F32) => kernel!(|a: u8| -> f32 { a.into() }),
+        (I8, F32) => kernel!(|a: i8| -> f32 { a.into() }),
+        (I16, F32) => kernel!(|a: i16| -> f32 { a.into() }),
+        (U16, F32) => kernel!(|a: u16| -> f32 { a.into() }),
+        (I32, F32) => kernel!(|a: i32| -> f32 { a as f32 }),
+        (U32, F32) => kernel!(baseline |a: u32| -> f32 { a as f32 }),
+        (I64, F32) => kernel!(|a: i64| -> f32 { a as f32 }),
+        (U64, F32) => kernel!(baseline |a: u64| -> f32 { a as f32 }),
+        (Bool | U8, F64) => kernel!(|a: u8| -> f64 { a.into() }),
+        (I8, F64) => kernel!(baseline |a: i8| -> f64 { a.into() }),
+        (I16, F64) => kernel!(|a: i16| -> f64 { a.into() }),
+        (U16, F64) => kernel!(baseline |a: u16| -> f64 { a.into() }),
+        (I32, F64) => kernel!(|a: i32| -> f64 { a.into() }),
+        (U32, F64) => kernel!(baseline |a: u32| -> f64 { a.into() }),
+        (I64, F64) => kernel!(|a: i64| -> f64 { a as f64 }),
+        (U64, F64) => kernel!(baseline |a: u64| -> f64 { a as f64 }),
+        (F64, I8) => kernel!(baseline |a: f64| -> i8 { a as i8 }),
+        (F64, I16) => kernel!(baseline |a: f64| -> i16 { a as i16 }),
+        (F64, I32) => kernel!(|a: f64| -> i32 { a as i32 }),
+        (F64, I64) => kernel!(|a: f64| -> i64 { a as i64 }),
+        (F64, U8) => kernel!(|a: f64| -> u8 { a as u8 }),
+        (F64, U16) => kernel!(baseline |a: f64| -> u16 { a as u16 }),
+        (F64, U32) => kernel!(baseline |a: f64| -> u32 { a as u32 }),
+        (F64, U64) => kernel!(baseline |a: f64| -> u64 { a as u64 }),
+        // Between floating-point dtypes.
+        (F32, F64) => kernel!(|a: f32| -> f64 { a.into() }),
+        (F64, F32) => kernel!(|a: f64| -> f32 { a as f32 }),
+        // Chunk by chunk, with the CPU's conversion instructions.
+        (F16, F32) => f16_to_f32,
+        (F32, F16) => f32_to_f16,
+        (F64, F16) => kernel!(baseline |a: f64| -> f16 { f16::from_f64(a) }),
+        (BF16, F32) => kernel!(|a: bf16| -> f32 { bf16_to_f32(a) }),
+        (F32, BF16) => kernel!(|a: f32| -> bf16 { f32_to_bf16(a) }),
+        (F64, BF16) => kernel!(baseline |a: f64| -> bf16 { bf16::from_f64(a) }),
+        (F32, C64) => kernel!(|a: f32| -> Complex<f32> { Complex::new(a, 0.0) }),
+        (F64, C128) => kernel!(|a: f64| -> Complex<f64> { Complex::new(a, 0.0) }),
+        (C64, C128) => kernel!(|a: Complex<f32>| -> Complex<f64> { Complex::new(a.re.into(), a.im.into()) }),
+        (C128, C64) => {
+            kernel!(|a: Complex<f64>| -> Complex<f32> { Complex::new(a.re as f32, a.im as f32) })
+        }
+        _ => return None,
+    })
+}
+
+/// The first step of a cast: an intermediate dtype (or `to`), and the kernel that casts to it.
+///
+/// The kernel is `None` if the bits stay the same. The result is `None` if there is no cast: from or to text,
+/// and from complex to real numbers.
+///
+/// ```
+/// use unishape_kernels::{DType, next_cast};
+///
+/// let (dtype, kernel) = next_cast(DType::F16, DType::F64).unwrap();
+/// assert!(dtype == DType::F32 && kernel.is_some());
+/// let (dtype, kernel) = next_cast(DType::U8, DType::I8).unwrap();
+/// assert!(dtype == DType::I8 && kernel.is_none());
+/// assert!(next_cast(DType::C64, DType::F64).is_none());
+/// ```
+pub fn next_cast(from: DType, to: DType) -> Option<(DType, Option<Kernel>)> {
+    use DType::*;
+    if let Some(kernel) = find_cast(from, to) {
+        return Some((to, Some(kernel)));
+    }
+    let is_integer_or_bool = |dtype: DType| dtype.is_integer() || dtype == Bool;
+    if is_integer_or_bool(from) && to.is_integer() && from.item_size() == to.item_size() {
+        return Some((to, None));
+    }
+    let next = match (from, to) {
+        (Str, _) | (_, Str) | (C64 | C128, _) => return None,
+        (F32, C128) => F64,
+        (F64, C64) => F32,
+        (F16 | BF16, _) => F32,
+        (F32, _) => F64,
+        (_, C64) => F32,
+        (_, C128) => F64,
+        // Exact, so that the result is rounded once.
+        (I32 | U32 | I64 | U64, F16 | BF16) => F64,
+        (_, F16 | BF16) => F32,
+        // To another item size, by way of 8 bytes.
+        (I8 | I16 | I32, _) => I64,
+        (Bool | U8 | U16 | U32, _) => U64,
+        (U64, I8) => U8,
+        (U64, I16) => U16,
+        (U64, _) => U32,
+        (I64, _) => return Some((U64, None)),
+        (F64, _) => return None,
+    };
+    Some((next, find_cast(from, next)))
+}
+
+fn f16_to_f32(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
+    if let &[a] = inputs {
+        let (a, output) = (bytemuck::cast_slice::<u8, f16>(a), bytemuck::cast_slice_mut(output));
+        context.prefetch.for_each_chunk(output.len(), output.len(), |first, end| {
+            a[first..end].convert_to_f32_slice(&mut output[first..end])
+        });
+    }
+}
+
+fn f32_to_f16(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
+    if let &[a] = inputs {
+        let (a, output) = (bytemuck::cast_slice(a), bytemuck::cast_slice_mut::<u8, f16>(output));
+        context.prefetch.for_each_chunk(output.len(), output.len(), |first, end| {
+            output[first..end].convert_from_f32_slice(&a[first..end])
+        });
+    }
+}
+
+/// Branch-free, unlike `half`'s conversion, so that the loop is vectorized.
+#[inline(always)]
+fn bf16_to_f32(a: bf16) -> f32 {
+    f32::from_bits(u32::from(a.to_bits()) << 16)
+}
+
+/// Rounds to nearest, ties to even.
+#[inline(always)]
+fn f32_to_bf16(a: f32) -> bf16 {
+    let bits = a.to_bits();
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+    // Rounding could carry a NaN into infinity.
+    let nan = bits >> 16 | 0x40;
+    bf16::from_bits(if a.is_nan() { nan } else { rounded } as u16)
+}

@@ -1,0 +1,182 @@
+//! Single and double precision.
+
+use super::{Kernel, binary_function, kernel, unary_function};
+use crate::{KernelContext, Op};
+use half::{bf16, f16};
+use unishape_vecmath as vecmath;
+
+macro_rules! floats {
+    ($($T:ident)+) => {
+        $(
+            /// The kernel of a function of these numbers.
+            pub(super) fn $T(op: Op) -> Option<Kernel> {
+                Some(match op {
+                    Op::Add => kernel!(|a: $T, b: $T| -> $T { a + b }),
+                    Op::Subtract => kernel!(|a: $T, b: $T| -> $T { a - b }),
+                    Op::Multiply => kernel!(|a: $T, b: $T| -> $T { a * b }),
+                    Op::Divide => kernel!(|a: $T, b: $T| -> $T { a / b }),
+                    Op::FloorDivide => kernel!(baseline |a: $T, b: $T| -> $T { $T::floor_divide(a, b) }),
+                    Op::Remainder => kernel!(baseline |a: $T, b: $T| -> $T { $T::remainder(a, b) }),
+                    Op::Fmod => kernel!(baseline |a: $T, b: $T| -> $T { a % b }),
+                    Op::TruncDivide => kernel!(|a: $T, b: $T| -> $T { (a / b).trunc() }),
+                    Op::Negative => kernel!(|a: $T| -> $T { -a }),
+                    Op::Abs => kernel!(|a: $T| -> $T { a.abs() }),
+                    Op::Sign => kernel!(|a: $T| -> $T {
+                        if a > 0.0 { 1.0 } else if a < 0.0 { -1.0 } else if a == 0.0 { 0.0 } else { a }
+                    }),
+                    Op::Sqrt => kernel!(|a: $T| -> $T { a.sqrt() }),
+                    Op::Floor => kernel!(|a: $T| -> $T { a.floor() }),
+                    Op::Ceil => kernel!(|a: $T| -> $T { a.ceil() }),
+                    Op::Trunc => kernel!(|a: $T| -> $T { a.trunc() }),
+                    Op::Round => kernel!(|a: $T| -> $T { a.round_ties_even() }),
+                    Op::Copysign => kernel!(|a: $T, b: $T| -> $T { a.copysign(b) }),
+                    Op::Nextafter => kernel!(baseline |a: $T, b: $T| -> $T { $T::nextafter(a, b) }),
+                    Op::LeakyRelu => kernel!(|a: $T, b: $T| -> $T { if a < 0.0 { a * b } else { a } }),
+                    Op::Min => extreme!($T, <=, <),
+                    Op::Max => extreme!($T, >=, >),
+                    Op::Equal => kernel!(widest |a: $T, b: $T| -> u8 { (a == b) as u8 }),
+                    Op::NotEqual => kernel!(widest |a: $T, b: $T| -> u8 { (a != b) as u8 }),
+                    Op::Less => kernel!(widest |a: $T, b: $T| -> u8 { (a < b) as u8 }),
+                    Op::LessEqual => kernel!(widest |a: $T, b: $T| -> u8 { (a <= b) as u8 }),
+                    Op::Signbit => kernel!(|a: $T| -> u8 { a.is_sign_negative() as u8 }),
+                    op => return functions!(op, $T),
+                })
+            }
+
+            impl Divisions for $T {
+                #[inline(always)]
+                fn remainder(self, by: $T) -> $T {
+                    let left = self % by;
+                    if by == 0.0 {
+                        left
+                    } else if left == 0.0 {
+                        (0.0 as $T).copysign(by)
+                    } else if (left < 0.0) != (by < 0.0) {
+                        left + by
+                    } else {
+                        left
+                    }
+                }
+
+                #[inline(always)]
+                fn floor_divide(self, by: $T) -> $T {
+                    if by == 0.0 {
+                        return self / by;
+                    }
+                    let left = self % by;
+                    let mut quotient = (self - left) / by;
+                    if left != 0.0 && (left < 0.0) != (by < 0.0) {
+                        quotient -= 1.0;
+                    }
+                    if quotient == 0.0 {
+                        return (0.0 as $T).copysign(self / by);
+                    }
+                    // Very near to a whole number, from either side.
+                    let below = quotient.floor();
+                    if quotient - below > 0.5 { below + 1.0 } else { below }
+                }
+
+                #[inline(always)]
+                fn nextafter(self, to: $T) -> $T {
+                    match self {
+                        _ if self.is_nan() || to.is_nan() => $T::NAN,
+                        _ if self == to => to,
+                        _ if self == 0.0 => $T::from_bits(1).copysign(to),
+                        _ if (self < to) == (self > 0.0) => $T::from_bits(self.to_bits() + 1),
+                        _ => $T::from_bits(self.to_bits() - 1),
+                    }
+                }
+            }
+        )+
+    };
+}
+
+/// The smaller or the larger one, as NumPy has it: the first of equal ones, and NaN where either is one. Beside one
+/// element for all that is a number, as most bounds are, only a comparison is left.
+macro_rules! extreme {
+    ($T:ident, $or_equal:tt, $than:tt) => {{
+        fn extreme(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
+            let is_a_number = |a: &[u8]| matches!(*bytemuck::cast_slice::<u8, $T>(a), [only] if !only.is_nan());
+            match *inputs {
+                [a, _] if is_a_number(a) => {
+                    kernel!(|a: $T, b: $T| -> $T { if a $or_equal b { a } else { b } })(inputs, output, context)
+                }
+                [_, b] if is_a_number(b) => {
+                    kernel!(|a: $T, b: $T| -> $T { if b $than a { b } else { a } })(inputs, output, context)
+                }
+                _ => kernel!(|a: $T, b: $T| -> $T { if a $or_equal b || a.is_nan() { a } else { b } })(inputs, output, context),
+            }
+        }
+        extreme as Kernel
+    }};
+}
+
+/// Division with a remainder as Python has it, exactly as NumPy computes it.
+trait Divisions: Sized {
+    fn remainder(self, by: Self) -> Self;
+    fn floor_divide(self, by: Self) -> Self;
+    fn nextafter(self, to: Self) -> Self;
+}
+
+macro_rules! functions {
+    ($op:ident, $T:ident) => {
+        Some(match $op {
+            Op::Exp => unary_function::<vecmath::Exp, $T>,
+            Op::Exp2 => unary_function::<vecmath::Exp2, $T>,
+            Op::Expm1 => unary_function::<vecmath::Expm1, $T>,
+            Op::Log => unary_function::<vecmath::Log, $T>,
+            Op::Log2 => unary_function::<vecmath::Log2, $T>,
+            Op::Log10 => unary_function::<vecmath::Log10, $T>,
+            Op::Log1p => unary_function::<vecmath::Log1p, $T>,
+            Op::Sin => unary_function::<vecmath::Sin, $T>,
+            Op::Cos => unary_function::<vecmath::Cos, $T>,
+            Op::Tan => unary_function::<vecmath::Tan, $T>,
+            Op::Asin => unary_function::<vecmath::Asin, $T>,
+            Op::Acos => unary_function::<vecmath::Acos, $T>,
+            Op::Atan => unary_function::<vecmath::Atan, $T>,
+            Op::Sinh => unary_function::<vecmath::Sinh, $T>,
+            Op::Cosh => unary_function::<vecmath::Cosh, $T>,
+            Op::Tanh => unary_function::<vecmath::Tanh, $T>,
+            Op::Asinh => unary_function::<vecmath::Asinh, $T>,
+            Op::Acosh => unary_function::<vecmath::Acosh, $T>,
+            Op::Atanh => unary_function::<vecmath::Atanh, $T>,
+            Op::Cbrt => unary_function::<vecmath::Cbrt, $T>,
+            Op::Sigmoid => unary_function::<vecmath::Sigmoid, $T>,
+            Op::Erf => unary_function::<vecmath::Erf, $T>,
+            Op::Atan2 => binary_function::<vecmath::Atan2, $T>,
+            Op::Hypot => binary_function::<vecmath::Hypot, $T>,
+            Op::Pow => binary_function::<vecmath::Pow, $T>,
+            Op::Logaddexp => binary_function::<vecmath::Logaddexp, $T>,
+            _ => return None,
+        })
+    };
+}
+floats!(f32 f64);
+
+/// The next number of 16 bits, whose NaNs are those beyond `infinity`.
+#[inline(always)]
+fn next_of_bits(from: u16, to: u16, infinity: u16) -> u16 {
+    const SIGN: u16 = 0x8000;
+    let is_nan = |bits: u16| bits & !SIGN > infinity;
+    // An order of all numbers, in which both zeros are the same.
+    let key = |bits: u16| if bits & SIGN == 0 { i32::from(bits) } else { -i32::from(bits & !SIGN) };
+    match (key(from), key(to)) {
+        _ if is_nan(from) || is_nan(to) => infinity | 1 << 6 | 1 << 9 & !infinity,
+        (a, b) if a == b => to,
+        (0, _) => 1 | to & SIGN,
+        (a, b) if (a < b) == (a > 0) => from + 1,
+        _ => from - 1,
+    }
+}
+
+pub(super) fn nextafter_f16(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
+    super::binary::<super::Baseline, u16, u16, u16>(inputs, output, context, |a, b| {
+        next_of_bits(a, b, f16::INFINITY.to_bits())
+    });
+}
+
+pub(super) fn nextafter_bf16(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
+    super::binary::<super::Baseline, u16, u16, u16>(inputs, output, context, |a, b| {
+        next_of_bits(a, b, bf16::INFINITY.to_bits())
+    });
+}

@@ -1,0 +1,231 @@
+//! The operations of expressions: one table defines their names, methods and documentation.
+
+/// Calls a macro with every operation: variant, method name, arity, names in expressions, description.
+///
+/// ```
+/// macro_rules! methods {
+///     ($($op:ident $method:ident $arity:literal [$($name:literal),+] $description:literal;)+) => {
+///         [$(stringify!($method)),+]
+///     };
+/// }
+/// assert_eq!(unishape_kernels::for_each_op!(methods)[0], "abs");
+/// ```
+#[macro_export]
+macro_rules! for_each_op {
+    ($macro:ident) => {
+        $macro! {
+            Abs abs 1 ["abs", "absolute"] "The absolute value; of a complex number, its distance from 0.";
+            Acos acos 1 ["acos", "arccos"] "The inverse cosine.";
+            Acosh acosh 1 ["acosh", "arccosh"] "The inverse hyperbolic cosine.";
+            Add plus 2 ["add"] "`x + y`. Integers wrap; booleans: whether either is true.";
+            And bitwise_and 2 ["bitwise_and"] "`x & y`, bit by bit.";
+            Asin asin 1 ["asin", "arcsin"] "The inverse sine.";
+            Asinh asinh 1 ["asinh", "arcsinh"] "The inverse hyperbolic sine.";
+            Atan atan 1 ["atan", "arctan"] "The inverse tangent.";
+            Atan2 atan2 2 ["atan2", "arctan2"] "The angle of the point with ordinate `x` and abscissa `y`.";
+            Atanh atanh 1 ["atanh", "arctanh"] "The inverse hyperbolic tangent.";
+            Cbrt cbrt 1 ["cbrt"] "The cube root.";
+            Ceil ceil 1 ["ceil"] "The next whole number above.";
+            Clip clip 3 ["clip", "clamp"] "The value, or the nearer of the two bounds where it is not between them.";
+            Conj conj 1 ["conj", "conjugate"] "The complex conjugate.";
+            Copysign copysign 2 ["copysign"] "`x` with the sign of `y`.";
+            Cos cos 1 ["cos"] "The cosine.";
+            Cosh cosh 1 ["cosh"] "The hyperbolic cosine.";
+            Divide over 2 ["divide", "true_divide"] "`x / y`, of integers too as floating point.";
+            Equal equal_to 2 ["equal"] "`x == y`.";
+            Erf erf 1 ["erf"] "The error function.";
+            Exp exp 1 ["exp"] "e to the power of `x`.";
+            Exp2 exp2 1 ["exp2"] "2 to the power of `x`.";
+            Expm1 expm1 1 ["expm1"] "`exp(x) - 1`, exact near 0.";
+            Floor floor 1 ["floor"] "The next whole number below.";
+            FloorDivide floor_divide 2 ["floor_divide"] "`x // y`: the quotient rounded down; of integers by 0, 0.";
+            Fmod fmod 2 ["fmod"] "What division toward 0 leaves over, with the sign of `x`; of integers by 0, 0.";
+            Greater greater 2 ["greater"] "`x > y`.";
+            GreaterEqual greater_equal 2 ["greater_equal"] "`x >= y`.";
+            Hypot hypot 2 ["hypot"] "The length of the diagonal, `sqrt(x² + y²)`, without overflow on the way.";
+            Imag imag 1 ["imag"] "The imaginary part.";
+            Invert invert 1 ["bitwise_invert", "bitwise_not", "invert"] "`~x`: every bit the other way round.";
+            IsFinite is_finite 1 ["isfinite"] "Whether it is neither infinite nor NaN.";
+            IsInf is_inf 1 ["isinf"] "Whether it is infinite.";
+            IsNan is_nan 1 ["isnan"] "Whether it is NaN, not a number.";
+            LeakyRelu leaky_relu 2 ["leaky_relu", "prelu"] "`x`, or where it is below 0, `x * y`.";
+            Less less 2 ["less"] "`x < y`.";
+            LessEqual less_equal 2 ["less_equal"] "`x <= y`.";
+            Log log 1 ["log", "ln"] "The natural logarithm.";
+            Log10 log10 1 ["log10"] "The logarithm to base 10.";
+            Log1p log1p 1 ["log1p"] "`log(1 + x)`, exact near 0.";
+            Log2 log2 1 ["log2"] "The logarithm to base 2.";
+            Logaddexp logaddexp 2 ["logaddexp"] "`log(exp(x) + exp(y))`, without overflow on the way.";
+            LogicalAnd logical_and 2 ["logical_and"] "`x and y`: whether neither is 0.";
+            LogicalNot logical_not 1 ["logical_not"] "`not x`: whether it is 0.";
+            LogicalOr logical_or 2 ["logical_or"] "`x or y`: whether one of them is not 0.";
+            LogicalXor logical_xor 2 ["logical_xor"] "Whether exactly one of them is not 0.";
+            Max max 2 ["max", "maximum"] "The larger one; NaN where either is.";
+            Min min 2 ["min", "minimum"] "The smaller one; NaN where either is.";
+            Multiply times 2 ["multiply"] "`x * y`. Integers wrap; booleans: whether both are true.";
+            Negative negative 1 ["negative"] "`-x`. Integers wrap.";
+            Nextafter nextafter 2 ["nextafter"] "The next number after `x` on the way to `y`.";
+            NotEqual not_equal 2 ["not_equal"] "`x != y`.";
+            Or bitwise_or 2 ["bitwise_or"] "`x | y`, bit by bit.";
+            Positive positive 1 ["positive"] "`+x`: the same.";
+            Pow pow 2 ["pow", "power"] "`x ** y`. Integers wrap; to a negative power they give the result rounded toward 0, and 0 gives 0.";
+            Real real 1 ["real"] "The real part.";
+            Reciprocal reciprocal 1 ["reciprocal"] "`1 / x`; of integers rounded toward 0, and of 0, 0.";
+            Remainder remainder 2 ["remainder", "mod"] "`x % y`: what `//` leaves over, with the sign of `y`; of integers by 0, 0.";
+            Round round 1 ["round", "rint"] "The nearest whole number, the even one of two.";
+            ShiftLeft shift_left 2 ["bitwise_left_shift", "left_shift"] "`x << y`; 0 where `y` is no number of bits that `x` has.";
+            ShiftRight shift_right 2 ["bitwise_right_shift", "right_shift"] "`x >> y`; as if by all bits where `y` is no number of bits that `x` has.";
+            Sigmoid sigmoid 1 ["sigmoid", "expit"] "`1 / (1 + exp(-x))`.";
+            Sign sign 1 ["sign"] "-1, 0 or 1; of a complex number, the one of length 1 in its direction.";
+            Signbit signbit 1 ["signbit"] "Whether the sign is minus, of -0 and NaN too.";
+            Sin sin 1 ["sin"] "The sine.";
+            Sinh sinh 1 ["sinh"] "The hyperbolic sine.";
+            Sqrt sqrt 1 ["sqrt"] "The square root.";
+            Square square 1 ["square"] "`x * x`.";
+            Subtract minus 2 ["subtract"] "`x - y`. Integers wrap.";
+            Tan tan 1 ["tan"] "The tangent.";
+            Tanh tanh 1 ["tanh"] "The hyperbolic tangent.";
+            Trunc trunc 1 ["trunc"] "The whole number that is left without the fraction.";
+            TruncDivide trunc_divide 2 ["trunc_divide"] "The quotient rounded toward 0; of integers by 0, 0.";
+            Where choose 3 ["where"] "The second where the first is true (not 0), else the third.";
+            Xor bitwise_xor 2 ["bitwise_xor"] "`x ^ y`, bit by bit.";
+        }
+    };
+}
+macro_rules! define {
+    ($($op:ident $method:ident $arity:literal [$name:literal $(, $alias:literal)*] $description:literal;)+) => {
+        /// An operation of expressions: an operator or a function.
+        ///
+        /// ```
+        /// # use unishape_kernels::Op;
+        /// assert_eq!(Op::from_name("arctan2"), Some(Op::Atan2));
+        /// assert_eq!((Op::Clip.name(), Op::Clip.arity()), ("clip", 3));
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Op {
+            $(#[doc = $description] $op,)+
+        }
+
+        impl Op {
+            /// All operations, in alphabetical order.
+            ///
+            /// ```
+            /// # use unishape_kernels::Op;
+            /// assert!(Op::ALL.len() > 70);
+            /// ```
+            pub const ALL: &[Op] = &[$(Op::$op),+];
+
+            /// Its name in expressions; the first of its [names](Op::names).
+            ///
+            /// ```
+            /// # use unishape_kernels::Op;
+            /// assert_eq!(Op::Pow.name(), "pow");
+            /// ```
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Op::$op => $name,)+
+                }
+            }
+
+            /// All its names in expressions.
+            ///
+            /// ```
+            /// # use unishape_kernels::Op;
+            /// assert_eq!(Op::Pow.names(), ["pow", "power"]);
+            /// ```
+            pub const fn names(self) -> &'static [&'static str] {
+                match self {
+                    $(Op::$op => &[$name $(, $alias)*],)+
+                }
+            }
+
+            /// The number of its arguments.
+            ///
+            /// ```
+            /// # use unishape_kernels::Op;
+            /// assert_eq!(Op::Where.arity(), 3);
+            /// ```
+            pub const fn arity(self) -> usize {
+                match self {
+                    $(Op::$op => $arity,)+
+                }
+            }
+
+            /// One sentence that describes it.
+            ///
+            /// ```
+            /// # use unishape_kernels::Op;
+            /// assert_eq!(Op::Sqrt.description(), "The square root.");
+            /// ```
+            pub const fn description(self) -> &'static str {
+                match self {
+                    $(Op::$op => $description,)+
+                }
+            }
+        }
+    };
+}
+for_each_op!(define);
+
+impl Op {
+    /// The operation with this name.
+    ///
+    /// ```
+    /// # use unishape_kernels::Op;
+    /// assert_eq!(Op::from_name("power"), Some(Op::Pow));
+    /// assert_eq!(Op::from_name("powder"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<Op> {
+        Op::ALL.iter().copied().find(|op| op.names().contains(&name))
+    }
+
+    /// Its operator symbol, if it has one.
+    ///
+    /// ```
+    /// # use unishape_kernels::Op;
+    /// assert_eq!(Op::FloorDivide.symbol(), Some("//"));
+    /// assert_eq!(Op::Sqrt.symbol(), None);
+    /// ```
+    pub const fn symbol(self) -> Option<&'static str> {
+        Some(match self {
+            Op::Add | Op::Positive => "+",
+            Op::Subtract | Op::Negative => "-",
+            Op::Multiply => "*",
+            Op::Divide => "/",
+            Op::FloorDivide => "//",
+            Op::Remainder => "%",
+            Op::Pow => "**",
+            Op::Equal => "==",
+            Op::NotEqual => "!=",
+            Op::Less => "<",
+            Op::LessEqual => "<=",
+            Op::Greater => ">",
+            Op::GreaterEqual => ">=",
+            Op::And => "&",
+            Op::Or => "|",
+            Op::Xor => "^",
+            Op::Invert => "~",
+            Op::ShiftLeft => "<<",
+            Op::ShiftRight => ">>",
+            Op::LogicalAnd => "and",
+            Op::LogicalOr => "or",
+            Op::LogicalNot => "not",
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Op;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_unique() {
+        let names: Vec<&str> = Op::ALL.iter().flat_map(|op| op.names()).copied().collect();
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
+        for &op in Op::ALL {
+            assert!(op.names().iter().all(|name| Op::from_name(name) == Some(op)));
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! The inverses of sine, cosine and tangent.
+
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+
+use crate::pair::{Pair, at_most, polynomial};
+use crate::{BinaryFunction, UnaryFunction};
+
+/// What π is more than `PI`; half and a quarter of it serve for π/2 and π/4.
+const PI_LOW: f64 = 1.2246467991473532e-16;
+
+// (asin s - s) / s³ as a polynomial of s², for |s| <= 1/2; the arc is off by 2^-59.8.
+const ASIN: [f64; 13] = [
+    0.1666666666666676,
+    0.0749999999997078,
+    0.04464285717471626,
+    0.03038194270026402,
+    0.02237221524620431,
+    0.01735160679171672,
+    0.01398088804241888,
+    0.01139833115767245,
+    0.010783627117489166,
+    0.00369333908648477,
+    0.021739820546623243,
+    -0.021045460474295875,
+    0.03265789693455935,
+];
+// The same for f32: off by 2^-35.8.
+const ASIN_SHORT: [f64; 7] = [
+    0.16666667185216608,
+    0.07499948455042012,
+    0.04466009498957167,
+    0.03011099704913717,
+    0.024614212584889498,
+    0.007480620382281115,
+    0.034680435876895406,
+];
+// (atan q - q) / q³ as a polynomial of q², for |q| <= √2 - 1; the arc is off by 2^-59.5.
+const ATAN: [f64; 11] = [
+    -0.33333333333333204,
+    0.19999999999954815,
+    -0.14285714280307452,
+    0.11111110788588417,
+    -0.09090897896665423,
+    0.07692062569738777,
+    -0.06663129740480278,
+    0.058480696206424716,
+    -0.05040091323638814,
+    0.0380839681970465,
+    -0.017927898615605797,
+];
+// The same for f32: off by 2^-35.4.
+const ATAN_SHORT: [f64; 6] = [
+    -0.3333333252176536,
+    0.19999905665176185,
+    -0.14282052895274136,
+    0.11045202080106316,
+    -0.08478904239876298,
+    0.0474912841075021,
+];
+/// The arc whose sine is |x|, where |x| <= 1/2, and the one whose sine is √((1 - |x|) / 2) elsewhere: that is
+/// half of what |x| lacks to π/2. Its low part is not settled.
+#[inline(always)]
+fn short_arc(x: f64) -> (bool, Pair) {
+    let x = x.abs();
+    let upper = x > 0.5;
+    let square = if upper { 0.5 * (1.0 - x) } else { x * x };
+    let root = Pair::new(square, 0.0).root();
+    let s = if upper { root.high } else { x };
+    let low = if upper { root.low } else { 0.0 };
+    (upper, Pair::new(s, (s * square).mul_add(polynomial(square, &ASIN), low)))
+}
+
+/// The same for f32.
+#[inline(always)]
+fn short_arc_short(x: f64) -> (bool, f64) {
+    let x = x.abs();
+    let upper = x > 0.5;
+    let square = if upper { 0.5 * (1.0 - x) } else { x * x };
+    let s = if upper { square.sqrt() } else { x };
+    (upper, (s * square).mul_add(polynomial(square, &ASIN_SHORT), s))
+}
+
+/// Inverse sine.
+///
+/// ```
+/// use unishape_vecmath::{Asin, UnaryFunction};
+///
+/// assert_eq!(Asin::eval(1.0_f64), std::f64::consts::FRAC_PI_2);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Asin;
+
+impl UnaryFunction<f64> for Asin {
+    #[inline(always)]
+    fn fast(x: f64) -> f64 {
+        let (upper, arc) = short_arc(x);
+        let base = Pair::of_ordered_sum(FRAC_PI_2, -2.0 * arc.high);
+        let other = base.plus_small((-2.0_f64).mul_add(arc.low, 0.5 * PI_LOW));
+        (if upper { other.rounded() } else { arc.rounded() }).copysign(x)
+    }
+}
+
+impl UnaryFunction<f32> for Asin {
+    #[inline(always)]
+    fn fast(x: f32) -> f32 {
+        let (upper, arc) = short_arc_short(f64::from(x));
+        let result = if upper { (-2.0_f64).mul_add(arc, FRAC_PI_2) } else { arc };
+        (result as f32).copysign(x)
+    }
+}
+
+/// Inverse cosine.
+///
+/// ```
+/// use unishape_vecmath::{Acos, UnaryFunction};
+///
+/// assert_eq!(Acos::eval(-1.0_f64), std::f64::consts::PI);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Acos;
+
+/// Where acos starts from, and how often the short arc is added to that: π/2 ∓ arc in the middle, 2·arc on the
+/// right, π - 2·arc on the left.
+#[inline(always)]
+fn acos_plan(x: f64, upper: bool) -> (f64, f64) {
+    let left = x < 0.0;
+    let base = if upper { if left { 1.0 } else { 0.0 } } else { 0.5 };
+    let times = if upper { 2.0 } else { -1.0 };
+    (base, if left { -times } else { times })
+}
+
+impl UnaryFunction<f64> for Acos {
+    #[inline(always)]
+    fn fast(x: f64) -> f64 {
+        let (upper, arc) = short_arc(x);
+        let (base, times) = acos_plan(x, upper);
+        let sum = Pair::of_ordered_sum(base * PI, times * arc.high);
+        sum.plus_small(times.mul_add(arc.low, base * PI_LOW)).rounded()
+    }
+}
+
+impl UnaryFunction<f32> for Acos {
+    #[inline(always)]
+    fn fast(x: f32) -> f32 {
+        let x = f64::from(x);
+        let (upper, arc) = short_arc_short(x);
+        let (base, times) = acos_plan(x, upper);
+        times.mul_add(arc, base * PI) as f32
+    }
+}
+
+/// Tangents of π/8 and 3π/8: between them the arc is counted from π/4, above from π/2.
+const LOWER: f64 = 0.41421356237309503;
+const UPPER: f64 = 2.414213562373095;
+
+/// The arc whose tangent is a / b, for numbers that are not negative. Its low part is not settled.
+#[inline(always)]
+fn arc(a: f64, b: f64) -> Pair {
+    let middle = a > LOWER * b;
+    let steep = a > UPPER * b;
+    let (difference, sum) = (Pair::of_sum(a, -b), Pair::of_sum(a, b));
+    let above = if middle { difference.high } else { a };
+    let above_low = if middle { difference.low } else { 0.0 };
+    let below = if middle { sum.high } else { b };
+    let below_low = if middle { sum.low } else { 0.0 };
+    let base = if middle { FRAC_PI_4 } else { 0.0 };
+    let above = Pair::new(if steep { -b } else { above }, if steep { 0.0 } else { above_low });
+    let below = Pair::new(if steep { a } else { below }, if steep { 0.0 } else { below_low });
+    let base = if steep { FRAC_PI_2 } else { base };
+    // 0 / 0 is 0 here, as atan2 wants it.
+    let below = Pair::new(if below.high == 0.0 { 1.0 } else { below.high }, below.low);
+    let q = above.over(below);
+    let square = q.high * q.high;
+    let rest = (q.high * square).mul_add(polynomial(square, &ATAN), q.low);
+    let low = base.mul_add(PI_LOW / PI, rest);
+    Pair::of_ordered_sum(base, q.high).plus_small(low)
+}
+
+/// The same for f32.
+#[inline(always)]
+fn arc_short(a: f64, b: f64) -> f64 {
+    let middle = a > LOWER * b;
+    let steep = a > UPPER * b;
+    let above = if steep {
+        -b
+    } else if middle {
+        a - b
+    } else {
+        a
+    };
+    let below = if steep {
+        a
+    } else if middle {
+        a + b
+    } else {
+        b
+    };
+    let base = if steep {
+        FRAC_PI_2
+    } else if middle {
+        FRAC_PI_4
+    } else {
+        0.0
+    };
+    let q = above / if below == 0.0 { 1.0 } else { below };
+    let square = q * q;
+    base + (q * square).mul_add(polynomial(square, &ATAN_SHORT), q)
+}
+
+/// Inverse tangent.
+///
+/// ```
+/// use unishape_vecmath::{Atan, UnaryFunction};
+///
+/// assert_eq!(Atan::eval(1.0_f64), std::f64::consts::FRAC_PI_4);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Atan;
+
+impl UnaryFunction<f64> for Atan {
+    #[inline(always)]
+    fn fast(x: f64) -> f64 {
+        // From 1e300 on it is π/2 all the same, and infinity would become NaN.
+        arc(at_most(x.abs(), 1e300), 1.0).rounded().copysign(x)
+    }
+}
+
+impl UnaryFunction<f32> for Atan {
+    #[inline(always)]
+    fn fast(x: f32) -> f32 {
+        (arc_short(f64::from(x).abs(), 1.0) as f32).copysign(x)
+    }
+}
+
+/// Angle of the point (x, y) from the x axis; the first argument is y.
+///
+/// ```
+/// use unishape_vecmath::{Atan2, BinaryFunction};
+///
+/// assert_eq!(Atan2::eval(1.0_f64, 1.0), std::f64::consts::FRAC_PI_4);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Atan2;
+
+/// Whether the quotient of two such numbers can be computed without a thought for overflow.
+#[inline(always)]
+fn is_moderate(x: f64) -> bool {
+    let x = x.abs();
+    (x < 1e140 && x > 1e-140) || x == 0.0
+}
+
+/// The arc as a pair, for complex powers.
+#[inline(always)]
+pub(crate) fn atan2_pair(y: f64, x: f64) -> Pair {
+    if !(is_moderate(y) && is_moderate(x)) {
+        return Pair::new(<Atan2 as BinaryFunction<f64>>::fallback(y, x), 0.0);
+    }
+    let right = arc(y.abs(), x.abs()).settled();
+    let left = Pair::of_ordered_sum(PI, -right.high).plus_small(PI_LOW - right.low).settled();
+    let arc = if x.is_sign_negative() { left } else { right };
+    if y.is_sign_negative() { arc.scaled(-1.0) } else { arc }
+}
+
+impl BinaryFunction<f64> for Atan2 {
+    #[inline(always)]
+    fn fast(y: f64, x: f64) -> f64 {
+        let right = arc(y.abs(), x.abs());
+        let left = Pair::of_ordered_sum(PI, -right.high).plus_small(PI_LOW - right.low);
+        (if x.is_sign_negative() { left.rounded() } else { right.rounded() }).copysign(y)
+    }
+
+    #[inline(always)]
+    fn is_fast(y: f64, x: f64) -> bool {
+        is_moderate(y) && is_moderate(x)
+    }
+
+    #[inline]
+    fn fallback(y: f64, x: f64) -> f64 {
+        if x.is_nan() || y.is_nan() {
+            return f64::NAN;
+        }
+        let unit = |v: f64| (if v.is_infinite() { 1.0_f64 } else { 0.0 }).copysign(v);
+        if x.is_infinite() || y.is_infinite() {
+            return Self::fast(unit(y), unit(x));
+        }
+        // Where one is far larger than the other only signs count, but for y / x, which may be tiny.
+        let tangent = y.abs() / x.abs();
+        if tangent > 1e30 {
+            return FRAC_PI_2.copysign(y);
+        }
+        if tangent < 1e-30 {
+            return if x > 0.0 { y / x } else { PI.copysign(y) };
+        }
+        let factor = if x.abs() > 1.0 { 2f64.powi(-600) } else { 2f64.powi(600) };
+        Self::fast(y * factor, x * factor)
+    }
+}
+
+impl BinaryFunction<f32> for Atan2 {
+    #[inline(always)]
+    fn fast(y: f32, x: f32) -> f32 {
+        let right = arc_short(f64::from(y).abs(), f64::from(x).abs());
+        let arc = if x.is_sign_negative() { PI - right } else { right };
+        (arc as f32).copysign(y)
+    }
+
+    #[inline(always)]
+    fn is_fast(y: f32, x: f32) -> bool {
+        y.abs() < f32::INFINITY && x.abs() < f32::INFINITY
+    }
+
+    #[inline]
+    fn fallback(y: f32, x: f32) -> f32 {
+        <Atan2 as BinaryFunction<f64>>::fallback(f64::from(y), f64::from(x)) as f32
+    }
+}

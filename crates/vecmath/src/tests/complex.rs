@@ -1,0 +1,415 @@
+//! Complex numbers: the array API standard's special cases (2025.12), and errors measured against 106 bits.
+
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, LN_10, PI};
+
+use num_complex::Complex;
+
+use super::wide::{self, Wide, wide};
+use crate::complex::{Sign, Sqrt, abs, abs_f32};
+use crate::*;
+
+type C = Complex<f64>;
+type Single = Complex<f32>;
+
+const INF: f64 = f64::INFINITY;
+const NAN: f64 = f64::NAN;
+
+fn call<F: UnaryFunction<T>, T: Copy>(z: T) -> T {
+    let mut got = [z; 3];
+    F::map(&[z; 3], &mut got);
+    got[1]
+}
+
+/// Equal to the last bit, but for values near those of arcs, which are approximations.
+fn same(got: f64, wanted: f64, close: f64) -> bool {
+    got.is_nan() && wanted.is_nan()
+        || got == wanted && got.is_sign_negative() == wanted.is_sign_negative()
+        || (got - wanted).abs() < close && wanted != 0.0
+}
+
+/// Cases x, y, real part, imaginary part; each also for the conjugate number.
+fn check<F: UnaryFunction<C> + UnaryFunction<Single>>(name: &str, cases: &[(f64, f64, f64, f64)]) {
+    for &(x, y, re, im) in cases {
+        for sign in [1.0, -1.0] {
+            let (y, im) = (sign * y, sign * im);
+            let got = call::<F, C>(C::new(x, y));
+            assert!(same(got.re, re, 1e-15) && same(got.im, im, 1e-15), "{name}({x}, {y}) is {got}");
+            let got = call::<F, Single>(Single::new(x as f32, y as f32));
+            let (got_re, got_im) = (got.re.into(), got.im.into());
+            assert!(same(got_re, re, 1e-6) && same(got_im, im, 1e-6), "{name}({x}, {y})f32 is {got}");
+        }
+    }
+}
+
+/// The same for functions with f(-z) = -f(z).
+fn check_odd<F: UnaryFunction<C> + UnaryFunction<Single>>(name: &str, cases: &[(f64, f64, f64, f64)]) {
+    check::<F>(name, cases);
+    let turned: Vec<_> = cases.iter().map(|&(x, y, re, im)| (-x, -y, -re, -im)).collect();
+    check::<F>(name, &turned);
+}
+
+/// What is NaN in both parts.
+fn check_nan<F: UnaryFunction<C> + UnaryFunction<Single>>(name: &str, cases: &[(f64, f64)]) {
+    let cases: Vec<_> = cases.iter().map(|&(x, y)| (x, y, NAN, NAN)).collect();
+    check::<F>(name, &cases);
+}
+
+#[test]
+fn exponentials() {
+    check::<Exp>(
+        "exp",
+        &[(0.0, 0.0, 1.0, 0.0), (-0.0, 0.0, 1.0, 0.0), (INF, 0.0, INF, 0.0), (NAN, 0.0, NAN, 0.0)],
+    );
+    check::<Exp>(
+        "exp",
+        &[(-INF, 0.5, 0.0, 0.0), (-INF, 2.5, -0.0, 0.0), (INF, 0.5, INF, INF), (INF, 2.5, -INF, INF)],
+    );
+    check::<Exp>("exp", &[(INF, INF, INF, NAN), (INF, NAN, INF, NAN)]);
+    // Signs of zeros are not specified here.
+    for y in [INF, -INF, NAN] {
+        assert_eq!(call::<Exp, C>(C::new(-INF, y)), C::new(0.0, 0.0));
+        assert_eq!(call::<Expm1, C>(C::new(-INF, y)), C::new(-1.0, 0.0));
+    }
+    let nan = [(0.0, INF), (1.0, INF), (-2.5, NAN), (0.0, NAN), (NAN, 1.0), (NAN, INF), (NAN, NAN)];
+    check_nan::<Exp>("exp", &nan);
+    check_nan::<Expm1>("expm1", &nan);
+    check::<Expm1>("expm1", &[(0.0, 0.0, 0.0, 0.0), (INF, 0.0, INF, 0.0), (NAN, 0.0, NAN, 0.0)]);
+    check::<Expm1>("expm1", &[(-INF, 0.5, -1.0, 0.0), (-INF, 2.5, -1.0, 0.0), (INF, 2.5, -INF, INF)]);
+    check::<Expm1>("expm1", &[(INF, INF, INF, NAN), (INF, NAN, INF, NAN)]);
+    // e^710 is too large, and this is not.
+    let got = call::<Exp, C>(C::new(710.0, FRAC_PI_2));
+    assert!(got.re.is_finite() && got.im == INF);
+}
+
+#[test]
+fn logarithms() {
+    let cases = [
+        (-2.5, INF, INF, FRAC_PI_2),
+        (0.0, INF, INF, FRAC_PI_2),
+        (-INF, 0.5, INF, PI),
+        (INF, 0.5, INF, 0.0),
+        (-INF, INF, INF, 3.0 * FRAC_PI_4),
+        (INF, INF, INF, FRAC_PI_4),
+        (INF, NAN, INF, NAN),
+        (-INF, NAN, INF, NAN),
+        (NAN, INF, INF, NAN),
+    ];
+    let zeros = [(-0.0, 0.0, -INF, PI), (0.0, 0.0, -INF, 0.0)];
+    let nan = [(1.0, NAN), (0.0, NAN), (NAN, 1.0), (NAN, 0.0), (NAN, NAN)];
+    let over = |divisor: f64, cases: &[(f64, f64, f64, f64)]| -> Vec<_> {
+        cases.iter().map(|&(x, y, re, im)| (x, y, re / divisor, im / divisor)).collect()
+    };
+    for cases in [&cases[..], &zeros] {
+        check::<Log>("log", cases);
+        check::<Log2>("log2", &over(LN_2, cases));
+        check::<Log10>("log10", &over(LN_10, cases));
+    }
+    check::<Log1p>("log1p", &cases);
+    check::<Log1p>("log1p", &[(-1.0, 0.0, -INF, 0.0), (0.0, 0.0, 0.0, 0.0)]);
+    check_nan::<Log>("log", &nan);
+    check_nan::<Log2>("log2", &nan);
+    check_nan::<Log10>("log10", &nan);
+    check_nan::<Log1p>("log1p", &nan);
+}
+
+#[test]
+fn roots_and_signs() {
+    check::<Sqrt>(
+        "sqrt",
+        &[(0.0, 0.0, 0.0, 0.0), (-0.0, 0.0, 0.0, 0.0), (-4.0, 0.0, 0.0, 2.0), (3.0, 4.0, 2.0, 1.0)],
+    );
+    check::<Sqrt>("sqrt", &[0.0, -2.5, INF, -INF, NAN].map(|x| (x, INF, INF, INF)));
+    check::<Sqrt>("sqrt", &[(-INF, 0.5, 0.0, INF), (INF, 0.5, INF, 0.0), (INF, NAN, INF, NAN)]);
+    check_nan::<Sqrt>("sqrt", &[(1.0, NAN), (0.0, NAN), (NAN, 1.0), (NAN, NAN)]);
+    let got = call::<Sqrt, C>(C::new(-INF, NAN));
+    assert!(got.re.is_nan() && got.im.is_infinite());
+    let huge = call::<Sqrt, C>(C::new(f64::MAX, f64::MAX));
+    assert!(huge.re.is_finite() && huge.im.is_finite());
+
+    assert_eq!(call::<Sign, C>(C::new(-0.0, -0.0)), C::new(0.0, 0.0));
+    check::<Sign>("sign", &[(3.0, 4.0, 0.6, 0.8), (-1e-38, 0.0, -1.0, 0.0), (0.0, 1e38, 0.0, 1.0)]);
+    check_nan::<Sign>("sign", &[(NAN, 1.0), (1.0, NAN), (NAN, NAN), (INF, NAN), (NAN, INF)]);
+    for z in [C::new(f64::MAX, f64::MAX), C::new(1e-320, -1e-320)] {
+        let got = call::<Sign, C>(z);
+        assert!((abs(got) - 1.0).abs() < 1e-3, "sign({z}) is {got}");
+    }
+
+    for y in [0.0, NAN, INF] {
+        assert_eq!(abs(C::new(-INF, y)), INF);
+        assert_eq!(abs_f32(Single::new(y as f32, f32::INFINITY)), f32::INFINITY);
+    }
+    assert!(abs(C::new(NAN, 1.0)).is_nan() && abs_f32(Single::new(1.0, f32::NAN)).is_nan());
+    assert_eq!(abs(C::new(-0.0, -3.0)), 3.0);
+}
+
+#[test]
+fn hyperbolic() {
+    check_odd::<Sinh>("sinh", &[(0.0, 0.0, 0.0, 0.0), (0.0, INF, 0.0, NAN), (0.0, NAN, 0.0, NAN)]);
+    check_odd::<Sinh>("sinh", &[(INF, 0.0, INF, 0.0), (INF, 0.5, INF, INF), (INF, 2.5, -INF, INF)]);
+    check_odd::<Sinh>("sinh", &[(INF, INF, INF, NAN), (INF, NAN, INF, NAN), (NAN, 0.0, NAN, 0.0)]);
+    let nan = [(1.0, INF), (1.0, NAN), (NAN, 1.0), (NAN, INF), (NAN, NAN)];
+    check_nan::<Sinh>("sinh", &nan);
+    check::<Cosh>(
+        "cosh",
+        &[(0.0, 0.0, 1.0, 0.0), (0.0, INF, NAN, 0.0), (INF, 0.0, INF, 0.0), (-INF, 0.0, INF, -0.0)],
+    );
+    check::<Cosh>("cosh", &[(INF, 0.5, INF, INF), (INF, 2.5, -INF, INF), (-INF, 2.5, -INF, -INF)]);
+    check::<Cosh>("cosh", &[(INF, INF, INF, NAN), (INF, NAN, INF, NAN), (NAN, 0.0, NAN, 0.0)]);
+    assert_eq!(call::<Cosh, C>(C::new(0.0, NAN)).im, 0.0);
+    check_nan::<Cosh>("cosh", &nan);
+    check_odd::<Tanh>("tanh", &[(0.0, 0.0, 0.0, 0.0), (0.0, INF, 0.0, NAN), (0.0, NAN, 0.0, NAN)]);
+    check_odd::<Tanh>("tanh", &[(INF, 0.5, 1.0, 0.0), (INF, 2.5, 1.0, 0.0), (INF, INF, 1.0, 0.0)]);
+    check_odd::<Tanh>("tanh", &[(NAN, 0.0, NAN, 0.0)]);
+    assert_eq!(call::<Tanh, C>(C::new(INF, NAN)).re, 1.0);
+    check_nan::<Tanh>("tanh", &nan);
+}
+
+#[test]
+fn turns() {
+    // sin z = -i·sinh(i·z), and so on: the tables are those above, turned.
+    let mut values = vec![0.0, -0.0, 0.5, -2.5, INF, -INF, NAN];
+    values.push(1e-300);
+    for &x in &values {
+        for &y in &values {
+            let z = C::new(x, y);
+            let iz = C::new(-y, x);
+            let back = |z: C| C::new(z.im, -z.re);
+            let pairs = [
+                (call::<Sin, C>(z), back(call::<Sinh, C>(iz))),
+                (call::<Cos, C>(z), call::<Cosh, C>(iz)),
+                (call::<Tan, C>(z), back(call::<Tanh, C>(iz))),
+                (call::<Asin, C>(z), back(call::<Asinh, C>(iz))),
+                (call::<Atan, C>(z), back(call::<Atanh, C>(iz))),
+            ];
+            for (got, wanted) in pairs {
+                assert!(
+                    same(got.re, wanted.re, 0.0) && same(got.im, wanted.im, 0.0),
+                    "{z}: {got}, not {wanted}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn arcs() {
+    let cases = [
+        (0.0, 0.0, FRAC_PI_2, -0.0),
+        (-0.0, 0.0, FRAC_PI_2, -0.0),
+        (0.0, NAN, FRAC_PI_2, NAN),
+        (-2.5, INF, FRAC_PI_2, -INF),
+        (-INF, 0.5, PI, -INF),
+        (INF, 0.5, 0.0, -INF),
+        (-INF, INF, 3.0 * FRAC_PI_4, -INF),
+        (INF, INF, FRAC_PI_4, -INF),
+        (NAN, INF, NAN, -INF),
+    ];
+    check::<Acos>("acos", &cases);
+    let got = call::<Acos, C>(C::new(INF, NAN));
+    assert!(got.re.is_nan() && got.im.is_infinite());
+    check_nan::<Acos>("acos", &[(1.0, NAN), (NAN, 1.0), (NAN, 0.0), (NAN, NAN)]);
+
+    let cases = [
+        (0.0, 0.0, 0.0, FRAC_PI_2),
+        (-0.0, 0.0, 0.0, FRAC_PI_2),
+        (2.5, INF, INF, FRAC_PI_2),
+        (-INF, 0.5, INF, PI),
+        (INF, 0.5, INF, 0.0),
+        (-INF, INF, INF, 3.0 * FRAC_PI_4),
+        (INF, INF, INF, FRAC_PI_4),
+        (INF, NAN, INF, NAN),
+        (-INF, NAN, INF, NAN),
+        (NAN, INF, INF, NAN),
+    ];
+    check::<Acosh>("acosh", &cases);
+    let got = call::<Acosh, C>(C::new(0.0, NAN));
+    assert!(got.re.is_nan() && got.im.abs() == FRAC_PI_2);
+    check_nan::<Acosh>("acosh", &[(1.0, NAN), (NAN, 1.0), (NAN, 0.0), (NAN, NAN)]);
+
+    let cases = [
+        (0.0, 0.0, 0.0, 0.0),
+        (2.5, INF, INF, FRAC_PI_2),
+        (INF, 0.5, INF, 0.0),
+        (INF, INF, INF, FRAC_PI_4),
+        (INF, NAN, INF, NAN),
+        (NAN, 0.0, NAN, 0.0),
+    ];
+    check_odd::<Asinh>("asinh", &cases);
+    check_nan::<Asinh>("asinh", &[(1.0, NAN), (0.0, NAN), (NAN, 1.0), (NAN, NAN)]);
+    assert!(call::<Asinh, C>(C::new(NAN, INF)).re.is_infinite());
+
+    let cases = [
+        (0.0, 0.0, 0.0, 0.0),
+        (0.0, NAN, 0.0, NAN),
+        (1.0, 0.0, INF, 0.0),
+        (2.5, INF, 0.0, FRAC_PI_2),
+        (INF, 0.5, 0.0, FRAC_PI_2),
+        (INF, INF, 0.0, FRAC_PI_2),
+        (INF, NAN, 0.0, NAN),
+    ];
+    check_odd::<Atanh>("atanh", &cases);
+    check_nan::<Atanh>("atanh", &[(1.0, NAN), (NAN, 1.0), (NAN, 0.0), (NAN, NAN)]);
+    assert_eq!(call::<Atanh, C>(C::new(NAN, INF)).im, FRAC_PI_2);
+}
+
+#[test]
+fn powers() {
+    let pow = |z: C, w: C| {
+        let mut got = [z];
+        Pow::map(&[z], &[w], &mut got);
+        got[0]
+    };
+    let i = C::new(0.0, 1.0);
+    for z in [C::new(0.0, 0.0), C::new(NAN, 1.0), C::new(INF, 0.0), i] {
+        assert_eq!(pow(z, C::new(0.0, 0.0)), C::new(1.0, 0.0));
+    }
+    assert_eq!(pow(C::new(0.0, 0.0), C::new(2.0, 1.0)), C::new(0.0, 0.0));
+    assert!(pow(C::new(0.0, 0.0), C::new(-1.0, 0.0)).re.is_nan());
+    assert_eq!(pow(i, C::new(2.0, 0.0)), C::new(-1.0, 0.0));
+    assert_eq!(pow(C::new(2.0, 1.0), C::new(3.0, 0.0)), C::new(2.0, 11.0));
+    assert!((pow(C::new(2.0, 1.0), C::new(-2.0, 0.0)) - C::new(0.12, -0.16)).norm() < 1e-16);
+    assert!((pow(i, i) - C::new((-FRAC_PI_2).exp(), 0.0)).norm() < 1e-16);
+    assert!(pow(C::new(NAN, 0.0), C::new(1.5, 0.0)).re.is_nan());
+    let large = pow(C::new(1.0, 1e-3), C::new(12345.0, -678.0));
+    let wanted = wide_pow(C::new(1.0, 1e-3), C::new(12345.0, -678.0));
+    assert!((large - wanted).norm() < 1e-14 * wanted.norm(), "{large} {wanted}");
+}
+
+/// A complex number of 106 bits a part.
+#[derive(Clone, Copy)]
+struct Big {
+    re: Wide,
+    im: Wide,
+}
+
+fn big(z: C) -> Big {
+    Big { re: wide(z.re), im: wide(z.im) }
+}
+
+impl Big {
+    fn times(self, z: Big) -> Big {
+        Big { re: self.re * z.re - self.im * z.im, im: self.re * z.im + self.im * z.re }
+    }
+
+    fn plus(self, z: Big) -> Big {
+        Big { re: self.re + z.re, im: self.im + z.im }
+    }
+
+    /// i·z
+    fn turned(self) -> Big {
+        Big { re: -self.im, im: self.re }
+    }
+
+    fn over(self, z: Big) -> Big {
+        let square = z.re * z.re + z.im * z.im;
+        let product = self.times(Big { re: z.re, im: -z.im });
+        Big { re: product.re / square, im: product.im / square }
+    }
+
+    fn sqrt(self) -> Big {
+        let size = (self.re * self.re + self.im * self.im).sqrt();
+        let root = ((self.re.abs() + size) * wide(0.5)).sqrt();
+        let other = self.im.abs() / (root + root);
+        let sign = wide(1f64.copysign(self.im.high));
+        if self.re.high < 0.0 {
+            Big { re: other, im: root * sign }
+        } else {
+            Big { re: root, im: other * sign }
+        }
+    }
+
+    fn log(self) -> Big {
+        let square = self.re * self.re + self.im * self.im;
+        Big { re: wide::log(square) * wide(0.5), im: wide::atan2(self.im, self.re) }
+    }
+
+    fn exp(self) -> Big {
+        let size = wide::exp(self.re).wide();
+        // The angle's low part by the sum's rule, as far as it counts.
+        let (sine, cosine) = wide::sin_cos(self.im.high);
+        let low = wide(self.im.low);
+        Big { re: size * (cosine - sine * low), im: size * (sine + cosine * low) }
+    }
+
+    fn rounded(self) -> C {
+        C::new(self.re.high, self.im.high)
+    }
+}
+
+fn wide_pow(z: C, w: C) -> C {
+    big(z).log().times(big(w)).exp().rounded()
+}
+
+/// The largest error over the plane, as a part of the result's size, in units of 2^-53.
+fn worst<F: UnaryFunction<C>>(judge: impl Fn(Big) -> Big) -> (f64, C) {
+    let mut worst = (0.0, C::new(0.0, 0.0));
+    let mut state = 1u64;
+    let mut random = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / 2f64.powi(53)
+    };
+    for n in 0..20_000 {
+        let (a, b) = (random(), random());
+        // All over, at many sizes, and near the points where branches meet.
+        let z = match n % 4 {
+            0 => C::new(8.0 * a - 4.0, 8.0 * b - 4.0),
+            1 => C::from_polar((14.0 * a - 10.0).exp(), std::f64::consts::TAU * b),
+            2 => C::new(1.0, 0.0) + C::from_polar((-20.0 * a).exp(), std::f64::consts::TAU * b),
+            _ => C::new(0.0, -1.0) + C::from_polar((-20.0 * a).exp(), std::f64::consts::TAU * b),
+        };
+        let exact = judge(big(z));
+        let got = call::<F, C>(z);
+        let off = Big { re: wide(got.re) - exact.re, im: wide(got.im) - exact.im }.rounded();
+        let error = off.norm() / exact.rounded().norm() * 2f64.powi(53);
+        if error > worst.0 {
+            worst = (error, z);
+        }
+    }
+    worst
+}
+
+#[test]
+fn accuracy() {
+    let one = big(C::new(1.0, 0.0));
+    let minus = |z: Big| Big { re: -z.re, im: -z.im };
+    let half = big(C::new(0.5, 0.0));
+    let back = move |z: Big| minus(z.turned());
+    let sinh = move |z: Big| z.exp().plus(minus(minus(z).exp())).times(half);
+    let cosh = move |z: Big| z.exp().plus(minus(z).exp()).times(half);
+    // ln(z + √(z² + 1)), and the other ones from it.
+    let asinh = move |z: Big| z.plus(z.times(z).plus(one).sqrt()).log();
+    let asin = move |z: Big| back(asinh(z.turned()));
+    let atanh = move |z: Big| one.plus(z).log().plus(minus(one.plus(minus(z)).log())).times(half);
+    let acosh = move |z: Big| {
+        let roots = z.plus(one).sqrt().times(z.plus(minus(one)).sqrt());
+        z.plus(roots).log()
+    };
+    let acos = move |z: Big| {
+        let arc = asin(z);
+        Big { re: wide::pi() * wide(0.5) - arc.re, im: -arc.im }
+    };
+    let ln_10 = Big { re: wide::log(wide(10.0)), im: wide(0.0) };
+    for (name, (error, at)) in [
+        ("exp", worst::<Exp>(Big::exp)),
+        ("expm1", worst::<Expm1>(|z| z.exp().plus(minus(one)))),
+        ("log", worst::<Log>(Big::log)),
+        ("log10", worst::<Log10>(|z| z.log().over(ln_10))),
+        ("log1p", worst::<Log1p>(|z| z.plus(one).log())),
+        ("sqrt", worst::<Sqrt>(Big::sqrt)),
+        ("sinh", worst::<Sinh>(sinh)),
+        ("cosh", worst::<Cosh>(cosh)),
+        ("tanh", worst::<Tanh>(|z| sinh(z).over(cosh(z)))),
+        ("sin", worst::<Sin>(|z| back(sinh(z.turned())))),
+        ("cos", worst::<Cos>(|z| cosh(z.turned()))),
+        ("tan", worst::<Tan>(|z| back(sinh(z.turned()).over(cosh(z.turned()))))),
+        ("asinh", worst::<Asinh>(asinh)),
+        ("acosh", worst::<Acosh>(acosh)),
+        ("atanh", worst::<Atanh>(atanh)),
+        ("asin", worst::<Asin>(asin)),
+        ("acos", worst::<Acos>(acos)),
+        ("atan", worst::<Atan>(|z| back(atanh(z.turned())))),
+    ] {
+        println!("| {name} | {error:.2} | {at:e} |");
+        assert!(error < 5.0, "{name} is off by {error} at {at:e}");
+    }
+}

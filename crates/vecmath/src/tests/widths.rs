@@ -1,0 +1,126 @@
+//! The same bits from vectors of any width and from none, with or without an instruction for `mul_add`.
+
+use crate::*;
+
+fn numbers() -> Vec<f64> {
+    let moderate = (0..500).map(|i| (f64::from(i) - 250.0) * 0.037);
+    let all = (0..700_u64).map(|i| f64::from_bits(i.wrapping_mul(0x9e3779b97f4a7c15)));
+    moderate.chain(all).collect()
+}
+
+/// A function called by itself: compiled without vectors, for any CPU of this kind.
+fn alone<F: UnaryFunction<T>, T: Copy>(x: T) -> T {
+    if F::is_fast(x) { F::fast(x) } else { F::fallback(x) }
+}
+
+fn alone2<F: BinaryFunction<T>, T: Copy>(x: T, y: T) -> T {
+    if F::is_fast(x, y) { F::fast(x, y) } else { F::fallback(x, y) }
+}
+
+fn check<F: UnaryFunction<f64> + UnaryFunction<f32>>() {
+    let name = std::any::type_name::<F>();
+    let x = numbers();
+    let mut got = vec![0.0; x.len()];
+    F::map(&x, &mut got);
+    for (&x, got) in x.iter().zip(got) {
+        let alone = alone::<F, f64>(x);
+        assert!(
+            alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(),
+            "{name} {x}: {alone} {got}"
+        );
+    }
+    let x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+    let mut got = vec![0.0; x.len()];
+    F::map(&x, &mut got);
+    for (&x, got) in x.iter().zip(got) {
+        let alone = alone::<F, f32>(x);
+        assert!(
+            alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(),
+            "{name} {x}: {alone} {got}"
+        );
+    }
+}
+
+fn check2<F: BinaryFunction<f64> + BinaryFunction<f32>>() {
+    let name = std::any::type_name::<F>();
+    let x = numbers();
+    let y: Vec<f64> = x.iter().rev().copied().collect();
+    let mut got = vec![0.0; x.len()];
+    F::map(&x, &y, &mut got);
+    for ((&x, &y), got) in x.iter().zip(&y).zip(got) {
+        let alone = alone2::<F, f64>(x, y);
+        assert!(alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(), "{name} {x} {y}");
+    }
+    let [x, y] = [x, y].map(|x| x.iter().map(|&x| x as f32).collect::<Vec<f32>>());
+    let mut got = vec![0.0; x.len()];
+    F::map(&x, &y, &mut got);
+    for ((&x, &y), got) in x.iter().zip(&y).zip(got) {
+        let alone = alone2::<F, f32>(x, y);
+        assert!(alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(), "{name} {x} {y}");
+    }
+}
+
+#[test]
+fn same_bits() {
+    check::<Exp>();
+    check::<Exp2>();
+    check::<Expm1>();
+    check::<Sigmoid>();
+    check::<Log>();
+    check::<Log2>();
+    check::<Log10>();
+    check::<Log1p>();
+    check::<Sin>();
+    check::<Cos>();
+    check::<Tan>();
+    check::<Asin>();
+    check::<Acos>();
+    check::<Atan>();
+    check::<Sinh>();
+    check::<Cosh>();
+    check::<Tanh>();
+    check::<Asinh>();
+    check::<Acosh>();
+    check::<Atanh>();
+    check::<Cbrt>();
+    check::<Erf>();
+    check2::<Atan2>();
+    check2::<Hypot>();
+    check2::<Pow>();
+    check2::<Logaddexp>();
+}
+
+fn check_complex<F: UnaryFunction<num_complex::Complex<f64>>>() {
+    let numbers = numbers();
+    let z: Vec<_> =
+        numbers.iter().zip(numbers.iter().rev()).map(|(&x, &y)| num_complex::Complex::new(x, y)).collect();
+    let mut got = z.clone();
+    F::map(&z, &mut got);
+    for (&z, got) in z.iter().zip(got) {
+        let alone = alone::<F, _>(z);
+        for (alone, got) in [(alone.re, got.re), (alone.im, got.im)] {
+            let name = std::any::type_name::<F>();
+            assert!(
+                alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(),
+                "{name} {z}: {alone} {got}"
+            );
+        }
+    }
+}
+
+#[test]
+fn same_bits_for_complex_numbers() {
+    check_complex::<Exp>();
+    check_complex::<Expm1>();
+    check_complex::<Log>();
+    check_complex::<Log1p>();
+    check_complex::<complex::Sqrt>();
+    check_complex::<complex::Sign>();
+    check_complex::<Sin>();
+    check_complex::<Tan>();
+    check_complex::<Cosh>();
+    check_complex::<Asin>();
+    check_complex::<Acos>();
+    check_complex::<Acosh>();
+    check_complex::<Atanh>();
+}
