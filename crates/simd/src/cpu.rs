@@ -82,7 +82,7 @@ pub fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // Safety: a prefetch does not access memory, so any address is allowed.
+        // Safety: a prefetch neither faults nor changes memory, so any address is allowed.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

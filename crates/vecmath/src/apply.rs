@@ -14,6 +14,7 @@ use unishape_simd::{PrefetchQueue, SimdTask, run_widest};
 ///
 /// assert_eq!(Exp::eval(1.0_f64), std::f64::consts::E);
 /// let mut logs = [0.0_f32; 3];
+
 /// Log::map(&[1.0, 0.0, f32::INFINITY], &mut logs);
 /// assert_eq!(logs, [0.0, f32::NEG_INFINITY, f32::INFINITY]);
 /// ```
@@ -24,21 +25,41 @@ pub trait UnaryFunction<T: Copy> {
     /// The result where [`is_fast`](UnaryFunction::is_fast); unspecified elsewhere.
     ///
     /// Branch-free, so that a loop of it is vectorized.
+    ///
+    /// ```
+    /// # use unishape_vecmath::{Sin, UnaryFunction};
+    /// assert_eq!(Sin::fast(0.0_f64), 0.0);
+    /// ```
     fn fast(x: T) -> T;
 
     /// Whether `fast` is correct for this argument; constant `true` if it always is.
+    ///
+    /// ```
+    /// # use unishape_vecmath::{Sin, UnaryFunction};
+    /// assert!(Sin::is_fast(1e5_f64) && !Sin::is_fast(1e30_f64));
+    /// ```
     #[inline(always)]
     fn is_fast(_: T) -> bool {
         true
     }
 
     /// The result where `fast` is not correct.
+    ///
+    /// ```
+    /// # use unishape_vecmath::{Sin, UnaryFunction};
+    /// assert!(Sin::fallback(1e30_f64).abs() <= 1.0);
+    /// ```
     #[inline]
     fn fallback(x: T) -> T {
         Self::fast(x)
     }
 
     /// The result for any argument.
+    ///
+    /// ```
+    /// # use unishape_vecmath::{Cosh, UnaryFunction};
+    /// assert_eq!(Cosh::eval(0.0_f32), 1.0);
+    /// ```
     #[inline]
     fn eval(x: T) -> T {
         if Self::is_fast(x) { Self::fast(x) } else { Self::fallback(x) }
@@ -49,6 +70,13 @@ pub trait UnaryFunction<T: Copy> {
     /// # Panics
     ///
     /// If the slices have different lengths.
+    ///
+    /// ```
+    /// # use unishape_vecmath::{Exp2, UnaryFunction};
+    /// let mut out = [0.0_f64; 3];
+    /// Exp2::map(&[1.0, 2.0, 3.0], &mut out);
+    /// assert_eq!(out, [2.0, 4.0, 8.0]);
+    /// ```
     #[inline]
     fn map(x: &[T], out: &mut [T])
     where
@@ -64,26 +92,47 @@ pub trait UnaryFunction<T: Copy> {
 /// use unishape_vecmath::{BinaryFunction, Hypot};
 ///
 /// let mut out = [0.0_f64; 2];
+
 /// Hypot::map(&[3.0, 5.0], &[4.0, 12.0], &mut out);
 /// assert_eq!(out, [5.0, 13.0]);
 /// ```
 pub trait BinaryFunction<T: Copy> {
     /// The result where [`is_fast`](BinaryFunction::is_fast); unspecified elsewhere.
+    ///
+    /// ```
+    /// # use unishape_vecmath::{BinaryFunction, Pow};
+    /// assert_eq!(Pow::fast(2.0_f64, 3.0), 8.0);
+    /// ```
     fn fast(x: T, y: T) -> T;
 
     /// Whether `fast` is correct for these arguments.
+    ///
+    /// ```
+    /// # use unishape_vecmath::{BinaryFunction, Pow};
+    /// assert!(!Pow::is_fast(f64::INFINITY, 0.5));
+    /// ```
     #[inline(always)]
     fn is_fast(_: T, _: T) -> bool {
         true
     }
 
     /// The result where `fast` is not correct.
+    ///
+    /// ```
+    /// # use unishape_vecmath::{BinaryFunction, Pow};
+    /// assert_eq!(Pow::fallback(f64::INFINITY, 0.5), f64::INFINITY);
+    /// ```
     #[inline]
     fn fallback(x: T, y: T) -> T {
         Self::fast(x, y)
     }
 
     /// The result for any arguments.
+    ///
+    /// ```
+    /// # use unishape_vecmath::{Atan2, BinaryFunction};
+    /// assert_eq!(Atan2::eval(0.0_f32, 1.0), 0.0);
+    /// ```
     #[inline]
     fn eval(x: T, y: T) -> T {
         if Self::is_fast(x, y) { Self::fast(x, y) } else { Self::fallback(x, y) }
@@ -94,6 +143,13 @@ pub trait BinaryFunction<T: Copy> {
     /// # Panics
     ///
     /// If an argument has neither one element nor as many as `out`.
+    ///
+    /// ```
+    /// # use unishape_vecmath::{BinaryFunction, Pow};
+    /// let mut out = [0.0_f64; 3];
+    /// Pow::map(&[2.0], &[1.0, 2.0, 3.0], &mut out);
+    /// assert_eq!(out, [2.0, 4.0, 8.0]);
+    /// ```
     #[inline]
     fn map(x: &[T], y: &[T], out: &mut [T])
     where
@@ -121,6 +177,7 @@ const BLOCK: usize = 1024;
 /// use unishape_vecmath::{Cbrt, apply_unary};
 ///
 /// let mut out = [0.0_f32; 2];
+
 /// apply_unary::<Cbrt, f32>(&[8.0, 27.0], &mut out, &mut PrefetchQueue::new());
 /// assert_eq!(out, [2.0, 3.0]);
 /// ```
@@ -143,6 +200,7 @@ pub fn apply_unary<F: UnaryFunction<T>, T: Copy>(x: &[T], out: &mut [T], prefetc
 /// use unishape_vecmath::{Pow, apply_binary};
 ///
 /// let mut out = [0.0_f64; 3];
+
 /// apply_binary::<Pow, f64>(&[1.0, 2.0, 3.0], &[2.0], &mut out, &mut PrefetchQueue::new());
 /// assert_eq!(out, [1.0, 4.0, 9.0]);
 /// ```

@@ -1,10 +1,10 @@
-//! The error function.
+//! Error function.
 
 use crate::UnaryFunction;
-use crate::exp::Parts;
-use crate::pair::{Pair, at_most, polynomial, power_of_two};
+use crate::double_double::{DoubleDouble, at_most, polynomial, power_of_two};
+use crate::exp::ExpParts;
 
-// erf x / x - 1 as a polynomial of x², for |x| < 0.84: off by 2^-62.8.
+// erf x / x - 1 as a polynomial of x², for |x| < 0.84; error of erf: 2^-62.8.
 const ERF_NEAR_FIRST: f64 = 0.1283791670955126;
 const ERF_NEAR: [f64; 11] = [
     -0.3761263890318375,
@@ -19,8 +19,9 @@ const ERF_NEAR: [f64; 11] = [
     1.4211237694427096e-08,
     -8.895304630650311e-10,
 ];
-// erfc x · e^x² as a polynomial of (x - 1) / (x + 1), for x from 0.84 to 6; erf is off by
-// 2^-60.2. It begins where e^x² is 2: from there on both factors are below 1/2, and their roundings small.
+
+// erfc x · e^x² as a polynomial of (x - 1) / (x + 1), for x from 0.84 to 6; error of erf:
+// 2^-60.2. At 0.84, e^x² is 2: from there on both factors are below 1/2, and their rounding errors small.
 const ERF_FAR: [f64; 16] = [
     0.427583576155807,
     -0.546424029567797,
@@ -39,6 +40,7 @@ const ERF_FAR: [f64; 16] = [
     -0.0004277319869746336,
     0.00018783981303902578,
 ];
+
 /// Error function.
 ///
 /// ```
@@ -54,11 +56,11 @@ impl UnaryFunction<f64> for Erf {
     fn fast(x: f64) -> f64 {
         let square = x * x;
         let near = x.mul_add(square.mul_add(polynomial(square, &ERF_NEAR), ERF_NEAR_FIRST), x);
-        // From 6 on it is 1.
+        // The result is 1 from 6 on.
         let size = at_most(x.abs(), 6.0);
-        let square = Pair::of_product(size, size);
-        let parts = Parts::of(Pair::new(-square.high, -square.low));
-        let e = parts.mantissa().rounded() * power_of_two(parts.k);
+        let square = DoubleDouble::two_product(size, size);
+        let parts = ExpParts::of(DoubleDouble::new(-square.high, -square.low));
+        let e = parts.mantissa().to_f64() * power_of_two(parts.k);
         let far = (-e).mul_add(polynomial((size - 1.0) / (size + 1.0), &ERF_FAR), 1.0);
         (if x.abs() < 0.84 { near } else { far }).copysign(x)
     }

@@ -1,11 +1,11 @@
 //! Hyperbolic functions and their inverses, from e^x - 1 and ln(1 + x).
 
 use crate::UnaryFunction;
-use crate::exp::{Parts, exp_short, expm1_short, quarter_expm1};
-use crate::log::{log_of_sum_pair, log1p_pair, log1p_short};
-use crate::pair::{Pair, at_most, power_of_two};
+use crate::double_double::{DoubleDouble, at_most, power_of_two};
+use crate::exp::{ExpParts, exp_for_f32, expm1_for_f32, quarter_expm1};
+use crate::log::{log_of_sum_dd, log1p_dd, log1p_for_f32};
 
-/// Below this sinh, tanh and their inverses give back what they get.
+/// Below this, sinh x, tanh x and their inverses are x.
 const TINY: f64 = 1e-10;
 
 /// Hyperbolic sine.
@@ -21,21 +21,21 @@ pub struct Sinh;
 impl UnaryFunction<f64> for Sinh {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        // With t = e^|x| - 1 it is (t + t / (1 + t)) / 2, and all of that is computed of t / 4.
-        let t = quarter_expm1(at_most(x.abs(), 710.5)).settled();
-        let below = Pair::of_sum(0.25, t.high).plus_small(t.low);
-        let q = t.over(below).scaled(0.25);
-        let far = 2.0 * Pair::of_ordered_sum(t.high, q.high).plus_small(t.low + q.low).rounded();
-        if x.abs() < TINY { x } else { far.copysign(x) }
+        // (t + t / (1 + t)) / 2 with t = e^|x| - 1, computed from t / 4.
+        let t = quarter_expm1(at_most(x.abs(), 710.5)).normalized();
+        let denominator = DoubleDouble::two_sum(0.25, t.high).plus_low(t.low);
+        let q = t.divided_by(denominator).scaled(0.25);
+        let result = 2.0 * DoubleDouble::fast_two_sum(t.high, q.high).plus_low(t.low + q.low).to_f64();
+        if x.abs() < TINY { x } else { result.copysign(x) }
     }
 }
 
 impl UnaryFunction<f32> for Sinh {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
-        let t = expm1_short(at_most(f64::from(x).abs(), 91.0));
-        let far = (0.5 * (t + t / (1.0 + t))) as f32;
-        if x.abs() < 1e-5 { x } else { far.copysign(x) }
+        let t = expm1_for_f32(at_most(f64::from(x).abs(), 91.0));
+        let result = (0.5 * (t + t / (1.0 + t))) as f32;
+        if x.abs() < 1e-5 { x } else { result.copysign(x) }
     }
 }
 
@@ -52,18 +52,18 @@ pub struct Cosh;
 impl UnaryFunction<f64> for Cosh {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        let parts = Parts::of(Pair::new(at_most(x.abs(), 710.5), 0.0));
-        let quarter = parts.mantissa().settled().scaled(power_of_two(parts.k - 2.0));
-        let inverse = Pair::new(0.0625, 0.0).over(quarter);
-        let sum = Pair::of_sum(quarter.high, inverse.high);
-        2.0 * sum.plus_small(quarter.low + inverse.low).rounded()
+        let parts = ExpParts::of(DoubleDouble::new(at_most(x.abs(), 710.5), 0.0));
+        let quarter = parts.mantissa().normalized().scaled(power_of_two(parts.k - 2.0));
+        let inverse = DoubleDouble::new(0.0625, 0.0).divided_by(quarter);
+        let sum = DoubleDouble::two_sum(quarter.high, inverse.high);
+        2.0 * sum.plus_low(quarter.low + inverse.low).to_f64()
     }
 }
 
 impl UnaryFunction<f32> for Cosh {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
-        let e = exp_short(at_most(f64::from(x).abs(), 91.0));
+        let e = exp_for_f32(at_most(f64::from(x).abs(), 91.0));
         (0.5 * (e + 1.0 / e)) as f32
     }
 }
@@ -81,14 +81,14 @@ pub struct Tanh;
 impl UnaryFunction<f64> for Tanh {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        // With t = e^2|x| - 1 it is t / (2 + t). From 22 on it is 1.
-        let t = quarter_expm1(2.0 * at_most(x.abs(), 22.0)).settled();
-        let far = t.over(Pair::of_sum(0.5, t.high).plus_small(t.low)).rounded();
-        if x.abs() < TINY { x } else { far.copysign(x) }
+        // t / (2 + t) with t = e^2|x| - 1; 1 from 22 on.
+        let t = quarter_expm1(2.0 * at_most(x.abs(), 22.0)).normalized();
+        let result = t.divided_by(DoubleDouble::two_sum(0.5, t.high).plus_low(t.low)).to_f64();
+        if x.abs() < TINY { x } else { result.copysign(x) }
     }
 }
 
-/// From here on √(x² ± 1) is x: asinh and acosh are ln 2x.
+/// Above this, √(x² ± 1) is x, so asinh x and acosh x are ln 2x.
 const HUGE: f64 = 1e10;
 
 /// Inverse hyperbolic sine.
@@ -104,27 +104,27 @@ pub struct Asinh;
 impl UnaryFunction<f64> for Asinh {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        // ln(1 + v) with v = |x| + x² / (1 + √(1 + x²)), which has no cancellation.
+        // ln(1 + v) with v = |x| + x² / (1 + √(1 + x²)), which does not cancel.
         let size = x.abs();
         let huge = size > HUGE;
         let moderate = if huge { 1.0 } else { size };
-        let square = Pair::of_product(moderate, moderate);
-        let root = Pair::of_sum(1.0, square.high).plus_small(square.low).root();
-        let below = Pair::of_ordered_sum(root.high, 1.0).plus_small(root.low);
-        let q = square.over(below);
-        let v = Pair::of_ordered_sum(moderate, q.high).plus_small(q.low);
-        let far = log1p_or_log2x(huge, size, v);
-        if size > TINY && size < f64::INFINITY { far.copysign(x) } else { x }
+        let square = DoubleDouble::two_product(moderate, moderate);
+        let root = DoubleDouble::two_sum(1.0, square.high).plus_low(square.low).sqrt();
+        let denominator = DoubleDouble::fast_two_sum(root.high, 1.0).plus_low(root.low);
+        let q = square.divided_by(denominator);
+        let v = DoubleDouble::fast_two_sum(moderate, q.high).plus_low(q.low);
+        let result = log1p_or_log2x(huge, size, v);
+        if size > TINY && size < f64::INFINITY { result.copysign(x) } else { x }
     }
 }
 
-/// ln(1 + v), or ln 2x where x is huge.
+/// ln(1 + v), or ln 2x if x is huge.
 #[inline(always)]
-fn log1p_or_log2x(huge: bool, x: f64, v: Pair) -> f64 {
-    let sum = Pair::of_sum(1.0, v.high);
-    let sum = Pair::new(if huge { x } else { sum.high }, if huge { 0.0 } else { sum.low });
+fn log1p_or_log2x(huge: bool, x: f64, v: DoubleDouble) -> f64 {
+    let sum = DoubleDouble::two_sum(1.0, v.high);
+    let sum = DoubleDouble::new(if huge { x } else { sum.high }, if huge { 0.0 } else { sum.low });
     let small = if huge { 0.0 } else { v.low };
-    log_of_sum_pair(sum, small, if huge { 1.0 } else { 0.0 }).rounded()
+    log_of_sum_dd(sum, small, if huge { 1.0 } else { 0.0 }).to_f64()
 }
 
 impl UnaryFunction<f32> for Asinh {
@@ -132,8 +132,8 @@ impl UnaryFunction<f32> for Asinh {
     fn fast(x: f32) -> f32 {
         let size = f64::from(x).abs();
         let square = size * size;
-        let far = log1p_short(size + square / (1.0 + (1.0 + square).sqrt())) as f32;
-        if size > 1e-5 && size < f64::INFINITY { far.copysign(x) } else { x }
+        let result = log1p_for_f32(size + square / (1.0 + (1.0 + square).sqrt())) as f32;
+        if size > 1e-5 && size < f64::INFINITY { result.copysign(x) } else { x }
     }
 }
 
@@ -147,11 +147,11 @@ impl UnaryFunction<f32> for Asinh {
 #[derive(Clone, Copy, Debug)]
 pub struct Acosh;
 
-/// What acosh answers to infinity, NaN and what is below 1.
+/// The result of acosh, or its value for infinity, NaN and x < 1.
 #[inline(always)]
-fn finish_acosh(x: f64, result: f64) -> f64 {
-    let odd = if x < 1.0 { f64::NAN } else { x };
-    if (1.0..f64::INFINITY).contains(&x) { result } else { odd }
+fn acosh_special_cases(x: f64, result: f64) -> f64 {
+    let special = if x < 1.0 { f64::NAN } else { x };
+    if (1.0..f64::INFINITY).contains(&x) { result } else { special }
 }
 
 impl UnaryFunction<f64> for Acosh {
@@ -161,9 +161,9 @@ impl UnaryFunction<f64> for Acosh {
         let huge = x > HUGE;
         let moderate = if huge { 1.0 } else { x };
         let t = moderate - 1.0;
-        let root = Pair::new(t, 0.0).times(Pair::of_sum(moderate, 1.0)).root();
-        let v = Pair::of_sum(root.high, t).plus_small(root.low);
-        finish_acosh(x, log1p_or_log2x(huge, x, v))
+        let root = DoubleDouble::new(t, 0.0).times(DoubleDouble::two_sum(moderate, 1.0)).sqrt();
+        let v = DoubleDouble::two_sum(root.high, t).plus_low(root.low);
+        acosh_special_cases(x, log1p_or_log2x(huge, x, v))
     }
 }
 
@@ -172,7 +172,7 @@ impl UnaryFunction<f32> for Acosh {
     fn fast(x: f32) -> f32 {
         let x = f64::from(x);
         let t = x - 1.0;
-        finish_acosh(x, log1p_short(t + (t * (x + 1.0)).sqrt())) as f32
+        acosh_special_cases(x, log1p_for_f32(t + (t * (x + 1.0)).sqrt())) as f32
     }
 }
 
@@ -186,21 +186,21 @@ impl UnaryFunction<f32> for Acosh {
 #[derive(Clone, Copy, Debug)]
 pub struct Atanh;
 
-/// What atanh answers to -1, 1, NaN and what is beyond.
+/// The result of atanh, or its value for tiny x, |x| >= 1 and NaN.
 #[inline(always)]
-fn finish_atanh(x: f64, tiny: f64, result: f64) -> f64 {
+fn atanh_special_cases(x: f64, tiny: f64, result: f64) -> f64 {
     let size = x.abs();
-    let odd = if size > 1.0 { f64::NAN } else { x };
-    let odd = if size == 1.0 { f64::INFINITY.copysign(x) } else { odd };
-    if size > tiny && size < 1.0 { result.copysign(x) } else { odd }
+    let special = if size > 1.0 { f64::NAN } else { x };
+    let special = if size == 1.0 { f64::INFINITY.copysign(x) } else { special };
+    if size > tiny && size < 1.0 { result.copysign(x) } else { special }
 }
 
 impl UnaryFunction<f64> for Atanh {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
         // ln(1 + v) / 2 with v = 2|x| / (1 - |x|).
-        let v = Pair::new(2.0 * x.abs(), 0.0).over(Pair::of_ordered_sum(1.0, -x.abs()));
-        finish_atanh(x, TINY, 0.5 * log1p_pair(v.settled()).rounded())
+        let v = DoubleDouble::new(2.0 * x.abs(), 0.0).divided_by(DoubleDouble::fast_two_sum(1.0, -x.abs()));
+        atanh_special_cases(x, TINY, 0.5 * log1p_dd(v.normalized()).to_f64())
     }
 }
 
@@ -208,6 +208,6 @@ impl UnaryFunction<f32> for Atanh {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
         let x = f64::from(x);
-        finish_atanh(x, 1e-5, 0.5 * log1p_short(2.0 * x.abs() / (1.0 - x.abs()))) as f32
+        atanh_special_cases(x, 1e-5, 0.5 * log1p_for_f32(2.0 * x.abs() / (1.0 - x.abs()))) as f32
     }
 }

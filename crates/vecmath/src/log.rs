@@ -3,9 +3,9 @@
 use std::f64::consts::{LOG2_E, LOG10_2, LOG10_E};
 
 use crate::UnaryFunction;
-use crate::pair::{LN_2_REST, LN_2_SHORT, Pair, polynomial, power_of_two};
+use crate::double_double::{DoubleDouble, LN_2_REMAINDER, LN_2_TRUNCATED, polynomial, power_of_two};
 
-// (ln((1 + s) / (1 - s)) - 2s) / s³ as a polynomial of s², for |s| <= 0.172; the logarithm is off by 2^-59.5.
+// (ln((1 + s) / (1 - s)) - 2s) / s³ as a polynomial of s², for |s| <= 0.172; error of ln: 2^-59.5.
 const LOG: [f64; 7] = [
     0.6666666666666734,
     0.39999999999419694,
@@ -15,10 +15,11 @@ const LOG: [f64; 7] = [
     0.15314141408569298,
     0.14795129067777538,
 ];
-// The same for Pow: off by 2^-73.9.
-const LOG_LONG_FIRST: f64 = 0.6666666666666666;
-const LOG_LONG_FIRST_LOW: f64 = 3.746830256366284e-17;
-const LOG_LONG: [f64; 8] = [
+
+// The same for Pow; error: 2^-73.9.
+const LOG_EXTENDED_FIRST: f64 = 0.6666666666666666;
+const LOG_EXTENDED_FIRST_LOW: f64 = 3.746830256366284e-17;
+const LOG_EXTENDED: [f64; 8] = [
     0.39999999999999936,
     0.28571428571458246,
     0.22222222215399887,
@@ -28,138 +29,141 @@ const LOG_LONG: [f64; 8] = [
     0.11668762981715045,
     0.12033257649643539,
 ];
-// The same for f32: off by 2^-44.9.
-const LOG_SHORT: [f64; 5] =
+
+// The same for f32; error: 2^-44.9.
+const LOG_F32: [f64; 5] =
     [0.6666666667573965, 0.39999995638433494, 0.2857210768432283, 0.22176241928347798, 0.19583474677354012];
-/// What 1 / ln 2 is more than `LOG2_E`.
+
+/// 1 / ln 2 - `LOG2_E`.
 const LOG2_E_LOW: f64 = 2.0355273740931033e-17;
-/// What 1 / ln 10 is more than `LOG10_E`.
+/// 1 / ln 10 - `LOG10_E`.
 const LOG10_E_LOW: f64 = 1.098319650216765e-17;
-/// log10 2, so short that multiples of it by an exponent are exact, and what it lacks.
-const LOG10_2_SHORT: f64 = 0.30102999566395283;
-const LOG10_2_REST: f64 = 2.8363394551044964e-14;
+/// log10 2, truncated so that its products with exponents are exact.
+const LOG10_2_TRUNCATED: f64 = 0.30102999566395283;
+/// log10 2 - `LOG10_2_TRUNCATED`.
+const LOG10_2_REMAINDER: f64 = 2.8363394551044964e-14;
 
 /// The bits of √½ and of 1.
 const ROOT_HALF: u64 = 0x3fe6a09e667f3bcd;
 const ONE: u64 = 0x3ff0000000000000;
 
-/// m and k for a positive normal number.
+/// m and k of a positive normal number.
 #[inline(always)]
-pub(crate) fn split(x: f64) -> (f64, f64) {
-    // Moved so that the exponent's field changes at √½ rather than at 1.
-    let moved = x.to_bits().wrapping_add(ONE - ROOT_HALF);
-    // An integer below 2^52 behind the exponent of 2^52 is that number plus 2^52.
-    let k = f64::from_bits((moved >> 52) | 0x4330000000000000) - (4503599627370496.0 + 1023.0);
-    let m = f64::from_bits((moved & 0x000fffffffffffff).wrapping_add(ROOT_HALF));
+pub(crate) fn frexp_normal(x: f64) -> (f64, f64) {
+    // Shifted so that the exponent field changes at √½ instead of 1.
+    let shifted = x.to_bits().wrapping_add(ONE - ROOT_HALF);
+    // An integer n < 2^52 in the mantissa field of 2^52 gives the number 2^52 + n.
+    let k = f64::from_bits((shifted >> 52) | 0x4330000000000000) - (4503599627370496.0 + 1023.0);
+    let m = f64::from_bits((shifted & 0x000fffffffffffff).wrapping_add(ROOT_HALF));
     (m, k)
 }
 
-/// The same for any positive number.
+/// m and k of any positive number, subnormal ones included.
 #[inline(always)]
-pub(crate) fn split_any(x: f64) -> (f64, f64) {
+pub(crate) fn frexp(x: f64) -> (f64, f64) {
     let small = x < f64::MIN_POSITIVE;
-    let (m, k) = split(if small { x * 18014398509481984.0 } else { x });
+    let (m, k) = frexp_normal(if small { x * 18014398509481984.0 } else { x });
     (m, if small { k - 54.0 } else { k })
 }
 
 /// ln(1 + f) for f between √½ - 1 and √2 - 1.
 #[inline(always)]
-fn near_one(f: f64) -> Pair {
-    // With s = f / (2 + f) this is 2s + s³·p(s²) = f - f²/2 + s·(f²/2 + s²·p(s²)): the first two terms can be
-    // had exactly, and the third is so small that its rounding hardly counts.
+fn log1p_reduced(f: f64) -> DoubleDouble {
+    // With s = f / (2 + f) this is 2s + s³·p(s²) = f - f²/2 + s·(f²/2 + s²·p(s²)): the first two terms are
+    // exact, and the third is so small that its rounding error hardly matters.
     let s = f / (2.0 + f);
     let square = s * s;
-    let half_square = Pair::of_product(0.5 * f, f);
+    let half_square = DoubleDouble::two_product(0.5 * f, f);
     let third = s * square.mul_add(polynomial(square, &LOG), half_square.high);
-    Pair::of_ordered_sum(f, -half_square.high).plus_small(third - half_square.low).settled()
+    DoubleDouble::fast_two_sum(f, -half_square.high).plus_low(third - half_square.low).normalized()
 }
 
-/// ln(1 + f) to some 66 bits.
+/// [`log1p_reduced`] to about 66 bits.
 #[inline(always)]
-fn near_one_long(f: f64) -> Pair {
-    let s = Pair::new(f, 0.0).over(Pair::of_ordered_sum(2.0, f)).settled();
+fn log1p_reduced_extended(f: f64) -> DoubleDouble {
+    let s = DoubleDouble::new(f, 0.0).divided_by(DoubleDouble::fast_two_sum(2.0, f)).normalized();
     let square = s.times(s);
-    let (first, others) = (LOG_LONG_FIRST, polynomial(square.high, &LOG_LONG));
-    let p = Pair::of_ordered_sum(first, square.high * others).plus_small(LOG_LONG_FIRST_LOW);
+    let (first, others) = (LOG_EXTENDED_FIRST, polynomial(square.high, &LOG_EXTENDED));
+    let p = DoubleDouble::fast_two_sum(first, square.high * others).plus_low(LOG_EXTENDED_FIRST_LOW);
     let r = square.times(p);
-    s.times(Pair::of_ordered_sum(2.0, r.high).plus_small(r.low))
+    s.times(DoubleDouble::fast_two_sum(2.0, r.high).plus_low(r.low))
 }
 
-/// ln(1 + f) good enough for f32.
+/// [`log1p_reduced`], accurate enough for f32.
 #[inline(always)]
-fn near_one_short(f: f64) -> f64 {
+fn log1p_reduced_for_f32(f: f64) -> f64 {
     let s = f / (2.0 + f);
     let square = s * s;
-    (s * square).mul_add(polynomial(square, &LOG_SHORT), s + s)
+    (s * square).mul_add(polynomial(square, &LOG_F32), s + s)
 }
 
-/// ln m + k·ln 2
+/// ln m + k·ln 2.
 #[inline(always)]
-fn with_exponent(ln_m: Pair, k: f64) -> Pair {
-    Pair::of_ordered_sum(k * LN_2_SHORT, ln_m.high).plus_small(k.mul_add(LN_2_REST, ln_m.low))
+fn with_exponent(ln_m: DoubleDouble, k: f64) -> DoubleDouble {
+    DoubleDouble::fast_two_sum(k * LN_2_TRUNCATED, ln_m.high).plus_low(k.mul_add(LN_2_REMAINDER, ln_m.low))
 }
 
-/// ln x to some 65 bits, for positive normal numbers.
+/// ln x to about 65 bits, for positive normal numbers.
 #[inline(always)]
-pub(crate) fn log_long(x: f64) -> Pair {
-    let (m, k) = split(x);
-    with_exponent(near_one_long(m - 1.0), k).settled()
+pub(crate) fn log_extended(x: f64) -> DoubleDouble {
+    let (m, k) = frexp_normal(x);
+    with_exponent(log1p_reduced_extended(m - 1.0), k).normalized()
 }
 
-/// ln(1 + v) for v > -1, as k and ln m.
+/// ln(1 + v) for v > -1, as ln m and k.
 #[inline(always)]
-pub(crate) fn log1p_parts(v: Pair) -> (Pair, f64) {
-    log_of_sum(Pair::of_sum(1.0, v.high), v.low)
+pub(crate) fn log1p_parts(v: DoubleDouble) -> (DoubleDouble, f64) {
+    log_of_sum(DoubleDouble::two_sum(1.0, v.high), v.low)
 }
 
-/// ln(sum + small) as k and ln m: good also where the sum is close to 1, if its two parts are exact.
+/// ln(sum + small) as ln m and k; accurate also near 1, if the two parts of `sum` are exact.
 #[inline(always)]
-pub(crate) fn log_of_sum(sum: Pair, small: f64) -> (Pair, f64) {
-    let (m, k) = split(sum.high);
-    // 2^-k, also where k is 1024.
+pub(crate) fn log_of_sum(sum: DoubleDouble, small: f64) -> (DoubleDouble, f64) {
+    let (m, k) = frexp_normal(sum.high);
+    // 2^-k, for k = 1024 too.
     let power = 0.5 * power_of_two(1.0 - k);
-    let f = Pair::of_sum(m - 1.0, sum.low * power);
+    let f = DoubleDouble::two_sum(m - 1.0, sum.low * power);
     let low = small.mul_add(power, f.low);
-    // low / (1 + f), of which few bits are wanted.
+    // low / (1 + f), to a few bits.
     let low = low * (-f.high).mul_add((-f.high).mul_add(1.0 - f.high, 1.0), 1.0);
-    (near_one(f.high).plus_small(low), k)
+    (log1p_reduced(f.high).plus_low(low), k)
 }
 
-/// ln(1 + v) to the end.
+/// ln(1 + v) for v > -1.
 #[inline(always)]
-pub(crate) fn log1p_pair(v: Pair) -> Pair {
+pub(crate) fn log1p_dd(v: DoubleDouble) -> DoubleDouble {
     let (ln_m, k) = log1p_parts(v);
     with_exponent(ln_m, k)
 }
 
-/// ln(sum + 0) + `more`·ln 2 to the end.
+/// ln(sum + small) + `exponent`·ln 2.
 #[inline(always)]
-pub(crate) fn log_of_sum_pair(sum: Pair, small: f64, more: f64) -> Pair {
+pub(crate) fn log_of_sum_dd(sum: DoubleDouble, small: f64, exponent: f64) -> DoubleDouble {
     let (ln_m, k) = log_of_sum(sum, small);
-    with_exponent(ln_m, k + more)
+    with_exponent(ln_m, k + exponent)
 }
 
-/// ln(1 + v) for v > -1, good enough for f32.
+/// ln(1 + v) for v > -1, accurate enough for f32.
 #[inline(always)]
-pub(crate) fn log1p_short(v: f64) -> f64 {
-    let (m, k) = split(1.0 + v);
+pub(crate) fn log1p_for_f32(v: f64) -> f64 {
+    let (m, k) = frexp_normal(1.0 + v);
     let f = if k == 0.0 { v } else { m - 1.0 };
-    k.mul_add(std::f64::consts::LN_2, near_one_short(f))
+    k.mul_add(std::f64::consts::LN_2, log1p_reduced_for_f32(f))
 }
 
-/// log2 x for positive normal numbers, good enough for f32.
+/// log2 x for positive normal numbers, accurate enough for f32.
 #[inline(always)]
-pub(crate) fn log2_short(x: f64) -> f64 {
-    let (m, k) = split(x);
-    near_one_short(m - 1.0).mul_add(LOG2_E, k)
+pub(crate) fn log2_for_f32(x: f64) -> f64 {
+    let (m, k) = frexp_normal(x);
+    log1p_reduced_for_f32(m - 1.0).mul_add(LOG2_E, k)
 }
 
-/// Puts in what all logarithms answer to 0, infinity, NaN and what is negative.
+/// A logarithm, or its value for 0, negative numbers, infinity and NaN.
 #[inline(always)]
-fn finish(x: f64, log: f64) -> f64 {
-    let odd = if x < 0.0 { f64::NAN } else { x };
-    let odd = if x == 0.0 { f64::NEG_INFINITY } else { odd };
-    if x > 0.0 && x < f64::INFINITY { log } else { odd }
+fn log_special_cases(x: f64, log: f64) -> f64 {
+    let special = if x < 0.0 { f64::NAN } else { x };
+    let special = if x == 0.0 { f64::NEG_INFINITY } else { special };
+    if x > 0.0 && x < f64::INFINITY { log } else { special }
 }
 
 /// Natural logarithm.
@@ -175,8 +179,8 @@ pub struct Log;
 impl UnaryFunction<f64> for Log {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        let (m, k) = split_any(x);
-        finish(x, with_exponent(near_one(m - 1.0), k).rounded())
+        let (m, k) = frexp(x);
+        log_special_cases(x, with_exponent(log1p_reduced(m - 1.0), k).to_f64())
     }
 }
 
@@ -184,8 +188,8 @@ impl UnaryFunction<f32> for Log {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
         let x = f64::from(x);
-        let (m, k) = split(x);
-        finish(x, k.mul_add(std::f64::consts::LN_2, near_one_short(m - 1.0))) as f32
+        let (m, k) = frexp_normal(x);
+        log_special_cases(x, k.mul_add(std::f64::consts::LN_2, log1p_reduced_for_f32(m - 1.0))) as f32
     }
 }
 
@@ -202,9 +206,9 @@ pub struct Log2;
 impl UnaryFunction<f64> for Log2 {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        let (m, k) = split_any(x);
-        let log = near_one(m - 1.0).times(Pair::new(LOG2_E, LOG2_E_LOW));
-        finish(x, Pair::of_ordered_sum(k, log.high).plus_small(log.low).rounded())
+        let (m, k) = frexp(x);
+        let log = log1p_reduced(m - 1.0).times(DoubleDouble::new(LOG2_E, LOG2_E_LOW));
+        log_special_cases(x, DoubleDouble::fast_two_sum(k, log.high).plus_low(log.low).to_f64())
     }
 }
 
@@ -212,7 +216,7 @@ impl UnaryFunction<f32> for Log2 {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
         let x = f64::from(x);
-        finish(x, log2_short(x)) as f32
+        log_special_cases(x, log2_for_f32(x)) as f32
     }
 }
 
@@ -229,10 +233,10 @@ pub struct Log10;
 impl UnaryFunction<f64> for Log10 {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        let (m, k) = split_any(x);
-        let log = near_one(m - 1.0).times(Pair::new(LOG10_E, LOG10_E_LOW));
-        let sum = Pair::of_ordered_sum(k * LOG10_2_SHORT, log.high);
-        finish(x, sum.plus_small(k.mul_add(LOG10_2_REST, log.low)).rounded())
+        let (m, k) = frexp(x);
+        let log = log1p_reduced(m - 1.0).times(DoubleDouble::new(LOG10_E, LOG10_E_LOW));
+        let sum = DoubleDouble::fast_two_sum(k * LOG10_2_TRUNCATED, log.high);
+        log_special_cases(x, sum.plus_low(k.mul_add(LOG10_2_REMAINDER, log.low)).to_f64())
     }
 }
 
@@ -240,17 +244,17 @@ impl UnaryFunction<f32> for Log10 {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
         let x = f64::from(x);
-        let (m, k) = split(x);
-        finish(x, k.mul_add(LOG10_2, near_one_short(m - 1.0) * LOG10_E)) as f32
+        let (m, k) = frexp_normal(x);
+        log_special_cases(x, k.mul_add(LOG10_2, log1p_reduced_for_f32(m - 1.0) * LOG10_E)) as f32
     }
 }
 
-/// Puts in what log1p answers to -1, infinity, NaN and what is below -1, and keeps the smallest numbers.
+/// The result of log1p, or its value for tiny x, x <= -1, infinity and NaN.
 #[inline(always)]
-fn finish_log1p(x: f64, log: f64) -> f64 {
-    let odd = if x < -1.0 { f64::NAN } else { x };
-    let odd = if x == -1.0 { f64::NEG_INFINITY } else { odd };
-    if x > -1.0 && x < f64::INFINITY && x.abs() > 1e-20 { log } else { odd }
+fn log1p_special_cases(x: f64, log: f64) -> f64 {
+    let special = if x < -1.0 { f64::NAN } else { x };
+    let special = if x == -1.0 { f64::NEG_INFINITY } else { special };
+    if x > -1.0 && x < f64::INFINITY && x.abs() > 1e-20 { log } else { special }
 }
 
 /// ln(1 + x), accurate near 0.
@@ -266,7 +270,7 @@ pub struct Log1p;
 impl UnaryFunction<f64> for Log1p {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        finish_log1p(x, log1p_pair(Pair::new(x, 0.0)).rounded())
+        log1p_special_cases(x, log1p_dd(DoubleDouble::new(x, 0.0)).to_f64())
     }
 }
 
@@ -274,6 +278,6 @@ impl UnaryFunction<f32> for Log1p {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
         let x = f64::from(x);
-        finish_log1p(x, log1p_short(x)) as f32
+        log1p_special_cases(x, log1p_for_f32(x)) as f32
     }
 }

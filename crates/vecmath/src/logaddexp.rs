@@ -1,11 +1,13 @@
-//! ln(e^x + e^y)
+//! Logarithm of a sum of exponentials.
 
 use std::f64::consts::{LN_2, LOG2_E};
 
 use crate::BinaryFunction;
-use crate::exp::{Parts, exp_short};
-use crate::log::{log1p_pair, log1p_parts};
-use crate::pair::{LN_2_REST, LN_2_SHORT, Pair, ROUNDER, at_least, polynomial, power_of_two, scale};
+use crate::double_double::{
+    DoubleDouble, LN_2_REMAINDER, LN_2_TRUNCATED, ROUND_SHIFT, at_least, polynomial, power_of_two, scale,
+};
+use crate::exp::{ExpParts, exp_for_f32};
+use crate::log::{log1p_dd, log1p_parts};
 
 /// ln(e<sup>x</sup> + e<sup>y</sup>), without overflow in between.
 ///
@@ -25,51 +27,53 @@ fn sorted(x: f64, y: f64) -> (f64, f64) {
 }
 
 #[inline(always)]
-fn fast(x: f64, y: f64) -> f64 {
+fn without_cancellation(x: f64, y: f64) -> f64 {
     // larger + ln(1 + e^(smaller - larger))
     let (larger, smaller) = sorted(x, y);
-    let difference = Pair::of_sum(smaller, -larger);
-    // Beyond this nothing is left of e; -infinity would become NaN.
+    let difference = DoubleDouble::two_sum(smaller, -larger);
+    // e^-750 is 0, and -infinity would become NaN.
     let beyond = difference.high < -750.0;
-    let exponent = Pair::new(at_least(difference.high, -750.0), if beyond { 0.0 } else { difference.low });
-    let parts = Parts::of(exponent);
-    let mantissa = parts.mantissa().settled();
-    let e = Pair::new(scale(mantissa.high, parts.k), scale(mantissa.low, parts.k));
+    let exponent =
+        DoubleDouble::new(at_least(difference.high, -750.0), if beyond { 0.0 } else { difference.low });
+    let parts = ExpParts::of(exponent);
+    let mantissa = parts.mantissa().normalized();
+    let e = DoubleDouble::new(scale(mantissa.high, parts.k), scale(mantissa.low, parts.k));
     let (log, k) = log1p_parts(e);
-    let whole = Pair::of_sum(larger, k * LN_2_SHORT);
-    let sum = Pair::of_sum(whole.high, log.high);
-    let low = k.mul_add(LN_2_REST, log.low) + whole.low;
-    let result = sum.plus_small(low).rounded();
+    let whole = DoubleDouble::two_sum(larger, k * LN_2_TRUNCATED);
+    let sum = DoubleDouble::two_sum(whole.high, log.high);
+    let low = k.mul_add(LN_2_REMAINDER, log.low) + whole.low;
+    let result = sum.plus_low(low).to_f64();
     let result = if larger.abs() == f64::INFINITY { larger } else { result };
     if x.is_nan() || y.is_nan() { f64::NAN } else { result }
 }
 
-/// Whether the result is so close to 0 that less than `limit` is left of numbers near 1/2.
+/// Whether e^x + e^y is closer to 1 than `limit`, so that the logarithm cancels.
 #[inline(always)]
 fn cancels(x: f64, y: f64, limit: f64) -> bool {
     let (larger, smaller) = sorted(x, y);
-    let sum = exp_short(at_least(larger, -700.0)) + exp_short(at_least(smaller, -700.0));
+    let sum = exp_for_f32(at_least(larger, -700.0)) + exp_for_f32(at_least(smaller, -700.0));
     larger < 0.0 && larger > -0.6932 && (sum - 1.0).abs() < limit
 }
 
-/// ln(1 + (e^x - 1 + e^y)), with some 100 bits of what is in the brackets. Inlined, though it is long, since it
-/// takes hundreds of `mul_add`s, which are calls outside the loops for CPUs that have them.
+/// ln(1 + (e^x - 1 + e^y)), with about 100 bits in the parentheses.
+///
+/// Inlined, although it is long: outside the SIMD loops, each of its hundreds of `mul_add`s is a call.
 #[inline(always)]
 fn near_zero(x: f64, y: f64) -> f64 {
     let (larger, smaller) = sorted(x, y);
-    // 2^k is 1 or 1/2 for the larger one, and 2^k - 1 is exact.
-    let (k, less_one) = expm1_long(larger);
-    let one = less_one.scaled(power_of_two(k));
-    let one = Pair::of_sum(power_of_two(k) - 1.0, one.high).plus_small(one.low);
-    let (k, less_one) = expm1_long(at_least(smaller, -750.0));
-    let other = Pair::of_ordered_sum(1.0, less_one.high).plus_small(less_one.low).settled();
-    let sum = Pair::of_sum(one.high, scale(other.high, k));
-    let low = Pair::of_sum(one.low, scale(other.low, k));
-    let high = Pair::of_sum(sum.high, low.high);
-    log1p_pair(high.plus_small(sum.low + low.low).settled()).rounded()
+    // For the larger one 2^k is 1 or 1/2, and 2^k - 1 is exact.
+    let (k, expm1) = expm1_extended(larger);
+    let one = expm1.scaled(power_of_two(k));
+    let one = DoubleDouble::two_sum(power_of_two(k) - 1.0, one.high).plus_low(one.low);
+    let (k, expm1) = expm1_extended(at_least(smaller, -750.0));
+    let other = DoubleDouble::fast_two_sum(1.0, expm1.high).plus_low(expm1.low).normalized();
+    let sum = DoubleDouble::two_sum(one.high, scale(other.high, k));
+    let low = DoubleDouble::two_sum(one.low, scale(other.low, k));
+    let high = DoubleDouble::two_sum(sum.high, low.high);
+    log1p_dd(high.plus_low(sum.low + low.low).normalized()).to_f64()
 }
 
-/// 1/1! to 1/12!, as pairs.
+/// 1/1! to 1/12!, as double-doubles.
 const INVERSE_FACTORIALS: [(f64, f64); 12] = [
     (1.0, 0.0),
     (0.5, 0.0),
@@ -84,7 +88,8 @@ const INVERSE_FACTORIALS: [(f64, f64); 12] = [
     (2.505210838544172e-08, -1.448814070935912e-24),
     (2.08767569878681e-09, -1.20734505911326e-25),
 ];
-/// And on to 1/23!.
+
+/// 1/13! to 1/23!.
 const INVERSE_FACTORIALS_FROM_13: [f64; 11] = [
     1.6059043836821613e-10,
     1.1470745597729725e-11,
@@ -99,21 +104,21 @@ const INVERSE_FACTORIALS_FROM_13: [f64; 11] = [
     3.868170170630684e-23,
 ];
 
-/// k and e^r - 1 to some 100 bits, where x = k·ln 2 + r: Taylor's series.
+/// k and e^r - 1 to about 100 bits, where x = k·ln 2 + r, by Taylor series.
 #[inline(always)]
-fn expm1_long(x: f64) -> (f64, Pair) {
+fn expm1_extended(x: f64) -> (f64, DoubleDouble) {
     const LN_2_SECOND: f64 = 2.3190468138462996e-17;
     const LN_2_THIRD: f64 = 5.707708438416212e-34;
-    let k = x.mul_add(LOG2_E, ROUNDER) - ROUNDER;
-    let most = (-k).mul_add(LN_2, x);
-    let second = Pair::of_product(-k, LN_2_SECOND);
-    let r = Pair::of_sum(most, second.high);
-    let r = r.plus_small((-k).mul_add(LN_2_THIRD, second.low)).settled();
-    // From r¹³ on the terms are so small that one number each is enough.
-    let mut sum = Pair::new(r.high * polynomial(r.high, &INVERSE_FACTORIALS_FROM_13), 0.0);
+    let k = x.mul_add(LOG2_E, ROUND_SHIFT) - ROUND_SHIFT;
+    let first = (-k).mul_add(LN_2, x);
+    let second = DoubleDouble::two_product(-k, LN_2_SECOND);
+    let r = DoubleDouble::two_sum(first, second.high);
+    let r = r.plus_low((-k).mul_add(LN_2_THIRD, second.low)).normalized();
+    // From r¹³ on the terms are so small that one f64 each is enough.
+    let mut sum = DoubleDouble::new(r.high * polynomial(r.high, &INVERSE_FACTORIALS_FROM_13), 0.0);
     for &(high, low) in INVERSE_FACTORIALS.iter().rev() {
-        let term = Pair::of_ordered_sum(high, sum.high).plus_small(sum.low + low);
-        sum = term.times(r).settled();
+        let term = DoubleDouble::fast_two_sum(high, sum.high).plus_low(sum.low + low);
+        sum = term.times(r).normalized();
     }
     (k, sum)
 }
@@ -121,7 +126,7 @@ fn expm1_long(x: f64) -> (f64, Pair) {
 impl BinaryFunction<f64> for Logaddexp {
     #[inline(always)]
     fn fast(x: f64, y: f64) -> f64 {
-        fast(x, y)
+        without_cancellation(x, y)
     }
 
     #[inline(always)]
@@ -138,7 +143,7 @@ impl BinaryFunction<f64> for Logaddexp {
 impl BinaryFunction<f32> for Logaddexp {
     #[inline(always)]
     fn fast(x: f32, y: f32) -> f32 {
-        fast(f64::from(x), f64::from(y)) as f32
+        without_cancellation(f64::from(x), f64::from(y)) as f32
     }
 
     #[inline(always)]

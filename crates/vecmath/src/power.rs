@@ -1,9 +1,9 @@
-//! x^y = e^(y · ln x), with ln x as a pair: an error there counts up to 745 times.
+//! x^y = e^(y · ln x), with ln x as a double-double: its error is multiplied by up to 745.
 
 use crate::BinaryFunction;
-use crate::exp::{Parts, exp_short};
-use crate::log::{log_long, log2_short};
-use crate::pair::{Pair, at_least, at_most, scale};
+use crate::double_double::{DoubleDouble, at_least, at_most, scale};
+use crate::exp::{ExpParts, exp_for_f32};
+use crate::log::{log_extended, log2_for_f32};
 
 /// x<sup>y</sup>.
 ///
@@ -15,7 +15,7 @@ use crate::pair::{Pair, at_least, at_most, scale};
 #[derive(Clone, Copy, Debug)]
 pub struct Pow;
 
-/// The result for |x|, with the sign that it has for x: NaN where x is negative and y no integer.
+/// x^y from |x|^y: NaN if x is negative and y is not an integer.
 #[inline(always)]
 fn with_sign(x: f64, y: f64, power: f64) -> f64 {
     let half = 0.5 * y;
@@ -28,14 +28,15 @@ fn with_sign(x: f64, y: f64, power: f64) -> f64 {
 impl BinaryFunction<f64> for Pow {
     #[inline(always)]
     fn fast(x: f64, y: f64) -> f64 {
-        let log = log_long(x.abs());
+        let log = log_extended(x.abs());
         let high = y * log.high;
         let low = y.mul_add(log.high, -high) + y * log.low;
-        // Beyond this the result is 0 or infinity anyway, and the low part may be NaN.
+        // Beyond this the result is 0 or infinity, and the low part may be NaN.
         let beyond = high.abs() > 760.0;
-        let exponent = Pair::new(at_most(at_least(high, -760.0), 760.0), if beyond { 0.0 } else { low });
-        let parts = Parts::of(exponent);
-        with_sign(x, y, scale(parts.mantissa().rounded(), parts.k))
+        let exponent =
+            DoubleDouble::new(at_most(at_least(high, -760.0), 760.0), if beyond { 0.0 } else { low });
+        let parts = ExpParts::of(exponent);
+        with_sign(x, y, scale(parts.mantissa().to_f64(), parts.k))
     }
 
     #[inline(always)]
@@ -54,8 +55,8 @@ impl BinaryFunction<f32> for Pow {
     #[inline(always)]
     fn fast(x: f32, y: f32) -> f32 {
         let (x, y) = (f64::from(x), f64::from(y));
-        let exponent = y * log2_short(x.abs()) * std::f64::consts::LN_2;
-        with_sign(x, y, exp_short(at_most(at_least(exponent, -105.0), 90.0))) as f32
+        let exponent = y * log2_for_f32(x.abs()) * std::f64::consts::LN_2;
+        with_sign(x, y, exp_for_f32(at_most(at_least(exponent, -105.0), 90.0))) as f32
     }
 
     #[inline(always)]

@@ -1,12 +1,13 @@
-//! The cube root, and the root of a sum of squares.
+//! Cube root and hypotenuse.
 
-use crate::pair::{Pair, ROUNDER, polynomial, power_of_two};
+use crate::double_double::{DoubleDouble, ROUND_SHIFT, polynomial, power_of_two};
 use crate::{BinaryFunction, UnaryFunction};
 
-// 1 / ∛m for m between 1/2 and 1, off by 2^-14.7: a start for Newton's iteration.
+// 1 / ∛m for m between 1/2 and 1; error: 2^-14.7. The start of a Newton iteration.
 const CBRT: [f64; 5] =
     [2.104094645420864, -2.955518357248288, 3.504990582602743, -2.22981586140128, 0.5762863147509117];
-/// 1 / ∛2 and 1 / ∛4
+
+/// 1 / ∛2 and 1 / ∛4.
 const INVERSE_CBRT_2: f64 = 0.7937005259840998;
 const INVERSE_CBRT_4: f64 = 0.6299605249474366;
 
@@ -20,14 +21,14 @@ const INVERSE_CBRT_4: f64 = 0.6299605249474366;
 #[derive(Clone, Copy, Debug)]
 pub struct Cbrt;
 
-/// For a positive normal number m·8^t, with m between 1/2 and 4: m, 1 / ∛m to some 27 bits, and t.
+/// m, 1 / ∛m to about 27 bits, and t, for a positive normal number m·8^t with m between 1/2 and 4.
 #[inline(always)]
 fn cbrt_parts(x: f64) -> (f64, f64, f64) {
     let bits = x.to_bits();
-    // The exponent as a number, by way of 2^52 as in `log`.
+    // The exponent as a number, as in `frexp_normal` of `log`.
     let exponent = f64::from_bits((bits >> 52) | 0x4330000000000000) - (4503599627370496.0 + 1022.0);
     let m = f64::from_bits((bits & 0x000fffffffffffff) | 0x3fe0000000000000);
-    let t = (exponent - 1.0).mul_add(1.0 / 3.0, ROUNDER) - ROUNDER;
+    let t = (exponent - 1.0).mul_add(1.0 / 3.0, ROUND_SHIFT) - ROUND_SHIFT;
     let rest = (-3.0_f64).mul_add(t, exponent);
     let (one, two) = (rest == 1.0, rest == 2.0);
     let factor = if two { 4.0 } else { 1.0 };
@@ -38,7 +39,7 @@ fn cbrt_parts(x: f64) -> (f64, f64, f64) {
     (m_scaled, newton(m_scaled, polynomial(m, &CBRT) * inverse), t)
 }
 
-/// A better 1 / ∛m: twice as many bits.
+/// One Newton step for 1 / ∛m: doubles the number of correct bits.
 #[inline(always)]
 fn newton(m: f64, y: f64) -> f64 {
     let off = (-m * y).mul_add(y * y, 1.0);
@@ -54,8 +55,8 @@ impl UnaryFunction<f64> for Cbrt {
         let y = newton(m, y);
         let square = y * y;
         let root = m * square;
-        // How far root³ is off, exactly enough, and one last step.
-        let root_square = Pair::of_product(root, root);
+        // One more Newton step, with the error of root³ in double-double precision.
+        let root_square = DoubleDouble::two_product(root, root);
         let off = root_square.low.mul_add(root, root_square.high.mul_add(root, -m));
         let root = (off * square).mul_add(-1.0 / 3.0, root);
         let result = root * power_of_two(if small { t - 18.0 } else { t });
@@ -79,7 +80,7 @@ impl UnaryFunction<f32> for Cbrt {
 /// ```
 /// use unishape_vecmath::{BinaryFunction, Hypot};
 ///
-/// assert_eq!(Hypot::eval(3e200_f64, 4e200), 5e200);
+/// assert_eq!(Hypot::eval(f64::MAX, 0.0), f64::MAX);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Hypot;
@@ -89,7 +90,7 @@ impl BinaryFunction<f64> for Hypot {
     fn fast(x: f64, y: f64) -> f64 {
         let (x, y) = (x.abs(), y.abs());
         let larger = if x > y { x } else { y };
-        // 2^±600 where squares would be too large or too small, and back.
+        // Scaled by 2^±600 where squares overflow or underflow, and back.
         let (huge, tiny) = (larger > 1e150, larger < 1e-140);
         let factor = if tiny { 4.149515568880993e180 } else { 1.0 };
         let factor = if huge { 2.409919865102884e-181 } else { factor };
@@ -97,11 +98,11 @@ impl BinaryFunction<f64> for Hypot {
         let back = if huge { 4.149515568880993e180 } else { back };
         let (square, other) = {
             let (x, y) = (x * factor, y * factor);
-            (Pair::of_product(x, x), Pair::of_product(y, y))
+            (DoubleDouble::two_product(x, x), DoubleDouble::two_product(y, y))
         };
-        let sum = Pair::of_sum(square.high, other.high).plus_small(square.low + other.low);
-        let result = sum.root().rounded() * back;
-        // An infinity outweighs even NaN.
+        let sum = DoubleDouble::two_sum(square.high, other.high).plus_low(square.low + other.low);
+        let result = sum.sqrt().to_f64() * back;
+        // Infinity, even if the other argument is NaN.
         if x == f64::INFINITY || y == f64::INFINITY { f64::INFINITY } else { result }
     }
 }

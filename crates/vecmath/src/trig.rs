@@ -3,19 +3,19 @@
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
 use crate::UnaryFunction;
-use crate::pair::{Pair, ROUNDER, polynomial};
+use crate::double_double::{DoubleDouble, ROUND_SHIFT, polynomial};
 
-/// What π/2 is more than `FRAC_PI_2`, and what it is more than both.
+/// Second and third part of π/2 = `FRAC_PI_2` + `FRAC_PI_2_SECOND` + `FRAC_PI_2_THIRD`.
 const FRAC_PI_2_SECOND: f64 = 6.123233995736766e-17;
 const FRAC_PI_2_THIRD: f64 = -1.4973849048591698e-33;
 
-/// Beyond this more bits of π are needed than those three have.
-const EASY: f64 = 268435456.0;
+/// 2^28: larger arguments need more bits of π than these three parts have.
+const MAX_FAST: f64 = 268435456.0;
 
-/// Below this sin x and tan x are x, -0 included.
+/// Below this, sin x and tan x are x, also for -0.
 const TINY: f64 = 1e-9;
 
-// (sin r - r) / r³ as a polynomial of r², for |r| <= π/4; the sine is off by 2^-58.0.
+// (sin r - r) / r³ as a polynomial of r², for |r| <= π/4; error of sin: 2^-58.0.
 const SIN: [f64; 6] = [
     -0.16666666666666632,
     0.0083333333333224,
@@ -24,7 +24,8 @@ const SIN: [f64; 6] = [
     -2.505075668855754e-08,
     1.58967020005466e-10,
 ];
-// (cos r - 1 + r²/2) / r⁴ likewise; the cosine is off by 2^-64.2.
+
+// (cos r - 1 + r²/2) / r⁴ likewise; error of cos: 2^-64.2.
 const COS: [f64; 6] = [
     0.0416666666666666,
     -0.001388888888887419,
@@ -33,76 +34,78 @@ const COS: [f64; 6] = [
     2.0875723694113275e-09,
     -1.1359656569665399e-11,
 ];
-// The same two for f32: off by 2^-37.6 and by 2^-43.2.
-const SIN_SHORT: [f64; 4] =
+
+// The same two for f32; errors: 2^-37.6 and 2^-43.2.
+const SIN_F32: [f64; 4] =
     [-0.16666666641566932, 0.008333329377082187, -0.00019839331630794026, 2.718278655865813e-06];
-const COS_SHORT: [f64; 4] =
+const COS_F32: [f64; 4] =
     [0.041666666622791275, -0.0013888883747701659, 2.4799518038529372e-05, -2.7210046561576087e-07];
-/// k in the lowest bits of the first, and r.
+
+/// k, in the lowest bits, and r.
 #[inline(always)]
-fn reduce(x: f64) -> (u64, Pair) {
-    let moved = x.mul_add(FRAC_2_PI, ROUNDER);
-    let k = moved - ROUNDER;
-    // Exact, as in `exp`. What remains may be tiny, and then the later parts are what counts.
-    let most = (-k).mul_add(FRAC_PI_2, x);
-    let second = Pair::of_product(-k, FRAC_PI_2_SECOND);
-    let r = Pair::of_sum(most, second.high);
+fn reduce(x: f64) -> (u64, DoubleDouble) {
+    let shifted = x.mul_add(FRAC_2_PI, ROUND_SHIFT);
+    let k = shifted - ROUND_SHIFT;
+    // Exact, as in `exp`. The difference may be tiny; then the other parts of π/2 dominate.
+    let first = (-k).mul_add(FRAC_PI_2, x);
+    let second = DoubleDouble::two_product(-k, FRAC_PI_2_SECOND);
+    let r = DoubleDouble::two_sum(first, second.high);
     let third = (-k).mul_add(FRAC_PI_2_THIRD, second.low);
-    (moved.to_bits(), r.plus_small(third).settled())
+    (shifted.to_bits(), r.plus_low(third).normalized())
 }
 
-/// sin r and cos r. Their low parts are not settled.
+/// sin r and cos r, not normalized.
 #[inline(always)]
-fn both(r: Pair) -> (Pair, Pair) {
-    let square = Pair::of_product(r.high, r.high);
+fn sin_cos_reduced(r: DoubleDouble) -> (DoubleDouble, DoubleDouble) {
+    let square = DoubleDouble::two_product(r.high, r.high);
     let z = square.high;
     let half = 0.5 * z;
-    let sine = Pair::new(r.high, (r.high * z).mul_add(polynomial(z, &SIN), r.low * (1.0 - half)));
+    let sine = DoubleDouble::new(r.high, (r.high * z).mul_add(polynomial(z, &SIN), r.low * (1.0 - half)));
     let low = (z * z).mul_add(polynomial(z, &COS), (-r.high).mul_add(r.low, -0.5 * square.low));
-    (sine, Pair::of_ordered_sum(1.0, -half).plus_small(low))
+    (sine, DoubleDouble::fast_two_sum(1.0, -half).plus_low(low))
 }
 
-/// Sine and cosine of a pair, for complex powers.
+/// Sine and cosine of a double-double, for complex powers.
 #[inline(always)]
-pub(crate) fn sin_cos_pair(x: Pair) -> (f64, f64) {
+pub(crate) fn sin_cos_dd(x: DoubleDouble) -> (f64, f64) {
     if !is_fast(x.high) {
         return (libm::sin(x.high), libm::cos(x.high));
     }
     let (k, r) = reduce(x.high);
-    let (sine, cosine) = both(Pair::of_sum(r.high, r.low + x.low));
-    let (sine, cosine) = (sine.rounded(), cosine.rounded());
-    (turned(sine, cosine, k), turned(sine, cosine, k.wrapping_add(1)))
+    let (sine, cosine) = sin_cos_reduced(DoubleDouble::two_sum(r.high, r.low + x.low));
+    let (sine, cosine) = (sine.to_f64(), cosine.to_f64());
+    (select_by_quadrant(sine, cosine, k), select_by_quadrant(sine, cosine, k.wrapping_add(1)))
 }
 
-/// k, sin r and cos r for f32.
+/// k, sin r and cos r, accurate enough for f32.
 #[inline(always)]
-fn both_short(x: f64) -> (u64, f64, f64) {
-    let moved = x.mul_add(FRAC_2_PI, ROUNDER);
-    let k = moved - ROUNDER;
+fn sin_cos_for_f32(x: f64) -> (u64, f64, f64) {
+    let shifted = x.mul_add(FRAC_2_PI, ROUND_SHIFT);
+    let k = shifted - ROUND_SHIFT;
     let r = (-k).mul_add(FRAC_PI_2_SECOND, (-k).mul_add(FRAC_PI_2, x));
     let z = r * r;
-    let sine = (r * z).mul_add(polynomial(z, &SIN_SHORT), r);
-    let cosine = (z * z).mul_add(polynomial(z, &COS_SHORT), (-0.5_f64).mul_add(z, 1.0));
-    (moved.to_bits(), sine, cosine)
+    let sine = (r * z).mul_add(polynomial(z, &SIN_F32), r);
+    let cosine = (z * z).mul_add(polynomial(z, &COS_F32), (-0.5_f64).mul_add(z, 1.0));
+    (shifted.to_bits(), sine, cosine)
 }
 
-/// `x`, negated where the second bit of `k` is set.
+/// `x`, negated if bit 1 of `k` is set.
 #[inline(always)]
-fn signed(x: f64, k: u64) -> f64 {
+fn negated_if_bit_1(x: f64, k: u64) -> f64 {
     f64::from_bits(x.to_bits() ^ ((k & 2) << 62))
 }
 
-/// The sine for an even k, the cosine for an odd one.
+/// ±sin r for even k, ±cos r for odd k: the sine of k·π/2 + r.
 #[inline(always)]
-fn turned(sine: f64, cosine: f64, k: u64) -> f64 {
-    signed(if k & 1 == 0 { sine } else { cosine }, k)
+fn select_by_quadrant(sine: f64, cosine: f64, k: u64) -> f64 {
+    negated_if_bit_1(if k & 1 == 0 { sine } else { cosine }, k)
 }
 
-/// Infinity and NaN are easy: they come out as NaN.
+/// Infinity and NaN are fast: the result is NaN.
 #[inline(always)]
 fn is_fast(x: f64) -> bool {
     let x = x.abs();
-    x < EASY || x.is_nan() || x == f64::INFINITY
+    x < MAX_FAST || x.is_nan() || x == f64::INFINITY
 }
 
 /// Sine.
@@ -119,9 +122,9 @@ impl UnaryFunction<f64> for Sin {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
         let (k, r) = reduce(x);
-        let (sine, cosine) = both(r);
-        let far = turned(sine.rounded(), cosine.rounded(), k);
-        if x.abs() < TINY { x } else { far }
+        let (sine, cosine) = sin_cos_reduced(r);
+        let result = select_by_quadrant(sine.to_f64(), cosine.to_f64(), k);
+        if x.abs() < TINY { x } else { result }
     }
 
     #[inline(always)]
@@ -138,9 +141,9 @@ impl UnaryFunction<f64> for Sin {
 impl UnaryFunction<f32> for Sin {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
-        let (k, sine, cosine) = both_short(f64::from(x));
-        let far = turned(sine, cosine, k) as f32;
-        if x.abs() < 1e-5 { x } else { far }
+        let (k, sine, cosine) = sin_cos_for_f32(f64::from(x));
+        let result = select_by_quadrant(sine, cosine, k) as f32;
+        if x.abs() < 1e-5 { x } else { result }
     }
 
     #[inline(always)]
@@ -168,8 +171,8 @@ impl UnaryFunction<f64> for Cos {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
         let (k, r) = reduce(x);
-        let (sine, cosine) = both(r);
-        turned(sine.rounded(), cosine.rounded(), k.wrapping_add(1))
+        let (sine, cosine) = sin_cos_reduced(r);
+        select_by_quadrant(sine.to_f64(), cosine.to_f64(), k.wrapping_add(1))
     }
 
     #[inline(always)]
@@ -186,8 +189,8 @@ impl UnaryFunction<f64> for Cos {
 impl UnaryFunction<f32> for Cos {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
-        let (k, sine, cosine) = both_short(f64::from(x));
-        turned(sine, cosine, k.wrapping_add(1)) as f32
+        let (k, sine, cosine) = sin_cos_for_f32(f64::from(x));
+        select_by_quadrant(sine, cosine, k.wrapping_add(1)) as f32
     }
 
     #[inline(always)]
@@ -215,16 +218,20 @@ impl UnaryFunction<f64> for Tan {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
         let (k, r) = reduce(x);
-        let (sine, cosine) = both(r);
-        let (sine, cosine) = (sine.settled(), cosine.settled());
-        // sin / cos, or -cos / sin a quarter turn further.
+        let (sine, cosine) = sin_cos_reduced(r);
+        let (sine, cosine) = (sine.normalized(), cosine.normalized());
+        // sin / cos for even k, -cos / sin for odd k.
         let even = k & 1 == 0;
-        let above =
-            Pair::new(if even { sine.high } else { -cosine.high }, if even { sine.low } else { -cosine.low });
-        let below =
-            Pair::new(if even { cosine.high } else { sine.high }, if even { cosine.low } else { sine.low });
-        let far = above.over(below).rounded();
-        if x.abs() < TINY { x } else { far }
+        let numerator = DoubleDouble::new(
+            if even { sine.high } else { -cosine.high },
+            if even { sine.low } else { -cosine.low },
+        );
+        let denominator = DoubleDouble::new(
+            if even { cosine.high } else { sine.high },
+            if even { cosine.low } else { sine.low },
+        );
+        let result = numerator.divided_by(denominator).to_f64();
+        if x.abs() < TINY { x } else { result }
     }
 
     #[inline(always)]
@@ -241,12 +248,12 @@ impl UnaryFunction<f64> for Tan {
 impl UnaryFunction<f32> for Tan {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
-        let (k, sine, cosine) = both_short(f64::from(x));
+        let (k, sine, cosine) = sin_cos_for_f32(f64::from(x));
         let even = k & 1 == 0;
-        let above = if even { sine } else { -cosine };
-        let below = if even { cosine } else { sine };
-        let far = (above / below) as f32;
-        if x.abs() < 1e-5 { x } else { far }
+        let numerator = if even { sine } else { -cosine };
+        let denominator = if even { cosine } else { sine };
+        let result = (numerator / denominator) as f32;
+        if x.abs() < 1e-5 { x } else { result }
     }
 
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! Complex numbers.
+//! Kernels of complex64 and complex128.
 
 use super::{Kernel, binary_function, kernel, unary_function};
 use crate::Op;
@@ -8,7 +8,7 @@ use unishape_vecmath as vecmath;
 macro_rules! complexes {
     ($($find:ident $T:ident)+) => {
         $(
-            /// The kernel of a function of these numbers.
+            /// The kernel of an operation.
             pub(super) fn $find(op: Op) -> Option<Kernel> {
                 type C = Complex<$T>;
                 Some(match op {
@@ -42,7 +42,7 @@ macro_rules! product {
     };
 }
 
-/// By the larger part of the divisor first, so that nothing overflows on the way.
+/// Smith's algorithm: scales by the larger part of the divisor, so that squares do not overflow.
 macro_rules! quotient {
     ($C:ident, $a:ident, $b:ident) => {{
         if $b.re.abs() >= $b.im.abs() {
@@ -61,7 +61,7 @@ macro_rules! quotient {
     }};
 }
 
-/// NumPy's order: by the real part, then by the imaginary one.
+/// NumPy's order: by real part, then by imaginary part.
 macro_rules! before {
     ($a:ident, $b:ident, $less:tt) => {
         ($a.re < $b.re && !$a.im.is_nan() && !$b.im.is_nan()) || ($a.re == $b.re && $a.im $less $b.im)
@@ -80,7 +80,7 @@ macro_rules! larger {
     };
 }
 
-/// The other functions. complex64 has none of its own: it is computed as complex128 and rounded once.
+/// Elementary functions. Those of complex64 are computed as complex128 and rounded once.
 mod functions {
     use super::*;
 

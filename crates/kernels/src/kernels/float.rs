@@ -1,4 +1,4 @@
-//! Single and double precision.
+//! Kernels of float32 and float64, and `nextafter` of float16 and bfloat16.
 
 use super::{Kernel, binary_function, kernel, unary_function};
 use crate::{KernelContext, Op};
@@ -8,7 +8,7 @@ use unishape_vecmath as vecmath;
 macro_rules! floats {
     ($($T:ident)+) => {
         $(
-            /// The kernel of a function of these numbers.
+            /// The kernel of an operation.
             pub(super) fn $T(op: Op) -> Option<Kernel> {
                 Some(match op {
                     Op::Add => kernel!(|a: $T, b: $T| -> $T { a + b }),
@@ -32,8 +32,8 @@ macro_rules! floats {
                     Op::Copysign => kernel!(|a: $T, b: $T| -> $T { a.copysign(b) }),
                     Op::Nextafter => kernel!(baseline |a: $T, b: $T| -> $T { $T::nextafter(a, b) }),
                     Op::LeakyRelu => kernel!(|a: $T, b: $T| -> $T { if a < 0.0 { a * b } else { a } }),
-                    Op::Min => extreme!($T, <=, <),
-                    Op::Max => extreme!($T, >=, >),
+                    Op::Min => min_or_max!($T, <=, <),
+                    Op::Max => min_or_max!($T, >=, >),
                     Op::Equal => kernel!(widest |a: $T, b: $T| -> u8 { (a == b) as u8 }),
                     Op::NotEqual => kernel!(widest |a: $T, b: $T| -> u8 { (a != b) as u8 }),
                     Op::Less => kernel!(widest |a: $T, b: $T| -> u8 { (a < b) as u8 }),
@@ -43,46 +43,46 @@ macro_rules! floats {
                 })
             }
 
-            impl Divisions for $T {
+            impl FloatExt for $T {
                 #[inline(always)]
-                fn remainder(self, by: $T) -> $T {
-                    let left = self % by;
-                    if by == 0.0 {
-                        left
-                    } else if left == 0.0 {
-                        (0.0 as $T).copysign(by)
-                    } else if (left < 0.0) != (by < 0.0) {
-                        left + by
+                fn remainder(self, divisor: $T) -> $T {
+                    let rest = self % divisor;
+                    if divisor == 0.0 {
+                        rest
+                    } else if rest == 0.0 {
+                        (0.0 as $T).copysign(divisor)
+                    } else if (rest < 0.0) != (divisor < 0.0) {
+                        rest + divisor
                     } else {
-                        left
+                        rest
                     }
                 }
 
                 #[inline(always)]
-                fn floor_divide(self, by: $T) -> $T {
-                    if by == 0.0 {
-                        return self / by;
+                fn floor_divide(self, divisor: $T) -> $T {
+                    if divisor == 0.0 {
+                        return self / divisor;
                     }
-                    let left = self % by;
-                    let mut quotient = (self - left) / by;
-                    if left != 0.0 && (left < 0.0) != (by < 0.0) {
+                    let rest = self % divisor;
+                    let mut quotient = (self - rest) / divisor;
+                    if rest != 0.0 && (rest < 0.0) != (divisor < 0.0) {
                         quotient -= 1.0;
                     }
                     if quotient == 0.0 {
-                        return (0.0 as $T).copysign(self / by);
+                        return (0.0 as $T).copysign(self / divisor);
                     }
-                    // Very near to a whole number, from either side.
+                    // The quotient is near an integer, but may be rounded.
                     let below = quotient.floor();
                     if quotient - below > 0.5 { below + 1.0 } else { below }
                 }
 
                 #[inline(always)]
-                fn nextafter(self, to: $T) -> $T {
+                fn nextafter(self, target: $T) -> $T {
                     match self {
-                        _ if self.is_nan() || to.is_nan() => $T::NAN,
-                        _ if self == to => to,
-                        _ if self == 0.0 => $T::from_bits(1).copysign(to),
-                        _ if (self < to) == (self > 0.0) => $T::from_bits(self.to_bits() + 1),
+                        _ if self.is_nan() || target.is_nan() => $T::NAN,
+                        _ if self == target => target,
+                        _ if self == 0.0 => $T::from_bits(1).copysign(target),
+                        _ if (self < target) == (self > 0.0) => $T::from_bits(self.to_bits() + 1),
                         _ => $T::from_bits(self.to_bits() - 1),
                     }
                 }
@@ -91,31 +91,35 @@ macro_rules! floats {
     };
 }
 
-/// The smaller or the larger one, as NumPy has it: the first of equal ones, and NaN where either is one. Beside one
-/// element for all that is a number, as most bounds are, only a comparison is left.
-macro_rules! extreme {
+/// Minimum or maximum as in NumPy: the first of equal elements, and NaN if either is NaN.
+///
+/// With a broadcast scalar that is not NaN, as bounds of `clip` are, one comparison per element is enough.
+macro_rules! min_or_max {
     ($T:ident, $or_equal:tt, $than:tt) => {{
-        fn extreme(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
-            let is_a_number = |a: &[u8]| matches!(*bytemuck::cast_slice::<u8, $T>(a), [only] if !only.is_nan());
+        fn min_or_max(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
+            let is_scalar_not_nan = |a: &[u8]| matches!(*bytemuck::cast_slice::<u8, $T>(a), [scalar] if !scalar.is_nan());
             match *inputs {
-                [a, _] if is_a_number(a) => {
+                [a, _] if is_scalar_not_nan(a) => {
                     kernel!(|a: $T, b: $T| -> $T { if a $or_equal b { a } else { b } })(inputs, output, context)
                 }
-                [_, b] if is_a_number(b) => {
+                [_, b] if is_scalar_not_nan(b) => {
                     kernel!(|a: $T, b: $T| -> $T { if b $than a { b } else { a } })(inputs, output, context)
                 }
                 _ => kernel!(|a: $T, b: $T| -> $T { if a $or_equal b || a.is_nan() { a } else { b } })(inputs, output, context),
             }
         }
-        extreme as Kernel
+        min_or_max as Kernel
     }};
 }
 
-/// Division with a remainder as Python has it, exactly as NumPy computes it.
-trait Divisions: Sized {
-    fn remainder(self, by: Self) -> Self;
-    fn floor_divide(self, by: Self) -> Self;
-    fn nextafter(self, to: Self) -> Self;
+/// Functions that the standard library has not, with the results of NumPy, bit by bit.
+trait FloatExt: Sized {
+    /// The remainder of `floor_divide`, with the sign of the divisor.
+    fn remainder(self, divisor: Self) -> Self;
+    /// The quotient rounded down.
+    fn floor_divide(self, divisor: Self) -> Self;
+    /// The next number toward `target`.
+    fn nextafter(self, target: Self) -> Self;
 }
 
 macro_rules! functions {
@@ -153,17 +157,17 @@ macro_rules! functions {
 }
 floats!(f32 f64);
 
-/// The next number of 16 bits, whose NaNs are those beyond `infinity`.
+/// `nextafter` of a 16-bit format, given by the bits of its infinity.
 #[inline(always)]
-fn next_of_bits(from: u16, to: u16, infinity: u16) -> u16 {
+fn nextafter_bits(from: u16, target: u16, infinity: u16) -> u16 {
     const SIGN: u16 = 0x8000;
     let is_nan = |bits: u16| bits & !SIGN > infinity;
-    // An order of all numbers, in which both zeros are the same.
+    // Orders all numbers; both zeros are equal.
     let key = |bits: u16| if bits & SIGN == 0 { i32::from(bits) } else { -i32::from(bits & !SIGN) };
-    match (key(from), key(to)) {
-        _ if is_nan(from) || is_nan(to) => infinity | 1 << 6 | 1 << 9 & !infinity,
-        (a, b) if a == b => to,
-        (0, _) => 1 | to & SIGN,
+    match (key(from), key(target)) {
+        _ if is_nan(from) || is_nan(target) => infinity | 1 << 6 | 1 << 9 & !infinity,
+        (a, b) if a == b => target,
+        (0, _) => 1 | target & SIGN,
         (a, b) if (a < b) == (a > 0) => from + 1,
         _ => from - 1,
     }
@@ -171,12 +175,12 @@ fn next_of_bits(from: u16, to: u16, infinity: u16) -> u16 {
 
 pub(super) fn nextafter_f16(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
     super::binary::<super::Baseline, u16, u16, u16>(inputs, output, context, |a, b| {
-        next_of_bits(a, b, f16::INFINITY.to_bits())
+        nextafter_bits(a, b, f16::INFINITY.to_bits())
     });
 }
 
 pub(super) fn nextafter_bf16(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
     super::binary::<super::Baseline, u16, u16, u16>(inputs, output, context, |a, b| {
-        next_of_bits(a, b, bf16::INFINITY.to_bits())
+        nextafter_bits(a, b, bf16::INFINITY.to_bits())
     });
 }

@@ -1,13 +1,13 @@
-//! Integers. They wrap, as NumPy's do; what has no answer, a division by 0, gives 0.
+//! Kernels of integers. Arithmetic wraps, and division by 0 gives 0, as in NumPy.
 
 use super::{Kernel, kernel};
 use crate::Op;
 
-/// What signed integers do not do as the unsigned ones of their size.
+/// Kernels of signed integers that differ from those of unsigned integers of the same size.
 macro_rules! signed {
     ($($T:ident)+) => {
         $(
-            /// The kernel of a function of these integers, where it is not that of the unsigned ones.
+            /// The kernel of an operation, if it differs from that of unsigned integers.
             pub(super) fn $T(op: Op) -> Option<Kernel> {
                 Some(match op {
                     Op::Less => kernel!(widest |a: $T, b: $T| -> u8 { (a < b) as u8 }),
@@ -17,7 +17,7 @@ macro_rules! signed {
                     Op::Abs => kernel!(|a: $T| -> $T { a.wrapping_abs() }),
                     Op::Sign => kernel!(baseline |a: $T| -> $T { a.signum() }),
                     Op::ShiftRight => kernel!(baseline |a: $T, b: $T| -> $T {
-                        // As often as there are bits, or more: only the sign is left.
+                        // A shift by all bits or more leaves the sign.
                         if (0..$T::BITS as $T).contains(&b) { a >> b } else { a >> ($T::BITS - 1) }
                     }),
                     Op::TruncDivide => {
@@ -25,18 +25,18 @@ macro_rules! signed {
                     }
                     Op::Fmod => kernel!(baseline |a: $T, b: $T| -> $T { if b == 0 { 0 } else { a.wrapping_rem(b) } }),
                     Op::FloorDivide => kernel!(baseline |a: $T, b: $T| -> $T {{
-                        let (quotient, left) =
+                        let (quotient, rest) =
                             if b == 0 { (0, 0) } else { (a.wrapping_div(b), a.wrapping_rem(b)) };
-                        quotient - (left != 0 && (left < 0) != (b < 0)) as $T
+                        quotient - (rest != 0 && (rest < 0) != (b < 0)) as $T
                     }}),
                     Op::Remainder => kernel!(baseline |a: $T, b: $T| -> $T {{
-                        let left = if b == 0 { 0 } else { a.wrapping_rem(b) };
-                        if left != 0 && (left < 0) != (b < 0) { left + b } else { left }
+                        let rest = if b == 0 { 0 } else { a.wrapping_rem(b) };
+                        if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }
                     }}),
                     Op::Pow => kernel!(baseline |a: $T, b: $T| -> $T {
                         match b {
                             0.. => power!($T, a, b),
-                            // 1 over the power, rounded toward 0: only ones are left.
+                            // The reciprocal of the power, rounded toward 0.
                             _ => match a {
                                 1 => 1,
                                 -1 => if b & 1 == 0 { 1 } else { -1 },
@@ -51,11 +51,11 @@ macro_rules! signed {
     };
 }
 
-/// Unsigned integers, and signed ones where both are the same bits.
+/// Kernels of unsigned integers, and of signed ones where the result has the same bits.
 macro_rules! unsigned {
     ($($T:ident)+) => {
         $(
-            /// The kernel of a function of these integers.
+            /// The kernel of an operation.
             pub(super) fn $T(op: Op) -> Option<Kernel> {
                 Some(match op {
                     Op::Add => kernel!(|a: $T, b: $T| -> $T { a.wrapping_add(b) }),
@@ -84,16 +84,16 @@ macro_rules! unsigned {
     };
 }
 
-/// By squaring, which wraps as multiplying so often would.
+/// Exponentiation by squaring; wraps like repeated multiplication.
 macro_rules! power {
     ($T:ident, $a:ident, $b:ident) => {{
-        let (mut base, mut left, mut result) = ($a, $b, 1 as $T);
-        while left != 0 {
-            if left & 1 != 0 {
+        let (mut base, mut exponent, mut result) = ($a, $b, 1 as $T);
+        while exponent != 0 {
+            if exponent & 1 != 0 {
                 result = result.wrapping_mul(base);
             }
             base = base.wrapping_mul(base);
-            left >>= 1;
+            exponent >>= 1;
         }
         result
     }};

@@ -1,10 +1,10 @@
-//! Complex numbers: the array API standard's special cases (2025.12), and errors measured against 106 bits.
+//! Complex functions: special values of the array API standard (2025.12), and errors against 106 bits.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, LN_10, PI};
 
 use num_complex::Complex;
 
-use super::wide::{self, Wide, wide};
+use super::reference::{self, Wide, wide};
 use crate::complex::{Sign, Sqrt, abs, abs_f32};
 use crate::*;
 
@@ -20,14 +20,14 @@ fn call<F: UnaryFunction<T>, T: Copy>(z: T) -> T {
     got[1]
 }
 
-/// Equal to the last bit, but for values near those of arcs, which are approximations.
-fn same(got: f64, wanted: f64, close: f64) -> bool {
+/// Whether numbers are equal bit by bit, or, if not 0, closer than `tolerance` (multiples of π are rounded).
+fn same(got: f64, wanted: f64, tolerance: f64) -> bool {
     got.is_nan() && wanted.is_nan()
         || got == wanted && got.is_sign_negative() == wanted.is_sign_negative()
-        || (got - wanted).abs() < close && wanted != 0.0
+        || (got - wanted).abs() < tolerance && wanted != 0.0
 }
 
-/// Cases x, y, real part, imaginary part; each also for the conjugate number.
+/// Checks cases x, y, real part, imaginary part, and their conjugates.
 fn check<F: UnaryFunction<C> + UnaryFunction<Single>>(name: &str, cases: &[(f64, f64, f64, f64)]) {
     for &(x, y, re, im) in cases {
         for sign in [1.0, -1.0] {
@@ -41,14 +41,14 @@ fn check<F: UnaryFunction<C> + UnaryFunction<Single>>(name: &str, cases: &[(f64,
     }
 }
 
-/// The same for functions with f(-z) = -f(z).
+/// Checks cases of a function with f(-z) = -f(z).
 fn check_odd<F: UnaryFunction<C> + UnaryFunction<Single>>(name: &str, cases: &[(f64, f64, f64, f64)]) {
     check::<F>(name, cases);
-    let turned: Vec<_> = cases.iter().map(|&(x, y, re, im)| (-x, -y, -re, -im)).collect();
-    check::<F>(name, &turned);
+    let negated: Vec<_> = cases.iter().map(|&(x, y, re, im)| (-x, -y, -re, -im)).collect();
+    check::<F>(name, &negated);
 }
 
-/// What is NaN in both parts.
+/// Checks that both parts of the result are NaN.
 fn check_nan<F: UnaryFunction<C> + UnaryFunction<Single>>(name: &str, cases: &[(f64, f64)]) {
     let cases: Vec<_> = cases.iter().map(|&(x, y)| (x, y, NAN, NAN)).collect();
     check::<F>(name, &cases);
@@ -65,7 +65,7 @@ fn exponentials() {
         &[(-INF, 0.5, 0.0, 0.0), (-INF, 2.5, -0.0, 0.0), (INF, 0.5, INF, INF), (INF, 2.5, -INF, INF)],
     );
     check::<Exp>("exp", &[(INF, INF, INF, NAN), (INF, NAN, INF, NAN)]);
-    // Signs of zeros are not specified here.
+    // The standard leaves the signs of these zeros open.
     for y in [INF, -INF, NAN] {
         assert_eq!(call::<Exp, C>(C::new(-INF, y)), C::new(0.0, 0.0));
         assert_eq!(call::<Expm1, C>(C::new(-INF, y)), C::new(-1.0, 0.0));
@@ -76,7 +76,7 @@ fn exponentials() {
     check::<Expm1>("expm1", &[(0.0, 0.0, 0.0, 0.0), (INF, 0.0, INF, 0.0), (NAN, 0.0, NAN, 0.0)]);
     check::<Expm1>("expm1", &[(-INF, 0.5, -1.0, 0.0), (-INF, 2.5, -1.0, 0.0), (INF, 2.5, -INF, INF)]);
     check::<Expm1>("expm1", &[(INF, INF, INF, NAN), (INF, NAN, INF, NAN)]);
-    // e^710 is too large, and this is not.
+    // e^710 overflows, but this result does not.
     let got = call::<Exp, C>(C::new(710.0, FRAC_PI_2));
     assert!(got.re.is_finite() && got.im == INF);
 }
@@ -165,21 +165,21 @@ fn hyperbolic() {
 }
 
 #[test]
-fn turns() {
-    // sin z = -i·sinh(i·z), and so on: the tables are those above, turned.
+fn trigonometric() {
+    // sin z = -i·sinh(i·z), and so on: derived from the tables above.
     let mut values = vec![0.0, -0.0, 0.5, -2.5, INF, -INF, NAN];
     values.push(1e-300);
     for &x in &values {
         for &y in &values {
             let z = C::new(x, y);
             let iz = C::new(-y, x);
-            let back = |z: C| C::new(z.im, -z.re);
+            let times_minus_i = |z: C| C::new(z.im, -z.re);
             let pairs = [
-                (call::<Sin, C>(z), back(call::<Sinh, C>(iz))),
+                (call::<Sin, C>(z), times_minus_i(call::<Sinh, C>(iz))),
                 (call::<Cos, C>(z), call::<Cosh, C>(iz)),
-                (call::<Tan, C>(z), back(call::<Tanh, C>(iz))),
-                (call::<Asin, C>(z), back(call::<Asinh, C>(iz))),
-                (call::<Atan, C>(z), back(call::<Atanh, C>(iz))),
+                (call::<Tan, C>(z), times_minus_i(call::<Tanh, C>(iz))),
+                (call::<Asin, C>(z), times_minus_i(call::<Asinh, C>(iz))),
+                (call::<Atan, C>(z), times_minus_i(call::<Atanh, C>(iz))),
             ];
             for (got, wanted) in pairs {
                 assert!(
@@ -192,7 +192,7 @@ fn turns() {
 }
 
 #[test]
-fn arcs() {
+fn inverse_functions() {
     let cases = [
         (0.0, 0.0, FRAC_PI_2, -0.0),
         (-0.0, 0.0, FRAC_PI_2, -0.0),
@@ -275,7 +275,7 @@ fn powers() {
     assert!((large - wanted).norm() < 1e-14 * wanted.norm(), "{large} {wanted}");
 }
 
-/// A complex number of 106 bits a part.
+/// A complex number with 106 bits in each part.
 #[derive(Clone, Copy)]
 struct Big {
     re: Wide,
@@ -295,8 +295,8 @@ impl Big {
         Big { re: self.re + z.re, im: self.im + z.im }
     }
 
-    /// i·z
-    fn turned(self) -> Big {
+    /// i·z.
+    fn times_i(self) -> Big {
         Big { re: -self.im, im: self.re }
     }
 
@@ -320,13 +320,13 @@ impl Big {
 
     fn log(self) -> Big {
         let square = self.re * self.re + self.im * self.im;
-        Big { re: wide::log(square) * wide(0.5), im: wide::atan2(self.im, self.re) }
+        Big { re: reference::log(square) * wide(0.5), im: reference::atan2(self.im, self.re) }
     }
 
     fn exp(self) -> Big {
-        let size = wide::exp(self.re).wide();
-        // The angle's low part by the sum's rule, as far as it counts.
-        let (sine, cosine) = wide::sin_cos(self.im.high);
+        let size = reference::exp(self.re).wide();
+        // The low part of the angle, to first order.
+        let (sine, cosine) = reference::sin_cos(self.im.high);
         let low = wide(self.im.low);
         Big { re: size * (cosine - sine * low), im: size * (sine + cosine * low) }
     }
@@ -340,9 +340,9 @@ fn wide_pow(z: C, w: C) -> C {
     big(z).log().times(big(w)).exp().rounded()
 }
 
-/// The largest error over the plane, as a part of the result's size, in units of 2^-53.
-fn worst<F: UnaryFunction<C>>(judge: impl Fn(Big) -> Big) -> (f64, C) {
-    let mut worst = (0.0, C::new(0.0, 0.0));
+/// The largest relative error over the plane, in units of 2^-53, and its argument.
+fn max_error<F: UnaryFunction<C>>(exact: impl Fn(Big) -> Big) -> (f64, C) {
+    let mut max = (0.0, C::new(0.0, 0.0));
     let mut state = 1u64;
     let mut random = || {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -350,22 +350,22 @@ fn worst<F: UnaryFunction<C>>(judge: impl Fn(Big) -> Big) -> (f64, C) {
     };
     for n in 0..20_000 {
         let (a, b) = (random(), random());
-        // All over, at many sizes, and near the points where branches meet.
+        // In a square, with many magnitudes, and near the branch points 1 and -i.
         let z = match n % 4 {
             0 => C::new(8.0 * a - 4.0, 8.0 * b - 4.0),
             1 => C::from_polar((14.0 * a - 10.0).exp(), std::f64::consts::TAU * b),
             2 => C::new(1.0, 0.0) + C::from_polar((-20.0 * a).exp(), std::f64::consts::TAU * b),
             _ => C::new(0.0, -1.0) + C::from_polar((-20.0 * a).exp(), std::f64::consts::TAU * b),
         };
-        let exact = judge(big(z));
+        let exact = exact(big(z));
         let got = call::<F, C>(z);
         let off = Big { re: wide(got.re) - exact.re, im: wide(got.im) - exact.im }.rounded();
         let error = off.norm() / exact.rounded().norm() * 2f64.powi(53);
-        if error > worst.0 {
-            worst = (error, z);
+        if error > max.0 {
+            max = (error, z);
         }
     }
-    worst
+    max
 }
 
 #[test]
@@ -373,12 +373,12 @@ fn accuracy() {
     let one = big(C::new(1.0, 0.0));
     let minus = |z: Big| Big { re: -z.re, im: -z.im };
     let half = big(C::new(0.5, 0.0));
-    let back = move |z: Big| minus(z.turned());
+    let times_minus_i = move |z: Big| minus(z.times_i());
     let sinh = move |z: Big| z.exp().plus(minus(minus(z).exp())).times(half);
     let cosh = move |z: Big| z.exp().plus(minus(z).exp()).times(half);
-    // ln(z + √(z² + 1)), and the other ones from it.
+    // ln(z + √(z² + 1)); asin and acos follow from it.
     let asinh = move |z: Big| z.plus(z.times(z).plus(one).sqrt()).log();
-    let asin = move |z: Big| back(asinh(z.turned()));
+    let asin = move |z: Big| times_minus_i(asinh(z.times_i()));
     let atanh = move |z: Big| one.plus(z).log().plus(minus(one.plus(minus(z)).log())).times(half);
     let acosh = move |z: Big| {
         let roots = z.plus(one).sqrt().times(z.plus(minus(one)).sqrt());
@@ -386,30 +386,30 @@ fn accuracy() {
     };
     let acos = move |z: Big| {
         let arc = asin(z);
-        Big { re: wide::pi() * wide(0.5) - arc.re, im: -arc.im }
+        Big { re: reference::pi() * wide(0.5) - arc.re, im: -arc.im }
     };
-    let ln_10 = Big { re: wide::log(wide(10.0)), im: wide(0.0) };
+    let ln_10 = Big { re: reference::log(wide(10.0)), im: wide(0.0) };
     for (name, (error, at)) in [
-        ("exp", worst::<Exp>(Big::exp)),
-        ("expm1", worst::<Expm1>(|z| z.exp().plus(minus(one)))),
-        ("log", worst::<Log>(Big::log)),
-        ("log10", worst::<Log10>(|z| z.log().over(ln_10))),
-        ("log1p", worst::<Log1p>(|z| z.plus(one).log())),
-        ("sqrt", worst::<Sqrt>(Big::sqrt)),
-        ("sinh", worst::<Sinh>(sinh)),
-        ("cosh", worst::<Cosh>(cosh)),
-        ("tanh", worst::<Tanh>(|z| sinh(z).over(cosh(z)))),
-        ("sin", worst::<Sin>(|z| back(sinh(z.turned())))),
-        ("cos", worst::<Cos>(|z| cosh(z.turned()))),
-        ("tan", worst::<Tan>(|z| back(sinh(z.turned()).over(cosh(z.turned()))))),
-        ("asinh", worst::<Asinh>(asinh)),
-        ("acosh", worst::<Acosh>(acosh)),
-        ("atanh", worst::<Atanh>(atanh)),
-        ("asin", worst::<Asin>(asin)),
-        ("acos", worst::<Acos>(acos)),
-        ("atan", worst::<Atan>(|z| back(atanh(z.turned())))),
+        ("exp", max_error::<Exp>(Big::exp)),
+        ("expm1", max_error::<Expm1>(|z| z.exp().plus(minus(one)))),
+        ("log", max_error::<Log>(Big::log)),
+        ("log10", max_error::<Log10>(|z| z.log().over(ln_10))),
+        ("log1p", max_error::<Log1p>(|z| z.plus(one).log())),
+        ("sqrt", max_error::<Sqrt>(Big::sqrt)),
+        ("sinh", max_error::<Sinh>(sinh)),
+        ("cosh", max_error::<Cosh>(cosh)),
+        ("tanh", max_error::<Tanh>(|z| sinh(z).over(cosh(z)))),
+        ("sin", max_error::<Sin>(|z| times_minus_i(sinh(z.times_i())))),
+        ("cos", max_error::<Cos>(|z| cosh(z.times_i()))),
+        ("tan", max_error::<Tan>(|z| times_minus_i(sinh(z.times_i()).over(cosh(z.times_i()))))),
+        ("asinh", max_error::<Asinh>(asinh)),
+        ("acosh", max_error::<Acosh>(acosh)),
+        ("atanh", max_error::<Atanh>(atanh)),
+        ("asin", max_error::<Asin>(asin)),
+        ("acos", max_error::<Acos>(acos)),
+        ("atan", max_error::<Atan>(|z| times_minus_i(atanh(z.times_i())))),
     ] {
         println!("| {name} | {error:.2} | {at:e} |");
-        assert!(error < 5.0, "{name} is off by {error} at {at:e}");
+        assert!(error < 5.0, "error of {name} is {error} at {at:e}");
     }
 }

@@ -1,17 +1,17 @@
 //! Tests of the functions.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | `wide` | numbers of 106 bits and the functions once more, by series: the judge |
-//! | `judge` | the judge held against a third party's numbers of any length |
-//! | `accuracy` | the error of each function, in units of the last place, and docs/accuracy.md |
-//! | `complex` | both for complex numbers |
-//! | `special` | zeros, infinities, NaN and domains, as the array API standard has them |
-//! | `widths` | the same bits on every CPU |
+//! | `reference` | a second implementation with 106 bits, by series |
+//! | `reference_check` | `reference` against arbitrary-precision numbers of another crate |
+//! | `accuracy` | maximum errors of real functions, compared with docs/accuracy.md |
+//! | `complex` | special values and errors of complex functions |
+//! | `special_values` | zeros, infinities, NaN and domains, as in the array API standard |
+//! | `simd_widths` | the same bits for every SIMD width |
 
 mod accuracy;
 mod complex;
-mod judge;
-mod special;
-mod wide;
-mod widths;
+mod reference;
+mod reference_check;
+mod simd_widths;
+mod special_values;

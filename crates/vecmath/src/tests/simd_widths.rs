@@ -1,4 +1,4 @@
-//! The same bits from vectors of any width and from none, with or without an instruction for `mul_add`.
+//! Results have the same bits with SIMD of any width and without, and with or without FMA instructions.
 
 use crate::*;
 
@@ -8,13 +8,13 @@ fn numbers() -> Vec<f64> {
     moderate.chain(all).collect()
 }
 
-/// A function called by itself: compiled without vectors, for any CPU of this kind.
-fn alone<F: UnaryFunction<T>, T: Copy>(x: T) -> T {
-    if F::is_fast(x) { F::fast(x) } else { F::fallback(x) }
+/// One call, compiled for the target's baseline.
+fn baseline<F: UnaryFunction<T>, T: Copy>(x: T) -> T {
+    F::eval(x)
 }
 
-fn alone2<F: BinaryFunction<T>, T: Copy>(x: T, y: T) -> T {
-    if F::is_fast(x, y) { F::fast(x, y) } else { F::fallback(x, y) }
+fn baseline_binary<F: BinaryFunction<T>, T: Copy>(x: T, y: T) -> T {
+    F::eval(x, y)
 }
 
 fn check<F: UnaryFunction<f64> + UnaryFunction<f32>>() {
@@ -23,40 +23,40 @@ fn check<F: UnaryFunction<f64> + UnaryFunction<f32>>() {
     let mut got = vec![0.0; x.len()];
     F::map(&x, &mut got);
     for (&x, got) in x.iter().zip(got) {
-        let alone = alone::<F, f64>(x);
+        let baseline = baseline::<F, f64>(x);
         assert!(
-            alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(),
-            "{name} {x}: {alone} {got}"
+            baseline.to_bits() == got.to_bits() || baseline.is_nan() && got.is_nan(),
+            "{name} {x}: {baseline} {got}"
         );
     }
     let x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
     let mut got = vec![0.0; x.len()];
     F::map(&x, &mut got);
     for (&x, got) in x.iter().zip(got) {
-        let alone = alone::<F, f32>(x);
+        let baseline = baseline::<F, f32>(x);
         assert!(
-            alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(),
-            "{name} {x}: {alone} {got}"
+            baseline.to_bits() == got.to_bits() || baseline.is_nan() && got.is_nan(),
+            "{name} {x}: {baseline} {got}"
         );
     }
 }
 
-fn check2<F: BinaryFunction<f64> + BinaryFunction<f32>>() {
+fn check_binary<F: BinaryFunction<f64> + BinaryFunction<f32>>() {
     let name = std::any::type_name::<F>();
     let x = numbers();
     let y: Vec<f64> = x.iter().rev().copied().collect();
     let mut got = vec![0.0; x.len()];
     F::map(&x, &y, &mut got);
     for ((&x, &y), got) in x.iter().zip(&y).zip(got) {
-        let alone = alone2::<F, f64>(x, y);
-        assert!(alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(), "{name} {x} {y}");
+        let baseline = baseline_binary::<F, f64>(x, y);
+        assert!(baseline.to_bits() == got.to_bits() || baseline.is_nan() && got.is_nan(), "{name} {x} {y}");
     }
     let [x, y] = [x, y].map(|x| x.iter().map(|&x| x as f32).collect::<Vec<f32>>());
     let mut got = vec![0.0; x.len()];
     F::map(&x, &y, &mut got);
     for ((&x, &y), got) in x.iter().zip(&y).zip(got) {
-        let alone = alone2::<F, f32>(x, y);
-        assert!(alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(), "{name} {x} {y}");
+        let baseline = baseline_binary::<F, f32>(x, y);
+        assert!(baseline.to_bits() == got.to_bits() || baseline.is_nan() && got.is_nan(), "{name} {x} {y}");
     }
 }
 
@@ -84,10 +84,10 @@ fn same_bits() {
     check::<Atanh>();
     check::<Cbrt>();
     check::<Erf>();
-    check2::<Atan2>();
-    check2::<Hypot>();
-    check2::<Pow>();
-    check2::<Logaddexp>();
+    check_binary::<Atan2>();
+    check_binary::<Hypot>();
+    check_binary::<Pow>();
+    check_binary::<Logaddexp>();
 }
 
 fn check_complex<F: UnaryFunction<num_complex::Complex<f64>>>() {
@@ -97,12 +97,12 @@ fn check_complex<F: UnaryFunction<num_complex::Complex<f64>>>() {
     let mut got = z.clone();
     F::map(&z, &mut got);
     for (&z, got) in z.iter().zip(got) {
-        let alone = alone::<F, _>(z);
-        for (alone, got) in [(alone.re, got.re), (alone.im, got.im)] {
+        let baseline = baseline::<F, _>(z);
+        for (baseline, got) in [(baseline.re, got.re), (baseline.im, got.im)] {
             let name = std::any::type_name::<F>();
             assert!(
-                alone.to_bits() == got.to_bits() || alone.is_nan() && got.is_nan(),
-                "{name} {z}: {alone} {got}"
+                baseline.to_bits() == got.to_bits() || baseline.is_nan() && got.is_nan(),
+                "{name} {z}: {baseline} {got}"
             );
         }
     }

@@ -1,14 +1,14 @@
-//! The inverses of sine, cosine and tangent.
+//! Inverse sine, cosine and tangent.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
-use crate::pair::{Pair, at_most, polynomial};
+use crate::double_double::{DoubleDouble, at_most, polynomial};
 use crate::{BinaryFunction, UnaryFunction};
 
-/// What π is more than `PI`; half and a quarter of it serve for π/2 and π/4.
+/// π - `PI`; half and a quarter of it are the low parts of π/2 and π/4.
 const PI_LOW: f64 = 1.2246467991473532e-16;
 
-// (asin s - s) / s³ as a polynomial of s², for |s| <= 1/2; the arc is off by 2^-59.8.
+// (asin s - s) / s³ as a polynomial of s², for |s| <= 1/2; error of asin: 2^-59.8.
 const ASIN: [f64; 13] = [
     0.1666666666666676,
     0.0749999999997078,
@@ -24,8 +24,9 @@ const ASIN: [f64; 13] = [
     -0.021045460474295875,
     0.03265789693455935,
 ];
-// The same for f32: off by 2^-35.8.
-const ASIN_SHORT: [f64; 7] = [
+
+// The same for f32; error: 2^-35.8.
+const ASIN_F32: [f64; 7] = [
     0.16666667185216608,
     0.07499948455042012,
     0.04466009498957167,
@@ -34,7 +35,8 @@ const ASIN_SHORT: [f64; 7] = [
     0.007480620382281115,
     0.034680435876895406,
 ];
-// (atan q - q) / q³ as a polynomial of q², for |q| <= √2 - 1; the arc is off by 2^-59.5.
+
+// (atan q - q) / q³ as a polynomial of q², for |q| <= √2 - 1; error of atan: 2^-59.5.
 const ATAN: [f64; 11] = [
     -0.33333333333333204,
     0.19999999999954815,
@@ -48,8 +50,9 @@ const ATAN: [f64; 11] = [
     0.0380839681970465,
     -0.017927898615605797,
 ];
-// The same for f32: off by 2^-35.4.
-const ATAN_SHORT: [f64; 6] = [
+
+// The same for f32; error: 2^-35.4.
+const ATAN_F32: [f64; 6] = [
     -0.3333333252176536,
     0.19999905665176185,
     -0.14282052895274136,
@@ -57,27 +60,29 @@ const ATAN_SHORT: [f64; 6] = [
     -0.08478904239876298,
     0.0474912841075021,
 ];
-/// The arc whose sine is |x|, where |x| <= 1/2, and the one whose sine is √((1 - |x|) / 2) elsewhere: that is
-/// half of what |x| lacks to π/2. Its low part is not settled.
+
+/// asin |x| if |x| <= 1/2, else asin √((1 - |x|) / 2) = (π/2 - asin |x|) / 2; and whether |x| > 1/2.
+///
+/// The result is not normalized.
 #[inline(always)]
-fn short_arc(x: f64) -> (bool, Pair) {
+fn asin_reduced(x: f64) -> (bool, DoubleDouble) {
     let x = x.abs();
     let upper = x > 0.5;
     let square = if upper { 0.5 * (1.0 - x) } else { x * x };
-    let root = Pair::new(square, 0.0).root();
+    let root = DoubleDouble::new(square, 0.0).sqrt();
     let s = if upper { root.high } else { x };
     let low = if upper { root.low } else { 0.0 };
-    (upper, Pair::new(s, (s * square).mul_add(polynomial(square, &ASIN), low)))
+    (upper, DoubleDouble::new(s, (s * square).mul_add(polynomial(square, &ASIN), low)))
 }
 
-/// The same for f32.
+/// [`asin_reduced`], accurate enough for f32.
 #[inline(always)]
-fn short_arc_short(x: f64) -> (bool, f64) {
+fn asin_reduced_for_f32(x: f64) -> (bool, f64) {
     let x = x.abs();
     let upper = x > 0.5;
     let square = if upper { 0.5 * (1.0 - x) } else { x * x };
     let s = if upper { square.sqrt() } else { x };
-    (upper, (s * square).mul_add(polynomial(square, &ASIN_SHORT), s))
+    (upper, (s * square).mul_add(polynomial(square, &ASIN_F32), s))
 }
 
 /// Inverse sine.
@@ -93,17 +98,17 @@ pub struct Asin;
 impl UnaryFunction<f64> for Asin {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        let (upper, arc) = short_arc(x);
-        let base = Pair::of_ordered_sum(FRAC_PI_2, -2.0 * arc.high);
-        let other = base.plus_small((-2.0_f64).mul_add(arc.low, 0.5 * PI_LOW));
-        (if upper { other.rounded() } else { arc.rounded() }).copysign(x)
+        let (upper, arc) = asin_reduced(x);
+        let base = DoubleDouble::fast_two_sum(FRAC_PI_2, -2.0 * arc.high);
+        let other = base.plus_low((-2.0_f64).mul_add(arc.low, 0.5 * PI_LOW));
+        (if upper { other.to_f64() } else { arc.to_f64() }).copysign(x)
     }
 }
 
 impl UnaryFunction<f32> for Asin {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
-        let (upper, arc) = short_arc_short(f64::from(x));
+        let (upper, arc) = asin_reduced_for_f32(f64::from(x));
         let result = if upper { (-2.0_f64).mul_add(arc, FRAC_PI_2) } else { arc };
         (result as f32).copysign(x)
     }
@@ -119,10 +124,12 @@ impl UnaryFunction<f32> for Asin {
 #[derive(Clone, Copy, Debug)]
 pub struct Acos;
 
-/// Where acos starts from, and how often the short arc is added to that: π/2 ∓ arc in the middle, 2·arc on the
-/// right, π - 2·arc on the left.
+/// Factors of π and of the result of `asin_reduced` whose sum is acos x.
+///
+/// acos x is π/2 ∓ asin |x| if |x| <= 1/2. With a = asin √((1 - |x|) / 2), it is 2a for x > 1/2 and π - 2a for
+/// x < -1/2.
 #[inline(always)]
-fn acos_plan(x: f64, upper: bool) -> (f64, f64) {
+fn acos_factors(x: f64, upper: bool) -> (f64, f64) {
     let left = x < 0.0;
     let base = if upper { if left { 1.0 } else { 0.0 } } else { 0.5 };
     let times = if upper { 2.0 } else { -1.0 };
@@ -132,10 +139,10 @@ fn acos_plan(x: f64, upper: bool) -> (f64, f64) {
 impl UnaryFunction<f64> for Acos {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        let (upper, arc) = short_arc(x);
-        let (base, times) = acos_plan(x, upper);
-        let sum = Pair::of_ordered_sum(base * PI, times * arc.high);
-        sum.plus_small(times.mul_add(arc.low, base * PI_LOW)).rounded()
+        let (upper, arc) = asin_reduced(x);
+        let (base, times) = acos_factors(x, upper);
+        let sum = DoubleDouble::fast_two_sum(base * PI, times * arc.high);
+        sum.plus_low(times.mul_add(arc.low, base * PI_LOW)).to_f64()
     }
 }
 
@@ -143,52 +150,55 @@ impl UnaryFunction<f32> for Acos {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
         let x = f64::from(x);
-        let (upper, arc) = short_arc_short(x);
-        let (base, times) = acos_plan(x, upper);
+        let (upper, arc) = asin_reduced_for_f32(x);
+        let (base, times) = acos_factors(x, upper);
         times.mul_add(arc, base * PI) as f32
     }
 }
 
-/// Tangents of π/8 and 3π/8: between them the arc is counted from π/4, above from π/2.
-const LOWER: f64 = 0.41421356237309503;
-const UPPER: f64 = 2.414213562373095;
+/// Tangents of π/8 and 3π/8: angles between them are computed as offsets from π/4, larger ones from π/2.
+const TAN_PI_8: f64 = 0.41421356237309503;
+const TAN_3_PI_8: f64 = 2.414213562373095;
 
-/// The arc whose tangent is a / b, for numbers that are not negative. Its low part is not settled.
+/// atan(a / b) for a, b >= 0; 0 for 0 / 0. The result is not normalized.
 #[inline(always)]
-fn arc(a: f64, b: f64) -> Pair {
-    let middle = a > LOWER * b;
-    let steep = a > UPPER * b;
-    let (difference, sum) = (Pair::of_sum(a, -b), Pair::of_sum(a, b));
-    let above = if middle { difference.high } else { a };
-    let above_low = if middle { difference.low } else { 0.0 };
-    let below = if middle { sum.high } else { b };
-    let below_low = if middle { sum.low } else { 0.0 };
+fn atan_ratio(a: f64, b: f64) -> DoubleDouble {
+    let middle = a > TAN_PI_8 * b;
+    let steep = a > TAN_3_PI_8 * b;
+    let (difference, sum) = (DoubleDouble::two_sum(a, -b), DoubleDouble::two_sum(a, b));
+    let numerator = if middle { difference.high } else { a };
+    let numerator_low = if middle { difference.low } else { 0.0 };
+    let denominator = if middle { sum.high } else { b };
+    let denominator_low = if middle { sum.low } else { 0.0 };
     let base = if middle { FRAC_PI_4 } else { 0.0 };
-    let above = Pair::new(if steep { -b } else { above }, if steep { 0.0 } else { above_low });
-    let below = Pair::new(if steep { a } else { below }, if steep { 0.0 } else { below_low });
+    let numerator =
+        DoubleDouble::new(if steep { -b } else { numerator }, if steep { 0.0 } else { numerator_low });
+    let denominator =
+        DoubleDouble::new(if steep { a } else { denominator }, if steep { 0.0 } else { denominator_low });
     let base = if steep { FRAC_PI_2 } else { base };
-    // 0 / 0 is 0 here, as atan2 wants it.
-    let below = Pair::new(if below.high == 0.0 { 1.0 } else { below.high }, below.low);
-    let q = above.over(below);
+    // 0 / 0 must be 0, for atan2.
+    let denominator =
+        DoubleDouble::new(if denominator.high == 0.0 { 1.0 } else { denominator.high }, denominator.low);
+    let q = numerator.divided_by(denominator);
     let square = q.high * q.high;
     let rest = (q.high * square).mul_add(polynomial(square, &ATAN), q.low);
     let low = base.mul_add(PI_LOW / PI, rest);
-    Pair::of_ordered_sum(base, q.high).plus_small(low)
+    DoubleDouble::fast_two_sum(base, q.high).plus_low(low)
 }
 
-/// The same for f32.
+/// [`atan_ratio`], accurate enough for f32.
 #[inline(always)]
-fn arc_short(a: f64, b: f64) -> f64 {
-    let middle = a > LOWER * b;
-    let steep = a > UPPER * b;
-    let above = if steep {
+fn atan_ratio_for_f32(a: f64, b: f64) -> f64 {
+    let middle = a > TAN_PI_8 * b;
+    let steep = a > TAN_3_PI_8 * b;
+    let numerator = if steep {
         -b
     } else if middle {
         a - b
     } else {
         a
     };
-    let below = if steep {
+    let denominator = if steep {
         a
     } else if middle {
         a + b
@@ -202,9 +212,9 @@ fn arc_short(a: f64, b: f64) -> f64 {
     } else {
         0.0
     };
-    let q = above / if below == 0.0 { 1.0 } else { below };
+    let q = numerator / if denominator == 0.0 { 1.0 } else { denominator };
     let square = q * q;
-    base + (q * square).mul_add(polynomial(square, &ATAN_SHORT), q)
+    base + (q * square).mul_add(polynomial(square, &ATAN_F32), q)
 }
 
 /// Inverse tangent.
@@ -220,15 +230,15 @@ pub struct Atan;
 impl UnaryFunction<f64> for Atan {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        // From 1e300 on it is π/2 all the same, and infinity would become NaN.
-        arc(at_most(x.abs(), 1e300), 1.0).rounded().copysign(x)
+        // The result is π/2 from 1e300 on, and infinity would become NaN.
+        atan_ratio(at_most(x.abs(), 1e300), 1.0).to_f64().copysign(x)
     }
 }
 
 impl UnaryFunction<f32> for Atan {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
-        (arc_short(f64::from(x).abs(), 1.0) as f32).copysign(x)
+        (atan_ratio_for_f32(f64::from(x).abs(), 1.0) as f32).copysign(x)
     }
 }
 
@@ -242,21 +252,21 @@ impl UnaryFunction<f32> for Atan {
 #[derive(Clone, Copy, Debug)]
 pub struct Atan2;
 
-/// Whether the quotient of two such numbers can be computed without a thought for overflow.
+/// Whether quotients of such numbers neither overflow nor underflow.
 #[inline(always)]
 fn is_moderate(x: f64) -> bool {
     let x = x.abs();
     (x < 1e140 && x > 1e-140) || x == 0.0
 }
 
-/// The arc as a pair, for complex powers.
+/// atan2 as a double-double, for complex powers.
 #[inline(always)]
-pub(crate) fn atan2_pair(y: f64, x: f64) -> Pair {
+pub(crate) fn atan2_dd(y: f64, x: f64) -> DoubleDouble {
     if !(is_moderate(y) && is_moderate(x)) {
-        return Pair::new(<Atan2 as BinaryFunction<f64>>::fallback(y, x), 0.0);
+        return DoubleDouble::new(<Atan2 as BinaryFunction<f64>>::fallback(y, x), 0.0);
     }
-    let right = arc(y.abs(), x.abs()).settled();
-    let left = Pair::of_ordered_sum(PI, -right.high).plus_small(PI_LOW - right.low).settled();
+    let right = atan_ratio(y.abs(), x.abs()).normalized();
+    let left = DoubleDouble::fast_two_sum(PI, -right.high).plus_low(PI_LOW - right.low).normalized();
     let arc = if x.is_sign_negative() { left } else { right };
     if y.is_sign_negative() { arc.scaled(-1.0) } else { arc }
 }
@@ -264,9 +274,9 @@ pub(crate) fn atan2_pair(y: f64, x: f64) -> Pair {
 impl BinaryFunction<f64> for Atan2 {
     #[inline(always)]
     fn fast(y: f64, x: f64) -> f64 {
-        let right = arc(y.abs(), x.abs());
-        let left = Pair::of_ordered_sum(PI, -right.high).plus_small(PI_LOW - right.low);
-        (if x.is_sign_negative() { left.rounded() } else { right.rounded() }).copysign(y)
+        let right = atan_ratio(y.abs(), x.abs());
+        let left = DoubleDouble::fast_two_sum(PI, -right.high).plus_low(PI_LOW - right.low);
+        (if x.is_sign_negative() { left.to_f64() } else { right.to_f64() }).copysign(y)
     }
 
     #[inline(always)]
@@ -283,7 +293,7 @@ impl BinaryFunction<f64> for Atan2 {
         if x.is_infinite() || y.is_infinite() {
             return Self::fast(unit(y), unit(x));
         }
-        // Where one is far larger than the other only signs count, but for y / x, which may be tiny.
+        // If |x| and |y| differ in size by more than 1e30, the result is a multiple of π/2, or y / x.
         let tangent = y.abs() / x.abs();
         if tangent > 1e30 {
             return FRAC_PI_2.copysign(y);
@@ -299,7 +309,7 @@ impl BinaryFunction<f64> for Atan2 {
 impl BinaryFunction<f32> for Atan2 {
     #[inline(always)]
     fn fast(y: f32, x: f32) -> f32 {
-        let right = arc_short(f64::from(y).abs(), f64::from(x).abs());
+        let right = atan_ratio_for_f32(f64::from(y).abs(), f64::from(x).abs());
         let arc = if x.is_sign_negative() { PI - right } else { right };
         (arc as f32).copysign(y)
     }

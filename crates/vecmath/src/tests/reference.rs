@@ -1,9 +1,11 @@
-//! Numbers of 106 bits, and the functions for them by Taylor's series, and by Newton's iteration from the
-//! standard library's answer. Slow and plain; nothing is shared with what it judges.
+//! A second implementation of the functions, with 106 bits: the reference for accuracy tests.
+//!
+//! It uses Taylor series, and Newton iterations from the standard library's result. It is slow and simple, and
+//! shares no code with the functions that it tests.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// An unevaluated sum of two numbers.
+/// An unevaluated sum of two numbers (double-double).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wide {
     pub(super) high: f64,
@@ -86,13 +88,13 @@ impl Wide {
         root + (self - root * root) / (root + root)
     }
 
-    /// x · 2^power, in steps that are exact unless the result is too small or too large.
+    /// x · 2^power, exact unless the result overflows or underflows.
     fn scaled(self, power: i32) -> Wide {
         Wide { high: ldexp(self.high, power), low: ldexp(self.low, power) }
     }
 }
 
-/// x · 2^power
+/// x · 2^power.
 pub(super) fn ldexp(mut x: f64, mut power: i32) -> f64 {
     while power > 1000 {
         x *= 2f64.powi(1000);
@@ -105,13 +107,13 @@ pub(super) fn ldexp(mut x: f64, mut power: i32) -> f64 {
     x * 2f64.powi(power)
 }
 
-/// The exponent of a number that is not 0: 0 for 1 and 1.5, -1 for 0.5.
+/// The binary exponent of a number other than 0: 0 for 1 and 1.5, -1 for 0.5.
 pub(super) fn exponent(x: f64) -> i32 {
     let field = |x: f64| i32::try_from((x.to_bits() >> 52) & 0x7ff).expect("eleven bits") - 1023;
     if x.abs() < f64::MIN_POSITIVE { field(x * 2f64.powi(60)) - 60 } else { field(x) }
 }
 
-/// A number as value · 2^power: the results of exponentials have no other room for all their bits.
+/// value · 2^power: keeps all bits of exponentials that overflow or underflow f64.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exact {
     pub(super) value: Wide,
@@ -129,8 +131,9 @@ impl Exact {
         self.value.scaled(self.power)
     }
 
-    /// How far off `got` is, in units of the last of the `digits` bits that are kept of the exact result, or of
-    /// 2^`smallest` where that is larger. Beyond 2^`largest` all is infinite.
+    /// The error of `got` in units in the last place of the exact result, rounded to `digits` bits.
+    ///
+    /// A unit is at least 2^`smallest`. Results from 2^`largest` on are infinite.
     pub(super) fn error(self, got: f64, digits: i32, smallest: i32, largest: i32) -> f64 {
         let Exact { value, power } = self;
         if value.high == 0.0 {
@@ -145,7 +148,7 @@ impl Exact {
         }
         let beyond = size + power >= largest;
         let last = ((size + power).min(largest - 1) - (digits - 1)).max(smallest);
-        // Infinity stands for the number that would come next after the largest.
+        // Infinity counts as the next number after the largest finite one.
         let got = if got.is_infinite() { ldexp(1.0, digits).copysign(got) } else { ldexp(got, -last) };
         if beyond && got.abs() == ldexp(1.0, digits) {
             return if got * value.high > 0.0 { 0.0 } else { f64::INFINITY };
@@ -158,7 +161,7 @@ impl Exact {
 const LN_2: [f64; 3] = [std::f64::consts::LN_2, 2.3190468138462996e-17, 5.707708438416212e-34];
 const PI_2: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33];
 
-/// k · c for a constant of three parts, subtracted from x.
+/// x - k·c for a constant c of three parts.
 fn less_multiple(x: Wide, k: f64, constant: [f64; 3]) -> Wide {
     constant.iter().fold(x, |x, &part| {
         let (high, low) = two_product(k, part);
@@ -174,7 +177,7 @@ fn ln_2() -> Wide {
     settled((LN_2[0], LN_2[1]))
 }
 
-/// e^x - 1 for |x| below 1/2: of x / 64, and then (e^x - 1)·(e^x + 1) six times.
+/// e^x - 1 for |x| < 1/2: Taylor series of x / 64, then e^2x - 1 = (e^x - 1)·(e^x + 1) six times.
 fn expm1_small(x: Wide) -> Wide {
     let x = x * wide(1.0 / 64.0);
     let mut sum = wide(1.0);
@@ -206,7 +209,7 @@ pub(super) fn exp2(x: f64) -> Exact {
 
 pub(super) fn expm1(x: Wide) -> Exact {
     if x.high.abs() < 0.34 {
-        // Scaled for the sake of the tiny ones: their low parts have to be numbers.
+        // The low part of tiny results would underflow.
         if x.high != 0.0 && x.high.abs() < 1e-200 {
             return x.into();
         }
@@ -219,7 +222,7 @@ pub(super) fn expm1(x: Wide) -> Exact {
     (e.wide() - wide(1.0)).into()
 }
 
-/// ln(1 + t) for t > -1
+/// ln(1 + t) for t > -1.
 pub(super) fn log1p(t: Wide) -> Wide {
     if t.high.abs() > 0.3 {
         return log(t + wide(1.0));
@@ -227,7 +230,7 @@ pub(super) fn log1p(t: Wide) -> Wide {
     if t.high.abs() < 1e-200 {
         return t;
     }
-    // Newton, from the standard library's answer.
+    // Newton iteration from the standard library's result.
     let start = t.high.ln_1p();
     let e = expm1_small(wide(start));
     let rest = (t - e) / (e + wide(1.0));
@@ -252,7 +255,7 @@ pub(super) fn log(x: Wide) -> Wide {
 }
 
 pub(super) fn log2(x: Wide) -> Wide {
-    // Whole powers of two apart, so that only the rest is divided.
+    // The exponent is exact; only the logarithm of the mantissa is divided.
     let mut k = exponent(x.high);
     if ldexp(x.high, -k) > 1.4 {
         k += 1;
@@ -264,7 +267,7 @@ pub(super) fn log10(x: Wide) -> Wide {
     log(x) / log(wide(10.0))
 }
 
-/// Sine and cosine, for |x| below 2^28.
+/// Sine and cosine for |x| < 2^28.
 pub(super) fn sin_cos(x: f64) -> (Wide, Wide) {
     let k = (x / PI_2[0]).round();
     let r = less_multiple(wide(x), k, PI_2);
@@ -284,7 +287,7 @@ pub(super) fn sin_cos(x: f64) -> (Wide, Wide) {
     }
 }
 
-/// The arc of (x, y) for moderate numbers that are not both 0.
+/// atan2 of moderate numbers that are not both 0.
 pub(super) fn atan2(y: Wide, x: Wide) -> Wide {
     let start = y.high.atan2(x.high);
     let (sine, cosine) = sin_cos(start);
@@ -386,7 +389,7 @@ pub(super) fn sigmoid(x: f64) -> Exact {
     if x < 0.0 { Exact { value: e.value / divisor, ..e } } else { (wide(1.0) / divisor).into() }
 }
 
-/// 2/√π · e^-x² · Σ 2ⁿ x^(2n+1) / (1·3·5·…·(2n+1)), in which nothing cancels.
+/// 2/√π · e^-x² · Σ 2ⁿ x^(2n+1) / (1·3·5·…·(2n+1)), where no terms cancel.
 pub(super) fn erf(x: f64) -> Exact {
     if x.abs() > 7.0 {
         return wide(1f64.copysign(x)).into();
@@ -394,7 +397,7 @@ pub(super) fn erf(x: f64) -> Exact {
     if x == 0.0 {
         return wide(x).into();
     }
-    // Tiny numbers are brought up and down again, for their low parts' sake.
+    // Tiny numbers are scaled, because their low parts would underflow.
     let (x, power) = if x.abs() < 1e-100 { (ldexp(x, 600), -600) } else { (x, 0) };
     let square = wide(if power == 0 { x } else { 0.0 }) * wide(x);
     let (mut term, mut sum) = (wide(x), wide(x));
@@ -417,7 +420,7 @@ pub(super) fn hypot(x: f64, y: f64) -> Exact {
     Exact { value: (x * x + y * y).sqrt(), power }
 }
 
-/// The arc of (x, y) for any finite numbers that are not 0.
+/// atan2 of any finite numbers that are not 0.
 pub(super) fn atan2_any(y: f64, x: f64) -> Exact {
     let (a, b) = (exponent(y), exponent(x));
     if a - b > 300 {
@@ -436,7 +439,7 @@ pub(super) fn atan2_any(y: f64, x: f64) -> Exact {
 
 pub(super) fn pow(x: f64, y: f64) -> Exact {
     let log = log(wide(x.abs()));
-    // A product of infinity would be NaN in the low part.
+    // The low part of an infinite product would be NaN.
     let beyond = (log.high * y).abs() > 1e4;
     let mut result = exp(if beyond { wide(2e4f64.copysign(log.high * y)) } else { log * wide(y) });
     if x < 0.0 {
@@ -456,7 +459,7 @@ pub(super) fn logaddexp(x: f64, y: f64) -> Exact {
     let (larger, smaller) = (wide(x.max(y)), wide(x.min(y)));
     let e = exp(smaller - larger);
     if e.power < -900 {
-        // Added where both are ordinary numbers, unless one of them is nothing to the other.
+        // Added after scaling, so that both are normal numbers, unless one is negligible.
         let power = e.power;
         let moved = larger.scaled(-power);
         return if larger.high.abs() > 1e-100 || power < -1100 && larger.high != 0.0 {

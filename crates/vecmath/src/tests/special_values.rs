@@ -1,5 +1,5 @@
-//! The array API standard's special cases (2025.12) for real numbers, sentence by sentence, and the same sense
-//! for the functions that it does not have.
+//! Special values of real functions: those of the array API standard (2025.12), sentence by sentence, and
+//! corresponding ones of functions that it does not define.
 
 use crate::*;
 
@@ -10,7 +10,7 @@ fn same(got: f64, wanted: f64) -> bool {
     got.is_nan() && wanted.is_nan() || got.to_bits() == wanted.to_bits()
 }
 
-/// Each case, among others in a slice that is long enough for vectors and has a rest.
+/// Checks each case in a slice with several SIMD vectors and a remainder.
 fn check<F: UnaryFunction<f64> + UnaryFunction<f32>>(name: &str, cases: &[(f64, f64)]) {
     for &(x, wanted) in cases {
         let mut got = [0.5; 21];
@@ -22,14 +22,14 @@ fn check<F: UnaryFunction<f64> + UnaryFunction<f32>>(name: &str, cases: &[(f64, 
     }
 }
 
-fn check2<F: BinaryFunction<f64> + BinaryFunction<f32>>(name: &str, cases: &[(f64, f64, f64)]) {
+fn check_binary<F: BinaryFunction<f64> + BinaryFunction<f32>>(name: &str, cases: &[(f64, f64, f64)]) {
     for &(x, y, wanted) in cases {
         let mut got = [0.5; 21];
         F::map(&[x; 21], &[y; 21], &mut got);
         assert!(got.iter().all(|&got| same(got, wanted)), "{name}({x}, {y}) is {}", got[0]);
         let mut got = [0.5; 37];
         F::map(&[x as f32; 37], &[y as f32; 37], &mut got);
-        // Arcs are the only results here that f32 has to round.
+        // Multiples of π are the only results that are not exact in f32.
         let wanted = f64::from(wanted as f32);
         assert!(got.iter().all(|&got| same(got.into(), wanted)), "{name}({x}f32, {y}f32) is {}", got[0]);
     }
@@ -61,15 +61,15 @@ fn logarithms() {
     check::<Log1p>("log1p", &cases);
 }
 
-/// Whole powers have whole logarithms.
+/// Logarithms of powers of the base are exact.
 #[test]
 fn logarithms_of_powers() {
     for n in -1074..1024 {
         let mut got = [0.0];
-        Log2::map(&[super::wide::ldexp(1.0, n)], &mut got);
+        Log2::map(&[super::reference::ldexp(1.0, n)], &mut got);
         assert_eq!(got[0], f64::from(n));
         Exp2::map(&[f64::from(n)], &mut got);
-        assert_eq!(got[0], super::wide::ldexp(1.0, n));
+        assert_eq!(got[0], super::reference::ldexp(1.0, n));
     }
     for n in 0..=22 {
         let mut got = [0.0];
@@ -79,7 +79,7 @@ fn logarithms_of_powers() {
 }
 
 #[test]
-fn arcs_and_turns() {
+fn trigonometric_and_inverse() {
     let odd = [(NAN, NAN), (0.0, 0.0), (-0.0, -0.0)];
     check::<Sin>("sin", &odd);
     check::<Tan>("tan", &odd);
@@ -139,11 +139,11 @@ fn roots_and_error_function() {
         (0.0, -3.0, 3.0),
         (-3.0, 4.0, 5.0),
     ];
-    check2::<Hypot>("hypot", &cases);
+    check_binary::<Hypot>("hypot", &cases);
 }
 
 #[test]
-fn arc_of_two() {
+fn angle_of_two_coordinates() {
     use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
     let cases = [
         (NAN, 1.0, NAN),
@@ -176,7 +176,7 @@ fn arc_of_two() {
         (-0.0, -INF, -PI),
         (1.0, 1.0, FRAC_PI_4),
     ];
-    check2::<Atan2>("atan2", &cases);
+    check_binary::<Atan2>("atan2", &cases);
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn powers() {
         (-1.0, 1e30, 1.0),
     ]);
     cases.extend([(-1.0, 9007199.0, -1.0), (10.0, 5.0, 1e5), (2.0, 10.0, 1024.0), (2.0, 1e30, INF)]);
-    check2::<Pow>("pow", &cases);
+    check_binary::<Pow>("pow", &cases);
 }
 
 #[test]
@@ -228,9 +228,9 @@ fn sum_of_exponentials() {
     for x in [INF, 1.0, 0.0, -1e30, -INF] {
         cases.extend([(INF, x, INF), (x, INF, INF)]);
     }
-    // Nothing is added by e to the -infinity.
+    // e^-infinity is 0.
     for x in [1.0, 0.0, -1e30, -INF] {
         cases.extend([(-INF, x, x), (x, -INF, x)]);
     }
-    check2::<Logaddexp>("logaddexp", &cases);
+    check_binary::<Logaddexp>("logaddexp", &cases);
 }
