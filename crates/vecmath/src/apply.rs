@@ -14,7 +14,6 @@ use unishape_simd::{PrefetchQueue, SimdTask, run_widest};
 ///
 /// assert_eq!(Exp::eval(1.0_f64), std::f64::consts::E);
 /// let mut logs = [0.0_f32; 3];
-
 /// Log::map(&[1.0, 0.0, f32::INFINITY], &mut logs);
 /// assert_eq!(logs, [0.0, f32::NEG_INFINITY, f32::INFINITY]);
 /// ```
@@ -92,7 +91,6 @@ pub trait UnaryFunction<T: Copy> {
 /// use unishape_vecmath::{BinaryFunction, Hypot};
 ///
 /// let mut out = [0.0_f64; 2];
-
 /// Hypot::map(&[3.0, 5.0], &[4.0, 12.0], &mut out);
 /// assert_eq!(out, [5.0, 13.0]);
 /// ```
@@ -177,7 +175,6 @@ const BLOCK: usize = 1024;
 /// use unishape_vecmath::{Cbrt, apply_unary};
 ///
 /// let mut out = [0.0_f32; 2];
-
 /// apply_unary::<Cbrt, f32>(&[8.0, 27.0], &mut out, &mut PrefetchQueue::new());
 /// assert_eq!(out, [2.0, 3.0]);
 /// ```
@@ -200,7 +197,6 @@ pub fn apply_unary<F: UnaryFunction<T>, T: Copy>(x: &[T], out: &mut [T], prefetc
 /// use unishape_vecmath::{Pow, apply_binary};
 ///
 /// let mut out = [0.0_f64; 3];
-
 /// apply_binary::<Pow, f64>(&[1.0, 2.0, 3.0], &[2.0], &mut out, &mut PrefetchQueue::new());
 /// assert_eq!(out, [1.0, 4.0, 9.0]);
 /// ```
