@@ -98,18 +98,18 @@ pub struct Asin;
 impl UnaryFunction<f64> for Asin {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        let (upper, arc) = asin_reduced(x);
-        let base = DoubleDouble::fast_two_sum(FRAC_PI_2, -2.0 * arc.high);
-        let other = base.plus_low((-2.0_f64).mul_add(arc.low, 0.5 * PI_LOW));
-        (if upper { other.to_f64() } else { arc.to_f64() }).copysign(x)
+        let (upper, angle) = asin_reduced(x);
+        let base = DoubleDouble::fast_two_sum(FRAC_PI_2, -2.0 * angle.high);
+        let other = base.plus_low((-2.0_f64).mul_add(angle.low, 0.5 * PI_LOW));
+        (if upper { other.to_f64() } else { angle.to_f64() }).copysign(x)
     }
 }
 
 impl UnaryFunction<f32> for Asin {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
-        let (upper, arc) = asin_reduced_for_f32(f64::from(x));
-        let result = if upper { (-2.0_f64).mul_add(arc, FRAC_PI_2) } else { arc };
+        let (upper, angle) = asin_reduced_for_f32(f64::from(x));
+        let result = if upper { (-2.0_f64).mul_add(angle, FRAC_PI_2) } else { angle };
         (result as f32).copysign(x)
     }
 }
@@ -130,19 +130,19 @@ pub struct Acos;
 /// x < -1/2.
 #[inline(always)]
 fn acos_factors(x: f64, upper: bool) -> (f64, f64) {
-    let left = x < 0.0;
-    let base = if upper { if left { 1.0 } else { 0.0 } } else { 0.5 };
-    let times = if upper { 2.0 } else { -1.0 };
-    (base, if left { -times } else { times })
+    let negative = x < 0.0;
+    let pi_factor = if upper { if negative { 1.0 } else { 0.0 } } else { 0.5 };
+    let factor = if upper { 2.0 } else { -1.0 };
+    (pi_factor, if negative { -factor } else { factor })
 }
 
 impl UnaryFunction<f64> for Acos {
     #[inline(always)]
     fn fast(x: f64) -> f64 {
-        let (upper, arc) = asin_reduced(x);
-        let (base, times) = acos_factors(x, upper);
-        let sum = DoubleDouble::fast_two_sum(base * PI, times * arc.high);
-        sum.plus_low(times.mul_add(arc.low, base * PI_LOW)).to_f64()
+        let (upper, angle) = asin_reduced(x);
+        let (pi_factor, factor) = acos_factors(x, upper);
+        let sum = DoubleDouble::fast_two_sum(pi_factor * PI, factor * angle.high);
+        sum.plus_low(factor.mul_add(angle.low, pi_factor * PI_LOW)).to_f64()
     }
 }
 
@@ -150,9 +150,9 @@ impl UnaryFunction<f32> for Acos {
     #[inline(always)]
     fn fast(x: f32) -> f32 {
         let x = f64::from(x);
-        let (upper, arc) = asin_reduced_for_f32(x);
-        let (base, times) = acos_factors(x, upper);
-        times.mul_add(arc, base * PI) as f32
+        let (upper, angle) = asin_reduced_for_f32(x);
+        let (pi_factor, factor) = acos_factors(x, upper);
+        factor.mul_add(angle, pi_factor * PI) as f32
     }
 }
 
@@ -267,8 +267,8 @@ pub(crate) fn atan2_dd(y: f64, x: f64) -> DoubleDouble {
     }
     let right = atan_ratio(y.abs(), x.abs()).normalized();
     let left = DoubleDouble::fast_two_sum(PI, -right.high).plus_low(PI_LOW - right.low).normalized();
-    let arc = if x.is_sign_negative() { left } else { right };
-    if y.is_sign_negative() { arc.scaled(-1.0) } else { arc }
+    let angle = if x.is_sign_negative() { left } else { right };
+    if y.is_sign_negative() { angle.scaled(-1.0) } else { angle }
 }
 
 impl BinaryFunction<f64> for Atan2 {
@@ -310,8 +310,8 @@ impl BinaryFunction<f32> for Atan2 {
     #[inline(always)]
     fn fast(y: f32, x: f32) -> f32 {
         let right = atan_ratio_for_f32(f64::from(y).abs(), f64::from(x).abs());
-        let arc = if x.is_sign_negative() { PI - right } else { right };
-        (arc as f32).copysign(y)
+        let angle = if x.is_sign_negative() { PI - right } else { right };
+        (angle as f32).copysign(y)
     }
 
     #[inline(always)]
