@@ -43,16 +43,16 @@ fn check(reading: Reading, shapes: &[&[usize]]) {
     match fold(rules(reading), shapes, rank) {
         Ok(shape) => assert_eq!(Ok(shape), expected, "{reading:?} {shapes:?}"),
         Err(FoldError::Mismatch(Mismatch { dim, rank: so_far, inputs: [a, b], sizes: [m, n] })) => {
-            let at_fault = expected.expect_err("the oracle finds a common shape");
-            assert!(at_fault.contains(&(dim + rank - so_far)), "{reading:?} {shapes:?}");
+            let incompatible = expected.expect_err("the oracle finds a common shape");
+            assert!(incompatible.contains(&(dim + rank - so_far)), "{reading:?} {shapes:?}");
             assert!(a < b, "the earlier input comes first");
             let size = |input: usize| {
                 let shape = shapes[input];
                 (dim + shape.len()).checked_sub(so_far).map_or(1, |at| shape[at])
             };
             assert_eq!([size(a), size(b)], [m, n], "{reading:?} {shapes:?}");
-            assert_eq!(common_size(reading, &[m, n]), None, "the two alone must be at fault");
-            let leftmost = common_shape(reading, &shapes[..=b]).expect_err("at fault up to here")[0];
+            assert_eq!(common_size(reading, &[m, n]), None, "the two alone are incompatible");
+            let leftmost = common_shape(reading, &shapes[..=b]).expect_err("incompatible up to here")[0];
             assert_eq!(dim, leftmost, "the leftmost dimension up to this input is named");
         }
         Err(other) => panic!("{other:?} for {shapes:?}"),

@@ -76,15 +76,15 @@ pub fn common_size(reading: Reading, sizes: &[usize]) -> Option<usize> {
 pub fn common_shape<S: AsRef<[usize]>>(reading: Reading, shapes: &[S]) -> Result<Vec<usize>, Vec<usize>> {
     let ny = rank(shapes);
     let ys: Vec<Vec<usize>> = shapes.iter().map(|shape| step_1_shape(shape.as_ref(), ny)).collect();
-    let (mut common, mut at_fault) = (Vec::new(), Vec::new());
+    let (mut common, mut incompatible) = (Vec::new(), Vec::new());
     for i in 0..ny {
         let sizes: Vec<usize> = ys.iter().map(|y| y[i]).collect();
         match common_size(reading, &sizes) {
             Some(size) => common.push(size),
-            None => at_fault.push(i),
+            None => incompatible.push(i),
         }
     }
-    if at_fault.is_empty() { Ok(common) } else { Err(at_fault) }
+    if incompatible.is_empty() { Ok(common) } else { Err(incompatible) }
 }
 
 /// The index map (BC-7): what output index `a` reads in size `b` stretched to `c`.

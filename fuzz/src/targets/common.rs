@@ -172,8 +172,8 @@ fn check_sizes(reading: Reading, rules: Rules, shapes: &[Vec<usize>], folded: &F
         Ok(_) if shapes.is_empty() => {}
         Ok(common) => assert_eq!(Ok(common), common_shape(reading, shapes)),
         Err(FoldError::Mismatch(Mismatch { dim, inputs: [_, last], .. })) => {
-            let at_fault = common_shape(reading, &shapes[..=last]).expect_err("the oracle finds E1 too");
-            assert_eq!(Some(&dim), at_fault.first(), "the leftmost dimension up to this input is named");
+            let incompatible = common_shape(reading, &shapes[..=last]).expect_err("the oracle finds E1 too");
+            assert_eq!(Some(&dim), incompatible.first(), "the leftmost dimension up to this input is named");
             assert!(last == 0 || common_shape(reading, &shapes[..last]).is_ok());
         }
         Err(_) => {}

@@ -17,12 +17,12 @@ fn stretches_are_equal(
     shape: &[usize],
     strides: &[isize],
     target: &[usize],
-    room: usize,
+    out_length: usize,
 ) {
-    let context = || format!("{rules:?} {shape:?} {strides:?} {target:?} {room}");
+    let context = || format!("{rules:?} {shape:?} {strides:?} {target:?} {out_length}");
     let ours = check_broadcast_to(rules, shape, target);
     assert_eq!(ours, proven::check_broadcast_to(their_rules, shape, target), "{}", context());
-    let (mut ours, mut theirs) = (vec![77; room], vec![77; room]);
+    let (mut ours, mut theirs) = (vec![77; out_length], vec![77; out_length]);
     let answer = broadcast_strides(rules, shape, strides, target, &mut ours);
     let their_answer = proven::broadcast_strides(their_rules, shape, strides, target, &mut theirs);
     assert_eq!(answer, their_answer, "{}", context());
@@ -30,13 +30,13 @@ fn stretches_are_equal(
 }
 
 /// Compares `source_index` and `check_index`.
-fn sources_are_equal(shape: &[usize], target: &[usize], index: &[usize], room: usize) {
-    let (mut ours, mut theirs) = (vec![77; room], vec![77; room]);
+fn sources_are_equal(shape: &[usize], target: &[usize], index: &[usize], out_length: usize) {
+    let (mut ours, mut theirs) = (vec![77; out_length], vec![77; out_length]);
     let answer = source_index(shape, target, index, &mut ours);
     let their_answer = proven::source_index(shape, target, index, &mut theirs);
-    assert_eq!(answer, their_answer, "{shape:?} {target:?} {index:?} {room}");
-    assert_eq!(ours, theirs, "{shape:?} {target:?} {index:?} {room}");
-    if room == shape.len() && shape.len() <= target.len() {
+    assert_eq!(answer, their_answer, "{shape:?} {target:?} {index:?} {out_length}");
+    assert_eq!(ours, theirs, "{shape:?} {target:?} {index:?} {out_length}");
+    if out_length == shape.len() && shape.len() <= target.len() {
         // `check_index` is private in the core, so compare its program with `source_index`.
         assert_eq!(answer, proven::check_index(target, index), "{target:?} {index:?}");
     }
@@ -55,8 +55,8 @@ fn all_pairs_of_small_shapes() {
         for (shape, target) in shapes.iter().flat_map(|a| shapes.iter().map(move |b| (a, b))) {
             // Correct lengths, and lengths off by one.
             for strides in shape.len().saturating_sub(1)..=shape.len() + 1 {
-                for room in target.len().saturating_sub(1)..=target.len() + 1 {
-                    stretches_are_equal(rules, shape, &STRIDES[..strides], target, room);
+                for out_length in target.len().saturating_sub(1)..=target.len() + 1 {
+                    stretches_are_equal(rules, shape, &STRIDES[..strides], target, out_length);
                     compared += 1;
                 }
             }
@@ -89,13 +89,13 @@ fn all_indices_of_all_small_shapes_stretched_to_all_others() {
 fn all_wrong_lengths() {
     let (three, index) = ([3, 2, 4, 5], [2, 1, 3, 4]);
     for (shape, target) in (0..=4).flat_map(|a| (0..=4).map(move |b| (a, b))) {
-        for (index_length, room) in (0..=4).flat_map(|a| (0..=4).map(move |b| (a, b))) {
-            sources_are_equal(&three[..shape], &three[..target], &index[..index_length], room);
-            offsets_are_equal(&three[..target], &STRIDES[..room], &index[..index_length]);
-            offsets_are_equal(&three[..target], &STRIDES[..room], &[9, 9, 9, 9][..index_length]);
+        for (index_length, out_length) in (0..=4).flat_map(|a| (0..=4).map(move |b| (a, b))) {
+            sources_are_equal(&three[..shape], &three[..target], &index[..index_length], out_length);
+            offsets_are_equal(&three[..target], &STRIDES[..out_length], &index[..index_length]);
+            offsets_are_equal(&three[..target], &STRIDES[..out_length], &[9, 9, 9, 9][..index_length]);
             for rules in all_rules() {
                 let strides = &STRIDES[..index_length];
-                stretches_are_equal(rules, &three[..shape], strides, &three[..target], room);
+                stretches_are_equal(rules, &three[..shape], strides, &three[..target], out_length);
             }
         }
     }
