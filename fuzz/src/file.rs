@@ -1,4 +1,4 @@
-//! Bytes as files.
+//! Bytes as files, and checks that several targets share.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -8,11 +8,11 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 thread_local! {
-    /// One file for all inputs: making one takes longer than filling it.
+    /// One file for all inputs, since creating a file takes longer than filling it.
     static FILE: RefCell<NamedTempFile> = RefCell::new(NamedTempFile::new().expect("a temporary file"));
 }
 
-/// Shows the bytes to `work` as a file.
+/// Writes the bytes to a temporary file and calls `work` with its path.
 pub(crate) fn with_file<T>(bytes: &[u8], work: impl FnOnce(&Path) -> T) -> T {
     FILE.with_borrow_mut(|file| {
         fill(file.as_file_mut(), bytes).expect("the temporary file can be written");
@@ -26,9 +26,11 @@ fn fill(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)
 }
 
-/// An `.npy` file: the bytes themselves where they begin as one does. Otherwise the first of them says
-/// which version, those up to the end of a line are the header's text, and the rest is data: so a change
-/// to the text does not make its length wrong.
+/// An `.npy` file made from the bytes.
+///
+/// Bytes that start with 0x93 are used unchanged. Otherwise the first byte selects the format version,
+/// the first line is the header's text, and the rest is data. The header's length is computed, so that
+/// mutations of the text keep it valid.
 pub(crate) fn npy_file(bytes: &[u8]) -> Vec<u8> {
     let Some((&version, rest)) = bytes.split_first().filter(|(first, _)| **first != 0x93) else {
         return bytes.to_vec();
@@ -47,19 +49,23 @@ pub(crate) fn npy_file(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// What an error says is for people: neither without end nor with signs that move the cursor.
+/// Checks that an error's text is short and free of control characters.
+///
+/// Line breaks are allowed.
 pub(crate) fn check_message(error: &impl Display) {
     let text = error.to_string();
     assert!(!text.is_empty() && text.len() < 2000, "{} bytes: {text}", text.len());
     assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
 }
 
-/// Runs `read`, which may take so many bytes of memory for each byte it is given, and a little more.
-pub(crate) fn with_memory<T>(each: u64, bytes: usize, read: impl FnOnce() -> T) -> T {
-    const A_LITTLE: u64 = 1 << 20;
+/// Runs `read` and checks its peak memory.
+///
+/// The limit is `per_byte` bytes per input byte, plus 1 MiB.
+pub(crate) fn with_memory_limit<T>(per_byte: u64, bytes: usize, read: impl FnOnce() -> T) -> T {
+    const BASE: u64 = 1 << 20;
     let mut result = None;
-    let taken = allocation_counter::measure(|| result = Some(read())).bytes_max;
-    let allowed = each * bytes as u64 + A_LITTLE;
-    assert!(taken <= allowed, "{bytes} bytes were read into {taken} bytes of memory");
-    result.expect("it was run")
+    let peak = allocation_counter::measure(|| result = Some(read())).bytes_max;
+    let limit = per_byte * bytes as u64 + BASE;
+    assert!(peak <= limit, "reading {bytes} bytes allocated {peak} bytes, more than {limit}");
+    result.expect("measure runs the closure")
 }

@@ -1,21 +1,24 @@
-//! What must hold for any bytes whatever.
+//! Fuzz targets: properties that must hold for arbitrary bytes.
 //!
-//! A target is a function that takes bytes and panics where something is wrong. To add one, write it in
-//! a module of its own, add it to [`TARGETS`], and put an input or two into `fuzz/corpus/NAME`; the rest
-//! (`cargo xtask fuzz`, `cargo xtask test`) finds it by that folder.
+//! A target is a function that takes bytes and panics on an error. To add one, write it in a module in
+//! `targets`, add it to [`TARGETS`], and add at least one input to `fuzz/corpus/NAME`. `cargo xtask fuzz`
+//! and `cargo xtask test` find targets by the folders in `fuzz/corpus`.
 //!
-//! | target | bytes are |
+//! BC-n are the numbered requirements in `docs/traceability.md`; E1 is the error for incompatible shapes
+//! in the documents of SONNX, the working group for a safety-related ONNX profile.
+//!
+//! | target | the bytes are |
 //! |---|---|
-//! | `common` | shapes to be folded, with sizes known or not, under all rules |
-//! | `stretch` | a shape, strides, a target shape and an index, of lengths that may not fit |
-//! | `arrays` | arrays with odd strides, to be broadcast, copied and summed |
+//! | `common` | shapes to be folded, with known and unknown sizes, under all rule sets |
+//! | `stretch` | a shape, strides, a target shape and an index, possibly of inconsistent lengths |
+//! | `arrays` | arrays with arbitrary strides, to be broadcast, copied and summed |
 //! | `notation` | a shape as text |
 //! | `expr` | an expression as text |
-//! | `descr` | an element type as text |
+//! | `descr` | a dtype as text |
 //! | `npy` | an `.npy` file, or the text of its header |
-//! | `mapped` | an `.npy` file that stays in its file, and a shape to stretch it to |
+//! | `mapped` | a memory-mapped `.npy` file, and a shape to stretch it to |
 //! | `npz` | an `.npz` file, or its members |
-//! | `onnx` | an ONNX model, or its graph, or a node of it, or a tensor |
+//! | `onnx` | an ONNX model, graph, node or tensor |
 
 mod file;
 mod source;
@@ -23,16 +26,16 @@ mod targets;
 
 use targets::{arrays, common, descr, expr, mapped, notation, npy, npz, onnx, stretch};
 
-/// Something to be fuzzed.
+/// A fuzz target.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// What it and the folder of its inputs are called.
+    /// The name of the target and of its folder in `fuzz/corpus`.
     pub name: &'static str,
-    /// Panics where the bytes lead to something wrong.
+    /// Runs the target on an input. It panics on an error.
     pub run: fn(&[u8]),
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: [Target; 10] = [
     Target { name: "common", run: common::run },
     Target { name: "stretch", run: stretch::run },

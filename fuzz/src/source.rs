@@ -1,11 +1,13 @@
-//! Bytes taken for small decisions, one after another, so that a fuzzer that changes one byte changes
-//! one thing. Where no byte is left, the decision is 0.
+//! Structured values from fuzzer bytes.
+//!
+//! Each value takes its own bytes, so that a mutation of one byte changes one value. After the last byte,
+//! all bytes are 0.
 
 use unishape_core::Rules;
 use unishape_oracle::Reading;
 
-/// Sizes at which counting goes wrong, if anywhere.
-const ODD_SIZES: [usize; 8] = [
+/// Sizes near the limits of integer types.
+const EDGE_SIZES: [usize; 8] = [
     usize::MAX,
     usize::MAX - 1,
     isize::MAX as usize,
@@ -16,7 +18,7 @@ const ODD_SIZES: [usize; 8] = [
     64,
 ];
 
-/// A place among the bytes.
+/// Takes values from the front of the bytes.
 pub(crate) struct Source<'b> {
     bytes: &'b [u8],
 }
@@ -36,38 +38,38 @@ impl<'b> Source<'b> {
         }
     }
 
-    /// What has not been taken yet.
+    /// The bytes that are left.
     pub(crate) fn rest(self) -> &'b [u8] {
         self.bytes
     }
 
-    /// The next `length` bytes, or as many as there are.
+    /// The next `length` bytes, or all that are left if those are fewer.
     pub(crate) fn bytes(&mut self, length: usize) -> &'b [u8] {
         let (taken, rest) = self.bytes.split_at(length.min(self.bytes.len()));
         self.bytes = rest;
         taken
     }
 
-    /// A number from 0 to `most`.
-    pub(crate) fn up_to(&mut self, most: usize) -> usize {
-        usize::from(self.byte()) % (most + 1)
+    /// A number from 0 to `max`.
+    pub(crate) fn up_to(&mut self, max: usize) -> usize {
+        usize::from(self.byte()) % (max + 1)
     }
 
-    /// A size: mostly a small one, for small ones meet.
+    /// A size, mostly a small one so that equal sizes are frequent.
     pub(crate) fn size(&mut self) -> usize {
         let byte = usize::from(self.byte());
         match byte.checked_sub(0xe0) {
-            Some(odd) => ODD_SIZES[odd % ODD_SIZES.len()],
+            Some(at) => EDGE_SIZES[at % EDGE_SIZES.len()],
             None => byte % 5,
         }
     }
 
-    /// A shape of any sizes.
-    pub(crate) fn shape(&mut self, most: usize) -> Vec<usize> {
-        (0..self.up_to(most)).map(|_| self.size()).collect()
+    /// A shape of rank 0 to `max_rank`.
+    pub(crate) fn shape(&mut self, max_rank: usize) -> Vec<usize> {
+        (0..self.up_to(max_rank)).map(|_| self.size()).collect()
     }
 
-    /// A stride: any sign, and now and then far out.
+    /// A stride of any sign, sometimes near the limits of `isize`.
     pub(crate) fn stride(&mut self) -> isize {
         let byte = self.byte();
         match byte {
@@ -78,7 +80,7 @@ impl<'b> Source<'b> {
         }
     }
 
-    /// A rule set, in both crates' words.
+    /// A rule set, as the oracle's reading and the core's rules.
     pub(crate) fn rules(&mut self) -> (Reading, Rules) {
         let byte = self.byte();
         let (reading, rules) = match byte & 1 {

@@ -1,14 +1,17 @@
-//! The common shape of any number of shapes: the one-dimension rule folded over them, one shape
-//! after another, in memory that grows with the rank and not with the number of shapes.
+//! The common shape of any number of shapes, folded one shape at a time.
+//!
+//! Each shape is joined dimension by dimension with [`Size::join`]. Memory grows with the rank, not
+//! with the number of shapes.
 
 use crate::{Rules, Size, padded_dim};
 use core::fmt;
 
-/// Folds shapes into their common shape (BC-1, BC-4, BC-6), in buffers that the caller gives.
+/// Folds shapes into their common shape (BC-1, BC-4, BC-6).
 ///
-/// The buffers hold one entry a dimension, lined up on the right: `sizes` the common sizes so far,
-/// completed on the left with 1s, and `from` the first input that has each of them. A million
-/// shapes need no more room than one.
+/// The caller's buffers hold one entry per dimension, aligned on the right: `sizes` the common sizes
+/// so far, padded with 1s on the left; `from` the first input that has each size.
+///
+/// A shape that [`push`](Common::push) rejects leaves the fold unchanged:
 ///
 /// ```
 /// use unishape_core::{Common, FoldError, Mismatch, Rules};
@@ -18,7 +21,7 @@ use core::fmt;
 /// common.push(&[2, 1])?;
 /// let e1 = common.push(&[8, 4, 3]).unwrap_err();
 /// assert_eq!(e1, FoldError::Mismatch(Mismatch { dim: 1, rank: 3, inputs: [0, 1], sizes: [2, 4] }));
-/// assert_eq!(common.shape(), [2, 1]); // a shape that does not fit changes nothing
+/// assert_eq!(common.shape(), [2, 1]);
 /// # Ok::<(), FoldError>(())
 /// ```
 #[derive(Debug)]
@@ -31,8 +34,9 @@ pub struct Common<'b, S = usize> {
 }
 
 impl<'b, S: Size> Common<'b, S> {
-    /// No shape yet. The shorter of the two buffers says how many dimensions there is room for;
-    /// what was in them does not matter.
+    /// Starts a fold without inputs.
+    ///
+    /// The shorter buffer limits the rank. Previous contents of the buffers are overwritten.
     ///
     /// ```
     /// use unishape_core::{Common, Rules};
@@ -48,9 +52,10 @@ impl<'b, S: Size> Common<'b, S> {
         Common::resume(rules, sizes, from, 0, 0)
     }
 
-    /// Carries on a fold that stopped at this rank and number of inputs and left the buffers as
-    /// they are: for an owner of buffers who wants to make them longer, on the left and with 1s and
-    /// 0s, before the next shape.
+    /// Resumes a fold that stopped at this rank and number of inputs.
+    ///
+    /// The buffers must be as the fold left them, or extended on the left: `sizes` with 1s and
+    /// `from` with 0s. Callers that own growable buffers use this to raise the rank limit.
     ///
     /// ```
     /// use unishape_core::{Common, Rules};
@@ -76,14 +81,18 @@ impl<'b, S: Size> Common<'b, S> {
     ) -> Common<'b, S> {
         let room = sizes.len().min(from.len());
         let rank = rank.min(room);
-        // The rightmost `room` entries of both, so that their dimensions line up.
+        // Keep the rightmost `room` entries of both, so that their dimensions align.
         let (more_sizes, more_from) = (sizes.len().saturating_sub(room), from.len().saturating_sub(room));
         let sizes = sizes.get_mut(more_sizes..).unwrap_or_default();
         let from = from.get_mut(more_from..).unwrap_or_default();
         Common { rules, sizes, from, rank, inputs }
     }
 
-    /// Takes one more shape into the common shape, or says why that cannot be and changes nothing.
+    /// Joins one more shape into the common shape.
+    ///
+    /// # Errors
+    ///
+    /// Any [`FoldError`] except `TooFewInputs`. The fold is then unchanged.
     ///
     /// ```
     /// use unishape_core::{Common, Rules};
@@ -110,13 +119,13 @@ impl<'b, S: Size> Common<'b, S> {
         if self.rules.is_strict_rank() && self.inputs > 0 && shape.len() != self.rank {
             return Err(FoldError::UnequalRank { first: self.rank, input: self.inputs, rank: shape.len() });
         }
-        // From here on both have `rank` dimensions: step 1 for the common shape so far is that its
-        // buffer holds 1s on the left, and for the new shape it is `padded_dim`.
+        // From here on both shapes have `rank` dimensions. The buffer already holds 1s on the left of
+        // the common shape; `padded_dim` pads the new shape.
         let skip = room.saturating_sub(rank);
         let sizes = self.sizes.get_mut(skip..).unwrap_or_default();
         let from = self.from.get_mut(skip..).unwrap_or_default();
         if self.inputs == 0 {
-            // Not joined with `()`: where 1 does not stretch to 0, a lone shape with a 0 would fail.
+            // Copied, not joined with 1s: under SONNX rules a first shape with a size of 0 would fail.
             for (dim, to) in sizes.iter_mut().enumerate() {
                 *to = padded_dim(shape, rank, dim);
             }
@@ -156,7 +165,7 @@ impl<'b, S: Size> Common<'b, S> {
         self.sizes.get(skip..).unwrap_or_default()
     }
 
-    /// For each dimension of [`shape`](Common::shape), the first input that has its size.
+    /// For each dimension of the common shape, the first input that has its size.
     ///
     /// ```
     /// use unishape_core::{Common, Rules};
@@ -174,7 +183,7 @@ impl<'b, S: Size> Common<'b, S> {
         self.from.get(skip..).unwrap_or_default()
     }
 
-    /// How many shapes have been taken in.
+    /// The number of shapes joined so far.
     ///
     /// ```
     /// use unishape_core::{Common, Rules};
@@ -189,7 +198,11 @@ impl<'b, S: Size> Common<'b, S> {
         self.inputs
     }
 
-    /// The common shape of all that was taken in; an error where the rules want more inputs.
+    /// The common shape of all inputs.
+    ///
+    /// # Errors
+    ///
+    /// [`FoldError::TooFewInputs`] if the rules require more inputs.
     ///
     /// ```
     /// use unishape_core::{Common, FoldError, Rules};
@@ -210,8 +223,9 @@ impl<'b, S: Size> Common<'b, S> {
     }
 }
 
-/// Whether joining `shape` will change the sizes so far; where it cannot be joined, the first
-/// dimension, from the left, that forbids it.
+/// Checks whether `shape` can be joined, and whether doing so changes `sizes`.
+///
+/// The error is the leftmost incompatible dimension.
 #[inline(always)]
 fn check_next<S: Size>(rules: Rules, sizes: &[S], shape: &[S]) -> Result<bool, usize> {
     let rank = sizes.len();
@@ -226,7 +240,7 @@ fn check_next<S: Size>(rules: Rules, sizes: &[S], shape: &[S]) -> Result<bool, u
     Ok(changes)
 }
 
-/// Joins `shape`, which has been checked, into the sizes so far.
+/// Joins `shape` into `sizes`, after [`check_next`] has accepted it.
 #[inline(always)]
 fn join_next<S: Size>(rules: Rules, sizes: &mut [S], from: &mut [usize], shape: &[S], input: usize) {
     let rank = sizes.len();
@@ -234,7 +248,7 @@ fn join_next<S: Size>(rules: Rules, sizes: &mut [S], from: &mut [usize], shape: 
         let theirs = padded_dim(shape, rank, dim);
         let joined = S::join(rules, *ours, theirs).unwrap_or(*ours);
         if joined != *ours {
-            // The size is the new shape's, or it is unknown but for the new shape's 1.
+            // The size comes from the new shape, or the new shape's 1 made an unknown size positive.
             if joined == theirs || theirs == S::ONE {
                 *owner = input;
             }
@@ -243,8 +257,10 @@ fn join_next<S: Size>(rules: Rules, sizes: &mut [S], from: &mut [usize], shape: 
     }
 }
 
-/// One step of the fold without the bookkeeping: joins `shape` into the common sizes so far, which
-/// have at least its rank. `false` is E1, and `sizes` then mean nothing; [`Common`] says more.
+/// Joins `shape` into the common sizes so far, without recording inputs.
+///
+/// Returns `false` if the shapes are incompatible (E1) or `shape` has a higher rank than `sizes`;
+/// the contents of `sizes` are then unspecified. Use [`Common`] for a detailed error.
 ///
 /// ```
 /// use unishape_core::{Rules, join_shape};
@@ -275,7 +291,7 @@ pub fn join_shape<S: Size>(rules: Rules, sizes: &mut [S], shape: &[S]) -> bool {
     true
 }
 
-/// Why shapes have no common shape.
+/// The reason why [`Common`] rejects a shape or a number of inputs.
 ///
 /// ```
 /// use unishape_core::{Common, FoldError, Rules};
@@ -287,37 +303,37 @@ pub fn join_shape<S: Size>(rules: Rules, sizes: &mut [S], shape: &[S]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FoldError<S = usize> {
-    /// E1: two inputs have different sizes in one dimension, and neither can be stretched (BC-9).
+    /// E1, incompatible shapes: two sizes differ and neither stretches (BC-9).
     Mismatch(Mismatch<S>),
-    /// Shapes of unequal rank where [`Rules::strict_rank`] asks for equal ones.
+    /// Shapes of unequal rank, which [`Rules::strict_rank`] rejects.
     UnequalRank {
-        /// The rank of input 0, and of every input before this one.
+        /// The rank of input 0, and of all inputs before `input`.
         first: usize,
-        /// The input at fault.
+        /// The first input with a different rank.
         input: usize,
-        /// Its rank.
+        /// The rank of that input.
         rank: usize,
     },
-    /// The rules want more inputs than there were.
+    /// The rules require more inputs.
     TooFewInputs {
         /// The smallest number allowed.
         least: usize,
     },
-    /// The rules allow no further input.
+    /// The rules do not allow a further input.
     TooManyInputs {
         /// The largest number allowed.
         limit: usize,
     },
-    /// The buffers have too few entries. With larger ones, the fold can be done anew.
+    /// The buffers are too short. Extend them and call [`Common::resume`].
     NoRoom {
-        /// The dimensions that are needed.
+        /// The number of dimensions required.
         rank: usize,
-        /// The dimensions that there is room for.
+        /// The number of dimensions that the buffers hold.
         room: usize,
     },
 }
 
-/// E1: where two inputs disagree, which ones they are, and what they have there (BC-9).
+/// E1, incompatible shapes: the dimension, the two inputs and their sizes (BC-9).
 ///
 /// ```
 /// use unishape_core::Mismatch;
@@ -327,14 +343,13 @@ pub enum FoldError<S = usize> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mismatch<S = usize> {
-    /// The dimension, counted from 0 on the left of a shape of `rank` dimensions.
+    /// The dimension, counted from 0 on the left in a shape of `rank` dimensions.
     pub dim: usize,
-    /// The rank that `dim` is counted in: the largest up to the second of the two inputs. A later
-    /// input may be longer.
+    /// The largest rank of all inputs up to the second of `inputs`.
     pub rank: usize,
-    /// The first input to have the size so far, and the input that does not go with it.
+    /// The first input with the common size so far, and the incompatible input.
     pub inputs: [usize; 2],
-    /// Their sizes in this dimension, a missing dimension being 1.
+    /// Their sizes in this dimension; 1 for a missing dimension.
     pub sizes: [S; 2],
 }
 
@@ -346,13 +361,13 @@ impl<S: Size> fmt::Display for FoldError<S> {
                 write!(f, "strict rank: input 0 has rank {first}, input {input} has rank {rank}")
             }
             FoldError::TooFewInputs { least } => {
-                write!(f, "too few inputs: these rules want at least {least}")
+                write!(f, "too few inputs: these rules require at least {least}")
             }
             FoldError::TooManyInputs { limit } => {
                 write!(f, "too many inputs: these rules allow at most {limit}")
             }
             FoldError::NoRoom { rank, room } => {
-                write!(f, "a shape has {rank} dimensions, but there is room for {room}")
+                write!(f, "a shape has {rank} dimensions, but the buffers hold {room}")
             }
         }
     }

@@ -1,9 +1,14 @@
-//! How many elements and bytes a shape holds, exactly or not at all (BC-14).
+//! Exact numbers of elements and bytes, or an error on overflow (BC-14).
 
 use core::fmt;
 
-/// The number of elements of a shape: the product of its sizes, so 1 for rank 0, and 0 wherever a
-/// size is 0, however large the others are.
+/// The number of elements of a shape: the product of its sizes.
+///
+/// It is 1 for rank 0, and 0 if any size is 0, even if the other sizes alone would overflow.
+///
+/// # Errors
+///
+/// [`TooLarge`] if the product does not fit a `usize`.
 ///
 /// ```
 /// use unishape_core::{TooLarge, element_count};
@@ -30,7 +35,11 @@ pub fn element_count(shape: &[usize]) -> Result<usize, TooLarge> {
     Ok(count)
 }
 
-/// The number of bytes that the elements of a shape take, each of `element` bytes.
+/// The number of bytes of a shape whose elements have `element` bytes each.
+///
+/// # Errors
+///
+/// [`TooLarge`] if the number of elements or of bytes does not fit a `usize`.
 ///
 /// ```
 /// use unishape_core::{TooLarge, byte_count};
@@ -46,7 +55,7 @@ pub fn byte_count(shape: &[usize], element: usize) -> Result<usize, TooLarge> {
     }
 }
 
-/// The number does not fit a `usize`.
+/// The number of elements or bytes does not fit a `usize`.
 ///
 /// ```
 /// use unishape_core::{TooLarge, element_count};
@@ -58,7 +67,7 @@ pub struct TooLarge;
 
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the shape holds more than this machine can count")
+        write!(f, "the number of elements or bytes does not fit a usize")
     }
 }
 

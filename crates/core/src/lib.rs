@@ -1,13 +1,13 @@
-//! The broadcasting rule, and nothing else.
+//! The broadcasting rule: shapes, strides and index maps.
 //!
-//! Broadcasting brings any number of shapes to one: they are lined up on the right, shorter ones
-//! are completed with 1s on the left, and in each dimension every size must be 1 or the one size
-//! that the others have. A size of 1 is stretched: every index there reads element 0.
+//! Broadcasting gives any number of shapes a common shape. Shapes are aligned on the right, and
+//! shorter ones are padded with 1s on the left. In each dimension, all sizes other than 1 must be
+//! equal. A dimension of size 1 is stretched: every index reads element 0.
 //!
 //! ```
 //! use unishape_core::{Common, Rules};
 //!
-//! let (mut sizes, mut from) = ([0; 4], [0; 4]); // room for four dimensions
+//! let (mut sizes, mut from) = ([0; 4], [0; 4]); // buffers for up to four dimensions
 //! let mut common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
 //! common.push(&[8, 1, 6, 1])?;
 //! common.push(&[7, 1, 5])?;
@@ -15,19 +15,23 @@
 //! # Ok::<(), unishape_core::FoldError>(())
 //! ```
 //!
-//! Read the modules in this order; each uses only those before it:
+//! Each module uses only those above it in this table:
 //!
-//! | module | holds | requirements |
+//! | module | contents | requirements |
 //! |---|---|---|
 //! | `rules` | the rule sets, [`Rules::STANDARD`] and [`Rules::SONNX`] | |
-//! | `size` | the rule for one dimension, for sizes known and not yet known | BC-6, BC-13 |
-//! | `common` | shapes folded one after another into their common shape | BC-1, BC-4, BC-5, BC-9, BC-11 |
-//! | `stretch` | one shape stretched to another: check, index map f, strides, offsets | BC-7, BC-10, BC-12 |
+//! | `size` | the rule for one dimension, for known and unknown sizes | BC-6, BC-13 |
+//! | `stretch` | one shape stretched to another: padding, check, index map, strides, offsets | BC-5, BC-7, BC-10, BC-12 |
+//! | `common` | the common shape, folded one shape at a time | BC-1, BC-4, BC-9, BC-11 |
 //! | `count` | numbers of elements and bytes | BC-14 |
 //!
-//! There is no allocation, no dependency, no `unsafe`, and no panic that a caller can reach: every
-//! function is total, whatever slices it is given. The loops are plain so that a proof can follow
-//! them line by line. For arrays rather than shapes, use the `unishape` crate.
+//! - BC-1 to BC-14 are the numbered requirements, listed in `docs/traceability.md`.
+//! - SONNX is the working group that writes a safety-related ONNX profile.
+//! - E1 is the error for incompatible shapes in the SONNX documents; here it is [`Mismatch`].
+//!
+//! The crate does not allocate, has no dependencies and no `unsafe`, and never panics: every
+//! function returns a result or an error for any slices. The loops are simple, so that a proof can
+//! follow them line by line. For arrays, use the `unishape` crate.
 
 #![no_std]
 #![forbid(unsafe_code)]

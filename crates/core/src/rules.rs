@@ -1,4 +1,4 @@
-//! Which broadcasting is meant: the standard rule set or a stricter one.
+//! Rule sets: standard (Array API, NumPy, ONNX), SONNX, and strict rank.
 
 /// A rule set. Start from [`Rules::STANDARD`] or [`Rules::SONNX`].
 ///
@@ -17,8 +17,9 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// What the Array API, NumPy and ONNX do, and the default: a size of 1 stretches to any size,
-    /// 0 among them, and no input at all gives the shape `()`.
+    /// The rules of the Array API, NumPy and ONNX; the default.
+    ///
+    /// A size of 1 stretches to any size, including 0. No inputs give the shape `()`.
     ///
     /// ```
     /// use unishape_core::{Rules, broadcast_dim};
@@ -29,8 +30,10 @@ impl Rules {
     pub const STANDARD: Rules =
         Rules { zero_from_one: true, equal_ranks: false, least_inputs: 0, most_inputs: usize::MAX };
 
-    /// The SONNX working group's text, read literally: the common size is the *maximum*, so that 0
-    /// against 1 is E1; there is at least one input and at most 2³¹−1.
+    /// The literal text of SONNX, the working group for a safety-related ONNX profile.
+    ///
+    /// The common size is the *maximum*, so sizes 0 and 1 are incompatible (E1). There are at least
+    /// 1 and at most 2³¹−1 inputs.
     ///
     /// ```
     /// use unishape_core::{Rules, broadcast_dim};
@@ -41,8 +44,9 @@ impl Rules {
     pub const SONNX: Rules =
         Rules { zero_from_one: false, equal_ranks: false, least_inputs: 1, most_inputs: 0x7fff_ffff };
 
-    /// The same rules, but with shapes of unequal rank refused, so that `(n, 1)` with `(n)` is an
-    /// error and not a silent `(n, n)`. Rank 0 is no exception.
+    /// The same rules, but shapes of unequal rank are an error, including rank 0.
+    ///
+    /// So `(n, 1)` with `(n)` is an error instead of silently giving `(n, n)`.
     ///
     /// ```
     /// use unishape_core::{Common, FoldError, Rules};
@@ -58,7 +62,7 @@ impl Rules {
         Rules { equal_ranks: true, ..self }
     }
 
-    /// Whether a size of 1 may be stretched to `size`.
+    /// Whether a size of 1 stretches to `size`.
     ///
     /// ```
     /// use unishape_core::Rules;
@@ -72,7 +76,7 @@ impl Rules {
         self.zero_from_one || size != 0
     }
 
-    /// Whether shapes of unequal rank are refused.
+    /// Whether shapes of unequal rank are an error.
     ///
     /// ```
     /// use unishape_core::Rules;

@@ -1,9 +1,9 @@
-//! The rule for one dimension. Everything else folds it.
+//! The broadcasting rule for one dimension, for known and unknown sizes.
 
 use crate::Rules;
 use core::fmt;
 
-/// The common size of two sizes in one dimension, or `None` where there is none (BC-6).
+/// The common size of two sizes, or `None` if they are incompatible (BC-6).
 ///
 /// ```
 /// use unishape_core::{Rules, broadcast_dim};
@@ -26,7 +26,7 @@ pub const fn broadcast_dim(rules: Rules, a: usize, b: usize) -> Option<usize> {
     }
 }
 
-/// What a dimension's size can be: a number (`usize`), or an [`Extent`] that may not be known yet.
+/// The size of a dimension: a `usize`, or an [`Extent`] that may be unknown.
 ///
 /// ```
 /// use unishape_core::{Extent, Rules, Size};
@@ -35,10 +35,10 @@ pub const fn broadcast_dim(rules: Rules, a: usize, b: usize) -> Option<usize> {
 /// assert_eq!(Extent::join(Rules::STANDARD, Extent::Unknown, Extent::Known(5)), Some(Extent::Known(5)));
 /// ```
 pub trait Size: Copy + Eq + Into<Extent> + fmt::Debug + fmt::Display {
-    /// The size that is stretched, and that completes a shorter shape on the left.
+    /// Size 1, which is stretched and pads shorter shapes on the left.
     const ONE: Self;
 
-    /// The common size of two, or `None` where there is none.
+    /// The common size of two sizes, or `None` if they are incompatible.
     ///
     /// ```
     /// use unishape_core::{Extent, Rules, Size};
@@ -57,11 +57,11 @@ impl Size for usize {
     }
 }
 
-/// A size that may not be known yet (BC-13): `None` in Python, a symbol in ONNX, `?` when written.
+/// A known or unknown (symbolic) size (BC-13).
 ///
-/// Unknown with 1 or unknown is unknown; unknown with any other size is that size, the only one
-/// that can come of it. Whatever the unknown sizes turn out to be, the true answer then agrees
-/// with the one given, or is E1.
+/// An unknown size is `None` in Python, a symbol in ONNX and `?` in text. Unknown with 1 or unknown
+/// is unknown; unknown with any other size is that size. For all actual values of the unknown sizes,
+/// the actual common size agrees with this result, or the shapes are incompatible (E1).
 ///
 /// ```
 /// use unishape_core::{Common, Extent::{Known, Unknown}, Rules};
@@ -75,12 +75,14 @@ impl Size for usize {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
-    /// This size.
+    /// A known size.
     Known(usize),
     /// Any size.
     Unknown,
-    /// Any size but 0. This is what unknown with 1 is where 1 does not stretch to 0
-    /// ([`Rules::SONNX`]); without it the answer would depend on the order of the inputs.
+    /// Any size except 0.
+    ///
+    /// This is the result of unknown with 1 under [`Rules::SONNX`], where 1 does not
+    /// stretch to 0. Without it, the result would depend on the order of the inputs.
     Positive,
 }
 
@@ -96,13 +98,13 @@ impl Size for Extent {
             }
             (Extent::Unknown, Extent::Unknown) => Some(Extent::Unknown),
             (Extent::Positive, Extent::Positive) => Some(Extent::Positive),
-            // One of each: 0 can still come of it, from 1 and 0, where 1 stretches to 0.
+            // Unknown with Positive: the result can be 0, from sizes 0 and 1, if 1 stretches to 0.
             _ => Some(if rules.stretches_to(0) { Extent::Unknown } else { Extent::Positive }),
         }
     }
 }
 
-/// A known size with one that is [`Extent::Unknown`] or [`Extent::Positive`].
+/// The common size of `size` and `unknown`, which must not be [`Extent::Known`].
 #[inline(always)]
 fn join_unknown(rules: Rules, size: usize, unknown: Extent) -> Option<Extent> {
     if size == 1 {

@@ -1,10 +1,11 @@
-//! One shape stretched to another: whether it can be, and where each output index reads.
+//! Stretching one shape to another: padding, compatibility, index map and strides.
 
 use crate::{Rules, Size};
 use core::fmt;
 
-/// Step 1 (BC-5): the size in dimension `dim` of `shape` completed on the left with 1s to `rank`
-/// dimensions. Beyond the shape on either side it is 1.
+/// The size of dimension `dim` of `shape` padded with 1s on the left to `rank`.
+///
+/// This is step 1 of the specification (BC-5). It is 1 for any `dim` outside of the shape.
 ///
 /// ```
 /// use unishape_core::padded_dim;
@@ -24,13 +25,17 @@ pub fn padded_dim<S: Size>(shape: &[S], rank: usize, dim: usize) -> S {
     }
 }
 
-/// Whether `shape` alone can be stretched to `target` (BC-12), and if not, where it fails.
+/// Checks whether `shape` can be stretched to `target` (BC-12).
+///
+/// # Errors
+///
+/// [`StretchError::Rank`], or [`StretchError::Size`] for the leftmost incompatible dimension.
 ///
 /// ```
 /// use unishape_core::{Rules, StretchError, check_broadcast_to};
 ///
 /// assert_eq!(check_broadcast_to(Rules::STANDARD, &[3, 1], &[2, 3, 4]), Ok(()));
-/// // The other way round, `target` would have to be stretched:
+/// // Here `target` would have to be stretched:
 /// assert_eq!(
 ///     check_broadcast_to(Rules::STANDARD, &[3, 4], &[3, 1]),
 ///     Err(StretchError::Size { dim: 1, size: 4, target: 1 }),
@@ -52,8 +57,9 @@ pub fn check_broadcast_to(rules: Rules, shape: &[usize], target: &[usize]) -> Re
     Ok(())
 }
 
-/// The index map f of the specification (BC-7): the index that output index `a` reads in a
-/// dimension of size `b` stretched to size `c`.
+/// The input index that output index `a` reads (BC-7).
+///
+/// This is the index map `f` of the specification, for size `b` stretched to size `c`.
 ///
 /// ```
 /// use unishape_core::index_map;
@@ -66,8 +72,14 @@ pub const fn index_map(a: usize, b: usize, c: usize) -> usize {
     if b == c { a } else { 0 }
 }
 
-/// The input index that an output index reads: f in each dimension, the dimensions that the input
-/// does not have left out (BC-5, BC-7). `source` is as long as `shape`, `index` as `target`.
+/// Computes the input index that an output index reads (BC-5, BC-7).
+///
+/// It applies [`index_map`] to each dimension of `shape`. The output, `source`, must have the length
+/// of `shape`; `index` must have that of `target`.
+///
+/// # Errors
+///
+/// [`LayoutError::Length`], or [`LayoutError::Index`] for the leftmost index out of bounds.
 ///
 /// ```
 /// use unishape_core::source_index;
@@ -97,9 +109,15 @@ pub fn source_index(
     Ok(())
 }
 
-/// The strides of the stretched view (BC-10, BC-12): the input's own where a dimension keeps its
-/// size, whatever their sign, and 0 where it is stretched or missing. `stretched` is as long as
-/// `target`, and means nothing after an error.
+/// Computes the strides of an array stretched to `target` (BC-10, BC-12).
+///
+/// A dimension that keeps its size keeps its stride, of either sign; a stretched or missing
+/// dimension has stride 0. The output, `stretched`, must have the length of `target`.
+///
+/// # Errors
+///
+/// As for [`check_broadcast_to`], or [`StretchError::Length`]. The contents of `stretched` are then
+/// unspecified.
 ///
 /// ```
 /// use unishape_core::{Rules, broadcast_strides};
@@ -147,8 +165,13 @@ pub fn broadcast_strides(
     Ok(())
 }
 
-/// The offset, in elements from the element at index 0, that an output index reads through a view
-/// of shape `target` with these strides.
+/// The offset of an element, in elements from the one at index 0.
+///
+/// `target` and `strides` describe the view, usually one from [`broadcast_strides`].
+///
+/// # Errors
+///
+/// Any [`LayoutError`].
 ///
 /// ```
 /// use unishape_core::{LayoutError, source_offset};
@@ -168,7 +191,7 @@ pub fn source_offset(target: &[usize], strides: &[isize], index: &[usize]) -> Re
     let mut offset = 0isize;
     for (&stride, &index) in strides.iter().zip(index) {
         if stride == 0 {
-            continue; // stretched: any index will do, even one that is no isize
+            continue; // stretched: the index is irrelevant, even if it does not fit an isize
         }
         let step = isize::try_from(index).ok().and_then(|index| index.checked_mul(stride));
         match step.and_then(|step| offset.checked_add(step)) {
@@ -179,7 +202,7 @@ pub fn source_offset(target: &[usize], strides: &[isize], index: &[usize]) -> Re
     Ok(offset)
 }
 
-/// Whether `index` has one entry a dimension, each below that dimension's size.
+/// Checks that `index` has one entry per dimension, each in bounds.
 #[inline]
 fn check_index(shape: &[usize], index: &[usize]) -> Result<(), LayoutError> {
     if index.len() != shape.len() {
@@ -193,7 +216,7 @@ fn check_index(shape: &[usize], index: &[usize]) -> Result<(), LayoutError> {
     Ok(())
 }
 
-/// Why a shape cannot be stretched to a given one (BC-12).
+/// The reason why a shape cannot be stretched to a target shape (BC-12).
 ///
 /// ```
 /// use unishape_core::{Rules, StretchError, check_broadcast_to};
@@ -204,22 +227,24 @@ fn check_index(shape: &[usize], index: &[usize]) -> Result<(), LayoutError> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StretchError {
-    /// The shape has more dimensions than the target or, under [`Rules::strict_rank`], not as many.
+    /// The ranks do not allow it.
+    ///
+    /// The shape has a higher rank than the target, or under [`Rules::strict_rank`] another rank.
     Rank {
-        /// The shape's.
+        /// The rank of the shape.
         rank: usize,
-        /// The target's.
+        /// The rank of the target.
         target: usize,
     },
-    /// The slices' lengths do not fit each other.
+    /// The slices have inconsistent lengths.
     Length,
-    /// A size is neither the target's nor one that stretches to it.
+    /// A size differs from the target's and does not stretch to it.
     Size {
         /// The dimension of the target, counted from 0 on the left.
         dim: usize,
-        /// The shape's size there, 1 where it has no such dimension.
+        /// The size in the shape; 1 for a missing dimension.
         size: usize,
-        /// The target's.
+        /// The size in the target.
         target: usize,
     },
 }
@@ -240,7 +265,7 @@ impl fmt::Display for StretchError {
 
 impl core::error::Error for StretchError {}
 
-/// What is wrong with the slices given to [`source_index`] or [`source_offset`].
+/// An error in the arguments of [`source_index`] or [`source_offset`].
 ///
 /// ```
 /// use unishape_core::{LayoutError, source_offset};
@@ -250,18 +275,18 @@ impl core::error::Error for StretchError {}
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayoutError {
-    /// The slices' lengths do not fit each other.
+    /// The slices have inconsistent lengths.
     Length,
-    /// An index is not below the size of its dimension.
+    /// An index is out of bounds.
     Index {
         /// The dimension.
         dim: usize,
-        /// The index there.
+        /// The index in this dimension.
         index: usize,
-        /// The size there.
+        /// The size of this dimension.
         size: usize,
     },
-    /// The offset does not fit an `isize`: these are not the strides of an array in memory.
+    /// The offset overflows an `isize`, so no array in memory has these strides.
     Overflow,
 }
 
@@ -272,7 +297,7 @@ impl fmt::Display for LayoutError {
             LayoutError::Index { dim, index, size } => {
                 write!(f, "dimension {dim}: index {index} is out of bounds for size {size}")
             }
-            LayoutError::Overflow => write!(f, "the offset does not fit this machine's addresses"),
+            LayoutError::Overflow => write!(f, "the offset does not fit an isize"),
         }
     }
 }

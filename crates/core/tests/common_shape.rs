@@ -1,4 +1,4 @@
-//! The common shape against the oracle: every small case, the documents' examples, the laws.
+//! Compares the common shape with the oracle, published examples and the laws.
 
 use proptest::prelude::*;
 use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, broadcast_dim, join_shape};
@@ -11,7 +11,7 @@ fn rules(reading: Reading) -> Rules {
     }
 }
 
-/// All shapes folded, in buffers of any length that holds them.
+/// Folds shapes in buffers of length `room`; checks that errors change nothing.
 fn fold<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T], room: usize) -> Result<Vec<S>, FoldError<S>> {
     let (mut sizes, mut from) = (vec![S::ONE; room], vec![7; room]);
     let mut common = Common::new(rules, &mut sizes, &mut from);
@@ -25,34 +25,34 @@ fn fold<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T], room: usize) -> Resu
     common.finish().map(<[S]>::to_vec)
 }
 
-/// The fold without bookkeeping agrees with the one that has it.
-fn check_quick(rules: Rules, shapes: &[&[usize]], expected: Option<&Vec<usize>>) {
+/// Checks that `join_shape` gives the same common shape as `Common`.
+fn check_join_shape(rules: Rules, shapes: &[&[usize]], expected: Option<&Vec<usize>>) {
     let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     let Some((first, rest)) = shapes.split_first() else { return };
     let mut sizes = vec![1; rank - first.len()];
     sizes.extend_from_slice(first);
-    let good = rest.iter().all(|shape| join_shape(rules, &mut sizes, shape));
-    assert_eq!(good.then_some(&sizes), expected, "{shapes:?}");
+    let compatible = rest.iter().all(|shape| join_shape(rules, &mut sizes, shape));
+    assert_eq!(compatible.then_some(&sizes), expected, "{shapes:?}");
 }
 
-/// What must hold of any outcome: the oracle's shape, or an E1 that is really there.
+/// Compares with the oracle: the same shape, or E1 (incompatible shapes).
 fn check(reading: Reading, shapes: &[&[usize]]) {
     let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     let expected = common_shape(reading, shapes);
-    check_quick(rules(reading), shapes, expected.as_ref().ok());
+    check_join_shape(rules(reading), shapes, expected.as_ref().ok());
     match fold(rules(reading), shapes, rank) {
         Ok(shape) => assert_eq!(Ok(shape), expected, "{reading:?} {shapes:?}"),
         Err(FoldError::Mismatch(Mismatch { dim, rank: so_far, inputs: [a, b], sizes: [m, n] })) => {
-            let at_fault = expected.expect_err("the oracle finds a common shape");
-            assert!(at_fault.contains(&(dim + rank - so_far)), "{reading:?} {shapes:?}");
+            let incompatible = expected.expect_err("the oracle finds a common shape");
+            assert!(incompatible.contains(&(dim + rank - so_far)), "{reading:?} {shapes:?}");
             assert!(a < b, "the earlier input comes first");
             let size = |input: usize| {
                 let shape = shapes[input];
                 (dim + shape.len()).checked_sub(so_far).map_or(1, |at| shape[at])
             };
             assert_eq!([size(a), size(b)], [m, n], "{reading:?} {shapes:?}");
-            assert_eq!(common_size(reading, &[m, n]), None, "the two alone must be at fault");
-            let leftmost = common_shape(reading, &shapes[..=b]).expect_err("at fault up to here")[0];
+            assert_eq!(common_size(reading, &[m, n]), None, "the two alone are incompatible");
+            let leftmost = common_shape(reading, &shapes[..=b]).expect_err("incompatible up to here")[0];
             assert_eq!(dim, leftmost, "the leftmost dimension up to this input is named");
         }
         Err(other) => panic!("{other:?} for {shapes:?}"),
@@ -122,7 +122,7 @@ fn bc1_number_of_inputs() {
 }
 
 #[test]
-fn the_usual_rules_are_the_standard_ones() {
+fn default_rules_are_standard() {
     assert_eq!(Rules::default(), Rules::STANDARD);
 }
 
@@ -140,14 +140,14 @@ fn buffers_too_short_are_an_error_and_too_long_ones_are_not() {
         assert_eq!(fold(Rules::STANDARD, &[[1, 1, 1]], room), Err(FoldError::NoRoom { rank: 3, room }));
     }
     assert_eq!(fold(Rules::STANDARD, &[[2, 1, 1], [1, 1, 3]], 9), Ok(vec![2, 1, 3]));
-    // Buffers of unequal length: the shorter one counts, and dimensions still line up.
+    // Buffers of unequal length: the shorter one is the limit, and dimensions stay aligned.
     let (mut sizes, mut from) = ([0; 4], [0; 2]);
     let mut common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
     assert_eq!(common.push(&[1, 2, 3]), Err(FoldError::NoRoom { rank: 3, room: 2 }));
     assert_eq!(common.push(&[2, 1]), Ok(()));
     assert_eq!(common.push(&[3]), Ok(()));
     assert_eq!((common.shape(), common.from()), (&[2, 3][..], &[0, 1][..]));
-    // A fold resumed with a rank but no input: the first shape still lines up on the right.
+    // A fold resumed with a rank but no input: the first shape is still aligned on the right.
     let mut common = Common::resume(Rules::STANDARD, &mut sizes, &mut from, 2, 0);
     assert_eq!(common.push(&[5]).map(|()| common.shape()), Ok(&[1, 5][..]));
     let mut common = Common::resume(Rules::STANDARD, &mut sizes, &mut from, usize::MAX, usize::MAX);
@@ -156,7 +156,7 @@ fn buffers_too_short_are_an_error_and_too_long_ones_are_not() {
 }
 
 #[test]
-fn strict_rank_refuses_unequal_ranks_and_nothing_else() {
+fn strict_rank_rejects_only_unequal_ranks() {
     for a in &all_shapes(2, 2) {
         for b in &all_shapes(2, 2) {
             let strict = fold(Rules::STANDARD.strict_rank(), &[a, b], 2);
@@ -185,7 +185,7 @@ fn bc6_the_rule_is_the_maximum_where_no_size_is_zero() {
     assert_eq!(broadcast_dim(Rules::STANDARD, usize::MAX, 1), Some(usize::MAX));
 }
 
-/// All that an extent can turn out to be, among sizes 0 to 3: 3 stands for every larger one.
+/// The sizes that an extent allows, from 0 to 3; 3 represents all larger ones.
 fn instances(extent: Extent) -> Vec<usize> {
     match extent {
         Extent::Known(size) => vec![size],
@@ -214,8 +214,9 @@ fn bc13_unknown_sizes_as_the_array_api_propagates_them() {
     assert_eq!(join(Known(3), Known(4)), None);
 }
 
-/// Whatever the unknown sizes turn out to be, the true answer is one that the given answer allows,
-/// or E1; and E1 is given only where nothing else can come of it. For all triples, in any order.
+/// The result for unknown sizes allows exactly the possible common sizes.
+///
+/// It is E1 only if all actual sizes are incompatible. For all triples, in any order.
 #[test]
 fn bc13_unknown_sizes_are_sound_and_exact() {
     for reading in READINGS {
@@ -234,8 +235,6 @@ fn bc13_unknown_sizes_are_sound_and_exact() {
                     possible.sort_unstable();
                     possible.dedup();
                     let mut allowed = given.map(instances).unwrap_or_default();
-                    // 1 is never the answer where a size is known to be another, and then the
-                    // answer is that size: all that is allowed is possible, and the other way round.
                     allowed.sort_unstable();
                     assert_eq!(possible, allowed, "{reading:?} {a:?} {b:?} {c:?}");
                     for order in [[a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]] {
@@ -248,8 +247,7 @@ fn bc13_unknown_sizes_are_sound_and_exact() {
     }
 }
 
-/// The input that E1 names really has the size it is said to have, or the 1 that makes an unknown
-/// size more than 0.
+/// The two inputs that E1 names are incompatible on their own.
 #[test]
 fn bc9_bc13_the_named_inputs_are_at_fault_with_unknown_sizes_too() {
     for reading in READINGS {
@@ -320,7 +318,7 @@ proptest! {
     }
 
     #[test]
-    fn any_slices_at_all_are_answered(
+    fn arbitrary_arguments_do_not_panic(
         shapes in prop::collection::vec(strategies::shape(0..=5, 0..=usize::MAX), 0..5),
         (room, rank, inputs) in (0usize..6, any::<usize>(), any::<usize>()),
     ) {

@@ -1,4 +1,4 @@
-//! What the core's errors say, each of them.
+//! The exact text of every error of the core.
 
 use unishape_core::{Extent, FoldError, LayoutError, Mismatch, StretchError, TooLarge};
 
@@ -13,7 +13,7 @@ fn bc9_errors_say_what_is_wrong() {
         ),
         (
             FoldError::<usize>::TooFewInputs { least: 1 }.to_string(),
-            "too few inputs: these rules want at least 1",
+            "too few inputs: these rules require at least 1",
         ),
         (
             FoldError::<usize>::TooManyInputs { limit: 9 }.to_string(),
@@ -21,7 +21,7 @@ fn bc9_errors_say_what_is_wrong() {
         ),
         (
             FoldError::<usize>::NoRoom { rank: 3, room: 2 }.to_string(),
-            "a shape has 3 dimensions, but there is room for 2",
+            "a shape has 3 dimensions, but the buffers hold 2",
         ),
         (
             StretchError::Rank { rank: 2, target: 1 }.to_string(),
@@ -37,8 +37,8 @@ fn bc9_errors_say_what_is_wrong() {
             LayoutError::Index { dim: 0, index: 5, size: 5 }.to_string(),
             "dimension 0: index 5 is out of bounds for size 5",
         ),
-        (LayoutError::Overflow.to_string(), "the offset does not fit this machine's addresses"),
-        (TooLarge.to_string(), "the shape holds more than this machine can count"),
+        (LayoutError::Overflow.to_string(), "the offset does not fit an isize"),
+        (TooLarge.to_string(), "the number of elements or bytes does not fit a usize"),
     ];
     for (ours, expected) in texts {
         assert_eq!(ours, expected);

@@ -1,4 +1,4 @@
-//! One shape stretched to another, against the oracle.
+//! Compares stretching one shape to another with the oracle.
 
 use proptest::prelude::*;
 use unishape_core::{
@@ -15,7 +15,7 @@ fn rules(reading: Reading) -> Rules {
     }
 }
 
-/// BC-12 in terms of the N-ary rule: only X stretches, so the common shape is the target itself.
+/// A shape stretches to a target if their common shape is the target (BC-12).
 #[test]
 fn bc12_exhaustive_over_pairs_of_small_shapes() {
     let shapes = all_shapes(3, 3);
@@ -42,7 +42,7 @@ fn bc12_exhaustive_over_pairs_of_small_shapes() {
                 let strides = row_major_strides(shape);
                 let mut stretched = vec![99; target.len()];
                 let also = broadcast_strides(rules(reading), shape, &strides, target, &mut stretched);
-                assert_eq!(also, answer, "the strides' own check is the same");
+                assert_eq!(also, answer, "broadcast_strides makes the same check");
             }
         }
     }
@@ -84,7 +84,7 @@ fn bc7_the_index_map_is_f() {
 }
 
 #[test]
-fn slices_that_do_not_fit_each_other_are_errors() {
+fn inconsistent_lengths_are_errors() {
     assert_eq!(source_index(&[2, 2], &[2], &[0], &mut [0, 0]), Err(LayoutError::Length));
     assert_eq!(source_index(&[2], &[2], &[0], &mut []), Err(LayoutError::Length));
     assert_eq!(source_index(&[2], &[2], &[], &mut [0]), Err(LayoutError::Length));
@@ -103,7 +103,7 @@ fn slices_that_do_not_fit_each_other_are_errors() {
 }
 
 #[test]
-fn offsets_that_no_array_has_are_errors() {
+fn overflowing_offsets_are_errors() {
     let most = usize::MAX;
     assert_eq!(source_offset(&[3], &[isize::MAX], &[2]), Err(LayoutError::Overflow));
     assert_eq!(source_offset(&[3, 3], &[isize::MAX, 1], &[1, 1]), Err(LayoutError::Overflow));
@@ -118,14 +118,14 @@ fn bc14_counts_are_exact_or_an_error() {
     assert_eq!(element_count(&[usize::MAX]), Ok(usize::MAX));
     assert_eq!(element_count(&[1 << 32, 1 << 31]), Ok(1 << 63));
     assert_eq!(element_count(&[1 << 32, 1 << 32]), Err(TooLarge));
-    assert_eq!(element_count(&[0, 1 << 63, 4]), Ok(0), "no element is no element, in any order");
+    assert_eq!(element_count(&[0, 1 << 63, 4]), Ok(0), "0 in any position gives 0");
     assert_eq!(element_count(&[1 << 63, 4, 0]), Ok(0));
     assert_eq!(byte_count(&[1 << 60], 15), Ok(15 << 60));
     assert_eq!(byte_count(&[1 << 60], 16), Err(TooLarge));
-    assert_eq!(byte_count(&[1 << 63, 2], 0), Err(TooLarge), "elements that take no room are counted too");
+    assert_eq!(byte_count(&[1 << 63, 2], 0), Err(TooLarge), "elements of 0 bytes are counted too");
 }
 
-/// Row-major strides of a shape.
+/// Row-major strides of a shape, in elements.
 fn row_major_strides(shape: &[usize]) -> Vec<isize> {
     (0..shape.len()).map(|dim| shape[dim + 1..].iter().product::<usize>() as isize).collect()
 }
@@ -133,7 +133,7 @@ fn row_major_strides(shape: &[usize]) -> Vec<isize> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// The view with strides 0 where stretched reads, at each index, what f says (BC-7, BC-10).
+/// Stretched strides and the index map `f` give the same offset (BC-7, BC-10).
     #[test]
     fn bc7_bc10_strides_and_index_map_agree(
         shapes in strategies::shapes(1..=3, 0..=5, 0..=4),
@@ -153,7 +153,7 @@ proptest! {
                 for (dim, &at) in source.iter().enumerate() {
                     prop_assert_eq!(at, f(index[pad + dim], shape[dim], common[pad + dim]));
                 }
-                row_major(shape, &source); // panics where the source is out of bounds
+                row_major(shape, &source); // panics if the source is out of bounds
                 let offset: isize = source.iter().zip(&strides).map(|(&at, &stride)| at as isize * stride).sum();
                 prop_assert_eq!(source_offset(&common, &stretched, &index), Ok(offset));
             }
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn any_slices_at_all_are_answered(
+    fn arbitrary_arguments_do_not_panic(
         shape in strategies::shape(0..=4, 0..=usize::MAX),
         target in strategies::shape(0..=4, 0..=usize::MAX),
         strides in prop::collection::vec(any::<isize>(), 0..5),

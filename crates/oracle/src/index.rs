@@ -4,16 +4,16 @@
 ///
 /// # Panics
 ///
-/// If the index is not one of the shape's.
+/// If the index is out of bounds or has another rank than the shape.
 pub fn row_major(shape: &[usize], index: &[usize]) -> usize {
     assert_eq!(shape.len(), index.len());
     shape.iter().zip(index).fold(0, |at, (&size, &index)| {
-        assert!(index < size, "index {index} of {size}");
+        assert!(index < size, "index {index} is out of bounds for size {size}");
         at * size + index
     })
 }
 
-/// Every index of a shape, in row-major order.
+/// Iterates over all indices of a shape, in row-major order.
 #[derive(Clone, Debug)]
 pub struct Indices {
     shape: Vec<usize>,
@@ -21,7 +21,7 @@ pub struct Indices {
 }
 
 impl Indices {
-    /// Those of this shape: none if a size is 0, one if the rank is 0.
+    /// The indices of this shape: none if a size is 0, one if the rank is 0.
     pub fn of(shape: &[usize]) -> Indices {
         Indices { shape: shape.to_vec(), next: (!shape.contains(&0)).then(|| vec![0; shape.len()]) }
     }

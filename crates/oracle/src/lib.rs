@@ -1,9 +1,11 @@
-//! Broadcast as its specification says it, index by index.
+//! Reference implementation of Broadcast, for tests to compare with.
 //!
-//! This is what the tests compare with. It is written from the requirements BC-5 to BC-9 and the
-//! documents behind them, shares no code with the crates it judges, and takes no short cut: the
-//! two steps are done one after the other, and every element of every output is looked up on its
-//! own.
+//! It follows the requirements BC-5 to BC-9 (`docs/traceability.md`) and their source documents
+//! literally, and shares no code with the crates under test. It does the two steps one after the
+//! other and computes every element of every output separately.
+//!
+//! SONNX is the working group that writes a safety-related ONNX profile. E1 is the error for
+//! incompatible shapes in its documents.
 
 mod index;
 #[cfg(feature = "strategies")]
@@ -11,29 +13,29 @@ pub mod strategies;
 
 pub use index::{Indices, row_major};
 
-/// Which reading of the documents: they differ where a size is 0.
+/// An interpretation of the documents, which differ where a size is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// The Array API's: the one size other than 1.
+    /// The Array API: the common size is the one size other than 1.
     Standard,
-    /// The SONNX texts', to the letter: the maximum.
+    /// The literal SONNX text: the common size is the maximum.
     Sonnx,
 }
 
-/// Both readings, for tests that must hold under each.
+/// All readings.
 pub const READINGS: [Reading; 2] = [Reading::Standard, Reading::Sonnx];
 
-/// A tensor as the documents see it: a shape, and an element for every index.
+/// A tensor as the documents define it: a shape, and an element for every index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor<T> {
-    /// Its shape.
+    /// The shape.
     pub shape: Vec<usize>,
-    /// Its elements in row-major order.
+    /// The elements in row-major order.
     pub elements: Vec<T>,
 }
 
 impl<T: Clone> Tensor<T> {
-    /// The tensor of this shape whose element at each row-major position `n` is `element(n)`.
+    /// A tensor whose element at row-major position `n` is `element(n)`.
     pub fn from_fn(shape: &[usize], element: impl FnMut(usize) -> T) -> Tensor<T> {
         let elements = (0..shape.iter().product()).map(element).collect();
         Tensor { shape: shape.to_vec(), elements }
@@ -45,47 +47,47 @@ impl<T: Clone> Tensor<T> {
     }
 }
 
-/// Step 1 (BC-5): the shape of `Ym`, that of `Xm` with 1s prepended up to rank `ny`.
+/// Step 1 (BC-5): the shape of `Ym`, that of `Xm` padded with 1s to rank `ny`.
 pub fn step_1_shape(shape: &[usize], ny: usize) -> Vec<usize> {
     let nx = shape.len();
     (0..ny).map(|i| if i < ny - nx { 1 } else { shape[i - (ny - nx)] }).collect()
 }
 
-/// The common rank (BC-4): the largest.
+/// The common rank: the largest (BC-4).
 pub fn rank<S: AsRef<[usize]>>(shapes: &[S]) -> usize {
     shapes.iter().map(|shape| shape.as_ref().len()).max().unwrap_or(0)
 }
 
-/// Step 2 (BC-6): the common size of one dimension's sizes, or `None` for E1.
+/// Step 2 (BC-6): the common size of one dimension, or `None` for E1.
 pub fn common_size(reading: Reading, sizes: &[usize]) -> Option<usize> {
     let common = match reading {
-        Reading::Sonnx => *sizes.iter().max().expect("the documents have at least one input"),
+        Reading::Sonnx => *sizes.iter().max().expect("SONNX requires at least one input"),
         Reading::Standard => sizes.iter().copied().find(|&size| size != 1).unwrap_or(1),
     };
-    // E1: some input has a size that is neither 1 nor the common one.
+    // E1: an input has a size that is neither 1 nor the common one.
     sizes.iter().all(|&size| size == 1 || size == common).then_some(common)
 }
 
-/// The common shape, or the dimensions where E1 holds (BC-9).
+/// The common shape, or the incompatible dimensions (E1, BC-9).
 ///
 /// # Errors
 ///
-/// All dimensions at fault, in ascending order.
+/// All incompatible dimensions, in ascending order.
 pub fn common_shape<S: AsRef<[usize]>>(reading: Reading, shapes: &[S]) -> Result<Vec<usize>, Vec<usize>> {
     let ny = rank(shapes);
     let ys: Vec<Vec<usize>> = shapes.iter().map(|shape| step_1_shape(shape.as_ref(), ny)).collect();
-    let (mut common, mut at_fault) = (Vec::new(), Vec::new());
+    let (mut common, mut incompatible) = (Vec::new(), Vec::new());
     for i in 0..ny {
         let sizes: Vec<usize> = ys.iter().map(|y| y[i]).collect();
         match common_size(reading, &sizes) {
             Some(size) => common.push(size),
-            None => at_fault.push(i),
+            None => incompatible.push(i),
         }
     }
-    if at_fault.is_empty() { Ok(common) } else { Err(at_fault) }
+    if incompatible.is_empty() { Ok(common) } else { Err(incompatible) }
 }
 
-/// The index map (BC-7).
+/// The index map (BC-7): what output index `a` reads in size `b` stretched to `c`.
 pub fn f(a: usize, b: usize, c: usize) -> usize {
     if b == c { a } else { 0 }
 }
@@ -112,14 +114,14 @@ pub fn step_2<T: Clone>(y: &Tensor<T>, common: &[usize]) -> Tensor<T> {
 ///
 /// # Errors
 ///
-/// The dimensions where E1 holds.
+/// The incompatible dimensions (E1), in ascending order.
 pub fn broadcast<T: Clone>(reading: Reading, xs: &[Tensor<T>]) -> Result<Vec<Tensor<T>>, Vec<usize>> {
     let shapes: Vec<&[usize]> = xs.iter().map(|x| &x.shape[..]).collect();
     let common = common_shape(reading, &shapes)?;
     Ok(xs.iter().map(|x| step_2(&step_1(x, common.len()), &common)).collect())
 }
 
-/// Every shape of rank up to `rank` with sizes up to `size`.
+/// All shapes of rank 0 to `rank` with sizes 0 to `size`.
 pub fn all_shapes(rank: usize, size: usize) -> Vec<Vec<usize>> {
     (0..=rank).flat_map(|rank| Indices::of(&vec![size + 1; rank])).collect()
 }

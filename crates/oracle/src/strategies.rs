@@ -4,13 +4,15 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::ops::RangeInclusive;
 
-/// Any shape.
+/// A random shape with this range of ranks and sizes.
 pub fn shape(rank: RangeInclusive<usize>, size: RangeInclusive<usize>) -> impl Strategy<Value = Vec<usize>> {
     vec(size, rank)
 }
 
-/// Shapes that mostly go together: each is a common shape with some sizes made 1 and some leading
-/// dimensions dropped; now and then one size is changed, so that E1 happens too.
+/// Random shapes that are mostly compatible.
+///
+/// Each is a common shape with some sizes replaced by 1 and some leading dimensions dropped. In at
+/// most 15 % of cases one size is replaced at random, so that E1 (incompatible shapes) occurs too.
 pub fn shapes(
     inputs: RangeInclusive<usize>,
     rank: RangeInclusive<usize>,

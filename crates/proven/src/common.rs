@@ -1,20 +1,20 @@
-//! The programs of core_common.mlw, for both kinds of sizes.
+//! Bindings to the programs of core_common.mlw, for both types of sizes.
 
-use crate::{ExtentRecord, Rules, int32, length, natural};
+use crate::{ExtentRecord, Rules, int32, length, non_negative};
 use std::ffi::c_int;
 use std::fmt;
 use unishape_core::{Extent, FoldError, Mismatch, Size};
 
-/// A kind of sizes that there are programs for.
+/// A type of sizes that the programs are extracted for.
 pub trait Proven: Size {
-    /// The same size, as the programs have it.
+    /// The C representation of a size.
     type Record: Copy + fmt::Debug + From<Self> + Into<Self>;
 
-    /// The programs.
+    /// The extracted programs.
     const PROGRAMS: Programs<Self::Record>;
 }
 
-/// What a program reads and writes of a fold.
+/// The C representation of a fold.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CommonRecord<C> {
@@ -25,7 +25,7 @@ pub struct CommonRecord<C> {
     inputs: usize,
 }
 
-/// The answer of `push`: a kind and what goes with it.
+/// The result of `push`: a kind of result or error, and its fields.
 #[repr(C)]
 #[derive(Debug)]
 pub struct PushResult<C> {
@@ -38,7 +38,7 @@ pub struct PushResult<C> {
     theirs: C,
 }
 
-/// The answer of `finish`.
+/// The result of `finish`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct FinishResult {
@@ -46,8 +46,9 @@ pub struct FinishResult {
     least: usize,
 }
 
-/// The programs of module `CommonUsize` or of module `CommonExtent`: the same ones with sizes of another
-/// type, and in C therefore other functions. Their names are those of the programs.
+/// The C functions of the module `CommonUsize` or `CommonExtent`.
+///
+/// Why3 extracts the same programs once for each type of sizes. The fields have the programs' names.
 #[derive(Debug)]
 #[expect(missing_docs)]
 pub struct Programs<C> {
@@ -62,7 +63,7 @@ pub struct Programs<C> {
     pub join_shape: unsafe extern "C" fn(Rules, *mut C, i32, *const C, i32) -> c_int,
 }
 
-/// Declares the functions of one module, under the names that build.rs gives them, and puts them together.
+/// Declares the C functions of one module and implements [`Proven`] with them.
 macro_rules! programs {
     ($size:ty, $record:ty, $padded_dim:ident, $new:ident, $resume:ident, $push:ident, $shape:ident,
      $from_inputs:ident, $inputs_so_far:ident, $finish:ident, $join_shape:ident) => {
@@ -149,13 +150,15 @@ fn sizes<S: Proven>(records: &[S::Record]) -> Vec<S> {
     records.iter().map(|&record| record.into()).collect()
 }
 
-/// `Common`. It has its buffers in itself, for the programs' sizes may be other ones than Rust's.
+/// `Common`, with buffers of its own.
+///
+/// The C representation of sizes can differ from Rust's.
 #[derive(Debug)]
 pub struct Common<S: Proven> {
     rules: Rules,
     sizes: Vec<S::Record>,
     from: Vec<usize>,
-    /// Points into the two above, which keep their length.
+    /// Points into `sizes` and `from`, which are never resized.
     record: CommonRecord<S::Record>,
 }
 
@@ -164,7 +167,7 @@ impl<S: Proven> Common<S> {
     pub fn new(rules: Rules, sizes: &[S], from: &[usize]) -> Common<S> {
         let (mut sizes, mut from) = (records(sizes), from.to_vec());
         let (s, f) = (sizes.as_mut_ptr(), from.as_mut_ptr());
-        // Safety: the pointers come with the lengths, and the program fills no more.
+        // Safety: each pointer is passed with its buffer's length, and the program writes within it.
         let record = unsafe { (S::PROGRAMS.new)(s, length(&sizes), f, length(&from)) };
         Common { rules, sizes, from, record }
     }
@@ -173,7 +176,7 @@ impl<S: Proven> Common<S> {
     pub fn resume(rules: Rules, sizes: &[S], from: &[usize], rank: usize, inputs: usize) -> Common<S> {
         let (mut sizes, mut from) = (records(sizes), from.to_vec());
         let (s, f) = (sizes.as_mut_ptr(), from.as_mut_ptr());
-        // Safety: the pointers come with the lengths; the program moves them on within these.
+        // Safety: each pointer is passed with its buffer's length; the program advances it within the buffer.
         let record =
             unsafe { (S::PROGRAMS.resume)(s, length(&sizes), f, length(&from), int32(rank), inputs) };
         Common { rules, sizes, from, record }
@@ -182,73 +185,74 @@ impl<S: Proven> Common<S> {
     /// `Common::push`.
     pub fn push(&mut self, shape: &[S]) -> Result<(), FoldError<S>> {
         let shape = records(shape);
-        // Safety: the record is as `new` or `resume` made it or `push` left it, and its buffers are alive;
-        // the shape comes with its length.
-        let answer =
+        // Safety: `new`, `resume` or `push` wrote the record, and `self` owns its buffers; the shape's pointer
+        // is passed with its length.
+        let result =
             unsafe { (S::PROGRAMS.push)(self.rules, &raw mut self.record, shape.as_ptr(), length(&shape)) };
-        let PushResult { kind, x, y, p, q, ours, theirs } = answer;
+        let PushResult { kind, x, y, p, q, ours, theirs } = result;
         match kind {
             0 => Ok(()),
             1 => Err(FoldError::Mismatch(Mismatch {
-                dim: natural(x),
-                rank: natural(y),
+                dim: non_negative(x),
+                rank: non_negative(y),
                 inputs: [p, q],
                 sizes: [ours.into(), theirs.into()],
             })),
-            2 => Err(FoldError::UnequalRank { first: natural(x), input: p, rank: natural(y) }),
+            2 => Err(FoldError::UnequalRank { first: non_negative(x), input: p, rank: non_negative(y) }),
             4 => Err(FoldError::TooManyInputs { limit: p }),
-            5 => Err(FoldError::NoRoom { rank: natural(x), room: natural(y) }),
-            _ => panic!("push has no answer of kind {kind}"),
+            5 => Err(FoldError::NoRoom { rank: non_negative(x), room: non_negative(y) }),
+            _ => panic!("push has no result of kind {kind}"),
         }
     }
 
     /// `Common::shape`.
     pub fn shape(&mut self) -> Vec<S> {
-        // Safety: `rank` sizes from there on are within the buffer, which nobody writes to meanwhile.
+        // Safety: the program returns a pointer to the last `rank` sizes of the buffer; `&mut self` prevents
+        // writes to it while the slice exists.
         let records = unsafe {
             let start = (S::PROGRAMS.shape)(&raw mut self.record);
-            std::slice::from_raw_parts(start, natural(self.record.rank))
+            std::slice::from_raw_parts(start, non_negative(self.record.rank))
         };
         sizes(records)
     }
 
     /// `Common::from`.
     pub fn from(&mut self) -> Vec<usize> {
-        // Safety: as above.
+        // Safety: as for `shape`.
         let from = unsafe {
             let start = (S::PROGRAMS.from_inputs)(&raw mut self.record);
-            std::slice::from_raw_parts(start, natural(self.record.rank))
+            std::slice::from_raw_parts(start, non_negative(self.record.rank))
         };
         from.to_vec()
     }
 
     /// `Common::inputs`.
     pub fn inputs(&mut self) -> usize {
-        // Safety: the program reads a field of the record.
+        // Safety: the program only reads a field of the record.
         unsafe { (S::PROGRAMS.inputs_so_far)(&raw mut self.record) }
     }
 
-    /// `Common::finish`, which leaves this here for the buffers to be looked at.
+    /// `Common::finish`, without consuming the buffers.
     pub fn finish(&mut self) -> Result<Vec<S>, FoldError<S>> {
-        // Safety: the program reads a field of the record.
+        // Safety: the program only reads a field of the record.
         let FinishResult { kind, least } = unsafe { (S::PROGRAMS.finish)(self.rules, &raw mut self.record) };
         match kind {
             0 => Ok(self.shape()),
             3 => Err(FoldError::TooFewInputs { least }),
-            _ => panic!("finish has no answer of kind {kind}"),
+            _ => panic!("finish has no result of kind {kind}"),
         }
     }
 
-    /// The whole of both buffers, as the programs left them.
+    /// Copies of both buffers.
     pub fn buffers(&self) -> (Vec<S>, Vec<usize>) {
         (sizes(&self.sizes), self.from.clone())
     }
 }
 
-/// `padded_dim`, as the fold has it.
+/// `padded_dim`: the program of core_common.mlw, for all types of sizes.
 pub fn padded_dim<S: Proven>(shape: &[S], rank: usize, dim: usize) -> S {
     let shape = records(shape);
-    // Safety: the program reads one size of the shape, or none.
+    // Safety: the pointer is passed with the shape's length, and the program reads at most one size.
     unsafe { (S::PROGRAMS.padded_dim)(shape.as_ptr(), length(&shape), int32(rank), int32(dim)) }.into()
 }
 
@@ -256,7 +260,7 @@ pub fn padded_dim<S: Proven>(shape: &[S], rank: usize, dim: usize) -> S {
 pub fn join_shape<S: Proven>(rules: Rules, common: &mut [S], shape: &[S]) -> bool {
     let (mut joined, shape) = (records(common), records(shape));
     let (rank, len) = (length(&joined), length(&shape));
-    // Safety: both pointers come with their lengths.
+    // Safety: each pointer is passed with its buffer's length.
     let ok = unsafe { (S::PROGRAMS.join_shape)(rules, joined.as_mut_ptr(), rank, shape.as_ptr(), len) };
     common.copy_from_slice(&sizes(&joined));
     ok != 0

@@ -1,41 +1,41 @@
-//! The programs of core_count.mlw.
+//! Bindings to the programs of core_count.mlw.
 
 use crate::length;
 use std::ffi::c_int;
 use unishape_core::TooLarge;
 
-/// A number, if it fits.
+/// The C representation of `Option<usize>`: the number, if it does not overflow.
 #[repr(C)]
-struct Counted {
+struct CheckedUsize {
     fits: c_int,
     number: usize,
 }
 
-impl Counted {
+impl CheckedUsize {
     fn option(self) -> Option<usize> {
         (self.fits != 0).then_some(self.number)
     }
 }
 
 unsafe extern "C" {
-    safe fn core_checked_mul_usize(a: usize, b: usize) -> Counted;
-    fn core_element_count(shape: *const usize, n: i32) -> Counted;
-    fn core_byte_count(shape: *const usize, n: i32, element: usize) -> Counted;
+    safe fn core_checked_mul_usize(a: usize, b: usize) -> CheckedUsize;
+    fn core_element_count(shape: *const usize, n: i32) -> CheckedUsize;
+    fn core_byte_count(shape: *const usize, n: i32, element: usize) -> CheckedUsize;
 }
 
-/// `usize::checked_mul`, as the programs do it.
+/// `usize::checked_mul`.
 pub fn checked_mul_usize(a: usize, b: usize) -> Option<usize> {
     core_checked_mul_usize(a, b).option()
 }
 
 /// `element_count`.
 pub fn element_count(shape: &[usize]) -> Result<usize, TooLarge> {
-    // Safety: the program reads as many sizes as it is told, and these are the slice's.
+    // Safety: the pointer is passed with the slice's length, and the program reads within it.
     unsafe { core_element_count(shape.as_ptr(), length(shape)) }.option().ok_or(TooLarge)
 }
 
 /// `byte_count`.
 pub fn byte_count(shape: &[usize], element: usize) -> Result<usize, TooLarge> {
-    // Safety: as above.
+    // Safety: as for `element_count`.
     unsafe { core_byte_count(shape.as_ptr(), length(shape), element) }.option().ok_or(TooLarge)
 }

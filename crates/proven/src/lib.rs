@@ -1,17 +1,16 @@
-//! The proven programs, called from Rust. For tests only.
+//! Rust bindings to the proven programs, for tests only.
 //!
-//! `proof/core_*.mlw` holds the core's algorithms once more, in WhyML, with contracts that are proven.
-//! Why3 turns these programs into C; this crate compiles the C and calls it, so that the tests can hold
-//! every answer of the Rust core against the answer of the program that is proven. Each function here
-//! has the name and the arguments of the one in the core that it judges, and gives the core's own
-//! results and errors; `Rules` alone is a type of its own, since the programs make their own rule sets.
+//! `proof/core_*.mlw` holds the core's algorithms in WhyML, with proven contracts. Why3 extracts these
+//! programs to C; this crate compiles and calls the C, so that tests can compare every result of the
+//! Rust core with that of the proven program.
 //!
-//! `UNISHAPE_PROVEN_C` names the folder with the C files when this crate is built; `cargo xtask test`
-//! makes them and sets it. Without it the crate is empty, and its tests say that they are skipped.
+//! Each function has the name, arguments, results and errors of the core function that it is compared
+//! with. Only `Rules` is a separate type, since the programs create their own rule sets.
 //!
-//! Calling C takes `unsafe`. Beside the loops of the `unishape` crate, and SIMD dispatch in
-//! `unishape-simd`, this is the only room that has it, and no crate that people use depends on
-//! this one.
+//! `UNISHAPE_PROVEN_C` names the folder with the C files at build time; `cargo xtask test` extracts them
+//! and sets it. Without it the crate is empty, and its tests report that they are skipped.
+//!
+//! Calling C requires `unsafe`. No published crate depends on this one.
 #![cfg_attr(proven, allow(unsafe_code))]
 
 #[cfg(proven)]
@@ -39,11 +38,11 @@ pub use stretch::{
     isize_try_from, padded_known_dim, source_index, source_offset,
 };
 
-/// The length of a slice, as the programs count.
+/// The length of a slice, as the 32-bit integer that the programs take.
 ///
 /// # Panics
 ///
-/// Beyond 2³¹−1: the proof says nothing about longer ones.
+/// If the length exceeds 2³¹−1, which the proof does not cover.
 #[cfg(proven)]
 fn length<T>(slice: &[T]) -> i32 {
     int32(slice.len())
@@ -51,11 +50,15 @@ fn length<T>(slice: &[T]) -> i32 {
 
 #[cfg(proven)]
 fn int32(number: usize) -> i32 {
-    i32::try_from(number).expect("the programs count dimensions in 32 bits")
+    i32::try_from(number).expect("the programs represent ranks and dimensions in 32 bits")
 }
 
-/// A number that a program gives and that cannot be negative.
+/// A rank or dimension returned by a program.
+///
+/// # Panics
+///
+/// If it is negative.
 #[cfg(proven)]
-fn natural(number: i32) -> usize {
-    usize::try_from(number).expect("the programs give no negative rank or dimension")
+fn non_negative(number: i32) -> usize {
+    usize::try_from(number).expect("the programs return no negative rank or dimension")
 }

@@ -1,9 +1,10 @@
-//! The programs of module `Rules`.
+//! Bindings to the programs of core_rules.mlw.
 
 use std::ffi::c_int;
 
-/// A rule set as the programs have it. Made by programs only, so that its fields are what the proof
-/// says they are.
+/// The C representation of a rule set.
+///
+/// Only the programs create one, so that its fields satisfy the proven contracts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {

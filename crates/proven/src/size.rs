@@ -1,10 +1,10 @@
-//! The programs of core_size.mlw: the rule for one dimension.
+//! Bindings to the programs of core_size.mlw: the rule for one dimension.
 
 use crate::Rules;
 use std::ffi::c_int;
 use unishape_core::Extent;
 
-/// An [`Extent`] as the programs have it: a kind, and the size if it is known.
+/// The C representation of [`Extent`]: a kind, and the size if it is known.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ExtentRecord {
@@ -28,28 +28,28 @@ impl From<ExtentRecord> for Extent {
             0 => Extent::Known(size),
             1 => Extent::Unknown,
             2 => Extent::Positive,
-            _ => panic!("the programs know no extent of kind {kind}"),
+            _ => panic!("the programs have no extent of kind {kind}"),
         }
     }
 }
 
-/// An option, as the programs have it.
+/// The C representation of an optional size.
 #[repr(C)]
-struct Found<C> {
+struct OptionRecord<C> {
     ok: c_int,
     size: C,
 }
 
-impl<C> Found<C> {
+impl<C> OptionRecord<C> {
     fn option<S: From<C>>(self) -> Option<S> {
         (self.ok != 0).then(|| self.size.into())
     }
 }
 
 unsafe extern "C" {
-    safe fn core_broadcast_dim(rules: Rules, a: usize, b: usize) -> Found<usize>;
-    safe fn core_join_unknown(rules: Rules, size: usize, other: ExtentRecord) -> Found<ExtentRecord>;
-    safe fn core_join_extents(rules: Rules, a: ExtentRecord, b: ExtentRecord) -> Found<ExtentRecord>;
+    safe fn core_broadcast_dim(rules: Rules, a: usize, b: usize) -> OptionRecord<usize>;
+    safe fn core_join_unknown(rules: Rules, size: usize, other: ExtentRecord) -> OptionRecord<ExtentRecord>;
+    safe fn core_join_extents(rules: Rules, a: ExtentRecord, b: ExtentRecord) -> OptionRecord<ExtentRecord>;
 }
 
 /// `broadcast_dim`, and `Size::join` of `usize`.
@@ -57,9 +57,9 @@ pub fn broadcast_dim(rules: Rules, a: usize, b: usize) -> Option<usize> {
     core_broadcast_dim(rules, a, b).option()
 }
 
-/// `join_unknown`, where `unknown` is no `Extent::Known`.
+/// `join_unknown`, where `unknown` must not be `Extent::Known`.
 pub fn join_unknown(rules: Rules, size: usize, unknown: Extent) -> Option<Extent> {
-    assert!(!matches!(unknown, Extent::Known(_)), "what the program requires");
+    assert!(!matches!(unknown, Extent::Known(_)), "the program requires an unknown extent");
     core_join_unknown(rules, size, unknown.into()).option()
 }
 

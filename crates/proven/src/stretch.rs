@@ -1,10 +1,10 @@
-//! The programs of core_stretch.mlw.
+//! Bindings to the programs of core_stretch.mlw.
 //!
-//! What makes the calls safe is the same everywhere: a program is given each slice's pointer together
-//! with its length, touches nothing beyond it (which is proven), writes only to what is `&mut` here, and
-//! keeps no pointer.
+//! All calls are safe for the same reasons: each pointer is passed with its slice's length, the program
+//! accesses nothing outside of the slice (which is proven), it writes only to slices that are `&mut`
+//! here, and it keeps no pointer.
 
-use crate::{Rules, int32, length, natural};
+use crate::{Rules, int32, length, non_negative};
 use std::ffi::c_int;
 use unishape_core::{LayoutError, StretchError};
 
@@ -23,10 +23,10 @@ impl StretchResult {
         let StretchResult { code, rank, target_rank, dim, size, target } = self;
         match code {
             0 => Ok(()),
-            1 => Err(StretchError::Rank { rank: natural(rank), target: natural(target_rank) }),
+            1 => Err(StretchError::Rank { rank: non_negative(rank), target: non_negative(target_rank) }),
             2 => Err(StretchError::Length),
-            3 => Err(StretchError::Size { dim: natural(dim), size, target }),
-            _ => panic!("the programs know no code {code}"),
+            3 => Err(StretchError::Size { dim: non_negative(dim), size, target }),
+            _ => panic!("the programs have no result code {code}"),
         }
     }
 }
@@ -46,21 +46,21 @@ impl LayoutResult {
         match code {
             0 => Ok(distance),
             1 => Err(LayoutError::Length),
-            2 => Err(LayoutError::Index { dim: natural(dim), index, size }),
+            2 => Err(LayoutError::Index { dim: non_negative(dim), index, size }),
             3 => Err(LayoutError::Overflow),
-            _ => panic!("the programs know no code {code}"),
+            _ => panic!("the programs have no result code {code}"),
         }
     }
 }
 
-/// A number, if it fits.
+/// The C representation of `Option<isize>`: the number, if it does not overflow.
 #[repr(C)]
-struct Checked {
+struct CheckedIsize {
     fits: c_int,
     value: isize,
 }
 
-impl Checked {
+impl CheckedIsize {
     fn option(self) -> Option<isize> {
         (self.fits != 0).then_some(self.value)
     }
@@ -106,21 +106,21 @@ unsafe extern "C" {
         index_length: i32,
     ) -> LayoutResult;
     safe fn core_index_map(a: usize, b: usize, c: usize) -> usize;
-    safe fn core_isize_try_from(x: usize) -> Checked;
-    safe fn core_checked_add_isize(a: isize, b: isize) -> Checked;
-    safe fn core_checked_mul_isize(a: isize, b: isize) -> Checked;
+    safe fn core_isize_try_from(x: usize) -> CheckedIsize;
+    safe fn core_checked_add_isize(a: isize, b: isize) -> CheckedIsize;
+    safe fn core_checked_mul_isize(a: isize, b: isize) -> CheckedIsize;
 }
 
-/// `padded_dim` for sizes that are known.
+/// `padded_dim`: the program of core_stretch.mlw, for known sizes only.
 pub fn padded_known_dim(shape: &[usize], rank: usize, dim: usize) -> usize {
-    // Safety: see the module.
+    // Safety: see the module documentation.
     unsafe { core_padded_dim(shape.as_ptr(), length(shape), int32(rank), int32(dim)) }
 }
 
 /// `check_broadcast_to`.
 pub fn check_broadcast_to(rules: Rules, shape: &[usize], target: &[usize]) -> Result<(), StretchError> {
     let (s, t) = (shape.as_ptr(), target.as_ptr());
-    // Safety: see the module.
+    // Safety: see the module documentation.
     unsafe { core_check_broadcast_to(rules, s, length(shape), t, length(target)) }.result()
 }
 
@@ -132,8 +132,8 @@ pub fn broadcast_strides(
     target: &[usize],
     stretched: &mut [isize],
 ) -> Result<(), StretchError> {
-    // Safety: see the module.
-    let answer = unsafe {
+    // Safety: see the module documentation.
+    let result = unsafe {
         core_broadcast_strides(
             rules,
             shape.as_ptr(),
@@ -146,13 +146,13 @@ pub fn broadcast_strides(
             length(stretched),
         )
     };
-    answer.result()
+    result.result()
 }
 
 /// `check_index`.
 pub fn check_index(shape: &[usize], index: &[usize]) -> Result<(), LayoutError> {
     let (s, i) = (shape.as_ptr(), index.as_ptr());
-    // Safety: see the module.
+    // Safety: see the module documentation.
     unsafe { core_check_index(s, length(shape), i, length(index)) }.result().map(drop)
 }
 
@@ -168,8 +168,8 @@ pub fn source_index(
     index: &[usize],
     source: &mut [usize],
 ) -> Result<(), LayoutError> {
-    // Safety: see the module.
-    let answer = unsafe {
+    // Safety: see the module documentation.
+    let result = unsafe {
         core_source_index(
             shape.as_ptr(),
             length(shape),
@@ -181,13 +181,13 @@ pub fn source_index(
             length(source),
         )
     };
-    answer.result().map(drop)
+    result.result().map(drop)
 }
 
 /// `source_offset`.
 pub fn source_offset(target: &[usize], strides: &[isize], index: &[usize]) -> Result<isize, LayoutError> {
-    // Safety: see the module.
-    let answer = unsafe {
+    // Safety: see the module documentation.
+    let result = unsafe {
         core_source_offset(
             target.as_ptr(),
             length(target),
@@ -197,20 +197,20 @@ pub fn source_offset(target: &[usize], strides: &[isize], index: &[usize]) -> Re
             length(index),
         )
     };
-    answer.result()
+    result.result()
 }
 
-/// `isize::try_from`, as the programs do it.
+/// `isize::try_from`.
 pub fn isize_try_from(x: usize) -> Option<isize> {
     core_isize_try_from(x).option()
 }
 
-/// `isize::checked_add`, as the programs do it.
+/// `isize::checked_add`.
 pub fn checked_add_isize(a: isize, b: isize) -> Option<isize> {
     core_checked_add_isize(a, b).option()
 }
 
-/// `isize::checked_mul`, as the programs do it.
+/// `isize::checked_mul`.
 pub fn checked_mul_isize(a: isize, b: isize) -> Option<isize> {
     core_checked_mul_isize(a, b).option()
 }

@@ -1,4 +1,6 @@
-//! Shapes folded into their common shape, against the oracle: BC-1, BC-4, BC-6, BC-9, BC-11, BC-13.
+//! Folds shapes into their common shape: compares with the oracle.
+//!
+//! Requirements BC-1, BC-4, BC-6, BC-9, BC-11 and BC-13.
 
 use crate::source::Source;
 use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, join_shape, padded_dim};
@@ -9,16 +11,16 @@ type Fold<S> = Result<Vec<S>, FoldError<S>>;
 pub(crate) fn run(bytes: &[u8]) {
     let mut source = Source::new(bytes);
     let (reading, rules) = source.rules();
-    // Buffers may be too short or too long, and of unequal length.
+    // The buffers' lengths may be too short, too long or unequal.
     let room = [source.up_to(7), source.up_to(7)];
     let inputs = source.up_to(4);
-    let wish = source.shape(5);
-    let shapes: Vec<Vec<Extent>> = (0..inputs).map(|_| shape(&mut source, &wish)).collect();
+    let goal = source.shape(5);
+    let shapes: Vec<Vec<Extent>> = (0..inputs).map(|_| shape(&mut source, &goal)).collect();
 
     let rank = shapes.iter().map(Vec::len).max().unwrap_or(0);
     let folded = fold(rules, &shapes, [rank; 2]);
     check_extents(reading, rules, &shapes, rank, &folded);
-    check_quick(rules, &shapes, rank, &folded);
+    check_join_shape(rules, &shapes, rank, &folded);
     check_room(rules, &shapes, rank, room, &folded);
 
     let known: Option<Vec<Vec<usize>>> =
@@ -28,11 +30,11 @@ pub(crate) fn run(bytes: &[u8]) {
     }
 }
 
-/// A shape that mostly goes with the one that is wished for.
-fn shape(source: &mut Source<'_>, wish: &[usize]) -> Vec<Extent> {
-    let rank = source.up_to(wish.len());
+/// A shape that is mostly compatible with `goal`.
+fn shape(source: &mut Source<'_>, goal: &[usize]) -> Vec<Extent> {
+    let rank = source.up_to(goal.len());
     let mut shape = Vec::new();
-    for &size in &wish[wish.len() - rank..] {
+    for &size in &goal[goal.len() - rank..] {
         shape.push(match source.byte() {
             0x00..0x60 => Extent::Known(size),
             0x60..0xa0 => Extent::Known(1),
@@ -51,7 +53,7 @@ fn known(size: Extent) -> Option<usize> {
     }
 }
 
-/// All shapes folded. A shape that does not fit changes nothing.
+/// Folds all shapes. Checks that an error changes nothing.
 fn fold<S: Size>(rules: Rules, shapes: &[Vec<S>], [sizes, from]: [usize; 2]) -> Fold<S> {
     let (mut sizes, mut from) = (vec![S::ONE; sizes], vec![7; from]);
     let mut common = Common::new(rules, &mut sizes, &mut from);
@@ -65,13 +67,13 @@ fn fold<S: Size>(rules: Rules, shapes: &[Vec<S>], [sizes, from]: [usize; 2]) -> 
     common.finish().map(<[S]>::to_vec)
 }
 
-/// The outcome with sizes that may not be known is what can come of the sizes that they may be.
+/// Checks that the result allows exactly the common sizes that are possible.
 fn check_extents(reading: Reading, rules: Rules, shapes: &[Vec<Extent>], rank: usize, folded: &Fold<Extent>) {
-    let uneven = shapes.iter().position(|shape| shape.len() != shapes[0].len());
+    let other_rank = shapes.iter().position(|shape| shape.len() != shapes[0].len());
     match folded {
         Ok(common) => {
             assert!(shapes.len() >= rules.min_inputs());
-            assert!(!rules.is_strict_rank() || uneven.is_none());
+            assert!(!rules.is_strict_rank() || other_rank.is_none());
             assert_eq!(common.len(), rank);
             for (dim, &size) in common.iter().enumerate() {
                 let column = column(shapes, rank, dim);
@@ -87,27 +89,28 @@ fn check_extents(reading: Reading, rules: Rules, shapes: &[Vec<Extent>], rank: u
             let column = column(&shapes[..=*b], *rank, *dim);
             assert_eq!(column[*b], sizes[1]);
             assert_eq!(possible(reading, &column, Extent::Unknown).1, [], "{reading:?} {column:?}");
-            // The two that are named suffice.
+            // The two named inputs are incompatible on their own.
             let two = [column[*a], column[*b]];
             assert_eq!(possible(reading, &two, Extent::Unknown).1, [], "{reading:?} {two:?}");
         }
         Err(FoldError::UnequalRank { first, input, rank }) => {
             assert!(rules.is_strict_rank());
-            assert_eq!((Some(*input), *first, *rank), (uneven, shapes[0].len(), shapes[*input].len()));
+            assert_eq!((Some(*input), *first, *rank), (other_rank, shapes[0].len(), shapes[*input].len()));
         }
         Err(FoldError::TooFewInputs { least }) => assert!(shapes.len() < *least),
         Err(other) => panic!("{other:?} for {shapes:?}"),
     }
 }
 
-/// The sizes in one dimension.
+/// The sizes of all shapes in one dimension.
 fn column(shapes: &[Vec<Extent>], rank: usize, dim: usize) -> Vec<Extent> {
     shapes.iter().map(|shape| padded_dim(shape, rank, dim)).collect()
 }
 
-/// What `answer` allows, and what can really come of a dimension's sizes, among those that matter: 0, 1,
-/// the sizes there are, and one that none of them is.
-fn possible(reading: Reading, column: &[Extent], answer: Extent) -> (Vec<usize>, Vec<usize>) {
+/// The sizes that `result` allows, and the possible common sizes of a dimension.
+///
+/// Considers the sizes 0, 1, the known ones in `column`, and one other size.
+fn possible(reading: Reading, column: &[Extent], result: Extent) -> (Vec<usize>, Vec<usize>) {
     let sizes = column.iter().copied().filter_map(known);
     let mut universe: Vec<usize> = sizes.chain([0, 1, 12_345]).collect();
     universe.sort_unstable();
@@ -128,22 +131,22 @@ fn possible(reading: Reading, column: &[Extent], answer: Extent) -> (Vec<usize>,
     let mut possible: Vec<usize> = choices.iter().filter_map(|sizes| common_size(reading, sizes)).collect();
     possible.sort_unstable();
     possible.dedup();
-    (instances(answer), possible)
+    (instances(result), possible)
 }
 
-/// The fold without bookkeeping gives the same.
-fn check_quick(rules: Rules, shapes: &[Vec<Extent>], rank: usize, folded: &Fold<Extent>) {
+/// Checks that `join_shape` gives the same common shape.
+fn check_join_shape(rules: Rules, shapes: &[Vec<Extent>], rank: usize, folded: &Fold<Extent>) {
     let Some((first, rest)) = shapes.split_first() else { return };
     if rules.is_strict_rank() {
-        return; // it does not look at ranks
+        return; // join_shape ignores strict rank
     }
     let mut sizes = vec![Extent::ONE; rank - first.len()];
     sizes.extend_from_slice(first);
-    let good = rest.iter().all(|shape| join_shape(rules, &mut sizes, shape));
-    assert_eq!(good.then_some(&sizes), folded.as_ref().ok(), "{shapes:?}");
+    let compatible = rest.iter().all(|shape| join_shape(rules, &mut sizes, shape));
+    assert_eq!(compatible.then_some(&sizes), folded.as_ref().ok(), "{shapes:?}");
 }
 
-/// Buffers of any length give the same, or say that they are too short.
+/// Checks that buffers of any length give the same result, or `NoRoom`.
 fn check_room(rules: Rules, shapes: &[Vec<Extent>], rank: usize, room: [usize; 2], folded: &Fold<Extent>) {
     let least = room[0].min(room[1]);
     match fold(rules, shapes, room) {
@@ -157,7 +160,7 @@ fn check_room(rules: Rules, shapes: &[Vec<Extent>], rank: usize, room: [usize; 2
     }
 }
 
-/// Sizes that are all known are plain numbers, and the oracle has the last word.
+/// Checks that known sizes give the same result as `usize` and as the oracle.
 fn check_sizes(reading: Reading, rules: Rules, shapes: &[Vec<usize>], folded: &Fold<Extent>) {
     let rank = shapes.iter().map(Vec::len).max().unwrap_or(0);
     let plain = fold(rules, shapes, [rank; 2]);
@@ -169,8 +172,8 @@ fn check_sizes(reading: Reading, rules: Rules, shapes: &[Vec<usize>], folded: &F
         Ok(_) if shapes.is_empty() => {}
         Ok(common) => assert_eq!(Ok(common), common_shape(reading, shapes)),
         Err(FoldError::Mismatch(Mismatch { dim, inputs: [_, last], .. })) => {
-            let at_fault = common_shape(reading, &shapes[..=last]).expect_err("the oracle finds E1 too");
-            assert_eq!(Some(&dim), at_fault.first(), "the leftmost dimension up to this input is named");
+            let incompatible = common_shape(reading, &shapes[..=last]).expect_err("the oracle finds E1 too");
+            assert_eq!(Some(&dim), incompatible.first(), "the leftmost dimension up to this input is named");
             assert!(last == 0 || common_shape(reading, &shapes[..last]).is_ok());
         }
         Err(_) => {}

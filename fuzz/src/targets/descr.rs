@@ -1,4 +1,4 @@
-//! Element types as text: what is read is kept to the letter, and comes back out of a header.
+//! Parses dtypes: the text is kept exactly, also in a header.
 
 use crate::file::check_message;
 use unishape::npy::{Descr, Header, NpyError};
@@ -10,22 +10,22 @@ pub(crate) fn run(bytes: &[u8]) {
         Err(error) => return check_message(&error),
     };
     assert!(text.contains(descr.text()));
-    assert_eq!(Descr::parse(descr.text()).expect("it was read before"), descr);
+    assert_eq!(Descr::parse(descr.text()).expect("parsed before"), descr);
     let header = Header { descr, fortran_order: bytes.len() % 2 == 1, shape: vec![bytes.len(), 3] };
     check_header(&header);
 }
 
-/// A header that is written reads the same.
+/// Checks that a header survives writing and reading.
 pub(crate) fn check_header(header: &Header) {
     let mut file = Vec::new();
     match header.write(&mut file) {
         Ok(()) => {
             let rest = &mut &file[..];
-            assert_eq!(&Header::read(rest).expect("it was written by us"), header);
+            assert_eq!(&Header::read(rest).expect("written by unishape"), header);
             assert!(rest.is_empty() && file.len() % 64 == 0);
             assert_eq!(header.encoded_len().ok(), Some(file.len() as u64));
         }
-        // The padding can make it longer than the text that was read.
+        // With its padding the header can be longer than the text that was read.
         Err(NpyError::HeaderTooLong { .. }) => assert!(header.descr.text().len() > 1 << 19),
         Err(error) => panic!("{error}"),
     }

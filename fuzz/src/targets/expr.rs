@@ -1,4 +1,6 @@
-//! Expressions as text: whatever is written, it is an expression or an error that points at it.
+//! Parses and evaluates expressions: any text gives a result or an error.
+//!
+//! Every parse error has a position in the text.
 
 use crate::file::check_message;
 use ndarray::{arr0, arr1, arr2};
@@ -9,14 +11,14 @@ pub(crate) fn run(bytes: &[u8]) {
     let expr = match Expr::parse(&text) {
         Ok(expr) => expr,
         Err(error) => {
-            let place = error.place().expect("a text has places");
+            let place = error.place().expect("a parse error has a position");
             assert!(text.get(place).is_some(), "{error}");
             return check_message(&error);
         }
     };
     assert_eq!(expr.to_string(), text);
     assert!(expr.names().len() <= text.len());
-    // Every name is an array of some type and shape, by its own first letter.
+    // The first letter of a name selects the dtype and shape of its array.
     let (bytes, wide) = (arr2(&[[1u8], [0], [255]]), arr1(&[i64::MIN, -1, 0, 7]));
     let (float, truth, double) = (arr1(&[0.0f32, -1.5, f32::NAN, f32::MAX]), arr0(true), arr0(0.5f64));
     let value = |name: &str| match name.bytes().next().unwrap_or(0) % 6 {
@@ -32,7 +34,7 @@ pub(crate) fn run(bytes: &[u8]) {
         match expr.clone().typed(typing).bind(given) {
             Err(error) => check_message(&error),
             Ok(bound) => {
-                let result = bound.compute().expect("it is small");
+                let result = bound.compute().expect("the result is small");
                 assert_eq!((result.shape(), result.dtype()), (bound.shape(), bound.dtype()));
                 assert!(bound.plan().ends_with('\n'));
             }

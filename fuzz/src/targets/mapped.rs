@@ -1,8 +1,9 @@
-//! `.npy` files that stay in their files: the file reads as its bytes do, and stretched bytes are the
-//! oracle's, whatever an element is; numbers are the same as those of the file read into memory.
+//! Memory-mapped `.npy` files: compares with files in memory and the oracle.
+//!
+//! Stretched bytes must equal the oracle's, for any element type.
 
 use super::npy::{MEMORY_PER_BYTE, npy_bytes};
-use crate::file::{check_message, npy_file, with_file, with_memory};
+use crate::file::{check_message, npy_file, with_file, with_memory_limit};
 use crate::source::Source;
 use std::ops::Range;
 use std::path::Path;
@@ -10,32 +11,32 @@ use unishape::DType;
 use unishape::npy::{self, Header, Mapped, StretchedError};
 use unishape_oracle::{Indices, Tensor, common_shape, step_1, step_2};
 
-/// Larger results take long and show nothing new.
-const MOST_ELEMENTS: usize = 4096;
+/// Larger results are slow and reach no new code.
+const MAX_ELEMENTS: usize = 4096;
 
 pub(crate) fn run(bytes: &[u8]) {
     let mut source = Source::new(bytes);
     let (reading, rules) = source.rules();
-    let wish: Vec<usize> = (0..source.up_to(4)).map(|_| source.up_to(5)).collect();
+    let goal: Vec<usize> = (0..source.up_to(4)).map(|_| source.up_to(5)).collect();
     let file = npy_file(source.rest());
     with_file(&file, |path| {
         check_read(path, &file);
-        let mapped = match with_memory(MEMORY_PER_BYTE, file.len(), || Mapped::open(path)) {
+        let mapped = match with_memory_limit(MEMORY_PER_BYTE, file.len(), || Mapped::open(path)) {
             Ok(mapped) => mapped,
             Err(error) => return check_message(&error),
         };
         let header = mapped.header();
         let mut start = &file[..];
-        assert_eq!(&Header::read(&mut start).expect("it was read before"), header);
-        let length = header.data_bytes().expect("it was opened") as usize;
+        assert_eq!(&Header::read(&mut start).expect("read before"), header);
+        let length = header.data_bytes().expect("checked by open") as usize;
         let data = &start[..length];
-        if header.shape.len() > 8 || header.element_count().expect("it was opened") > MOST_ELEMENTS {
+        if header.shape.len() > 8 || header.element_count().expect("checked by open") > MAX_ELEMENTS {
             return;
         }
-        check_part(&mapped, &file, &wish);
-        let common = common_shape(reading, &[&header.shape[..], &wish]).unwrap_or_else(|_| wish.clone());
+        check_part(&mapped, &file, &goal);
+        let common = common_shape(reading, &[&header.shape[..], &goal]).unwrap_or_else(|_| goal.clone());
         let countable = common.iter().try_fold(1, |count: usize, &size| count.checked_mul(size.max(1)));
-        if countable.is_none_or(|count| count.saturating_mul(header.item_size()) > 16 * MOST_ELEMENTS) {
+        if countable.is_none_or(|count| count.saturating_mul(header.item_size()) > 16 * MAX_ELEMENTS) {
             return;
         }
         let mut written = Vec::new();
@@ -52,9 +53,9 @@ pub(crate) fn run(bytes: &[u8]) {
     });
 }
 
-/// Read as a file and as bytes, the outcome is the same.
+/// Checks that reading the file and reading its bytes give the same result.
 fn check_read(path: &Path, file: &[u8]) {
-    let read = with_memory(MEMORY_PER_BYTE, file.len(), || npy::read(path));
+    let read = with_memory_limit(MEMORY_PER_BYTE, file.len(), || npy::read(path));
     match (read, npy::read_from(file)) {
         (Ok(a), Ok(b)) => assert_eq!(npy_bytes(&a), npy_bytes(&b)),
         (Err(_), Err(_)) => {}
@@ -62,30 +63,31 @@ fn check_read(path: &Path, file: &[u8]) {
     }
 }
 
-/// All elements as a part, and some of them, are what is read.
-fn check_part(mapped: &Mapped, file: &[u8], wish: &[usize]) {
+/// Checks that parts of the mapped file equal the file read into memory.
+fn check_part(mapped: &Mapped, file: &[u8], goal: &[usize]) {
     let all: Vec<Range<usize>> = mapped.header().shape.iter().map(|&size| 0..size).collect();
     let read = npy::read_from(file);
-    let found =
-        with_memory(MEMORY_PER_BYTE, file.len(), || mapped.part(&all).map(|part| part.view().to_owned()));
+    let found = with_memory_limit(MEMORY_PER_BYTE, file.len(), || {
+        mapped.part(&all).map(|part| part.view().to_owned())
+    });
     let (found, read) = match (found, read) {
-        (Ok(found), Ok(read)) => (found.expect("few"), read),
+        (Ok(found), Ok(read)) => (found.expect("few elements"), read),
         (Err(error), Ok(read)) if read.dtype() == DType::Str => return check_message(&error),
         (Err(error), Err(_)) => return check_message(&error),
         (found, read) => panic!("{found:?} but {:?}", read.map(|read| read.dtype())),
     };
     assert_eq!(npy_bytes(&found), npy_bytes(&read));
     let some =
-        all.iter().zip(wish.iter().chain([0].iter().cycle())).map(|(all, &wish)| all.end.min(wish)..all.end);
+        all.iter().zip(goal.iter().chain([0].iter().cycle())).map(|(all, &goal)| all.end.min(goal)..all.end);
     let some: Vec<Range<usize>> = some.collect();
     mapped.will_need(&some);
-    let part = mapped.part(&some).expect("some of what is right").view().to_owned().expect("few");
-    let expected = read.view().part(&some).to_owned().expect("few");
+    let part = mapped.part(&some).expect("a part of a valid file").view().to_owned().expect("few elements");
+    let expected = read.view().part(&some).to_owned().expect("few elements");
     assert_eq!(npy_bytes(&part), npy_bytes(&expected));
     mapped.is_done_with(&some);
 }
 
-/// Element by element, as the specification says it.
+/// The oracle's result, as bytes.
 fn expected(header: &Header, data: &[u8], common: &[usize]) -> Vec<u8> {
     let size = header.item_size();
     let place = |index: &[usize]| {

@@ -1,4 +1,4 @@
-//! Shapes as text: what is read and written again reads the same.
+//! Parses shapes: the text survives a round trip, in every notation.
 
 use crate::file::check_message;
 use unishape::Extent;
@@ -10,7 +10,7 @@ pub(crate) fn run(bytes: &[u8]) {
         Ok(shape) => shape,
         Err(error) => return check_message(&error),
     };
-    assert!(!shape.contains(&Extent::Positive), "nobody can write that");
+    assert!(!shape.contains(&Extent::Positive), "no notation for positive extents");
     assert!(shape.len() <= text.len());
     let written = shape_text(&shape);
     assert_eq!(parse_shape(&written).as_ref(), Ok(&shape), "{text:?} is written {written}");

@@ -1,36 +1,40 @@
-//! `.npy` files: any bytes give an array or an error, in memory that the bytes are worth; what is read
-//! and written again reads the same.
+//! Reads `.npy` files: any bytes give an array or an error, with bounded memory.
+//!
+//! An array that is read survives a round trip.
 
 use super::descr::check_header;
-use crate::file::{check_message, npy_file, with_memory};
+use crate::file::{check_message, npy_file, with_memory_limit};
 use unishape::Tensor;
 use unishape::npy::{self, Header};
 
-/// A byte of a file can become a string, and there may be room for as many again.
+/// Bytes of memory per byte of a file.
+///
+/// A byte can become a string, in a vector with spare capacity.
 pub(crate) const MEMORY_PER_BYTE: u64 = 100;
 
 pub(crate) fn run(bytes: &[u8]) {
     let file = npy_file(bytes);
-    let header = match with_memory(MEMORY_PER_BYTE, file.len(), || Header::read(&mut &file[..])) {
+    let header = match with_memory_limit(MEMORY_PER_BYTE, file.len(), || Header::read(&mut &file[..])) {
         Ok(header) => header,
         Err(error) => return check_message(&error),
     };
     check_header(&header);
-    let tensor = match with_memory(MEMORY_PER_BYTE, file.len(), || npy::read_from(&file[..])) {
+    let tensor = match with_memory_limit(MEMORY_PER_BYTE, file.len(), || npy::read_from(&file[..])) {
         Ok(tensor) => tensor,
         Err(error) => return check_message(&error),
     };
     assert_eq!(tensor.shape(), header.shape);
     assert_eq!(Some(tensor.dtype()), header.descr.dtype());
-    assert!(header.data_bytes().expect("it was read") <= file.len() as u64);
-    check_again(&tensor);
+    assert!(header.data_bytes().expect("checked by read_from") <= file.len() as u64);
+    check_round_trip(&tensor);
 }
 
-/// Written and read, the array is the same to the bit: NaNs are not equal to themselves, so bytes are
-/// compared.
-pub(crate) fn check_again(tensor: &Tensor) {
+/// Checks that an array survives writing and reading, bit for bit.
+///
+/// It compares bytes, since NaNs are not equal to themselves.
+pub(crate) fn check_round_trip(tensor: &Tensor) {
     let written = npy_bytes(tensor);
-    let again = npy::read_from(&written[..]).expect("it was written by us");
+    let again = npy::read_from(&written[..]).expect("written by unishape");
     assert_eq!((again.shape(), again.dtype()), (tensor.shape(), tensor.dtype()));
     assert_eq!(npy_bytes(&again), written);
 }

@@ -1,8 +1,9 @@
-//! `.npz` files: any bytes give arrays or an error, in memory that the bytes are worth; what is read and
-//! written again reads the same.
+//! Reads `.npz` files: any bytes give arrays or an error, with bounded memory.
+//!
+//! Arrays that are read survive a round trip.
 
 use super::npy::{MEMORY_PER_BYTE, npy_bytes};
-use crate::file::{check_message, npy_file, with_file, with_memory};
+use crate::file::{check_message, npy_file, with_file, with_memory_limit};
 use crate::source::Source;
 use std::io::{Cursor, Write};
 use unishape::Tensor;
@@ -10,13 +11,13 @@ use unishape::npy::{self, Header, NpyError, NpzWriter};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// Deflate makes up to 1032 bytes of one.
+/// Deflate expands one byte to at most 1032 bytes.
 const BYTES_PER_DEFLATED: u64 = 1032;
 
 pub(crate) fn run(bytes: &[u8]) {
     let archive = if bytes.starts_with(b"PK") { bytes.to_vec() } else { archive(bytes) };
     let memory = MEMORY_PER_BYTE * BYTES_PER_DEFLATED;
-    let read = with_file(&archive, |path| with_memory(memory, archive.len(), || npy::read_npz(path)));
+    let read = with_file(&archive, |path| with_memory_limit(memory, archive.len(), || npy::read_npz(path)));
     let arrays = match read {
         Ok(arrays) => arrays,
         Err(error) => return check_message(&error),
@@ -25,22 +26,21 @@ pub(crate) fn run(bytes: &[u8]) {
         Ok(written) => written,
         Err(error) => {
             check_message(&error);
-            // Two names of an archive can be one without `.npy`; any other name can be written.
+            // Two members can have the same name without `.npy`; all other names can be written.
             let mut names: Vec<_> = arrays.iter().map(|(name, _)| name).collect();
             names.sort_unstable();
             assert!(names.windows(2).any(|pair| pair[0] == pair[1]), "{error}");
             return;
         }
     };
-    let again = with_file(&written, |path| npy::read_npz(path)).expect("it was written by us");
+    let again = with_file(&written, |path| npy::read_npz(path)).expect("written by unishape");
     assert_eq!(again.len(), arrays.len());
     for ((name, tensor), (same_name, same)) in arrays.iter().zip(&again) {
         assert_eq!((name, npy_bytes(tensor)), (same_name, npy_bytes(same)));
     }
 }
 
-/// As `npy::write_npz` does, but into memory: a file is put into its place with more care than there is
-/// time for here.
+/// As `npy::write_npz`, but to memory, since an atomic rename of a file is slow.
 fn write(arrays: &[(String, Tensor)]) -> Result<Vec<u8>, NpyError> {
     let mut npz = NpzWriter::new(Cursor::new(Vec::new()));
     for (name, tensor) in arrays {
@@ -52,7 +52,7 @@ fn write(arrays: &[(String, Tensor)]) -> Result<Vec<u8>, NpyError> {
     Ok(npz.finish()?.into_inner())
 }
 
-/// An archive with right sums: for each member its flags, its name, and a file as in the target `npy`.
+/// An archive with valid checksums; members are files as in the target `npy`.
 fn archive(bytes: &[u8]) -> Vec<u8> {
     let mut source = Source::new(bytes);
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
@@ -63,7 +63,7 @@ fn archive(bytes: &[u8]) -> Vec<u8> {
         let length = usize::from(source.byte()) * 4;
         let member = npy_file(source.bytes(length));
         let options = SimpleFileOptions::default().compression_method(method);
-        // The writer refuses a name that is there already.
+        // The writer rejects duplicate names.
         if zip.start_file(name, options).is_ok() {
             zip.write_all(&member).expect("memory can be written");
         }

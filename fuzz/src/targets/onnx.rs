@@ -1,17 +1,24 @@
-//! ONNX models: any bytes give a model or an error, in memory that the bytes are worth; a model is written as it
-//! was read, and whatever is known of its shapes, it can be made explicit and comes back as it was.
+//! Reads ONNX models: any bytes give a model or an error, with bounded memory.
+//!
+//! A model is written exactly as it was read. Its broadcasting can be made explicit and implicit again,
+//! whether its shapes are known or not.
 
-use crate::file::{check_message, with_memory};
+use crate::file::{check_message, with_memory_limit};
 use unishape_onnx::{Model, Problem, Program, explain, explicit, implicit, infer, read_tensor, tensor_bytes};
 
-/// A node of two bytes becomes a structure of some hundred.
+/// Bytes of memory per byte of a model.
+///
+/// A node of two bytes becomes a struct of some hundred bytes.
 const MEMORY_PER_BYTE: u64 = 500;
 
-/// A name of a shape of many dimensions costs what the dimensions do.
+/// Bytes of memory per byte of a model, for inference and rewriting.
+///
+/// A name of a few bytes can refer to a shape of many dimensions.
 const MEMORY_PER_NAME: u64 = 10_000;
 
-/// The first byte says what the others are: a model, a graph, a node, a tensor. What is around them has the right
-/// lengths then, which bytes at random would seldom have.
+/// The first byte selects the kind of message: model, graph, node or tensor.
+///
+/// The enclosing messages get valid lengths, which random bytes rarely have.
 pub(crate) fn run(bytes: &[u8]) {
     let Some((&first, rest)) = bytes.split_first() else { return };
     match first % 4 {
@@ -23,12 +30,12 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 fn model(bytes: &[u8]) {
-    let model = match with_memory(MEMORY_PER_BYTE, bytes.len(), || Model::read(bytes)) {
+    let model = match with_memory_limit(MEMORY_PER_BYTE, bytes.len(), || Model::read(bytes)) {
         Ok(model) => model,
         Err(error) => return check_message(&error),
     };
     assert_eq!(model.to_bytes(), bytes);
-    with_memory(MEMORY_PER_NAME, bytes.len(), || {
+    with_memory_limit(MEMORY_PER_NAME, bytes.len(), || {
         for (_, error) in infer(&model).conflicts() {
             check_message(error);
         }
@@ -42,7 +49,7 @@ fn model(bytes: &[u8]) {
                 assert!(made.expands > 0 || made.model.to_bytes().len() >= bytes.len());
                 assert_eq!(made.expands == 0, report.broadcasts.is_empty());
                 if let Err(error) = implicit(&made.model) {
-                    // Shapes go together, but graphs within nodes may be anything, and are looked into only here.
+                    // Only `implicit` reads nested graphs, which may be malformed.
                     assert!(matches!(error.problem(), Problem::Malformed(_)), "{error}");
                     check_message(&error);
                 }
@@ -52,18 +59,18 @@ fn model(bytes: &[u8]) {
 }
 
 fn tensor(bytes: &[u8]) {
-    match with_memory(MEMORY_PER_BYTE, bytes.len(), || read_tensor(bytes)) {
+    match with_memory_limit(MEMORY_PER_BYTE, bytes.len(), || read_tensor(bytes)) {
         Err(error) => check_message(&error),
         Ok((name, tensor)) => {
             let written = tensor_bytes(&name, &tensor);
-            let (_, again) = read_tensor(&written).expect("it was written by us");
-            // NaNs are not equal to themselves, so bytes are compared.
+            let (_, again) = read_tensor(&written).expect("written by unishape");
+            // Compare bytes, since NaNs are not equal to themselves.
             assert_eq!(tensor_bytes(&name, &again), written);
         }
     }
 }
 
-/// A field of bytes.
+/// A length-delimited field of a Protocol Buffers message.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut field = vec![number << 3 | 2];
     let mut length = bytes.len();
@@ -76,7 +83,7 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     field
 }
 
-/// An input `x`, a float of N×3, for a node to take.
+/// A graph input `x`: a float tensor of shape N×3.
 fn input() -> Vec<u8> {
     let dims = [field(1, &field(2, b"N")), field(1, &[0x08, 3])].concat();
     let tensor = [&[0x08, 1][..], &field(2, &dims)].concat();

@@ -1,4 +1,6 @@
-//! One shape stretched to another, against the oracle: BC-5, BC-7, BC-10, BC-12, BC-14.
+//! Stretches one shape to another: compares with the oracle.
+//!
+//! Requirements BC-5, BC-7, BC-10, BC-12 and BC-14.
 
 use crate::source::Source;
 use unishape_core::{
@@ -12,15 +14,15 @@ pub(crate) fn run(bytes: &[u8]) {
     let (reading, rules) = source.rules();
     let target = source.shape(5);
     let shape = shape(&mut source, &target);
-    // Slices that do not fit each other are an error, and no more than that.
-    let misfits = source.byte();
-    let misfit = |bit: u8, length: usize| if misfits & bit != 0 { length + 1 } else { length };
-    let strides: Vec<isize> = (0..misfit(1, shape.len())).map(|_| source.stride()).collect();
+    // Inconsistent lengths must be an error. Each bit makes one slice too long.
+    let wrong_lengths = source.byte();
+    let length = |bit: u8, length: usize| if wrong_lengths & bit != 0 { length + 1 } else { length };
+    let strides: Vec<isize> = (0..length(1, shape.len())).map(|_| source.stride()).collect();
     let index: Vec<usize> =
-        (0..misfit(2, target.len())).map(|dim| index(&mut source, &target, dim)).collect();
+        (0..length(2, target.len())).map(|dim| index(&mut source, &target, dim)).collect();
 
-    let mut stretched = vec![7; misfit(4, target.len())];
-    let mut from = vec![7; misfit(8, shape.len())];
+    let mut stretched = vec![7; length(4, target.len())];
+    let mut from = vec![7; length(8, shape.len())];
     let check = check_broadcast_to(rules, &shape, &target);
     assert_eq!(check, expected_check(reading, rules, &shape, &target));
     let strided = broadcast_strides(rules, &shape, &strides, &target, &mut stretched);
@@ -31,7 +33,7 @@ pub(crate) fn run(bytes: &[u8]) {
 
     match strided {
         Err(StretchError::Length) => {
-            assert!(misfits & 5 != 0 && !matches!(check, Err(StretchError::Rank { .. })));
+            assert!(wrong_lengths & 5 != 0 && !matches!(check, Err(StretchError::Rank { .. })));
             return;
         }
         other => assert_eq!(other, check),
@@ -51,13 +53,13 @@ pub(crate) fn run(bytes: &[u8]) {
         for (dim, &from) in from.iter().enumerate() {
             assert_eq!(from, f(index[pad + dim], shape[dim], target[pad + dim]), "dimension {dim}");
         }
-        // Through the view and by the index map, the same element is read.
+        // The stretched view and the index map read the same element.
         let through_view = source_offset(&target, &stretched, &index);
         assert_eq!(through_view, source_offset(&shape, &strides, &from));
     }
 }
 
-/// A shape that mostly can be stretched to `target`.
+/// A shape that mostly stretches to `target`.
 fn shape(source: &mut Source<'_>, target: &[usize]) -> Vec<usize> {
     let rank = source.up_to(6);
     let skip = target.len().saturating_sub(rank);
@@ -71,7 +73,7 @@ fn shape(source: &mut Source<'_>, target: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// An index that is mostly in bounds, often just so.
+/// An index that is mostly in bounds, often near the end.
 fn index(source: &mut Source<'_>, shape: &[usize], dim: usize) -> usize {
     let size = shape.get(dim).copied().unwrap_or(1);
     match source.byte() {
@@ -98,7 +100,7 @@ fn expected_check(
     }
 }
 
-/// The offset in numbers that cannot overflow.
+/// Compares `source_offset` with the same computation in `i128`.
 fn check_offset(shape: &[usize], strides: &[isize], index: &[usize]) {
     let fits = |number: i128| isize::try_from(number).is_ok();
     let offset = source_offset(shape, strides, index);
@@ -119,7 +121,7 @@ fn check_offset(shape: &[usize], strides: &[isize], index: &[usize]) {
     assert_eq!(offset, if fit { Ok(sum as isize) } else { Err(LayoutError::Overflow) });
 }
 
-/// The counts in numbers that cannot overflow, for what is counted is cut off before they would.
+/// Compares the counts with the same computation in `u128`.
 fn check_counts(shape: &[usize], element: usize) {
     let exact = |sizes: &[usize]| {
         let product = sizes.iter().try_fold(1u128, |count, &size| count.checked_mul(size as u128));

@@ -1,4 +1,4 @@
-//! Shapes folded into their common shape.
+//! Compares `Common`, `join_shape` and `padded_dim` with their proven programs.
 
 use crate::support::{all_rules, any_rules, cases, extent, size};
 use proptest::collection::vec;
@@ -9,16 +9,17 @@ use unishape_proven::{self as proven, Proven};
 
 type BothRules = (Rules, proven::Rules);
 
-/// A fold from its beginning, or one carried on at a rank and a number of inputs.
+/// A new fold, or one resumed at a rank and a number of inputs.
 #[derive(Clone, Copy, Debug)]
 enum Start {
     New,
     Resume { rank: usize, inputs: usize },
 }
 
-/// Folds the shapes by the core and by the programs, in copies of the same buffers, and compares all there
-/// is to see after each shape and at the end. A shape that does not fit is passed over, and the first
-/// error is given.
+/// Folds the shapes with the core and the programs, in copies of the same buffers.
+///
+/// Compares the state after each shape and at the end. Skips shapes that are rejected, and returns the
+/// first error.
 fn folds_are_equal<S: Proven, T: AsRef<[S]>>(
     (rules, their_rules): BothRules,
     (sizes, from): (&[S], &[usize]),
@@ -35,31 +36,33 @@ fn folds_are_equal<S: Proven, T: AsRef<[S]>>(
             proven::Common::resume(their_rules, sizes, from, rank, inputs),
         ),
     };
-    let told = || {
+    let context = || {
         let shapes: Vec<&[S]> = shapes.iter().map(AsRef::as_ref).collect();
         format!("{rules:?} {start:?} {sizes:?} {from:?} {shapes:?}")
     };
     let mut result = Ok(());
-    let same_to_see = |ours: &Common<'_, S>, theirs: &mut proven::Common<S>| {
-        assert_eq!(ours.shape(), theirs.shape(), "{}", told());
-        assert_eq!(ours.from(), theirs.from(), "{}", told());
-        assert_eq!(ours.inputs(), theirs.inputs(), "{}", told());
+    let assert_same_state = |ours: &Common<'_, S>, theirs: &mut proven::Common<S>| {
+        assert_eq!(ours.shape(), theirs.shape(), "{}", context());
+        assert_eq!(ours.from(), theirs.from(), "{}", context());
+        assert_eq!(ours.inputs(), theirs.inputs(), "{}", context());
     };
-    same_to_see(&ours, &mut theirs);
+    assert_same_state(&ours, &mut theirs);
     for shape in shapes {
         let pushed = ours.push(shape.as_ref());
-        assert_eq!(pushed, theirs.push(shape.as_ref()), "{}", told());
+        assert_eq!(pushed, theirs.push(shape.as_ref()), "{}", context());
         result = result.and(pushed);
-        same_to_see(&ours, &mut theirs);
+        assert_same_state(&ours, &mut theirs);
     }
     let finished = ours.finish().map(<[S]>::to_vec);
-    assert_eq!(finished, theirs.finish(), "{}", told());
-    assert_eq!((our_sizes, our_from), theirs.buffers(), "{}", told());
+    assert_eq!(finished, theirs.finish(), "{}", context());
+    assert_eq!((our_sizes, our_from), theirs.buffers(), "{}", context());
     result.and(finished.map(drop))
 }
 
-/// Folds any number of shapes of these, in every order and under all rules, in buffers of three entries
-/// that hold something else. Gives how many folds that were, and how many of them failed.
+/// Folds every sequence of `inputs` of these shapes, under all rule sets.
+///
+/// The buffers have three entries, with initial sizes `other`. Returns the number of folds, and how many
+/// of them failed.
 fn every_fold<S: Proven>(shapes: &[Vec<S>], inputs: usize, other: S) -> (usize, usize) {
     let (mut folds, mut failed) = (0, 0);
     for rules in all_rules() {
@@ -78,7 +81,7 @@ fn every_fold<S: Proven>(shapes: &[Vec<S>], inputs: usize, other: S) -> (usize, 
 }
 
 #[test]
-fn every_one_two_or_three_small_shapes() {
+fn all_small_shapes_up_to_three_inputs() {
     let shapes = all_shapes(3, 3);
     assert_eq!(shapes.len(), 1 + 4 + 16 + 64);
     for inputs in 0..=3 {
@@ -89,7 +92,7 @@ fn every_one_two_or_three_small_shapes() {
     }
 }
 
-/// Every shape with at most this rank and these sizes.
+/// All shapes of rank 0 to `rank` with these sizes.
 fn extents(rank: usize, sizes: &[Extent]) -> Vec<Vec<Extent>> {
     all_shapes(rank, sizes.len() - 1)
         .iter()
@@ -107,7 +110,7 @@ const EXTENTS: [Extent; 6] = [
 ];
 
 #[test]
-fn every_one_two_or_three_small_shapes_with_unknown_sizes() {
+fn all_small_shapes_up_to_three_inputs_with_unknown_sizes() {
     let other = Extent::Known(7);
     for (inputs, rank) in [(0, 3), (1, 3), (2, 3), (3, 2)] {
         let shapes = extents(rank, &EXTENTS);
@@ -115,7 +118,7 @@ fn every_one_two_or_three_small_shapes_with_unknown_sizes() {
         assert_eq!(folds, 4 * shapes.len().pow(inputs as u32));
         println!("{folds} folds of {inputs} shapes compared, {failed} of them without a common shape");
     }
-    // Three of rank 3 with any of the six would be 70 million, with any of four they are not.
+    // Three shapes of rank 3 with all six sizes would be 70 million folds; four sizes keep it feasible.
     for sizes in [&EXTENTS[..4], &EXTENTS[2..]] {
         let (folds, failed) = every_fold(&extents(3, sizes), 3, other);
         assert_eq!(folds, 4 * 85 * 85 * 85);
@@ -123,15 +126,15 @@ fn every_one_two_or_three_small_shapes_with_unknown_sizes() {
     }
 }
 
-/// In buffers of unequal length and too short, with anything in them, and at any rank.
+/// Buffers of unequal or insufficient length with arbitrary contents, at any rank.
 #[test]
-fn every_small_shape_in_every_buffer() {
+fn all_small_shapes_in_all_buffers() {
     let shapes = all_shapes(3, 2);
     let (sizes, from) = ([1, 0, 3, 1, 2], [4, 3, 2, 1, 0]);
     for rules in all_rules() {
         let most = rules.0.max_inputs();
-        for (room, other_room) in (0..=4).flat_map(|a| (0..=4).map(move |b| (a, b))) {
-            let buffers = (&sizes[..room], &from[..other_room]);
+        for (sizes_room, from_room) in (0..=4).flat_map(|a| (0..=4).map(move |b| (a, b))) {
+            let buffers = (&sizes[..sizes_room], &from[..from_room]);
             for shape in &shapes {
                 let _ = folds_are_equal(rules, buffers, Start::New, &[shape]);
                 for (rank, inputs) in
@@ -144,9 +147,9 @@ fn every_small_shape_in_every_buffer() {
     }
 }
 
-/// The rules' limits are far too high to be reached shape by shape.
+/// Resumes folds near the limit, which is too high to be reached shape by shape.
 #[test]
-fn as_many_inputs_as_the_rules_allow() {
+fn the_maximum_number_of_inputs() {
     for rules in all_rules() {
         let limit = rules.0.max_inputs();
         for before in 0..4 {
@@ -165,12 +168,12 @@ fn joins_are_equal<S: Proven>((rules, their_rules): BothRules, sizes: &[S], shap
     let (mut ours, mut theirs) = (sizes.to_vec(), sizes.to_vec());
     let joined = join_shape(rules, &mut ours, shape);
     assert_eq!(joined, proven::join_shape(their_rules, &mut theirs, shape), "{rules:?} {sizes:?} {shape:?}");
-    // Where they are incompatible the sizes mean nothing, but they are the same nothing.
+    // For incompatible shapes the sizes are unspecified, but still equal.
     assert_eq!(ours, theirs, "{rules:?} {sizes:?} {shape:?}");
 }
 
 #[test]
-fn every_small_shape_joined_to_every_other() {
+fn all_pairs_of_small_shapes_joined() {
     for rules in all_rules() {
         let shapes = all_shapes(3, 3);
         for (sizes, shape) in shapes.iter().flat_map(|a| shapes.iter().map(move |b| (a, b))) {
@@ -194,22 +197,22 @@ fn padded_sizes_are_equal<S: Proven>(shape: &[S]) {
 }
 
 #[test]
-fn step_1_for_every_small_shape() {
+fn padding_of_all_small_shapes() {
     all_shapes(3, 3).iter().for_each(|shape| padded_sizes_are_equal(shape));
     extents(3, &EXTENTS).iter().for_each(|shape| padded_sizes_are_equal(shape));
 }
 
-/// Buffers of unequal length with anything in them.
+/// Buffers of unequal length with arbitrary contents.
 fn buffers<S: Proven>(size: impl Strategy<Value = S>) -> impl Strategy<Value = (Vec<S>, Vec<usize>)> {
     (vec(size, 0..=14), vec(any::<usize>(), 0..=14))
 }
 
-/// Roomy ones, so that more than the lack of room is seen.
-fn roomy<S: Proven>(size: impl Strategy<Value = S>) -> impl Strategy<Value = (Vec<S>, Vec<usize>)> {
+/// Buffers that are long enough, so that `NoRoom` is rare.
+fn long_buffers<S: Proven>(size: impl Strategy<Value = S>) -> impl Strategy<Value = (Vec<S>, Vec<usize>)> {
     (vec(size, 12..=14), vec(any::<usize>(), 12..=14))
 }
 
-/// From the beginning, or from anywhere up to the limit of the rules.
+/// A new fold, or one resumed at any number of inputs up to the limit.
 fn start() -> impl Strategy<Value = (BothRules, Start)> {
     (any_rules(), 0..=16usize, any::<usize>(), 0..=4usize).prop_map(|(rules, rank, any, kind)| {
         let most = rules.0.max_inputs();
@@ -224,7 +227,7 @@ fn start() -> impl Strategy<Value = (BothRules, Start)> {
     })
 }
 
-/// Shapes that mostly go together, of small sizes, of sizes of all magnitudes, or anything at all.
+/// Mostly compatible shapes with sizes of all magnitudes, or arbitrary shapes.
 fn shapes() -> impl Strategy<Value = Vec<Vec<usize>>> {
     prop_oneof![
         2 => strategies::shapes(0..=6, 0..=12, 0..=3),
@@ -234,10 +237,10 @@ fn shapes() -> impl Strategy<Value = Vec<Vec<usize>>> {
     ]
 }
 
-/// The same with some sizes not known yet.
+/// As [`shapes`], with some sizes unknown.
 fn unknown_shapes() -> impl Strategy<Value = Vec<Vec<Extent>>> {
     (shapes(), any::<u64>()).prop_map(|(shapes, mut bits)| {
-        let mut hide = |size| {
+        let mut to_extent = |size| {
             bits = bits.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
             match bits >> 60 {
                 0 | 1 => Extent::Unknown,
@@ -245,7 +248,7 @@ fn unknown_shapes() -> impl Strategy<Value = Vec<Vec<Extent>>> {
                 _ => Extent::Known(size),
             }
         };
-        shapes.into_iter().map(|shape| shape.into_iter().map(&mut hide).collect()).collect()
+        shapes.into_iter().map(|shape| shape.into_iter().map(&mut to_extent).collect()).collect()
     })
 }
 
@@ -254,15 +257,15 @@ proptest! {
 
     #[test]
     fn random_shapes(
-        start in start(), any in buffers(size()), roomy in roomy(0..=3usize), shapes in shapes(),
+        start in start(), any in buffers(size()), long in long_buffers(0..=3usize), shapes in shapes(),
     ) {
         let (rules, start) = start;
-        for (sizes, from) in [&any, &roomy] {
+        for (sizes, from) in [&any, &long] {
             let _ = folds_are_equal(rules, (sizes, from), start, &shapes);
         }
         let _ = folds_are_equal(rules, (&[1; 12], &[0; 12]), Start::New, &shapes);
         for shape in &shapes {
-            joins_are_equal(rules, &roomy.0, shape);
+            joins_are_equal(rules, &long.0, shape);
             joins_are_equal(rules, &any.0, shape);
             padded_sizes_are_equal(shape);
         }
@@ -270,15 +273,15 @@ proptest! {
 
     #[test]
     fn random_shapes_with_unknown_sizes(
-        start in start(), any in buffers(extent()), roomy in roomy(extent()), shapes in unknown_shapes(),
+        start in start(), any in buffers(extent()), long in long_buffers(extent()), shapes in unknown_shapes(),
     ) {
         let (rules, start) = start;
-        for (sizes, from) in [&any, &roomy] {
+        for (sizes, from) in [&any, &long] {
             let _ = folds_are_equal(rules, (sizes, from), start, &shapes);
         }
         let _ = folds_are_equal(rules, (&[Extent::ONE; 12], &[0; 12]), Start::New, &shapes);
         for shape in &shapes {
-            joins_are_equal(rules, &roomy.0, shape);
+            joins_are_equal(rules, &long.0, shape);
             joins_are_equal(rules, &any.0, shape);
             padded_sizes_are_equal(shape);
         }

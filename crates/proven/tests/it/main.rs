@@ -1,5 +1,6 @@
-//! The core beside the proven programs: the same results, the same errors in every field, the same
-//! buffers, for every small shape and for random ones up to the limits of the machine.
+//! Compares the core with the proven programs, for small and random shapes.
+//!
+//! Results, every field of every error, and the contents of all buffers must be equal.
 
 #[cfg(proven)]
 mod fold;
@@ -12,8 +13,8 @@ mod support;
 
 #[cfg(not(proven))]
 #[test]
-fn nothing_is_compared() {
-    let missing = "UNISHAPE_PROVEN_C named no folder with the proven programs when this was built";
+fn skipped_without_the_proven_programs() {
+    let missing = "UNISHAPE_PROVEN_C was not set to the folder of the proven programs at build time";
     assert!(std::env::var_os("CI").is_none(), "{missing}");
     println!("skipped: {missing}");
 }

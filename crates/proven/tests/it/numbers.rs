@@ -1,4 +1,4 @@
-//! Rule sets, single sizes and counts.
+//! Compares rule sets, single sizes and counts with their proven programs.
 
 use crate::support::{EDGES, all_rules, cases, extent, size, stride, stride_edges};
 use proptest::collection::vec;
@@ -19,7 +19,7 @@ fn rule_sets() {
     }
 }
 
-/// Every extent that the edges make.
+/// All extents: the edge sizes, unknown and positive.
 fn extents() -> impl Iterator<Item = Extent> {
     EDGES.into_iter().map(Extent::Known).chain([Extent::Unknown, Extent::Positive])
 }
@@ -42,7 +42,7 @@ fn two_sizes_at_the_edges() {
 }
 
 #[test]
-fn the_size_that_stretches() {
+fn size_one() {
     let none: [usize; 0] = [];
     assert_eq!(usize::ONE, proven::padded_dim(&none, 0, 0));
     assert_eq!(Extent::ONE, proven::padded_dim::<Extent>(&[], 0, 0));
@@ -57,7 +57,7 @@ fn the_index_map_at_the_edges() {
     }
 }
 
-/// The programs have their own arithmetic that notices overflow where the core has the language's.
+/// The programs implement the checked arithmetic of the standard library.
 #[test]
 fn checked_arithmetic_at_the_edges() {
     for (a, b) in EDGES.into_iter().flat_map(|a| EDGES.map(|b| (a, b))) {
@@ -77,7 +77,7 @@ fn counts_are_equal(shape: &[usize], element: usize) {
 }
 
 #[test]
-fn counts_of_every_small_shape() {
+fn counts_of_all_small_shapes() {
     for shape in all_shapes(3, 3) {
         for element in EDGES {
             counts_are_equal(&shape, element);
@@ -86,7 +86,7 @@ fn counts_of_every_small_shape() {
 }
 
 #[test]
-fn counts_of_every_three_sizes_at_the_edges() {
+fn counts_of_three_sizes_at_the_edges() {
     for (a, b) in EDGES.into_iter().flat_map(|a| EDGES.map(|b| (a, b))) {
         for (c, element) in EDGES.into_iter().flat_map(|c| [0, 1, 2, 3, 8].map(|element| (c, element))) {
             counts_are_equal(&[a, b, c], element);
@@ -94,7 +94,7 @@ fn counts_of_every_three_sizes_at_the_edges() {
     }
 }
 
-/// Sizes whose product is about as large as the machine counts.
+/// Shapes with a number of elements near 2⁶⁴.
 fn shape_at_the_limit() -> impl Strategy<Value = Vec<usize>> {
     vec(0..=12u32, 0..=12).prop_flat_map(|bits| {
         bits.into_iter().map(|bits| (1usize << bits) - 1..=1 << bits).collect::<Vec<_>>()

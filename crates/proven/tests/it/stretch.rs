@@ -1,4 +1,4 @@
-//! One shape stretched to another.
+//! Compares the stretching of one shape to another with the proven programs.
 
 use crate::support::{all_rules, any_rules, cases, size, stride};
 use proptest::collection::vec;
@@ -8,36 +8,36 @@ use unishape_core::{Rules, broadcast_strides, check_broadcast_to, padded_dim, so
 use unishape_oracle::{Indices, all_shapes, strategies};
 use unishape_proven as proven;
 
-/// Strides of both signs and 0, all different.
+/// Distinct strides, in elements: positive, negative and 0.
 const STRIDES: [isize; 6] = [-6, 1, 0, -1, isize::MIN, isize::MAX];
 
-/// Whether a shape can be stretched, and its strides if it is, into a buffer that held something else.
+/// Compares `check_broadcast_to` and `broadcast_strides`.
 fn stretches_are_equal(
     (rules, their_rules): (Rules, proven::Rules),
     shape: &[usize],
     strides: &[isize],
     target: &[usize],
-    room: usize,
+    out_length: usize,
 ) {
-    let told = || format!("{rules:?} {shape:?} {strides:?} {target:?} {room}");
+    let context = || format!("{rules:?} {shape:?} {strides:?} {target:?} {out_length}");
     let ours = check_broadcast_to(rules, shape, target);
-    assert_eq!(ours, proven::check_broadcast_to(their_rules, shape, target), "{}", told());
-    let (mut ours, mut theirs) = (vec![77; room], vec![77; room]);
+    assert_eq!(ours, proven::check_broadcast_to(their_rules, shape, target), "{}", context());
+    let (mut ours, mut theirs) = (vec![77; out_length], vec![77; out_length]);
     let answer = broadcast_strides(rules, shape, strides, target, &mut ours);
     let their_answer = proven::broadcast_strides(their_rules, shape, strides, target, &mut theirs);
-    assert_eq!(answer, their_answer, "{}", told());
-    assert_eq!(ours, theirs, "{}", told());
+    assert_eq!(answer, their_answer, "{}", context());
+    assert_eq!(ours, theirs, "{}", context());
 }
 
-/// What an index of the target reads.
-fn sources_are_equal(shape: &[usize], target: &[usize], index: &[usize], room: usize) {
-    let (mut ours, mut theirs) = (vec![77; room], vec![77; room]);
+/// Compares `source_index` and `check_index`.
+fn sources_are_equal(shape: &[usize], target: &[usize], index: &[usize], out_length: usize) {
+    let (mut ours, mut theirs) = (vec![77; out_length], vec![77; out_length]);
     let answer = source_index(shape, target, index, &mut ours);
     let their_answer = proven::source_index(shape, target, index, &mut theirs);
-    assert_eq!(answer, their_answer, "{shape:?} {target:?} {index:?} {room}");
-    assert_eq!(ours, theirs, "{shape:?} {target:?} {index:?} {room}");
-    if room == shape.len() && shape.len() <= target.len() {
-        // The core's own check is private, and comes to light here.
+    assert_eq!(answer, their_answer, "{shape:?} {target:?} {index:?} {out_length}");
+    assert_eq!(ours, theirs, "{shape:?} {target:?} {index:?} {out_length}");
+    if out_length == shape.len() && shape.len() <= target.len() {
+        // `check_index` is private in the core, so compare its program with `source_index`.
         assert_eq!(answer, proven::check_index(target, index), "{target:?} {index:?}");
     }
 }
@@ -48,15 +48,15 @@ fn offsets_are_equal(target: &[usize], strides: &[isize], index: &[usize]) {
 }
 
 #[test]
-fn every_small_shape_to_every_other() {
+fn all_pairs_of_small_shapes() {
     let shapes = all_shapes(3, 3);
     let mut compared = 0;
     for rules in all_rules() {
         for (shape, target) in shapes.iter().flat_map(|a| shapes.iter().map(move |b| (a, b))) {
-            // Lengths that fit and lengths that do not.
+            // Correct lengths, and lengths off by one.
             for strides in shape.len().saturating_sub(1)..=shape.len() + 1 {
-                for room in target.len().saturating_sub(1)..=target.len() + 1 {
-                    stretches_are_equal(rules, shape, &STRIDES[..strides], target, room);
+                for out_length in target.len().saturating_sub(1)..=target.len() + 1 {
+                    stretches_are_equal(rules, shape, &STRIDES[..strides], target, out_length);
                     compared += 1;
                 }
             }
@@ -65,13 +65,13 @@ fn every_small_shape_to_every_other() {
     println!("{compared} shapes with strides stretched");
 }
 
-/// Every index with entries up to the size itself, which is beyond it.
+/// All indices with entries from 0 to the size itself, which is out of bounds.
 fn indices(target: &[usize]) -> Indices {
     Indices::of(&target.iter().map(|&size| size + 1).collect::<Vec<_>>())
 }
 
 #[test]
-fn every_index_of_every_small_shape_stretched_to_every_other() {
+fn all_indices_of_all_small_shapes_stretched_to_all_others() {
     let shapes = all_shapes(3, 3);
     let mut compared = 0;
     for target in &shapes {
@@ -86,23 +86,23 @@ fn every_index_of_every_small_shape_stretched_to_every_other() {
 }
 
 #[test]
-fn every_wrong_length() {
+fn all_wrong_lengths() {
     let (three, index) = ([3, 2, 4, 5], [2, 1, 3, 4]);
     for (shape, target) in (0..=4).flat_map(|a| (0..=4).map(move |b| (a, b))) {
-        for (index_length, room) in (0..=4).flat_map(|a| (0..=4).map(move |b| (a, b))) {
-            sources_are_equal(&three[..shape], &three[..target], &index[..index_length], room);
-            offsets_are_equal(&three[..target], &STRIDES[..room], &index[..index_length]);
-            offsets_are_equal(&three[..target], &STRIDES[..room], &[9, 9, 9, 9][..index_length]);
+        for (index_length, out_length) in (0..=4).flat_map(|a| (0..=4).map(move |b| (a, b))) {
+            sources_are_equal(&three[..shape], &three[..target], &index[..index_length], out_length);
+            offsets_are_equal(&three[..target], &STRIDES[..out_length], &index[..index_length]);
+            offsets_are_equal(&three[..target], &STRIDES[..out_length], &[9, 9, 9, 9][..index_length]);
             for rules in all_rules() {
                 let strides = &STRIDES[..index_length];
-                stretches_are_equal(rules, &three[..shape], strides, &three[..target], room);
+                stretches_are_equal(rules, &three[..shape], strides, &three[..target], out_length);
             }
         }
     }
 }
 
 #[test]
-fn every_index_of_every_small_shape_with_strides() {
+fn all_indices_of_all_small_shapes_with_strides() {
     let half = isize::MAX / 2;
     let strides = [[-6, 1, -2], [0, -1, 3], [half, half, half], [-half, -half, -half], [isize::MIN, -1, 0]];
     for target in all_shapes(3, 3) {
@@ -115,7 +115,7 @@ fn every_index_of_every_small_shape_with_strides() {
 }
 
 #[test]
-fn step_1_for_every_small_shape() {
+fn padding_of_all_small_shapes() {
     let most = i32::MAX as usize;
     for shape in all_shapes(3, 3) {
         for rank in (0..=6).chain([most - 1, most]) {
@@ -127,14 +127,14 @@ fn step_1_for_every_small_shape() {
     }
 }
 
-/// A shape and a target: anything, or the target with 1s in it and its left end dropped, which stretches.
+/// A shape and a target shape, mostly one that the shape stretches to.
 fn shape_and_target() -> impl Strategy<Value = (Vec<usize>, Vec<usize>)> {
     let mostly =
         (vec((size(), any::<bool>()), 0..=12), any::<Index>(), 0..=9usize).prop_map(|(sizes, skip, kind)| {
             let target: Vec<usize> = sizes.iter().map(|&(size, _)| size).collect();
             let shape = sizes.iter().map(|&(size, one)| if one { 1 } else { size });
             let mut shape: Vec<usize> = shape.skip(skip.index(sizes.len() + 1)).collect();
-            // Now and then one size is another one.
+            // Sometimes change a size, so that it does not stretch.
             if kind == 0
                 && let Some(size) = shape.last_mut()
             {
@@ -146,7 +146,7 @@ fn shape_and_target() -> impl Strategy<Value = (Vec<usize>, Vec<usize>)> {
     prop_oneof![4 => mostly, 1 => any]
 }
 
-/// As long as it should be, or not.
+/// Truncates `all` to `length`, or to the wrong length if one is given.
 fn resized<T: Clone>(mut all: Vec<T>, length: usize, wrong: Option<usize>) -> Vec<T> {
     all.truncate(wrong.unwrap_or(length));
     all
@@ -156,7 +156,7 @@ fn wrong_length() -> impl Strategy<Value = Option<usize>> {
     prop::option::weighted(0.1, 0..=13usize)
 }
 
-/// Indices of which most are below the sizes, if need be at their ends.
+/// An index that is mostly in bounds, often the last one.
 fn index_of(target: &[usize], parts: &[(Index, u8)]) -> Vec<usize> {
     let entry = |(&size, &(part, kind)): (&usize, &(Index, u8))| match kind {
         0..=5 => 0,

@@ -1,10 +1,10 @@
-//! What all comparisons share.
+//! Rule sets, edge cases and strategies for all comparisons.
 
 use proptest::prelude::*;
 use unishape_core::{Extent, Rules};
 use unishape_proven as proven;
 
-/// Every rule set, the core's and the programs'.
+/// All rule sets: the core's and the programs' representation.
 pub(crate) fn all_rules() -> [(Rules, proven::Rules); 4] {
     let standard = (Rules::STANDARD, proven::Rules::standard());
     let sonnx = (Rules::SONNX, proven::Rules::sonnx());
@@ -16,8 +16,7 @@ pub(crate) fn any_rules() -> impl Strategy<Value = (Rules, proven::Rules)> {
     (0..4usize).prop_map(|which| all_rules()[which])
 }
 
-/// Sizes, indices and counts where something may change: small ones, and those at the limits of 31, 32,
-/// 63 and 64 bits.
+/// Sizes, indices and counts at edges: small, and near 2³¹, 2³², 2⁶³ and 2⁶⁴.
 pub(crate) const EDGES: [usize; 17] = [
     0,
     1,
@@ -38,7 +37,7 @@ pub(crate) const EDGES: [usize; 17] = [
     usize::MAX,
 ];
 
-/// The same for strides, with both signs.
+/// Strides at the same edges, of both signs.
 pub(crate) fn stride_edges() -> Vec<isize> {
     let positive = EDGES.iter().filter_map(|&edge| isize::try_from(edge).ok());
     let mut edges: Vec<isize> = positive.flat_map(|edge| [edge, -edge]).chain([isize::MIN]).collect();
@@ -47,7 +46,7 @@ pub(crate) fn stride_edges() -> Vec<isize> {
     edges
 }
 
-/// Sizes of every magnitude, small ones often enough to meet each other.
+/// Sizes of every magnitude, mostly small ones so that equal sizes occur often.
 pub(crate) fn size() -> impl Strategy<Value = usize> {
     prop_oneof![4 => 0..=3usize, 2 => prop::sample::select(&EDGES[..]), 1 => any::<usize>()]
 }
@@ -61,12 +60,12 @@ pub(crate) fn stride() -> impl Strategy<Value = isize> {
     ]
 }
 
-/// Extents, of which few are unknown.
+/// Extents, mostly known ones.
 pub(crate) fn extent() -> impl Strategy<Value = Extent> {
     prop_oneof![5 => size().prop_map(Extent::Known), 1 => Just(Extent::Unknown), 1 => Just(Extent::Positive)]
 }
 
-/// How many cases a property is tried with.
+/// A proptest configuration with this number of cases.
 pub(crate) fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
 }
