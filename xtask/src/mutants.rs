@@ -53,7 +53,7 @@ const SLOW: [&str; 14] = [
 ];
 
 /// The oracle and the chores are not here: they are not what is tested.
-const PACKAGES: [Package; 3] = [
+const PACKAGES: [Package; 5] = [
     Package { name: CORE, folder: "core", nearest: &[], tests: &[] },
     Package {
         name: "unishape",
@@ -62,11 +62,23 @@ const PACKAGES: [Package; 3] = [
         nearest: &[
             ("crates/unishape/src/loops/*.rs", &["--lib", "--test=it"]),
             ("crates/unishape/src/*.rs", &["--test=it", "--test=whole_file"]),
-            ("crates/unishape/src/npy/*.rs", &["--lib", "--test=npy"]),
-            ("crates/unishape/src/explain/*.rs", &["--test=explain"]),
         ],
-        // Without a browser, NumPy, and the examples in the documentation: they take longer than the rest.
-        tests: &["--lib", "--test=it", "--test=explain", "--test=npy", "--test=whole_file", "--test=memory"],
+        // Without NumPy and the examples in the documentation: they take longer than the rest.
+        tests: &["--lib", "--test=it", "--test=whole_file", "--test=memory"],
+    },
+    Package {
+        name: "unishape-npy",
+        folder: "npy",
+        nearest: &[("crates/npy/src/*.rs", &["--lib", "--test=files"])],
+        // Without NumPy and the examples in the documentation.
+        tests: &["--lib", "--test=files", "--test=regions", "--test=memory"],
+    },
+    Package {
+        name: "unishape-explain",
+        folder: "explain",
+        nearest: &[],
+        // Without a browser and the examples in the documentation.
+        tests: &["--test=explain"],
     },
     Package { name: "unishape-cli", folder: "cli", nearest: &[], tests: &[] },
 ];

@@ -15,9 +15,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use unishape::notation::short_shape_text;
-use unishape::npy::{Header, Mapped, NpzWriter, StretchedError};
 use unishape::whole_file::{WholeFile, real_place};
 use unishape::{Rules, broadcast_shapes_with, text};
+use unishape_npy::{Header, Mapped, NpzWriter, StretchedError};
 
 /// Room that an archive takes for each array beside its bytes, and some to spare. Only for the question
 /// whether there is room: told and counted is what the arrays take.

@@ -9,10 +9,11 @@ use ndarray::IxDyn;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use unishape::explain::Explanation;
-use unishape::npy::Mapped;
 use unishape::whole_file::real_place;
-use unishape::{Extent, Tensor, npy, text};
+use unishape::{Extent, Tensor, text};
+use unishape_explain::Explanation;
+use unishape_npy as npy;
+use unishape_npy::Mapped;
 
 /// Arrays with more elements than this are explained by their shape alone.
 const MOST_VALUES: usize = 10_000;

@@ -1,7 +1,7 @@
 //! Element types as text: what is read is kept to the letter, and comes back out of a header.
 
 use crate::file::check_message;
-use unishape::npy::{Descr, Header, NpyError};
+use unishape_npy::{Descr, Header, NpyError};
 
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);

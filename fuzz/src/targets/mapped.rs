@@ -7,7 +7,7 @@ use crate::source::Source;
 use std::ops::Range;
 use std::path::Path;
 use unishape::DType;
-use unishape::npy::{self, Header, Mapped, StretchedError};
+use unishape_npy::{self as npy, Header, Mapped, StretchedError};
 use unishape_oracle::{Indices, Tensor, common_shape, step_1, step_2};
 
 /// Larger results take long and show nothing new.

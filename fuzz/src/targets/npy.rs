@@ -4,7 +4,7 @@
 use super::descr::check_header;
 use crate::file::{check_message, npy_file, with_memory};
 use unishape::Tensor;
-use unishape::npy::{self, Header};
+use unishape_npy::{self as npy, Header};
 
 /// A byte of a file can become a string, and there may be room for as many again.
 pub(crate) const MEMORY_PER_BYTE: u64 = 100;

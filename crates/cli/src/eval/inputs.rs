@@ -5,8 +5,8 @@ use super::given::{Given, Written};
 use super::pieces::{Piece, part_of};
 use crate::failure::Failure;
 use unishape::expr::{Expr, ExprError, Problem, Scalar, Value};
-use unishape::npy::{Mapped, Part};
 use unishape::{DType, Tensor, text};
+use unishape_npy::{Mapped, Part};
 
 /// What is given for a name.
 pub(crate) struct Input {

@@ -4,8 +4,8 @@ use crate::failure::Failure;
 use crate::input::{file_name, has_ending};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use unishape::npy::{self, Mapped};
 use unishape::{Tensor, TensorView, text};
+use unishape_npy::{self as npy, Mapped};
 use unishape_onnx::open_tensor;
 
 /// An array for an input.

@@ -3,8 +3,8 @@
 use crate::files::Array;
 use crate::support::{Folder, Ran};
 use proptest::prelude::*;
-use unishape::npy::{self, Descr, Header};
 use unishape::{DType, Tensor};
+use unishape_npy::{self as npy, Descr, Header};
 use unishape_oracle::{self as oracle, Reading, common_shape, strategies};
 
 /// An array of a type of integers, in either byte order, from the numbers of its elements in C order.

@@ -1,0 +1,292 @@
+//! Python literals, read piece by piece as the header expects them.
+//!
+//! No tree is built: whoever reads the header asks for the value that must come next, so that a
+//! hostile header costs no memory beyond its own text.
+
+use crate::error::{LONGEST, NpyError};
+use std::ops::Range;
+use unishape::text::truncate;
+
+/// How deep brackets may nest. NumPy writes one level for each structure inside a structure.
+const MOST_NESTING: usize = 32;
+
+/// A place in a text of Python literals.
+pub(crate) struct Literals<'t> {
+    text: &'t str,
+    at: usize,
+    nesting: usize,
+}
+
+impl<'t> Literals<'t> {
+    pub(crate) fn new(text: &'t str) -> Literals<'t> {
+        Literals { text, at: 0, nesting: 0 }
+    }
+
+    /// What is wrong at this place.
+    pub(crate) fn error(&self, problem: impl Into<String>) -> NpyError {
+        NpyError::Syntax { at: self.at, problem: problem.into() }
+    }
+
+    /// The next character that is not white space.
+    pub(crate) fn peek(&mut self) -> Option<char> {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r', '\x0c']).len();
+        self.text[self.at..].chars().next()
+    }
+
+    /// Steps over a sign if it is next.
+    pub(crate) fn take(&mut self, sign: char) -> bool {
+        let found = self.peek() == Some(sign);
+        if found {
+            self.at += sign.len_utf8();
+        }
+        found
+    }
+
+    /// Steps over a sign that must be next.
+    pub(crate) fn expect(&mut self, sign: char) -> Result<(), NpyError> {
+        if self.take(sign) { Ok(()) } else { Err(self.unexpected(&format!("'{sign}'"))) }
+    }
+
+    /// The error of finding something else than was wanted.
+    pub(crate) fn unexpected(&mut self, wanted: &str) -> NpyError {
+        match self.peek() {
+            Some(found) => {
+                let found = truncate(&found.to_string(), LONGEST);
+                self.error(format!("{wanted} is expected here, not '{found}'"))
+            }
+            None => self.error(format!("{wanted} is expected, but the header ends here")),
+        }
+    }
+
+    /// Nothing but white space may be left.
+    pub(crate) fn end(&mut self) -> Result<(), NpyError> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.error("there is something after the header's dictionary")),
+        }
+    }
+
+    /// What comes between an opening bracket, already passed, and its closing one: items with
+    /// commas between them, and one at the end if they like. Says whether there was a comma.
+    pub(crate) fn items(
+        &mut self,
+        close: char,
+        mut item: impl FnMut(&mut Self) -> Result<(), NpyError>,
+    ) -> Result<bool, NpyError> {
+        let mut comma = false;
+        self.nesting += 1;
+        if self.nesting > MOST_NESTING {
+            return Err(self.error(format!("brackets nest more than {MOST_NESTING} deep")));
+        }
+        while !self.take(close) {
+            item(self)?;
+            if self.take(',') {
+                comma = true;
+            } else if self.peek() != Some(close) {
+                return Err(self.unexpected(&format!("',' or '{close}'")));
+            }
+        }
+        self.nesting -= 1;
+        Ok(comma)
+    }
+
+    /// Runs `read` and gives, with what it gives, the text it read.
+    pub(crate) fn verbatim<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, NpyError>,
+    ) -> Result<(T, &'t str), NpyError> {
+        self.peek();
+        let start = self.at;
+        let value = read(self)?;
+        Ok((value, &self.text[start..self.at]))
+    }
+
+    /// `True` or `False`.
+    pub(crate) fn boolean(&mut self) -> Result<bool, NpyError> {
+        self.peek();
+        let word = self.run(|c| c.is_alphanumeric() || c == '_');
+        match &self.text[word.clone()] {
+            "True" => Ok(true),
+            "False" => Ok(false),
+            _ => {
+                self.at = word.start;
+                Err(self.unexpected("True or False"))
+            }
+        }
+    }
+
+    /// A size: an integer, not negative, that this machine can count to.
+    pub(crate) fn size(&mut self) -> Result<usize, NpyError> {
+        if self.peek() == Some('-') {
+            return Err(self.error("a size cannot be negative"));
+        }
+        self.take('+');
+        let digits = self.run(|c| c.is_ascii_digit());
+        let text = &self.text[digits.clone()];
+        if text.is_empty() {
+            return Err(self.unexpected("an integer"));
+        }
+        if text.len() > 1 && text.starts_with('0') {
+            self.at = digits.start;
+            return Err(self.error("an integer cannot begin with 0"));
+        }
+        let Ok(size) = text.parse() else {
+            self.at = digits.start;
+            return Err(self.error(format!(
+                "{} is more than {}, the largest size",
+                truncate(text, LONGEST),
+                usize::MAX
+            )));
+        };
+        if self.text[self.at..].starts_with(['L', 'l']) {
+            self.at += 1; // how Python 2 wrote its long integers
+        }
+        if self.text[self.at..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_')) {
+            self.at = digits.start;
+            return Err(self.error("this is no integer"));
+        }
+        Ok(size)
+    }
+
+    /// Integers in a tuple or list whose opening bracket is passed. Says whether there was a comma.
+    pub(crate) fn sizes(&mut self, close: char, most: usize) -> Result<(Vec<usize>, bool), NpyError> {
+        let mut sizes = Vec::new();
+        let comma = self.items(close, |literals| {
+            if sizes.len() == most {
+                return Err(NpyError::TooManyDimensions { limit: most });
+            }
+            sizes.push(literals.size()?);
+            Ok(())
+        })?;
+        Ok((sizes, comma))
+    }
+
+    /// A string in single or double quotes.
+    pub(crate) fn string(&mut self) -> Result<String, NpyError> {
+        let mut next = self.peek();
+        if matches!(next, Some('u' | 'U')) {
+            self.at += 1; // how Python 2 marked text
+            next = self.text[self.at..].chars().next();
+        }
+        let quote = match next {
+            Some(quote @ ('\'' | '"')) => quote,
+            _ => return Err(self.unexpected("a string")),
+        };
+        self.at += 1;
+        let mut string = String::new();
+        loop {
+            let plain = self.run(|c| c != quote && !matches!(c, '\\' | '\n' | '\r'));
+            string.push_str(&self.text[plain]);
+            match self.text[self.at..].chars().next() {
+                Some('\\') => string.extend(self.escape()?),
+                Some(end) if end == quote => {
+                    self.at += 1;
+                    return Ok(string);
+                }
+                Some(_) => return Err(self.error("a string must end on its line")),
+                None => return Err(self.error("the header ends inside a string")),
+            }
+        }
+    }
+
+    /// What stands behind a backslash; nothing where it hides the end of a line.
+    fn escape(&mut self) -> Result<Option<char>, NpyError> {
+        let start = self.at;
+        let mut rest = self.text[start + 1..].chars();
+        let Some(sign) = rest.next() else { return Err(self.error("the header ends inside a string")) };
+        self.at += 1 + sign.len_utf8();
+        let plain = match sign {
+            '\n' => return Ok(None),
+            '\\' | '\'' | '"' => sign,
+            'a' => '\x07',
+            'b' => '\x08',
+            'f' => '\x0c',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'v' => '\x0b',
+            'x' => return self.code(start, start + 2, 2, 16).map(Some),
+            'u' => return self.code(start, start + 2, 4, 16).map(Some),
+            'U' => return self.code(start, start + 2, 8, 16).map(Some),
+            '0'..='7' => {
+                let digits = self.text[start + 1..].bytes().take(3).take_while(|b| (b'0'..b'8').contains(b));
+                let count = digits.count();
+                return self.code(start, start + 1, count, 8).map(Some);
+            }
+            other => {
+                self.at = start;
+                let other = truncate(&other.to_string(), LONGEST);
+                return Err(self.error(format!("the escape \\{other} is not known")));
+            }
+        };
+        Ok(Some(plain))
+    }
+
+    /// The character whose number the next `count` digits are.
+    fn code(&mut self, start: usize, digits: usize, count: usize, radix: u32) -> Result<char, NpyError> {
+        let text = self.text.get(digits..digits + count);
+        let code = text
+            .filter(|text| text.chars().all(|c| c.is_digit(radix)))
+            .and_then(|text| u32::from_str_radix(text, radix).ok());
+        match code.and_then(char::from_u32) {
+            Some(character) => {
+                self.at = digits + count;
+                Ok(character)
+            }
+            None => {
+                self.at = start;
+                Err(self.error("this escape is no character"))
+            }
+        }
+    }
+
+    /// Steps over the characters that are wanted, and says where they are.
+    fn run(&mut self, wanted: impl Fn(char) -> bool) -> Range<usize> {
+        let rest = &self.text[self.at..];
+        let length = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
+        self.at += length;
+        self.at - length..self.at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_with_escapes() {
+        let rows = [
+            (r"'<f8'", "<f8"),
+            (r#""it's""#, "it's"),
+            (r"'it\'s \\ \x41\u00e9\U0001F600\101\0'", "it's \\ Aé😀A\0"),
+            (r"u'\n\t\a\b\f\v\r'", "\n\t\x07\x08\x0c\x0b\r"),
+            ("'a\\\nb'", "ab"),
+            ("''", ""),
+        ];
+        for (text, string) in rows {
+            assert_eq!(Literals::new(text).string().unwrap(), string, "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_that_are_none() {
+        for text in
+            ["", "'", "'a", "'a\n'", r"'\", r"'\q'", r"'\x4'", r"'\xé'", r"'\ud800'", "u", "uu''", "f8"]
+        {
+            assert!(Literals::new(text).string().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn integers() {
+        for (text, size) in
+            [("0", Some(0)), ("3L", Some(3)), ("+7 ", Some(7)), ("18446744073709551616", None)]
+        {
+            assert_eq!(Literals::new(text).size().ok(), size, "{text}");
+        }
+        for text in ["", "-1", "03", "1.5", "1e3", "x", "3LL", "1_0", "０"] {
+            assert!(Literals::new(text).size().is_err(), "{text}");
+        }
+    }
+}
