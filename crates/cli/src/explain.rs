@@ -3,6 +3,7 @@
 use crate::args::ExplainArgs;
 use crate::failure::Failure;
 use crate::input::{self, Input, file_name};
+use crate::mapped::map_array;
 use crate::out;
 use clap::ColorChoice;
 use ndarray::IxDyn;
@@ -13,7 +14,6 @@ use unishape::whole_file::real_place;
 use unishape::{Extent, Tensor, text};
 use unishape_explain::Explanation;
 use unishape_npy as npy;
-use unishape_npy::Mapped;
 
 /// Arrays with more elements than this are explained by their shape alone.
 const MOST_VALUES: usize = 10_000;
@@ -72,7 +72,7 @@ fn known((word, input): (&OsString, &Input)) -> Result<Vec<usize>, Failure> {
 
 /// The elements of a file, if they are few and of a type that can be shown.
 fn values(path: &Path) -> Result<Option<Tensor>, Failure> {
-    let mapped = Mapped::open(path).map_err(Failure::failed)?;
+    let mapped = map_array(path)?;
     let header = mapped.header();
     let few = header.element_count().is_ok_and(|count| count <= MOST_VALUES);
     match header.descr.dtype() {

@@ -1,44 +1,45 @@
-//! The elements of a stretched array as bytes, one after another: what a file of it holds.
+//! Elements of a broadcast array, copied as bytes in row-major order.
 
 use std::ops::ControlFlow;
 
-/// Bytes are gathered to about this many before they are handed on.
-const PIECE: usize = 1 << 20;
+/// Size of the buffer, and largest number of bytes that are emitted at a time.
+const BUFFER_SIZE: usize = 1 << 20;
 
-/// One loop of the nest: how often, and how far apart in the source, in elements.
+/// One loop of a loop nest; the stride is that of the source, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Loop {
     count: usize,
     stride: usize,
 }
 
-/// Hands on, in row-major order and in pieces, the elements that a view of shape `sizes` with these
-/// strides reads from `source`, each of `item` bytes. Both `sizes` and `strides` have one entry a
-/// dimension, and every element the view reads is in `source`.
+/// Emits the bytes of a view in row-major order, at most [`BUFFER_SIZE`] at a time.
+///
+/// The view has the shape `sizes` and the given strides, in elements of `item` bytes; both have one entry per
+/// dimension. Every element of the view must be within `source`. `emit` may stop the work.
 pub(crate) fn broadcast_bytes<B>(
     source: &[u8],
     item: usize,
     sizes: &[usize],
     strides: &[usize],
-    mut put: impl FnMut(&[u8]) -> ControlFlow<B>,
+    mut emit: impl FnMut(&[u8]) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     if item == 0 || sizes.contains(&0) {
         return ControlFlow::Continue(());
     }
-    let mut outer = nest(sizes, strides);
+    let mut outer = loop_nest(sizes, strides);
     let inner = outer.pop().unwrap_or(Loop { count: 1, stride: 1 });
-    // No more than there is to come; and elements as large as a piece are not gathered.
+    // No larger than the result; elements as large as the buffer are not buffered.
     let bytes = sizes.iter().fold(item, |bytes, &size| bytes.saturating_mul(size));
-    let mut piece = Vec::with_capacity(if item < PIECE { PIECE.min(bytes) } else { 0 });
+    let mut buffer = Vec::with_capacity(if item < BUFFER_SIZE { BUFFER_SIZE.min(bytes) } else { 0 });
     let mut index = vec![0usize; outer.len()];
     let mut start = 0;
     loop {
-        row(source, item, start, inner, &mut piece, &mut put)?;
-        // The next index, from the innermost of the outer loops.
+        copy_row(source, item, start, inner, &mut buffer, &mut emit)?;
+        // Odometer: the next index, from the innermost of the outer loops.
         let mut at = outer.len();
         loop {
             let Some(next) = at.checked_sub(1) else {
-                return if piece.is_empty() { ControlFlow::Continue(()) } else { put(&piece) };
+                return if buffer.is_empty() { ControlFlow::Continue(()) } else { emit(&buffer) };
             };
             at = next;
             let Loop { count, stride } = outer[at];
@@ -53,12 +54,10 @@ pub(crate) fn broadcast_bytes<B>(
     }
 }
 
-/// The loops of a shape, outermost first: dimensions of size 1 dropped, and neighbours that are
-/// walked as one made one (stretched ones too: their stride is 0).
+/// The loop nest of a view, outermost loop first.
 ///
-/// No `Plan`: that one chooses the order of the loops, runs the two innermost ones together and goes on to
-/// the end, where here the order is given, rows are handed on one by one, and `put` may stop it all.
-fn nest(sizes: &[usize], strides: &[usize]) -> Vec<Loop> {
+/// Dimensions of size 1 are dropped; neighbours that one loop can iterate over are merged, stretched ones too.
+fn loop_nest(sizes: &[usize], strides: &[usize]) -> Vec<Loop> {
     let mut loops: Vec<Loop> = Vec::new();
     for (&count, &stride) in sizes.iter().zip(strides).filter(|&(&count, _)| count != 1) {
         match loops.last_mut() {
@@ -69,34 +68,34 @@ fn nest(sizes: &[usize], strides: &[usize]) -> Vec<Loop> {
     loops
 }
 
-/// The innermost loop, from the element at `start`.
-fn row<B>(
+/// Copies one row, the innermost loop, from the element at `start`.
+fn copy_row<B>(
     source: &[u8],
     item: usize,
     start: usize,
     Loop { count, stride }: Loop,
-    piece: &mut Vec<u8>,
-    put: &mut impl FnMut(&[u8]) -> ControlFlow<B>,
+    buffer: &mut Vec<u8>,
+    emit: &mut impl FnMut(&[u8]) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     let from = start * item;
     if stride == 1 {
         let row = &source[from..from + count * item];
-        if piece.len() + row.len() <= PIECE {
-            piece.extend_from_slice(row);
+        if buffer.len() + row.len() <= BUFFER_SIZE {
+            buffer.extend_from_slice(row);
             return ControlFlow::Continue(());
         }
-        flush(piece, put)?;
-        for part in row.chunks(PIECE) {
-            put(part)?;
+        flush(buffer, emit)?;
+        for bytes in row.chunks(BUFFER_SIZE) {
+            emit(bytes)?;
         }
         return ControlFlow::Continue(());
     }
-    if item >= PIECE {
-        // Elements as large as this are handed on from where they are.
+    if item >= BUFFER_SIZE {
+        // Large elements are emitted without a copy.
         for element in 0..count {
             let from = from + element * stride * item;
-            for part in source[from..from + item].chunks(PIECE) {
-                put(part)?;
+            for bytes in source[from..from + item].chunks(BUFFER_SIZE) {
+                emit(bytes)?;
             }
         }
         return ControlFlow::Continue(());
@@ -104,37 +103,37 @@ fn row<B>(
     let mut left = count;
     let mut from = from;
     while left > 0 {
-        let room = ((PIECE - piece.len()) / item).min(left);
+        let room = ((BUFFER_SIZE - buffer.len()) / item).min(left);
         if stride == 0 {
-            repeat(&source[from..from + item], room, piece);
+            repeat(&source[from..from + item], room, buffer);
         } else {
             for _ in 0..room {
-                piece.extend_from_slice(&source[from..from + item]);
-                from += stride * item; // may leave the source, after the last element only
+                buffer.extend_from_slice(&source[from..from + item]);
+                from += stride * item; // beyond the source only after the last element
             }
         }
         left -= room;
-        if piece.len() + item > PIECE {
-            flush(piece, put)?; // there is room for one more element, here and in the next row
+        if buffer.len() + item > BUFFER_SIZE {
+            flush(buffer, emit)?; // there is always room for one more element
         }
     }
     ControlFlow::Continue(())
 }
 
-/// Appends an element so many times, doubling what is there.
-fn repeat(element: &[u8], times: usize, piece: &mut Vec<u8>) {
-    let (first, total) = (piece.len(), element.len() * times);
-    piece.extend_from_slice(element);
-    while piece.len() - first < total {
-        let have = piece.len() - first;
-        piece.extend_from_within(first..first + have.min(total - have));
+/// Appends an element `times` times, doubling the copied bytes.
+fn repeat(element: &[u8], times: usize, buffer: &mut Vec<u8>) {
+    let (first, total) = (buffer.len(), element.len() * times);
+    buffer.extend_from_slice(element);
+    while buffer.len() - first < total {
+        let copied = buffer.len() - first;
+        buffer.extend_from_within(first..first + copied.min(total - copied));
     }
 }
 
-fn flush<B>(piece: &mut Vec<u8>, put: &mut impl FnMut(&[u8]) -> ControlFlow<B>) -> ControlFlow<B> {
-    if !piece.is_empty() {
-        put(piece)?;
-        piece.clear();
+fn flush<B>(buffer: &mut Vec<u8>, emit: &mut impl FnMut(&[u8]) -> ControlFlow<B>) -> ControlFlow<B> {
+    if !buffer.is_empty() {
+        emit(buffer)?;
+        buffer.clear();
     }
     ControlFlow::Continue(())
 }
@@ -146,29 +145,29 @@ mod tests {
     use unishape_oracle::{Indices, strategies};
 
     #[test]
-    fn neighbours_walked_as_one_are_one_loop() {
-        let row_major = nest(&[2, 1, 3, 4], &[12, 12, 4, 1]);
+    fn neighbouring_dimensions_are_merged() {
+        let row_major = loop_nest(&[2, 1, 3, 4], &[12, 12, 4, 1]);
         assert_eq!(row_major, [Loop { count: 24, stride: 1 }]);
-        let stretched = nest(&[5, 6, 7], &[0, 0, 1]);
+        let stretched = loop_nest(&[5, 6, 7], &[0, 0, 1]);
         assert_eq!(stretched, [Loop { count: 30, stride: 0 }, Loop { count: 7, stride: 1 }]);
-        assert_eq!(nest(&[1, 1], &[9, 0]), []);
+        assert_eq!(loop_nest(&[1, 1], &[9, 0]), []);
     }
 
-    /// Rows of small elements that do not fit a piece, stretched and with gaps.
+    /// Contiguous, stretched and strided rows of small elements that exceed the buffer.
     #[test]
-    fn rows_longer_than_a_piece() {
+    fn rows_longer_than_the_buffer() {
         for (item, count, stride) in [
-            (1, PIECE + 5, 1),
-            (1, PIECE + 5, 0),
-            (1, PIECE + 5, 2),
-            (7, PIECE / 7 + 1, 0),
-            (8, PIECE / 8, 3),
+            (1, BUFFER_SIZE + 5, 1),
+            (1, BUFFER_SIZE + 5, 0),
+            (1, BUFFER_SIZE + 5, 2),
+            (7, BUFFER_SIZE / 7 + 1, 0),
+            (8, BUFFER_SIZE / 8, 3),
         ] {
             let source: Vec<u8> = (0..(stride * (count - 1) + 2) * item).map(|at| (at % 251) as u8).collect();
             let mut bytes = Vec::new();
-            let _ = broadcast_bytes(&source, item, &[2, count], &[1, stride], |piece| {
-                assert!(piece.len() <= PIECE);
-                bytes.extend_from_slice(piece);
+            let _ = broadcast_bytes(&source, item, &[2, count], &[1, stride], |emitted| {
+                assert!(emitted.len() <= BUFFER_SIZE);
+                bytes.extend_from_slice(emitted);
                 ControlFlow::<()>::Continue(())
             });
             assert_eq!(bytes.len(), 2 * count * item);
@@ -182,7 +181,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
-        /// Any strides and any sizes of elements, also with rows longer than a piece.
+        /// Any strides and any element sizes, also with rows longer than the buffer.
         #[test]
         fn bytes_are_those_of_the_view(
             (sizes, strides) in strategies::shape(0..=4, 0..=4)
@@ -190,10 +189,10 @@ mod tests {
                     let rank = sizes.len();
                     (Just(sizes), prop::collection::vec(0usize..6, rank))
                 }),
-            item in prop::sample::select(vec![1usize, 2, 7, 400_000, PIECE + 3]),
+            item in prop::sample::select(vec![1usize, 2, 7, 400_000, BUFFER_SIZE + 3]),
         ) {
             let length = 1 + sizes.iter().zip(&strides).map(|(size, stride)| size.saturating_sub(1) * stride).sum::<usize>();
-            // Few distinct bytes a large element: its number, then a pattern.
+            // The first byte of an element is its number, the others are a pattern.
             let source: Vec<u8> =
                 (0..length * item).map(|at| if at % item == 0 { at / item } else { at % 251 } as u8).collect();
             let expected: Vec<u8> = Indices::of(&sizes)
@@ -205,12 +204,12 @@ mod tests {
                 .collect();
             let (mut bytes, mut largest) = (Vec::new(), 0);
             let enough = expected.len();
-            let _ = broadcast_bytes(&source, item, &sizes, &strides, |piece| {
-                largest = largest.max(piece.len());
-                bytes.extend_from_slice(piece);
+            let _ = broadcast_bytes(&source, item, &sizes, &strides, |emitted| {
+                largest = largest.max(emitted.len());
+                bytes.extend_from_slice(emitted);
                 if bytes.len() > enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            prop_assert!(largest <= PIECE);
+            prop_assert!(largest <= BUFFER_SIZE);
             prop_assert!(bytes.len() >= enough);
             prop_assert!(bytes[..enough] == expected[..]);
             if sizes.iter().product::<usize>() <= 40 {

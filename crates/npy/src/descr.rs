@@ -1,17 +1,17 @@
-//! NumPy's descriptions of element types.
+//! NumPy's descriptions of dtypes.
 
 use crate::error::NpyError;
-use crate::header::MOST_DIMENSIONS;
-use crate::literal::Literals;
+use crate::header::MAX_RANK;
+use crate::python_literal::LiteralParser;
 use std::fmt;
 use unishape::DType;
 use unishape_core::element_count;
 
-/// NumPy's description of an element type: its text as the header of a file has it, kept to the
-/// letter, and the size it gives an element.
+/// NumPy's description of a dtype, such as `'<f8'`, and the size of an element.
 ///
-/// Types that no [`DType`] is (structures, dates, long doubles, opaque bytes) have a size and so can
-/// be copied. Python objects are refused.
+/// The text of the description is kept verbatim.
+/// Elements of a dtype without a [`DType`] (structures, dates, long doubles, opaque bytes) can be copied, since
+/// their size is known. Python objects are an error.
 ///
 /// ```
 /// use unishape::DType;
@@ -27,32 +27,32 @@ use unishape_core::element_count;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Descr {
     text: String,
-    simple: Simple,
+    format: ElementFormat,
 }
 
-/// What a description says about the bytes of an element.
+/// Format of the bytes of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Simple {
-    code: Code,
+struct ElementFormat {
+    kind: ElementKind,
     item_size: usize,
     big_endian: bool,
 }
 
-/// How the bytes of an element are to be read.
+/// How to decode the bytes of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Code {
-    /// As a number or a `bool`.
+pub(crate) enum ElementKind {
+    /// A number or a `bool`.
     Scalar(DType),
-    /// As code points of four bytes, NULs after them.
+    /// Code points of four bytes each, padded with NULs.
     Unicode,
-    /// As UTF-8, NULs after it.
+    /// UTF-8, padded with NULs.
     Bytes,
-    /// Not at all.
+    /// Cannot be decoded, only copied.
     Opaque,
 }
 
 impl Descr {
-    /// Reads a description as it stands in a header: a type in quotes, or a list of fields.
+    /// Parses a description in a header's syntax: a quoted type, or a list of fields.
     ///
     /// ```
     /// use unishape_npy::Descr;
@@ -64,22 +64,23 @@ impl Descr {
     ///
     /// # Errors
     ///
-    /// Where the text is no description, its type is not known, or it holds Python objects.
+    /// The text is not a description, its type is unknown, or it contains Python objects.
     pub fn parse(text: &str) -> Result<Descr, NpyError> {
-        let mut literals = Literals::new(text);
-        let descr = Descr::read(&mut literals)?;
-        literals.end()?;
+        let mut parser = LiteralParser::new(text);
+        let descr = Descr::read(&mut parser)?;
+        parser.end()?;
         Ok(descr)
     }
 
-    pub(crate) fn read(literals: &mut Literals<'_>) -> Result<Descr, NpyError> {
-        let (simple, text) = literals.verbatim(any_type)?;
-        Ok(Descr { text: text.into(), simple })
+    pub(crate) fn read(parser: &mut LiteralParser<'_>) -> Result<Descr, NpyError> {
+        let (format, text) = parser.verbatim(any_type)?;
+        Ok(Descr { text: text.into(), format })
     }
 
-    /// The description that elements of a type are written with: little-endian, strings of one
-    /// character (for longer ones see [`Descr::unicode`]), and `bfloat16` as the `<V2` that
-    /// NumPy makes of it.
+    /// The description that a dtype is written with, little-endian.
+    ///
+    /// Strings have one character (see [`Descr::unicode`] for longer ones); `bfloat16` is `<V2`, as NumPy
+    /// writes it.
     ///
     /// ```
     /// use unishape::DType;
@@ -107,12 +108,12 @@ impl Descr {
             DType::C64 => ("<c8", 8),
             DType::C128 => ("<c16", 16),
         };
-        let reading = if dtype == DType::Str { Code::Unicode } else { Code::Scalar(dtype) };
-        let simple = Simple { code: reading, item_size, big_endian: false };
-        Descr { text: format!("'{code}'"), simple }
+        let kind = if dtype == DType::Str { ElementKind::Unicode } else { ElementKind::Scalar(dtype) };
+        let format = ElementFormat { kind, item_size, big_endian: false };
+        Descr { text: format!("'{code}'"), format }
     }
 
-    /// The description of strings of up to so many characters.
+    /// The description of strings of at most `characters` characters.
     ///
     /// ```
     /// use unishape_npy::Descr;
@@ -123,12 +124,12 @@ impl Descr {
     ///
     /// # Errors
     ///
-    /// Where the bytes of such a string cannot be counted.
+    /// The size of a string in bytes overflows `usize`.
     pub fn unicode(characters: usize) -> Result<Descr, NpyError> {
         Descr::parse(&format!("'<U{characters}'"))
     }
 
-    /// The description as a header has it.
+    /// The text of the description, verbatim.
     ///
     /// ```
     /// use unishape_npy::Descr;
@@ -140,7 +141,7 @@ impl Descr {
         &self.text
     }
 
-    /// The bytes of one element.
+    /// Size of an element, in bytes.
     ///
     /// ```
     /// use unishape_npy::Descr;
@@ -149,10 +150,10 @@ impl Descr {
     /// # Ok::<(), unishape_npy::NpyError>(())
     /// ```
     pub fn item_size(&self) -> usize {
-        self.simple.item_size
+        self.format.item_size
     }
 
-    /// The element type of the tensor that such elements are read into, if there is one.
+    /// The dtype that the elements are read as; `None` if they can only be copied.
     ///
     /// ```
     /// use unishape::DType;
@@ -163,19 +164,19 @@ impl Descr {
     /// # Ok::<(), unishape_npy::NpyError>(())
     /// ```
     pub fn dtype(&self) -> Option<DType> {
-        match self.simple.code {
-            Code::Scalar(dtype) => Some(dtype),
-            Code::Unicode | Code::Bytes => Some(DType::Str),
-            Code::Opaque => None,
+        match self.format.kind {
+            ElementKind::Scalar(dtype) => Some(dtype),
+            ElementKind::Unicode | ElementKind::Bytes => Some(DType::Str),
+            ElementKind::Opaque => None,
         }
     }
 
-    pub(crate) fn code(&self) -> Code {
-        self.simple.code
+    pub(crate) fn kind(&self) -> ElementKind {
+        self.format.kind
     }
 
     pub(crate) fn big_endian(&self) -> bool {
-        self.simple.big_endian
+        self.format.big_endian
     }
 }
 
@@ -185,88 +186,88 @@ impl fmt::Display for Descr {
     }
 }
 
-/// Bytes that are only counted.
-fn opaque(item_size: usize) -> Simple {
-    Simple { code: Code::Opaque, item_size, big_endian: false }
+/// The format of elements that are only copied.
+fn opaque(item_size: usize) -> ElementFormat {
+    ElementFormat { kind: ElementKind::Opaque, item_size, big_endian: false }
 }
 
-/// A type: `'<f4'`, `[field, …]`, or `(type, shape)`.
-fn any_type(literals: &mut Literals<'_>) -> Result<Simple, NpyError> {
-    if literals.take('[') {
+/// Parses a type: `'<f4'`, `[field, …]`, or `(type, shape)`.
+fn any_type(parser: &mut LiteralParser<'_>) -> Result<ElementFormat, NpyError> {
+    if parser.take('[') {
         let mut size = 0usize;
-        literals.items(']', |literals| {
-            let field = field(literals)?;
-            size = size.checked_add(field).ok_or_else(|| literals.error(TOO_LARGE))?;
+        parser.items(']', |parser| {
+            let field = field(parser)?;
+            size = size.checked_add(field).ok_or_else(|| parser.error(TOO_LARGE))?;
             Ok(())
         })?;
         Ok(opaque(size))
-    } else if literals.take('(') {
-        let (mut parts, mut size) = (0, 0);
-        let comma = literals.items(')', |literals| {
-            match parts {
-                0 => size = any_type(literals)?.item_size,
-                1 => size = times_shape(literals, size)?,
-                _ => return Err(literals.error("')' is expected after a type and its shape")),
+    } else if parser.take('(') {
+        let (mut items, mut size) = (0, 0);
+        let comma = parser.items(')', |parser| {
+            match items {
+                0 => size = any_type(parser)?.item_size,
+                1 => size = times_shape(parser, size)?,
+                _ => return Err(parser.error("')' is expected after a type and its shape")),
             }
-            parts += 1;
+            items += 1;
             Ok(())
         })?;
-        if parts == 2 && comma { Ok(opaque(size)) } else { Err(literals.error(NO_TYPE)) }
-    } else if matches!(literals.peek(), Some('\'' | '"' | 'u' | 'U')) {
-        simple_type(&literals.string()?)
+        if items == 2 && comma { Ok(opaque(size)) } else { Err(parser.error(MISSING_TYPE)) }
+    } else if matches!(parser.peek(), Some('\'' | '"' | 'u' | 'U')) {
+        simple_type(&parser.string()?)
     } else {
-        Err(literals.unexpected("an element type: a string like '<f8' or a list of fields"))
+        Err(parser.unexpected("a dtype: a string like '<f8' or a list of fields"))
     }
 }
 
-const TOO_LARGE: &str = "the element is larger than this machine can count";
-const NO_TYPE: &str = "before this there should be a type and its shape";
+const TOO_LARGE: &str = "the element is larger than this machine can address";
+const MISSING_TYPE: &str = "a type and its shape are expected before this";
 
-/// A field: `(name, type)` or `(name, type, shape)`; gives its size.
-fn field(literals: &mut Literals<'_>) -> Result<usize, NpyError> {
-    literals.expect('(')?;
-    let (mut parts, mut size) = (0, 0);
-    literals.items(')', |literals| {
-        match parts {
-            0 => field_name(literals)?,
-            1 => size = any_type(literals)?.item_size,
-            2 => size = times_shape(literals, size)?,
-            _ => return Err(literals.error("')' is expected after a field's name, type and shape")),
+/// Size in bytes of a field, `(name, type)` or `(name, type, shape)`.
+fn field(parser: &mut LiteralParser<'_>) -> Result<usize, NpyError> {
+    parser.expect('(')?;
+    let (mut items, mut size) = (0, 0);
+    parser.items(')', |parser| {
+        match items {
+            0 => field_name(parser)?,
+            1 => size = any_type(parser)?.item_size,
+            2 => size = times_shape(parser, size)?,
+            _ => return Err(parser.error("')' is expected after a field's name, type and shape")),
         }
-        parts += 1;
+        items += 1;
         Ok(())
     })?;
-    if parts >= 2 { Ok(size) } else { Err(literals.error("before this there should be a name and a type")) }
+    if items >= 2 { Ok(size) } else { Err(parser.error("a name and a type are expected before this")) }
 }
 
-/// A field's name: `'x'`, or `('title', 'x')`.
-fn field_name(literals: &mut Literals<'_>) -> Result<(), NpyError> {
-    if !literals.take('(') {
-        return literals.string().map(drop);
+/// Parses a field's name: `'x'`, or `('title', 'x')`.
+fn field_name(parser: &mut LiteralParser<'_>) -> Result<(), NpyError> {
+    if !parser.take('(') {
+        return parser.string().map(drop);
     }
-    let mut parts = 0;
-    literals.items(')', |literals| {
-        parts += 1;
-        literals.string().map(drop)
+    let mut items = 0;
+    parser.items(')', |parser| {
+        items += 1;
+        parser.string().map(drop)
     })?;
-    if parts == 2 { Ok(()) } else { Err(literals.error("before this there should be a title and a name")) }
+    if items == 2 { Ok(()) } else { Err(parser.error("a title and a name are expected before this")) }
 }
 
-/// The size of a field with a shape of its own, `3` or `(3, 4)`.
-fn times_shape(literals: &mut Literals<'_>, size: usize) -> Result<usize, NpyError> {
-    let shape = if literals.take('(') {
-        literals.sizes(')', MOST_DIMENSIONS)?.0
-    } else if literals.take('[') {
-        literals.sizes(']', MOST_DIMENSIONS)?.0
+/// Size in bytes of a field with a shape, `3` or `(3, 4)`.
+fn times_shape(parser: &mut LiteralParser<'_>, size: usize) -> Result<usize, NpyError> {
+    let shape = if parser.take('(') {
+        parser.sizes(')', MAX_RANK)?.0
+    } else if parser.take('[') {
+        parser.sizes(']', MAX_RANK)?.0
     } else {
-        vec![literals.size()?]
+        vec![parser.size()?]
     };
     let count = element_count(&shape).ok().and_then(|count| count.checked_mul(size));
-    count.ok_or_else(|| literals.error(TOO_LARGE))
+    count.ok_or_else(|| parser.error(TOO_LARGE))
 }
 
-/// A type in quotes: byte order, kind, size.
-fn simple_type(descr: &str) -> Result<Simple, NpyError> {
+/// Parses a quoted type: byte order, kind, size.
+fn simple_type(descr: &str) -> Result<ElementFormat, NpyError> {
     let error = |problem: &str| NpyError::Descr { descr: format!("'{descr}'"), problem: problem.to_string() };
     let native = cfg!(target_endian = "big");
     let (big_endian, rest) = match descr.strip_prefix(['<', '>', '=', '|']) {
@@ -274,46 +275,48 @@ fn simple_type(descr: &str) -> Result<Simple, NpyError> {
         None => (native, descr),
     };
     let mut rest = rest.chars();
-    let kind = rest.next().ok_or_else(|| error("it is empty"))?;
+    let letter = rest.next().ok_or_else(|| error("it is empty"))?;
     let (digits, unit) = match rest.as_str().split_once('[') {
         Some((digits, unit)) => (digits, Some(unit)),
         None => (rest.as_str(), None),
     };
-    if kind == 'O' {
+    if letter == 'O' {
         return Err(NpyError::Objects);
     }
-    if unit.is_some_and(|unit| !matches!(kind, 'M' | 'm') || !unit.ends_with(']')) {
+    if unit.is_some_and(|unit| !matches!(letter, 'M' | 'm') || !unit.ends_with(']')) {
         return Err(error("only dates and time spans (M8, m8) have a unit in brackets"));
     }
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(error("write a byte order, a kind and a size, as in '<f8'"));
     }
     let size: usize = digits.parse().map_err(|_| error(TOO_LARGE))?;
-    let code = match (kind, size) {
-        ('b', 1) => Code::Scalar(DType::Bool),
-        ('f', 2) => Code::Scalar(DType::F16),
-        ('f', 4) => Code::Scalar(DType::F32),
-        ('f', 8) => Code::Scalar(DType::F64),
-        ('i', 1) => Code::Scalar(DType::I8),
-        ('i', 2) => Code::Scalar(DType::I16),
-        ('i', 4) => Code::Scalar(DType::I32),
-        ('i', 8) => Code::Scalar(DType::I64),
-        ('u', 1) => Code::Scalar(DType::U8),
-        ('u', 2) => Code::Scalar(DType::U16),
-        ('u', 4) => Code::Scalar(DType::U32),
-        ('u', 8) => Code::Scalar(DType::U64),
-        ('c', 8) => Code::Scalar(DType::C64),
-        ('c', 16) => Code::Scalar(DType::C128),
-        ('U', _) => Code::Unicode,
-        ('S' | 'a', _) => Code::Bytes,
-        // What NumPy calls the bfloat16 of ml_dtypes.
-        ('V', 2) => Code::Scalar(DType::BF16),
-        // C's long double: its format depends on the machine, its size does not.
-        ('f', 10 | 12 | 16) | ('c', 20 | 24 | 32) | ('V', _) | ('M' | 'm', 8) => Code::Opaque,
-        ('b' | 'f' | 'i' | 'u' | 'c' | 'M' | 'm', _) => return Err(error("its kind has no such size")),
-        _ => return Err(error("its kind is none of NumPy's")),
+    let kind = match (letter, size) {
+        ('b', 1) => ElementKind::Scalar(DType::Bool),
+        ('f', 2) => ElementKind::Scalar(DType::F16),
+        ('f', 4) => ElementKind::Scalar(DType::F32),
+        ('f', 8) => ElementKind::Scalar(DType::F64),
+        ('i', 1) => ElementKind::Scalar(DType::I8),
+        ('i', 2) => ElementKind::Scalar(DType::I16),
+        ('i', 4) => ElementKind::Scalar(DType::I32),
+        ('i', 8) => ElementKind::Scalar(DType::I64),
+        ('u', 1) => ElementKind::Scalar(DType::U8),
+        ('u', 2) => ElementKind::Scalar(DType::U16),
+        ('u', 4) => ElementKind::Scalar(DType::U32),
+        ('u', 8) => ElementKind::Scalar(DType::U64),
+        ('c', 8) => ElementKind::Scalar(DType::C64),
+        ('c', 16) => ElementKind::Scalar(DType::C128),
+        ('U', _) => ElementKind::Unicode,
+        ('S' | 'a', _) => ElementKind::Bytes,
+        // NumPy's name for the bfloat16 of ml_dtypes.
+        ('V', 2) => ElementKind::Scalar(DType::BF16),
+        // C's long double: its format depends on the machine.
+        ('f', 10 | 12 | 16) | ('c', 20 | 24 | 32) | ('V', _) | ('M' | 'm', 8) => ElementKind::Opaque,
+        ('b' | 'f' | 'i' | 'u' | 'c' | 'M' | 'm', _) => {
+            return Err(error("NumPy has no such size of this kind"));
+        }
+        _ => return Err(error("NumPy has no such kind")),
     };
-    let per_unit = if code == Code::Unicode { 4 } else { 1 };
+    let per_unit = if kind == ElementKind::Unicode { 4 } else { 1 };
     let item_size = size.checked_mul(per_unit).ok_or_else(|| error(TOO_LARGE))?;
-    Ok(Simple { code, item_size, big_endian })
+    Ok(ElementFormat { kind, item_size, big_endian })
 }

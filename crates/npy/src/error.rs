@@ -1,4 +1,4 @@
-//! What can be wrong with a file, said so that a person sees what to do.
+//! Errors of reading and writing files.
 
 use std::fmt;
 use std::io;
@@ -7,8 +7,8 @@ use unishape::notation::shape_text;
 use unishape::text::{self, truncate};
 use zip::result::ZipError;
 
-/// How much of a text from a file is shown, in characters.
-pub(crate) const LONGEST: usize = 80;
+/// Text from a file is truncated to this many characters in messages.
+pub(crate) const MAX_SHOWN: usize = 80;
 
 /// Why an array could not be read from a file or written to one.
 ///
@@ -19,7 +19,7 @@ pub(crate) const LONGEST: usize = 80;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum NpyError {
-    /// The system could not read or write.
+    /// Reading or writing failed.
     Io(io::Error),
     /// An error in the file at a path.
     InFile {
@@ -35,35 +35,35 @@ pub enum NpyError {
         /// What is wrong there.
         error: Box<NpyError>,
     },
-    /// The file does not begin as every `.npy` file does.
+    /// The file does not begin with the magic bytes of `.npy` files.
     NotNpy {
-        /// It begins as a zip archive does, and so may be an `.npz` file.
+        /// It begins as a zip archive does, as `.npz` files do.
         zip: bool,
     },
-    /// A version of the format other than 1.0, 2.0 and 3.0.
+    /// The version of the format is not 1.0, 2.0 or 3.0.
     Version {
-        /// The number before the point.
+        /// Major version.
         major: u8,
-        /// The number after it.
+        /// Minor version.
         minor: u8,
     },
     /// The file ends inside its header.
     HeaderTruncated,
-    /// The header takes more bytes than any honest one, or than the format has room for.
+    /// The header exceeds the limit of this crate or of the format.
     HeaderTooLong {
-        /// How many bytes.
+        /// Length of the header, in bytes.
         bytes: u64,
-        /// How many are allowed.
+        /// The limit, in bytes.
         limit: u64,
     },
-    /// The header's text is not the UTF-8 that version 3.0 asks for.
+    /// The header of version 3.0 is not UTF-8.
     Encoding {
-        /// The first byte of the header's text that is not.
+        /// Offset of the first invalid byte in the header's text.
         at: usize,
     },
-    /// The header's text is not the Python dictionary that it should be.
+    /// The header's text is not a Python dictionary of the expected form.
     Syntax {
-        /// The byte of the header's text where reading it failed.
+        /// Offset in the header's text, in bytes.
         at: usize,
         /// What is wrong there.
         problem: String,
@@ -72,64 +72,66 @@ pub enum NpyError {
     MissingKey(&'static str),
     /// The header's dictionary has a key twice.
     DuplicateKey(&'static str),
-    /// The header's dictionary has a key that is none of its own.
+    /// The header's dictionary has an unknown key.
     UnknownKey(String),
-    /// An element type that is not known.
+    /// The dtype is unknown.
     Descr {
-        /// The type as the header gives it.
+        /// Its description in the header.
         descr: String,
         /// What is wrong with it.
         problem: String,
     },
     /// The elements are Python objects.
     Objects,
-    /// An element type that is known, but that no [`DType`](unishape::DType) is.
+    /// The dtype has no [`DType`](unishape::DType): elements can only be copied.
     NoTensor {
-        /// The type as the header gives it.
+        /// Its description in the header.
         descr: String,
     },
-    /// The array has more elements or bytes than this machine can count.
+    /// The array has more elements or bytes than this machine can address.
     TooLarge {
         /// Its shape.
         shape: Vec<usize>,
-        /// The bytes of an element.
+        /// Size of an element, in bytes.
         item_size: usize,
     },
-    /// The shape has more dimensions than any honest one.
+    /// The shape has more dimensions than the limit.
     TooManyDimensions {
-        /// How many are allowed.
+        /// The limit.
         limit: usize,
     },
-    /// The data ends too soon.
+    /// The file has less data than its header promises.
     Truncated {
-        /// The bytes that the header promises.
+        /// Size of the data by the header, in bytes.
         promised: u64,
-        /// The bytes that there are.
+        /// Size of the data in the file, in bytes.
         found: u64,
     },
-    /// The data goes on where it should end.
+    /// There is more data than the header promises.
     Surplus {
-        /// The bytes that the header promises.
+        /// Size of the data by the header, in bytes.
         promised: u64,
     },
-    /// An element that cannot be read or written.
+    /// An element cannot be read or written.
     Element {
-        /// Its indices.
+        /// Its index.
         index: Vec<usize>,
         /// What is wrong with it.
         problem: String,
     },
-    /// The memory for the array was not to be had.
+    /// The memory for the array could not be allocated.
     OutOfMemory {
-        /// How much it was, at the least.
+        /// Minimum size of the allocation, in bytes.
         bytes: usize,
     },
-    /// The zip archive is damaged, or cannot hold what it was given.
+    /// The zip archive is damaged, or cannot hold an array.
     Archive(String),
 }
 
 impl NpyError {
-    /// What the zip crate says. (No `From`, since that would make the crate part of the interface.)
+    /// Converts an error of the zip crate.
+    ///
+    /// `From` would make that crate part of the public API.
     pub(crate) fn archive(error: ZipError) -> NpyError {
         match error {
             ZipError::Io(error) => NpyError::Io(error),
@@ -137,12 +139,12 @@ impl NpyError {
         }
     }
 
-    /// The error, named after the file it is in.
+    /// Adds the path of the file.
     pub(crate) fn in_file(self, path: &Path) -> NpyError {
         NpyError::InFile { path: path.into(), error: Box::new(self) }
     }
 
-    /// The error, named after the array it is in.
+    /// Adds the name of the array in the archive.
     pub(crate) fn in_member(self, name: &str) -> NpyError {
         NpyError::InMember { name: name.into(), error: Box::new(self) }
     }
@@ -153,21 +155,21 @@ impl fmt::Display for NpyError {
         match self {
             NpyError::Io(error) => error.fmt(f),
             NpyError::InFile { path, error } => write!(f, "{}: {error}", text::display_path(path)),
-            NpyError::InMember { name, error } => write!(f, "array '{}': {error}", truncate(name, LONGEST)),
+            NpyError::InMember { name, error } => write!(f, "array '{}': {error}", truncate(name, MAX_SHOWN)),
             NpyError::NotNpy { zip: true } => {
                 write!(f, "this is a zip archive, not an .npy file; read it as .npz")
             }
             NpyError::NotNpy { zip: false } => {
-                write!(f, "this is no .npy file: it does not begin with \\x93NUMPY")
+                write!(f, "this is not an .npy file: it does not begin with \\x93NUMPY")
             }
             NpyError::Version { major, minor } => write!(
                 f,
-                "version {major}.{minor} of the .npy format is not known; \
+                "unsupported version {major}.{minor} of the .npy format; \
                  save the array again as version 1.0, 2.0 or 3.0"
             ),
             NpyError::HeaderTruncated => write!(f, "truncated: the file ends inside its header"),
             NpyError::HeaderTooLong { bytes, limit } => {
-                write!(f, "the header takes {bytes} bytes; more than {limit} are refused")
+                write!(f, "the header has {bytes} bytes; the limit is {limit}")
             }
             NpyError::Encoding { at } => write!(f, "byte {at} of the header is not UTF-8"),
             NpyError::Syntax { at, problem } => write!(f, "byte {at} of the header: {problem}"),
@@ -175,30 +177,30 @@ impl fmt::Display for NpyError {
             NpyError::DuplicateKey(key) => write!(f, "the header has '{key}' twice"),
             NpyError::UnknownKey(key) => write!(
                 f,
-                "the header has a key '{}'; only 'descr', 'fortran_order' and 'shape' are known",
-                truncate(key, LONGEST)
+                "the header has an unknown key '{}'; its keys are 'descr', 'fortran_order' and 'shape'",
+                truncate(key, MAX_SHOWN)
             ),
             NpyError::Descr { descr, problem } => {
-                write!(f, "element type {} is not known: {problem}", truncate(descr, LONGEST))
+                write!(f, "unsupported dtype {}: {problem}", truncate(descr, MAX_SHOWN))
             }
             NpyError::Objects => write!(
                 f,
-                "the elements are pickled Python objects, which are not read: \
-                 reading them would run code from the file; save them with another element type"
+                "the elements are pickled Python objects; \
+                 reading them would run code from the file; save them with another dtype"
             ),
             NpyError::NoTensor { descr } => write!(
                 f,
-                "elements of type {} are known by their size alone, not by their values; \
-                 convert them to another type first",
-                truncate(descr, LONGEST)
+                "elements of dtype {} can be copied, but not read as values; \
+                 convert them to another dtype first",
+                truncate(descr, MAX_SHOWN)
             ),
             NpyError::TooLarge { shape, item_size } => write!(
                 f,
-                "{} with elements of {item_size} bytes is more than this machine can count",
-                truncate(&shape_text(shape), LONGEST)
+                "{} with elements of {item_size} bytes is larger than this machine can address",
+                truncate(&shape_text(shape), MAX_SHOWN)
             ),
             NpyError::TooManyDimensions { limit } => {
-                write!(f, "the shape has more than {limit} dimensions; no more are read or written")
+                write!(f, "the shape has more than {limit} dimensions")
             }
             NpyError::Truncated { promised, found } => write!(
                 f,
@@ -206,10 +208,10 @@ impl fmt::Display for NpyError {
                  copy or save it again"
             ),
             NpyError::Surplus { promised } => {
-                write!(f, "there are more than the {promised} bytes of data that the header promises")
+                write!(f, "the data is longer than the {promised} bytes that the header promises")
             }
             NpyError::Element { index, problem } => {
-                write!(f, "element {}: {problem}", truncate(&format!("{index:?}"), LONGEST))
+                write!(f, "element {}: {problem}", truncate(&format!("{index:?}"), MAX_SHOWN))
             }
             NpyError::OutOfMemory { bytes } => write!(f, "cannot allocate {bytes} bytes"),
             NpyError::Archive(problem) => write!(f, "zip archive: {}", text::sanitize(problem)),
@@ -221,7 +223,7 @@ impl std::error::Error for NpyError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             NpyError::Io(error) => Some(error),
-            // Their text holds the inner error's already, so the chain goes on behind that.
+            // Their text includes the inner error's, so the chain continues with its source.
             NpyError::InFile { error, .. } | NpyError::InMember { error, .. } => error.source(),
             _ => None,
         }

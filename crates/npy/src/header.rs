@@ -2,25 +2,24 @@
 
 use crate::descr::Descr;
 use crate::error::NpyError;
-use crate::literal::Literals;
+use crate::python_literal::LiteralParser;
 use std::io::{Read, Write};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// The longest header that is read or written. NumPy itself refuses more than 10 000 bytes unless
-/// it is told to trust the file.
-const LONGEST: u64 = 1 << 20;
+/// Longest header that is read or written, in bytes. NumPy's default is 10 000.
+const MAX_LEN: u64 = 1 << 20;
 
-/// The most dimensions that are read or written. NumPy stops at 64.
-pub(crate) const MOST_DIMENSIONS: usize = 1024;
+/// Largest rank that is read or written. NumPy's limit is 64.
+pub(crate) const MAX_RANK: usize = 1024;
 
-/// The data begins at a multiple of this, so that it can be mapped.
+/// Alignment of the data in the file, in bytes, for memory mapping.
 const ALIGNMENT: usize = 64;
 
-/// NumPy leaves room for the size of the dimension that a file can grow in to become this long.
+/// NumPy reserves this many digits for the size of the dimension that can grow.
 const GROWTH_DIGITS: usize = 21;
 
-/// The header of an `.npy` file: all there is to know about its array but the elements.
+/// The header of an `.npy` file: dtype, order and shape of its array.
 ///
 /// ```
 /// use unishape::DType;
@@ -36,16 +35,16 @@ const GROWTH_DIGITS: usize = 21;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Header {
-    /// The type of the elements.
+    /// The dtype.
     pub descr: Descr,
-    /// The first index moves fastest, rather than the last.
+    /// Column-major (Fortran) order instead of row-major (C) order.
     pub fortran_order: bool,
-    /// The sizes of the dimensions.
+    /// The shape.
     pub shape: Vec<usize>,
 }
 
 impl Header {
-    /// Reads a header, of any version. The reader then stands at the first byte of the data.
+    /// Reads a header of any version, up to the first byte of the data.
     ///
     /// ```
     /// use unishape_npy::Header;
@@ -58,7 +57,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Where the file does not begin with a header that is right in every respect.
+    /// Reading fails, or the file does not begin with a valid header.
     pub fn read(reader: &mut impl Read) -> Result<Header, NpyError> {
         let magic = read_up_to(reader, MAGIC.len() as u64)?;
         if magic != MAGIC {
@@ -70,15 +69,15 @@ impl Header {
             (2 | 3, 0) => u64::from(u32::from_le_bytes(read_array(reader)?)),
             _ => return Err(NpyError::Version { major, minor }),
         };
-        if length > LONGEST {
-            return Err(NpyError::HeaderTooLong { bytes: length, limit: LONGEST });
+        if length > MAX_LEN {
+            return Err(NpyError::HeaderTooLong { bytes: length, limit: MAX_LEN });
         }
         let bytes = read_up_to(reader, length)?;
         if bytes.len() as u64 != length {
             return Err(NpyError::HeaderTruncated);
         }
         if major < 3 {
-            // NumPy puts field names beyond ASCII into the older versions as Latin-1.
+            // NumPy encodes field names beyond ASCII as Latin-1 in the older versions.
             return Header::parse(&bytes.iter().map(|&byte| char::from(byte)).collect::<String>());
         }
         match std::str::from_utf8(&bytes) {
@@ -87,23 +86,23 @@ impl Header {
         }
     }
 
-    /// Reads the dictionary that is the text of a header.
+    /// Parses the text of a header, a Python dictionary.
     fn parse(text: &str) -> Result<Header, NpyError> {
         let (mut descr, mut fortran_order, mut shape) = (None, None, None);
-        let mut literals = Literals::new(text);
-        literals.expect('{')?;
-        literals.items('}', |literals| {
-            let key = literals.string()?;
-            literals.expect(':')?;
+        let mut parser = LiteralParser::new(text);
+        parser.expect('{')?;
+        parser.items('}', |parser| {
+            let key = parser.string()?;
+            parser.expect(':')?;
             let again = match key.as_str() {
-                "descr" => descr.replace(Descr::read(literals)?).map(|_| "descr"),
-                "fortran_order" => fortran_order.replace(literals.boolean()?).map(|_| "fortran_order"),
-                "shape" => shape.replace(read_shape(literals)?).map(|_| "shape"),
+                "descr" => descr.replace(Descr::read(parser)?).map(|_| "descr"),
+                "fortran_order" => fortran_order.replace(parser.boolean()?).map(|_| "fortran_order"),
+                "shape" => shape.replace(read_shape(parser)?).map(|_| "shape"),
                 _ => return Err(NpyError::UnknownKey(key)),
             };
             again.map_or(Ok(()), |key| Err(NpyError::DuplicateKey(key)))
         })?;
-        literals.end()?;
+        parser.end()?;
         Ok(Header {
             descr: descr.ok_or(NpyError::MissingKey("descr"))?,
             fortran_order: fortran_order.ok_or(NpyError::MissingKey("fortran_order"))?,
@@ -111,9 +110,10 @@ impl Header {
         })
     }
 
-    /// Writes the header as NumPy does, to the byte, in the oldest version of the format that can
-    /// hold it. (Field names beyond ASCII are an exception: NumPy puts some of them into the older
-    /// versions, as Latin-1; here they make it version 3.0.)
+    /// Writes the header with the same bytes as NumPy.
+    ///
+    /// The version is the oldest that can hold it. One exception: field names beyond ASCII require version 3.0 here; NumPy writes some of them in the
+    /// older versions, as Latin-1.
     ///
     /// ```
     /// use unishape::DType;
@@ -128,12 +128,12 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Where the writer fails, or [`Header::read`] would refuse the header for its length or its rank.
+    /// The writer fails, or the header exceeds the limits of [`Header::read`] on length or rank.
     pub fn write(&self, writer: &mut impl Write) -> Result<(), NpyError> {
         Ok(writer.write_all(&self.encode()?)?)
     }
 
-    /// The bytes from the start of the file to the data.
+    /// Length of the encoded header, in bytes: the offset of the data in the file.
     ///
     /// ```
     /// use unishape::DType;
@@ -146,24 +146,24 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Where [`Header::read`] would refuse the header for its length or its rank.
+    /// The header exceeds the limits of [`Header::read`] on length or rank.
     pub fn encoded_len(&self) -> Result<u64, NpyError> {
         Ok(self.encode()?.len() as u64)
     }
 
     fn encode(&self) -> Result<Vec<u8>, NpyError> {
-        let too_long = |bytes: usize| NpyError::HeaderTooLong { bytes: bytes as u64, limit: LONGEST };
-        if self.shape.len() > MOST_DIMENSIONS {
-            return Err(NpyError::TooManyDimensions { limit: MOST_DIMENSIONS });
+        let too_long = |bytes: usize| NpyError::HeaderTooLong { bytes: bytes as u64, limit: MAX_LEN };
+        if self.shape.len() > MAX_RANK {
+            return Err(NpyError::TooManyDimensions { limit: MAX_RANK });
         }
         let order = if self.fortran_order { "True" } else { "False" };
         let shape = shape_tuple(&self.shape);
         let mut text = format!("{{'descr': {}, 'fortran_order': {order}, 'shape': {shape}, }}", self.descr);
-        let grows = if self.fortran_order { self.shape.last() } else { self.shape.first() };
-        if let Some(size) = grows {
+        let growing = if self.fortran_order { self.shape.last() } else { self.shape.first() };
+        if let Some(size) = growing {
             text.extend(std::iter::repeat_n(' ', GROWTH_DIGITS.saturating_sub(size.to_string().len())));
         }
-        // Where nothing is to be padded, NumPy pads a whole line: hence no `next_multiple_of`.
+        // Without need for padding, NumPy pads by a whole alignment: hence no `next_multiple_of`.
         let padded = |prefix: usize| {
             let unpadded = prefix + text.len() + 1;
             unpadded + ALIGNMENT - unpadded % ALIGNMENT - prefix
@@ -182,7 +182,7 @@ impl Header {
                 length
             }
         };
-        if length as u64 > LONGEST {
+        if length as u64 > MAX_LEN {
             return Err(too_long(length));
         }
         let start = file.len();
@@ -205,12 +205,12 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Where it does not fit a `usize`.
+    /// The number overflows `usize`.
     pub fn element_count(&self) -> Result<usize, NpyError> {
         unishape_core::element_count(&self.shape).map_err(|_| self.too_large())
     }
 
-    /// The bytes of one element.
+    /// Size of an element, in bytes.
     ///
     /// ```
     /// use unishape::DType;
@@ -223,7 +223,7 @@ impl Header {
         self.descr.item_size()
     }
 
-    /// The bytes of all elements.
+    /// Size of all elements, in bytes.
     ///
     /// ```
     /// use unishape::DType;
@@ -238,7 +238,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Where they cannot be counted.
+    /// The size overflows `u64`, or the number of elements `usize`.
     pub fn data_bytes(&self) -> Result<u64, NpyError> {
         let count = self.element_count()?;
         (count as u64).checked_mul(self.item_size() as u64).ok_or_else(|| self.too_large())
@@ -268,7 +268,7 @@ impl Header {
     }
 }
 
-/// A shape as Python writes it: `()`, `(3,)`, `(3, 4)`.
+/// The shape as a Python tuple: `()`, `(3,)`, `(3, 4)`.
 fn shape_tuple(shape: &[usize]) -> String {
     match shape {
         [size] => format!("({size},)"),
@@ -276,21 +276,21 @@ fn shape_tuple(shape: &[usize]) -> String {
     }
 }
 
-fn read_shape(literals: &mut Literals<'_>) -> Result<Vec<usize>, NpyError> {
-    if !literals.take('(') {
-        return Err(literals.unexpected("a tuple of sizes, as in (3, 4),"));
+fn read_shape(parser: &mut LiteralParser<'_>) -> Result<Vec<usize>, NpyError> {
+    if !parser.take('(') {
+        return Err(parser.unexpected("a tuple of sizes, as in (3, 4),"));
     }
-    let (shape, comma) = literals.sizes(')', MOST_DIMENSIONS)?;
+    let (shape, comma) = parser.sizes(')', MAX_RANK)?;
     if shape.len() == 1 && !comma {
-        return Err(literals.error(format!("({}) is no tuple; write ({},)", shape[0], shape[0])));
+        return Err(parser.error(format!("({}) is not a tuple; write ({},)", shape[0], shape[0])));
     }
     Ok(shape)
 }
 
-/// So many bytes, or as many as there are; memory is taken as they come.
-fn read_up_to(reader: &mut impl Read, bytes: u64) -> Result<Vec<u8>, NpyError> {
+/// Reads at most `limit` bytes; allocates memory as they arrive.
+fn read_up_to(reader: &mut impl Read, limit: u64) -> Result<Vec<u8>, NpyError> {
     let mut read = Vec::new();
-    reader.take(bytes).read_to_end(&mut read)?;
+    reader.take(limit).read_to_end(&mut read)?;
     Ok(read)
 }
 

@@ -1,4 +1,4 @@
-//! NumPy's files: `.npy` with one array, `.npz` with several.
+//! NumPy's files for [unishape](unishape): `.npy` and `.npz`.
 //!
 //! ```
 //! use unishape::Tensor;
@@ -12,50 +12,58 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Values come through bit for bit, in either direction. NumPy has no name for `bfloat16`: it writes
-//! the one of ml_dtypes as `V2`, two opaque bytes. So `V2` is read as `bfloat16` here, and
-//! `bfloat16` is written as `<V2`.
-//!
-//! Files are not trusted. A header may promise anything: memory is taken as data arrives. Python
-//! objects are refused, since unpickling them runs code.
-//!
-//! The crates there are do less of this: ndarray-npy 0.10 has no strings, `float16` or `bfloat16`,
-//! and takes memory for the whole array on the word of the header; npyz 0.9 keeps an element type
-//! as a structure rather than as the text it came from, multiplies the sizes of a shape unchecked,
-//! and takes up to 4 GiB for a header on its word.
-//!
-//! | module | holds |
+//! | for | use |
 //! |---|---|
-//! | `header` | what a file says about its array |
-//! | `descr` | element types as NumPy describes them |
-//! | `literal` | the Python literals that headers are made of |
-//! | `element` | elements as bytes |
+//! | whole arrays | [`read`](read()), [`write`](write()) |
+//! | archives of arrays | [`read_npz`], [`write_npz`], [`NpzWriter`] |
+//! | arrays larger than memory | [`RawArray::map`], [`RawArray::region`] |
+//! | files broadcast to files, for every dtype | [`RawArray::write_broadcast`] |
+//! | shape and dtype alone | [`Header`] |
+//!
+//! Values are kept bit for bit in both directions. NumPy has no name for `bfloat16` and writes that of
+//! ml_dtypes as `V2`, two opaque bytes. This crate reads `V2` as `bfloat16` and writes `bfloat16` as `<V2`.
+//!
+//! Files are untrusted. A header may promise any amount of data, so memory is allocated as data arrives.
+//! Python objects are an error, since unpickling them runs code.
+//!
+//! Other crates do less: ndarray-npy 0.10 has no strings, `float16` or `bfloat16`, and allocates the whole
+//! array before it reads data; npyz 0.9 parses a dtype instead of keeping its text, multiplies the sizes of a
+//! shape unchecked, and allocates up to 4 GiB for a header.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `header` | the header of an `.npy` file |
+//! | `descr` | NumPy's descriptions of dtypes |
+//! | `python_literal` | a parser of the Python literals in headers |
+//! | `element` | elements encoded as bytes |
 //! | `read`, `write` | whole `.npy` files |
 //! | `npz` | archives of them |
-//! | `until_failure` | a writer that is let go once it has failed |
-//! | `mapped` | arrays that stay in their files |
-//! | `part` | parts of those, to compute with |
-//! | `error` | what can go wrong |
+//! | `discard_after_error` | a writer that discards everything after its first error |
+//! | `raw_array` | arrays as the bytes of their file |
+//! | `region` | regions of arrays, to compute with |
+//! | `broadcast_bytes` | elements copied as bytes into a broadcast shape |
+//! | `mmap` | memory-mapped files; `unsafe` |
+//! | `error` | errors |
 
 mod broadcast_bytes;
 mod descr;
+mod discard_after_error;
 mod element;
 mod error;
 mod header;
-mod literal;
-mod mapped;
 mod mmap;
 mod npz;
-mod part;
+mod python_literal;
+mod raw_array;
 mod read;
-mod until_failure;
+mod region;
 mod write;
 
 pub use descr::Descr;
 pub use error::NpyError;
 pub use header::Header;
-pub use mapped::{Mapped, StretchedError};
 pub use npz::{NpzMember, NpzWriter, read_npz, write_npz};
-pub use part::Part;
+pub use raw_array::{RawArray, WriteBroadcastError};
 pub use read::{read, read_from};
+pub use region::Region;
 pub use write::{write, write_elements, write_to};

@@ -1,4 +1,6 @@
-//! A file seen as memory.
+//! Memory-mapped files.
+//!
+//! This module and `RawArray::map` have the only `unsafe` code of this crate.
 
 #![allow(unsafe_code)]
 
@@ -7,28 +9,48 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-/// Maps a file for reading. Pages are read as they are touched, and given back when memory is
-/// short, so that a file of any size can be mapped.
-pub(crate) fn map_file(file: &File) -> io::Result<Mmap> {
-    // Safety: the one danger of a mapping is that somebody changes the file, or cuts it short, while
-    // it is mapped. No other mapping or handle of ours writes to it. The bytes never leave this crate
-    // as a slice of bytes: `npy::Mapped` hands them to `write` calls, copies them, or shows them as numbers,
-    // which any bytes are, and from which nothing is concluded about memory; booleans are looked at and
-    // copied. So bytes changed by another program come out as bytes changed. A file cut short ends the
-    // process with SIGBUS. `npy::Mapped` says in its documentation that files must be left alone meanwhile;
-    // more cannot be done for a mapped file.
-    unsafe { Mmap::map(file) }
-}
+/// A read-only memory mapping of a whole file.
+#[derive(Debug)]
+pub(crate) struct FileMapping(Mmap);
 
-/// Takes some bytes of a mapped file out of this process's memory until they are touched again.
-pub(crate) fn let_go(file: &Mmap, bytes: Range<usize>) {
-    #[cfg(unix)]
-    {
-        use memmap2::UncheckedAdvice::DontNeed;
-        // Safety: the mapping is of a file and only for reading, as `map_file` makes them, so that there is
-        // nothing in it which is not in the file: touched again, the pages have the same bytes.
-        let _ = unsafe { file.unchecked_advise_range(DontNeed, bytes.start, bytes.len()) };
+impl FileMapping {
+    /// Maps a file. The system reads pages on first access and may evict them again.
+    ///
+    /// # Safety
+    ///
+    /// The file must not be modified or truncated while the mapping exists.
+    pub(crate) unsafe fn new(file: &File) -> io::Result<FileMapping> {
+        // Safety: the caller guarantees that the file keeps its bytes and its length.
+        unsafe { Mmap::map(file) }.map(FileMapping)
     }
-    #[cfg(not(unix))]
-    let _ = (file, bytes);
+
+    /// The bytes of the file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Advises the system to read a range of bytes soon.
+    pub(crate) fn prefetch(&self, bytes: Range<usize>) {
+        #[cfg(unix)]
+        {
+            // A system that ignores the advice only makes the work slower.
+            let _ = self.0.advise_range(memmap2::Advice::WillNeed, bytes.start, bytes.len());
+        }
+        #[cfg(not(unix))]
+        let _ = bytes;
+    }
+
+    /// Drops a range of bytes from this process's memory until the next access.
+    pub(crate) fn release(&self, bytes: Range<usize>) {
+        #[cfg(unix)]
+        {
+            use memmap2::UncheckedAdvice::DontNeed;
+            // Safety: the mapping is read-only, so no page differs from the file, and the contract of `new`
+            // forbids changes of the file. References into the range stay valid: an access after this call
+            // reads the same bytes from the file again.
+            let _ = unsafe { self.0.unchecked_advise_range(DontNeed, bytes.start, bytes.len()) };
+        }
+        #[cfg(not(unix))]
+        let _ = bytes;
+    }
 }

@@ -1,10 +1,10 @@
 //! `.npz` files: zip archives of `.npy` files.
 
+use crate::discard_after_error::DiscardAfterError;
 use crate::error::NpyError;
 use crate::header::Header;
 use crate::read::{at_end, read_data};
-use crate::until_failure::UntilFailure;
-use crate::write::{write_data, write_whole};
+use crate::write::{write_atomically, write_data};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek, Write};
 use std::path::Path;
@@ -12,10 +12,9 @@ use unishape::{Tensor, TensorView};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
-/// Reads all arrays of an `.npz` file, compressed or not, in the order of the file, with their
-/// names.
+/// Reads all arrays of an `.npz` file, with their names, in the order of the file.
 ///
-/// A name is a name and nothing else, even if it looks like a path.
+/// Members may be compressed. A name that looks like a path is not used as one.
 ///
 /// ```
 /// use unishape::Tensor;
@@ -31,8 +30,8 @@ use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 ///
 /// # Errors
 ///
-/// As [`read`](crate::read()) for each array; where the archive is damaged, has two arrays of one name,
-/// uses the same bytes for several arrays, or has more data in an array than its header promises.
+/// As [`read`](crate::read()) for each array. Also: the archive is damaged, has two arrays of the same name or
+/// arrays that share bytes, or an array has more data than its header promises.
 pub fn read_npz(path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>, NpyError> {
     let path = path.as_ref();
     read_archive(path).map_err(|error| error.in_file(path))
@@ -43,7 +42,7 @@ fn read_archive(path: &Path) -> Result<Vec<(String, Tensor)>, NpyError> {
     if archive.has_duplicate_names() {
         return Err(NpyError::Archive("it has two arrays of the same name".into()));
     }
-    // Many arrays out of the same few bytes: no honest archive, but one that fills the memory.
+    // Many arrays that share a few bytes would fill the memory.
     if archive.has_overlapping_entries().map_err(NpyError::archive)? {
         return Err(NpyError::Archive("its arrays overlap".into()));
     }
@@ -69,9 +68,9 @@ fn read_archive(path: &Path) -> Result<Vec<(String, Tensor)>, NpyError> {
     Ok(arrays)
 }
 
-/// Writes arrays with their names to an `.npz` file, uncompressed, as `numpy.savez` does.
+/// Writes named arrays to an `.npz` file, uncompressed, as `numpy.savez` does.
 ///
-/// As with [`write`](crate::write()), the file appears when it is complete.
+/// The file is replaced atomically when it is complete, as by [`write`](crate::write()).
 ///
 /// ```
 /// # use unishape::Tensor;
@@ -86,12 +85,12 @@ fn read_archive(path: &Path) -> Result<Vec<(String, Tensor)>, NpyError> {
 ///
 /// # Errors
 ///
-/// As [`write`](crate::write()) for each array; where two of them have the same name.
+/// As [`write`](crate::write()) for each array. Also: two arrays have the same name.
 pub fn write_npz<N: AsRef<str>>(
     path: impl AsRef<Path>,
     arrays: &[(N, TensorView<'_>)],
 ) -> Result<(), NpyError> {
-    write_whole(path.as_ref(), |file| {
+    write_atomically(path.as_ref(), |file| {
         let mut npz = NpzWriter::new(BufWriter::new(file));
         for (name, view) in arrays {
             let name = name.as_ref();
@@ -103,7 +102,7 @@ pub fn write_npz<N: AsRef<str>>(
     })
 }
 
-/// Writes an `.npz` file array by array, and each array piece by piece.
+/// Writes an `.npz` file array by array, and each array in parts.
 ///
 /// ```
 /// use std::io::{Cursor, Write};
@@ -119,16 +118,16 @@ pub fn write_npz<N: AsRef<str>>(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct NpzWriter<W: Write + Seek> {
-    zip: ZipWriter<UntilFailure<W>>,
-    /// The array being written.
+    zip: ZipWriter<DiscardAfterError<W>>,
+    /// Name of the array being written.
     name: String,
-    /// The bytes that its header promises, and those still to come.
+    /// Size of its data by its header, and the rest that is not written yet, in bytes.
     promised: u64,
-    owed: u64,
+    remaining: u64,
 }
 
 impl<W: Write + Seek> NpzWriter<W> {
-    /// An archive with no arrays yet.
+    /// A writer of an archive without arrays.
     ///
     /// ```
     /// use unishape_npy::NpzWriter;
@@ -138,15 +137,14 @@ impl<W: Write + Seek> NpzWriter<W> {
     /// ```
     pub fn new(writer: W) -> NpzWriter<W> {
         NpzWriter {
-            zip: ZipWriter::new(UntilFailure::new(writer)),
+            zip: ZipWriter::new(DiscardAfterError::new(writer)),
             name: String::new(),
             promised: 0,
-            owed: 0,
+            remaining: 0,
         }
     }
 
-    /// Begins an array. Its [data](Header::data_bytes), neither more nor less, is to be written to
-    /// what this gives.
+    /// Begins an array; returns a writer for exactly its [data](Header::data_bytes).
     ///
     /// ```
     /// use std::io::{Cursor, Write};
@@ -162,7 +160,7 @@ impl<W: Write + Seek> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// Where there is an array of that name, the last one is not complete, or writing fails.
+    /// There is an array of that name, the last one is not complete, or writing fails.
     pub fn start(&mut self, name: &str, header: &Header) -> Result<NpzMember<'_, W>, NpyError> {
         self.check_complete()?;
         self.check_writer()?;
@@ -171,17 +169,17 @@ impl<W: Write + Seek> NpzWriter<W> {
         let size = header.encoded_len().map_err(error)?.saturating_add(promised);
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
-            // The same arrays make the same file, whenever they are written.
+            // The same arrays make the same file at any time.
             .last_modified_time(DateTime::DEFAULT)
-            // The size is known, so zip64 is used where it is needed and nowhere else.
+            // zip64 only where it is needed: not every reader supports it.
             .large_file(size >= u64::from(u32::MAX));
         self.zip.start_file(format!("{name}.npy"), options).map_err(|zip| error(NpyError::archive(zip)))?;
         header.write(&mut self.zip).map_err(error)?;
-        (self.name, self.promised, self.owed) = (name.into(), promised, promised);
+        (self.name, self.promised, self.remaining) = (name.into(), promised, promised);
         Ok(NpzMember { npz: self })
     }
 
-    /// Completes the archive and gives back what it was written to.
+    /// Completes the archive; returns the inner writer.
     ///
     /// ```
     /// use unishape_npy::NpzWriter;
@@ -193,29 +191,31 @@ impl<W: Write + Seek> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// Where the last array is not complete, or writing fails.
+    /// The last array is not complete, or writing fails.
     pub fn finish(self) -> Result<W, NpyError> {
         self.check_complete()?;
         Ok(self.zip.finish().map_err(NpyError::archive)?.into_inner()?)
     }
 
-    /// Nothing goes on after a write that failed.
+    /// An error if a write failed before.
     fn check_writer(&self) -> io::Result<()> {
-        self.zip.get_ref().map_or(Ok(()), UntilFailure::check)
+        self.zip.get_ref().map_or(Ok(()), DiscardAfterError::check)
     }
 
     fn check_complete(&self) -> Result<(), NpyError> {
-        match self.owed {
+        match self.remaining {
             0 => Ok(()),
-            owed => {
-                let (promised, found) = (self.promised, self.promised - owed);
+            remaining => {
+                let (promised, found) = (self.promised, self.promised - remaining);
                 Err(NpyError::Truncated { promised, found }.in_member(&self.name))
             }
         }
     }
 }
 
-/// Where the data of one array goes. It takes no more than the array's header promises.
+/// A writer of the data of one array.
+///
+/// It accepts no more than the array's header promises.
 ///
 /// ```
 /// use std::io::{Cursor, Write};
@@ -233,13 +233,13 @@ pub struct NpzMember<'a, W: Write + Seek> {
 
 impl<W: Write + Seek> Write for NpzMember<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.len() as u64 > self.npz.owed {
+        if bytes.len() as u64 > self.npz.remaining {
             let surplus = NpyError::Surplus { promised: self.npz.promised }.in_member(&self.npz.name);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, surplus));
         }
         self.npz.check_writer()?;
         let written = self.npz.zip.write(bytes)?;
-        self.npz.owed -= written as u64;
+        self.npz.remaining -= written as u64;
         Ok(written)
     }
 

@@ -1,7 +1,7 @@
 //! Reading `.npy` files into tensors.
 
-use crate::descr::Code;
-use crate::element::{Scalar, decode_bools, decode_unicode, decode_utf8};
+use crate::descr::ElementKind;
+use crate::element::{ElementCodec, decode_bools, decode_unicode, decode_utf8};
 use crate::error::NpyError;
 use crate::header::Header;
 use half::{bf16, f16};
@@ -13,14 +13,14 @@ use std::path::Path;
 use unishape::DType;
 use unishape::Tensor;
 
-/// Data is read in pieces of about this many bytes.
-const PIECE: usize = 1 << 16;
+/// Size of the buffer that data is read into, in bytes.
+const BUFFER_SIZE: usize = 1 << 16;
 
 /// Reads the array of an `.npy` file.
 ///
-/// Every [`DType`] is read, in either byte order and in C or Fortran order. `U` and `S` become
-/// strings, without the NULs that NumPy fills them up with; `V2` is taken for `bfloat16`, since
-/// that is what NumPy writes for it. Bytes after the data are ignored, as NumPy does.
+/// Every [`DType`] is supported, in either byte order and in C or Fortran order. `U` and `S` become strings
+/// without the NULs that NumPy pads them with; `V2` becomes `bfloat16`, which NumPy writes this way. Bytes after
+/// the data are ignored, as NumPy does.
 ///
 /// ```
 /// use unishape::Tensor;
@@ -36,8 +36,8 @@ const PIECE: usize = 1 << 16;
 ///
 /// # Errors
 ///
-/// Where the file cannot be read, is damaged, or holds elements of another type. A header that
-/// promises more data than there is costs no memory.
+/// The file cannot be read, is damaged, or has a dtype without a [`DType`]. A header that promises more data
+/// than the file has allocates nothing.
 pub fn read(path: impl AsRef<Path>) -> Result<Tensor, NpyError> {
     let path = path.as_ref();
     read_file(path).map_err(|error| error.in_file(path))
@@ -47,7 +47,7 @@ fn read_file(path: &Path) -> Result<Tensor, NpyError> {
     let mut file = File::open(path)?;
     let header = Header::read(&mut file)?;
     let metadata = file.metadata()?;
-    // Of pipes and devices nothing is known beforehand.
+    // The length of pipes and devices is unknown.
     let available = match metadata.is_file() {
         true => Some(metadata.len().saturating_sub(file.stream_position()?)),
         false => None,
@@ -55,7 +55,7 @@ fn read_file(path: &Path) -> Result<Tensor, NpyError> {
     read_data(&mut file, &header, available)
 }
 
-/// Reads the array of an `.npy` file from anything: [`read`].
+/// Reads the array of an `.npy` file from a reader; see [`read`].
 ///
 /// ```
 /// use unishape::Tensor;
@@ -75,7 +75,7 @@ pub fn read_from(mut reader: impl Read) -> Result<Tensor, NpyError> {
     read_data(&mut reader, &header, None)
 }
 
-/// Reads the elements behind a header. `available` is how many bytes there are, where that is known.
+/// Reads the elements after a header. `available` is their length in bytes, if known.
 pub(crate) fn read_data(
     reader: &mut impl Read,
     header: &Header,
@@ -83,21 +83,23 @@ pub(crate) fn read_data(
 ) -> Result<Tensor, NpyError> {
     let (big_endian, item_size) = (header.descr.big_endian(), header.item_size());
     let data = Data { reader, header, available };
-    match header.descr.code() {
-        Code::Scalar(dtype) => data.numbers(dtype, big_endian),
-        // Strings of no bytes: as many as the header likes to promise would cost it nothing.
-        Code::Unicode | Code::Bytes if item_size == 0 && header.element_count()? > 0 => {
+    match header.descr.kind() {
+        ElementKind::Scalar(dtype) => data.numbers(dtype, big_endian),
+        // Strings of 0 bytes: the header could promise any number of them without any data.
+        ElementKind::Unicode | ElementKind::Bytes if item_size == 0 && header.element_count()? > 0 => {
             Err(NpyError::NoTensor { descr: header.descr.text().into() })
         }
-        Code::Unicode => data
+        ElementKind::Unicode => data
             .array(|bytes, strings| decode_unicode(bytes, item_size, big_endian, strings))
             .map(Tensor::Str),
-        Code::Bytes => data.array(|bytes, strings| decode_utf8(bytes, item_size, strings)).map(Tensor::Str),
-        Code::Opaque => Err(NpyError::NoTensor { descr: header.descr.text().into() }),
+        ElementKind::Bytes => {
+            data.array(|bytes, strings| decode_utf8(bytes, item_size, strings)).map(Tensor::Str)
+        }
+        ElementKind::Opaque => Err(NpyError::NoTensor { descr: header.descr.text().into() }),
     }
 }
 
-/// The part of a file behind its header.
+/// The data of a file, after its header.
 struct Data<'a, R> {
     reader: &'a mut R,
     header: &'a Header,
@@ -108,8 +110,8 @@ impl<R: Read> Data<'_, R> {
     fn numbers(self, dtype: DType, big_endian: bool) -> Result<Tensor, NpyError> {
         macro_rules! read {
             ($type:ty) => {
-                self.array(|bytes, numbers: &mut Vec<$type>| {
-                    Scalar::decode(bytes, big_endian, numbers);
+                self.array(|bytes, elements: &mut Vec<$type>| {
+                    ElementCodec::decode(bytes, big_endian, elements);
                     Ok(())
                 })
                 .map(Tensor::from)
@@ -135,7 +137,7 @@ impl<R: Read> Data<'_, R> {
         }
     }
 
-    /// All elements, in the order of the file.
+    /// The elements as an array, in the order of the file.
     fn array<T>(
         self,
         decode: impl Fn(&[u8], &mut Vec<T>) -> Result<(), String>,
@@ -144,8 +146,8 @@ impl<R: Read> Data<'_, R> {
         let elements = self.elements(decode)?;
         let shape = IxDyn(&header.shape);
         let shape = if header.fortran_order { shape.f() } else { shape.into_shape_with_order() };
-        // It has as many elements as were promised, but ndarray wants the other sizes to be
-        // countable even beside a size of 0.
+        // The number of elements is right, but ndarray also limits the product of the other sizes where
+        // one size is 0.
         ArrayD::from_shape_vec(shape, elements).map_err(|_| header.too_large())
     }
 
@@ -159,21 +161,21 @@ impl<R: Read> Data<'_, R> {
             if found < promised {
                 return Err(NpyError::Truncated { promised, found });
             }
-            reserve_all(&mut elements, self.header.element_count()?)?;
+            reserve_exact(&mut elements, self.header.element_count()?)?;
         }
         let item_size = self.header.item_size().max(1);
-        let piece_size = (PIECE / item_size).max(1).saturating_mul(item_size) as u64;
-        let (mut piece, mut found) = (Vec::new(), 0);
+        let buffer_size = (BUFFER_SIZE / item_size).max(1).saturating_mul(item_size) as u64;
+        let (mut buffer, mut found) = (Vec::new(), 0);
         while found < promised {
-            let wanted = piece_size.min(promised - found);
-            piece.clear();
-            let got = self.reader.take(wanted).read_to_end(&mut piece)? as u64;
+            let wanted = buffer_size.min(promised - found);
+            buffer.clear();
+            let got = self.reader.take(wanted).read_to_end(&mut buffer)? as u64;
             found += got;
             if got < wanted {
                 return Err(NpyError::Truncated { promised, found });
             }
-            reserve(&mut elements, piece.len() / item_size)?;
-            decode(&piece, &mut elements).map_err(|problem| NpyError::Element {
+            reserve(&mut elements, buffer.len() / item_size)?;
+            decode(&buffer, &mut elements).map_err(|problem| NpyError::Element {
                 index: index_of(elements.len(), self.header),
                 problem,
             })?;
@@ -183,25 +185,25 @@ impl<R: Read> Data<'_, R> {
 }
 
 fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<(), NpyError> {
-    elements.try_reserve(more).map_err(|_| no_memory(elements, more))
+    elements.try_reserve(more).map_err(|_| out_of_memory(elements, more))
 }
 
-/// Memory for exactly so many: none is left over, and nothing moves while they come.
-fn reserve_all<T>(elements: &mut Vec<T>, count: usize) -> Result<(), NpyError> {
-    elements.try_reserve_exact(count).map_err(|_| no_memory(elements, count))
+/// Reserves memory for exactly `count` elements.
+fn reserve_exact<T>(elements: &mut Vec<T>, count: usize) -> Result<(), NpyError> {
+    elements.try_reserve_exact(count).map_err(|_| out_of_memory(elements, count))
 }
 
-fn no_memory<T>(elements: &[T], more: usize) -> NpyError {
+fn out_of_memory<T>(elements: &[T], more: usize) -> NpyError {
     NpyError::OutOfMemory { bytes: elements.len().saturating_add(more).saturating_mul(size_of::<T>()) }
 }
 
-/// The indices of the element that stands at a place in the file.
-fn index_of(mut place: usize, header: &Header) -> Vec<usize> {
+/// Index of the `position`-th element in the file.
+fn index_of(mut position: usize, header: &Header) -> Vec<usize> {
     let mut index = vec![0; header.shape.len()];
     let mut step = |dim: usize| {
         let size = header.shape[dim].max(1);
-        index[dim] = place % size;
-        place /= size;
+        index[dim] = position % size;
+        position /= size;
     };
     if header.fortran_order {
         (0..header.shape.len()).for_each(&mut step);
@@ -211,7 +213,7 @@ fn index_of(mut place: usize, header: &Header) -> Vec<usize> {
     index
 }
 
-/// Whether nothing is left to read. Reading on at the end makes a zip archive check its sum.
+/// Whether the reader is at its end, where the zip crate verifies the checksum.
 pub(crate) fn at_end(reader: &mut impl Read) -> io::Result<bool> {
     Ok(reader.take(1).read_to_end(&mut Vec::new())? == 0)
 }

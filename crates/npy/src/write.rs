@@ -1,7 +1,7 @@
 //! Writing tensors to `.npy` files.
 
 use crate::descr::Descr;
-use crate::element::{Scalar, encode_unicode};
+use crate::element::{ElementCodec, encode_unicode};
 use crate::error::NpyError;
 use crate::header::Header;
 use ndarray::{ArrayViewD, Axis};
@@ -11,20 +11,19 @@ use std::path::Path;
 use unishape::TensorView;
 use unishape::whole_file::{WholeFile, place_all};
 
-/// Elements are gathered to about this many bytes before they are written.
-const PIECE: usize = 1 << 16;
+/// Encoded elements are buffered up to about this many bytes.
+const BUFFER_SIZE: usize = 1 << 16;
 
-/// And those that need not be gathered are handed on by this many.
-const LARGE_PIECE: usize = 1 << 20;
+/// Elements that need no encoding are written this many bytes at a time.
+const WRITE_SIZE: usize = 1 << 20;
 
-/// Writes a tensor, a view of one, or a view of an array to an `.npy` file, in C order.
+/// Writes a tensor or a view of an array to an `.npy` file, in C order.
 ///
-/// A view may be stretched, reversed or transposed: what it shows is written, without a copy of it
-/// in memory. Strings become `U`, as wide as the longest of them; `bfloat16` becomes `<V2`, as in
-/// NumPy, where `array.view(ml_dtypes.bfloat16)` brings it back.
+/// The view may be stretched, reversed or transposed; it is not copied in memory. Strings become `U`, as wide
+/// as the longest of them; `bfloat16` becomes `<V2`, which `array.view(ml_dtypes.bfloat16)` reads in NumPy.
 ///
-/// The file appears when it is complete: until then, and where writing fails, a file that was there
-/// before stays as it is.
+/// The file is replaced atomically when it is complete. Until then, and if writing fails, an existing file
+/// stays unchanged.
 ///
 /// ```
 /// use unishape::TensorView;
@@ -40,13 +39,13 @@ const LARGE_PIECE: usize = 1 << 20;
 ///
 /// # Errors
 ///
-/// Where the file cannot be written, or a string ends in NUL, which the format cannot express.
+/// The file cannot be written, or a string ends in NUL, which the format cannot express.
 pub fn write<'a>(path: impl AsRef<Path>, view: impl Into<TensorView<'a>>) -> Result<(), NpyError> {
     let view = view.into();
-    write_whole(path.as_ref(), |file| write_to(file, view))
+    write_atomically(path.as_ref(), |file| write_to(file, view))
 }
 
-/// Writes an `.npy` file to anything: [`write`](write()).
+/// Writes an `.npy` file to a writer; see [`write`](write()).
 ///
 /// ```
 /// use unishape_npy as npy;
@@ -67,8 +66,9 @@ pub fn write_to<'a>(mut writer: impl Write, view: impl Into<TensorView<'a>>) -> 
     write_data(&mut writer, &view, &header)
 }
 
-/// Writes the elements of a view alone, as they stand behind the header of an `.npy` file: for arrays that
-/// come piece by piece, each a part of the whole in C order.
+/// Writes the elements of a view without a header.
+///
+/// For arrays that are produced in parts, each of them contiguous in C order.
 ///
 /// ```
 /// use unishape_npy as npy;
@@ -103,7 +103,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Where a string ends in NUL, which the format cannot express.
+    /// A string ends in NUL, which the format cannot express.
     pub fn of(view: &TensorView<'_>) -> Result<Header, NpyError> {
         let descr = match view {
             TensorView::Str(strings) => Descr::unicode(longest(strings)?)?,
@@ -113,22 +113,22 @@ impl Header {
     }
 }
 
-/// The characters of the longest string, and 1 at the least, as in NumPy.
+/// Length of the longest string in characters; at least 1, as in NumPy.
 fn longest(strings: &ArrayViewD<'_, String>) -> Result<usize, NpyError> {
     let mut distinct = strings.view();
     for dim in 0..distinct.ndim() {
         if distinct.strides()[dim] == 0 && distinct.shape()[dim] > 0 {
-            distinct.collapse_axis(Axis(dim), 0); // the same strings over and over
+            distinct.collapse_axis(Axis(dim), 0); // stretched: the same strings for every index
         }
     }
     let mut longest = 1;
     for (index, string) in distinct.indexed_iter() {
         if string.ends_with('\0') {
             let index = ndarray::Dimension::slice(&index).to_vec();
-            let problem = "NumPy's strings cannot end in NUL; take it off".into();
+            let problem = "a NumPy string cannot end in NUL; remove it".into();
             return Err(NpyError::Element { index, problem });
         }
-        // Bytes are quickly counted, and characters are never more than they.
+        // There are at most as many characters as bytes, and the number of bytes is known.
         if string.len() > longest {
             longest = longest.max(string.chars().count());
         }
@@ -136,7 +136,7 @@ fn longest(strings: &ArrayViewD<'_, String>) -> Result<usize, NpyError> {
     Ok(longest)
 }
 
-/// Writes the elements of a view as its header says.
+/// Writes the elements of a view in the format of the header.
 pub(crate) fn write_data(
     writer: &mut impl Write,
     view: &TensorView<'_>,
@@ -158,56 +158,55 @@ pub(crate) fn write_data(
         TensorView::U64(view) => write_numbers(writer, view),
         TensorView::C64(view) => write_numbers(writer, view),
         TensorView::C128(view) => write_numbers(writer, view),
-        TensorView::Bool(view) => write_each(writer, view, |&truth, bytes| bytes.push(u8::from(truth))),
+        TensorView::Bool(view) => write_encoded(writer, view, |&truth, bytes| bytes.push(u8::from(truth))),
         TensorView::Str(view) => {
-            write_each(writer, view, |string, bytes| encode_unicode(string, item_size, bytes))
+            write_encoded(writer, view, |string, bytes| encode_unicode(string, item_size, bytes))
         }
     }
     .map_err(NpyError::Io)
 }
 
-fn write_numbers<T: Scalar + bytemuck::NoUninit>(
+fn write_numbers<T: ElementCodec + bytemuck::NoUninit>(
     writer: &mut impl Write,
     view: &ArrayViewD<'_, T>,
 ) -> io::Result<()> {
     match view.as_slice() {
-        // They lie in memory as they do in the file. Not all at once: a writer may want to be asked.
+        // Memory and file have the same bytes. Limited writes let a writer report progress or stop.
         Some(elements) if cfg!(target_endian = "little") => {
-            bytemuck::cast_slice(elements).chunks(LARGE_PIECE).try_for_each(|piece| writer.write_all(piece))
+            bytemuck::cast_slice(elements).chunks(WRITE_SIZE).try_for_each(|bytes| writer.write_all(bytes))
         }
-        _ => write_each(writer, view, T::encode),
+        _ => write_encoded(writer, view, T::encode),
     }
 }
 
-fn write_each<T>(
+fn write_encoded<T>(
     writer: &mut impl Write,
     view: &ArrayViewD<'_, T>,
     encode: impl Fn(&T, &mut Vec<u8>),
 ) -> io::Result<()> {
-    let mut piece = Vec::with_capacity(2 * PIECE);
-    let mut put = |element: &T| {
-        encode(element, &mut piece);
-        if piece.len() < PIECE {
+    let mut buffer = Vec::with_capacity(2 * BUFFER_SIZE);
+    let mut write_element = |element: &T| {
+        encode(element, &mut buffer);
+        if buffer.len() < BUFFER_SIZE {
             return Ok(());
         }
-        let written = writer.write_all(&piece);
-        piece.clear();
+        let written = writer.write_all(&buffer);
+        buffer.clear();
         written
     };
     if let Some(elements) = view.as_slice() {
-        elements.iter().try_for_each(&mut put)?;
+        elements.iter().try_for_each(&mut write_element)?;
     } else if !view.is_empty() {
-        // Row by row, since ndarray walks through a row much faster than through all dimensions.
-        // (A view of no dimensions is a slice, and was written above.)
+        // ndarray iterates over a row much faster than over all dimensions. A view of rank 0 is a slice.
         for row in view.rows() {
-            row.iter().try_for_each(&mut put)?;
+            row.iter().try_for_each(&mut write_element)?;
         }
     }
-    writer.write_all(&piece)
+    writer.write_all(&buffer)
 }
 
-/// Writes a file that is there whole or not at all.
-pub(crate) fn write_whole(
+/// Writes a temporary file and renames it when it is complete.
+pub(crate) fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), NpyError>,
 ) -> Result<(), NpyError> {

@@ -1,21 +1,29 @@
-//! Parts of arrays that stay in their files, beside the same parts of the arrays read into memory.
+//! Regions of memory-mapped arrays, compared with slices of the same arrays read into memory.
 
 use ndarray::{Axis, Slice};
 use proptest::prelude::*;
 use std::ops::Range;
+use std::path::Path;
 use tempfile::TempDir;
 use unishape::{DType, Tensor, TensorView};
-use unishape_npy::{self as npy, Descr, Header, Mapped, NpyError, Part};
+use unishape_npy::{self as npy, Descr, Header, NpyError, RawArray, Region};
 use unishape_oracle::strategies;
 
-/// A file in a folder that goes with it, of elements whose bytes are any, or 0 and 1 for booleans.
-fn file(descr: &str, fortran_order: bool, shape: &[usize], skewed: bool) -> (TempDir, Mapped) {
-    let descr = Descr::parse(descr).expect("a description");
+/// Maps a file of a test.
+#[allow(unsafe_code)]
+fn map(path: &Path) -> RawArray {
+    // Safety: the test does not change the file while it is mapped, and no one else knows it.
+    unsafe { RawArray::map(path) }.expect("a valid file")
+}
+
+/// A mapped file in its temporary folder. The elements have arbitrary bytes; booleans have 0 and 1.
+fn file(descr: &str, fortran_order: bool, shape: &[usize], unaligned: bool) -> (TempDir, RawArray) {
+    let descr = Descr::parse(descr).expect("a valid description");
     let header = Header { descr, fortran_order, shape: shape.to_vec() };
     let mut file = Vec::new();
     header.write(&mut file).expect("written");
-    if skewed {
-        // One byte of the padding less, and the data begins at an odd place.
+    if unaligned {
+        // One byte of padding less: the data begins at an odd address.
         let length = u16::from_le_bytes([file[8], file[9]]) - 1;
         file[8..10].copy_from_slice(&length.to_le_bytes());
         file.remove(file.len() - 2);
@@ -28,17 +36,17 @@ fn file(descr: &str, fortran_order: bool, shape: &[usize], skewed: bool) -> (Tem
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.npy");
     std::fs::write(&path, file).expect("written");
-    let mapped = Mapped::open(&path).expect("an array");
+    let mapped = map(&path);
     (folder, mapped)
 }
 
-/// What ndarray makes of the array in memory.
-fn expected(tensor: &Tensor, part: &[Range<usize>]) -> Tensor {
+/// The region as ndarray slices it.
+fn expected(tensor: &Tensor, ranges: &[Range<usize>]) -> Tensor {
     macro_rules! sliced {
         ($($variant:ident)+) => {
             match tensor.view() {
                 $(TensorView::$variant(mut view) => {
-                    for (dim, range) in part.iter().enumerate() {
+                    for (dim, range) in ranges.iter().enumerate() {
                         view.slice_axis_inplace(Axis(dim), Slice::from(range.clone()));
                     }
                     Tensor::$variant(view.to_owned())
@@ -54,47 +62,58 @@ const NATIVE: [&str; 15] = [
     "'<u8'", "'|b1'", "'<c8'", "'<c16'",
 ];
 
-/// Of every type and in every order: where they lie if they can, converted otherwise.
+/// For every dtype, order and alignment: in place where possible, converted otherwise.
 #[test]
-fn parts_are_those_of_the_array_that_is_read() {
+fn regions_are_slices_of_the_array() {
     for descr in
         NATIVE.into_iter().chain(["'>f2'", "'>f4'", "'>f8'", "'>i2'", "'>u4'", "'>i8'", "'>c8'", "'>c16'"])
     {
-        for (fortran_order, skewed) in [(false, false), (true, false), (false, true), (true, true)] {
-            let (_folder, mapped) = file(descr, fortran_order, &[4, 3, 5], skewed);
-            let read = npy::read(mapped.path()).expect("an array");
+        for (fortran_order, unaligned) in [(false, false), (true, false), (false, true), (true, true)] {
+            let (_folder, mapped) = file(descr, fortran_order, &[4, 3, 5], unaligned);
+            let read = npy::read(mapped.path()).expect("a valid file");
             let in_place =
-                descr != "'|b1'" && !descr.contains('>') && (!skewed || mapped.header().item_size() == 1);
-            assert_eq!(mapped.view().is_some(), in_place, "{descr} {skewed}");
-            for part in [[0..4, 0..3, 0..5], [1..3, 2..3, 1..5], [3..4, 0..3, 4..5], [2..2, 0..3, 0..5]] {
-                mapped.will_need(&part);
-                let found = mapped.part(&part).expect("numbers");
-                assert_eq!(matches!(found, Part::View(_)), in_place, "{descr} {skewed}");
-                assert_eq!(found.view().to_owned().expect("few"), expected(&read, &part), "{descr} {part:?}");
-                mapped.is_done_with(&part);
+                descr != "'|b1'" && !descr.contains('>') && (!unaligned || mapped.header().item_size() == 1);
+            assert_eq!(mapped.view().is_some(), in_place, "{descr} {unaligned}");
+            let memory = RawArray::read(mapped.path()).expect("a valid file");
+            let always_aligned = descr != "'|b1'" && !descr.contains('>');
+            assert_eq!(memory.data(), mapped.data());
+            assert_eq!(memory.view().is_some(), always_aligned, "{descr}");
+            for ranges in [[0..4, 0..3, 0..5], [1..3, 2..3, 1..5], [3..4, 0..3, 4..5], [2..2, 0..3, 0..5]] {
+                mapped.prefetch(&ranges);
+                let found = mapped.region(&ranges).expect("numbers");
+                assert_eq!(matches!(found, Region::View(_)), in_place, "{descr} {unaligned}");
+                let expected = expected(&read, &ranges);
+                assert_eq!(found.view().to_owned().expect("small"), expected, "{descr} {ranges:?}");
+                // A view stays valid after its pages are released.
+                mapped.release(&ranges);
+                assert_eq!(found.view().to_owned().expect("small"), expected, "{descr} {ranges:?}");
+                memory.prefetch(&ranges);
+                let found = memory.region(&ranges).expect("numbers");
+                assert_eq!(found.view().to_owned().expect("small"), expected, "{descr} {ranges:?}");
+                memory.release(&ranges);
             }
         }
     }
 }
 
 #[test]
-fn rank_0_and_sizes_of_0_have_parts_too() {
+fn rank_0_and_sizes_of_0_have_regions() {
     for descr in ["'<i4'", "'>i4'", "'|b1'"] {
         let (_folder, mapped) = file(descr, false, &[], false);
-        assert_eq!(mapped.part(&[]).expect("numbers").view().shape(), [0; 0]);
+        assert_eq!(mapped.region(&[]).expect("numbers").view().shape(), [0; 0]);
         let (_folder, mapped) = file(descr, true, &[3, 0, 2], false);
-        mapped.will_need(&[1..3, 0..0, 0..2]);
-        assert_eq!(mapped.part(&[1..3, 0..0, 0..2]).expect("numbers").view().shape(), [2, 0, 2]);
-        mapped.is_done_with(&[1..3, 0..0, 0..2]);
+        mapped.prefetch(&[1..3, 0..0, 0..2]);
+        assert_eq!(mapped.region(&[1..3, 0..0, 0..2]).expect("numbers").view().shape(), [2, 0, 2]);
+        mapped.release(&[1..3, 0..0, 0..2]);
     }
 }
 
 #[test]
-fn what_is_no_number_is_no_part() {
+fn elements_that_are_not_numbers_have_no_regions() {
     for descr in ["'<U2'", "'|S3'", "'<M8[s]'", "'|V7'", "[('x', '<f4')]"] {
         let (_folder, mapped) = file(descr, false, &[2], false);
         assert!(mapped.view().is_none());
-        let error = mapped.part(std::slice::from_ref(&(0..2))).expect_err("no numbers");
+        let error = mapped.region(std::slice::from_ref(&(0..2))).expect_err("not numbers");
         assert!(
             matches!(&error, NpyError::InFile { error, .. } if matches!(**error, NpyError::NoTensor { .. })),
             "{error}"
@@ -102,50 +121,66 @@ fn what_is_no_number_is_no_part() {
     }
 }
 
-/// The indices are those in the file, not those in the part.
+/// The index is that in the array, not that in the region.
 #[test]
-fn a_boolean_that_is_none_is_named_by_its_indices() {
+fn an_invalid_boolean_is_reported_with_its_index() {
     let (_folder, mapped) = file("'|b1'", true, &[4, 5], false);
     let path = mapped.path().to_path_buf();
-    let mut bytes = std::fs::read(&path).expect("it is there");
+    let mut bytes = std::fs::read(&path).expect("it exists");
     let data = bytes.len() - 20;
-    bytes[data + 3 * 4 + 2] = 9; // column by column: row 2, column 3
-    std::fs::remove_file(&path).expect("it is there");
+    bytes[data + 3 * 4 + 2] = 9; // column-major: row 2, column 3
+    std::fs::remove_file(&path).expect("it exists");
     std::fs::write(&path, bytes).expect("written");
-    let mapped = Mapped::open(&path).expect("an array");
-    let problem = mapped.part(&[1..4, 2..5]).expect_err("one is none").to_string();
-    assert!(problem.ends_with(": element [2, 3]: a bool is 0 or 1, this is 9"), "{problem}");
-    assert!(mapped.part(&[0..2, 0..5]).is_ok());
+    let mapped = map(&path);
+    let problem = mapped.region(&[1..4, 2..5]).expect_err("one is invalid").to_string();
+    assert!(problem.ends_with(": element [2, 3]: a bool is 0 or 1, not 9"), "{problem}");
+    assert!(mapped.region(&[0..2, 0..5]).is_ok());
 }
 
 #[test]
-#[should_panic(expected = "no part of [4, 5]: [0..4, 3..6]")]
-fn a_part_that_is_not_within_the_array_panics() {
-    let _ = file("'<i4'", false, &[4, 5], false).1.part(&[0..4, 3..6]);
+#[should_panic(expected = "the array of shape [4, 5] has no region [0..4, 3..6]")]
+fn a_region_beyond_the_array_panics() {
+    let _ = file("'<i4'", false, &[4, 5], false).1.region(&[0..4, 3..6]);
+}
+
+/// An array in memory is a copy: later changes of the file do not change it.
+#[test]
+fn an_array_read_into_memory_does_not_follow_its_file() {
+    let (folder, mapped) = file("'<u4'", false, &[300], false);
+    let path = folder.path().join("b.npy");
+    std::fs::copy(mapped.path(), &path).expect("copied");
+    let memory = RawArray::read(&path).expect("a valid file");
+    let view = memory.view().expect("in place");
+    let length = std::fs::metadata(&path).expect("it exists").len() as usize;
+    std::fs::write(&path, vec![0xff; length]).expect("written");
+    assert_eq!(view.to_owned().expect("small"), mapped.view().expect("in place").to_owned().expect("small"));
+    std::fs::File::create(&path).expect("truncated");
+    assert_eq!(memory.data(), mapped.data());
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
 
     #[test]
-    fn any_part_of_any_array_is_found(
-        (shape, part) in strategies::shape(0..=4, 0..=5).prop_flat_map(|shape| {
+    fn any_region_of_any_array_is_its_slice(
+        (shape, ranges) in strategies::shape(0..=4, 0..=5).prop_flat_map(|shape| {
             let range = |&size: &usize| (0..=size).prop_flat_map(move |end| (0..=end, Just(end)));
-            let part: Vec<_> = shape.iter().map(range).collect();
-            (Just(shape), part)
+            let ranges: Vec<_> = shape.iter().map(range).collect();
+            (Just(shape), ranges)
         }),
         descr in prop::sample::select(vec!["'<f4'", "'>i8'", "'|b1'", "'<c16'"]),
         fortran_order in any::<bool>(),
-        skewed in any::<bool>(),
+        unaligned in any::<bool>(),
     ) {
-        let (_folder, mapped) = file(descr, fortran_order, &shape, skewed);
-        let part: Vec<Range<usize>> = part.into_iter().map(|(start, end)| start..end).collect();
-        let read = npy::read(mapped.path()).expect("an array");
-        mapped.will_need(&part);
-        let found = mapped.part(&part).expect("numbers");
-        prop_assert_eq!(found.view().to_owned().expect("few"), expected(&read, &part));
+        let (_folder, mapped) = file(descr, fortran_order, &shape, unaligned);
+        let ranges: Vec<Range<usize>> = ranges.into_iter().map(|(start, end)| start..end).collect();
+        let read = npy::read(mapped.path()).expect("a valid file");
+        mapped.prefetch(&ranges);
+        let found = mapped.region(&ranges).expect("numbers");
+        prop_assert_eq!(found.view().to_owned().expect("small"), expected(&read, &ranges));
         drop(found);
-        mapped.is_done_with(&part);
-        prop_assert_eq!(mapped.part(&part).expect("numbers").view().to_owned().expect("few"), expected(&read, &part));
+        mapped.release(&ranges);
+        let again = mapped.region(&ranges).expect("numbers");
+        prop_assert_eq!(again.view().to_owned().expect("small"), expected(&read, &ranges));
     }
 }

@@ -7,7 +7,7 @@ use crate::source::Source;
 use std::ops::Range;
 use std::path::Path;
 use unishape::DType;
-use unishape_npy::{self as npy, Header, Mapped, StretchedError};
+use unishape_npy::{self as npy, Header, NpyError, RawArray, WriteBroadcastError};
 use unishape_oracle::{Indices, Tensor, common_shape, step_1, step_2};
 
 /// Larger results take long and show nothing new.
@@ -20,7 +20,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let file = npy_file(source.rest());
     with_file(&file, |path| {
         check_read(path, &file);
-        let mapped = match with_memory(MEMORY_PER_BYTE, file.len(), || Mapped::open(path)) {
+        let mapped = match with_memory(MEMORY_PER_BYTE, file.len(), || map(path)) {
             Ok(mapped) => mapped,
             Err(error) => return check_message(&error),
         };
@@ -39,9 +39,9 @@ pub(crate) fn run(bytes: &[u8]) {
             return;
         }
         let mut written = Vec::new();
-        match mapped.write_stretched(rules, &common, &mut written) {
+        match mapped.write_broadcast(rules, &common, &mut written) {
             Ok(()) => assert_eq!(written, expected(header, data, &common)),
-            Err(StretchedError::Shape(error)) => {
+            Err(WriteBroadcastError::Shape(error)) => {
                 check_message(&error);
                 let stretches = common_shape(reading, &[&header.shape[..], &common]).as_ref() == Ok(&common);
                 let ranks_differ = header.shape.len() != common.len();
@@ -50,6 +50,12 @@ pub(crate) fn run(bytes: &[u8]) {
             Err(error) => panic!("{error}"),
         }
     });
+}
+
+#[allow(unsafe_code)]
+fn map(path: &Path) -> Result<RawArray, NpyError> {
+    // Safety: the temporary file belongs to this run of the target, which does not write to it any more.
+    unsafe { RawArray::map(path) }
 }
 
 /// Read as a file and as bytes, the outcome is the same.
@@ -63,11 +69,12 @@ fn check_read(path: &Path, file: &[u8]) {
 }
 
 /// All elements as a part, and some of them, are what is read.
-fn check_part(mapped: &Mapped, file: &[u8], wish: &[usize]) {
+fn check_part(mapped: &RawArray, file: &[u8], wish: &[usize]) {
     let all: Vec<Range<usize>> = mapped.header().shape.iter().map(|&size| 0..size).collect();
     let read = npy::read_from(file);
-    let found =
-        with_memory(MEMORY_PER_BYTE, file.len(), || mapped.part(&all).map(|part| part.view().to_owned()));
+    let found = with_memory(MEMORY_PER_BYTE, file.len(), || {
+        mapped.region(&all).map(|region| region.view().to_owned())
+    });
     let (found, read) = match (found, read) {
         (Ok(found), Ok(read)) => (found.expect("few"), read),
         (Err(error), Ok(read)) if read.dtype() == DType::Str => return check_message(&error),
@@ -78,11 +85,11 @@ fn check_part(mapped: &Mapped, file: &[u8], wish: &[usize]) {
     let some =
         all.iter().zip(wish.iter().chain([0].iter().cycle())).map(|(all, &wish)| all.end.min(wish)..all.end);
     let some: Vec<Range<usize>> = some.collect();
-    mapped.will_need(&some);
-    let part = mapped.part(&some).expect("some of what is right").view().to_owned().expect("few");
+    mapped.prefetch(&some);
+    let part = mapped.region(&some).expect("some of what is right").view().to_owned().expect("few");
     let expected = read.view().part(&some).to_owned().expect("few");
     assert_eq!(npy_bytes(&part), npy_bytes(&expected));
-    mapped.is_done_with(&some);
+    mapped.release(&some);
 }
 
 /// Element by element, as the specification says it.

@@ -60,7 +60,7 @@ fn an_input_at_fault_at_its_end_leaves_nothing() {
     *truths.last_mut().expect("it has elements") = 7;
     folder.put("m.npy", truths);
     let said = folder.run(["eval", "m * 2", "m.npy", "-q", "--memory", "1M", "-o", "z.npy"]).refused(1);
-    assert_eq!(said, "unishape: m.npy: element [6291455]: a bool is 0 or 1, this is 7\n");
+    assert_eq!(said, "unishape: m.npy: element [6291455]: a bool is 0 or 1, not 7\n");
     assert_eq!(folder.names(), ["m.npy"]);
 }
 

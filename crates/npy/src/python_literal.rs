@@ -1,74 +1,75 @@
-//! Python literals, read piece by piece as the header expects them.
+//! A pull parser of the Python literals in headers.
 //!
-//! No tree is built: whoever reads the header asks for the value that must come next, so that a
-//! hostile header costs no memory beyond its own text.
+//! It builds no tree: the caller requests the value that must come next, so that a hostile header
+//! allocates no memory beyond its own text.
 
-use crate::error::{LONGEST, NpyError};
+use crate::error::{MAX_SHOWN, NpyError};
 use std::ops::Range;
 use unishape::text::truncate;
 
-/// How deep brackets may nest. NumPy writes one level for each structure inside a structure.
-const MOST_NESTING: usize = 32;
+/// Maximum nesting of brackets. NumPy nests one level per nested structure.
+const MAX_NESTING: usize = 32;
 
-/// A place in a text of Python literals.
-pub(crate) struct Literals<'t> {
+/// A position in a text of Python literals.
+pub(crate) struct LiteralParser<'t> {
     text: &'t str,
     at: usize,
     nesting: usize,
 }
 
-impl<'t> Literals<'t> {
-    pub(crate) fn new(text: &'t str) -> Literals<'t> {
-        Literals { text, at: 0, nesting: 0 }
+impl<'t> LiteralParser<'t> {
+    pub(crate) fn new(text: &'t str) -> LiteralParser<'t> {
+        LiteralParser { text, at: 0, nesting: 0 }
     }
 
-    /// What is wrong at this place.
+    /// A syntax error at the current position.
     pub(crate) fn error(&self, problem: impl Into<String>) -> NpyError {
         NpyError::Syntax { at: self.at, problem: problem.into() }
     }
 
-    /// The next character that is not white space.
+    /// Skips white space; returns the next character without consuming it.
     pub(crate) fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r', '\x0c']).len();
         self.text[self.at..].chars().next()
     }
 
-    /// Steps over a sign if it is next.
-    pub(crate) fn take(&mut self, sign: char) -> bool {
-        let found = self.peek() == Some(sign);
+    /// Consumes a character if it is next.
+    pub(crate) fn take(&mut self, expected: char) -> bool {
+        let found = self.peek() == Some(expected);
         if found {
-            self.at += sign.len_utf8();
+            self.at += expected.len_utf8();
         }
         found
     }
 
-    /// Steps over a sign that must be next.
-    pub(crate) fn expect(&mut self, sign: char) -> Result<(), NpyError> {
-        if self.take(sign) { Ok(()) } else { Err(self.unexpected(&format!("'{sign}'"))) }
+    /// Consumes a character that must be next.
+    pub(crate) fn expect(&mut self, expected: char) -> Result<(), NpyError> {
+        if self.take(expected) { Ok(()) } else { Err(self.unexpected(&format!("'{expected}'"))) }
     }
 
-    /// The error of finding something else than was wanted.
-    pub(crate) fn unexpected(&mut self, wanted: &str) -> NpyError {
+    /// The error of finding something else than expected.
+    pub(crate) fn unexpected(&mut self, expected: &str) -> NpyError {
         match self.peek() {
             Some(found) => {
-                let found = truncate(&found.to_string(), LONGEST);
-                self.error(format!("{wanted} is expected here, not '{found}'"))
+                let found = truncate(&found.to_string(), MAX_SHOWN);
+                self.error(format!("{expected} is expected here, not '{found}'"))
             }
-            None => self.error(format!("{wanted} is expected, but the header ends here")),
+            None => self.error(format!("{expected} is expected, but the header ends here")),
         }
     }
 
-    /// Nothing but white space may be left.
+    /// Checks that only white space is left.
     pub(crate) fn end(&mut self) -> Result<(), NpyError> {
         match self.peek() {
             None => Ok(()),
-            Some(_) => Err(self.error("there is something after the header's dictionary")),
+            Some(_) => Err(self.error("unexpected text after the header's dictionary")),
         }
     }
 
-    /// What comes between an opening bracket, already passed, and its closing one: items with
-    /// commas between them, and one at the end if they like. Says whether there was a comma.
+    /// Parses comma-separated items after an opening bracket up to the closing one.
+    ///
+    /// A trailing comma is allowed. Returns whether there was any comma.
     pub(crate) fn items(
         &mut self,
         close: char,
@@ -76,8 +77,8 @@ impl<'t> Literals<'t> {
     ) -> Result<bool, NpyError> {
         let mut comma = false;
         self.nesting += 1;
-        if self.nesting > MOST_NESTING {
-            return Err(self.error(format!("brackets nest more than {MOST_NESTING} deep")));
+        if self.nesting > MAX_NESTING {
+            return Err(self.error(format!("brackets are nested more than {MAX_NESTING} deep")));
         }
         while !self.take(close) {
             item(self)?;
@@ -91,7 +92,7 @@ impl<'t> Literals<'t> {
         Ok(comma)
     }
 
-    /// Runs `read` and gives, with what it gives, the text it read.
+    /// Runs `read`; returns its result and the text it consumed.
     pub(crate) fn verbatim<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, NpyError>,
@@ -102,10 +103,10 @@ impl<'t> Literals<'t> {
         Ok((value, &self.text[start..self.at]))
     }
 
-    /// `True` or `False`.
+    /// Parses `True` or `False`.
     pub(crate) fn boolean(&mut self) -> Result<bool, NpyError> {
         self.peek();
-        let word = self.run(|c| c.is_alphanumeric() || c == '_');
+        let word = self.take_while(|c| c.is_alphanumeric() || c == '_');
         match &self.text[word.clone()] {
             "True" => Ok(true),
             "False" => Ok(false),
@@ -116,13 +117,13 @@ impl<'t> Literals<'t> {
         }
     }
 
-    /// A size: an integer, not negative, that this machine can count to.
+    /// Parses a size: an integer from 0 to `usize::MAX`.
     pub(crate) fn size(&mut self) -> Result<usize, NpyError> {
         if self.peek() == Some('-') {
             return Err(self.error("a size cannot be negative"));
         }
         self.take('+');
-        let digits = self.run(|c| c.is_ascii_digit());
+        let digits = self.take_while(|c| c.is_ascii_digit());
         let text = &self.text[digits.clone()];
         if text.is_empty() {
             return Err(self.unexpected("an integer"));
@@ -134,39 +135,39 @@ impl<'t> Literals<'t> {
         let Ok(size) = text.parse() else {
             self.at = digits.start;
             return Err(self.error(format!(
-                "{} is more than {}, the largest size",
-                truncate(text, LONGEST),
+                "{} is larger than {}, the largest size",
+                truncate(text, MAX_SHOWN),
                 usize::MAX
             )));
         };
         if self.text[self.at..].starts_with(['L', 'l']) {
-            self.at += 1; // how Python 2 wrote its long integers
+            self.at += 1; // a long integer of Python 2
         }
         if self.text[self.at..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_')) {
             self.at = digits.start;
-            return Err(self.error("this is no integer"));
+            return Err(self.error("this is not an integer"));
         }
         Ok(size)
     }
 
-    /// Integers in a tuple or list whose opening bracket is passed. Says whether there was a comma.
-    pub(crate) fn sizes(&mut self, close: char, most: usize) -> Result<(Vec<usize>, bool), NpyError> {
+    /// Parses at most `limit` sizes as [`items`](Self::items).
+    pub(crate) fn sizes(&mut self, close: char, limit: usize) -> Result<(Vec<usize>, bool), NpyError> {
         let mut sizes = Vec::new();
-        let comma = self.items(close, |literals| {
-            if sizes.len() == most {
-                return Err(NpyError::TooManyDimensions { limit: most });
+        let comma = self.items(close, |parser| {
+            if sizes.len() == limit {
+                return Err(NpyError::TooManyDimensions { limit });
             }
-            sizes.push(literals.size()?);
+            sizes.push(parser.size()?);
             Ok(())
         })?;
         Ok((sizes, comma))
     }
 
-    /// A string in single or double quotes.
+    /// Parses a string in single or double quotes.
     pub(crate) fn string(&mut self) -> Result<String, NpyError> {
         let mut next = self.peek();
         if matches!(next, Some('u' | 'U')) {
-            self.at += 1; // how Python 2 marked text
+            self.at += 1; // a Unicode string of Python 2
             next = self.text[self.at..].chars().next();
         }
         let quote = match next {
@@ -176,7 +177,7 @@ impl<'t> Literals<'t> {
         self.at += 1;
         let mut string = String::new();
         loop {
-            let plain = self.run(|c| c != quote && !matches!(c, '\\' | '\n' | '\r'));
+            let plain = self.take_while(|c| c != quote && !matches!(c, '\\' | '\n' | '\r'));
             string.push_str(&self.text[plain]);
             match self.text[self.at..].chars().next() {
                 Some('\\') => string.extend(self.escape()?),
@@ -190,15 +191,15 @@ impl<'t> Literals<'t> {
         }
     }
 
-    /// What stands behind a backslash; nothing where it hides the end of a line.
+    /// Parses an escape; `None` for an escaped line break, which Python ignores.
     fn escape(&mut self) -> Result<Option<char>, NpyError> {
         let start = self.at;
         let mut rest = self.text[start + 1..].chars();
-        let Some(sign) = rest.next() else { return Err(self.error("the header ends inside a string")) };
-        self.at += 1 + sign.len_utf8();
-        let plain = match sign {
+        let Some(character) = rest.next() else { return Err(self.error("the header ends inside a string")) };
+        self.at += 1 + character.len_utf8();
+        let plain = match character {
             '\n' => return Ok(None),
-            '\\' | '\'' | '"' => sign,
+            '\\' | '\'' | '"' => character,
             'a' => '\x07',
             'b' => '\x08',
             'f' => '\x0c',
@@ -216,14 +217,14 @@ impl<'t> Literals<'t> {
             }
             other => {
                 self.at = start;
-                let other = truncate(&other.to_string(), LONGEST);
-                return Err(self.error(format!("the escape \\{other} is not known")));
+                let other = truncate(&other.to_string(), MAX_SHOWN);
+                return Err(self.error(format!("unknown escape \\{other}")));
             }
         };
         Ok(Some(plain))
     }
 
-    /// The character whose number the next `count` digits are.
+    /// The character with the code point in the next `count` digits.
     fn code(&mut self, start: usize, digits: usize, count: usize, radix: u32) -> Result<char, NpyError> {
         let text = self.text.get(digits..digits + count);
         let code = text
@@ -236,15 +237,15 @@ impl<'t> Literals<'t> {
             }
             None => {
                 self.at = start;
-                Err(self.error("this escape is no character"))
+                Err(self.error("this escape is not a character"))
             }
         }
     }
 
-    /// Steps over the characters that are wanted, and says where they are.
-    fn run(&mut self, wanted: impl Fn(char) -> bool) -> Range<usize> {
+    /// Consumes characters while `matches` holds; returns their range in the text.
+    fn take_while(&mut self, matches: impl Fn(char) -> bool) -> Range<usize> {
         let rest = &self.text[self.at..];
-        let length = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
+        let length = rest.find(|c| !matches(c)).unwrap_or(rest.len());
         self.at += length;
         self.at - length..self.at
     }
@@ -265,16 +266,16 @@ mod tests {
             ("''", ""),
         ];
         for (text, string) in rows {
-            assert_eq!(Literals::new(text).string().unwrap(), string, "{text}");
+            assert_eq!(LiteralParser::new(text).string().unwrap(), string, "{text}");
         }
     }
 
     #[test]
-    fn strings_that_are_none() {
+    fn invalid_strings_are_errors() {
         for text in
             ["", "'", "'a", "'a\n'", r"'\", r"'\q'", r"'\x4'", r"'\xé'", r"'\ud800'", "u", "uu''", "f8"]
         {
-            assert!(Literals::new(text).string().is_err(), "{text}");
+            assert!(LiteralParser::new(text).string().is_err(), "{text}");
         }
     }
 
@@ -283,10 +284,10 @@ mod tests {
         for (text, size) in
             [("0", Some(0)), ("3L", Some(3)), ("+7 ", Some(7)), ("18446744073709551616", None)]
         {
-            assert_eq!(Literals::new(text).size().ok(), size, "{text}");
+            assert_eq!(LiteralParser::new(text).size().ok(), size, "{text}");
         }
         for text in ["", "-1", "03", "1.5", "1e3", "x", "3LL", "1_0", "０"] {
-            assert!(Literals::new(text).size().is_err(), "{text}");
+            assert!(LiteralParser::new(text).size().is_err(), "{text}");
         }
     }
 }

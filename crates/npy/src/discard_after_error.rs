@@ -1,55 +1,54 @@
-//! A writer that is let go once it has failed.
+//! A writer that discards everything after its first error.
 
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 
-/// Hands on what is written until the writer behind it fails, and from then on nothing.
+/// Passes writes on until one fails; later writes succeed and are discarded.
 ///
-/// The zip crate completes an archive that is dropped, and prints to standard error where it
-/// cannot. An archive that could not be written is not worth completing: here that comes to
-/// nothing, in silence.
-pub(crate) struct UntilFailure<W> {
+/// The zip crate completes an archive on drop, and prints to standard error if that fails. An archive that
+/// failed to write is incomplete anyway, so this writer lets the completion succeed silently.
+pub(crate) struct DiscardAfterError<W> {
     inner: W,
     failed: bool,
-    /// Where the writer stands, and the furthest it got: after a failure, where it would.
-    at: u64,
-    end: u64,
+    /// Position and length of the output, including discarded bytes.
+    position: u64,
+    len: u64,
 }
 
-impl<W> UntilFailure<W> {
-    pub(crate) fn new(inner: W) -> UntilFailure<W> {
-        UntilFailure { inner, failed: false, at: 0, end: 0 }
+impl<W> DiscardAfterError<W> {
+    pub(crate) fn new(inner: W) -> DiscardAfterError<W> {
+        DiscardAfterError { inner, failed: false, position: 0, len: 0 }
     }
 
-    /// The writer, unless it has failed.
+    /// The inner writer, or an error if a write failed.
     pub(crate) fn into_inner(self) -> io::Result<W> {
         self.check().map(|()| self.inner)
     }
 
-    /// An error if it has failed, so that nobody takes what came after for written.
+    /// An error if a write failed before.
     pub(crate) fn check(&self) -> io::Result<()> {
         if self.failed { Err(io::Error::other("an earlier write failed")) } else { Ok(()) }
     }
 
-    fn note<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+    fn record<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         self.failed = matches!(&result, Err(error) if error.kind() != ErrorKind::Interrupted);
         result
     }
 
-    fn move_to(&mut self, at: u64) {
-        self.at = at;
-        self.end = self.end.max(at);
+    fn move_to(&mut self, position: u64) {
+        self.position = position;
+        self.len = self.len.max(position);
     }
 }
 
-impl<W: Write> Write for UntilFailure<W> {
+impl<W: Write> Write for DiscardAfterError<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = if self.failed {
             bytes.len()
         } else {
             let result = self.inner.write(bytes);
-            self.note(result)?
+            self.record(result)?
         };
-        self.move_to(self.at.saturating_add(written as u64));
+        self.move_to(self.position.saturating_add(written as u64));
         Ok(written)
     }
 
@@ -58,24 +57,24 @@ impl<W: Write> Write for UntilFailure<W> {
             return Ok(());
         }
         let result = self.inner.flush();
-        self.note(result)
+        self.record(result)
     }
 }
 
-impl<W: Seek> Seek for UntilFailure<W> {
+impl<W: Seek> Seek for DiscardAfterError<W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let at = if self.failed {
+        let position = if self.failed {
             match to {
-                SeekFrom::Start(at) => at,
-                SeekFrom::Current(by) => self.at.saturating_add_signed(by),
-                SeekFrom::End(by) => self.end.saturating_add_signed(by),
+                SeekFrom::Start(position) => position,
+                SeekFrom::Current(by) => self.position.saturating_add_signed(by),
+                SeekFrom::End(by) => self.len.saturating_add_signed(by),
             }
         } else {
             let result = self.inner.seek(to);
-            self.note(result)?
+            self.record(result)?
         };
-        self.move_to(at);
-        Ok(at)
+        self.move_to(position);
+        Ok(position)
     }
 }
 
@@ -85,10 +84,10 @@ mod tests {
     use std::io::{self, Cursor, Seek, SeekFrom, Write};
     use unishape::DType;
 
-    /// A disk that is full after so many bytes.
-    struct Full(Cursor<Vec<u8>>, usize);
+    /// A writer with room for a number of bytes.
+    struct Limited(Cursor<Vec<u8>>, usize);
 
-    impl Write for Full {
+    impl Write for Limited {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             match self.0.position() as usize + bytes.len() > self.1 {
                 true => Err(io::Error::other("the disk is full")),
@@ -101,17 +100,17 @@ mod tests {
         }
     }
 
-    impl Seek for Full {
+    impl Seek for Limited {
         fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
             self.0.seek(to)
         }
     }
 
     #[test]
-    fn an_archive_that_could_not_be_written_is_never_taken_for_complete() {
+    fn finishing_an_archive_after_a_failed_write_is_an_error() {
         let header = Header { descr: Descr::of(DType::U8), fortran_order: false, shape: vec![100] };
         let size = |room: usize| {
-            let mut npz = NpzWriter::new(Full(Cursor::default(), room));
+            let mut npz = NpzWriter::new(Limited(Cursor::default(), room));
             let mut failures = 0;
             for name in ["a", "b"] {
                 let written = npz.start(name, &header).map(|mut member| member.write_all(&[7; 100]).is_err());
@@ -119,9 +118,9 @@ mod tests {
             }
             let finished = npz.finish();
             assert!(failures == 0 || finished.is_err(), "room for {room} bytes");
-            finished.ok().map(|full| full.0.into_inner().len())
+            finished.ok().map(|limited| limited.0.into_inner().len())
         };
-        let whole = size(usize::MAX).expect("there is room for everything");
+        let whole = size(usize::MAX).expect("unlimited room");
         for room in 0..whole {
             assert_eq!(size(room), None, "room for {room} bytes");
         }
