@@ -37,7 +37,7 @@ const CORE: &str = "unishape-core";
 const SLOW: [&str; 14] = [
     "bc4_bc10_rank_a_thousand",
     "bytes_are_those_of_the_view",
-    "sizes_stand_exactly_along_what_is_shortened",
+    "sizes_are_written_along_shortened_axes",
     "nothing_is_unbounded",
     "text_fits_the_width",
     "damaged_files_are_read_or_refused",

@@ -1,4 +1,4 @@
-//! The page: the cells as a table, and a script of its own that works out the mapping.
+//! The diagram as an interactive page: tables of cells, and a script.
 
 use crate::layout::{self, Frame, LEVELS, Level, Slot};
 use crate::palette;
@@ -8,15 +8,15 @@ use crate::{Explanation, Input, Stage};
 use std::fmt::Write;
 use unishape::text::{escape_html, truncate, truncate_front};
 
-/// The most cells of one array and of all together.
-const MOST_CELLS: usize = 200;
-const MOST_CELLS_IN_ALL: usize = 800;
+/// Maximum number of cells of one array, and of all arrays together.
+const MAX_CELLS: usize = 200;
+const MAX_TOTAL_CELLS: usize = 800;
 
-/// The most characters in a cell.
+/// Maximum number of characters in a cell.
 const CELL_LENGTH: usize = 12;
 
-/// With more dimensions than this the page does not ask for an index.
-const MOST_FIELDS: usize = 64;
+/// Largest rank for which the page has a form for an index.
+const MAX_FIELDS: usize = 64;
 
 pub(crate) fn render(explanation: &Explanation) -> String {
     let headline = escape_html(&explanation.headline());
@@ -36,7 +36,7 @@ pub(crate) fn render(explanation: &Explanation) -> String {
         escape_html(&explanation.summary()),
     );
     let level = level(explanation);
-    if let Some(why) = explanation.undrawn() {
+    if let Some(why) = explanation.no_diagram_reason() {
         let _ = writeln!(page, "<p>{why}</p>");
     } else if !explanation.inputs.is_empty() && !explanation.shape.contains(&0) {
         page.push_str("<p class=\"soft\">");
@@ -56,12 +56,12 @@ pub(crate) fn render(explanation: &Explanation) -> String {
     for m in 0..explanation.inputs.len() {
         input_section(&mut page, explanation, m, level);
     }
-    if let Some(more) = explanation.more_inputs() {
+    if let Some(more) = explanation.omitted_inputs() {
         let _ = writeln!(page, "<p>{more}</p>");
     }
-    let asks = explanation.shape.len() <= MOST_FIELDS && !explanation.inputs.is_empty();
-    if asks && !explanation.shape.contains(&0) {
-        question(&mut page, explanation);
+    let has_form = explanation.shape.len() <= MAX_FIELDS && !explanation.inputs.is_empty();
+    if has_form && !explanation.shape.contains(&0) {
+        index_form(&mut page, explanation);
         page.push_str("</main>\n");
         let _ = writeln!(
             page,
@@ -76,18 +76,18 @@ pub(crate) fn render(explanation: &Explanation) -> String {
     page
 }
 
-/// The least abridged level at which the cells are not too many.
+/// The first level that limits the number of cells.
 fn level(explanation: &Explanation) -> Level {
     let fits = |level: &&Level| match Frame::new(&explanation.shape, **level) {
         Some(frame) => {
-            frame.count() <= MOST_CELLS && frame.count() * explanation.inputs.len() <= MOST_CELLS_IN_ALL
+            frame.count() <= MAX_CELLS && frame.count() * explanation.inputs.len() <= MAX_TOTAL_CELLS
         }
         None => true,
     };
     *LEVELS.iter().find(fits).unwrap_or(&LEVELS[LEVELS.len() - 1])
 }
 
-/// One input: its stages, and the words about it.
+/// One input: its stages and their description.
 fn input_section(page: &mut String, explanation: &Explanation, m: usize, level: Level) {
     let input = &explanation.inputs[m];
     let name =
@@ -119,7 +119,8 @@ fn input_section(page: &mut String, explanation: &Explanation, m: usize, level: 
             page.push_str("</div>\n<ul class=\"dimensions\">\n");
             for line in explanation.lines(m) {
                 if let Line::Dimension(dimension) = line {
-                    let _ = writeln!(page, "<li>dimension {}: {}</li>", dimension.dim, dimension.what());
+                    let _ =
+                        writeln!(page, "<li>dimension {}: {}</li>", dimension.dim, dimension.description());
                 }
             }
             page.push_str("</ul>\n");
@@ -134,7 +135,7 @@ fn input_section(page: &mut String, explanation: &Explanation, m: usize, level: 
     );
 }
 
-/// The sizes of each dimension and what happens, where there is no picture.
+/// A table of dimensions, where the rank is too large for a diagram.
 fn table(page: &mut String, explanation: &Explanation, m: usize) {
     page.push_str("<div class=\"scroll\"><table class=\"sizes\">\n");
     for (at, row) in explanation.table(m).iter().enumerate() {
@@ -148,8 +149,8 @@ fn table(page: &mut String, explanation: &Explanation, m: usize) {
     page.push_str("</table></div>\n");
 }
 
-/// The form that asks for an index, and the place for answers.
-fn question(page: &mut String, explanation: &Explanation) {
+/// The form for an index, and the element that shows the answer.
+fn index_form(page: &mut String, explanation: &Explanation) {
     page.push_str("<form id=\"ask\" autocomplete=\"off\">\n<h2>Where does an element come from?</h2>\n");
     if explanation.shape.is_empty() {
         page.push_str("<p>There is but one element, and its index is empty.</p>\n");
@@ -170,7 +171,9 @@ fn question(page: &mut String, explanation: &Explanation) {
     );
 }
 
-/// The shapes for the script. Sizes are strings: a number of JavaScript is exact only to 2⁵³.
+/// The shapes as JSON.
+///
+/// Sizes are strings, since JavaScript numbers are exact only up to 2⁵³.
 fn shapes_json(explanation: &Explanation) -> String {
     let list = |shape: &[usize]| {
         let sizes: Vec<String> = shape.iter().map(|size| format!("\"{size}\"")).collect();
@@ -180,13 +183,13 @@ fn shapes_json(explanation: &Explanation) -> String {
     format!("{{\"z\":{},\"x\":[{}]}}", list(&explanation.shape), inputs.join(","))
 }
 
-/// One stage that is being drawn.
+/// One stage of an input, to be drawn.
 struct Drawn<'a> {
     explanation: &'a Explanation,
     m: usize,
     stage: Stage,
     frame: &'a Frame,
-    /// The frame of X, which the shades are counted in.
+    /// The frame of X, which determines the shades.
     x: &'a Frame,
     sizes: Sizes,
 }
@@ -230,8 +233,8 @@ impl Drawn<'_> {
             for (at, &column) in self.frame.panel_columns().iter().enumerate() {
                 match column {
                     Slot::At(column) if !self.frame.is_empty() => {
-                        // The size of the rows stands before the first panel.
-                        self.sized_panel(page, [row, column], &self.sizes.at_end(at == 0), &mut is_first);
+                        // The number of rows is written before the first panel.
+                        self.sized_panel(page, [row, column], &self.sizes.with_down(at == 0), &mut is_first);
                     }
                     Slot::At(_) => {}
                     Slot::Gap => page.push_str("<p class=\"gap\" aria-hidden=\"true\">⋯</p>\n"),
@@ -245,7 +248,7 @@ impl Drawn<'_> {
         page.push_str("</div>\n</figure>\n");
     }
 
-    /// One panel. One that leaves cells out is a block: it has a frame, and sizes along it.
+    /// One panel. A panel that omits cells has a frame and dimension lines.
     fn sized_panel(&self, page: &mut String, place: [usize; 2], sizes: &Sizes, is_first: &mut bool) {
         if !self.sizes.is_block() {
             return self.panel(page, place, is_first);
@@ -269,7 +272,7 @@ impl Drawn<'_> {
             self.stage.letter(),
             self.m
         );
-        // A block has its label above its sizes.
+        // The label of a block is above its dimension line.
         if !label.is_empty() && !is_block {
             let _ = writeln!(page, "<caption>{label}</caption>");
         }
@@ -305,7 +308,7 @@ impl Drawn<'_> {
         page.push_str("</table>\n");
     }
 
-    /// One cell. One cell of each array can be reached with the tab key, the others from there.
+    /// One cell. The first of an array is a tab stop; arrow keys reach the others.
     fn cell(&self, page: &mut String, place: [usize; 4], is_first: &mut bool) {
         let input = &self.explanation.inputs[self.m];
         let cell = self.explanation.cell(input, self.stage, self.frame.index(place));
@@ -320,12 +323,12 @@ impl Drawn<'_> {
             if std::mem::take(is_first) { "0" } else { "-1" },
             escape_html(&cell.label),
             if cell.original { "" } else { ", repeated" },
-            escape_html(&fit(input, &cell.label)),
+            escape_html(&cell_text(input, &cell.label)),
         );
     }
 }
 
-/// The sizes along what is not drawn whole. The words tell them too, and what they are sizes of.
+/// Sizes along shortened axes, hidden from screen readers: the sentences repeat them.
 fn size_lines(page: &mut String, across: &Option<String>, down: &Option<String>) {
     for (class, size) in [("across", across), ("down", down)] {
         if let Some(size) = size {
@@ -334,7 +337,7 @@ fn size_lines(page: &mut String, across: &Option<String>, down: &Option<String>)
     }
 }
 
-/// An index beside the cells.
+/// An index label, truncated.
 fn index_label(page: &mut String, slot: Slot) {
     let _ = match slot {
         Slot::At(index) => write!(
@@ -346,7 +349,7 @@ fn index_label(page: &mut String, slot: Slot) {
     };
 }
 
-/// A label cut to the width of a cell.
-fn fit(input: &Input, label: &str) -> String {
+/// A label, truncated to the width of a cell.
+fn cell_text(input: &Input, label: &str) -> String {
     if input.is_numbered() { truncate_front(label, CELL_LENGTH) } else { truncate(label, CELL_LENGTH) }
 }

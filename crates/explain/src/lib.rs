@@ -1,5 +1,7 @@
-//! Broadcasting drawn: each input X, completed on the left (Y), stretched (Z), and which cell of Z
-//! reads which cell of X.
+//! Diagrams of broadcasting, as text, SVG and interactive HTML.
+//!
+//! Each input X is drawn in three stages: as it is, with 1s added on the left (Y), and stretched (Z). Colors show
+//! which cell of Z reads which element of X.
 //!
 //! ```
 //! use unishape::Rules;
@@ -11,9 +13,17 @@
 //! # Ok::<(), unishape::Error>(())
 //! ```
 //!
-//! However large the shapes are, the picture stays small. A long dimension is drawn by its first and
-//! last indices, as a block with its size written along it; more than four dimensions are told in words, and of many inputs the first few are
-//! shown.
+//! The size of a diagram is bounded. A long dimension is drawn by its first and last indices, with its size
+//! written along it. More than four dimensions become a table, and of many inputs the first few are shown.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `layout` | which cells of a shape are drawn, and where |
+//! | `size` | sizes written along shortened axes |
+//! | `words` | sentences, the same in every format |
+//! | `text`, `svg`, `html` | the three formats |
+//! | `palette` | colors of the SVG file and the page |
+//! | `measure` | terminal columns, wrapped paragraphs |
 
 mod html;
 mod layout;
@@ -29,16 +39,16 @@ use std::collections::BTreeMap;
 use unishape::{Error, Rules, broadcast_shapes_with};
 use unishape_core::{padded_dim, source_index};
 
-/// More inputs than this are not all shown …
-const MOST_INPUTS: usize = 6;
-/// … but only so many of them.
-const FEW_INPUTS: usize = 4;
+/// Of more inputs than this …
+const MAX_INPUTS: usize = 6;
+/// … only this many are shown.
+const SHOWN_INPUTS: usize = 4;
 
-/// The longest name and the longest value that are kept, in characters.
+/// Maximum length of names and values, in characters.
 const NAME_LENGTH: usize = 60;
 const VALUE_LENGTH: usize = 24;
 
-/// How some shapes are broadcast, ready to be drawn as text, as an SVG file or as a page.
+/// A diagram of how shapes are broadcast, as text, SVG or HTML.
 ///
 /// ```
 /// use unishape::Rules;
@@ -53,8 +63,8 @@ pub struct Explanation {
     shape: Vec<usize>,
     /// The inputs that are shown.
     inputs: Vec<Input>,
-    /// How many more there were.
-    more: usize,
+    /// Number of inputs that are not shown.
+    omitted: usize,
 }
 
 /// One input that is shown.
@@ -62,12 +72,12 @@ pub struct Explanation {
 struct Input {
     shape: Vec<usize>,
     name: Option<String>,
-    /// What its elements look like, by index, for those that can come to be drawn.
+    /// Texts of the elements that can be drawn, by index.
     values: BTreeMap<Vec<usize>, String>,
 }
 
 impl Explanation {
-    /// Explains how these shapes are broadcast.
+    /// The diagram of these shapes.
     ///
     /// ```
     /// use unishape::Rules;
@@ -78,19 +88,20 @@ impl Explanation {
     ///
     /// # Errors
     ///
-    /// As [`broadcast_shapes_with`]: the error has a picture of its own.
+    /// As [`broadcast_shapes_with`].
     pub fn new<T: AsRef<[usize]>>(rules: Rules, shapes: &[T]) -> Result<Explanation, Error> {
         let shape = broadcast_shapes_with(rules, shapes)?;
-        let shown = if shapes.len() > MOST_INPUTS { FEW_INPUTS } else { shapes.len() };
+        let shown = if shapes.len() > MAX_INPUTS { SHOWN_INPUTS } else { shapes.len() };
         let inputs = shapes[..shown]
             .iter()
             .map(|shape| Input { shape: shape.as_ref().to_vec(), name: None, values: BTreeMap::new() })
             .collect();
-        Ok(Explanation { shape, inputs, more: shapes.len() - shown })
+        Ok(Explanation { shape, inputs, omitted: shapes.len() - shown })
     }
 
-    /// Gives an input a name, such as that of its file. A name for an input that is not there, or
-    /// not shown, is ignored.
+    /// Names an input, for example after its file.
+    ///
+    /// Does nothing for an input that does not exist or is not shown.
     ///
     /// ```
     /// use unishape::Rules;
@@ -108,9 +119,10 @@ impl Explanation {
         self
     }
 
-    /// Shows the elements of an input instead of running numbers. `value` gives the text of the
-    /// element at an index; it is asked only about the elements that can come to be drawn, so the
-    /// input may be as large as it likes.
+    /// Shows the elements of an input instead of their numbers.
+    ///
+    /// `value` returns the text of the element at an index. It is called only for elements that can be drawn, at
+    /// most a few hundred.
     ///
     /// ```
     /// use ndarray::{IxDyn, arr1};
@@ -128,7 +140,7 @@ impl Explanation {
         if let Some(input) = self.inputs.get_mut(input)
             && let Some(frame) = Frame::new(&input.shape, LEVELS[0])
         {
-            // Every other level draws some of the cells that this one draws.
+            // Every other level draws a subset of these cells.
             for index in frame.indices() {
                 let text = unishape::text::truncate(&value(&index), VALUE_LENGTH);
                 input.values.insert(index, text);
@@ -151,7 +163,7 @@ impl Explanation {
         &self.shape
     }
 
-    /// Drawn for a terminal of `width` columns, with ANSI colours if `color` is set.
+    /// The diagram for a terminal of `width` columns, in ANSI colors if `color`.
     ///
     /// ```
     /// use unishape::Rules;
@@ -165,7 +177,7 @@ impl Explanation {
         text::render(self, color, width)
     }
 
-    /// Drawn as an SVG file that stands alone.
+    /// The diagram as a standalone SVG file.
     ///
     /// ```
     /// use unishape::Rules;
@@ -179,7 +191,7 @@ impl Explanation {
         svg::render(self)
     }
 
-    /// Drawn as a page whose cells answer where they come from; one file, which loads nothing.
+    /// The diagram as a standalone HTML page whose cells show their source.
     ///
     /// ```
     /// use unishape::Rules;
@@ -197,9 +209,9 @@ impl Explanation {
 /// The three stages of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// As it came.
+    /// As given.
     X,
-    /// Completed on the left with 1s.
+    /// With 1s added on the left.
     Y,
     /// Stretched.
     Z,
@@ -217,15 +229,15 @@ impl Stage {
     }
 }
 
-/// One cell of a picture.
+/// One cell of a diagram.
 struct Cell {
-    /// Where it is in its own stage.
+    /// Index in its stage.
     index: Vec<usize>,
-    /// Which element of X it shows.
+    /// Index of the element of X that it shows.
     source: Vec<usize>,
-    /// Not a repetition: it has in Z the index that it has in Y.
+    /// Not a repetition: its indices in Z and in Y are equal.
     original: bool,
-    /// What is written in it.
+    /// Text of the cell.
     label: String,
 }
 
@@ -241,7 +253,7 @@ impl Explanation {
         }
     }
 
-    /// How many dimensions step 1 adds.
+    /// Number of dimensions that step 1 adds.
     fn added(&self, input: &Input) -> usize {
         self.shape.len() - input.shape.len()
     }
@@ -254,7 +266,7 @@ impl Explanation {
             Stage::Y => index[added..].to_vec(),
             Stage::Z => {
                 let mut source = vec![0; input.shape.len()];
-                // Only indices within the shape are drawn, so there is nothing to go wrong.
+                // Cannot fail: only indices within the shape are drawn.
                 let _ = source_index(&input.shape, &self.shape, &index, &mut source);
                 source
             }
@@ -275,7 +287,7 @@ impl Explanation {
 }
 
 impl Input {
-    /// What is written in the cells that show this element: its value, or its running number.
+    /// Text of an element: its value, or its row-major number.
     fn label(&self, source: &[usize]) -> String {
         if let Some(value) = self.values.get(source) {
             return value.clone();
@@ -287,7 +299,7 @@ impl Input {
         number.map_or_else(|| "…".into(), |number| number.to_string())
     }
 
-    /// Whether cells hold running numbers, whose last digits say more than their first.
+    /// Whether cells show numbers of elements, whose last digits matter most.
     fn is_numbered(&self) -> bool {
         self.values.is_empty()
     }

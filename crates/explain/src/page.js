@@ -1,9 +1,9 @@
 "use strict";
-// Works out from the shapes alone where each element comes from, and shows it. Sizes and indices are
-// BigInts throughout, for they may be larger than a number can hold exactly.
-const given = JSON.parse(document.getElementById("shapes").textContent);
-const dZ = given.z.map(BigInt);
-const inputs = given.x.map((sizes) => {
+// Computes from the shapes alone which element each cell reads, and shows it. Sizes and indices are BigInts,
+// since they may exceed the exact integers of numbers.
+const shapes = JSON.parse(document.getElementById("shapes").textContent);
+const dZ = shapes.z.map(BigInt);
+const inputs = shapes.x.map((sizes) => {
   const dX = sizes.map(BigInt);
   const added = dZ.length - dX.length;
   return { added, dY: Array(added).fill(1n).concat(dX) };
@@ -36,13 +36,13 @@ const answer = document.getElementById("answer");
 const fields = [...document.querySelectorAll("#ask input")];
 let lit = [];
 
-function light(names) {
+function highlight(names) {
   for (const cell of lit) cell.classList.remove("lit");
   lit = names.map((name) => cells.get(name)).filter((cell) => cell !== undefined);
   for (const cell of lit) cell.classList.add("lit");
 }
 
-function say(lines) {
+function showLines(lines) {
   answer.replaceChildren(...lines.map(([from, ...more]) => {
     const line = document.createElement("p");
     line.append(element("code", "from", from), ...more.map((part) => element("code", "f", part)));
@@ -51,16 +51,16 @@ function say(lines) {
 }
 
 function element(tag, name, content) {
-  const made = document.createElement(tag);
-  made.className = name;
-  made.textContent = content;
-  return made;
+  const node = document.createElement(tag);
+  node.className = name;
+  node.textContent = content;
+  return node;
 }
 
-// Where the element at an index of Z comes from, in every input.
+// Shows which element of every input is read at an index of Z.
 function showOutput(index) {
   const names = [];
-  say(inputs.map((input, m) => {
+  showLines(inputs.map((input, m) => {
     const inY = indexInY(input, index);
     const steps = [text(`Z${m}`, index), text(`Y${m}`, inY), text(`X${m}`, inY.slice(input.added))];
     names.push(...steps);
@@ -68,10 +68,10 @@ function showOutput(index) {
     const value = shown === undefined ? "" : `: ${shown.textContent}`;
     return [steps.join(" = ") + value, ...index.map((a, dim) => `f(${a}, ${input.dY[dim]}, ${dZ[dim]}) = ${inY[dim]}`)];
   }));
-  light(names);
+  highlight(names);
 }
 
-// Which elements of Z read the element at an index of Y.
+// Shows which elements of Z read the element at an index of Y.
 function showSource(m, inY) {
   const input = inputs[m];
   const inX = text(`X${m}`, inY.slice(input.added));
@@ -79,8 +79,8 @@ function showSource(m, inY) {
     dataset.of === `Z${m}` && indexInY(input, parse(dataset.index)).join() === inY.join());
   const pattern = inY.map((a, dim) => (input.dY[dim] === dZ[dim] ? a : "∗"));
   const line = `${inX} = ${text(`Y${m}`, inY)} = ${text(`Z${m}`, pattern)}`;
-  say([[line, pattern.includes("∗") ? "∗ is any index" : "read once"]]);
-  light([inX, text(`Y${m}`, inY), ...readers.map(({ dataset }) => text(dataset.of, [dataset.index]))]);
+  showLines([[line, pattern.includes("∗") ? "∗ is any index" : "read once"]]);
+  highlight([inX, text(`Y${m}`, inY), ...readers.map(({ dataset }) => text(dataset.of, [dataset.index]))]);
 }
 
 function show(cell) {
@@ -101,7 +101,7 @@ document.addEventListener("pointerover", (event) => {
 document.addEventListener("focusin", (event) => {
   const cell = cellAt(event);
   if (!cell) return;
-  // The tab key comes back to the cell that was left.
+  // Roving tabindex: Tab returns to the cell that had the focus.
   for (const other of cells.values()) {
     if (other.dataset.of === cell.dataset.of) other.tabIndex = other === cell ? 0 : -1;
   }
@@ -112,7 +112,7 @@ document.addEventListener("focusin", (event) => {
   show(cell);
 });
 
-// Which dimension a key moves along, counted from the last, and how.
+// Dimension that a key moves along, counted from the last, and direction.
 const keys = {
   ArrowRight: [1, "next"], ArrowLeft: [1, "back"], ArrowDown: [2, "next"], ArrowUp: [2, "back"],
   PageDown: [3, "next"], PageUp: [3, "back"], Home: [1, "first"], End: [1, "last"],
@@ -133,7 +133,7 @@ document.addEventListener("keydown", (event) => {
     const to = { next: from + 1, back: from - 1, first: 0, last: axis.length - 1 }[how];
     at[dim] = axis[Math.min(Math.max(to, 0), axis.length - 1)];
   };
-  // Shift takes the page keys one dimension further, Ctrl takes Home and End to the very ends.
+  // Shift+PageUp and Shift+PageDown move along the fourth dimension from the last; Ctrl+Home and Ctrl+End along all.
   const further = event.shiftKey && key[0] === 3 ? 1 : 0;
   const everywhere = event.ctrlKey && (key[1] === "first" || key[1] === "last");
   if (everywhere) at.forEach((_, dim) => move(dim, key[1]));
@@ -141,27 +141,27 @@ document.addEventListener("keydown", (event) => {
   cells.get(text(of, at)).focus();
 });
 
-// The index in the form, or nothing where a field holds none. Says which fields are wrong.
+// The index in the form, and a message for each invalid field.
 function check() {
-  const wrong = [];
+  const errors = [];
   const index = fields.map((field, dim) => {
     const digits = field.value.trim();
     const a = /^[0-9]{1,40}$/.test(digits) ? BigInt(digits) : -1n;
     const fits = a >= 0n && a < dZ[dim];
     field.setAttribute("aria-invalid", String(!fits));
-    if (!fits) wrong.push([`dimension ${dim}: an index is a number from 0 to ${dZ[dim] - 1n}`]);
+    if (!fits) errors.push([`dimension ${dim}: an index is a number from 0 to ${dZ[dim] - 1n}`]);
     return a;
   });
-  return { index, wrong };
+  return { index, errors };
 }
 
-function ask() {
-  const { index, wrong } = check();
-  if (wrong.length === 0) return showOutput(index);
-  light([]);
-  say(wrong);
+function showIndex() {
+  const { index, errors } = check();
+  if (errors.length === 0) return showOutput(index);
+  highlight([]);
+  showLines(errors);
 }
 
 const form = document.getElementById("ask");
-form.addEventListener("input", ask);
-form.addEventListener("submit", (event) => { event.preventDefault(); ask(); });
+form.addEventListener("input", showIndex);
+form.addEventListener("submit", (event) => { event.preventDefault(); showIndex(); });

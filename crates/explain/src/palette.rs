@@ -1,11 +1,12 @@
-//! The colours of the cells in the SVG file and on the page.
+//! Colors of the cells in the SVG file and on the page.
 
-use crate::MOST_INPUTS;
+use crate::MAX_INPUTS;
 use crate::layout::SHADES;
 
-/// The lightest and the darkest shade of each input. The hues are told apart by colour-blind eyes too,
-/// and every shade is light enough for near-black text.
-const SHADE_ENDS: [[[u8; 3]; 2]; MOST_INPUTS] = [
+/// Lightest and darkest shade of each input.
+///
+/// The hues are safe for color blindness; every shade is light enough for near-black text.
+const SHADE_ENDS: [[[u8; 3]; 2]; MAX_INPUTS] = [
     [[0xcf, 0xe8, 0xfb], [0x3d, 0x9f, 0xdc]], // blue
     [[0xff, 0xe3, 0xb0], [0xe8, 0x96, 0x0c]], // orange
     [[0xc3, 0xf0, 0xdd], [0x17, 0xa8, 0x7d]], // green
@@ -14,7 +15,7 @@ const SHADE_ENDS: [[[u8; 3]; 2]; MOST_INPUTS] = [
     [[0xe2, 0xe0, 0xf8], [0x93, 0x8d, 0xdd]], // violet
 ];
 
-/// One rule a shade: `.a0 .k3` holds what `declaration` says of its red, green and blue.
+/// CSS rules, one per shade: `.a0 .k3` has the `declaration` of its RGB color.
 pub(crate) fn rules(inputs: usize, declaration: impl Fn([u8; 3]) -> String) -> String {
     let mut css = String::new();
     for (m, [light, dark]) in SHADE_ENDS.iter().enumerate().take(inputs) {
@@ -30,7 +31,7 @@ pub(crate) fn rules(inputs: usize, declaration: impl Fn([u8; 3]) -> String) -> S
     css
 }
 
-/// The frame of an input's blocks in its darkest shade.
+/// CSS rules for the frames of blocks, in the darkest shade of the input.
 pub(crate) fn frames(inputs: usize) -> String {
     let rule = |(m, [_, [red, green, blue]]): (usize, &[[u8; 3]; 2])| {
         format!(".a{m} .frame{{stroke:#{red:02x}{green:02x}{blue:02x}}}\n")

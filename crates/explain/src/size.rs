@@ -1,15 +1,15 @@
-//! The sizes that are written along what is not drawn whole.
+//! Sizes that are written along shortened axes.
 
 use crate::layout::Frame;
 use crate::{Explanation, Input, Stage};
 
-/// Sizes of fewer digits are written in one.
-const LEAST_GROUPED: usize = 10_000;
+/// Smallest size whose digits are grouped.
+const MIN_GROUPED: usize = 10_000;
 
-/// Between groups of digits: narrow, and no place to break a line.
+/// Separator of digit groups: narrow no-break space.
 pub(crate) const THIN_SPACE: char = '\u{202f}';
 
-/// What stands along each axis; nothing along an axis of which every index is drawn.
+/// The size along each axis; `None` where every index is drawn.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sizes {
     /// Along the rows of panels.
@@ -23,20 +23,19 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Whether panels leave cells out and are blocks therefore.
+    /// Whether panels omit cells, which makes them blocks.
     pub(crate) fn is_block(&self) -> bool {
         self.down.is_some() || self.across.is_some()
     }
 
-    /// The same for a panel that does not stand at the end of its row where the size of the rows is
-    /// written: once a row is enough.
-    pub(crate) fn at_end(&self, is_end: bool) -> Sizes {
-        Sizes { down: self.down.clone().filter(|_| is_end), ..self.clone() }
+    /// The same, with the number of rows only if `shown`: once per row of panels.
+    pub(crate) fn with_down(&self, shown: bool) -> Sizes {
+        Sizes { down: self.down.clone().filter(|_| shown), ..self.clone() }
     }
 }
 
 impl Explanation {
-    /// The sizes along what a frame does not draw whole: `500`, or `1 → 500` where a 1 is stretched.
+    /// Sizes along shortened axes: `500`, or `1 → 500` where a 1 is stretched.
     pub(crate) fn sizes(&self, input: &Input, stage: Stage, frame: &Frame) -> Sizes {
         if frame.is_empty() {
             return Sizes::default();
@@ -46,7 +45,7 @@ impl Explanation {
         let size = |axis: usize| {
             let dim = frame.shortened(axis)?;
             let size = grouped(*shape.get(dim)?);
-            // Only Z has dimensions that were stretched, and Y as many.
+            // Only Z has stretched dimensions; it has the rank of Y.
             let is_stretched = stage == Stage::Z && before.get(dim) != shape.get(dim);
             Some(if is_stretched { format!("1 → {size}") } else { size })
         };
@@ -54,16 +53,16 @@ impl Explanation {
         Sizes { panels_down: panels(0), panels_across: panels(1), down: size(2), across: size(3) }
     }
 
-    /// Whether an output is drawn in part only.
+    /// Whether the diagram omits cells at a level.
     pub(crate) fn is_shortened(&self, level: crate::layout::Level) -> bool {
         Frame::new(&self.shape, level).is_some_and(|frame| (0..4).any(|axis| frame.shortened(axis).is_some()))
     }
 }
 
-/// A size in groups of three digits, if it is long.
+/// The size in groups of three digits, if it is large.
 fn grouped(size: usize) -> String {
     let digits = size.to_string();
-    if size < LEAST_GROUPED {
+    if size < MIN_GROUPED {
         return digits;
     }
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The SVG file.
+//! The diagram as an SVG file.
 
 use crate::layout::{self, Frame, LEVELS, Level, Slot};
 use crate::measure::{width, wrap};
@@ -10,65 +10,64 @@ use std::fmt::Write;
 use unishape::notation::shape_text;
 use unishape::text::{escape_html, truncate, truncate_front};
 
-/// All lengths are in pixels.
+/// Lengths are in pixels.
 const MARGIN: usize = 28;
 const CELL_HEIGHT: usize = 30;
-/// Between neighbouring cells.
+/// Space between neighbouring cells.
 const SPACE: usize = 3;
-/// The place of left-out cells.
+/// Length of the gap that stands for omitted cells.
 const GAP: usize = 22;
-/// Between the frame of a block and what is in it.
+/// Padding within the frame of a block.
 const FRAME: usize = 5;
-/// Beside a block, for a line with its size.
+/// Space beside a block for its size.
 const SIZE: usize = 18;
-/// Between panels.
+/// Space between panels.
 const PANEL_SPACE: usize = 20;
-/// Above a stage, for its name and shape.
+/// Height of the name and shape of a stage.
 const CAPTION: usize = 34;
-/// Between stages side by side, and one above the other.
+/// Length of the arrows between stages.
 const ARROW_ACROSS: usize = 132;
 const ARROW_DOWN: usize = 48;
-/// From one line of words to the next.
+/// Height of a line of text.
 const LINE: usize = 20;
 
-/// The width of a character in words and in monospaced text; rather more than it takes, for fonts
-/// differ.
+/// Upper bounds on the width of a proportional and of a monospaced character.
 const LETTER: usize = 7;
 const CHARACTER: usize = 8;
 
-/// The picture is not made wider, or only if nothing else can be done.
+/// Preferred maximum width of the diagram.
 const WIDTH: usize = 1100;
-/// The least room for words.
-const LEAST_WIDTH: usize = 620;
+/// Minimum width for text.
+const MIN_WIDTH: usize = 620;
 
-/// The most characters in a cell.
+/// Maximum number of characters in a cell.
 const CELL_LENGTH: usize = 8;
-/// The most cells of one array and of all together.
-const MOST_CELLS: usize = 200;
-const MOST_CELLS_IN_ALL: usize = 800;
+/// Maximum number of cells of one array, and of all arrays together.
+const MAX_CELLS: usize = 200;
+const MAX_TOTAL_CELLS: usize = 800;
 
-/// A part of the picture: what is drawn from its own upper left corner, and how large it is.
+/// An SVG group: its content, relative to its upper left corner, and its size.
 #[derive(Clone, Default)]
-struct Part {
+struct Group {
     svg: String,
     width: usize,
     height: usize,
 }
 
-impl Part {
-    /// Draws another part within this one.
-    fn place(&mut self, x: usize, y: usize, other: &Part) {
+impl Group {
+    /// Adds another group at a position.
+    fn place(&mut self, x: usize, y: usize, other: &Group) {
         let _ = writeln!(self.svg, "<g transform=\"translate({x} {y})\">\n{}</g>", other.svg);
         self.reach(x + other.width, y + other.height);
     }
 
-    /// Makes room up to a point.
+    /// Extends the size to include a point.
     fn reach(&mut self, x: usize, y: usize) {
         self.width = self.width.max(x);
         self.height = self.height.max(y);
     }
 
-    /// Writes one line.
+    /// Adds one line of text.
     fn text(&mut self, x: usize, baseline: usize, class: &str, text: &str) {
         let _ = writeln!(
             self.svg,
@@ -77,8 +76,9 @@ impl Part {
         );
     }
 
-    /// A line with end marks and a size in its middle, from a point to the right. It is
-    /// [`size_length`] long at least.
+    /// Adds a horizontal dimension line with a size in its middle.
+    ///
+    /// `length` is at least [`size_length`].
     fn size_across(&mut self, x: usize, y: usize, length: usize, size: &str) {
         let (middle, half) = (x + length / 2, width(size) * CHARACTER / 2 + 5);
         let _ = writeln!(
@@ -93,7 +93,7 @@ impl Part {
         self.reach(x + length + 1, y + SIZE / 2);
     }
 
-    /// The same downwards. The size is read from below.
+    /// Adds a vertical dimension line; the size reads upwards.
     fn size_down(&mut self, x: usize, y: usize, length: usize, size: &str) {
         let (middle, half) = (y + length / 2, width(size) * CHARACTER / 2 + 5);
         let _ = writeln!(
@@ -109,7 +109,7 @@ impl Part {
         self.reach(x + SIZE / 2, y + length + 1);
     }
 
-    /// Writes lines below all that is there.
+    /// Adds wrapped text below the content.
     fn paragraph(&mut self, class: &str, text: &str, room: usize) {
         let letter = if class == "map" { CHARACTER } else { LETTER };
         for line in wrap(text, room / letter) {
@@ -123,16 +123,16 @@ impl Part {
 pub(crate) fn render(explanation: &Explanation) -> String {
     let (level, drawings) = drawings(explanation).unzip();
     let widest = drawings.iter().flatten().map(|drawing| drawing.width).max().unwrap_or(0);
-    let room = widest.max(LEAST_WIDTH);
+    let room = widest.max(MIN_WIDTH);
 
-    let mut all = Part { height: 10, ..Part::default() };
+    let mut all = Group { height: 10, ..Group::default() };
     for line in wrap(&explanation.headline(), room / 13) {
         all.height += 30;
         all.text(0, all.height - 8, "headline", &line);
     }
     all.paragraph("", STEPS, room);
     all.paragraph("soft", &explanation.summary(), room);
-    if let Some(why) = explanation.undrawn() {
+    if let Some(why) = explanation.no_diagram_reason() {
         all.paragraph("soft", &why, room);
     } else if !explanation.inputs.is_empty() && !explanation.shape.contains(&0) {
         if explanation.repeats() {
@@ -151,36 +151,36 @@ pub(crate) fn render(explanation: &Explanation) -> String {
         if let Some(name) = &input.name {
             all.paragraph("soft", &format!("X{m} is {name}"), room);
         }
-        let mut part = Part::default();
+        let mut group = Group::default();
         match drawings.as_ref().and_then(|drawings| drawings.get(m)) {
             Some(drawing) => {
-                part.place(0, 0, drawing);
-                part.height += 10;
+                group.place(0, 0, drawing);
+                group.height += 10;
                 for line in explanation.lines(m) {
                     if let Line::Dimension(dimension) = line {
-                        let text = format!("dimension {}: {}", dimension.dim, dimension.what());
-                        part.paragraph("", &text, room);
+                        let text = format!("dimension {}: {}", dimension.dim, dimension.description());
+                        group.paragraph("", &text, room);
                     }
                 }
             }
-            None => table(&mut part, explanation, m),
+            None => table(&mut group, explanation, m),
         }
-        part.paragraph("map", &explanation.map(m), room);
-        part.paragraph("soft", &explanation.reads(m), room);
-        let mut colored = Part { width: part.width, height: part.height, ..Part::default() };
-        let _ = writeln!(colored.svg, "<g class=\"a{m}\">\n{}</g>", part.svg);
+        group.paragraph("map", &explanation.map(m), room);
+        group.paragraph("soft", &explanation.reads(m), room);
+        let mut colored = Group { width: group.width, height: group.height, ..Group::default() };
+        let _ = writeln!(colored.svg, "<g class=\"a{m}\">\n{}</g>", group.svg);
         let at = all.height;
         all.place(0, at, &colored);
     }
-    if let Some(more) = explanation.more_inputs() {
+    if let Some(more) = explanation.omitted_inputs() {
         all.height += 14;
         all.paragraph("soft", &more, room);
     }
     file(explanation, &all, room)
 }
 
-/// The file around the picture.
-fn file(explanation: &Explanation, all: &Part, room: usize) -> String {
+/// The SVG file with the diagram.
+fn file(explanation: &Explanation, all: &Group, room: usize) -> String {
     let (width, height) = (all.width.max(room) + 2 * MARGIN, all.height + 2 * MARGIN);
     let mut css = palette::rules(explanation.inputs.len(), |[red, green, blue]| {
         format!("fill:#{red:02x}{green:02x}{blue:02x}")
@@ -207,46 +207,48 @@ fn file(explanation: &Explanation, all: &Part, room: usize) -> String {
     )
 }
 
-/// The sizes of each dimension and what happens, where there is no picture.
-fn table(part: &mut Part, explanation: &Explanation, m: usize) {
+/// A table of dimensions, where the rank is too large for a diagram.
+fn table(group: &mut Group, explanation: &Explanation, m: usize) {
     let rows = explanation.table(m);
     for (down, row) in rows.iter().enumerate() {
-        part.height += LINE;
+        group.height += LINE;
         let mut x = 0;
         for (at, cell) in row.iter().enumerate() {
             let class = if down == 0 { "soft" } else { "" };
             if at < 4 {
                 let widest = rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
                 x += widest * CHARACTER + 20;
-                part.text(x - 20, part.height - 5, &format!("right {class}"), cell);
+                group.text(x - 20, group.height - 5, &format!("right {class}"), cell);
             } else {
-                part.text(x, part.height - 5, class, cell);
-                part.reach(x + width(cell) * CHARACTER, 0);
+                group.text(x, group.height - 5, class, cell);
+                group.reach(x + width(cell) * CHARACTER, 0);
             }
         }
     }
 }
 
-/// The drawing of every input, at the first level at which they are neither too many cells nor too
-/// wide. None where the rank is too large.
-fn drawings(explanation: &Explanation) -> Option<(Level, Vec<Part>)> {
+/// The diagrams of all inputs at the first level that limits cells and width.
+///
+/// `None` where the rank is too large.
+fn drawings(explanation: &Explanation) -> Option<(Level, Vec<Group>)> {
     let last = LEVELS.len() - 1;
     LEVELS.iter().enumerate().find_map(|(at, &level)| {
         let cells = Frame::new(&explanation.shape, level)?.count();
-        if at < last && (cells > MOST_CELLS || cells * explanation.inputs.len() > MOST_CELLS_IN_ALL) {
+        if at < last && (cells > MAX_CELLS || cells * explanation.inputs.len() > MAX_TOTAL_CELLS) {
             return None;
         }
         let stages = (0..explanation.inputs.len())
             .map(|m| stages(explanation, m, level))
-            .collect::<Option<Vec<[Part; 3]>>>()?;
+            .collect::<Option<Vec<[Group; 3]>>>()?;
         let drawings = arrange(explanation, &stages);
         (at == last || drawings.iter().all(|drawing| drawing.width <= WIDTH)).then_some((level, drawings))
     })
 }
 
-/// X, Y and Z of every input: side by side, in common columns if that fits, else Z below X and Y, or
-/// all of them one above the other.
-fn arrange(explanation: &Explanation, stages: &[[Part; 3]]) -> Vec<Part> {
+/// Arranges X, Y and Z of every input.
+///
+/// They are side by side, in common columns if that fits; otherwise Z is below X and Y, or all are stacked.
+fn arrange(explanation: &Explanation, stages: &[[Group; 3]]) -> Vec<Group> {
     let column = |at: usize| stages.iter().map(|stage| stage[at].width).max().unwrap_or(0);
     let common = [column(0), column(1), column(2)];
     let end = |widths: [usize; 3]| widths.iter().sum::<usize>() + 2 * ARROW_ACROSS;
@@ -256,72 +258,71 @@ fn arrange(explanation: &Explanation, stages: &[[Part; 3]]) -> Vec<Part> {
         .map(|([x, y, z], input)| {
             let [first, second] = explanation.steps(input);
             let own = [x.width, y.width, z.width];
-            let mut part = x.clone();
+            let mut group = x.clone();
             if let Some([x_width, y_width, _]) =
                 [common, own].into_iter().find(|&widths| end(widths) <= WIDTH)
             {
                 let y_at = x_width + ARROW_ACROSS;
                 let z_at = y_at + y_width + ARROW_ACROSS;
-                across(&mut part, x.width, "step 1", first, y, y_at);
-                across(&mut part, y_at + y.width, "step 2", second, z, z_at);
+                across(&mut group, x.width, "step 1", first, y, y_at);
+                across(&mut group, y_at + y.width, "step 2", second, z, z_at);
             } else {
                 match x.width + ARROW_ACROSS {
-                    y_at if y_at + y.width <= WIDTH => across(&mut part, x.width, "step 1", first, y, y_at),
-                    _ => down(&mut part, "step 1", first, y),
+                    y_at if y_at + y.width <= WIDTH => across(&mut group, x.width, "step 1", first, y, y_at),
+                    _ => down(&mut group, "step 1", first, y),
                 }
-                down(&mut part, "step 2", second, z);
+                down(&mut group, "step 2", second, z);
             }
-            part
+            group
         })
         .collect()
 }
 
-/// An arrow to the right, its step above and what the step does below, and what it leads to. It
-/// stands beside the first row of cells.
-fn across(part: &mut Part, from: usize, step: &str, how: &str, next: &Part, at: usize) {
+/// Adds an arrow to the right beside the first row of cells, and the next stage.
+fn across(group: &mut Group, from: usize, step: &str, how: &str, next: &Group, at: usize) {
     let (start, end, y) = (from + 12, at - 14, CAPTION + 30);
     let _ = writeln!(
-        part.svg,
+        group.svg,
         "<path class=\"arrow\" d=\"M{start} {y}H{}\"/><path class=\"head\" d=\"M{end} {y}l-8 -4.5v9z\"/>",
         end - 6
     );
     let middle = (start + end) / 2;
-    part.text(middle, y - 8, "step", step);
-    part.text(middle, y + 17, "how", how);
-    part.place(at, 0, next);
-    part.reach(at, y + 20);
+    group.text(middle, y - 8, "step", step);
+    group.text(middle, y + 17, "how", how);
+    group.place(at, 0, next);
+    group.reach(at, y + 20);
 }
 
-/// An arrow downwards, below all that is there, and what it leads to.
-fn down(part: &mut Part, step: &str, how: &str, next: &Part) {
-    let (top, x) = (part.height + 10, 20);
+/// Adds an arrow downwards below the content, and the next stage.
+fn down(group: &mut Group, step: &str, how: &str, next: &Group) {
+    let (top, x) = (group.height + 10, 20);
     let _ = writeln!(
-        part.svg,
+        group.svg,
         "<path class=\"arrow\" d=\"M{x} {top}v20\"/><path class=\"head\" d=\"M{x} {}l-4.5 -8h9z\"/>",
         top + 26
     );
-    part.text(x + 18, top + 17, "", &format!("{step}: {how}"));
-    part.place(0, part.height + ARROW_DOWN, next);
+    group.text(x + 18, top + 17, "", &format!("{step}: {how}"));
+    group.place(0, group.height + ARROW_DOWN, next);
 }
 
 /// The three stages of an input.
-fn stages(explanation: &Explanation, m: usize, level: Level) -> Option<[Part; 3]> {
+fn stages(explanation: &Explanation, m: usize, level: Level) -> Option<[Group; 3]> {
     let input = &explanation.inputs[m];
     let frames = explanation.frames(input, level)?;
-    let longest = frames[0].indices().map(|source| width(&fit(input, &input.label(&source)))).max();
+    let longest = frames[0].indices().map(|source| width(&cell_text(input, &input.label(&source)))).max();
     let cell_width = (longest.unwrap_or(1) * CHARACTER + 12).max(CELL_HEIGHT);
     Some(std::array::from_fn(|at| {
         let stage = Stage::ALL[at];
-        let mut part = caption(explanation, m, stage);
+        let mut group = caption(explanation, m, stage);
         let sizes = explanation.sizes(input, stage, &frames[at]);
         let drawn = Drawn { explanation, m, stage, frame: &frames[at], x: &frames[0], cell_width, sizes };
-        part.place(0, CAPTION, &drawn.sized_panels());
-        part
+        group.place(0, CAPTION, &drawn.sized_panels());
+        group
     }))
 }
 
-/// The name and shape of a stage, the 1s that were added marked.
-fn caption(explanation: &Explanation, m: usize, stage: Stage) -> Part {
+/// Name and shape of a stage; added 1s are marked.
+fn caption(explanation: &Explanation, m: usize, stage: Stage) -> Group {
     let input = &explanation.inputs[m];
     let shape = explanation.stage_shape(input, stage);
     let added = if stage == Stage::Y { explanation.added(input) } else { 0 };
@@ -334,31 +335,31 @@ fn caption(explanation: &Explanation, m: usize, stage: Stage) -> Part {
     if shape.is_empty() {
         sizes.push_str("()");
     }
-    let mut part = Part::default();
+    let mut group = Group::default();
     let _ = writeln!(
-        part.svg,
+        group.svg,
         "<text x=\"0\" y=\"16\" class=\"stage\">{}{m}<tspan class=\"shape\" dx=\"8\">{sizes}</tspan></text>",
         stage.letter()
     );
-    part.reach((shape_text(&shape).len() + 4) * 9, CAPTION);
-    part
+    group.reach((shape_text(&shape).len() + 4) * 9, CAPTION);
+    group
 }
 
-/// One stage that is being drawn.
+/// One stage of an input, to be drawn.
 struct Drawn<'a> {
     explanation: &'a Explanation,
     m: usize,
     stage: Stage,
     frame: &'a Frame,
-    /// The frame of X, which the shades are counted in.
+    /// The frame of X, which determines the shades.
     x: &'a Frame,
     cell_width: usize,
     sizes: Sizes,
 }
 
 impl Drawn<'_> {
-    /// All panels, with the sizes of what is left out of them.
-    fn sized_panels(&self) -> Part {
+    /// All panels, with dimension lines along shortened axes.
+    fn sized_panels(&self) -> Group {
         let panels = self.panels();
         let (across, down) = (&self.sizes.panels_across, &self.sizes.panels_down);
         if across.is_none() && down.is_none() {
@@ -366,20 +367,20 @@ impl Drawn<'_> {
         }
         let (left, top) =
             (if down.is_some() { SIZE + 4 } else { 0 }, if across.is_some() { SIZE + 4 } else { 0 });
-        let mut part = Part::default();
+        let mut group = Group::default();
         if let Some(size) = across {
-            part.size_across(left, SIZE / 2, panels.width.max(size_length(size)), size);
+            group.size_across(left, SIZE / 2, panels.width.max(size_length(size)), size);
         }
         if let Some(size) = down {
-            part.size_down(SIZE / 2, top, panels.height.max(size_length(size)), size);
+            group.size_down(SIZE / 2, top, panels.height.max(size_length(size)), size);
         }
-        part.place(left, top, &panels);
-        part
+        group.place(left, top, &panels);
+        group
     }
 
-    /// All panels. A row of them is broken where it gets too wide, a matrix is not.
-    fn panels(&self) -> Part {
-        let mut all = Part::default();
+    /// All panels. A row of panels is wrapped if it is too wide; a matrix is not.
+    fn panels(&self) -> Group {
+        let mut all = Group::default();
         if self.frame.is_empty() {
             let _ = writeln!(
                 all.svg,
@@ -396,15 +397,15 @@ impl Drawn<'_> {
                 all.reach(0, top);
                 continue;
             };
-            let (mut line, mut left, mut down) = (Part::default(), 0, 0);
+            let (mut line, mut left, mut down) = (Group::default(), 0, 0);
             for &column in self.frame.panel_columns() {
                 let Slot::At(column) = column else {
                     line.text(left + GAP / 2, down + line.height.saturating_sub(down) / 2, "dots", "⋯");
                     left += GAP + PANEL_SPACE / 2;
                     continue;
                 };
-                // The size of the rows stands before the first panel.
-                let panel = self.panel(row, column, &self.sizes.at_end(left == 0 && down == 0));
+                // The number of rows is written before the first panel.
+                let panel = self.panel(row, column, &self.sizes.with_down(left == 0 && down == 0));
                 if left > 0 && left + panel.width > WIDTH && self.frame.panel_rows().len() == 1 {
                     (left, down) = (0, line.height + PANEL_SPACE / 2);
                 }
@@ -416,48 +417,49 @@ impl Drawn<'_> {
         all
     }
 
-    /// One panel: its label, the indices of its rows and columns, and its cells. One that leaves cells
-    /// out is a block: it has a frame, and sizes along it.
-    fn panel(&self, row: usize, column: usize, sizes: &Sizes) -> Part {
-        let mut part = Part::default();
+    /// One panel: label, indices of rows and columns, cells.
+    ///
+    /// A panel that omits cells is a block, with a frame and dimension lines.
+    fn panel(&self, row: usize, column: usize, sizes: &Sizes) -> Group {
+        let mut group = Group::default();
         let frame_left = if sizes.down.is_some() { SIZE } else { 0 };
         if let Some(label) = self.frame.panel_label(row, column) {
-            part.text(frame_left, 10, "soft", &label);
-            part.reach(frame_left + width(&label) * CHARACTER, 16);
+            group.text(frame_left, 10, "soft", &label);
+            group.reach(frame_left + width(&label) * CHARACTER, 16);
         }
         let digits = |slots: &[Slot]| {
             layout::indices(slots).map(|index| short_index(index).chars().count()).max().unwrap_or(0)
         };
-        let frame_top = part.height + if sizes.across.is_some() { SIZE } else { 0 };
+        let frame_top = group.height + if sizes.across.is_some() { SIZE } else { 0 };
         let inside = if self.sizes.is_block() { FRAME } else { 0 };
         let labels = if self.frame.has_rows() { digits(self.frame.rows()) * 6 + 8 } else { 0 };
         let left = frame_left + inside + labels;
         let top = frame_top + inside + if self.frame.has_columns() { 14 } else { 0 };
-        // The frame is as long as the cells or the size along it, which the dots then make room for.
+        // The frame is at least as long as its dimension line; the gap grows accordingly.
         let (across, down) = (&self.sizes.across, &self.sizes.down);
         let columns =
-            places(self.frame.columns(), left, self.cell_width, frame_left + length(across, inside));
-        let rows = places(self.frame.rows(), top, CELL_HEIGHT, frame_top + length(down, inside));
+            positions(self.frame.columns(), left, self.cell_width, frame_left + length(across, inside));
+        let rows = positions(self.frame.rows(), top, CELL_HEIGHT, frame_top + length(down, inside));
         if self.sizes.is_block() {
             let (width, height) = (columns.end + inside - frame_left, rows.end + inside - frame_top);
             let _ = writeln!(
-                part.svg,
+                group.svg,
                 "<rect class=\"frame k{}\" x=\"{frame_left}\" y=\"{frame_top}\" width=\"{width}\" \
                  height=\"{height}\" rx=\"8\"/>",
                 layout::SHADES - 1
             );
             if let Some(size) = &sizes.across {
-                part.size_across(frame_left, frame_top - SIZE / 2, width, size);
+                group.size_across(frame_left, frame_top - SIZE / 2, width, size);
             }
             if let Some(size) = &sizes.down {
-                part.size_down(frame_left - SIZE / 2, frame_top, height, size);
+                group.size_down(frame_left - SIZE / 2, frame_top, height, size);
             }
-            part.reach(columns.end + inside + 1, rows.end + inside + 1);
+            group.reach(columns.end + inside + 1, rows.end + inside + 1);
         }
         if self.frame.has_columns() {
             for (&slot, &x) in self.frame.columns().iter().zip(&columns.starts) {
                 if let Slot::At(index) = slot {
-                    part.text(x + self.cell_width / 2, top - 4, "at", &short_index(index));
+                    group.text(x + self.cell_width / 2, top - 4, "at", &short_index(index));
                 }
             }
         }
@@ -465,28 +467,28 @@ impl Drawn<'_> {
             if let Slot::At(index) = down
                 && self.frame.has_rows()
             {
-                part.text(left - labels / 2 - 2, y + 19, "at", &short_index(index));
+                group.text(left - labels / 2 - 2, y + 19, "at", &short_index(index));
             }
             for (&across, &x) in self.frame.columns().iter().zip(&columns.starts) {
                 match (down, across) {
-                    (Slot::At(i), Slot::At(j)) => self.cell(&mut part, x, y, [row, column, i, j]),
-                    (Slot::At(_), Slot::Gap) => part.text(x + columns.gap / 2, y + 19, "dots", "⋯"),
+                    (Slot::At(i), Slot::At(j)) => self.cell(&mut group, x, y, [row, column, i, j]),
+                    (Slot::At(_), Slot::Gap) => group.text(x + columns.gap / 2, y + 19, "dots", "⋯"),
                     (Slot::Gap, Slot::At(_)) => {
-                        part.text(x + self.cell_width / 2, y + rows.gap / 2 + 4, "dots", "⋮")
+                        group.text(x + self.cell_width / 2, y + rows.gap / 2 + 4, "dots", "⋮")
                     }
                     (Slot::Gap, Slot::Gap) => {}
                 }
             }
         }
-        part
+        group
     }
 
-    fn cell(&self, part: &mut Part, x: usize, y: usize, place: [usize; 4]) {
+    fn cell(&self, group: &mut Group, x: usize, y: usize, place: [usize; 4]) {
         let input = &self.explanation.inputs[self.m];
         let cell = self.explanation.cell(input, self.stage, self.frame.index(place));
         let index: Vec<String> = cell.index.iter().map(usize::to_string).collect();
         let _ = writeln!(
-            part.svg,
+            group.svg,
             "<g class=\"cell{}\" data-of=\"{}{}\" data-index=\"{}\">\
              <rect class=\"k{}\" x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{CELL_HEIGHT}\" rx=\"5\"/>\
              <text x=\"{}\" y=\"{}\">{}</text></g>",
@@ -498,55 +500,55 @@ impl Drawn<'_> {
             self.cell_width,
             x + self.cell_width / 2,
             y + 20,
-            escape_html(&fit(input, &cell.label)),
+            escape_html(&cell_text(input, &cell.label)),
         );
-        part.reach(x + self.cell_width + 1, y + CELL_HEIGHT + 1);
+        group.reach(x + self.cell_width + 1, y + CELL_HEIGHT + 1);
     }
 }
 
-/// The places along an axis.
-struct Places {
-    /// Where each of them begins.
+/// Positions along an axis.
+struct Positions {
+    /// Start of each slot.
     starts: Vec<usize>,
-    /// Where the last of them ends.
+    /// End of the last slot.
     end: usize,
-    /// The length of the one for dots.
+    /// Length of the gap.
     gap: usize,
 }
 
-/// The places along an axis, which does not end before `least`.
-fn places(slots: &[Slot], start: usize, cell: usize, least: usize) -> Places {
+/// Positions along an axis that ends at `min_end` or later.
+fn positions(slots: &[Slot], start: usize, cell: usize, min_end: usize) -> Positions {
     let length = |slot: &Slot, gap: usize| if *slot == Slot::Gap { gap } else { cell };
     let end = |gap: usize| {
         let lengths: usize = slots.iter().map(|slot| SPACE + length(slot, gap)).sum();
         start + 1 + lengths.saturating_sub(SPACE)
     };
-    let gap = GAP + least.saturating_sub(end(GAP));
+    let gap = GAP + min_end.saturating_sub(end(GAP));
     let mut at = start + 1;
     let mut starts = Vec::new();
     for slot in slots {
         starts.push(at);
         at += SPACE + length(slot, gap);
     }
-    Places { starts, end: end(gap), gap }
+    Positions { starts, end: end(gap), gap }
 }
 
-/// How long the inside of a frame and the part before it must be for the size along it.
+/// Minimum length of a frame without its padding `inside`, for its dimension line.
 fn length(size: &Option<String>, inside: usize) -> usize {
     size.as_ref().map_or(0, |size| size_length(size).saturating_sub(inside))
 }
 
-/// The least length of a line with a size in it.
+/// Minimum length of a dimension line.
 fn size_length(size: &str) -> usize {
     width(size) * CHARACTER + 28
 }
 
-/// An index beside the cells.
+/// An index label, truncated.
 fn short_index(index: usize) -> String {
     truncate_front(&index.to_string(), 6)
 }
 
-/// A label cut to the width of a cell.
-fn fit(input: &Input, label: &str) -> String {
+/// A label, truncated to the width of a cell.
+fn cell_text(input: &Input, label: &str) -> String {
     if input.is_numbered() { truncate_front(label, CELL_LENGTH) } else { truncate(label, CELL_LENGTH) }
 }

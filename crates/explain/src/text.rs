@@ -1,4 +1,4 @@
-//! The picture for a terminal.
+//! The diagram as text for a terminal.
 
 use crate::layout::{self, Frame, LEVELS, Level, SHADES, Slot};
 use crate::measure::{width, wrap};
@@ -8,30 +8,31 @@ use crate::{Explanation, Input, Stage};
 use unishape::notation::short_shape_text;
 use unishape::text::{truncate, truncate_front};
 
-/// The widest content of a cell.
+/// Maximum width of the text in a cell, in columns.
 const CELL_WIDTH: usize = 8;
 
-/// The most cells of one array: as many as fill a screen or two.
-const MOST_CELLS: usize = 100;
+/// Maximum number of cells of one array: about two screens.
+const MAX_CELLS: usize = 100;
 
-/// Terminals narrower or wider than this are written to as if they were not.
-const LEAST_WIDTH: usize = 24;
-const MOST_WIDTH: usize = 160;
+/// Width is clamped to this range, in columns.
+const MIN_WIDTH: usize = 24;
+const MAX_WIDTH: usize = 160;
 
-/// How a character looks where colours are allowed.
+/// Style of a character, if colors are enabled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     Plain,
     Bold,
-    /// Lines and what is said in passing.
+    /// Lines and remarks.
     Faint,
-    /// A cell of an input, its shade, and whether it is original or a repetition.
+    /// A cell of an input: its shade, and whether it is original or a repetition.
     Cell(usize, usize, bool),
 }
 
-/// For each input four of the 256 colours, to write on in black. They differ in lightness too, for
-/// eyes that do not tell the hues apart.
-const COLORS: [[u8; 4]; crate::MOST_INPUTS] = [
+/// Background colors of each input, of the 256 ANSI colors, for black text.
+///
+/// They differ in lightness too, for color blindness.
+const COLORS: [[u8; 4]; crate::MAX_INPUTS] = [
     [117, 75, 39, 33],
     [222, 215, 208, 202],
     [121, 78, 35, 36],
@@ -40,8 +41,8 @@ const COLORS: [[u8; 4]; crate::MOST_INPUTS] = [
     [252, 250, 247, 245],
 ];
 
-/// For each input the colour of repetitions, to write in: it can be read on black and on white.
-const AGAIN_COLORS: [u8; crate::MOST_INPUTS] = [32, 166, 29, 169, 136, 244];
+/// Text color of repetitions of each input, readable on black and on white.
+const REPETITION_COLORS: [u8; crate::MAX_INPUTS] = [32, 166, 29, 169, 136, 244];
 
 impl Style {
     fn start(self) -> String {
@@ -53,7 +54,7 @@ impl Style {
                 format!("\x1b[1;38;5;16;48;5;{}m", COLORS[input % COLORS.len()][shade * 4 / SHADES])
             }
             Style::Cell(input, _, false) => {
-                format!("\x1b[38;5;{}m", AGAIN_COLORS[input % AGAIN_COLORS.len()])
+                format!("\x1b[38;5;{}m", REPETITION_COLORS[input % REPETITION_COLORS.len()])
             }
         }
     }
@@ -65,7 +66,7 @@ struct Canvas {
     rows: Vec<Vec<Column>>,
 }
 
-/// One terminal column: a character with its combining characters, or nothing after a wide character.
+/// One terminal column: a character with combining marks; empty after a wide one.
 #[derive(Clone, PartialEq, Eq)]
 struct Column {
     text: String,
@@ -149,7 +150,7 @@ impl Canvas {
             if color && style != Style::Plain {
                 out.push_str("\x1b[0m");
             }
-            // Blanks that only colour would have shown.
+            // Trailing blanks of a style are visible only in color.
             if !color {
                 out.truncate(out.trim_end_matches(' ').len());
             }
@@ -159,7 +160,7 @@ impl Canvas {
 }
 
 pub(crate) fn render(explanation: &Explanation, color: bool, width: usize) -> String {
-    let width = width.clamp(LEAST_WIDTH, MOST_WIDTH);
+    let width = width.clamp(MIN_WIDTH, MAX_WIDTH);
     let mut canvas = Canvas::default();
     paragraph(&mut canvas, &explanation.headline(), 0, width, Style::Bold);
     canvas.below(&Canvas::line("", Style::Plain));
@@ -178,7 +179,7 @@ pub(crate) fn render(explanation: &Explanation, color: bool, width: usize) -> St
             paragraph(&mut canvas, BLOCKS, 0, width, Style::Faint);
         }
     }
-    if let Some(why) = explanation.undrawn() {
+    if let Some(why) = explanation.no_diagram_reason() {
         paragraph(&mut canvas, &why, 0, width, Style::Plain);
     }
     for (m, input) in explanation.inputs.iter().enumerate() {
@@ -203,7 +204,7 @@ pub(crate) fn render(explanation: &Explanation, color: bool, width: usize) -> St
         paragraph(&mut canvas, &explanation.map(m), 2, width, Style::Bold);
         paragraph(&mut canvas, &explanation.reads(m), 2, width, Style::Plain);
     }
-    if let Some(more) = explanation.more_inputs() {
+    if let Some(more) = explanation.omitted_inputs() {
         canvas.below(&Canvas::line("", Style::Plain));
         paragraph(&mut canvas, &more, 0, width, Style::Plain);
     }
@@ -212,25 +213,25 @@ pub(crate) fn render(explanation: &Explanation, color: bool, width: usize) -> St
     out
 }
 
-/// Words, broken so that they fit.
+/// Adds wrapped text below the content.
 fn paragraph(canvas: &mut Canvas, text: &str, indent: usize, limit: usize, style: Style) {
     for line in wrap(text, limit - indent) {
         canvas.put(indent, canvas.height(), &line, style);
     }
 }
 
-/// What happens to each dimension, in a sentence each.
+/// One sentence per dimension.
 fn sentences(canvas: &mut Canvas, explanation: &Explanation, m: usize, limit: usize) {
     for line in explanation.lines(m) {
         let text = match line {
-            Line::Dimension(dimension) => format!("dimension {}: {}", dimension.dim, dimension.what()),
+            Line::Dimension(dimension) => format!("dimension {}: {}", dimension.dim, dimension.description()),
             Line::More(more) => format!("⋮ {more} more"),
         };
         paragraph(canvas, &text, 2, limit, Style::Plain);
     }
 }
 
-/// What happens to each dimension, as a table: where there is no picture to show the sizes.
+/// A table of dimensions, where the rank is too large for a diagram.
 fn table(canvas: &mut Canvas, explanation: &Explanation, m: usize, limit: usize) {
     let rows = explanation.table(m);
     let widths: [usize; 4] =
@@ -248,10 +249,10 @@ fn table(canvas: &mut Canvas, explanation: &Explanation, m: usize, limit: usize)
     }
 }
 
-/// The drawing of every input, all at the first level at which they fit. None where none does.
+/// The diagrams of all inputs at the first level that fits; `None` if none does.
 fn drawings(explanation: &Explanation, limit: usize) -> Option<(Level, Vec<Canvas>)> {
     let small_enough = |level: &&Level| {
-        Frame::new(&explanation.shape, **level).is_some_and(|frame| frame.count() <= MOST_CELLS)
+        Frame::new(&explanation.shape, **level).is_some_and(|frame| frame.count() <= MAX_CELLS)
     };
     LEVELS.iter().filter(small_enough).find_map(|&level| {
         let drawn: Option<Vec<Canvas>> =
@@ -260,7 +261,7 @@ fn drawings(explanation: &Explanation, limit: usize) -> Option<(Level, Vec<Canva
     })
 }
 
-/// X, Y and Z of an input, side by side where that fits.
+/// X, Y and Z of an input, side by side if they fit.
 fn drawing(explanation: &Explanation, m: usize, level: Level, limit: usize) -> Option<Canvas> {
     let input = &explanation.inputs[m];
     let frames = explanation.frames(input, level)?;
@@ -297,8 +298,7 @@ fn drawing(explanation: &Explanation, m: usize, level: Level, limit: usize) -> O
     }
 }
 
-/// One stage: its name and shape, the 1s that were added marked, and its cells. None where it does
-/// not fit.
+/// One stage: name, shape, marks of added 1s, cells; `None` if it does not fit.
 fn stage_canvas(
     explanation: &Explanation,
     m: usize,
@@ -311,7 +311,7 @@ fn stage_canvas(
     let name = format!("{}{m}  ", stage.letter());
     let mut canvas = Canvas::line(&name, Style::Bold);
     canvas.put(name.len(), 0, &short_shape_text(&explanation.stage_shape(input, stage)), Style::Bold);
-    // A line for the marks in every stage, so that all grids start at the same height.
+    // Every stage has a line for the marks, so that all grids start at the same height.
     canvas.put(0, 1, "", Style::Plain);
     let added = explanation.added(input);
     if stage == Stage::Y && added > 0 {
@@ -330,7 +330,7 @@ fn stage_canvas(
     (canvas.width() <= limit).then_some(canvas)
 }
 
-/// All panels of a stage. A row of them is broken where it does not fit, a matrix is not.
+/// All panels of a stage. A row of panels is wrapped if too wide; a matrix is not.
 fn panels(
     explanation: &Explanation,
     m: usize,
@@ -340,7 +340,7 @@ fn panels(
     limit: usize,
 ) -> Option<Canvas> {
     let sizes = explanation.sizes(&explanation.inputs[m], stage, frame);
-    // Beside the panels, for their number.
+    // Columns for the number of panel rows.
     let limit = limit.checked_sub(sizes.panels_down.as_ref().map_or(0, |size| 2 + width(size)))?;
     let mut all = Canvas::default();
     for &row in frame.panel_rows() {
@@ -361,10 +361,10 @@ fn panels(
                     if let Some(label) = frame.panel_label(row, column) {
                         panel.put(0, 0, &label, Style::Faint);
                     }
-                    // The size of the rows stands behind the last panel.
-                    let sizes = sizes.at_end(at + 1 == frame.panel_columns().len());
-                    let least = sizes.across.as_ref().map_or(0, |size| size_length(size));
-                    let grid = grid(explanation, m, stage, frame, x, [row, column], least);
+                    // The number of rows is written after the last panel.
+                    let sizes = sizes.with_down(at + 1 == frame.panel_columns().len());
+                    let min_width = sizes.across.as_ref().map_or(0, |size| size_length(size));
+                    let grid = grid(explanation, m, stage, frame, x, [row, column], min_width);
                     panel.below(&sized(&grid, sizes.across.as_deref(), sizes.down.as_deref()));
                     panel
                 }
@@ -384,7 +384,7 @@ fn panels(
     Some(sized(&all, sizes.panels_across.as_deref(), sizes.panels_down.as_deref()))
 }
 
-/// A part with a line above that tells its size across, and one on its right that tells it down.
+/// A canvas with dimension lines above and on its right.
 fn sized(part: &Canvas, across: Option<&str>, down: Option<&str>) -> Canvas {
     let mut canvas = Canvas::default();
     if let Some(size) = across {
@@ -413,23 +413,23 @@ fn sized(part: &Canvas, across: Option<&str>, down: Option<&str>) -> Canvas {
     canvas
 }
 
-/// A size for a terminal, where every space is as wide as a digit.
+/// A size with ordinary spaces: terminals have no narrow ones.
 fn plain(size: &str) -> String {
     size.replace(THIN_SPACE, " ")
 }
 
-/// The least length of a line with a size in it.
+/// Minimum length of a dimension line.
 fn size_length(size: &str) -> usize {
     width(size) + 4
 }
 
-/// The directions in which lines leave a place.
+/// Directions of the lines at a position, as bits.
 const UP: u8 = 1;
 const RIGHT: u8 = 2;
 const DOWN: u8 = 4;
 const LEFT: u8 = 8;
 
-/// One panel. Its dots leave room for it to be of the `least` width.
+/// One panel. Its gap is widened so that it has at least `min_width` columns.
 fn grid(
     explanation: &Explanation,
     m: usize,
@@ -437,17 +437,17 @@ fn grid(
     frame: &Frame,
     x: &Frame,
     panel: [usize; 2],
-    least: usize,
+    min_width: usize,
 ) -> Canvas {
     let input = &explanation.inputs[m];
-    let label = |source: &[usize]| fit(input, &input.label(source));
+    let label = |source: &[usize]| cell_text(input, &input.label(source));
     let content = x.indices().map(|source| width(&label(&source))).max().unwrap_or(1);
     let (across, down) = (content + 3, 2);
-    let gap = 4 + least.saturating_sub(layout::indices(frame.columns()).count() * across + 4 + 1);
-    let (lefts, tops) = (places(frame.columns(), across, gap), places(frame.rows(), down, 2));
+    let gap = 4 + min_width.saturating_sub(layout::indices(frame.columns()).count() * across + 4 + 1);
+    let (lefts, tops) = (positions(frame.columns(), across, gap), positions(frame.rows(), down, 2));
 
-    // Which lines leave each place, and whether an original cell is among those that drew them.
-    let end = |places: &[usize], step: usize| places.last().map_or(0, |last| last + step + 1);
+    // Lines at each position, and whether an original cell drew any of them.
+    let end = |starts: &[usize], step: usize| starts.last().map_or(0, |last| last + step + 1);
     let mut edges = vec![vec![(0u8, false); end(&lefts, across)]; end(&tops, down)];
     let mut canvas = Canvas::default();
     for (&row, &top) in frame.rows().iter().zip(&tops) {
@@ -489,15 +489,15 @@ fn grid(
     for (y, row) in edges.iter().enumerate() {
         for (x, &(lines, original)) in row.iter().enumerate() {
             if lines > 0 {
-                canvas.put(x, y, line_sign(lines, original), Style::Faint);
+                canvas.put(x, y, box_character(lines, original), Style::Faint);
             }
         }
     }
     canvas
 }
 
-/// Where each place along an axis begins. Neighbouring cells share a line.
-fn places(slots: &[Slot], cell: usize, gap: usize) -> Vec<usize> {
+/// Start of each slot along an axis. Neighbouring cells share a line.
+fn positions(slots: &[Slot], cell: usize, gap: usize) -> Vec<usize> {
     let mut at = 0;
     slots
         .iter()
@@ -509,8 +509,8 @@ fn places(slots: &[Slot], cell: usize, gap: usize) -> Vec<usize> {
         .collect()
 }
 
-/// The box-drawing sign with these lines, dashed where only repetitions drew it.
-fn line_sign(lines: u8, original: bool) -> &'static str {
+/// The box-drawing character of these lines, dashed if only repetitions drew them.
+fn box_character(lines: u8, original: bool) -> &'static str {
     const HORIZONTAL: u8 = LEFT | RIGHT;
     const VERTICAL: u8 = UP | DOWN;
     match lines {
@@ -530,8 +530,8 @@ fn line_sign(lines: u8, original: bool) -> &'static str {
     }
 }
 
-/// A label cut to the width of a cell.
-fn fit(input: &Input, label: &str) -> String {
+/// A label, truncated to the width of a cell.
+fn cell_text(input: &Input, label: &str) -> String {
     if input.is_numbered() {
         return truncate_front(label, CELL_WIDTH);
     }

@@ -1,15 +1,15 @@
-//! What the pictures say in words, the same in all of them.
+//! Sentences of the diagrams, the same in every format.
 
 use crate::{Explanation, Input, Stage};
 use unishape::notation::short_shape_text;
 use unishape_core::{element_count, index_map};
 
-/// More dimensions than this are not all written …
-const MOST_LINES: usize = 16;
-/// … but only so many at either end.
+/// Of more dimensions than this …
+const MAX_LINES: usize = 16;
+/// … only this many at each end are written.
 const END_LINES: usize = 6;
 
-/// The letters for indices while they last.
+/// Letters of indices; larger ranks use `i0`, `i1`, ….
 const LETTERS: [&str; 4] = ["i", "j", "k", "l"];
 
 /// Broadcasting in two sentences.
@@ -17,12 +17,12 @@ pub(crate) const STEPS: &str = "Step 1 lines the shapes up on the right and comp
     with 1s on the left. Step 2 stretches a 1 to the size that the others have there: all its indices \
     read the same element.";
 
-/// What is said of pictures that leave something out.
+/// Legend of diagrams that omit cells.
 pub(crate) const BLOCKS: &str = "Dots leave cells out; the size of that dimension is written along it.";
 
-/// What happens to one dimension of an input.
+/// How one dimension of an input is broadcast.
 pub(crate) struct Dimension {
-    /// Which one it is of the common shape.
+    /// Its number in the common shape.
     pub(crate) dim: usize,
     /// Its size in X, if X has it.
     pub(crate) x: Option<usize>,
@@ -38,7 +38,7 @@ impl Dimension {
         self.x.map_or_else(|| "–".into(), |x| x.to_string())
     }
 
-    /// What the indices read.
+    /// Which index of the input is read.
     fn effect(&self) -> &'static str {
         match (self.y, self.z) {
             (_, 0) => "there is no index",
@@ -48,14 +48,14 @@ impl Dimension {
         }
     }
 
-    /// What happens, where the sizes are said already.
-    pub(crate) fn what_without_sizes(&self) -> String {
+    /// Description for a table that has the sizes.
+    pub(crate) fn description_without_sizes(&self) -> String {
         let added = if self.x.is_none() { "added by step 1, " } else { "" };
         format!("{added}{}", self.effect())
     }
 
-    /// What happens, sizes and all.
-    pub(crate) fn what(&self) -> String {
+    /// Description with sizes.
+    pub(crate) fn description(&self) -> String {
         let added = if self.x.is_none() { "added by step 1: " } else { "" };
         let effect = self.effect();
         match (self.y, self.z) {
@@ -69,7 +69,7 @@ impl Dimension {
 pub(crate) enum Line {
     /// One dimension.
     Dimension(Dimension),
-    /// So many are left out.
+    /// Number of omitted dimensions.
     More(usize),
 }
 
@@ -88,8 +88,8 @@ impl Explanation {
     pub(crate) fn headline(&self) -> String {
         let mut shapes: Vec<String> =
             self.inputs.iter().map(|input| short_shape_text(&input.shape)).collect();
-        if self.more > 0 {
-            shapes.push(format!("{} more", self.more));
+        if self.omitted > 0 {
+            shapes.push(format!("{} more", self.omitted));
         }
         let common = short_shape_text(&self.shape);
         match shapes.as_slice() {
@@ -99,7 +99,7 @@ impl Explanation {
         }
     }
 
-    /// How large the outputs are.
+    /// Number of elements of the outputs.
     pub(crate) fn summary(&self) -> String {
         if self.inputs.is_empty() {
             return "With no input there is no output.".into();
@@ -133,7 +133,7 @@ impl Explanation {
         }
     }
 
-    /// What happens to the dimensions of an input.
+    /// How the dimensions of an input are broadcast.
     pub(crate) fn lines(&self, m: usize) -> Vec<Line> {
         let input = &self.inputs[m];
         let (rank, added) = (self.shape.len(), self.added(input));
@@ -142,7 +142,7 @@ impl Explanation {
             let x = (dim >= added).then(|| y[dim]);
             Line::Dimension(Dimension { dim, x, y: y[dim], z: self.shape[dim] })
         };
-        if rank <= MOST_LINES {
+        if rank <= MAX_LINES {
             return (0..rank).map(line).collect();
         }
         let mut lines: Vec<Line> = (0..END_LINES).map(line).collect();
@@ -151,13 +151,17 @@ impl Explanation {
         lines
     }
 
-    /// What happens to the dimensions of an input as the rows of a table, its head first.
+    /// Rows of a table of the dimensions of an input, its header first.
     pub(crate) fn table(&self, m: usize) -> Vec<[String; 5]> {
         let head = ["dimension".into(), format!("X{m}"), format!("Y{m}"), format!("Z{m}"), String::new()];
         let row = |line: Line| match line {
-            Line::Dimension(d) => {
-                [d.dim.to_string(), d.x_text(), d.y.to_string(), d.z.to_string(), d.what_without_sizes()]
-            }
+            Line::Dimension(d) => [
+                d.dim.to_string(),
+                d.x_text(),
+                d.y.to_string(),
+                d.z.to_string(),
+                d.description_without_sizes(),
+            ],
             Line::More(more) => ["⋮".into(), "⋮".into(), "⋮".into(), "⋮".into(), format!("{more} more")],
         };
         [head].into_iter().chain(self.lines(m).into_iter().map(row)).collect()
@@ -188,26 +192,26 @@ impl Explanation {
         )
     }
 
-    /// What the two steps do to an input, in a few words.
+    /// Short descriptions of the two steps for an input.
     pub(crate) fn steps(&self, input: &Input) -> [&'static str; 2] {
         let first = if self.added(input) > 0 { "1s on the left" } else { "nothing to add" };
         let is_same = self.stage_shape(input, Stage::Y) == self.shape;
         [first, if is_same { "nothing to stretch" } else { "stretch the 1s" }]
     }
 
-    /// What is said about the inputs that are not shown.
-    pub(crate) fn more_inputs(&self) -> Option<String> {
-        match self.more {
+    /// The sentence about inputs that are not shown.
+    pub(crate) fn omitted_inputs(&self) -> Option<String> {
+        match self.omitted {
             0 => None,
             1 => Some("One more input goes the same way.".into()),
             more => Some(format!("{more} more inputs go the same way.")),
         }
     }
 
-    /// Why there is no picture, if there is none.
-    pub(crate) fn undrawn(&self) -> Option<String> {
+    /// Why there is no diagram, if there is none.
+    pub(crate) fn no_diagram_reason(&self) -> Option<String> {
         let rank = self.shape.len();
-        (rank > crate::layout::MOST_DIMENSIONS)
+        (rank > crate::layout::MAX_RANK)
             .then(|| format!("{rank} dimensions are too many for a picture; here they are one by one."))
     }
 }
@@ -221,16 +225,16 @@ fn join(words: &[String]) -> String {
     }
 }
 
-/// Indices joined by commas, a long list with its middle left out.
+/// Indices joined by commas; the middle of a long list is omitted.
 fn list(start: usize, end: usize, index: impl Fn(usize) -> String) -> String {
     let part = |range: std::ops::Range<usize>| range.map(&index).collect::<Vec<_>>().join(",");
-    if end - start <= MOST_LINES {
+    if end - start <= MAX_LINES {
         return part(start..end);
     }
     format!("{},…,{}", part(start..start + END_LINES), part(end - END_LINES..end))
 }
 
-/// The input's name after its number, if it has one.
+/// Number and name of an input.
 pub(crate) fn title(m: usize, input: &Input) -> String {
     match &input.name {
         Some(name) => format!("X{m}  {name}"),

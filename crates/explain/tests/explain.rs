@@ -1,9 +1,9 @@
-//! The explanations: what they say, that they are well-formed, true, safe and of bounded size.
+//! Diagrams are correct, well-formed, safe and of bounded size.
 
 #[path = "explain/blocks.rs"]
 mod blocks;
-#[path = "explain/drawn.rs"]
-mod drawn;
+#[path = "explain/snapshots.rs"]
+mod snapshots;
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ X1  4                       Y1  1x4                     Z1  3x4
 }
 
 #[test]
-fn repetition_is_mentioned_where_there_is_some() {
+fn the_legend_mentions_repetition() {
     for (shapes, repeats) in [
         (&[&[4][..]][..], false),
         (&[&[2, 3], &[2, 3]], false),
@@ -197,12 +197,12 @@ fn a_table_that_does_not_fit_is_sentences() {
 }
 
 #[test]
-fn names_and_values_stand_in_the_picture() {
+fn names_and_values_are_shown() {
     let values = ["-1.5", "NaN", "漢字"];
     let explanation = explain(&[&[3], &[2, 1]])
         .name(0, "weights.npy")
         .values(0, |index| values[index[0]].to_string())
-        .name(7, "nobody");
+        .name(7, "ignored");
     let text = explanation.text(false, 80);
     assert!(text.contains("── X0  weights.npy ──"));
     assert!(text.contains("│ -1.5 │  NaN │ 漢字 │"), "{text}");
@@ -211,8 +211,22 @@ fn names_and_values_stand_in_the_picture() {
     }
 }
 
+/// Wide characters and combining marks do not shift the borders of cells.
 #[test]
-fn colour_is_only_where_it_is_asked_for() {
+fn cells_are_aligned_by_terminal_columns() {
+    let values = ["漢字", "नमस्ते", "กำ", "e\u{5b0}", "👍🏽"];
+    let text = explain(&[&[5], &[2, 1]]).values(0, |index| values[index[0]].to_string()).text(false, 120);
+    let width = |line: &str| unicode_width::UnicodeWidthStr::width(line);
+    let grid: Vec<&str> = about(&text, 0).lines().skip(4).take(3).collect();
+    assert!(grid[0].starts_with('┌') && grid[1].starts_with("│ 漢字"), "{text}");
+    let border = |line: &str, end: char| line.find(end).map(|at| width(&line[..at]));
+    assert_eq!(border(grid[0], '┐'), border(grid[2], '┘'));
+    let row_end = grid[1].match_indices('│').nth(5).map(|(at, _)| width(&grid[1][..at]));
+    assert_eq!(row_end, border(grid[0], '┐'), "{text}");
+}
+
+#[test]
+fn color_is_optional() {
     let explanation = explain(&[&[3, 1], &[4]]);
     assert!(!explanation.text(false, 80).contains('\x1b'));
     let colored = explanation.text(true, 80);
@@ -226,7 +240,7 @@ fn colour_is_only_where_it_is_asked_for() {
 }
 
 #[test]
-fn shapes_that_do_not_go_together_are_the_usual_error() {
+fn incompatible_shapes_are_an_error() {
     let error = Explanation::new(Rules::STANDARD, &[[3], [4]]).unwrap_err();
     assert!(matches!(error, Error::Incompatible(_)));
     assert!(Explanation::new(Rules::SONNX, &[[0], [1]]).is_err());
@@ -256,14 +270,14 @@ fn hostile_names_and_values_are_harmless() {
 
 #[test]
 fn nothing_is_unbounded() {
-    let most = usize::MAX;
+    let max = usize::MAX;
     let many = vec![vec![4, 1, 4, 4]; 100_000];
     let cases: Vec<Vec<Vec<usize>>> = vec![
-        vec![vec![most, 1, most, 1], vec![most, 1, most]],
-        vec![vec![most; 4], vec![most; 4]],
-        vec![vec![1; 1000], vec![most; 1000]],
+        vec![vec![max, 1, max, 1], vec![max, 1, max]],
+        vec![vec![max; 4], vec![max; 4]],
+        vec![vec![1; 1000], vec![max; 1000]],
         vec![vec![2; 100_000], vec![]],
-        vec![vec![most, 0, most]],
+        vec![vec![max, 0, max]],
         vec![vec![8; 4]; 6],
         vec![vec![8, 1, 8, 8]; 6],
         many,
@@ -271,7 +285,7 @@ fn nothing_is_unbounded() {
     for shapes in &cases {
         let explanation = Explanation::new(Rules::STANDARD, shapes).unwrap();
         let rank = explanation.shape().len();
-        for width in [0, 30, 80, 200, most] {
+        for width in [0, 30, 80, 200, max] {
             let text = explanation.text(true, width);
             assert!(text.len() < 240_000, "text of rank {rank}, width {width}: {}", text.len());
         }
@@ -282,13 +296,13 @@ fn nothing_is_unbounded() {
 }
 
 #[test]
-fn values_are_asked_only_about_what_can_be_drawn() {
-    let mut asked = 0;
+fn values_are_requested_only_for_drawn_cells() {
+    let mut requests = 0;
     let _ = explain(&[&[1 << 40, 1, 1 << 20]]).values(0, |index| {
-        asked += 1;
+        requests += 1;
         format!("{index:?}")
     });
-    assert_eq!(asked, 16);
+    assert_eq!(requests, 16);
 }
 
 #[test]
@@ -307,7 +321,7 @@ fn text_fits_the_width() {
     }
 }
 
-/// Shapes that go together: a common shape, and from it shapes with some sizes 1 and some left out.
+/// Compatible shapes: suffixes of a common shape, with some sizes replaced by 1.
 fn shapes() -> impl Strategy<Value = Vec<Vec<usize>>> {
     prop::collection::vec(0..=4usize, 0..=4).prop_flat_map(|common| {
         let rank = common.len();

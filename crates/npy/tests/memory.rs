@@ -10,14 +10,14 @@ fn allocated<T>(work: impl FnOnce() -> T) -> (u64, T) {
     (info.bytes_total, result.unwrap())
 }
 
-/// A file is read into memory for its elements, asked for once, and little more.
+/// Reading allocates the memory of the elements once, and little more.
 #[test]
-fn files_are_read_into_the_memory_of_their_elements() {
+fn reading_allocates_the_elements_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     let bytes = 8 * 500_000;
     npy::write(&path, Array1::<f64>::zeros(500_000).view()).unwrap();
-    let (taken, tensor) = allocated(|| npy::read(&path).unwrap());
+    let (allocated, tensor) = allocated(|| npy::read(&path).unwrap());
     assert_eq!(tensor.shape(), [500_000]);
-    assert!((bytes..bytes + 400_000).contains(&taken), "{taken} bytes for {bytes}");
+    assert!((bytes..bytes + 400_000).contains(&allocated), "{allocated} bytes for {bytes}");
 }

@@ -1,4 +1,4 @@
-"""The NumPy side of npy_numpy.rs: `write FOLDER` or `check FOLDER`."""
+"""The NumPy side of numpy.rs: `write FOLDER` or `check FOLDER`."""
 
 import itertools
 import pathlib
@@ -8,7 +8,7 @@ import warnings
 import ml_dtypes
 import numpy as np
 
-# NumPy's name for a type -> the types to write: both byte orders where that means something.
+# dtype name -> dtypes to write, in both byte orders where they differ.
 NUMBERS = {
     "float16": "<f2 >f2",
     "float32": "<f4 >f4",
@@ -81,7 +81,7 @@ def write(folder):
     (folder / "list").write_text("\n".join(lines))
     np.savez(folder / "stored.npz", **members)
     np.savez_compressed(folder / "compressed.npz", **members)
-    # Types that are only copied.
+    # Dtypes that can only be copied.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         opaque = [
@@ -115,7 +115,7 @@ def check(folder):
             assert array.dtype == np.dtype(name), (line, array.dtype)
         assert array.shape == tuple(int(size) for size in shape.split("x") if size), (line, array.shape)
         assert expected(name, array) == (folder / f"{file}.txt").read_text(), line
-        # NumPy would have written the same file.
+        # NumPy writes the same file.
         if name not in ("bfloat16", "string"):
             np.save(folder / "again.npy", np.ascontiguousarray(array).reshape(array.shape))
             assert (folder / "again.npy").read_bytes() == (folder / f"{file}.npy").read_bytes(), line

@@ -1,4 +1,4 @@
-//! NumPy's files and NumPy itself: it reads what is written here, and writes what is read here.
+//! Files exchanged with NumPy, in both directions.
 //!
 //! `UNISHAPE_PYTHON` names a Python that has numpy and ml_dtypes.
 
@@ -7,7 +7,7 @@ use std::process::Command;
 use unishape::{Tensor, TensorView};
 use unishape_npy::{self as npy, Header};
 
-/// Runs the script beside this file; false where there is no Python to run it with.
+/// Runs `numpy.py`; false if there is no Python to run it.
 fn numpy(task: &str, folder: &Path) -> bool {
     let Some(python) = std::env::var_os("UNISHAPE_PYTHON") else {
         assert!(
@@ -28,7 +28,7 @@ fn hex(bytes: impl IntoIterator<Item = u8>) -> String {
     bytes.into_iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The elements in C order, as the script writes them: little-endian bytes in hex, or a line each.
+/// The elements in C order in the format of the script: little-endian bytes in hex, or lines.
 fn expected(tensor: &Tensor) -> String {
     macro_rules! bytes {
         ($view:ident) => {
@@ -62,7 +62,7 @@ fn expected(tensor: &Tensor) -> String {
     }
 }
 
-/// The arrays that NumPy wrote: the name of the file, of the element type, and the shape.
+/// The arrays that NumPy wrote: file name, dtype name and shape.
 fn listed(folder: &Path) -> Vec<(String, String, Vec<usize>)> {
     let list = std::fs::read_to_string(folder.join("list")).unwrap();
     let rows = list.lines().map(|line| {
@@ -74,7 +74,7 @@ fn listed(folder: &Path) -> Vec<(String, String, Vec<usize>)> {
     rows.collect()
 }
 
-/// BC-8: between NumPy and here no bit of any value changes, in either direction.
+/// BC-8: every bit of every value survives, in both directions.
 #[test]
 fn bc8_every_bit_survives_npy_to_numpy_and_back() {
     let (theirs, ours) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -110,9 +110,9 @@ fn bc8_every_bit_survives_npy_to_numpy_and_back() {
     }
 }
 
-/// Types that no tensor has can be copied: size and header are NumPy's, to the byte.
+/// Dtypes without tensors can be copied: item size and header are equal to NumPy's.
 #[test]
-fn numpys_other_types_are_copied() {
+fn other_dtypes_of_numpy_are_copied() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     if !numpy("write", folder) {

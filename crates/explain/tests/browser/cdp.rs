@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// No answer takes as long as this.
+/// Timeout of an answer.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A browser with one page.
@@ -16,7 +16,7 @@ pub(crate) struct Browser {
     child: Child,
     pipe: ChildStdin,
     messages: Receiver<Value>,
-    /// What the page has reported since the last look.
+    /// Events since the last check.
     events: Vec<Value>,
     session: Option<String>,
     next: u64,
@@ -38,7 +38,7 @@ fn find() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts a browser. None where there is none to start, which on CI is a failure.
+    /// Starts a browser; `None` if there is none, which is a failure in CI.
     pub(crate) fn start() -> Option<Browser> {
         let Some(program) = find() else {
             let missing = "no browser: set UNISHAPE_BROWSER or put chromium on the path";
@@ -47,7 +47,7 @@ impl Browser {
             return None;
         };
         let folder = tempfile::tempdir().unwrap();
-        // The browser speaks on descriptors 3 and 4; a shell makes them of the two that a child has.
+        // The browser uses file descriptors 3 and 4; a shell redirects standard input and output to them.
         let mut child = Command::new("sh")
             .args(["-c", r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null"#])
             .arg(&program)
@@ -92,7 +92,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// Calls a method and gives its result.
+    /// Calls a method; returns its result.
     pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
         self.next += 1;
         let id = self.next;
@@ -108,7 +108,7 @@ impl Browser {
         answer["result"].clone()
     }
 
-    /// Waits for a message; those that come before it are kept as events.
+    /// Waits for a message; earlier ones are kept as events.
     fn wait(&mut self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         let end = Instant::now() + LIMIT;
         loop {
@@ -124,7 +124,7 @@ impl Browser {
         }
     }
 
-    /// Opens a page, as a file of its own.
+    /// Opens a page from a temporary file.
     pub(crate) fn open(&mut self, html: &str) {
         let file = self.folder.path().join("page.html");
         std::fs::write(&file, html).unwrap();
@@ -137,7 +137,7 @@ impl Browser {
         }
     }
 
-    /// Runs a script in the page and gives its value.
+    /// Runs a script in the page; returns its value.
     pub(crate) fn evaluate(&mut self, script: &str) -> Value {
         let result = self.call(
             "Runtime.evaluate",
@@ -152,7 +152,7 @@ impl Browser {
         self.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }));
     }
 
-    /// Presses a key that writes nothing. `modifiers`: 2 is Ctrl, 8 is Shift.
+    /// Presses a key that is not a character. `modifiers`: 2 is Ctrl, 8 is Shift.
     pub(crate) fn press(&mut self, key: &str, modifiers: u8) {
         let code = match key {
             "Tab" => 9,
@@ -183,15 +183,15 @@ impl Browser {
         );
     }
 
-    /// Makes a media feature have a value.
+    /// Emulates a value of a media feature.
     pub(crate) fn emulate(&mut self, feature: &str, value: &str) {
         let features = json!([{ "name": feature, "value": value }]);
         self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
-    /// Errors that the page reported, and requests for anything but the page itself.
+    /// Errors of the page, and requests for anything but the page.
     pub(crate) fn complaints(&mut self) -> Vec<String> {
-        // A round trip, so that what was reported before it has arrived.
+        // A round trip: earlier events have arrived after it.
         self.evaluate("0");
         let own = url(&self.folder.path().join("page.html"));
         self.events
@@ -217,7 +217,7 @@ fn url(file: &Path) -> String {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Asked first, for a browser that closes itself leaves no child of its own behind.
+        // A browser that closes itself leaves no child processes.
         self.session = None;
         let close = b"{\"id\":0,\"method\":\"Browser.close\"}\0";
         let asked = self.pipe.write_all(close).is_ok();

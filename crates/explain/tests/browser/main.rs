@@ -1,5 +1,4 @@
-//! The page in a real browser: every cell is pointed at, and what the page says is held against the
-//! operator itself.
+//! The page in a browser: the answer for every cell is compared with the operator.
 
 mod cdp;
 
@@ -11,17 +10,17 @@ use unishape::{Rules, broadcast_to};
 use unishape_core::{index_map, padded_dim, source_index};
 use unishape_explain::Explanation;
 
-/// What the operator says about some shapes.
-struct Truth {
+/// Expected answers for some shapes, from the operator.
+struct Expected {
     shapes: Vec<Vec<usize>>,
     target: Vec<usize>,
     page: String,
 }
 
-impl Truth {
-    fn new(shapes: &[&[usize]]) -> Truth {
+impl Expected {
+    fn new(shapes: &[&[usize]]) -> Expected {
         let explanation = Explanation::new(Rules::STANDARD, shapes).unwrap();
-        Truth {
+        Expected {
             shapes: shapes.iter().map(|shape| shape.to_vec()).collect(),
             target: explanation.shape().to_vec(),
             page: explanation.html(),
@@ -35,22 +34,22 @@ impl Truth {
         source
     }
 
-    /// Completed on the left with 0s, as an index of Y.
+    /// The index in Y: padded with 0s on the left.
     fn padded(&self, source: &[usize]) -> Vec<usize> {
         let mut padded = vec![0; self.target.len() - source.len()];
         padded.extend(source);
         padded
     }
 
-    /// The names of the cells that are one element: in X, in Y and at an index of Z.
+    /// Names of the cells that show one element: at an index of Z, in Y and in X.
     fn names(&self, m: usize, index: &[usize]) -> [String; 3] {
         let source = self.source(m, index);
         let in_y = self.padded(&source);
         [cell("Z", m, index), cell("Y", m, &in_y), cell("X", m, &source)]
     }
 
-    /// What the page is to say about an index of Z. `numbers` holds the views of running numbers,
-    /// where the shapes are small enough to be made.
+    /// The expected answer for an index of Z. `numbers` has the broadcast numbers of elements, if they are
+    /// small.
     fn answer(&self, index: &[usize], numbers: Option<&[ArrayD<usize>]>) -> Vec<Vec<String>> {
         (0..self.shapes.len())
             .map(|m| {
@@ -67,7 +66,7 @@ impl Truth {
             .collect()
     }
 
-    /// Running numbers in the shape of each input, broadcast by the operator.
+    /// Numbers of elements in the shape of each input, broadcast by the operator.
     fn numbers(&self) -> Vec<ArrayD<usize>> {
         let array = |shape: &Vec<usize>| {
             let count = shape.iter().product();
@@ -77,7 +76,7 @@ impl Truth {
         self.shapes.iter().map(array).collect()
     }
 
-    /// Every cell that is to be lit for an index of Z.
+    /// The cells that must be highlighted for an index of Z.
     fn lit(&self, index: &[usize]) -> BTreeSet<String> {
         (0..self.shapes.len()).flat_map(|m| self.names(m, index)).collect()
     }
@@ -88,7 +87,7 @@ fn cell(letter: &str, m: usize, index: &[usize]) -> String {
     format!("{letter}{m}[{}]", index.join(","))
 }
 
-/// What the page says and which cells it has lit.
+/// The answer of the page and the highlighted cells.
 fn state(browser: &mut Browser) -> (Vec<Vec<String>>, BTreeSet<String>) {
     let state = browser.evaluate(
         "({ answer: [...document.querySelectorAll('#answer p')].map((line) => \
@@ -133,7 +132,7 @@ fn check_complaints(browser: &mut Browser) {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// Small enough to be drawn whole, and with running numbers to compare with.
+/// Small enough to be drawn completely.
 const SMALL: [&[&[usize]]; 6] = [
     &[&[3, 1], &[4]],
     &[&[2, 3, 1], &[4]],
@@ -149,7 +148,7 @@ fn pointing_at_a_cell_shows_its_source() {
     let Some(mut browser) = Browser::start() else { return };
     browser.resize(1300, 1000);
     for shapes in SMALL {
-        let truth = Truth::new(shapes);
+        let truth = Expected::new(shapes);
         let numbers = truth.numbers();
         browser.open(&truth.page);
         let cells = drawn(&mut browser, "Z");
@@ -165,11 +164,11 @@ fn pointing_at_a_cell_shows_its_source() {
 }
 
 #[test]
-fn pointing_at_an_input_shows_all_that_read_it() {
+fn pointing_at_an_input_shows_its_readers() {
     let Some(mut browser) = Browser::start() else { return };
     browser.resize(1300, 1000);
     for shapes in [SMALL[0], SMALL[3], &[&[9, 1], &[3]]] {
-        let truth = Truth::new(shapes);
+        let truth = Expected::new(shapes);
         browser.open(&truth.page);
         let outputs = drawn(&mut browser, "Z");
         for letter in ["X", "Y"] {
@@ -188,7 +187,7 @@ fn pointing_at_an_input_shows_all_that_read_it() {
     }
 }
 
-/// The places that a key leads to, along the indices that are drawn.
+/// Moves as a key does, along the drawn indices.
 fn follow(axes: &[Vec<usize>], at: &mut [usize], key: &str, modifiers: u8) {
     let rank = axes.len();
     let mut step = |dim: Option<usize>, how: i32| {
@@ -221,7 +220,7 @@ fn follow(axes: &[Vec<usize>], at: &mut [usize], key: &str, modifiers: u8) {
 }
 
 #[test]
-fn keys_walk_along_the_dimensions() {
+fn keys_move_along_the_dimensions() {
     let Some(mut browser) = Browser::start() else { return };
     browser.resize(1300, 1000);
     let keys = [
@@ -249,14 +248,14 @@ fn keys_walk_along_the_dimensions() {
         ("ArrowDown", 0),
     ];
     for shapes in [SMALL[0], SMALL[1], SMALL[2], SMALL[3], &[&[20, 1], &[30]], &[&[]]] {
-        let truth = Truth::new(shapes);
+        let truth = Expected::new(shapes);
         let numbers = truth.numbers();
         browser.open(&truth.page);
         let cells = drawn(&mut browser, "Z");
         let axes: Vec<Vec<usize>> = (0..truth.target.len())
             .map(|dim| BTreeSet::from_iter(cells.iter().map(|(_, at)| at[dim])).into_iter().collect())
             .collect();
-        // X, Y and Z of each input are one stop of the tab key each.
+        // X, Y and Z of each input are one tab stop each.
         for m in 0..shapes.len() {
             let mut at = vec![0; truth.target.len()];
             (0..3).for_each(|_| browser.press("Tab", 0));
@@ -287,13 +286,13 @@ fn keys_walk_along_the_dimensions() {
     }
 }
 
-/// Types an index into the form, as a person would.
+/// Types an index into the form.
 fn fill_in(browser: &mut Browser, dim: usize, text: &str) {
     browser.evaluate(&format!("document.querySelectorAll('#ask input')[{dim}].select()"));
     browser.call("Input.insertText", json!({ "text": text }));
 }
 
-/// The same where no number of JavaScript would do, and where nothing can be drawn.
+/// Also for sizes beyond the exact integers of JavaScript, and for ranks without a diagram.
 #[test]
 fn the_form_answers_for_any_shape() {
     let Some(mut browser) = Browser::start() else { return };
@@ -305,12 +304,12 @@ fn the_form_answers_for_any_shape() {
         (&[&[30; 20], &[1]], &[29; 20]),
     ];
     for (shapes, index) in cases {
-        let truth = Truth::new(shapes);
+        let truth = Expected::new(shapes);
         browser.open(&truth.page);
         for (dim, at) in index.iter().enumerate() {
             fill_in(&mut browser, dim, &at.to_string());
         }
-        // Where the source is drawn too, its content follows.
+        // The answer has the value of the source if that is drawn.
         let strip = |line: &Vec<String>| {
             let mut line = line.clone();
             line[0] = line[0].split(": ").next().unwrap_or("").into();
@@ -338,7 +337,7 @@ fn the_form_answers_for_any_shape() {
     }
 }
 
-/// The least contrast of any text on the page with what is behind it, as WCAG counts it.
+/// The lowest contrast of any text on the page with its background, by WCAG.
 const CONTRAST: &str = "(() => {
     const parse = (color) => {
       const [r, g, b, a = 1] = color.match(/[0-9.]+/g).map(Scalar);
@@ -366,7 +365,7 @@ const CONTRAST: &str = "(() => {
     return { least, paper: getComputedStyle(document.body).backgroundColor };
   })()";
 
-/// The sizes of blocks that overlap a cell, a frame or each other, or that leave their place.
+/// Sizes of blocks that overlap a cell, a frame or each other, or exceed their area.
 const IN_THE_WAY: &str = "(() => {
     const boxes = (what) => [...document.querySelectorAll(what)].map((element) => [element, element.getBoundingClientRect()]);
     const others = boxes('.cell:not(.lit), .frame, .size, .which, .at, caption, figcaption');
@@ -381,7 +380,7 @@ const IN_THE_WAY: &str = "(() => {
   })()";
 
 #[test]
-fn the_page_can_be_read_by_day_by_night_and_on_a_phone() {
+fn the_page_is_readable_in_both_color_schemes_and_on_a_phone() {
     let Some(mut browser) = Browser::start() else { return };
     let six = [&[2, 1][..], &[3], &[2, 3], &[1, 3], &[1], &[]];
     let pages = [
@@ -399,7 +398,7 @@ fn the_page_can_be_read_by_day_by_night_and_on_a_phone() {
     for page in &pages {
         browser.resize(1300, 1000);
         browser.open(page);
-        // One lit cell too, if there is one.
+        // Also with a highlighted cell, if there is one.
         browser.evaluate("document.querySelector('.cell[data-of=Z0]')?.focus()");
         let mut papers = Vec::new();
         for scheme in ["light", "dark"] {

@@ -1,4 +1,4 @@
-//! What is not drawn whole: its sizes are right, are all there, and are in nothing's way.
+//! Shortened axes: their sizes are correct and complete, and overlap nothing.
 
 use super::explain;
 use proptest::prelude::*;
@@ -6,24 +6,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use unishape::Rules;
 use unishape_explain::Explanation;
 
-/// An upright rectangle: left, top, right, bottom.
+/// A rectangle: left, top, right, bottom.
 type Rect = [f64; 4];
 
-/// What an SVG file draws, in the coordinates of the file.
+/// The content of an SVG file, in its coordinates.
 #[derive(Default)]
-struct Picture {
+struct Diagram {
     view: Rect,
     cells: Vec<Rect>,
     frames: Vec<Rect>,
-    /// The texts outside cells, sizes apart.
+    /// Texts outside cells, except sizes.
     texts: Vec<Rect>,
     sizes: Vec<(String, Rect)>,
 }
 
-impl Picture {
-    fn new(svg: &str) -> Picture {
+impl Diagram {
+    fn new(svg: &str) -> Diagram {
         let tree = roxmltree::Document::parse(svg).unwrap();
-        let mut picture = Picture::default();
+        let mut diagram = Diagram::default();
         for node in tree.descendants().filter(roxmltree::Node::is_element) {
             let number = |name: &str| node.attribute(name).unwrap_or("0").parse::<f64>().unwrap();
             let [dx, dy] = node
@@ -36,10 +36,10 @@ impl Picture {
             let in_cell =
                 node.parent_element().is_some_and(|parent| parent.attribute("data-index").is_some());
             match node.tag_name().name() {
-                "svg" => picture.view = [0.0, 0.0, number("width"), number("height")],
+                "svg" => diagram.view = [0.0, 0.0, number("width"), number("height")],
                 "rect" if in_cell || class.starts_with("frame") => {
                     let rect = [x, y, x + number("width"), y + number("height")];
-                    if in_cell { picture.cells.push(rect) } else { picture.frames.push(rect) }
+                    if in_cell { diagram.cells.push(rect) } else { diagram.frames.push(rect) }
                 }
                 "text" if class == "size" => {
                     let text = node.text().unwrap_or("").to_string();
@@ -48,7 +48,7 @@ impl Picture {
                         Some(_) => [x - 6.0, y - half, x + 6.0, y + half],
                         None => [x - half, y - 10.0, x + half, y + 2.0],
                     };
-                    picture.sizes.push((text, rect));
+                    diagram.sizes.push((text, rect));
                 }
                 "text" if !in_cell => {
                     let content: String = node
@@ -59,16 +59,16 @@ impl Picture {
                     let is_middle = ["at", "dots", "step", "how"].contains(&class);
                     let width = content.chars().count() as f64 * if class == "at" { 5.5 } else { 7.0 };
                     let left = if is_middle { x - width / 2.0 } else { x };
-                    picture.texts.push([left, y - 9.0, left + width, y + 2.0]);
+                    diagram.texts.push([left, y - 9.0, left + width, y + 2.0]);
                 }
                 _ => {}
             }
         }
-        picture
+        diagram
     }
 }
 
-/// How far a node moves what is in it.
+/// Translation of the content of a node.
 fn shift(node: &roxmltree::Node<'_, '_>) -> [f64; 2] {
     let numbers = node.attribute("transform").and_then(|transform| {
         let (x, y) = transform.strip_prefix("translate(")?.strip_suffix(')')?.split_once(' ')?;
@@ -85,35 +85,35 @@ fn is_within(inner: &Rect, outer: &Rect) -> bool {
     inner[0] >= outer[0] && inner[1] >= outer[1] && inner[2] <= outer[2] && inner[3] <= outer[3]
 }
 
-/// Nothing is cut off, and no size or frame is in the way of anything.
-fn check_room(svg: &str) -> Result<(), TestCaseError> {
-    let picture = Picture::new(svg);
-    for (at, (text, size)) in picture.sizes.iter().enumerate() {
-        prop_assert!(is_within(size, &picture.view), "{text} is cut off");
-        for other in picture.cells.iter().chain(&picture.frames).chain(&picture.texts) {
-            prop_assert!(!overlap(size, other), "{text} {size:?} is in the way of {other:?}");
+/// Checks that nothing is cut off, and that no size or frame overlaps anything.
+fn check_overlap(svg: &str) -> Result<(), TestCaseError> {
+    let diagram = Diagram::new(svg);
+    for (at, (text, size)) in diagram.sizes.iter().enumerate() {
+        prop_assert!(is_within(size, &diagram.view), "{text} is cut off");
+        for other in diagram.cells.iter().chain(&diagram.frames).chain(&diagram.texts) {
+            prop_assert!(!overlap(size, other), "{text} {size:?} overlaps {other:?}");
         }
-        for (other, rect) in &picture.sizes[..at] {
-            prop_assert!(!overlap(size, rect), "{text} is in the way of {other}");
+        for (other, rect) in &diagram.sizes[..at] {
+            prop_assert!(!overlap(size, rect), "{text} overlaps {other}");
         }
     }
-    for (at, frame) in picture.frames.iter().enumerate() {
-        prop_assert!(is_within(frame, &picture.view));
-        prop_assert!(!picture.frames[..at].iter().any(|other| overlap(frame, other)));
-        for cell in &picture.cells {
+    for (at, frame) in diagram.frames.iter().enumerate() {
+        prop_assert!(is_within(frame, &diagram.view));
+        prop_assert!(!diagram.frames[..at].iter().any(|other| overlap(frame, other)));
+        for cell in &diagram.cells {
             prop_assert!(is_within(cell, frame) || !overlap(cell, frame));
         }
     }
     Ok(())
 }
 
-/// For each array the indices that are drawn along each dimension.
+/// The indices that are drawn along each dimension of each array.
 type Drawn = BTreeMap<String, Vec<BTreeSet<usize>>>;
 
-/// Read from an SVG file or a page.
-fn drawn(picture: &str) -> Drawn {
+/// Reads the drawn indices from an SVG file or a page.
+fn drawn(diagram: &str) -> Drawn {
     let mut drawn = Drawn::new();
-    for part in picture.split("data-of=\"").skip(1) {
+    for part in diagram.split("data-of=\"").skip(1) {
         let (of, rest) = part.split_once('"').unwrap();
         let Some(rest) = rest.trim_start().strip_prefix("data-index=\"") else { continue };
         let index = rest.split('"').next().unwrap().split(',').filter(|at| !at.is_empty());
@@ -128,7 +128,7 @@ fn drawn(picture: &str) -> Drawn {
     drawn
 }
 
-/// The sizes that are to be written for what is drawn, sorted.
+/// The sizes that the diagram must contain, sorted.
 fn expected(shapes: &[Vec<usize>], target: &[usize], drawn: &Drawn) -> Vec<String> {
     let mut sizes = Vec::new();
     for (of, axes) in drawn {
@@ -143,7 +143,7 @@ fn expected(shapes: &[Vec<usize>], target: &[usize], drawn: &Drawn) -> Vec<Strin
             let stretched = if size == before { "" } else { "1 → " };
             let panels = if dim + 2 < rank { " panels" } else { "" };
             let text = format!("{stretched}{}{panels}", digits(size));
-            // Sizes of columns stand at every panel, sizes of rows once in a row of panels.
+            // The number of columns is written at every panel, that of rows once per row of panels.
             let count = |from: usize| axes[..rank - from].iter().rev();
             let times = match rank - dim {
                 1 => count(2.min(rank)).map(BTreeSet::len).product(),
@@ -157,7 +157,7 @@ fn expected(shapes: &[Vec<usize>], target: &[usize], drawn: &Drawn) -> Vec<Strin
     sizes
 }
 
-/// In groups of three from 10 000 on.
+/// Digits in groups of three, from 10 000 on.
 fn digits(size: usize) -> String {
     match size {
         0..10_000 => size.to_string(),
@@ -184,7 +184,7 @@ fn page_sizes(page: &str) -> Vec<String> {
     sizes
 }
 
-/// Shapes that go together, with small, large and the largest sizes.
+/// Compatible shapes with small, large and maximal sizes.
 fn shapes() -> impl Strategy<Value = Vec<Vec<usize>>> {
     let size = prop_oneof![4 => 1..=9usize, 3 => 9..2000usize, 1 => Just(9_999), 1 => Just(10_000),
         1 => Just(1_000_000), 1 => Just(usize::MAX), 1 => Just(0)];
@@ -200,20 +200,20 @@ fn shapes() -> impl Strategy<Value = Vec<Vec<usize>>> {
 
 proptest! {
     #[test]
-    fn sizes_stand_exactly_along_what_is_shortened(shapes in shapes()) {
+    fn sizes_are_written_along_shortened_axes(shapes in shapes()) {
         let explanation = Explanation::new(Rules::STANDARD, &shapes).unwrap();
         let target = explanation.shape();
         let (svg, page) = (explanation.svg(), explanation.html());
-        let mut sizes: Vec<String> = Picture::new(&svg).sizes.into_iter().map(|(size, _)| size).collect();
+        let mut sizes: Vec<String> = Diagram::new(&svg).sizes.into_iter().map(|(size, _)| size).collect();
         sizes.sort();
         prop_assert_eq!(sizes, expected(&shapes, target, &drawn(&svg)));
         prop_assert_eq!(page_sizes(&page), expected(&shapes, target, &drawn(&page)));
-        check_room(&svg)?;
+        check_overlap(&svg)?;
     }
 }
 
 #[test]
-fn the_largest_sizes_have_room() {
+fn the_largest_sizes_fit() {
     let most = usize::MAX;
     for shapes in [
         &[&[most, 1][..], &[3]][..],
@@ -224,22 +224,22 @@ fn the_largest_sizes_have_room() {
         &[&[most, 1, most, 1], &[most, 1, most]],
     ] {
         let svg = explain(shapes).svg();
-        check_room(&svg).unwrap();
+        check_overlap(&svg).unwrap();
         assert!(svg.contains(&digits(most)));
     }
 }
 
 #[test]
-fn sizes_of_a_matrix_that_is_shortened() {
+fn sizes_of_a_shortened_matrix() {
     let svg = explain(&[&[1000, 1], &[500]]).svg();
-    let sizes: Vec<String> = Picture::new(&svg).sizes.into_iter().map(|(size, _)| size).collect();
+    let sizes: Vec<String> = Diagram::new(&svg).sizes.into_iter().map(|(size, _)| size).collect();
     assert_eq!(sizes, ["1000", "1000", "1 → 500", "1000", "500", "500", "500", "1 → 1000"]);
-    assert_eq!(Picture::new(&svg).frames.len(), 6);
+    assert_eq!(Diagram::new(&svg).frames.len(), 6);
 }
 
-/// What is drawn whole has no frame, no size and no word about them.
+/// An array that is drawn in full has no frame, no sizes and no legend about them.
 #[test]
-fn whole_arrays_are_no_blocks() {
+fn complete_arrays_are_not_blocks() {
     let explanation = explain(&[&[2, 3, 1], &[4]]);
     let (svg, page) = (explanation.svg(), explanation.html());
     assert!(!svg.contains("class=\"frame") && !svg.contains("extent") && !svg.contains("Dots"));
@@ -247,14 +247,14 @@ fn whole_arrays_are_no_blocks() {
     assert!(!explanation.text(false, 80).contains("Dots"));
 }
 
-/// The first input's output in a text.
+/// The output of the first input in a text.
 fn output(text: &str) -> &str {
     let start = text.find("Z0  ").unwrap();
     &text[start..start + text[start..].find("\n\n  dimension 0").unwrap()]
 }
 
 #[test]
-fn text_of_panels_left_out() {
+fn text_of_omitted_panels() {
     let text = explain(&[&[12_345, 1, 1], &[2, 1]]).text(false, 60);
     assert_eq!(
         output(&text),

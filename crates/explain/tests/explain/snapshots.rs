@@ -1,7 +1,7 @@
-//! What is drawn, to the letter, as it was when somebody last looked at it.
+//! Diagrams compared with snapshots in the folder `snapshots`.
 //!
-//! A change of a picture shows as a change of its file in `drawn`: look at it, and if it is meant, write
-//! the files anew with `UNISHAPE_DRAW=1 cargo test -p unishape-explain --test explain drawn`.
+//! After an intended change, review the new snapshots that this command writes:
+//! `UNISHAPE_DRAW=1 cargo test -p unishape-explain --test explain snapshots`.
 
 use super::explain;
 use std::fmt::Write;
@@ -9,9 +9,9 @@ use std::fs;
 use std::path::Path;
 use unishape_explain::Explanation;
 
-/// What every kind of picture is drawn of: few cells, so that files stay small, and all that can be in one.
+/// Inputs that cover every kind of diagram, with few cells to keep files small.
 fn cases() -> Vec<(&'static str, Explanation)> {
-    let most = usize::MAX;
+    let max = usize::MAX;
     vec![
         ("matrix", explain(&[&[3, 1], &[4]])),
         ("same", explain(&[&[2, 3], &[2, 3]])),
@@ -22,12 +22,12 @@ fn cases() -> Vec<(&'static str, Explanation)> {
         ("four", explain(&[&[2, 1, 2, 1], &[3, 1, 2]])),
         ("long", explain(&[&[1000, 1], &[12]])),
         ("blocks", explain(&[&[12, 1, 1, 1], &[10_000, 1, 9]])),
-        ("largest", explain(&[&[1, most], &[most, 1]])),
+        ("largest", explain(&[&[1, max], &[max, 1]])),
         ("wide", explain(&[&[5, 1, 8]])),
         ("thin", explain(&[&[100_000, 1, 1]])),
-        ("sparse", explain(&[&[most]]).values(0, |_| "1".into())),
+        ("sparse", explain(&[&[max]]).values(0, |_| "1".into())),
         ("hollow", explain(&[&[1, 8], &[0, 1]]).values(0, |_| "12345678".into())),
-        ("high", explain(&[&[&[most], &[1; 28][..], &[2]].concat(), &[1; 29]])),
+        ("high", explain(&[&[&[max], &[1; 28][..], &[2]].concat(), &[1; 29]])),
         ("table", explain(&[&[2, 1, 3, 1, 12], &[4, 1, 5, 1]])),
         ("many", explain(&[&[2][..]; 7])),
         (
@@ -41,27 +41,27 @@ fn cases() -> Vec<(&'static str, Explanation)> {
     ]
 }
 
-/// A picture without one kind of code in it.
-fn without(picture: &str, start: &str, end: &str) -> String {
-    match picture.split_once(start) {
+/// The diagram without the text from `start` to `end`.
+fn without(diagram: &str, start: &str, end: &str) -> String {
+    match diagram.split_once(start) {
         Some((before, rest)) => before.to_owned() + rest.split_once(end).unwrap().1,
-        None => picture.into(),
+        None => diagram.into(),
     }
 }
 
 #[test]
-fn pictures_are_as_they_were_last_looked_at() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explain/drawn");
+fn diagrams_are_equal_to_their_snapshots() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explain/snapshots");
     let mut changed = Vec::new();
     for (name, explanation) in cases() {
         let mut text = String::new();
         for width in [100, 36] {
             let _ = writeln!(text, "{}\n", explanation.text(false, width));
         }
-        // Colours where they can be read.
+        // Escape sequences of colors, readable.
         text += &explanation.text(true, 70).replace('\x1b', "\\e");
         for (kind, mut drawn) in [("txt", text), ("svg", explanation.svg()), ("html", explanation.html())] {
-            // The script is a file of its own; so is most of the style, and to have it once is enough.
+            // Script and style are constant; one snapshot with the style is enough.
             drawn = without(&drawn, "<script>", "</script>");
             if name != "long" {
                 drawn = without(&drawn, "<style>", "</style>");
@@ -75,21 +75,21 @@ fn pictures_are_as_they_were_last_looked_at() {
             }
         }
     }
-    assert!(changed.is_empty(), "drawn in another way than in {changed:#?}");
+    assert!(changed.is_empty(), "the diagrams differ from {changed:#?}");
 }
 
-/// An empty output has nothing to be said about, even where its input is not drawn whole.
+/// An empty output has no legend about omitted cells, even if its input omits some.
 #[test]
-fn of_what_is_empty_nothing_is_left_out() {
+fn empty_outputs_omit_no_cells() {
     let explanation = explain(&[&[0, 1], &[1000]]);
     for drawn in [explanation.svg(), explanation.html(), explanation.text(false, 80)] {
         assert!(!drawn.contains("Dots leave"), "{drawn}");
     }
 }
 
-/// As many cells are drawn as may be, and not one more.
+/// The limits on the number of cells are exact.
 #[test]
-fn as_many_cells_as_may_be() {
+fn the_number_of_cells_is_limited() {
     let cells = |shape: &[usize], inputs: usize| {
         let svg = explain(&vec![shape; inputs]).svg();
         svg.matches("data-of=\"Z0\"").count()
@@ -100,7 +100,7 @@ fn as_many_cells_as_may_be() {
     assert!(cells(&[5, 5, 8], 5) < 200);
 }
 
-/// The narrowest text in which something holds, and the width of the widest of some of its lines.
+/// The smallest width at which `holds`, and the width of the widest of the lines `of` interest.
 fn narrowest(
     explanation: &Explanation,
     holds: impl Fn(&str) -> bool,
@@ -112,9 +112,9 @@ fn narrowest(
     (width, widest.unwrap())
 }
 
-/// A table, and panels side by side, are there as soon as they fit.
+/// A table, and panels side by side, appear at the smallest width that fits them.
 #[test]
-fn what_fits_the_width_exactly() {
+fn the_width_is_used_exactly() {
     let (width, widest) = narrowest(
         &explain(&[&[2, 1, 3, 1, 12], &[4, 1, 5, 1]]),
         |text| text.contains("dimension  X1"),
