@@ -37,7 +37,7 @@ const CORE: &str = "unishape-core";
 const SLOW: [&str; 14] = [
     "bc4_bc10_rank_a_thousand",
     "bytes_are_those_of_the_view",
-    "sizes_stand_exactly_along_what_is_shortened",
+    "sizes_are_written_along_shortened_axes",
     "nothing_is_unbounded",
     "text_fits_the_width",
     "damaged_files_are_read_or_refused",
@@ -53,7 +53,7 @@ const SLOW: [&str; 14] = [
 ];
 
 /// The oracle and the chores are not here: they are not what is tested.
-const PACKAGES: [Package; 3] = [
+const PACKAGES: [Package; 5] = [
     Package { name: CORE, folder: "core", nearest: &[], tests: &[] },
     Package {
         name: "unishape",
@@ -62,11 +62,23 @@ const PACKAGES: [Package; 3] = [
         nearest: &[
             ("crates/unishape/src/loops/*.rs", &["--lib", "--test=it"]),
             ("crates/unishape/src/*.rs", &["--test=it", "--test=whole_file"]),
-            ("crates/unishape/src/npy/*.rs", &["--lib", "--test=npy"]),
-            ("crates/unishape/src/explain/*.rs", &["--test=explain"]),
         ],
-        // Without a browser, NumPy, and the examples in the documentation: they take longer than the rest.
-        tests: &["--lib", "--test=it", "--test=explain", "--test=npy", "--test=whole_file", "--test=memory"],
+        // Without NumPy and the examples in the documentation: they take longer than the rest.
+        tests: &["--lib", "--test=it", "--test=whole_file", "--test=memory"],
+    },
+    Package {
+        name: "unishape-npy",
+        folder: "npy",
+        nearest: &[("crates/npy/src/*.rs", &["--lib", "--test=files"])],
+        // Without NumPy and the examples in the documentation.
+        tests: &["--lib", "--test=files", "--test=regions", "--test=memory"],
+    },
+    Package {
+        name: "unishape-explain",
+        folder: "explain",
+        nearest: &[],
+        // Without a browser and the examples in the documentation.
+        tests: &["--test=explain"],
     },
     Package { name: "unishape-cli", folder: "cli", nearest: &[], tests: &[] },
 ];

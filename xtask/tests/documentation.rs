@@ -35,10 +35,8 @@ fn every_public_item_has_an_example() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
     let mut without = Vec::new();
     let mut items = 0;
-    for file in ["core/src", "kernels/src", "vecmath/src", "unishape/src"]
-        .iter()
-        .flat_map(|folder| sources(&crates.join(folder)))
-    {
+    let folders = ["core/src", "kernels/src", "vecmath/src", "unishape/src", "npy/src", "explain/src"];
+    for file in folders.iter().flat_map(|folder| sources(&crates.join(folder))) {
         let text = fs::read_to_string(&file).unwrap();
         let mut documentation = String::new();
         let (mut hidden, mut in_trait) = (false, false);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 use unishape::Rules;
-use unishape::explain::Explanation;
+use unishape_explain::Explanation;
 
 #[test]
 fn the_readmes_picture_is_up_to_date() {

@@ -3,6 +3,7 @@
 use crate::args::BroadcastArgs;
 use crate::failure::Failure;
 use crate::input::{file_name, has_ending};
+use crate::mapped::map_array;
 use crate::naming::result_names;
 use crate::out::{bytes_text, in_file, in_result, is_stdout, place};
 use crate::target::{
@@ -15,9 +16,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use unishape::notation::short_shape_text;
-use unishape::npy::{Header, Mapped, NpzWriter, StretchedError};
 use unishape::whole_file::{WholeFile, real_place};
 use unishape::{Rules, broadcast_shapes_with, text};
+use unishape_npy::{Header, NpzWriter, RawArray, WriteBroadcastError};
 
 /// Room that an archive takes for each array beside its bytes, and some to spare. Only for the question
 /// whether there is room: told and counted is what the arrays take.
@@ -53,7 +54,7 @@ struct Plan {
 
 /// One array and where it goes.
 struct Planned {
-    input: Mapped,
+    input: RawArray,
     header: Header,
     bytes: u64,
     /// The name of its file, in the folder or in the archive.
@@ -65,8 +66,7 @@ struct Planned {
 impl Plan {
     fn new(args: &BroadcastArgs) -> Result<Plan, Failure> {
         let rules = args.rules.rules();
-        let inputs =
-            args.inputs.iter().map(Mapped::open).collect::<Result<Vec<_>, _>>().map_err(Failure::failed)?;
+        let inputs = args.inputs.iter().map(|path| map_array(path)).collect::<Result<Vec<_>, _>>()?;
         let shapes: Vec<&[usize]> = inputs.iter().map(|input| &input.header().shape[..]).collect();
         let shape = broadcast_shapes_with(rules, &shapes).map_err(|error| {
             let names: Vec<String> = inputs.iter().map(|input| file_name(input.path())).collect();
@@ -196,8 +196,8 @@ impl Plan {
 
     /// Writes the elements of an array to the file of a result.
     fn write_elements(&self, array: &Planned, result: &Path, writer: &mut impl Write) -> Result<(), Failure> {
-        array.input.write_stretched(self.rules, &self.shape, writer).map_err(|error| match error {
-            StretchedError::Write(error) => in_result(result, &error),
+        array.input.write_broadcast(self.rules, &self.shape, writer).map_err(|error| match error {
+            WriteBroadcastError::Write(error) => in_result(result, &error),
             error => Failure::failed(error),
         })
     }
@@ -242,18 +242,18 @@ fn archive(out: &Path) -> Result<Option<&Path>, Failure> {
 
 /// Names and headers of the results.
 fn plan_arrays(
-    inputs: Vec<Mapped>,
+    inputs: Vec<RawArray>,
     shape: &[usize],
     folder: &Path,
     in_archive: bool,
 ) -> Result<Vec<Planned>, Failure> {
-    let names = result_names(inputs.iter().map(Mapped::path), in_archive);
+    let names = result_names(inputs.iter().map(RawArray::path), in_archive);
     let mut arrays = Vec::new();
     for (input, name) in inputs.into_iter().zip(names) {
         let of_input = |error: &dyn std::fmt::Display| {
             Failure::failed(format!("{}: {error}", text::display_path(input.path())))
         };
-        let header = input.stretched_header(shape);
+        let header = input.broadcast_header(shape);
         let data = header.data_bytes().map_err(|error| of_input(&error))?;
         let head = header.encoded_len().map_err(|error| of_input(&error))?;
         let bytes = head.checked_add(data).ok_or_else(|| of_input(&"the result is larger than any disk"))?;

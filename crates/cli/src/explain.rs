@@ -3,16 +3,17 @@
 use crate::args::ExplainArgs;
 use crate::failure::Failure;
 use crate::input::{self, Input, file_name};
+use crate::mapped::map_array;
 use crate::out;
 use clap::ColorChoice;
 use ndarray::IxDyn;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use unishape::explain::Explanation;
-use unishape::npy::Mapped;
 use unishape::whole_file::real_place;
-use unishape::{Extent, Tensor, npy, text};
+use unishape::{Extent, Tensor, text};
+use unishape_explain::Explanation;
+use unishape_npy as npy;
 
 /// Arrays with more elements than this are explained by their shape alone.
 const MOST_VALUES: usize = 10_000;
@@ -71,7 +72,7 @@ fn known((word, input): (&OsString, &Input)) -> Result<Vec<usize>, Failure> {
 
 /// The elements of a file, if they are few and of a type that can be shown.
 fn values(path: &Path) -> Result<Option<Tensor>, Failure> {
-    let mapped = Mapped::open(path).map_err(Failure::failed)?;
+    let mapped = map_array(path)?;
     let header = mapped.header();
     let few = header.element_count().is_ok_and(|count| count <= MOST_VALUES);
     match header.descr.dtype() {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use unishape::Extent;
 use unishape::notation::parse_shape;
-use unishape::npy::{Header, NpyError};
+use unishape_npy::{Header, NpyError};
 
 /// One input.
 pub(crate) struct Input {

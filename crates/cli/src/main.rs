@@ -5,6 +5,7 @@
 //! | `args` | the command line: what can be asked for, and the help texts |
 //! | `failure` | what can go wrong, and the exit code for it |
 //! | `input` | shapes as they are written, or files that have one |
+//! | `mapped` | memory-mapped input files |
 //! | `naming` | what the results of `broadcast` are called |
 //! | `out` | text to the terminal, files all at once or not at all |
 //! | `print` | arrays as text |
@@ -18,6 +19,7 @@ mod eval;
 mod explain;
 mod failure;
 mod input;
+mod mapped;
 mod naming;
 mod onnx;
 mod out;

@@ -7,7 +7,7 @@ use crate::shapes::{known_sizes, rules};
 use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use unishape::explain as drawn;
+use unishape_explain as drawn;
 
 /// Arrays with more elements than this are explained by their shape alone.
 const MOST_VALUES: usize = 10_000;

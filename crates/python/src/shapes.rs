@@ -87,7 +87,7 @@ fn for_its_library<'py>(view: NumPy<'py>, object: &Bound<'py, PyAny>) -> PyResul
 /// A view of another shape, if the array can be stretched to it.
 fn stretched<'py>(array: &NumPy<'py>, rules: Rules, shape: &[usize]) -> PyResult<NumPy<'py>> {
     memory::stretched(array, rules, shape)?
-        .map_err(|error| of_shapes(unishape::Error::cannot_stretch(array.shape(), shape, error)))
+        .map_err(|error| of_shapes(unishape::Error::not_broadcastable(array.shape(), shape, error)))
 }
 
 /// The common shape of several shapes.

@@ -256,7 +256,7 @@ pub fn broadcast_to_with<O: Operand, Sh: IntoDimension>(
 #[inline(never)]
 fn why_not(rules: Rules, shape: &[usize], target: &[usize]) -> Error {
     match check_broadcast_to(rules, shape, target) {
-        Err(reason) => Error::cannot_stretch(shape, target, reason),
+        Err(reason) => Error::not_broadcastable(shape, target, reason),
         Ok(()) => Error::too_large(target, None),
     }
 }

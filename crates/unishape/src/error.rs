@@ -116,10 +116,18 @@ impl Error {
         Error::TooLarge { shape: shape.to_vec(), element }
     }
 
+    /// The error of an array of one shape that cannot be broadcast to another.
+    ///
+    /// ```
+    /// use unishape::{Error, StretchError};
+    ///
+    /// let reason = StretchError::Size { dim: 1, size: 3, target: 4 };
+    /// let error = Error::not_broadcastable(&[3], &[2, 4], reason);
+    /// assert!(error.to_string().starts_with("cannot broadcast 3 to 2x4: dimension 1 has 3, not 4"));
+    /// ```
     #[cold]
     #[inline(never)]
-    #[doc(hidden)]
-    pub fn cannot_stretch(shape: &[usize], target: &[usize], reason: StretchError) -> Error {
+    pub fn not_broadcastable(shape: &[usize], target: &[usize], reason: StretchError) -> Error {
         Error::CannotStretch(Box::new(CannotStretch {
             shape: shape.to_vec(),
             target: target.to_vec(),

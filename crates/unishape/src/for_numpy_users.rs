@@ -10,7 +10,7 @@
 //! | the sum that undoes it, by hand | [`sum_to(&z, shape)`](crate::sum_to) |
 //! | `ValueError: operands could not be broadcast` | [`Error`](crate::Error), which says which operands, where, and shows every shape |
 //! | `np.load("a.npy")`, `np.save("a.npy", a)` | [`npy::read`](crate::npy::read()), [`npy::write`](crate::npy::write()) |
-//! | `np.load("a.npz")`, `np.savez("a.npz", x=x)` | [`npy::read_npz`](crate::npy::read_npz()), [`npy::write_npz`](crate::npy::write_npz()) |
+//! | `np.load("a.npz")`, `np.savez("a.npz", x=x)` | `unishape_npy::read_npz`, `unishape_npy::write_npz` |
 //! | `np.load("a.npy", mmap_mode="r")` | [`npy::Mapped`](crate::npy::Mapped) |
 //! | `np.ndarray` of any dtype | [`Tensor`](crate::Tensor), or ndarray's `Array` where the type is known |
 //! | `a.dtype` | [`Tensor::dtype`](crate::Tensor::dtype), a [`DType`](crate::DType) |

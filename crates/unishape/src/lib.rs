@@ -3,13 +3,11 @@
 
 mod broadcast;
 mod error;
-pub mod explain;
 pub mod expr;
 pub mod for_numpy_users;
 mod line_up;
 mod loops;
 pub mod notation;
-pub mod npy;
 mod operand;
 mod shapes;
 mod sum;

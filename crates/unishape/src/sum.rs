@@ -49,7 +49,7 @@ where
     set_row_major(&mut strides, to);
     let mut steps: SmallVec<[isize; 6]> = SmallVec::from_elem(0, array.ndim());
     if let Err(error) = broadcast_strides(Rules::STANDARD, to, &strides, array.shape(), &mut steps) {
-        return Err(Error::cannot_stretch(to, array.shape(), error));
+        return Err(Error::not_broadcastable(to, array.shape(), error));
     }
     let mut sums = reserve(to)?;
     sums.resize(element_count(to).unwrap_or(0), O::Elem::zero());

@@ -128,9 +128,18 @@ macro_rules! define {
                 }
             }
 
-            /// The same view, for as long as this one is there. (No [`Clone`]: the lifetime of ndarray's
-            /// views cannot be shortened by itself.)
-            pub(crate) fn reborrow(&self) -> TensorView<'_> {
+            /// The same view with the lifetime of this borrow.
+            ///
+            /// [`Clone`] keeps the lifetime `'a`, which the compiler cannot shorten for ndarray's views.
+            ///
+            /// ```
+            /// use unishape::TensorView;
+            ///
+            /// let seven = ndarray::arr0(7);
+            /// let view = TensorView::from(seven.view());
+            /// assert_eq!(view.reborrow().shape(), view.shape());
+            /// ```
+            pub fn reborrow(&self) -> TensorView<'_> {
                 match self {
                     $(TensorView::$variant(view) => TensorView::$variant(view.view()),)+
                 }

@@ -38,8 +38,12 @@ pub fn truncate(text: &str, length: usize) -> String {
     plain
 }
 
-/// Truncates at the front: neighbouring numbers differ in their last digits.
-pub(crate) fn truncate_front(text: &str, length: usize) -> String {
+/// Truncates the text at its front to `length` characters: neighbouring numbers differ in their last digits.
+///
+/// ```
+/// assert_eq!(unishape::text::truncate_front("12345", 3), "…45");
+/// ```
+pub fn truncate_front(text: &str, length: usize) -> String {
     let count = text.chars().count();
     if count <= length {
         return text.into();
@@ -59,38 +63,9 @@ fn shown(c: char) -> char {
     if disturbs { '\u{fffd}' } else { c }
 }
 
-/// Terminal columns of a character.
-pub(crate) fn columns(c: char) -> usize {
-    let wide = matches!(c as u32,
-        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f
-        | 0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff | 0x20000..=0x3fffd);
-    if wide { 2 } else { 1 }
-}
-
 /// Terminal columns of a text.
 pub(crate) fn width(text: &str) -> usize {
-    text.chars().map(columns).sum()
-}
-
-/// Wraps text to lines of at most `limit` columns; splits a word longer than a line.
-pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let mut line = lines.pop().unwrap_or_default();
-        if !line.is_empty() && width(&line) + 1 + width(word) > limit {
-            lines.push(std::mem::take(&mut line));
-        } else if !line.is_empty() {
-            line.push(' ');
-        }
-        for c in word.chars() {
-            if width(&line) + columns(c) > limit {
-                lines.push(std::mem::take(&mut line));
-            }
-            line.push(c);
-        }
-        lines.push(line);
-    }
-    lines
+    unicode_width::UnicodeWidthStr::width(text)
 }
 
 /// Escapes text for SVG and HTML content and attributes.

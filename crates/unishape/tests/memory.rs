@@ -4,7 +4,6 @@
 
 use ndarray::{Array1, Array2, ArrayD, IxDyn, arr1};
 use unishape::expr::{Expr, Op, Value};
-use unishape::npy;
 use unishape::{CommonShape, Rules, Tensor, broadcast, broadcast_to, to_owned};
 
 /// Bytes asked for while `work` runs.
@@ -52,18 +51,6 @@ fn bc1_bc10_memory() {
     let column = Array2::<u64>::zeros((77, 1));
     let view = broadcast_to(&column, (5, 77, 13)).unwrap();
     assert_eq!(allocated(|| to_owned(view).unwrap()).0, 5 * 77 * 13 * 8);
-}
-
-/// A file is read into memory for its elements, asked for once, and little more.
-#[test]
-fn files_are_read_into_the_memory_of_their_elements() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.npy");
-    let bytes = 8 * 500_000;
-    npy::write(&path, Array1::<f64>::zeros(500_000).view()).unwrap();
-    let (taken, tensor) = allocated(|| npy::read(&path).unwrap());
-    assert_eq!(tensor.shape(), [500_000]);
-    assert!((bytes..bytes + 400_000).contains(&taken), "{taken} bytes for {bytes}");
 }
 
 /// Of an expression's numbers only some are kept as blocks of their own, however many it has.

@@ -1,7 +1,7 @@
 //! Parses dtypes: the text is kept exactly, also in a header.
 
 use crate::file::check_message;
-use unishape::npy::{Descr, Header, NpyError};
+use unishape_npy::{Descr, Header, NpyError};
 
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);

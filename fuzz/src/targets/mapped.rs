@@ -1,6 +1,5 @@
-//! Memory-mapped `.npy` files: compares with files in memory and the oracle.
-//!
-//! Stretched bytes must equal the oracle's, for any element type.
+//! `.npy` files that stay in their files: the file reads as its bytes do, and stretched bytes are the
+//! oracle's, whatever an element is; numbers are the same as those of the file read into memory.
 
 use super::npy::{MEMORY_PER_BYTE, npy_bytes};
 use crate::file::{check_message, npy_file, with_file, with_memory_limit};
@@ -8,10 +7,10 @@ use crate::source::Source;
 use std::ops::Range;
 use std::path::Path;
 use unishape::DType;
-use unishape::npy::{self, Header, Mapped, StretchedError};
+use unishape_npy::{self as npy, Header, NpyError, RawArray, WriteBroadcastError};
 use unishape_oracle::{Indices, Tensor, common_shape, step_1, step_2};
 
-/// Larger results are slow and reach no new code.
+/// Larger results take long and show nothing new.
 const MAX_ELEMENTS: usize = 4096;
 
 pub(crate) fn run(bytes: &[u8]) {
@@ -21,16 +20,16 @@ pub(crate) fn run(bytes: &[u8]) {
     let file = npy_file(source.rest());
     with_file(&file, |path| {
         check_read(path, &file);
-        let mapped = match with_memory_limit(MEMORY_PER_BYTE, file.len(), || Mapped::open(path)) {
+        let mapped = match with_memory_limit(MEMORY_PER_BYTE, file.len(), || map(path)) {
             Ok(mapped) => mapped,
             Err(error) => return check_message(&error),
         };
         let header = mapped.header();
         let mut start = &file[..];
-        assert_eq!(&Header::read(&mut start).expect("read before"), header);
-        let length = header.data_bytes().expect("checked by open") as usize;
+        assert_eq!(&Header::read(&mut start).expect("it was read before"), header);
+        let length = header.data_bytes().expect("it was opened") as usize;
         let data = &start[..length];
-        if header.shape.len() > 8 || header.element_count().expect("checked by open") > MAX_ELEMENTS {
+        if header.shape.len() > 8 || header.element_count().expect("it was opened") > MAX_ELEMENTS {
             return;
         }
         check_part(&mapped, &file, &goal);
@@ -40,9 +39,9 @@ pub(crate) fn run(bytes: &[u8]) {
             return;
         }
         let mut written = Vec::new();
-        match mapped.write_stretched(rules, &common, &mut written) {
+        match mapped.write_broadcast(rules, &common, &mut written) {
             Ok(()) => assert_eq!(written, expected(header, data, &common)),
-            Err(StretchedError::Shape(error)) => {
+            Err(WriteBroadcastError::Shape(error)) => {
                 check_message(&error);
                 let stretches = common_shape(reading, &[&header.shape[..], &common]).as_ref() == Ok(&common);
                 let ranks_differ = header.shape.len() != common.len();
@@ -53,7 +52,13 @@ pub(crate) fn run(bytes: &[u8]) {
     });
 }
 
-/// Checks that reading the file and reading its bytes give the same result.
+#[allow(unsafe_code)]
+fn map(path: &Path) -> Result<RawArray, NpyError> {
+    // Safety: the temporary file belongs to this run of the target, which does not write to it any more.
+    unsafe { RawArray::map(path) }
+}
+
+/// Read as a file and as bytes, the outcome is the same.
 fn check_read(path: &Path, file: &[u8]) {
     let read = with_memory_limit(MEMORY_PER_BYTE, file.len(), || npy::read(path));
     match (read, npy::read_from(file)) {
@@ -63,15 +68,15 @@ fn check_read(path: &Path, file: &[u8]) {
     }
 }
 
-/// Checks that parts of the mapped file equal the file read into memory.
-fn check_part(mapped: &Mapped, file: &[u8], goal: &[usize]) {
+/// All elements as a part, and some of them, are what is read.
+fn check_part(mapped: &RawArray, file: &[u8], goal: &[usize]) {
     let all: Vec<Range<usize>> = mapped.header().shape.iter().map(|&size| 0..size).collect();
     let read = npy::read_from(file);
     let found = with_memory_limit(MEMORY_PER_BYTE, file.len(), || {
-        mapped.part(&all).map(|part| part.view().to_owned())
+        mapped.region(&all).map(|region| region.view().to_owned())
     });
     let (found, read) = match (found, read) {
-        (Ok(found), Ok(read)) => (found.expect("few elements"), read),
+        (Ok(found), Ok(read)) => (found.expect("few"), read),
         (Err(error), Ok(read)) if read.dtype() == DType::Str => return check_message(&error),
         (Err(error), Err(_)) => return check_message(&error),
         (found, read) => panic!("{found:?} but {:?}", read.map(|read| read.dtype())),
@@ -80,14 +85,14 @@ fn check_part(mapped: &Mapped, file: &[u8], goal: &[usize]) {
     let some =
         all.iter().zip(goal.iter().chain([0].iter().cycle())).map(|(all, &goal)| all.end.min(goal)..all.end);
     let some: Vec<Range<usize>> = some.collect();
-    mapped.will_need(&some);
-    let part = mapped.part(&some).expect("a part of a valid file").view().to_owned().expect("few elements");
-    let expected = read.view().part(&some).to_owned().expect("few elements");
+    mapped.prefetch(&some);
+    let part = mapped.region(&some).expect("some of what is right").view().to_owned().expect("few");
+    let expected = read.view().part(&some).to_owned().expect("few");
     assert_eq!(npy_bytes(&part), npy_bytes(&expected));
-    mapped.is_done_with(&some);
+    mapped.release(&some);
 }
 
-/// The oracle's result, as bytes.
+/// Element by element, as the specification says it.
 fn expected(header: &Header, data: &[u8], common: &[usize]) -> Vec<u8> {
     let size = header.item_size();
     let place = |index: &[usize]| {

@@ -5,7 +5,7 @@
 use super::descr::check_header;
 use crate::file::{check_message, npy_file, with_memory_limit};
 use unishape::Tensor;
-use unishape::npy::{self, Header};
+use unishape_npy::{self as npy, Header};
 
 /// Bytes of memory per byte of a file.
 ///

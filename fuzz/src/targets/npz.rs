@@ -7,7 +7,7 @@ use crate::file::{check_message, npy_file, with_file, with_memory_limit};
 use crate::source::Source;
 use std::io::{Cursor, Write};
 use unishape::Tensor;
-use unishape::npy::{self, Header, NpyError, NpzWriter};
+use unishape_npy::{self as npy, Header, NpyError, NpzWriter};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 

@@ -4,9 +4,10 @@ use super::counted::Counted;
 use super::given::{Given, Written};
 use super::pieces::{Piece, part_of};
 use crate::failure::Failure;
+use crate::mapped::map_array;
 use unishape::expr::{Expr, ExprError, Problem, Scalar, Value};
-use unishape::npy::{Mapped, Part};
 use unishape::{DType, Tensor, text};
+use unishape_npy::{RawArray, Region};
 
 /// What is given for a name.
 pub(crate) struct Input {
@@ -20,7 +21,7 @@ enum Source {
     Scalar(Scalar),
     Counted(Counted),
     Listed(Tensor),
-    Mapped(Mapped, DType),
+    Mapped(RawArray, DType),
 }
 
 impl Input {
@@ -32,7 +33,7 @@ impl Input {
             Written::Counted(counted) => Source::Counted(counted),
             Written::Listed(tensor) => Source::Listed(tensor),
             Written::File(path) => {
-                let mapped = Mapped::open(&path).map_err(Failure::failed)?;
+                let mapped = map_array(&path)?;
                 let descr = &mapped.header().descr;
                 let problem = match descr.dtype() {
                     Some(DType::Str) => "text, which is not computed with",
@@ -107,23 +108,23 @@ impl Input {
     }
 
     /// Some of its elements; nothing for a number.
-    fn part(&self, part: &Piece) -> Result<Option<Part<'_>>, Failure> {
+    fn part(&self, part: &Piece) -> Result<Option<Region<'_>>, Failure> {
         Ok(Some(match &self.source {
             Source::Scalar(_) => return Ok(None),
-            Source::Counted(counted) => Part::Tensor(counted.part(part)),
-            Source::Listed(tensor) => Part::View(tensor.view().part(part)),
+            Source::Counted(counted) => Region::Tensor(counted.part(part)),
+            Source::Listed(tensor) => Region::View(tensor.view().part(part)),
             Source::Mapped(mapped, _) => {
-                let part = mapped.part(part).map_err(Failure::failed)?;
+                let part = mapped.region(part).map_err(Failure::failed)?;
                 match self.lies_across() {
                     // Turned all at once, tile by tile, which is faster than row by row later.
-                    true => Part::Tensor(part.view().to_owned().map_err(Failure::failed)?),
+                    true => Region::Tensor(part.view().to_owned().map_err(Failure::failed)?),
                     false => part,
                 }
             }
         }))
     }
 
-    fn value<'v>(&self, part: Option<&'v Part<'_>>) -> Value<'v> {
+    fn value<'v>(&self, part: Option<&'v Region<'_>>) -> Value<'v> {
         match (&self.source, part) {
             (Source::Scalar(number), _) => Value::Scalar(*number),
             (_, Some(part)) => Value::Array(part.view()),
@@ -136,10 +137,10 @@ impl Input {
     fn advise(&self, done: Option<&Piece>, next: Option<&Piece>) {
         if let Source::Mapped(mapped, _) = &self.source {
             if let Some(part) = done {
-                mapped.is_done_with(part);
+                mapped.release(part);
             }
             if let Some(part) = next {
-                mapped.will_need(part);
+                mapped.prefetch(part);
             }
         }
     }
@@ -153,7 +154,7 @@ pub(crate) struct Parts<'i> {
 
 struct Held<'i> {
     ranges: Piece,
-    part: Part<'i>,
+    part: Region<'i>,
 }
 
 impl<'i> Parts<'i> {

@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use ndarray::{ArrayViewMutD, IxDyn};
 use std::ops::Range;
 use unishape::expr::{Bound, Expr, Plain};
-use unishape::npy::{Descr, Header};
 use unishape::{DType, Tensor};
+use unishape_npy::{Descr, Header};
 
 /// Pieces of this many bytes are written from the cache that they were computed in, and are many enough for
 /// computing and writing to go on side by side.

@@ -14,9 +14,9 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use unishape::expr::Plain;
-use unishape::npy::{self, NpyError};
 use unishape::whole_file::WholeFile;
 use unishape::{DType, TensorView};
+use unishape_npy::{self as npy, NpyError};
 
 /// Computes everything to a file that is there whole or not at all.
 pub(crate) fn write(job: &Job, pieces: &Pieces, path: &Path, watch: &Watch) -> Result<(), Failure> {

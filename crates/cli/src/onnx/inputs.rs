@@ -2,10 +2,11 @@
 
 use crate::failure::Failure;
 use crate::input::{file_name, has_ending};
+use crate::mapped::map_array;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use unishape::npy::{self, Mapped};
 use unishape::{Tensor, TensorView, text};
+use unishape_npy::{self as npy, RawArray};
 use unishape_onnx::open_tensor;
 
 /// An array for an input.
@@ -17,7 +18,7 @@ pub(crate) struct Input {
 
 enum Array {
     /// It stays in its file.
-    Mapped(Mapped),
+    Mapped(RawArray),
     Read(Tensor),
 }
 
@@ -112,7 +113,7 @@ fn read(path: &Path) -> Result<(Array, Option<String>), Failure> {
             "{shown}: archives are not read here; unpack it, its members are .npy files"
         )));
     }
-    let mapped = Mapped::open(path).map_err(Failure::failed)?;
+    let mapped = map_array(path)?;
     if mapped.view().is_some() {
         return Ok((Array::Mapped(mapped), None));
     }

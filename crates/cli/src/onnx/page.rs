@@ -5,8 +5,8 @@ use super::explain::summary;
 use std::collections::HashMap;
 use std::fmt::Write;
 use unishape::Rules;
-use unishape::explain::Explanation;
 use unishape::text;
+use unishape_explain::Explanation;
 use unishape_onnx::{Broadcast, Dim, Model, Report};
 
 /// Pictures of more than so many different shapes are left out: a page has an end.

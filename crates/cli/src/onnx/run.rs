@@ -12,9 +12,9 @@ use crate::watch::{Watch, Watched};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use unishape::notation::short_shape_text;
-use unishape::npy::{self, Header};
 use unishape::whole_file::{WholeFile, real_place};
 use unishape::{Tensor, text};
+use unishape_npy::{self as npy, Header};
 use unishape_onnx::Program;
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {

@@ -3,8 +3,8 @@
 use crate::files::Array;
 use crate::support::{Folder, Ran};
 use proptest::prelude::*;
-use unishape::npy::{self, Header};
 use unishape::{DType, Tensor};
+use unishape_npy::{self as npy, Header};
 use unishape_oracle::{READINGS, Reading, common_shape, strategies};
 
 /// Puts the arrays into files `0.npy`, `1.npy`, … and broadcasts them.

@@ -3,8 +3,8 @@
 use crate::files::Array;
 use crate::support::{Folder, Ran};
 use proptest::prelude::*;
-use unishape::npy::{self, Descr, Header};
 use unishape::{DType, Tensor};
+use unishape_npy::{self as npy, Descr, Header};
 use unishape_oracle::{self as oracle, Reading, common_shape, strategies};
 
 /// An array of a type of integers, in either byte order, from the numbers of its elements in C order.
@@ -275,7 +275,7 @@ fn files_at_fault_are_named() {
     folder.put("short.npy", &short[..short.len() - 1]);
     folder.put("text.npy", "not an array");
     for (file, problem) in [
-        ("m.npy", "element [1, 2]: a bool is 0 or 1, this is 2"),
+        ("m.npy", "element [1, 2]: a bool is 0 or 1, not 2"),
         ("dates.npy", "elements of type '<M8[ns]' are no numbers; convert them first"),
         ("words.npy", "elements of type '<U3' are text, which is not computed with"),
         ("pairs.npy", "elements of type [('x', '<f4'), ('y', '<i2')] are no numbers; convert them first"),
@@ -283,7 +283,7 @@ fn files_at_fault_are_named() {
             "short.npy",
             "truncated: the header promises 72 bytes of data, the file has 71; copy or save it again",
         ),
-        ("text.npy", "this is no .npy file: it does not begin with \\x93NUMPY"),
+        ("text.npy", "this is not an .npy file: it does not begin with \\x93NUMPY"),
     ] {
         let given = format!("a={file}");
         let ran = Ran::of(&mut folder.command(["eval", "a + 1", &given, "-q", "-o", "out.npy"]));

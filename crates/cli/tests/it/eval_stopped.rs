@@ -60,7 +60,7 @@ fn an_input_at_fault_at_its_end_leaves_nothing() {
     *truths.last_mut().expect("it has elements") = 7;
     folder.put("m.npy", truths);
     let said = folder.run(["eval", "m * 2", "m.npy", "-q", "--memory", "1M", "-o", "z.npy"]).refused(1);
-    assert_eq!(said, "unishape: m.npy: element [6291455]: a bool is 0 or 1, this is 7\n");
+    assert_eq!(said, "unishape: m.npy: element [6291455]: a bool is 0 or 1, not 7\n");
     assert_eq!(folder.names(), ["m.npy"]);
 }
 
@@ -84,8 +84,8 @@ fn bc10_files_larger_than_memory_are_computed() {
     let rows = 1 << 13;
     // As a hole in the file: nothing but zeros, and no time.
     let head = zeros("'>f4'", &[rows, 8 << 10, 0]);
-    let header = unishape::npy::Header::read(&mut &head[..]).expect("a header");
-    let header = unishape::npy::Header { shape: vec![rows, 8 << 10], ..header };
+    let header = unishape_npy::Header::read(&mut &head[..]).expect("a header");
+    let header = unishape_npy::Header { shape: vec![rows, 8 << 10], ..header };
     let mut file = std::fs::File::create(folder.path("a.npy")).expect("a file");
     header.write(&mut file).expect("written");
     file.set_len(header.encoded_len().expect("short") + header.data_bytes().expect("few")).expect("room");

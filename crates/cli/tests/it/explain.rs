@@ -2,7 +2,8 @@
 
 use crate::files::{Array, zeros};
 use crate::support::{Folder, Ran, start};
-use unishape::{DType, npy};
+use unishape::DType;
+use unishape_npy as npy;
 
 /// A column of numbers and a row of names, as files.
 fn two() -> Folder {

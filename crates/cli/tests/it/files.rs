@@ -1,7 +1,7 @@
 //! Arrays as the oracle sees them, and as `.npy` files hold them.
 
 use unishape::DType;
-use unishape::npy::{Descr, Header};
+use unishape_npy::{Descr, Header};
 use unishape_oracle::{Indices, Tensor, step_1, step_2};
 
 /// An array whose elements are nothing but bytes.

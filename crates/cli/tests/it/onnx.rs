@@ -3,7 +3,8 @@
 use crate::support::Folder;
 use ndarray::{arr0, arr1, arr2};
 use serde_json::{Value, json};
-use unishape::{DType, Tensor, npy};
+use unishape::{DType, Tensor};
+use unishape_npy as npy;
 use unishape_onnx::build::Build;
 use unishape_onnx::tensor_bytes;
 

@@ -178,7 +178,7 @@ fn bc14_sizes_beyond_counting_are_an_error() {
     // Bytes: 2⁶¹ elements of 8.
     let said =
         refused(&stretching_to(&[1 << 13, 1 << 12, 1 << 12, 1 << 12, 1 << 12], "'<f8'"), &["--out", "z"], 1);
-    assert!(said.contains("with elements of 8 bytes is more than this machine can count"), "{said}");
+    assert!(said.contains("with elements of 8 bytes is larger than this machine can address"), "{said}");
     // All together: 5 times 2⁶².
     let said =
         refused(&stretching_to(&[1 << 14, 1 << 12, 1 << 12, 1 << 12, 1 << 12], "'|u1'"), &["--out", "z"], 1);
@@ -195,7 +195,7 @@ fn files_at_fault_are_named() {
     for (bytes, problem) in [
         (&good[..good.len() - 1], "truncated: the header promises 96 bytes of data, the file has 95"),
         (&good[..50], "truncated: the file ends inside its header"),
-        (empty, "this is no .npy file"),
+        (empty, "this is not an .npy file"),
         (b"PK\x03\x04", "this is a zip archive"),
         (b"\x93NUMPY\x09\0\x04\0{}  ", "version 9.0"),
         (b"\x93NUMPY\x01\0\x04\0{}  ", "the header has no 'descr'"),
@@ -251,6 +251,6 @@ fn names_with_control_characters_are_shown_without_them() {
     folder.put(name, "broken");
     for words in [&["broadcast", name, "--out", "y"][..], &["shape", name], &["explain", name]] {
         let said = folder.run(words).refused(1);
-        assert!(said.contains("red.npy: this is no .npy file") && said.lines().count() == 1, "{said}");
+        assert!(said.contains("red.npy: this is not an .npy file") && said.lines().count() == 1, "{said}");
     }
 }

@@ -14,6 +14,7 @@ pub(crate) fn set_row_major(strides: &mut [isize], shape: &[usize]) {
 }
 
 /// The first index moves fastest.
+#[cfg(test)]
 pub(crate) fn column_major(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![0; shape.len()];
     set_strides(strides.iter_mut(), shape.iter());

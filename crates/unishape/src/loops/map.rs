@@ -172,7 +172,7 @@ pub(super) fn add_strides<A, D: Dimension>(
     let at = strides.len();
     strides.resize(at + shape.len(), 0);
     broadcast_strides(Rules::STANDARD, array.shape(), array.strides(), shape, &mut strides[at..])
-        .map_err(|error| Error::cannot_stretch(array.shape(), shape, error))
+        .map_err(|error| Error::not_broadcastable(array.shape(), shape, error))
 }
 
 /// The plan for so many operands of these strides.

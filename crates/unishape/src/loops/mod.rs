@@ -17,9 +17,7 @@
 //! | `for_each` | a function of the elements of several arrays that may change them |
 //! | `map` | a function of the elements of several arrays |
 //! | `copy` | the elements of a view written out one after another |
-//! | `stretched_bytes` | the same for elements that are only bytes, piece by piece |
 //! | `sums` | elements added up, many to one place |
-//! | `mapped` | a file seen as memory |
 
 #![allow(unsafe_code)]
 
@@ -31,12 +29,10 @@ mod for_each;
 mod layout;
 mod machine;
 mod map;
-mod mapped;
 mod pages;
 mod past;
 mod pieces;
 mod plan;
-mod stretched_bytes;
 mod sums;
 mod threads;
 mod view;
@@ -45,12 +41,12 @@ mod walk;
 pub use copy::to_owned;
 pub(crate) use copy::{reserve, zeroed};
 pub use for_each::{ForEach, Part, for_each};
-pub(crate) use layout::{column_major, row_major, set_row_major};
+#[cfg(test)]
+pub(crate) use layout::column_major;
+pub(crate) use layout::{row_major, set_row_major};
 pub use machine::Plain;
 pub(crate) use machine::{GoesOn, Input, Program, Step, described, is_parallel, run};
 pub use map::{Mapping, map, map_into};
-pub(crate) use mapped::{let_go, map_file};
-pub(crate) use stretched_bytes::stretched_bytes;
 pub(crate) use sums::add_to;
 pub use threads::Threads;
 // Named in a hidden method of `Operand`, and so public, though nobody can reach it.

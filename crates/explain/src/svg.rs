@@ -1,0 +1,554 @@
+//! The diagram as an SVG file.
+
+use crate::layout::{self, Frame, LEVELS, Level, Slot};
+use crate::measure::{width, wrap};
+use crate::palette;
+use crate::size::Sizes;
+use crate::words::{BLOCKS, Line, STEPS};
+use crate::{Explanation, Input, Stage};
+use std::fmt::Write;
+use unishape::notation::shape_text;
+use unishape::text::{escape_html, truncate, truncate_front};
+
+/// Lengths are in pixels.
+const MARGIN: usize = 28;
+const CELL_HEIGHT: usize = 30;
+/// Space between neighbouring cells.
+const SPACE: usize = 3;
+/// Length of the gap that stands for omitted cells.
+const GAP: usize = 22;
+/// Padding within the frame of a block.
+const FRAME: usize = 5;
+/// Space beside a block for its size.
+const SIZE: usize = 18;
+/// Space between panels.
+const PANEL_SPACE: usize = 20;
+/// Height of the name and shape of a stage.
+const CAPTION: usize = 34;
+/// Length of the arrows between stages.
+const ARROW_ACROSS: usize = 132;
+const ARROW_DOWN: usize = 48;
+/// Height of a line of text.
+const LINE: usize = 20;
+
+/// Upper bounds on the width of a proportional and of a monospaced character.
+const LETTER: usize = 7;
+const CHARACTER: usize = 8;
+
+/// Preferred maximum width of the diagram.
+const WIDTH: usize = 1100;
+/// Minimum width for text.
+const MIN_WIDTH: usize = 620;
+
+/// Maximum number of characters in a cell.
+const CELL_LENGTH: usize = 8;
+/// Maximum number of cells of one array, and of all arrays together.
+const MAX_CELLS: usize = 200;
+const MAX_TOTAL_CELLS: usize = 800;
+
+/// An SVG group: its content, relative to its upper left corner, and its size.
+#[derive(Clone, Default)]
+struct Group {
+    svg: String,
+    width: usize,
+    height: usize,
+}
+
+impl Group {
+    /// Adds another group at a position.
+    fn place(&mut self, x: usize, y: usize, other: &Group) {
+        let _ = writeln!(self.svg, "<g transform=\"translate({x} {y})\">\n{}</g>", other.svg);
+        self.reach(x + other.width, y + other.height);
+    }
+
+    /// Extends the size to include a point.
+    fn reach(&mut self, x: usize, y: usize) {
+        self.width = self.width.max(x);
+        self.height = self.height.max(y);
+    }
+
+    /// Adds one line of text.
+    fn text(&mut self, x: usize, baseline: usize, class: &str, text: &str) {
+        let _ = writeln!(
+            self.svg,
+            "<text x=\"{x}\" y=\"{baseline}\" class=\"{class}\">{}</text>",
+            escape_html(text)
+        );
+    }
+
+    /// Adds a horizontal dimension line with a size in its middle.
+    ///
+    /// `length` is at least [`size_length`].
+    fn size_across(&mut self, x: usize, y: usize, length: usize, size: &str) {
+        let (middle, half) = (x + length / 2, width(size) * CHARACTER / 2 + 5);
+        let _ = writeln!(
+            self.svg,
+            "<path class=\"extent\" d=\"M{x} {}v8m0 -4H{}M{} {y}H{}m0 -4v8\"/>",
+            y - 4,
+            middle - half,
+            middle + half,
+            x + length,
+        );
+        self.text(middle, y + 4, "size", size);
+        self.reach(x + length + 1, y + SIZE / 2);
+    }
+
+    /// Adds a vertical dimension line; the size reads upwards.
+    fn size_down(&mut self, x: usize, y: usize, length: usize, size: &str) {
+        let (middle, half) = (y + length / 2, width(size) * CHARACTER / 2 + 5);
+        let _ = writeln!(
+            self.svg,
+            "<path class=\"extent\" d=\"M{} {y}h8m-4 0V{}M{x} {}V{}m-4 0h8\"/>\
+             <text x=\"{x}\" y=\"{middle}\" dy=\"4\" class=\"size\" transform=\"rotate(-90 {x} {middle})\">{}</text>",
+            x - 4,
+            middle - half,
+            middle + half,
+            y + length,
+            escape_html(size),
+        );
+        self.reach(x + SIZE / 2, y + length + 1);
+    }
+
+    /// Adds wrapped text below the content.
+    fn paragraph(&mut self, class: &str, text: &str, room: usize) {
+        let letter = if class == "map" { CHARACTER } else { LETTER };
+        for line in wrap(text, room / letter) {
+            self.height += LINE;
+            self.text(0, self.height - 5, class, &line);
+            self.width = self.width.max(width(&line) * letter);
+        }
+    }
+}
+
+pub(crate) fn render(explanation: &Explanation) -> String {
+    let (level, drawings) = drawings(explanation).unzip();
+    let widest = drawings.iter().flatten().map(|drawing| drawing.width).max().unwrap_or(0);
+    let room = widest.max(MIN_WIDTH);
+
+    let mut all = Group { height: 10, ..Group::default() };
+    for line in wrap(&explanation.headline(), room / 13) {
+        all.height += 30;
+        all.text(0, all.height - 8, "headline", &line);
+    }
+    all.paragraph("", STEPS, room);
+    all.paragraph("soft", &explanation.summary(), room);
+    if let Some(why) = explanation.no_diagram_reason() {
+        all.paragraph("soft", &why, room);
+    } else if !explanation.inputs.is_empty() && !explanation.shape.contains(&0) {
+        if explanation.repeats() {
+            let legend =
+                "One colour is one element. Pale, dashed cells repeat an element that stands elsewhere.";
+            all.paragraph("soft", legend, room);
+        }
+        if level.is_some_and(|level| explanation.is_shortened(level)) {
+            all.paragraph("soft", BLOCKS, room);
+        }
+    }
+    for (m, input) in explanation.inputs.iter().enumerate() {
+        all.height += 14;
+        let _ = writeln!(all.svg, "<path class=\"rule\" d=\"M0 {0}H{room}\"/>", all.height);
+        all.height += 12;
+        if let Some(name) = &input.name {
+            all.paragraph("soft", &format!("X{m} is {name}"), room);
+        }
+        let mut group = Group::default();
+        match drawings.as_ref().and_then(|drawings| drawings.get(m)) {
+            Some(drawing) => {
+                group.place(0, 0, drawing);
+                group.height += 10;
+                for line in explanation.lines(m) {
+                    if let Line::Dimension(dimension) = line {
+                        let text = format!("dimension {}: {}", dimension.dim, dimension.description());
+                        group.paragraph("", &text, room);
+                    }
+                }
+            }
+            None => table(&mut group, explanation, m),
+        }
+        group.paragraph("map", &explanation.map(m), room);
+        group.paragraph("soft", &explanation.reads(m), room);
+        let mut colored = Group { width: group.width, height: group.height, ..Group::default() };
+        let _ = writeln!(colored.svg, "<g class=\"a{m}\">\n{}</g>", group.svg);
+        let at = all.height;
+        all.place(0, at, &colored);
+    }
+    if let Some(more) = explanation.omitted_inputs() {
+        all.height += 14;
+        all.paragraph("soft", &more, room);
+    }
+    file(explanation, &all, room)
+}
+
+/// The SVG file with the diagram.
+fn file(explanation: &Explanation, all: &Group, room: usize) -> String {
+    let (width, height) = (all.width.max(room) + 2 * MARGIN, all.height + 2 * MARGIN);
+    let mut css = palette::rules(explanation.inputs.len(), |[red, green, blue]| {
+        format!("fill:#{red:02x}{green:02x}{blue:02x}")
+    });
+    if all.svg.contains("class=\"extent\"") {
+        css.push_str(include_str!("blocks.css"));
+        css.push_str(&palette::frames(explanation.inputs.len()));
+    }
+    let mut description = explanation.summary();
+    for m in 0..explanation.inputs.len() {
+        let _ = write!(description, " {}.", explanation.map(m).trim_end_matches('.'));
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"title desc\">\n\
+         <title id=\"title\">Broadcasting: {}</title>\n<desc id=\"desc\">{}</desc>\n\
+         <style>\n{}{css}</style>\n\
+         <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n\
+         <g transform=\"translate({MARGIN} {MARGIN})\">\n{}</g>\n</svg>\n",
+        escape_html(&explanation.headline()),
+        escape_html(&description),
+        include_str!("svg.css"),
+        all.svg,
+    )
+}
+
+/// A table of dimensions, where the rank is too large for a diagram.
+fn table(group: &mut Group, explanation: &Explanation, m: usize) {
+    let rows = explanation.table(m);
+    for (down, row) in rows.iter().enumerate() {
+        group.height += LINE;
+        let mut x = 0;
+        for (at, cell) in row.iter().enumerate() {
+            let class = if down == 0 { "soft" } else { "" };
+            if at < 4 {
+                let widest = rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
+                x += widest * CHARACTER + 20;
+                group.text(x - 20, group.height - 5, &format!("right {class}"), cell);
+            } else {
+                group.text(x, group.height - 5, class, cell);
+                group.reach(x + width(cell) * CHARACTER, 0);
+            }
+        }
+    }
+}
+
+/// The diagrams of all inputs at the first level that limits cells and width.
+///
+/// `None` where the rank is too large.
+fn drawings(explanation: &Explanation) -> Option<(Level, Vec<Group>)> {
+    let last = LEVELS.len() - 1;
+    LEVELS.iter().enumerate().find_map(|(at, &level)| {
+        let cells = Frame::new(&explanation.shape, level)?.count();
+        if at < last && (cells > MAX_CELLS || cells * explanation.inputs.len() > MAX_TOTAL_CELLS) {
+            return None;
+        }
+        let stages = (0..explanation.inputs.len())
+            .map(|m| stages(explanation, m, level))
+            .collect::<Option<Vec<[Group; 3]>>>()?;
+        let drawings = arrange(explanation, &stages);
+        (at == last || drawings.iter().all(|drawing| drawing.width <= WIDTH)).then_some((level, drawings))
+    })
+}
+
+/// Arranges X, Y and Z of every input.
+///
+/// They are side by side, in common columns if that fits; otherwise Z is below X and Y, or all are stacked.
+fn arrange(explanation: &Explanation, stages: &[[Group; 3]]) -> Vec<Group> {
+    let column = |at: usize| stages.iter().map(|stage| stage[at].width).max().unwrap_or(0);
+    let common = [column(0), column(1), column(2)];
+    let end = |widths: [usize; 3]| widths.iter().sum::<usize>() + 2 * ARROW_ACROSS;
+    stages
+        .iter()
+        .zip(&explanation.inputs)
+        .map(|([x, y, z], input)| {
+            let [first, second] = explanation.steps(input);
+            let own = [x.width, y.width, z.width];
+            let mut group = x.clone();
+            if let Some([x_width, y_width, _]) =
+                [common, own].into_iter().find(|&widths| end(widths) <= WIDTH)
+            {
+                let y_at = x_width + ARROW_ACROSS;
+                let z_at = y_at + y_width + ARROW_ACROSS;
+                across(&mut group, x.width, "step 1", first, y, y_at);
+                across(&mut group, y_at + y.width, "step 2", second, z, z_at);
+            } else {
+                match x.width + ARROW_ACROSS {
+                    y_at if y_at + y.width <= WIDTH => across(&mut group, x.width, "step 1", first, y, y_at),
+                    _ => down(&mut group, "step 1", first, y),
+                }
+                down(&mut group, "step 2", second, z);
+            }
+            group
+        })
+        .collect()
+}
+
+/// Adds an arrow to the right beside the first row of cells, and the next stage.
+fn across(group: &mut Group, from: usize, step: &str, how: &str, next: &Group, at: usize) {
+    let (start, end, y) = (from + 12, at - 14, CAPTION + 30);
+    let _ = writeln!(
+        group.svg,
+        "<path class=\"arrow\" d=\"M{start} {y}H{}\"/><path class=\"head\" d=\"M{end} {y}l-8 -4.5v9z\"/>",
+        end - 6
+    );
+    let middle = (start + end) / 2;
+    group.text(middle, y - 8, "step", step);
+    group.text(middle, y + 17, "how", how);
+    group.place(at, 0, next);
+    group.reach(at, y + 20);
+}
+
+/// Adds an arrow downwards below the content, and the next stage.
+fn down(group: &mut Group, step: &str, how: &str, next: &Group) {
+    let (top, x) = (group.height + 10, 20);
+    let _ = writeln!(
+        group.svg,
+        "<path class=\"arrow\" d=\"M{x} {top}v20\"/><path class=\"head\" d=\"M{x} {}l-4.5 -8h9z\"/>",
+        top + 26
+    );
+    group.text(x + 18, top + 17, "", &format!("{step}: {how}"));
+    group.place(0, group.height + ARROW_DOWN, next);
+}
+
+/// The three stages of an input.
+fn stages(explanation: &Explanation, m: usize, level: Level) -> Option<[Group; 3]> {
+    let input = &explanation.inputs[m];
+    let frames = explanation.frames(input, level)?;
+    let longest = frames[0].indices().map(|source| width(&cell_text(input, &input.label(&source)))).max();
+    let cell_width = (longest.unwrap_or(1) * CHARACTER + 12).max(CELL_HEIGHT);
+    Some(std::array::from_fn(|at| {
+        let stage = Stage::ALL[at];
+        let mut group = caption(explanation, m, stage);
+        let sizes = explanation.sizes(input, stage, &frames[at]);
+        let drawn = Drawn { explanation, m, stage, frame: &frames[at], x: &frames[0], cell_width, sizes };
+        group.place(0, CAPTION, &drawn.sized_panels());
+        group
+    }))
+}
+
+/// Name and shape of a stage; added 1s are marked.
+fn caption(explanation: &Explanation, m: usize, stage: Stage) -> Group {
+    let input = &explanation.inputs[m];
+    let shape = explanation.stage_shape(input, stage);
+    let added = if stage == Stage::Y { explanation.added(input) } else { 0 };
+    let mut sizes = String::new();
+    for (dim, size) in shape.iter().enumerate() {
+        let times = if dim > 0 { "×" } else { "" };
+        let class = if dim < added { " class=\"added\"" } else { "" };
+        let _ = write!(sizes, "{times}<tspan{class}>{size}</tspan>");
+    }
+    if shape.is_empty() {
+        sizes.push_str("()");
+    }
+    let mut group = Group::default();
+    let _ = writeln!(
+        group.svg,
+        "<text x=\"0\" y=\"16\" class=\"stage\">{}{m}<tspan class=\"shape\" dx=\"8\">{sizes}</tspan></text>",
+        stage.letter()
+    );
+    group.reach((shape_text(&shape).len() + 4) * 9, CAPTION);
+    group
+}
+
+/// One stage of an input, to be drawn.
+struct Drawn<'a> {
+    explanation: &'a Explanation,
+    m: usize,
+    stage: Stage,
+    frame: &'a Frame,
+    /// The frame of X, which determines the shades.
+    x: &'a Frame,
+    cell_width: usize,
+    sizes: Sizes,
+}
+
+impl Drawn<'_> {
+    /// All panels, with dimension lines along shortened axes.
+    fn sized_panels(&self) -> Group {
+        let panels = self.panels();
+        let (across, down) = (&self.sizes.panels_across, &self.sizes.panels_down);
+        if across.is_none() && down.is_none() {
+            return panels;
+        }
+        let (left, top) =
+            (if down.is_some() { SIZE + 4 } else { 0 }, if across.is_some() { SIZE + 4 } else { 0 });
+        let mut group = Group::default();
+        if let Some(size) = across {
+            group.size_across(left, SIZE / 2, panels.width.max(size_length(size)), size);
+        }
+        if let Some(size) = down {
+            group.size_down(SIZE / 2, top, panels.height.max(size_length(size)), size);
+        }
+        group.place(left, top, &panels);
+        group
+    }
+
+    /// All panels. A row of panels is wrapped if it is too wide; a matrix is not.
+    fn panels(&self) -> Group {
+        let mut all = Group::default();
+        if self.frame.is_empty() {
+            let _ = writeln!(
+                all.svg,
+                "<rect class=\"empty\" x=\"1\" y=\"14\" width=\"72\" height=\"{CELL_HEIGHT}\" rx=\"5\"/>\
+                 <text class=\"how\" x=\"37\" y=\"33\">empty</text>"
+            );
+            all.reach(74, CELL_HEIGHT + 16);
+            return all;
+        }
+        for (at, &row) in self.frame.panel_rows().iter().enumerate() {
+            let top = if at > 0 { all.height + PANEL_SPACE } else { 0 };
+            let Slot::At(row) = row else {
+                all.text(20, top, "dots", "⋮");
+                all.reach(0, top);
+                continue;
+            };
+            let (mut line, mut left, mut down) = (Group::default(), 0, 0);
+            for &column in self.frame.panel_columns() {
+                let Slot::At(column) = column else {
+                    line.text(left + GAP / 2, down + line.height.saturating_sub(down) / 2, "dots", "⋯");
+                    left += GAP + PANEL_SPACE / 2;
+                    continue;
+                };
+                // The number of rows is written before the first panel.
+                let panel = self.panel(row, column, &self.sizes.with_down(left == 0 && down == 0));
+                if left > 0 && left + panel.width > WIDTH && self.frame.panel_rows().len() == 1 {
+                    (left, down) = (0, line.height + PANEL_SPACE / 2);
+                }
+                line.place(left, down, &panel);
+                left += panel.width + PANEL_SPACE;
+            }
+            all.place(0, top, &line);
+        }
+        all
+    }
+
+    /// One panel: label, indices of rows and columns, cells.
+    ///
+    /// A panel that omits cells is a block, with a frame and dimension lines.
+    fn panel(&self, row: usize, column: usize, sizes: &Sizes) -> Group {
+        let mut group = Group::default();
+        let frame_left = if sizes.down.is_some() { SIZE } else { 0 };
+        if let Some(label) = self.frame.panel_label(row, column) {
+            group.text(frame_left, 10, "soft", &label);
+            group.reach(frame_left + width(&label) * CHARACTER, 16);
+        }
+        let digits = |slots: &[Slot]| {
+            layout::indices(slots).map(|index| short_index(index).chars().count()).max().unwrap_or(0)
+        };
+        let frame_top = group.height + if sizes.across.is_some() { SIZE } else { 0 };
+        let inside = if self.sizes.is_block() { FRAME } else { 0 };
+        let labels = if self.frame.has_rows() { digits(self.frame.rows()) * 6 + 8 } else { 0 };
+        let left = frame_left + inside + labels;
+        let top = frame_top + inside + if self.frame.has_columns() { 14 } else { 0 };
+        // The frame is at least as long as its dimension line; the gap grows accordingly.
+        let (across, down) = (&self.sizes.across, &self.sizes.down);
+        let columns =
+            positions(self.frame.columns(), left, self.cell_width, frame_left + length(across, inside));
+        let rows = positions(self.frame.rows(), top, CELL_HEIGHT, frame_top + length(down, inside));
+        if self.sizes.is_block() {
+            let (width, height) = (columns.end + inside - frame_left, rows.end + inside - frame_top);
+            let _ = writeln!(
+                group.svg,
+                "<rect class=\"frame k{}\" x=\"{frame_left}\" y=\"{frame_top}\" width=\"{width}\" \
+                 height=\"{height}\" rx=\"8\"/>",
+                layout::SHADES - 1
+            );
+            if let Some(size) = &sizes.across {
+                group.size_across(frame_left, frame_top - SIZE / 2, width, size);
+            }
+            if let Some(size) = &sizes.down {
+                group.size_down(frame_left - SIZE / 2, frame_top, height, size);
+            }
+            group.reach(columns.end + inside + 1, rows.end + inside + 1);
+        }
+        if self.frame.has_columns() {
+            for (&slot, &x) in self.frame.columns().iter().zip(&columns.starts) {
+                if let Slot::At(index) = slot {
+                    group.text(x + self.cell_width / 2, top - 4, "at", &short_index(index));
+                }
+            }
+        }
+        for (&down, &y) in self.frame.rows().iter().zip(&rows.starts) {
+            if let Slot::At(index) = down
+                && self.frame.has_rows()
+            {
+                group.text(left - labels / 2 - 2, y + 19, "at", &short_index(index));
+            }
+            for (&across, &x) in self.frame.columns().iter().zip(&columns.starts) {
+                match (down, across) {
+                    (Slot::At(i), Slot::At(j)) => self.cell(&mut group, x, y, [row, column, i, j]),
+                    (Slot::At(_), Slot::Gap) => group.text(x + columns.gap / 2, y + 19, "dots", "⋯"),
+                    (Slot::Gap, Slot::At(_)) => {
+                        group.text(x + self.cell_width / 2, y + rows.gap / 2 + 4, "dots", "⋮")
+                    }
+                    (Slot::Gap, Slot::Gap) => {}
+                }
+            }
+        }
+        group
+    }
+
+    fn cell(&self, group: &mut Group, x: usize, y: usize, place: [usize; 4]) {
+        let input = &self.explanation.inputs[self.m];
+        let cell = self.explanation.cell(input, self.stage, self.frame.index(place));
+        let index: Vec<String> = cell.index.iter().map(usize::to_string).collect();
+        let _ = writeln!(
+            group.svg,
+            "<g class=\"cell{}\" data-of=\"{}{}\" data-index=\"{}\">\
+             <rect class=\"k{}\" x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{CELL_HEIGHT}\" rx=\"5\"/>\
+             <text x=\"{}\" y=\"{}\">{}</text></g>",
+            if cell.original { "" } else { " again" },
+            self.stage.letter(),
+            self.m,
+            index.join(","),
+            layout::shade(self.x, &cell.source),
+            self.cell_width,
+            x + self.cell_width / 2,
+            y + 20,
+            escape_html(&cell_text(input, &cell.label)),
+        );
+        group.reach(x + self.cell_width + 1, y + CELL_HEIGHT + 1);
+    }
+}
+
+/// Positions along an axis.
+struct Positions {
+    /// Start of each slot.
+    starts: Vec<usize>,
+    /// End of the last slot.
+    end: usize,
+    /// Length of the gap.
+    gap: usize,
+}
+
+/// Positions along an axis that ends at `min_end` or later.
+fn positions(slots: &[Slot], start: usize, cell: usize, min_end: usize) -> Positions {
+    let length = |slot: &Slot, gap: usize| if *slot == Slot::Gap { gap } else { cell };
+    let end = |gap: usize| {
+        let lengths: usize = slots.iter().map(|slot| SPACE + length(slot, gap)).sum();
+        start + 1 + lengths.saturating_sub(SPACE)
+    };
+    let gap = GAP + min_end.saturating_sub(end(GAP));
+    let mut at = start + 1;
+    let mut starts = Vec::new();
+    for slot in slots {
+        starts.push(at);
+        at += SPACE + length(slot, gap);
+    }
+    Positions { starts, end: end(gap), gap }
+}
+
+/// Minimum length of a frame without its padding `inside`, for its dimension line.
+fn length(size: &Option<String>, inside: usize) -> usize {
+    size.as_ref().map_or(0, |size| size_length(size).saturating_sub(inside))
+}
+
+/// Minimum length of a dimension line.
+fn size_length(size: &str) -> usize {
+    width(size) * CHARACTER + 28
+}
+
+/// An index label, truncated.
+fn short_index(index: usize) -> String {
+    truncate_front(&index.to_string(), 6)
+}
+
+/// A label, truncated to the width of a cell.
+fn cell_text(input: &Input, label: &str) -> String {
+    if input.is_numbered() { truncate_front(label, CELL_LENGTH) } else { truncate(label, CELL_LENGTH) }
+}

@@ -1,0 +1,323 @@
+//! Arrays as the bytes of their file.
+
+use crate::broadcast_bytes::broadcast_bytes;
+use crate::error::NpyError;
+use crate::header::Header;
+use crate::mmap::FileMapping;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::ops::{ControlFlow, Range};
+use std::path::{Path, PathBuf};
+use unishape::Error;
+use unishape_core::{Rules, broadcast_strides, check_broadcast_to};
+
+/// The array of an `.npy` file as bytes, in memory or in the memory-mapped file.
+///
+/// The elements have any dtype that NumPy writes except Python objects. They can be written broadcast to
+/// another shape, and read as numbers where they lie ([`view`](RawArray::view), [`region`](RawArray::region)).
+///
+/// ```
+/// use unishape::Rules;
+/// use unishape_npy::{self as npy, RawArray};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("row.npy");
+/// npy::write(&path, ndarray::arr1(&[1u8, 2, 3]).view())?;
+///
+/// let row = RawArray::read(&path)?;
+/// assert_eq!(row.header().shape, [3]);
+/// let mut bytes = Vec::new();
+/// row.write_broadcast(Rules::STANDARD, &[2, 3], &mut bytes)?;
+/// assert_eq!(bytes, [1, 2, 3, 1, 2, 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RawArray {
+    path: PathBuf,
+    header: Header,
+    storage: Storage,
+}
+
+/// Where the bytes are.
+#[derive(Debug)]
+enum Storage {
+    /// A copy of `len` bytes. Words of 16 bytes are aligned for every dtype.
+    Memory { words: Vec<u128>, len: usize },
+    /// The data is this range of the memory-mapped file.
+    File { mapping: FileMapping, data: Range<usize> },
+}
+
+impl RawArray {
+    /// Reads an array into memory.
+    ///
+    /// ```
+    /// use unishape_npy::RawArray;
+    ///
+    /// assert!(RawArray::read("missing.npy").unwrap_err().to_string().starts_with("missing.npy: "));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, its header is invalid, or it has less data than its header promises. A
+    /// header that promises more data than the file has allocates nothing.
+    pub fn read(path: impl AsRef<Path>) -> Result<RawArray, NpyError> {
+        let path = path.as_ref();
+        RawArray::read_file(path).map_err(|error| error.in_file(path))
+    }
+
+    fn read_file(path: &Path) -> Result<RawArray, NpyError> {
+        let (mut file, header, data) = open(path)?;
+        let len = data.len();
+        let mut words: Vec<u128> = Vec::new();
+        let count = len.div_ceil(size_of::<u128>());
+        words.try_reserve_exact(count).map_err(|_| NpyError::OutOfMemory { bytes: len })?;
+        words.resize(count, 0);
+        let found = read_fully(&mut file, &mut bytemuck::cast_slice_mut(&mut words)[..len])?;
+        if found < len {
+            return Err(NpyError::Truncated { promised: len as u64, found: found as u64 });
+        }
+        Ok(RawArray { path: path.into(), header, storage: Storage::Memory { words, len } })
+    }
+
+    /// Maps the file of an array into memory.
+    ///
+    /// The array can be larger than memory: the system reads the pages in use.
+    ///
+    /// Safe code cannot map a file, since it cannot keep others from changing it;
+    /// [`read`](RawArray::read) is the safe alternative.
+    ///
+    /// ```compile_fail,E0133
+    /// let array = unishape_npy::RawArray::map("array.npy");
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// As long as the `RawArray` exists, no one modifies or truncates the file: neither this process, through
+    /// another handle or mapping, nor another process. Replacing the file by a rename is allowed, since the
+    /// mapping keeps the old one.
+    ///
+    /// A modified byte would change behind a shared reference, which is undefined behavior. Access beyond the
+    /// end of a truncated file ends the process with SIGBUS.
+    ///
+    /// ```
+    /// use unishape_npy::{self as npy, RawArray};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("row.npy");
+    /// npy::write(&path, ndarray::arr1(&[1u8, 2, 3]).view())?;
+    /// // Safety: no one else knows the temporary file.
+    /// let row = unsafe { RawArray::map(&path)? };
+    /// assert_eq!(row.header().shape, [3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](RawArray::read).
+    #[allow(unsafe_code)]
+    pub unsafe fn map(path: impl AsRef<Path>) -> Result<RawArray, NpyError> {
+        let path = path.as_ref();
+        // Safety: the caller guarantees that the file keeps its bytes and its length.
+        unsafe { RawArray::map_file(path) }.map_err(|error| error.in_file(path))
+    }
+
+    /// # Safety
+    ///
+    /// As [`map`](RawArray::map).
+    #[allow(unsafe_code)]
+    unsafe fn map_file(path: &Path) -> Result<RawArray, NpyError> {
+        let (file, header, data) = open(path)?;
+        if data.is_empty() {
+            // Empty files cannot be mapped on every system.
+            let storage = Storage::Memory { words: Vec::new(), len: 0 };
+            return Ok(RawArray { path: path.into(), header, storage });
+        }
+        // Safety: the caller guarantees that the file keeps its bytes and its length.
+        let mapping = unsafe { FileMapping::new(&file) }?;
+        // The length of the mapping is what counts: the file may have been longer when `open` looked.
+        if data.end > mapping.bytes().len() {
+            let found = mapping.bytes().len().saturating_sub(data.start);
+            return Err(NpyError::Truncated { promised: data.len() as u64, found: found as u64 });
+        }
+        Ok(RawArray { path: path.into(), header, storage: Storage::File { mapping, data } })
+    }
+
+    /// The header of the file.
+    ///
+    /// ```
+    /// # use unishape_npy::{self as npy, RawArray};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("row.npy");
+    /// npy::write(&path, ndarray::arr1(&[1u8, 2, 3]).view())?;
+    /// assert_eq!(RawArray::read(&path)?.header().shape, [3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The path of the file, as it was given.
+    ///
+    /// ```
+    /// # use unishape_npy::{self as npy, RawArray};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("row.npy");
+    /// npy::write(&path, ndarray::arr1(&[1u8, 2, 3]).view())?;
+    /// assert_eq!(RawArray::read(&path)?.path(), path);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The bytes of all elements, in the order of the file.
+    ///
+    /// ```
+    /// # use unishape_npy::{self as npy, RawArray};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("row.npy");
+    /// npy::write(&path, ndarray::arr1(&[1u16, 2]).view())?;
+    /// assert_eq!(RawArray::read(&path)?.data(), [1, 0, 2, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn data(&self) -> &[u8] {
+        match &self.storage {
+            Storage::Memory { words, len } => &bytemuck::cast_slice(words)[..*len],
+            Storage::File { mapping, data } => &mapping.bytes()[data.clone()],
+        }
+    }
+
+    /// The memory mapping, if there is one, and the offset of the data in it.
+    pub(crate) fn mapping(&self) -> Option<(&FileMapping, usize)> {
+        match &self.storage {
+            Storage::Memory { .. } => None,
+            Storage::File { mapping, data } => Some((mapping, data.start)),
+        }
+    }
+
+    /// The header of this array broadcast to a shape: same dtype, in C order.
+    ///
+    /// ```
+    /// # use unishape_npy::{self as npy, RawArray};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("row.npy");
+    /// npy::write(&path, ndarray::arr1(&[1u16, 2]).view())?;
+    /// assert_eq!(RawArray::read(&path)?.broadcast_header(&[5, 2]).data_bytes()?, 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn broadcast_header(&self, shape: &[usize]) -> Header {
+        Header { descr: self.header.descr.clone(), fortran_order: false, shape: shape.to_vec() }
+    }
+
+    /// Writes the elements broadcast to a shape, bit for bit (BC-8).
+    ///
+    /// They are written in C order and without a header, in memory independent of the shape.
+    ///
+    /// ```
+    /// # use unishape::Rules;
+    /// # use unishape_npy::{self as npy, RawArray};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("column.npy");
+    /// npy::write(&path, ndarray::arr2(&[[1u8], [2]]).view())?;
+    /// let mut bytes = Vec::new();
+    /// RawArray::read(&path)?.write_broadcast(Rules::STANDARD, &[2, 3], &mut bytes)?;
+    /// assert_eq!(bytes, [1, 1, 1, 2, 2, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The array cannot be broadcast to the shape (BC-12), the shape is too large (BC-14), or the writer fails.
+    pub fn write_broadcast(
+        &self,
+        rules: Rules,
+        shape: &[usize],
+        writer: &mut impl Write,
+    ) -> Result<(), WriteBroadcastError> {
+        let from = &self.header.shape;
+        check_broadcast_to(rules, from, shape)
+            .map_err(|reason| Error::not_broadcastable(from, shape, reason))?;
+        let item_size = self.header.item_size();
+        let too_large = || Error::TooLarge { shape: shape.to_vec(), element: Some(item_size) };
+        self.broadcast_header(shape).data_bytes().map_err(|_| too_large())?;
+        let mut strides = vec![0; shape.len()];
+        broadcast_strides(rules, from, &self.header.strides(), shape, &mut strides)
+            .map_err(|_| too_large())?;
+        // The file's strides are not negative, so these are not either.
+        let strides: Vec<usize> = strides.into_iter().map(isize::unsigned_abs).collect();
+        let written =
+            broadcast_bytes(self.data(), item_size, shape, &strides, |bytes| match writer.write_all(bytes) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            });
+        match written {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(error) => Err(WriteBroadcastError::Write(error)),
+        }
+    }
+}
+
+/// Opens a file, reads its header, and checks the length of the data.
+///
+/// Returns the range of the data; the file is at its start.
+fn open(path: &Path) -> Result<(File, Header, Range<usize>), NpyError> {
+    let mut file = File::open(path)?;
+    let header = Header::read(&mut file)?;
+    let start = file.stream_position()?;
+    let promised = header.data_bytes()?;
+    let found = file.metadata()?.len().saturating_sub(start);
+    if promised > found {
+        return Err(NpyError::Truncated { promised, found });
+    }
+    let address = |at: u64| usize::try_from(at).map_err(|_| header.too_large());
+    let data = address(start)?..address(start.saturating_add(promised))?;
+    Ok((file, header, data))
+}
+
+/// Fills the buffer as far as possible; returns the number of bytes.
+fn read_fully(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut found = 0;
+    while found < buffer.len() {
+        match reader.read(&mut buffer[found..]) {
+            Ok(0) => break,
+            Ok(count) => found += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// Why a broadcast array could not be written.
+///
+/// ```
+/// use unishape_npy::WriteBroadcastError;
+///
+/// let error = WriteBroadcastError::Write(std::io::Error::other("the disk is full"));
+/// assert_eq!(error.to_string(), "the disk is full");
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WriteBroadcastError {
+    /// The array cannot be broadcast to the shape, or the shape is too large.
+    Shape(Error),
+    /// The writer failed.
+    Write(io::Error),
+}
+
+impl From<Error> for WriteBroadcastError {
+    fn from(error: Error) -> WriteBroadcastError {
+        WriteBroadcastError::Shape(error)
+    }
+}
+
+impl std::fmt::Display for WriteBroadcastError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            WriteBroadcastError::Shape(error) => error.fmt(f),
+            WriteBroadcastError::Write(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WriteBroadcastError {}
