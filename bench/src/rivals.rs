@@ -8,7 +8,7 @@ use rstsr_core::prelude::rstsr_traits::{DimAPI, DimIntoAPI};
 use rstsr_core::prelude::rt;
 use std::fmt::Debug;
 use std::sync::LazyLock;
-use unishape::expr::{Bound, Plain};
+use unishape::expr::{Bound, Numeric};
 use unishape::{Tensor, TensorView};
 
 /// Who takes part.
@@ -192,7 +192,7 @@ impl<'a, T: Scalar> Work<'a, T> {
     /// An expression: parsed before, given its arrays and computed inside the timing.
     pub(crate) fn expr(&mut self, bind: impl Fn() -> Bound<'a> + Clone + 'a)
     where
-        T: Plain,
+        T: Numeric,
     {
         let show = |tensor: &Tensor| {
             let view = TensorView::from(tensor);

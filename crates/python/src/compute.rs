@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{ThreadId, current};
 use std::time::{Duration, Instant};
 use unishape::DType;
-use unishape::expr::{Bound as Ready, Plain, Problem};
+use unishape::expr::{Bound as Ready, Numeric, Problem};
 use unishape_kernels::for_each_dtype;
 
 /// Where the result goes, and who computes it.
@@ -67,7 +67,7 @@ pub(crate) fn compute<'py>(
     for_each_dtype!(by_type)
 }
 
-fn typed<'py, T: Plain>(
+fn typed<'py, T: Numeric>(
     py: Python<'py>,
     ready: &Ready<'_>,
     inputs: &[Input<'py>],
@@ -138,7 +138,7 @@ fn in_parts(
             let Range { start, end } = ranges[dim];
             let middle = start + (end - start) / 2;
             for half in [start..middle, middle..end] {
-                let part = whole.part(dim, half.start - start..half.end - start);
+                let part = whole.slice_axis(dim, half.start - start..half.end - start);
                 let mut ranges = ranges.to_vec();
                 ranges[dim] = half;
                 in_parts(&part, &ranges, todo)?;
@@ -156,7 +156,7 @@ const LONG: usize = 1 << 12;
 const OFTEN: Duration = Duration::from_millis(50);
 
 /// Computes into elements that are ours.
-fn run<T: Plain>(
+fn run<T: Numeric>(
     py: Python<'_>,
     ready: &Ready<'_>,
     mut out: ArrayViewMutD<'_, T>,
@@ -169,7 +169,6 @@ fn run<T: Plain>(
         let result = if elements < LONG { work() } else { py.detach(work) };
         return result.map_err(of_expression);
     }
-    // Threads are asked for while no other thread of Python's can fork.
     let ready = ready.clone().threads(number(threads));
     let ready = if is_fresh { ready.assume_fresh_output() } else { ready };
     let listening = Listening::new();

@@ -16,7 +16,7 @@ use std::ffi::c_int;
 use std::num::Wrapping;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError, Weak};
-use unishape::expr::Plain;
+use unishape::expr::Numeric;
 use unishape::{DType, Rules, StretchError, Tensor, TensorView};
 use unishape_core::broadcast_strides;
 use unishape_kernels::for_each_dtype;
@@ -128,7 +128,7 @@ pub(crate) fn are_truths(seen: &Seen<'_>) -> bool {
 /// # Safety
 ///
 /// The array's elements are of this type, and [regular](is_regular).
-unsafe fn view<'a, T: Plain>(array: &'a NumPy<'_>) -> ArrayViewD<'a, T> {
+unsafe fn view<'a, T: Numeric>(array: &'a NumPy<'_>) -> ArrayViewD<'a, T> {
     // Safety: our caller's promise.
     let Layout { first, strides, backwards } = unsafe { Layout::<T>::new(array) };
     // Safety: NumPy's arrays have an element at each index, which stays as long as the array does: 'a. It is
@@ -143,7 +143,7 @@ unsafe fn view<'a, T: Plain>(array: &'a NumPy<'_>) -> ArrayViewD<'a, T> {
 /// # Safety
 ///
 /// As for `view`, no element is at two indices, and nobody has another view of these elements meanwhile.
-unsafe fn view_mut<'a, T: Plain>(array: &'a NumPy<'_>) -> ArrayViewMutD<'a, T> {
+unsafe fn view_mut<'a, T: Numeric>(array: &'a NumPy<'_>) -> ArrayViewMutD<'a, T> {
     // Safety: our caller's promise.
     let Layout { first, strides, backwards } = unsafe { Layout::<T>::new(array) };
     // Safety: as for `view`, and our caller's promise.
@@ -153,12 +153,12 @@ unsafe fn view_mut<'a, T: Plain>(array: &'a NumPy<'_>) -> ArrayViewMutD<'a, T> {
 }
 
 /// A fresh array, filled by a function, which writes every element and reads none.
-pub(crate) fn filled<'py, T: Plain>(
+pub(crate) fn filled<'py, T: Numeric>(
     py: Python<'py>,
     shape: &[usize],
     fill: impl FnOnce(ArrayViewMutD<'_, T>) -> PyResult<()>,
 ) -> PyResult<NumPy<'py>> {
-    let array = fresh(py, types::descr(py, T::DTYPE)?, shape, T::IS_TRUTH)?;
+    let array = fresh(py, types::descr(py, T::DTYPE)?, shape, T::DTYPE == unishape::DType::Bool)?;
     // Safety: NumPy's own arrays of this type are regular and apart, and nobody else knows of this one yet.
     fill(unsafe { view_mut::<T>(&array) })?;
     Ok(array)
@@ -189,7 +189,7 @@ impl Drop for Owner {
 }
 
 /// An array of Rust's handed over to NumPy: large ones as they are, without a copy.
-pub(crate) fn handed_over<'py, T: Plain>(
+pub(crate) fn handed_over<'py, T: Numeric>(
     py: Python<'py>,
     mut array: ArrayD<T>,
     home: Option<Home>,
@@ -243,7 +243,7 @@ unsafe fn kept_by<'py>(view: NumPy<'py>, base: Bound<'py, PyAny>) -> PyResult<Nu
 
 /// An array of somebody's, written to by a function; `None` where it cannot be seen as elements of this type,
 /// or has memory together with one of these others.
-pub(crate) fn written<'py, T: Plain>(
+pub(crate) fn written<'py, T: Numeric>(
     array: &NumPy<'py>,
     others: &[&NumPy<'py>],
     write: impl FnOnce(ArrayViewMutD<'_, T>) -> PyResult<()>,

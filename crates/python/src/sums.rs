@@ -7,7 +7,7 @@ use crate::shapes::known_sizes;
 use crate::threads::{Asked, number};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use unishape::{TensorView, Threads, sum_to as summed};
+use unishape::{TensorView, sum_to as summed, with_num_threads};
 
 /// Sums an array down to a shape that could have been broadcast to the array's: the gradient of broadcast_to.
 ///
@@ -27,14 +27,13 @@ pub(crate) fn sum_to<'py>(
 ) -> PyResult<NumPy<'py>> {
     let shape = known_sizes(shape)?;
     let seen = Seen::of(array(x)?)?;
-    // Asked for while no other thread of Python's can fork.
-    let threads = Threads::new(number(threads));
+    let threads = number(threads);
     let Some(view) = seen.tensor() else { return Err(not_added()) };
     macro_rules! sums {
         ($view:expr) => {{
             let view = $view;
             let sum = || summed(&view, &shape[..]);
-            let sums = if view.len() < FEW { sum() } else { py.detach(|| threads.run(sum)) };
+            let sums = if view.len() < FEW { sum() } else { py.detach(|| with_num_threads(threads, sum)) };
             sums.map_err(of_shapes)?
         }};
     }

@@ -23,8 +23,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Asked {
     }
 }
 
-/// As many as were asked for, or one for each core that this process may use.
+/// The requested number, or the default one.
 pub(crate) fn number(asked: Option<Asked>) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    asked.map_or_else(cores, |Asked(number)| number.get())
+    asked.map_or_else(unishape::num_threads, |Asked(number)| number.get())
 }

@@ -45,6 +45,31 @@ pub fn run_avx2(task: impl SimdTask) {
     task.run();
 }
 
+/// Runs a task with 256-bit SIMD, or gives it back if the CPU does not have AVX2 and FMA.
+///
+/// For work that has another fallback than itself compiled for the target's baseline. Other targets than x86-64
+/// run the task at their baseline.
+///
+/// # Errors
+///
+/// The task, which has not run.
+#[inline(always)]
+pub fn try_run_avx2<T: SimdTask>(task: T) -> Result<(), T> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        // Safety: the CPU has these features.
+        unsafe { avx2(task) };
+        Ok(())
+    } else {
+        Err(task)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        task.run();
+        Ok(())
+    }
+}
+
 /// Runs a compute-bound task with the widest SIMD of the CPU: AVX-512, else AVX2.
 #[inline(always)]
 pub fn run_widest(task: impl SimdTask) {

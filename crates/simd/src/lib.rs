@@ -10,5 +10,5 @@
 mod cpu;
 mod prefetch;
 
-pub use cpu::{SimdTask, prefetch, run_avx2, run_widest};
+pub use cpu::{SimdTask, prefetch, run_avx2, run_widest, try_run_avx2};
 pub use prefetch::{CACHE_LINE, PrefetchQueue};

@@ -1,7 +1,7 @@
 //! Arrays to views of their common shape.
 
+use crate::boundary::Target;
 use crate::error::Error;
-use crate::loops::Target;
 use crate::operand::{CommonDim, Operand};
 use crate::shapes::{Quick, common_dim, why};
 use ndarray::{Dimension, IntoDimension};

@@ -328,13 +328,21 @@ impl Incompatible {
                 shape.push(Extent::Known(1));
                 let mut shapes: Vec<&[Extent]> = self.shapes.iter().map(|(_, shape)| &shape[..]).collect();
                 shapes[at] = &shape;
-                if crate::broadcast_shapes_with(self.rules, &shapes).is_ok() {
+                if have_common_shape(self.rules, &shapes) {
                     return Some((input, shape));
                 }
             }
             None
         })
     }
+}
+
+/// Whether shapes are compatible.
+fn have_common_shape(rules: Rules, shapes: &[&[Extent]]) -> bool {
+    let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    let (mut sizes, mut from) = (vec![Extent::Known(1); rank], vec![0; rank]);
+    let mut common = Common::new(rules, &mut sizes, &mut from);
+    shapes.iter().all(|shape| common.push(shape).is_ok()) && common.finish().is_ok()
 }
 
 fn extents<S: Size>(shape: &[S]) -> Vec<Extent> {

@@ -1,18 +1,31 @@
 //! Broadcasting, done once and done right.
 #![doc = include_str!("front_page.md")]
 
+mod alloc;
+mod boundary;
 mod broadcast;
 mod error;
+#[cfg(feature = "expr")]
 pub mod expr;
+#[cfg(feature = "map")]
+mod for_each;
 pub mod for_numpy_users;
 mod line_up;
-mod loops;
+#[cfg(feature = "map")]
+mod map;
 pub mod notation;
+#[cfg(feature = "expr")]
+mod numeric;
 mod operand;
 mod shapes;
 mod sum;
+#[cfg(feature = "expr")]
 mod tensor;
 pub mod text;
+#[cfg(feature = "parallel")]
+mod threads;
+#[cfg(feature = "map")]
+mod to_owned;
 #[doc(hidden)]
 pub mod whole_file;
 
@@ -21,19 +34,28 @@ pub use broadcast::{
     broadcast_with,
 };
 pub use error::{CannotStretch, CannotWrite, Error, Incompatible};
-#[doc(hidden)]
-pub use loops::Threads;
-pub use loops::{ForEach, Lends, Mapping, Part, for_each, map, map_into, to_owned};
+#[cfg(feature = "map")]
+pub use for_each::{ForEachInputs, ForEachOperand, for_each};
+#[cfg(feature = "map")]
+pub use map::{MapInputs, map, map_into};
 pub use operand::{CommonDim, Operand};
 pub use shapes::{CommonShape, broadcast_shapes, broadcast_shapes_with, is_broadcastable};
 pub use sum::sum_to;
+#[cfg(feature = "expr")]
 pub use tensor::{Element, Tensor, TensorView};
+#[cfg(feature = "parallel")]
+pub use threads::{num_threads, set_num_threads, with_num_threads};
+#[cfg(feature = "map")]
+pub use to_owned::to_owned;
 pub use unishape_core::{
     Extent, Rules, Size, StretchError, TooLarge, broadcast_dim, byte_count, element_count,
 };
+#[cfg(feature = "map")]
+pub use unishape_engine::lanes::ElementRef;
+#[cfg(feature = "expr")]
 pub use unishape_kernels::DType;
 
 /// The README's example runs.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "map", feature = "expr"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -1,6 +1,6 @@
 //! What can be broadcast, and the rank that comes of it.
 
-use crate::loops::Target;
+use crate::boundary::Target;
 use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, DimMax, Dimension};
 use unishape_core::Rules;
 

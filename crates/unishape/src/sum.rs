@@ -1,13 +1,16 @@
 //! The adjoint of broadcasting.
 
+use crate::alloc::{checked_len, out_of_memory};
+use crate::boundary::{Strided, Strides};
 use crate::error::Error;
-use crate::loops::{add_to, reserve, set_row_major};
 use crate::operand::Operand;
 use ndarray::{Array, Dimension, IntoDimension};
 use num_traits::Zero;
-use smallvec::SmallVec;
 use std::ops::Add;
-use unishape_core::{Rules, broadcast_strides, element_count};
+use unishape_core::{Rules, broadcast_strides};
+use unishape_engine::layout::set_row_major;
+use unishape_engine::memory::reserve;
+use unishape_engine::reduce::add_to_sums;
 
 /// Sums an array down to a shape that could have been broadcast to it: the adjoint of
 /// [`broadcast_to`](crate::broadcast_to), and so its gradient.
@@ -26,16 +29,19 @@ use unishape_core::{Rules, broadcast_strides, element_count};
 /// # Ok::<(), unishape::Error>(())
 /// ```
 ///
-/// Elements are added as their type adds them: integers as Rust's do, with overflow checked in
-/// debug builds and wrapped in release builds. In which order is not said, but it is always the same for an
-/// array of the same shape and strides, on any number of threads; and rounding errors grow with the
-/// logarithm of how many numbers are added.
+/// Elements are added with their own `+`: integers overflow with a panic in debug builds and wrap in release
+/// builds. The order of additions is unspecified, but the same for arrays of the same shape and strides on
+/// any number of threads. Rounding errors grow with the logarithm of the number of elements.
 ///
 /// # Errors
 ///
 /// [`Error::CannotStretch`] where `shape` could not have been broadcast to the array's shape,
-/// [`Error::TooLarge`] or [`Error::OutOfMemory`] where the result does not fit. What is allocated beside
-/// the result are partial sums of a result that has at most 2¹⁴ elements, some at a time.
+/// [`Error::TooLarge`] or [`Error::OutOfMemory`] where the result does not fit. Beside the result, partial
+/// sums are allocated where it has at most 2¹⁴ elements.
+///
+/// # Panics
+///
+/// Where `+` panics.
 pub fn sum_to<O, Sh>(array: O, shape: Sh) -> Result<Array<O::Elem, Sh::Dim>, Error>
 where
     O: Operand,
@@ -44,15 +50,16 @@ where
 {
     let shape = shape.into_dimension();
     let (array, to) = (array.as_array(), shape.slice());
-    // Where in the result each element is added: 0 steps along the dimensions summed over.
-    let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(0, to.len());
+    let count = checked_len::<O::Elem>(to)?;
+    // Strides from an index of the array to its sum: 0 along the dimensions that are summed over.
+    let mut strides = Strides::from_elem(0, to.len());
     set_row_major(&mut strides, to);
-    let mut steps: SmallVec<[isize; 6]> = SmallVec::from_elem(0, array.ndim());
-    if let Err(error) = broadcast_strides(Rules::STANDARD, to, &strides, array.shape(), &mut steps) {
-        return Err(Error::not_broadcastable(to, array.shape(), error));
+    let mut sum_strides = Strides::from_elem(0, array.ndim());
+    if let Err(reason) = broadcast_strides(Rules::STANDARD, to, &strides, array.shape(), &mut sum_strides) {
+        return Err(Error::not_broadcastable(to, array.shape(), reason));
     }
-    let mut sums = reserve(to)?;
-    sums.resize(element_count(to).unwrap_or(0), O::Elem::zero());
-    add_to(array, &steps, &mut sums);
+    let mut sums = reserve(count).map_err(out_of_memory)?;
+    sums.resize(count, O::Elem::zero());
+    add_to_sums(&Strided::stretched(array, array.shape())?.operand(), &sum_strides, &mut sums, None);
     Array::from_shape_vec(shape.clone(), sums).map_err(|_| Error::too_large(to, None))
 }

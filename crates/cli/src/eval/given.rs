@@ -99,7 +99,9 @@ fn file(word: &OsStr, expr: &Expr) -> Result<Given, Failure> {
     if !names.contains(&stem) {
         let name = names.first().map_or("a", String::as_str);
         let problem = if has_ending(path, "npy") || path.exists() {
-            format!("{shown}: the expression has no variable {stem}; say what it is for, as in {name}={shown}")
+            format!(
+                "{shown}: the expression has no variable {stem}; say what it is for, as in {name}={shown}"
+            )
         } else {
             format!("{shown}: write NAME=VALUE, as in {name}=a.npy or {name}=2.5")
         };

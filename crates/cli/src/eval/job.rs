@@ -5,7 +5,7 @@ use super::pieces::{Piece, Pieces};
 use crate::failure::Failure;
 use ndarray::{ArrayViewMutD, IxDyn};
 use std::ops::Range;
-use unishape::expr::{Bound, Expr, Plain};
+use unishape::expr::{Bound, Expr, Numeric};
 use unishape::{DType, Tensor};
 use unishape_npy::{Descr, Header};
 
@@ -77,7 +77,7 @@ impl Job {
     }
 
     /// Computes a piece into memory that is as large, as long as it is wanted.
-    pub(crate) fn compute_into<T: Plain>(
+    pub(crate) fn compute_into<T: Numeric>(
         &self,
         parts: &Parts<'_>,
         piece: &Piece,

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use unishape::expr::Plain;
+use unishape::expr::Numeric;
 use unishape::whole_file::WholeFile;
 use unishape::{DType, TensorView};
 use unishape_npy::{self as npy, NpyError};
@@ -71,7 +71,7 @@ struct Computed<T> {
 }
 
 impl Stream<'_> {
-    fn run<T: Plain>(&self, writer: impl Write + Send) -> Result<(), Failure>
+    fn run<T: Numeric>(&self, writer: impl Write + Send) -> Result<(), Failure>
     where
         for<'v> TensorView<'v>: From<ArrayView1<'v, T>>,
     {
@@ -95,7 +95,7 @@ impl Stream<'_> {
 
     /// Computes all pieces into buffers that come back when they are written. The end of one side is the end
     /// of its channel, and so of the other.
-    fn compute_all<T: Plain>(
+    fn compute_all<T: Numeric>(
         &self,
         give: Sender<Computed<T>>,
         take_back: &Receiver<Vec<T>>,
@@ -131,7 +131,7 @@ where
     Ok(())
 }
 
-fn buffer<T: Plain>(len: usize) -> Result<Vec<T>, Failure> {
+fn buffer<T: Numeric>(len: usize) -> Result<Vec<T>, Failure> {
     let mut buffer = Vec::new();
     let no_memory = |_| {
         let bytes = bytes_text((len as u64).saturating_mul(size_of::<T>() as u64));

@@ -1,9 +1,11 @@
-//! An expression together with its inputs: shapes settled, ready to be computed.
+//! An expression bound to its inputs: shapes resolved, ready to be computed.
 
 use super::compile::{Compiled, Given};
 use super::error::{ExprError, Problem};
 use super::graph::{At, Graph, Node};
-use crate::loops::{self, Input, Plain, Threads};
+use crate::alloc::{checked_len, out_of_memory};
+use crate::boundary::{program_input, program_output};
+use crate::numeric::Numeric;
 use crate::shapes::{Quick, broadcast_shapes, why};
 use crate::tensor::{Element, Tensor, TensorView};
 use ndarray::{Array, ArrayD, ArrayRef, ArrayView, Dimension, IxDyn};
@@ -11,10 +13,12 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 use unishape_core::Rules;
+use unishape_engine::fused::{self, Input, Options};
+use unishape_engine::memory::zeroed;
 use unishape_kernels::Scalar;
 use unishape_kernels::{DType, for_each_dtype};
 
-/// What is given for a name in an expression.
+/// The value of a variable of an expression.
 ///
 /// ```
 /// use ndarray::arr1;
@@ -26,9 +30,9 @@ use unishape_kernels::{DType, for_each_dtype};
 /// ```
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
-    /// An array of any rank; of rank 0 too it has a type of its own.
+    /// An array of any rank, with a dtype.
     Array(TensorView<'a>),
-    /// A number, which takes the type of the arrays it meets.
+    /// A number without a dtype: it takes that of the arrays it is combined with.
     Scalar(Scalar),
 }
 
@@ -89,10 +93,10 @@ macro_rules! from_number {
 }
 from_number!(Scalar, bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
 
-/// Values for an expression's names, in the order of the names.
+/// Values of an expression's variables, in the order of the variables.
 pub(crate) type Values<'a> = SmallVec<[Value<'a>; 3]>;
 
-/// The values that were given under names.
+/// Orders values that are given by name.
 pub(crate) fn in_order<'a, N: AsRef<str>>(
     graph: &Graph,
     given: impl Iterator<Item = (N, Value<'a>)>,
@@ -129,7 +133,7 @@ pub(crate) fn in_order<'a, N: AsRef<str>>(
     }
 }
 
-/// An expression with its inputs. Nothing has been computed yet.
+/// An expression bound to its inputs. Nothing has been computed yet.
 ///
 /// ```
 /// use ndarray::arr1;
@@ -143,11 +147,12 @@ pub(crate) fn in_order<'a, N: AsRef<str>>(
 #[derive(Clone, Debug)]
 pub struct Bound<'a> {
     compiled: Arc<Compiled>,
-    /// What was given. The arrays are stretched, and are the program's operands.
+    /// The inputs. Arrays are stretched, and are the program's operands.
     values: Values<'a>,
     shape: Shape,
-    threads: Option<Threads>,
-    /// Whether outputs that are given are memory that nobody has touched yet.
+    /// Requested number of threads.
+    threads: Option<usize>,
+    /// Whether an output is freshly allocated.
     has_fresh_output: bool,
 }
 
@@ -201,7 +206,7 @@ impl<'a> Bound<'a> {
         self.compiled.dtype
     }
 
-    /// The same on so many threads, the caller's among them; on as many as rayon has unless told.
+    /// Sets how many threads share the work, the calling one included. Default: `num_threads()`.
     ///
     /// ```
     /// # use unishape::expr::Expr;
@@ -212,18 +217,26 @@ impl<'a> Bound<'a> {
     /// ```
     #[must_use]
     pub fn threads(self, threads: usize) -> Bound<'a> {
-        Bound { threads: Some(Threads::new(threads)), ..self }
+        Bound { threads: Some(threads), ..self }
     }
 
-    /// The same for an output that was made for it and has not been touched yet, to which the quickest way is another
-    /// one.
-    #[doc(hidden)]
+    /// Declares that the output of `compute_into` is freshly allocated memory that has not been written yet.
+    ///
+    /// Large preallocated outputs are written with non-temporal stores; on fresh pages these are slower.
+    ///
+    /// ```
+    /// # use unishape::expr::Expr;
+    /// let (a, mut out) = (ndarray::arr1(&[1, 2]), ndarray::arr1(&[0, 0]));
+    /// Expr::parse("a + 1")?.bind([("a", &a)])?.assume_fresh_output().compute_into(&mut out)?;
+    /// assert_eq!(out, ndarray::arr1(&[2, 3]));
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
     #[must_use]
     pub fn assume_fresh_output(self) -> Bound<'a> {
         Bound { has_fresh_output: true, ..self }
     }
 
-    /// Whether there is so much to do that several threads share it.
+    /// Whether the work is large enough for several threads.
     ///
     /// ```
     /// # use unishape::expr::Expr;
@@ -233,24 +246,24 @@ impl<'a> Bound<'a> {
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
     pub fn is_parallel(&self) -> bool {
-        loops::is_parallel(&self.compiled.program, &self.shape)
+        fused::is_shared(&self.compiled.program, &self.shape)
     }
 
-    /// A part of the same: only these indices of a dimension, counted from 0 on the left.
+    /// Restricts the computation to a range of one dimension of the result.
     ///
     /// ```
     /// # use unishape::expr::Expr;
     /// let a = ndarray::arr2(&[[1, 2], [3, 4], [5, 6]]);
-    /// let rows = Expr::parse("a * 10")?.bind([("a", &a)])?.part(0, 1..3);
+    /// let rows = Expr::parse("a * 10")?.bind([("a", &a)])?.slice_axis(0, 1..3);
     /// assert_eq!(rows.compute()?, ndarray::arr2(&[[30, 40], [50, 60]]).into());
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
     ///
     /// # Panics
     ///
-    /// Where there is no such dimension, or it has no such indices.
+    /// Where the dimension does not exist, or the range exceeds it.
     #[must_use]
-    pub fn part(&self, dim: usize, range: Range<usize>) -> Bound<'a> {
+    pub fn slice_axis(&self, dim: usize, range: Range<usize>) -> Bound<'a> {
         let mut part = self.clone();
         part.shape[dim] = range.len();
         for value in &mut part.values {
@@ -261,8 +274,8 @@ impl<'a> Bound<'a> {
         part
     }
 
-    /// How it will be computed, in words: which loops, what is read how, what is done once and what for each
-    /// block.
+    /// Describes how the result will be computed: the loops, how each input is read, what is computed once and
+    /// what for each block.
     ///
     /// ```
     /// # use unishape::expr::Expr;
@@ -270,9 +283,9 @@ impl<'a> Bound<'a> {
     /// let plan = Expr::parse("a * 2 + 1")?.bind([("a", &a)])?.plan();
     /// assert_eq!(plan, "\
     /// loops: 20000 elements
-    /// a block: 2864 elements
-    ///   a: read where it is
-    ///   result: written where it belongs
+    /// block: 2864 elements
+    ///   a: read in place
+    ///   result: written in place
     /// for each block:
     ///   t1 = multiply(a, 2)
     ///   result = add(t1, 1)
@@ -281,7 +294,7 @@ impl<'a> Bound<'a> {
     /// ```
     pub fn plan(&self) -> String {
         let Compiled { program, names, constants, .. } = &*self.compiled;
-        loops::described(program, &self.shape, &self.inputs(), names, constants)
+        fused::describe(program, &self.shape, &self.inputs(), names, constants)
     }
 
     /// Computes the result.
@@ -295,7 +308,7 @@ impl<'a> Bound<'a> {
     ///
     /// # Errors
     ///
-    /// Where there is no memory for the result.
+    /// Where the result cannot be allocated.
     pub fn compute(&self) -> Result<Tensor, ExprError> {
         use half::{bf16, f16};
         use num_complex::Complex;
@@ -311,18 +324,18 @@ impl<'a> Bound<'a> {
         for_each_dtype!(by_type)
     }
 
-    fn fresh<T: Plain>(&self) -> Result<Tensor, ExprError>
+    fn fresh<T: Numeric>(&self) -> Result<Tensor, ExprError>
     where
         Tensor: From<ArrayD<T>>,
     {
-        let elements = loops::zeroed::<T>(&self.shape)?;
+        let elements = zeroed::<T>(checked_len::<T>(&self.shape)?).map_err(out_of_memory)?;
         let mut result = Array::from_shape_vec(IxDyn(&self.shape), elements)
             .map_err(|_| crate::Error::too_large(&self.shape, None))?;
         self.run(&mut result, true, &|_| true)?;
         Ok(result.into())
     }
 
-    /// Computes the result into an array that is there already, of the same type and shape.
+    /// Computes the result into a preallocated array of the same dtype and shape.
     ///
     /// ```
     /// # use unishape::expr::Expr;
@@ -334,13 +347,15 @@ impl<'a> Bound<'a> {
     ///
     /// # Errors
     ///
-    /// Where the output has another type or shape.
-    pub fn compute_into<T: Plain, D: Dimension>(&self, out: &mut ArrayRef<T, D>) -> Result<(), ExprError> {
+    /// Where the output has another dtype or shape.
+    pub fn compute_into<T: Numeric, D: Dimension>(&self, out: &mut ArrayRef<T, D>) -> Result<(), ExprError> {
         self.compute_while(out, |_| true)
     }
 
-    /// The same, as long as a function says so, which is asked again and again, possibly on several threads at
-    /// once, with how many elements have been done since the last time.
+    /// [`compute_into`](Bound::compute_into) that can be cancelled: computes while a function returns `true`.
+    ///
+    /// The function is called after each chunk with its number of elements, possibly on several threads at
+    /// once.
     ///
     /// ```
     /// # use unishape::expr::{Expr, Problem};
@@ -353,12 +368,12 @@ impl<'a> Bound<'a> {
     ///
     /// # Errors
     ///
-    /// As [`compute_into`](Bound::compute_into), and where the work was stopped; then some of the output has
-    /// been written.
-    pub fn compute_while<T: Plain, D: Dimension>(
+    /// As [`compute_into`](Bound::compute_into), and [`Problem::Stopped`] where the function returned `false`;
+    /// then a part of the output has been written.
+    pub fn compute_while<T: Numeric, D: Dimension>(
         &self,
         out: &mut ArrayRef<T, D>,
-        goes_on: impl Fn(usize) -> bool + Sync,
+        should_continue: impl Fn(usize) -> bool + Sync,
     ) -> Result<(), ExprError> {
         if T::DTYPE != self.dtype() {
             return Err(Problem::OutputType { result: self.dtype(), output: T::DTYPE }.into());
@@ -367,30 +382,24 @@ impl<'a> Bound<'a> {
             let (result, output) = (self.shape.to_vec(), out.shape().to_vec());
             return Err(Problem::OutputShape { result, output }.into());
         }
-        self.run(out, self.has_fresh_output, &goes_on)
+        self.run(out, self.has_fresh_output, &should_continue)
     }
 
-    fn run<T: Plain, D: Dimension>(
+    fn run<T: Numeric, D: Dimension>(
         &self,
         out: &mut ArrayRef<T, D>,
-        is_fresh: bool,
-        goes_on: &loops::GoesOn<'_>,
+        is_output_fresh: bool,
+        should_continue: &(dyn Fn(usize) -> bool + Sync),
     ) -> Result<(), ExprError> {
-        match loops::run(
-            &self.compiled.program,
-            &self.inputs(),
-            out,
-            is_fresh,
-            self.threads.as_ref(),
-            goes_on,
-        ) {
+        let options = Options { is_output_fresh, threads: self.threads, should_continue };
+        match fused::run(&self.compiled.program, &self.inputs(), &program_output(out), options) {
             true => Ok(()),
             false => Err(Problem::Stopped.into()),
         }
     }
 }
 
-/// An array as the machine sees it. Strings it does not see, and no program has them.
+/// An array as an operand of a program. Programs have no strings.
 fn input<'v>(value: &'v Value<'_>) -> Option<Input<'v>> {
     let Value::Array(view) = value else {
         return None;
@@ -405,12 +414,12 @@ fn input<'v>(value: &'v Value<'_>) -> Option<Input<'v>> {
             let _ = $view;
             None
         }};
-        (@ $type:ident $view:ident) => { Some(Input::new($view)) };
+        (@ $type:ident $view:ident) => { Some(program_input($view)) };
     }
     for_each_dtype!(by_type)
 }
 
-/// The shape of the result, or where in the expression shapes are incompatible.
+/// The shape of the result, or the operator whose operands are incompatible.
 fn common_shape(graph: &Graph, values: &[Value<'_>]) -> Result<Shape, ExprError> {
     let rank = values.iter().map(|value| value.shape().len()).max().unwrap_or(0);
     let mut shape = Shape::from_elem(1, rank);
@@ -424,7 +433,7 @@ fn common_shape(graph: &Graph, values: &[Value<'_>]) -> Result<Shape, ExprError>
     Err(misfit(graph, &shapes).unwrap_or_else(error))
 }
 
-/// The first operator whose operands are incompatible, and which inputs of it do not.
+/// The first operator whose operands are incompatible, and which of its inputs are.
 fn misfit(graph: &Graph, inputs: &[&[usize]]) -> Option<ExprError> {
     let mut shapes: Vec<Vec<usize>> = Vec::with_capacity(graph.nodes.len());
     for (at, node) in graph.nodes.iter().enumerate() {
@@ -451,7 +460,7 @@ fn misfit(graph: &Graph, inputs: &[&[usize]]) -> Option<ExprError> {
     None
 }
 
-/// The names that a node depends on, in the order of the text.
+/// The variables that a node depends on, in the order of the text.
 fn names_below(graph: &Graph, at: At) -> Vec<u32> {
     let mut is_below = vec![false; at as usize + 1];
     is_below[at as usize] = true;

@@ -3,10 +3,10 @@
 use super::error::{ExprError, Problem};
 use super::graph::{Graph, Node};
 use super::types::{Argument, Typing, common_type, default_type, signature};
-use crate::loops::{Program, Step};
 use num_complex::Complex;
 use smallvec::SmallVec;
 use std::collections::HashMap;
+use unishape_engine::fused::{Program, Step};
 use unishape_kernels::DType;
 use unishape_kernels::Op;
 use unishape_kernels::Scalar;
@@ -527,8 +527,8 @@ impl Compiler {
         for (at, Taken { name, kernel, from, item }) in self.steps.iter().enumerate() {
             if is_needed[at] {
                 numbers[at] = steps.len();
-                let from = from.iter().map(|&id| value(id, &numbers)).collect();
-                steps.push(Step { name, kernel: *kernel, from, item: *item });
+                let inputs = from.iter().map(|&id| value(id, &numbers)).collect();
+                steps.push(Step { name, kernel: *kernel, inputs, item: *item });
             }
         }
         let result = value(result, &numbers);

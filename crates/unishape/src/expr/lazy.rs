@@ -1,24 +1,20 @@
-//! Expressions built in Rust: values that remember what was done to them.
+//! Expressions built from values by operators and methods.
 
 use super::bind::{Bound, Value, Values};
 use super::compile::{Given, compile};
+use super::dag::{Dag, Term};
 use super::error::ExprError;
 use super::graph::{At, Graph, Node};
 use super::types::Typing;
 use crate::tensor::Tensor;
-use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::ops;
 use std::sync::Arc;
-use unishape_kernels::DType;
-use unishape_kernels::Scalar;
-use unishape_kernels::{Op, for_each_op};
+use unishape_kernels::{DType, Op, Scalar, for_each_op};
 
-/// A value that has not been computed yet: an array, a number, or what operators and functions made of
-/// others.
+/// A value that has not been computed yet: an array, a number, or an expression of others.
 ///
-/// Operators and methods only remember what is to be done; [`compute`](Lazy::compute) then does all of it in
-/// one pass. A value that is used twice is computed once.
+/// Operators and methods only build the expression; [`compute`](Lazy::compute) computes it in one pass. A value
+/// that is used twice is computed once.
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -31,15 +27,7 @@ use unishape_kernels::{Op, for_each_op};
 /// # Ok::<(), unishape::expr::ExprError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Lazy<'a>(Arc<Term<'a>>);
-
-/// What a lazy value is.
-#[derive(Debug)]
-enum Term<'a> {
-    Value(Value<'a>),
-    Call(Op, SmallVec<[Lazy<'a>; 3]>),
-    Cast(DType, Lazy<'a>),
-}
+pub struct Lazy<'a>(Dag<Value<'a>>);
 
 /// A lazy value from an array, a view, a tensor or a number.
 ///
@@ -51,7 +39,10 @@ enum Term<'a> {
 /// # Ok::<(), unishape::expr::ExprError>(())
 /// ```
 pub fn lazy<'a>(value: impl Into<Value<'a>>) -> Lazy<'a> {
-    Lazy(Arc::new(Term::Value(value.into())))
+    Lazy(match value.into() {
+        Value::Scalar(scalar) => Dag::scalar(scalar, ()),
+        array => Dag::leaf(array, ()),
+    })
 }
 
 impl<'a> Lazy<'a> {
@@ -68,10 +59,8 @@ impl<'a> Lazy<'a> {
     /// # Panics
     ///
     /// Where the function takes another number of arguments.
-    pub fn call(op: Op, from: impl IntoIterator<Item = Lazy<'a>>) -> Lazy<'a> {
-        let from: SmallVec<[Lazy<'a>; 3]> = from.into_iter().collect();
-        assert!(from.len() == op.arity(), "{} takes {} arguments", op.name(), op.arity());
-        Lazy(Arc::new(Term::Call(op, from)))
+    pub fn call(op: Op, inputs: impl IntoIterator<Item = Lazy<'a>>) -> Lazy<'a> {
+        Lazy(Dag::call(op, inputs.into_iter().map(|Lazy(input)| input), ()))
     }
 
     /// The elements as those of another type.
@@ -85,7 +74,7 @@ impl<'a> Lazy<'a> {
     /// ```
     #[must_use]
     pub fn cast(self, dtype: DType) -> Lazy<'a> {
-        Lazy(Arc::new(Term::Cast(dtype, self)))
+        Lazy(Dag::cast(dtype, self.0, ()))
     }
 
     /// Settles the result's type and shape.
@@ -118,7 +107,7 @@ impl<'a> Lazy<'a> {
     ///
     /// Where types or shapes are incompatible.
     pub fn bind_typed(&self, typing: Typing) -> Result<Bound<'a>, ExprError> {
-        let (graph, values) = self.flat();
+        let (graph, values) = self.flatten();
         let given: Vec<Given> = values.iter().map(Value::given).collect();
         let compiled = Arc::new(compile(&graph, &given, typing)?);
         Bound::new(&graph, values, compiled)
@@ -140,67 +129,31 @@ impl<'a> Lazy<'a> {
         self.bind()?.compute()
     }
 
-    /// All that the value is made of, in an order in which it can be computed. Without recursion: a value may
-    /// be a chain of a hundred thousand operators.
-    fn flat(&self) -> (Graph, Values<'a>) {
+    /// The flat graph of the expression, and its arrays.
+    fn flatten(&self) -> (Graph, Values<'a>) {
         let (mut graph, mut values) = (Graph::default(), Values::new());
-        let mut known: HashMap<*const Term<'a>, At> = HashMap::new();
-        let mut open: Vec<(&Lazy<'a>, bool)> = vec![(self, false)];
-        while let Some((lazy, is_ready)) = open.pop() {
-            let key = Arc::as_ptr(&lazy.0);
-            if known.contains_key(&key) {
-                continue;
-            }
-            if !is_ready {
-                open.push((lazy, true));
-                open.extend(lazy.0.from().iter().rev().map(|from| (from, false)));
-                continue;
-            }
-            let at = |from: &Lazy<'a>| known[&Arc::as_ptr(&from.0)];
-            let node = match &*lazy.0 {
-                Term::Value(Value::Scalar(number)) => Node::Scalar(*number),
-                Term::Value(value) => {
+        let order = self.0.topological();
+        for node in order.iter() {
+            let at = |input: &Dag<Value<'a>>| order.position(input) as At;
+            graph.nodes.push(match node.term() {
+                Term::Scalar(scalar) | Term::Leaf(&Value::Scalar(scalar)) => Node::Scalar(scalar),
+                Term::Leaf(value) => {
                     values.push(value.clone());
                     graph.names.push(format!("array {}", values.len()));
                     Node::Name(values.len() as u32 - 1)
                 }
-                Term::Call(op, from) => Node::Call(*op, from.iter().map(at).collect()),
-                Term::Cast(dtype, from) => Node::Cast(*dtype, at(from)),
-            };
-            known.insert(key, graph.nodes.len() as At);
-            graph.nodes.push(node);
+                Term::Call(op, inputs) => Node::Call(op, inputs.iter().map(at).collect()),
+                Term::Cast(dtype, input) => Node::Cast(dtype, at(input)),
+            });
         }
         (graph, values)
     }
 }
 
-impl<'a> Term<'a> {
-    fn from(&self) -> &[Lazy<'a>] {
-        match self {
-            Term::Value(_) => &[],
-            Term::Call(_, from) => from,
-            Term::Cast(_, from) => std::slice::from_ref(from),
-        }
-    }
-}
-
-/// Without recursion, as long chains want it.
-impl Drop for Term<'_> {
-    fn drop(&mut self) {
-        fn children<'a>(term: &mut Term<'a>, into: &mut Vec<Lazy<'a>>) {
-            match term {
-                Term::Value(_) => {}
-                Term::Call(_, from) => into.extend(from.drain(..)),
-                Term::Cast(_, from) => into.push(std::mem::replace(from, lazy(0))),
-            }
-        }
-        let mut open = Vec::new();
-        children(self, &mut open);
-        while let Some(Lazy(term)) = open.pop() {
-            if let Some(mut term) = Arc::into_inner(term) {
-                children(&mut term, &mut open);
-            }
-        }
+/// An expression over arrays, such as bindings to other languages make.
+impl<'a> From<Dag<Value<'a>>> for Lazy<'a> {
+    fn from(dag: Dag<Value<'a>>) -> Lazy<'a> {
+        Lazy(dag)
     }
 }
 

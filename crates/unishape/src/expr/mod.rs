@@ -40,15 +40,17 @@
 mod bind;
 mod cache;
 mod compile;
+mod dag;
 mod error;
 mod graph;
 mod lazy;
 mod parse;
 mod types;
 
-pub use crate::loops::Plain;
+pub use crate::numeric::Numeric;
 pub use bind::{Bound, Value};
 pub use cache::Expr;
+pub use dag::{Dag, Term, Topological};
 pub use error::{ExprError, Problem};
 pub use lazy::{Lazy, lazy};
 pub use types::Typing;

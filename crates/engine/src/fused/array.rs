@@ -1,0 +1,70 @@
+//! Arrays as the executor of programs sees them: bytes of a known element size.
+
+use std::marker::PhantomData;
+
+/// An array that a program reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// Address of the element at index 0.
+    pub(super) first: *const u8,
+    pub(super) item: usize,
+    pub(super) shape: &'a [usize],
+    pub(super) strides: &'a [isize],
+    elements: PhantomData<&'a [u8]>,
+}
+
+// Safety: the elements are plain numbers, which any thread may read.
+unsafe impl Sync for Input<'_> {}
+
+impl<'a> Input<'a> {
+    /// An input from the address of its element at index 0.
+    ///
+    /// # Safety
+    ///
+    /// `strides`, in elements, is as long as `shape`. Every index of `shape` leads to an initialised element
+    /// without padding that lives for `'a`, and nothing writes to these meanwhile.
+    #[inline]
+    pub unsafe fn new<T: bytemuck::NoUninit + Sync>(
+        first: *const T,
+        shape: &'a [usize],
+        strides: &'a [isize],
+    ) -> Input<'a> {
+        Input { first: first.cast(), item: size_of::<T>(), shape, strides, elements: PhantomData }
+    }
+}
+
+/// An array that a program writes.
+#[derive(Debug)]
+pub struct Output<'a> {
+    /// Address of the element at index 0.
+    pub(super) first: *mut u8,
+    pub(super) item: usize,
+    pub(super) shape: &'a [usize],
+    pub(super) strides: &'a [isize],
+    /// The bits that may be set in each byte.
+    pub(super) mask: u8,
+    elements: PhantomData<&'a mut [u8]>,
+}
+
+// Safety: the elements are plain numbers, which any thread may write; the executor lets no two threads
+// access one element.
+unsafe impl Sync for Output<'_> {}
+
+impl<'a> Output<'a> {
+    /// An output from the address of its element at index 0. Of each byte, only bits of `mask` are written.
+    ///
+    /// # Safety
+    ///
+    /// `strides`, in elements, is as long as `shape`. Every index of `shape` leads to an initialised element
+    /// that lives for `'a`, and nothing else accesses these meanwhile. Any bytes with no bits beyond `mask`
+    /// are an element: `mask` is 1 for `bool`, and 255 for types without invalid bit patterns.
+    #[inline]
+    pub unsafe fn new<T: bytemuck::NoUninit + Send>(
+        first: *mut T,
+        shape: &'a [usize],
+        strides: &'a [isize],
+        mask: u8,
+    ) -> Output<'a> {
+        Output { first: first.cast(), item: size_of::<T>(), shape, strides, mask, elements: PhantomData }
+    }
+}

@@ -1,0 +1,159 @@
+//! Blocks: the part of a loop nest that is computed at a time, and how an operand passes through it.
+
+use crate::nest::LoopNest;
+use crate::tuning::BLOCK_MULTIPLE;
+use smallvec::SmallVec;
+use unishape_simd::CACHE_LINE;
+
+/// A block: some iterations of one loop, with all of the loops within it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BlockShape {
+    /// The loop whose iterations are divided among blocks.
+    pub(super) level: usize,
+    /// Its iterations in this block.
+    pub(super) iterations: usize,
+    /// Elements of each iteration.
+    elements: usize,
+}
+
+/// The loops of a block for one operand, innermost first: number of iterations and stride in elements.
+/// Loops that this operand passes through as one are coalesced.
+pub(super) type BlockLoops = SmallVec<[(usize, isize); 6]>;
+
+/// Whether all elements are one: a broadcast scalar.
+pub(super) fn is_scalar(loops: &BlockLoops) -> bool {
+    matches!(loops[..], [] | [(_, 0)])
+}
+
+/// Whether the elements are contiguous.
+pub(super) fn is_contiguous(loops: &BlockLoops) -> bool {
+    matches!(loops[..], [] | [(_, 1)])
+}
+
+impl BlockShape {
+    /// The largest block of at most `elements` elements: as many whole loops as fit.
+    pub(super) fn new(nest: &LoopNest, elements: usize) -> BlockShape {
+        let sizes = nest.sizes();
+        let (mut level, mut inner) = (sizes.len() - 1, 1);
+        while level > 0 && inner * sizes[level] <= elements {
+            inner *= sizes[level];
+            level -= 1;
+        }
+        let iterations = (elements / inner).clamp(1, sizes[level].max(1));
+        BlockShape { level, iterations, elements: inner }
+    }
+
+    /// As few blocks of about equal size: a short last block takes nearly as long as a whole one.
+    pub(super) fn evened(self, nest: &LoopNest) -> BlockShape {
+        let multiple = if self.elements == 1 { BLOCK_MULTIPLE } else { 1 };
+        self.even(nest.sizes()[self.level], multiple, 0)
+    }
+
+    /// The same, with blocks that begin at cache lines of a contiguous output, but for the first.
+    pub(super) fn evened_to_cache_lines(self, nest: &LoopNest, item: usize) -> BlockShape {
+        let multiple = self.iterations_per_cache_line(item);
+        self.even(nest.sizes()[self.level], multiple, multiple - 1)
+    }
+
+    /// Blocks of a multiple of `multiple` iterations, but for the last, and for the first, which may have up
+    /// to `shortfall` less; `size` iterations in all.
+    fn even(self, size: usize, multiple: usize, shortfall: usize) -> BlockShape {
+        if self.iterations >= size || self.iterations < multiple {
+            return self;
+        }
+        let most = self.iterations - self.iterations % multiple;
+        let total = size + shortfall;
+        let iterations = total.div_ceil(total.div_ceil(most)).next_multiple_of(multiple);
+        BlockShape { iterations, ..self }
+    }
+
+    /// Iterations of the first block, so that the others begin at cache lines of the output, which is
+    /// contiguous and starts at `first`.
+    pub(super) fn first_iterations(self, first: *const u8, item: usize) -> usize {
+        let multiple = self.iterations_per_cache_line(item);
+        let is_aligned = |iterations: &usize| {
+            (first.addr() + iterations * self.elements * item).is_multiple_of(CACHE_LINE)
+        };
+        match (1..multiple).find(is_aligned) {
+            Some(iterations) if self.iterations >= multiple => self.iterations - multiple + iterations,
+            _ => self.iterations,
+        }
+    }
+
+    /// The fewest iterations that fill whole cache lines.
+    fn iterations_per_cache_line(self, item: usize) -> usize {
+        CACHE_LINE >> (self.elements * item).trailing_zeros().min(CACHE_LINE.trailing_zeros())
+    }
+
+    /// Number of elements.
+    pub(super) fn len(self) -> usize {
+        self.iterations * self.elements
+    }
+
+    /// Whether the block is the whole nest.
+    pub(super) fn is_whole(self, nest: &LoopNest) -> bool {
+        self.len() == nest.len()
+    }
+
+    /// Iterations of its loops, outermost first.
+    pub(super) fn sizes(self, nest: &LoopNest) -> impl DoubleEndedIterator<Item = usize> {
+        let within = &nest.sizes()[self.level + 1..];
+        std::iter::once(self.iterations).chain(within.iter().copied())
+    }
+
+    /// Its loops for one operand.
+    pub(super) fn loops(self, nest: &LoopNest, operand: usize) -> BlockLoops {
+        let mut loops = BlockLoops::new();
+        for level in (self.level..nest.depth()).rev() {
+            let (size, strides) = nest.level(level);
+            let (size, stride) = (if level == self.level { self.iterations } else { size }, strides[operand]);
+            match loops.last_mut() {
+                _ if size == 1 => {}
+                Some((len, inner)) if stride == *inner * *len as isize => *len *= size,
+                _ => loops.push((size, stride)),
+            }
+        }
+        loops
+    }
+
+    /// Whether an operand moves on with the divided loop and with the one outside of it.
+    pub(super) fn is_read_once(self, nest: &LoopNest, operand: usize) -> bool {
+        (self.level.saturating_sub(1)..=self.level).all(|level| nest.level(level).1[operand] != 0)
+    }
+
+    /// Whether an operand has the same elements in every block.
+    pub(super) fn is_invariant(self, nest: &LoopNest, operand: usize) -> bool {
+        let stays = |level: usize| nest.level(level).1[operand] == 0;
+        (0..self.level).all(stays) && (stays(self.level) || self.iterations == nest.sizes()[self.level])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BlockShape;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn evened_blocks_are_no_more(
+            size in 1usize..20_000,
+            iterations in 1usize..3000,
+            multiple in 0u32..7,
+            is_shorter in any::<bool>(),
+        ) {
+            let multiple = 1 << multiple;
+            // Also where the first block is shorter.
+            let shortfall = if is_shorter { multiple - 1 } else { 0 };
+            let largest = BlockShape { level: 0, iterations: iterations.min(size), elements: 1 };
+            let BlockShape { iterations, .. } = largest.even(size, multiple, shortfall);
+            prop_assert!((1..=largest.iterations).contains(&iterations));
+            if largest.iterations < size && largest.iterations >= multiple {
+                prop_assert!(iterations.is_multiple_of(multiple));
+                let most = largest.iterations / multiple * multiple;
+                prop_assert!((size + shortfall).div_ceil(iterations) <= (size + shortfall).div_ceil(most));
+            } else {
+                prop_assert_eq!(iterations, largest.iterations);
+            }
+        }
+    }
+}

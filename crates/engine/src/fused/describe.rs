@@ -1,0 +1,166 @@
+//! A schedule in words.
+
+use super::block::is_scalar;
+use super::program::{Program, Step};
+use super::schedule::{Action, BlockRef, Location, Schedule};
+use super::{Input, is_large, loop_nest, residence};
+use crate::layout::row_major;
+use crate::nest::LoopNest;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// Describes how [`run`](super::run) would compute a freshly allocated result: loops, blocks, how each input is
+/// read, what is computed once and what for each block.
+///
+/// `names` are those of the inputs, `constants` those of the constants.
+pub fn describe(
+    program: &Program,
+    shape: &[usize],
+    inputs: &[Input<'_>],
+    names: &[String],
+    constants: &[String],
+) -> String {
+    let nest = loop_nest(shape, &row_major(shape), inputs);
+    if nest.is_empty() {
+        return "nothing to compute: the result has no elements\n".into();
+    }
+    let mut text = String::new();
+    let residence = residence(program, &nest);
+    let whole = nest.clone();
+    let nests = if is_large(program, nest.len()) { whole.tiles() } else { SmallVec::from_iter([whole]) };
+    for (number, nest) in nests.iter().enumerate() {
+        let mut schedule = Schedule::default();
+        schedule.make(program, nest, residence);
+        let description = Description { program, nest, schedule: &schedule, names, constants };
+        match number {
+            0 => description.write(&mut text),
+            _ => _ = writeln!(text, "remainder of the tiles: {}", description.loops()),
+        }
+    }
+    text
+}
+
+/// `20000 x 1024 elements`.
+fn elements(sizes: impl Iterator<Item = usize>) -> String {
+    let sizes: Vec<String> = sizes.map(|size| size.to_string()).collect();
+    match sizes.len() {
+        0 => "1 element".into(),
+        _ => format!("{} elements", sizes.join(" x ")),
+    }
+}
+
+struct Description<'t> {
+    program: &'t Program,
+    nest: &'t LoopNest,
+    schedule: &'t Schedule,
+    names: &'t [String],
+    constants: &'t [String],
+}
+
+impl Description<'_> {
+    fn write(&self, text: &mut String) {
+        let block = self.schedule.block;
+        let _ = writeln!(text, "loops: {}", self.loops());
+        let _ = writeln!(text, "block: {}", elements(block.sizes(self.nest).filter(|&size| size > 1)));
+        for (input, name) in self.names.iter().enumerate() {
+            let _ = writeln!(text, "  {name}: {}", self.input(input));
+        }
+        let _ = writeln!(text, "  result: {}", self.output());
+        let mut held = HashMap::new();
+        for (when, actions) in [("once", &self.schedule.once), ("for each block", &self.schedule.each)] {
+            let steps: Vec<String> =
+                actions.iter().filter_map(|action| self.step(action, &mut held)).collect();
+            if !steps.is_empty() {
+                let _ = writeln!(text, "{when}:");
+                steps.iter().for_each(|step| _ = writeln!(text, "  {step}"));
+            }
+        }
+    }
+
+    /// Sizes of the loops, outermost first.
+    fn loops(&self) -> String {
+        elements(self.nest.sizes().iter().copied())
+    }
+
+    fn input(&self, input: usize) -> String {
+        let program = self.program;
+        if !program.steps.iter().any(|step| step.inputs.contains(&input)) && program.result != input {
+            return "not read: the result does not depend on it".into();
+        }
+        let is_gathered = |actions: &[Action]| {
+            actions
+                .iter()
+                .any(|action| matches!(action, Action::Gather { input: own, .. } if *own as usize == input))
+        };
+        let block = self.schedule.block;
+        let loops = block.loops(self.nest, 1 + input);
+        let moves = |level: usize| self.nest.level(level).1[1 + input] != 0;
+        let is_part_of_row = block.level == self.nest.depth() - 1;
+        let is_row = block.level > 0 && is_part_of_row && !(0..block.level).any(moves);
+        if is_gathered(&self.schedule.once) {
+            return "the same in every block, gathered once".into();
+        }
+        if is_gathered(&self.schedule.each) {
+            return match loops[..] {
+                [(_, stride), (_, row_stride), ..]
+                    if row_stride != 0 && stride.unsigned_abs() > row_stride.unsigned_abs() =>
+                {
+                    "transposed into each block".into()
+                }
+                [(_, 0), ..] => "one element for each row, repeated into each block".into(),
+                [(_, 1), ..] => "contiguous rows, gathered into each block".into(),
+                [(_, stride), ..] => format!("stride {}, gathered into each block", stride.unsigned_abs()),
+                [] => String::new(),
+            };
+        }
+        let is_invariant = block.is_invariant(self.nest, 1 + input);
+        match () {
+            _ if is_scalar(&loops) && is_invariant => "broadcast scalar".into(),
+            _ if is_scalar(&loops) => "broadcast scalar, one for each block".into(),
+            _ if !block.is_whole(self.nest) && is_invariant => {
+                "the same in every block, read in place".into()
+            }
+            _ if is_row => "the same in every row, read in place".into(),
+            _ => "read in place".into(),
+        }
+    }
+
+    fn output(&self) -> &'static str {
+        match self.schedule.is_output_contiguous {
+            true => "written in place",
+            false => "scattered from a block",
+        }
+    }
+
+    /// `t1 = multiply(a, 2)`, for kernel calls. `held` is what scratch blocks hold.
+    fn step(&self, action: &Action, held: &mut HashMap<u32, String>) -> Option<String> {
+        match action {
+            Action::Gather { input, scratch } => {
+                held.insert(*scratch, self.names.get(*input as usize).cloned().unwrap_or_default());
+                None
+            }
+            Action::Store { from } => Some(format!("result = {}", self.value(from, held))),
+            Action::Call { step, inputs, is_scalar, scratch } => {
+                let Step { name, inputs: arguments, .. } = &self.program.steps[*step as usize];
+                let inputs: Vec<String> =
+                    inputs[..arguments.len()].iter().map(|value| self.value(value, held)).collect();
+                let label = scratch.map_or_else(|| "result".into(), |_| format!("t{}", step + 1));
+                let of_scalar = if *is_scalar { ", a scalar" } else { "" };
+                let step = format!("{label} = {name}({}){of_scalar}", inputs.join(", "));
+                held.extend(scratch.map(|scratch| (scratch, label)));
+                Some(step)
+            }
+        }
+    }
+
+    /// Name of a value that a step takes.
+    fn value(&self, value: &BlockRef, held: &HashMap<u32, String>) -> String {
+        let known = match value.location {
+            Location::Input(input) => self.names.get(input as usize),
+            Location::Constant(constant) => self.constants.get(constant as usize),
+            Location::Scratch(scratch) => held.get(&scratch),
+        };
+        known.cloned().unwrap_or_default()
+    }
+}

@@ -1,0 +1,440 @@
+//! Executes a schedule: resolves block addresses and calls the kernels.
+
+use super::block::BlockShape;
+use super::gather::{fill, gather, scatter};
+use super::program::{Program, Step};
+use super::schedule::{Action, BlockRef, Location, MAX_ARITY, Schedule};
+use super::{Input, Output};
+use crate::memory::prefetch::prefetch_strided;
+use crate::memory::stream::{copy_streaming, fence};
+use crate::nest::LoopNest;
+use crate::tuning::{
+    COMPUTE_BOUND_STEPS, MAX_PREFETCHED_INPUTS, NEAR_PREFETCH_DISTANCE, PREFETCH_CHUNK, STAGING_BYTES,
+};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use unishape_kernels::KernelContext;
+use unishape_simd::CACHE_LINE;
+
+/// The arrays of a call.
+#[derive(Clone, Copy)]
+pub(super) struct Arrays<'m> {
+    pub(super) inputs: &'m [Input<'m>],
+    pub(super) output: &'m Output<'m>,
+}
+
+impl Arrays<'_> {
+    /// Address of the element `offset` elements from an input's element at index 0. It need not exist.
+    fn input(&self, input: usize, offset: isize) -> *const u8 {
+        let Input { first, item, .. } = &self.inputs[input];
+        first.wrapping_offset(offset * *item as isize)
+    }
+
+    /// The same for the output.
+    fn output(&self, offset: isize) -> *mut u8 {
+        self.output.first.wrapping_offset(offset * self.output.item as isize)
+    }
+}
+
+thread_local! {
+    /// Schedule and scratch memory of this thread, reused from chunk to chunk.
+    pub(super) static SCRATCH: RefCell<(Schedule, Scratch)> = RefCell::default();
+}
+
+/// Scratch blocks.
+#[derive(Default)]
+pub(super) struct Scratch {
+    blocks: Vec<Vec<Page>>,
+    /// Address of each block, for the current schedule; kept for its memory.
+    addresses: Vec<*mut u8>,
+}
+
+/// Blocks begin at pages. A load that follows a store at the same offset within another page waits for it
+/// (4K aliasing); with blocks that all begin alike, the two are never close.
+#[derive(Clone, Copy)]
+#[repr(C, align(4096))]
+struct Page([u8; PAGE]);
+
+const PAGE: usize = 4096;
+
+// Safety: any bytes are a page, and it has no padding.
+unsafe impl bytemuck::Zeroable for Page {}
+// Safety: as above.
+unsafe impl bytemuck::Pod for Page {}
+
+impl Scratch {
+    /// Grows the blocks to these sizes in bytes, and returns their addresses.
+    fn resize(&mut self, sizes: &[usize]) -> &[*mut u8] {
+        if self.blocks.len() < sizes.len() {
+            self.blocks.resize_with(sizes.len(), Vec::new);
+        }
+        self.addresses.clear();
+        for (block, bytes) in self.blocks.iter_mut().zip(sizes) {
+            let pages = bytes.div_ceil(PAGE);
+            if block.len() < pages {
+                block.resize(pages, Page([0; PAGE]));
+            }
+            self.addresses.push(block.as_mut_ptr().cast());
+        }
+        &self.addresses
+    }
+}
+
+impl Schedule {
+    /// Runs the program for a loop nest.
+    ///
+    /// # Safety
+    ///
+    /// The schedule was made for this program and nest. The nest stays within the arrays, whose elements
+    /// have the program's sizes, and meanwhile no other thread accesses the elements of the output that it
+    /// visits.
+    pub(super) unsafe fn run(
+        &self,
+        program: &Program,
+        nest: &LoopNest,
+        arrays: Arrays<'_>,
+        scratch: &mut Scratch,
+    ) {
+        let scratch = scratch.resize(&self.scratch);
+        let shape = self.block;
+        let (size, strides) = nest.level(shape.level);
+        let mut is_first = true;
+        let mut context =
+            KernelContext { wide: self.calls >= COMPUTE_BOUND_STEPS, ..KernelContext::default() };
+        let has_many_inputs = self.prefetched.len() > MAX_PREFETCHED_INPUTS;
+        nest.for_each_offset(shape.level, Offsets::from_slice(nest.starts()), |starts| {
+            self.prefetch_gathered(program, nest, arrays, starts);
+            let mut offsets = starts.clone();
+            let mut iterations = self.first_iterations(program, size, arrays, starts);
+            let mut done = 0;
+            while done < size {
+                let mut block =
+                    Block { schedule: self, program, nest, arrays, scratch, offsets: &offsets, shape };
+                // Safety: the block lies within the nest.
+                unsafe {
+                    if std::mem::take(&mut is_first) {
+                        let context = &mut KernelContext::default();
+                        self.once.iter().for_each(|action| block.execute(action, context));
+                    }
+                    block.shape.iterations = iterations.min(size - done);
+                    block.queue_next_block(&mut context);
+                    for (number, action) in self.each.iter().enumerate() {
+                        if has_many_inputs {
+                            block.queue_next_action(number, &mut context);
+                        }
+                        block.execute(action, &mut context);
+                    }
+                }
+                for (offset, stride) in offsets.iter_mut().zip(strides) {
+                    *offset += iterations as isize * stride;
+                }
+                done += iterations;
+                iterations = shape.iterations;
+            }
+        });
+        if self.streams {
+            fence();
+        }
+    }
+
+    /// Prefetches inputs that are gathered line by line, for all blocks of the divided loop.
+    fn prefetch_gathered(&self, program: &Program, nest: &LoopNest, arrays: Arrays<'_>, starts: &Offsets) {
+        let level = self.block.level;
+        if level + 2 != nest.depth() {
+            return;
+        }
+        for action in &self.each {
+            if let Action::Gather { input, .. } = action {
+                let input = *input as usize;
+                let [outer, inner] = [level, level + 1]
+                    .map(|level| nest.level(level))
+                    .map(|(size, strides)| (size, strides[1 + input]));
+                let item = program.operands[input];
+                prefetch_strided(arrays.input(input, starts[1 + input]), item, outer, inner);
+            }
+        }
+    }
+
+    /// Iterations of the first block: less than of the others where these then begin at cache lines.
+    fn first_iterations(
+        &self,
+        program: &Program,
+        size: usize,
+        arrays: Arrays<'_>,
+        starts: &Offsets,
+    ) -> usize {
+        if !self.streams || self.block.iterations >= size {
+            return self.block.iterations;
+        }
+        self.block.first_iterations(arrays.output(starts[0]), program.item(program.result))
+    }
+}
+
+/// Clears the bits that a boolean must not have, whatever a kernel wrote.
+pub(super) fn mask_bits(output: &mut [u8], mask: u8) {
+    if mask != u8::MAX {
+        output.iter_mut().for_each(|byte| *byte &= mask);
+    }
+}
+
+/// Offset of each operand from its element at index 0, in elements; the output comes first.
+type Offsets = SmallVec<[isize; 8]>;
+
+/// One block of the nest.
+struct Block<'r> {
+    schedule: &'r Schedule,
+    program: &'r Program,
+    nest: &'r LoopNest,
+    arrays: Arrays<'r>,
+    /// Addresses of the scratch blocks, each of the size that the schedule has for it. Not aliased.
+    scratch: &'r [*mut u8],
+    /// Offsets of this block's first elements.
+    offsets: &'r Offsets,
+    shape: BlockShape,
+}
+
+impl Block<'_> {
+    /// # Safety
+    ///
+    /// As for [`Schedule::run`]; the block lies within the nest.
+    unsafe fn execute(&self, action: &Action, context: &mut KernelContext) {
+        match action {
+            Action::Gather { input, scratch } => {
+                // Safety: the block's elements of the input exist, and fit the scratch block.
+                unsafe {
+                    let item = self.program.operands[*input as usize];
+                    self.gather(*input, self.scratch(*scratch, item * self.shape.len()));
+                }
+            }
+            Action::Call { step, inputs, is_scalar, scratch } => {
+                let Step { kernel, item, inputs: arguments, .. } = &self.program.steps[*step as usize];
+                let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+                let sources = &mut sources[..arguments.len()];
+                for (source, &input) in sources.iter_mut().zip(inputs) {
+                    // Safety: inputs exist, and scratch blocks hold what earlier actions wrote.
+                    *source = unsafe { self.read(input) };
+                }
+                // Safety: no step reads the scratch block that it writes, and each has space for a block.
+                // Without one the output is contiguous, and no other thread accesses it.
+                unsafe {
+                    if let &Some(scratch) = scratch {
+                        let len = if *is_scalar { 1 } else { self.shape.len() };
+                        kernel(sources, self.scratch(scratch, len * item), context);
+                    } else {
+                        let output = self.output(*item);
+                        kernel(sources, output, context);
+                        self.mask(output);
+                    }
+                }
+            }
+            Action::Store { from } => {
+                // Safety: inputs exist, and no other thread accesses the output.
+                unsafe {
+                    let source = self.read(*from);
+                    if !self.schedule.is_output_contiguous {
+                        return self.scatter(source, from.item as usize);
+                    }
+                    if self.schedule.streams && !from.is_scalar {
+                        return self.stream(source, from.item as usize, context);
+                    }
+                    let output = self.output(from.item as usize);
+                    if from.is_scalar {
+                        fill(source, output)
+                    } else {
+                        output.copy_from_slice(source)
+                    }
+                    self.mask(output);
+                }
+            }
+        }
+    }
+
+    /// Address of an input `ahead` elements from its first element of this block.
+    fn input(&self, input: u32, ahead: isize) -> *const u8 {
+        self.arrays.input(input as usize, self.offsets[1 + input as usize] + ahead)
+    }
+
+    /// The bytes of a value.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Schedule::run`]; meanwhile nothing writes to the value's scratch block.
+    #[inline(always)]
+    unsafe fn read(&self, value: BlockRef) -> &[u8] {
+        let item = value.item as usize;
+        let bytes = item * if value.is_scalar { 1 } else { self.shape.len() };
+        let first = match value.location {
+            Location::Scratch(scratch) => {
+                debug_assert!(bytes <= self.schedule.scratch[scratch as usize]);
+                self.scratch[scratch as usize]
+            }
+            Location::Constant(constant) => return self.program.constants[constant as usize].bytes(),
+            Location::Input(input) => self.input(input, 0),
+        };
+        // Safety: these are elements of the input or of the scratch block: one, or those of the block, which
+        // are contiguous. A scratch block has space for the largest block; this one is not larger.
+        unsafe { std::slice::from_raw_parts(first, bytes) }
+    }
+
+    /// The first bytes of a scratch block, to write to.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Schedule::run`]. They are no more than a block of its elements, and nothing reads them
+    /// meanwhile.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn scratch(&self, scratch: u32, bytes: usize) -> &mut [u8] {
+        debug_assert!(bytes <= self.schedule.scratch[scratch as usize]);
+        // Safety: it has space for the largest block; this one is not larger. The caller guarantees the rest.
+        unsafe { std::slice::from_raw_parts_mut(self.scratch[scratch as usize], bytes) }
+    }
+
+    fn mask(&self, output: &mut [u8]) {
+        mask_bits(output, self.arrays.output.mask);
+    }
+
+    /// The output's bytes of this block.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Schedule::run`], and the output is contiguous within the block.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn output(&self, item: usize) -> &mut [u8] {
+        // Safety: these are contiguous elements of the output, which no other thread accesses.
+        unsafe {
+            let first = self.arrays.output(self.offsets[0]);
+            std::slice::from_raw_parts_mut(first, item * self.shape.len())
+        }
+    }
+
+    /// Streams the output's bytes of this block, and prefetches meanwhile.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Schedule::run`]; the output is contiguous within the block, and the CPU has streaming stores.
+    unsafe fn stream(&self, from: &[u8], item: usize, context: &mut KernelContext) {
+        let mask = self.arrays.output.mask;
+        // Safety: the caller guarantees the output.
+        let mut output = unsafe { self.output(item) };
+        let mut from = from;
+        while !output.is_empty() {
+            let (part, target);
+            let bytes = (STAGING_BYTES - output.as_ptr().addr() % CACHE_LINE).min(output.len());
+            (target, output) = output.split_at_mut(bytes);
+            (part, from) = from.split_at(bytes);
+            context.prefetch.issue();
+            // Safety: both have `bytes` bytes, and the CPU has the instructions.
+            let mut write =
+                |part: &[u8]| unsafe { copy_streaming(part.as_ptr(), target.as_mut_ptr(), bytes) };
+            if mask == u8::MAX {
+                write(part);
+            } else {
+                let mut masked = [0; STAGING_BYTES];
+                part.iter().zip(&mut masked).for_each(|(from, to)| *to = from & mask);
+                write(&masked[..bytes]);
+            }
+        }
+    }
+
+    /// Queues the next block's inputs and this block's output for prefetching while its kernels run.
+    fn queue_next_block(&self, context: &mut KernelContext) {
+        let (schedule, queue) = (self.schedule, &mut context.prefetch);
+        let chunk = PREFETCH_CHUNK * schedule.calls;
+        queue.restart(chunk);
+        if schedule.prefetched.len() > MAX_PREFETCHED_INPUTS {
+            return;
+        }
+        let (len, item) = (self.shape.len(), self.program.item(self.program.result));
+        let chunks = schedule.calls * len.div_ceil(chunk.max(1)) + self.streamed_parts();
+        // A single kernel reads and writes as it goes: it prefetches what is near.
+        let is_single = schedule.calls == 1 && !schedule.streams;
+        let ahead = |operand: usize, item: usize| match self.block_stride(operand) {
+            next if is_single && next == len as isize => (NEAR_PREFETCH_DISTANCE / item) as isize,
+            _ if operand == 0 && !is_single => 0,
+            next => next,
+        };
+        if schedule.prefetches_output {
+            queue.push(self.arrays.output(self.offsets[0] + ahead(0, item)), len * item, chunks);
+        }
+        for &input in &schedule.prefetched {
+            let item = self.program.operands[input as usize];
+            queue.push(self.input(input, ahead(1 + input as usize, item)), len * item, chunks);
+        }
+    }
+
+    /// Where there are too many inputs for that: queues those of the next action while this one runs.
+    fn queue_next_action(&self, action: usize, context: &mut KernelContext) {
+        let each = &self.schedule.each;
+        context.prefetch.restart(PREFETCH_CHUNK);
+        let chunks = if let Action::Store { .. } = each[action] {
+            self.streamed_parts()
+        } else {
+            self.shape.len().div_ceil(PREFETCH_CHUNK)
+        };
+        let (next, is_next_block) = each.get(action + 1).map_or((&each[0], true), |next| (next, false));
+        let Action::Call { inputs, .. } = next else { return };
+        for value in inputs.iter().filter(|value| !value.is_scalar) {
+            if let Location::Input(input) = value.location {
+                let ahead = if is_next_block { self.block_stride(1 + input as usize) } else { 0 };
+                let bytes = self.shape.len() * value.item as usize;
+                context.prefetch.push(self.input(input, ahead), bytes, chunks);
+            }
+        }
+    }
+
+    /// Number of parts in which the output is streamed.
+    fn streamed_parts(&self) -> usize {
+        let bytes = self.shape.len() * self.program.item(self.program.result);
+        if self.schedule.streams { bytes.div_ceil(STAGING_BYTES) } else { 0 }
+    }
+
+    /// Distance to an operand's next block, in elements.
+    fn block_stride(&self, operand: usize) -> isize {
+        self.shape.iterations as isize * self.nest.level(self.shape.level).1[operand]
+    }
+
+    /// Copies an input's elements of this block to contiguous memory.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Schedule::run`].
+    unsafe fn gather(&self, input: u32, to: &mut [u8]) {
+        let item = self.program.operands[input as usize];
+        let (loops, len) = (self.shape.loops(self.nest, 1 + input as usize), self.shape.len());
+        fn elements<const N: usize>(to: &mut [u8], len: usize) -> &mut [[u8; N]] {
+            &mut to.as_chunks_mut().0[..len]
+        }
+        let from = self.input(input, 0);
+        // Safety: the block's elements of the input exist, and may be seen as bytes.
+        unsafe {
+            match item {
+                1 => gather::<1>(from.cast(), &loops, elements(to, len)),
+                2 => gather::<2>(from.cast(), &loops, elements(to, len)),
+                4 => gather::<4>(from.cast(), &loops, elements(to, len)),
+                8 => gather::<8>(from.cast(), &loops, elements(to, len)),
+                _ => gather::<16>(from.cast(), &loops, elements(to, len)),
+            }
+        }
+    }
+
+    /// Writes a contiguous block, or copies of one element, to the strided output.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Schedule::run`].
+    unsafe fn scatter(&self, from: &[u8], item: usize) {
+        let (loops, mask) = (self.shape.loops(self.nest, 0), self.arrays.output.mask);
+        let to = self.arrays.output(self.offsets[0]);
+        // Safety: the block's elements of the output exist, and may be seen as bytes.
+        unsafe {
+            match item {
+                1 => scatter::<1>(from.as_chunks().0, mask, to.cast(), &loops),
+                2 => scatter::<2>(from.as_chunks().0, mask, to.cast(), &loops),
+                4 => scatter::<4>(from.as_chunks().0, mask, to.cast(), &loops),
+                8 => scatter::<8>(from.as_chunks().0, mask, to.cast(), &loops),
+                _ => scatter::<16>(from.as_chunks().0, mask, to.cast(), &loops),
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Executor of block programs: a chain of kernels runs block by block, so that intermediate results stay in
+//! the L1 cache.
+//!
+//! Every input is read once and the result is written once, however long the chain is. Contiguous inputs are
+//! read in place. Inputs that are stretched, strided or transposed are gathered into a scratch block first;
+//! what is the same in every block is gathered and computed only once.
+//!
+//! Kernels are safe code on slices of bytes. This module resolves where these bytes are.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `program` | [`Program`]: which kernels take which values |
+//! | `array` | [`Input`] and [`Output`] |
+//! | `block` | the shape of a block, and how an operand passes through it |
+//! | `schedule` | what is done for each block and what only once, for one layout of the arrays |
+//! | `execute` | runs a schedule |
+//! | `gather` | gathering and scattering |
+//! | `describe` | a schedule in words |
+
+mod array;
+mod block;
+mod describe;
+mod execute;
+mod gather;
+mod program;
+mod schedule;
+
+pub use array::{Input, Output};
+pub use describe::describe;
+pub use program::{Program, Step};
+
+use crate::memory::stream::can_stream;
+use crate::nest::LoopNest;
+use crate::parallel::{for_each_chunk, is_parallel};
+use execute::{Arrays, SCRATCH, mask_bits};
+use schedule::{MAX_ARITY, Residence};
+use std::sync::atomic::{AtomicBool, Ordering};
+use unishape_kernels::KernelContext;
+
+/// How a program is run.
+#[derive(Clone, Copy)]
+pub struct Options<'o> {
+    /// Whether the output is freshly allocated: streaming stores to pages without memory are slower.
+    pub is_output_fresh: bool,
+    /// Requested number of threads; by default [`num_threads`](crate::parallel::num_threads).
+    pub threads: Option<usize>,
+    /// Called after each chunk with its number of elements; `false` stops the run.
+    pub should_continue: &'o (dyn Fn(usize) -> bool + Sync),
+}
+
+/// Runs a program and returns whether it was completed. All arrays have the output's shape.
+///
+/// # Panics
+///
+/// Where the arrays' shapes or element sizes are not the program's.
+pub fn run(program: &Program, inputs: &[Input<'_>], output: &Output<'_>, options: Options<'_>) -> bool {
+    let fits = |(input, &item): (&Input<'_>, &usize)| input.item == item && input.shape == output.shape;
+    assert!(inputs.len() == program.operands.len() && inputs.iter().zip(&program.operands).all(fits));
+    assert!(program.item(program.result) == output.item);
+    if let Some(elements) = run_single_block(program, inputs, output) {
+        return (options.should_continue)(elements);
+    }
+    let nest = loop_nest(output.shape, output.strides, inputs);
+    if nest.is_empty() {
+        return true;
+    }
+    let is_injective = nest.is_injective(0);
+    let residence = match residence(program, &nest) {
+        Residence::Memory if !options.is_output_fresh && is_injective && streams(output, &nest) => {
+            Residence::Stream
+        }
+        residence => residence,
+    };
+    let arrays = Arrays { inputs, output };
+    let is_stopped = AtomicBool::new(false);
+    let work = |chunk: &LoopNest| {
+        if is_stopped.load(Ordering::Relaxed) {
+            return;
+        }
+        SCRATCH.with_borrow_mut(|(schedule, scratch)| {
+            schedule.make(program, chunk, residence);
+            // Safety: the nest stays within the arrays, as their constructors guarantee, and their elements
+            // have the program's sizes. Chunks run on several threads only where they share no element.
+            unsafe { schedule.run(program, chunk, arrays, scratch) };
+        });
+        if !(options.should_continue)(chunk.len()) {
+            is_stopped.store(true, Ordering::Relaxed);
+        }
+    };
+    // An array that can be written to has no element at two indices. Where the maker of one broke that
+    // promise, it stays on one thread.
+    if !is_large(program, nest.len()) || !is_injective {
+        work(&nest);
+    } else {
+        for_each_chunk(nest, program.cost(), options.threads, &work);
+    }
+    !is_stopped.into_inner()
+}
+
+/// The most frequent small work needs no loop nest: one kernel on contiguous arrays, in a single block.
+/// Returns the number of elements if it was that.
+fn run_single_block(program: &Program, inputs: &[Input<'_>], output: &Output<'_>) -> Option<usize> {
+    let ([step], []) = (&program.steps[..], &program.constants[..]) else {
+        return None;
+    };
+    let count: usize = output.shape.iter().product();
+    let is_contiguous = |strides: &[isize]| is_row_major(output.shape, strides);
+    let fits = program.result == inputs.len() // the step's result
+        && (1..=program.block_elements).contains(&count)
+        && is_contiguous(output.strides)
+        && inputs.iter().all(|input| is_contiguous(input.strides));
+    if !fits {
+        return None;
+    }
+    let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+    let sources = &mut sources[..step.inputs.len()];
+    for (source, &input) in sources.iter_mut().zip(&step.inputs) {
+        let Input { first, item, .. } = inputs[input];
+        // Safety: the input has the output's shape, and so as many elements, which are contiguous.
+        *source = unsafe { std::slice::from_raw_parts(first, count * item) };
+    }
+    // Safety: these are the output's elements, contiguous and not aliased. Masked bytes are elements.
+    unsafe {
+        let bytes = std::slice::from_raw_parts_mut(output.first, count * step.item);
+        (step.kernel)(sources, bytes, &mut KernelContext::default());
+        mask_bits(bytes, output.mask);
+    }
+    Some(count)
+}
+
+/// Whether elements of a shape that is not empty are contiguous in row-major order.
+fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
+    let mut next = 1;
+    for (&size, &stride) in shape.iter().zip(strides).rev() {
+        if size != 1 && stride != next {
+            return false;
+        }
+        next *= size as isize;
+    }
+    true
+}
+
+/// Where the arrays of a call with a freshly allocated output live.
+fn residence(program: &Program, nest: &LoopNest) -> Residence {
+    if is_parallel(nest.len(), program.traffic()) { Residence::Memory } else { Residence::Cache }
+}
+
+/// Whether the output is worth streaming.
+fn streams(output: &Output<'_>, nest: &LoopNest) -> bool {
+    let first = output.first.wrapping_offset(nest.starts()[0] * output.item as isize);
+    match output.item {
+        1 => can_stream(first.cast::<[u8; 1]>(), nest.len()),
+        2 => can_stream(first.cast::<[u8; 2]>(), nest.len()),
+        4 => can_stream(first.cast::<[u8; 4]>(), nest.len()),
+        8 => can_stream(first.cast::<[u8; 8]>(), nest.len()),
+        _ => can_stream(first.cast::<[u8; 16]>(), nest.len()),
+    }
+}
+
+/// Whether several workers share the work on arrays of a shape.
+pub fn is_shared(program: &Program, shape: &[usize]) -> bool {
+    is_large(program, shape.iter().copied().fold(1, usize::saturating_mul))
+}
+
+fn is_large(program: &Program, elements: usize) -> bool {
+    is_parallel(elements, program.cost())
+}
+
+fn loop_nest(shape: &[usize], output: &[isize], inputs: &[Input<'_>]) -> LoopNest {
+    LoopNest::new(shape, 1 + inputs.len(), |operand, dim| match operand.checked_sub(1) {
+        None => output[dim],
+        Some(input) => inputs[input].strides[dim],
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Block programs: chains of kernels.
+
+use crate::tuning::{BLOCK_ELEMENTS, L1_BUDGET, STEP_OVERHEAD};
+use smallvec::SmallVec;
+use unishape_kernels::{Constant, Kernel};
+
+/// A kernel call of a program.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Name of the function, for descriptions.
+    pub name: &'static str,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Values that the kernel takes.
+    pub inputs: SmallVec<[usize; 3]>,
+    /// Bytes of an element of the result.
+    pub item: usize,
+}
+
+/// A chain of kernels in topological order.
+///
+/// Values are numbered: operands first, then constants, then the result of each step. A step takes only
+/// values with smaller numbers than its own.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Bytes of an element of each operand.
+    pub(super) operands: Vec<usize>,
+    pub(super) constants: Vec<Constant>,
+    pub(super) steps: Vec<Step>,
+    /// The value that is the result.
+    pub(super) result: usize,
+    /// Last step that takes each value; `usize::MAX` for the result.
+    pub(super) last_use: Vec<usize>,
+    /// Elements of a block: as many as fit the L1 cache with all values that are live at a time.
+    pub(super) block_elements: usize,
+    /// Cost of starting a block and its steps, in elements copied one by one.
+    pub(super) block_overhead: usize,
+}
+
+impl Program {
+    /// A program; everything that does not depend on the arrays' layout is computed here, once.
+    pub fn new(operands: Vec<usize>, constants: Vec<Constant>, steps: Vec<Step>, result: usize) -> Program {
+        let mut last_use = vec![0; operands.len() + constants.len() + steps.len()];
+        for (number, step) in steps.iter().enumerate() {
+            for &value in &step.inputs {
+                last_use[value] = number;
+            }
+        }
+        last_use[result] = usize::MAX;
+        let block_overhead = STEP_OVERHEAD * (1 + steps.len());
+        let mut program =
+            Program { operands, constants, steps, result, last_use, block_elements: 0, block_overhead };
+        let block = L1_BUDGET / program.max_live_bytes().max(3) / 64 * 64;
+        program.block_elements = block.clamp(*BLOCK_ELEMENTS.start(), *BLOCK_ELEMENTS.end());
+        program
+    }
+
+    /// Bytes of an element of a value.
+    pub fn item(&self, value: usize) -> usize {
+        let constants = self.operands.len();
+        let steps = constants + self.constants.len();
+        match value {
+            _ if value < constants => self.operands[value],
+            _ if value < steps => self.constants[value - constants].bytes().len(),
+            _ => self.steps[value - steps].item,
+        }
+    }
+
+    /// Largest number of bytes that one element of each live value takes. Constants take none.
+    fn max_live_bytes(&self) -> usize {
+        let is_constant =
+            |value| (self.operands.len()..self.operands.len() + self.constants.len()).contains(&value);
+        let mut is_live = vec![false; self.operands.len()];
+        let (mut live, mut most) = (0usize, 0);
+        for (number, step) in self.steps.iter().enumerate() {
+            live += step.item;
+            for &value in step.inputs.iter().filter(|&&value| value < self.operands.len()) {
+                if !std::mem::replace(&mut is_live[value], true) {
+                    live += self.item(value);
+                }
+            }
+            most = most.max(live);
+            let ends = |&&value: &&usize| self.last_use[value] == number && !is_constant(value);
+            live = live.saturating_sub(step.inputs.iter().filter(ends).map(|&value| self.item(value)).sum());
+        }
+        most
+    }
+
+    /// Bytes read and written for one element.
+    pub(super) fn traffic(&self) -> usize {
+        self.operands.iter().sum::<usize>() + self.item(self.result)
+    }
+
+    /// Bytes moved for one element, with arithmetic counted as bytes: a step takes about as long as moving 2.
+    pub(super) fn cost(&self) -> usize {
+        self.traffic() + 2 * self.steps.len()
+    }
+}

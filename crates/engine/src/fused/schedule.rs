@@ -1,0 +1,283 @@
+//! Schedules: what a program does for each block and what only once, for one layout of its arrays.
+
+use super::block::{BlockShape, is_contiguous, is_scalar};
+use super::program::Program;
+use crate::nest::LoopNest;
+use crate::tuning::{MAX_HOISTED, STAGING_BYTES};
+
+/// Location of a value's block.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Location {
+    /// In the input's own memory.
+    Input(u32),
+    Constant(u32),
+    Scratch(u32),
+}
+
+/// A value's block, or the scalar that it repeats. (Small fields: a schedule is made for every call, and most
+/// of that time is spent moving these.)
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockRef {
+    pub(super) location: Location,
+    /// Bytes of an element.
+    pub(super) item: u8,
+    pub(super) is_scalar: bool,
+}
+
+/// An action, for each block or once.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Action {
+    /// Copies an input's elements to a contiguous scratch block.
+    Gather { input: u32, scratch: u32 },
+    /// Calls the kernel of a step, for a block or a scalar, with as many of `inputs` as it takes. Without a
+    /// scratch block the result goes to the output.
+    Call { step: u32, inputs: [BlockRef; MAX_ARITY], is_scalar: bool, scratch: Option<u32> },
+    /// Writes the result to the output.
+    Store { from: BlockRef },
+}
+
+/// Largest number of inputs of a kernel.
+pub(super) const MAX_ARITY: usize = 3;
+
+/// The actions of a program for one loop nest.
+///
+/// Its memory is reused from call to call: for a small array, making a schedule takes longer than running it.
+#[derive(Debug, Default)]
+pub(super) struct Schedule {
+    /// The largest block.
+    pub(super) block: BlockShape,
+    /// Actions before the first block: values that are invariant.
+    pub(super) once: Vec<Action>,
+    /// Actions for each block.
+    pub(super) each: Vec<Action>,
+    /// Bytes of each scratch block.
+    pub(super) scratch: Vec<usize>,
+    /// Whether the output is contiguous within each block.
+    pub(super) is_output_contiguous: bool,
+    /// Whether the output is written with non-temporal stores.
+    pub(super) streams: bool,
+    /// Contiguous inputs that are read once, where they are prefetched: for the next block while this one is
+    /// computed, or, if there are many, for the next step.
+    pub(super) prefetched: Vec<u32>,
+    /// Whether the output is prefetched while its results are computed.
+    pub(super) prefetches_output: bool,
+    /// Number of kernel calls for each block.
+    pub(super) calls: usize,
+    /// State of each value, and unused scratch blocks, while the schedule is made.
+    values: Vec<ValueState>,
+    free: Vec<u32>,
+}
+
+/// Where the arrays of a call live.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Residence {
+    /// In a core's caches: neither prefetching nor streaming.
+    Cache,
+    /// In memory: the next block is prefetched.
+    Memory,
+    /// In memory, and a preallocated output is written with non-temporal stores.
+    Stream,
+}
+
+/// How a value varies.
+#[derive(Clone, Copy, Debug)]
+struct Variation {
+    /// All elements of a block are equal: a broadcast scalar.
+    is_scalar: bool,
+    /// All blocks are equal; the value is computed once.
+    is_invariant: bool,
+}
+
+/// A value while the schedule is made.
+#[derive(Clone, Copy, Debug)]
+struct ValueState {
+    variation: Variation,
+    /// Its block, once it has one.
+    block: Option<BlockRef>,
+}
+
+/// The largest block that fits, or a single row where that needs no gathering and saves more than the
+/// additional blocks cost.
+fn choose_block(program: &Program, nest: &LoopNest) -> BlockShape {
+    let largest = BlockShape::new(nest, program.block_elements);
+    let row = nest.sizes()[nest.depth() - 1];
+    if largest.len() <= row || largest.is_whole(nest) {
+        return largest;
+    }
+    let single_row = BlockShape::new(nest, row);
+    let pays = || row as f32 * gather_cost(program, nest, largest) >= program.block_overhead as f32;
+    if pays() && gather_cost(program, nest, single_row) == 0.0 { single_row } else { largest }
+}
+
+/// Cost of gathering and scattering for each element of a block, in elements copied one by one.
+fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape) -> f32 {
+    let cost = |operand: usize| {
+        let loops = block.loops(nest, operand);
+        match loops[..] {
+            _ if is_contiguous(&loops) => 0.0,
+            _ if operand > 0 && (is_scalar(&loops) || block.is_invariant(nest, operand)) => 0.0,
+            [(_, 1), ..] => 0.5,
+            _ => 1.0,
+        }
+    };
+    (0..=program.operands.len()).map(cost).sum()
+}
+
+impl Schedule {
+    /// Makes the schedule for a nest, which may be a chunk of the work.
+    pub(super) fn make(&mut self, program: &Program, nest: &LoopNest, residence: Residence) {
+        self.once.clear();
+        self.each.clear();
+        self.scratch.clear();
+        self.values.clear();
+        self.prefetched.clear();
+        self.free.clear();
+        let item = program.item(program.result);
+        // Smaller blocks: prefetched inputs of the next block are in the L1 cache as well.
+        let streamed = (residence == Residence::Stream)
+            .then(|| BlockShape::new(nest, program.block_elements / 4 * 3))
+            .filter(|block| item * block.len() >= 2 * STAGING_BYTES && is_contiguous(&block.loops(nest, 0)));
+        self.streams = streamed.is_some();
+        self.block = match streamed {
+            Some(block) => block.evened_to_cache_lines(nest, item),
+            None => choose_block(program, nest).evened(nest),
+        };
+        self.is_output_contiguous = is_contiguous(&self.block.loops(nest, 0));
+        self.classify(program, nest, residence);
+        self.add_actions(program);
+    }
+
+    /// Finds out how each value varies, and which arrays are prefetched.
+    fn classify(&mut self, program: &Program, nest: &LoopNest, residence: Residence) {
+        // Values of the only block need not be kept.
+        let is_whole = self.block.is_whole(nest);
+        let prefetches = residence != Residence::Cache && !is_whole;
+        for (input, &item) in program.operands.iter().enumerate() {
+            let loops = self.block.loops(nest, 1 + input);
+            let is_scalar = is_scalar(&loops);
+            let block = BlockRef { location: Location::Input(input as u32), item: item as u8, is_scalar };
+            let is_invariant = !is_whole && self.block.is_invariant(nest, 1 + input);
+            if prefetches && !is_scalar && self.block.is_read_once(nest, 1 + input) && is_contiguous(&loops) {
+                self.prefetched.push(input as u32);
+            }
+            let in_place = is_scalar || is_contiguous(&loops);
+            self.push_value(Variation { is_scalar, is_invariant }, in_place.then_some(block));
+        }
+        for (constant, element) in program.constants.iter().enumerate() {
+            let location = Location::Constant(constant as u32);
+            let block = BlockRef { location, item: element.bytes().len() as u8, is_scalar: true };
+            self.push_value(Variation { is_scalar: true, is_invariant: !is_whole }, Some(block));
+        }
+        self.limit_hoisting();
+        for step in &program.steps {
+            let mut variation = Variation { is_scalar: true, is_invariant: true };
+            for &value in &step.inputs {
+                variation.is_scalar &= self.values[value].variation.is_scalar;
+                variation.is_invariant &= self.values[value].variation.is_invariant;
+            }
+            self.push_value(variation, None);
+        }
+        self.limit_hoisting();
+        let steps = &self.values[program.operands.len() + program.constants.len()..];
+        let is_called = |step: &&ValueState| !step.variation.is_scalar && !step.variation.is_invariant;
+        self.calls = steps.iter().filter(is_called).count();
+        self.prefetches_output = prefetches && self.calls > 0 && self.is_output_contiguous && !self.streams;
+    }
+
+    fn push_value(&mut self, variation: Variation, block: Option<BlockRef>) {
+        self.values.push(ValueState { variation, block });
+    }
+
+    /// Limits how many invariant values are kept: a long expression of many constants would take a scratch
+    /// block for each.
+    fn limit_hoisting(&mut self) {
+        if self.values.len() <= MAX_HOISTED {
+            return;
+        }
+        let invariant = self.values.iter_mut().filter(|value| value.variation.is_invariant);
+        invariant.skip(MAX_HOISTED).for_each(|value| value.variation.is_invariant = false);
+    }
+
+    fn add_actions(&mut self, program: &Program) {
+        let first = program.operands.len() + program.constants.len();
+        for (number, step) in program.steps.iter().enumerate() {
+            let value = first + number;
+            let Variation { is_scalar, is_invariant } = self.values[value].variation;
+            let unused = BlockRef { location: Location::Constant(0), item: 0, is_scalar };
+            let mut inputs = [unused; MAX_ARITY];
+            for (input, &value) in inputs.iter_mut().zip(&step.inputs) {
+                *input = self.block_of(program, value, is_invariant);
+            }
+            let to_output = value == program.result
+                && !is_scalar
+                && !is_invariant
+                && self.is_output_contiguous
+                && !self.streams;
+            let scratch = (!to_output).then(|| self.allocate(step.item, is_invariant));
+            self.push(is_invariant, Action::Call { step: number as u32, inputs, is_scalar, scratch });
+            self.values[value].block = scratch.map(|scratch| BlockRef {
+                location: Location::Scratch(scratch),
+                item: step.item as u8,
+                is_scalar,
+            });
+            if !is_invariant {
+                self.free_unused(program, &step.inputs, number);
+            }
+        }
+        if self.values[program.result].block.is_some() || program.result < first {
+            let from = self.block_of(program, program.result, false);
+            self.each.push(Action::Store { from });
+        }
+    }
+
+    fn push(&mut self, is_invariant: bool, action: Action) {
+        if is_invariant { self.once.push(action) } else { self.each.push(action) }
+    }
+
+    /// The block of a value; an input that is not contiguous is gathered.
+    fn block_of(&mut self, program: &Program, value: usize, is_taken_once: bool) -> BlockRef {
+        let ValueState { variation: Variation { is_scalar, is_invariant }, block } = self.values[value];
+        debug_assert!(is_invariant || !is_taken_once, "invariant values depend on invariant ones only");
+        let block = block.unwrap_or_else(|| {
+            // An input: steps have their blocks before other steps take them.
+            let item = program.item(value);
+            let scratch = self.allocate(item, is_invariant);
+            self.push(is_invariant, Action::Gather { input: value as u32, scratch });
+            BlockRef { location: Location::Scratch(scratch), item: item as u8, is_scalar }
+        });
+        self.values[value].block = Some(block);
+        block
+    }
+
+    /// An unused scratch block. That of an invariant value is never reused, neither after it nor before it:
+    /// it is written before all actions of the first block.
+    fn allocate(&mut self, item: usize, is_invariant: bool) -> u32 {
+        let (bytes, blocks) = (item * self.block.len(), &mut self.scratch);
+        let number = match self.free.pop() {
+            Some(number) if !is_invariant => number,
+            free => {
+                self.free.extend(free);
+                blocks.push(0);
+                blocks.len() as u32 - 1
+            }
+        };
+        let capacity = &mut blocks[number as usize];
+        *capacity = bytes.max(*capacity);
+        number
+    }
+
+    /// Frees the scratch blocks of values that no later step takes.
+    fn free_unused(&mut self, program: &Program, values: &[usize], step: usize) {
+        for (number, &value) in values.iter().enumerate() {
+            let is_repeated = values[..number].contains(&value);
+            let ValueState { variation, block } = self.values[value];
+            if program.last_use[value] == step
+                && !variation.is_invariant
+                && !is_repeated
+                && let Some(BlockRef { location: Location::Scratch(scratch), .. }) = block
+            {
+                self.free.push(scratch);
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Entry points: closures over tuples of operands.
+
+use super::access::{Access, Assign, ElementRef, Read, WriteUninit};
+use super::execute::Job;
+use super::operand::Operand;
+use crate::layout::set_row_major;
+use crate::memory::{AllocError, reserve};
+use smallvec::SmallVec;
+use std::mem::needs_drop;
+
+/// A tuple of operands, and a closure that gets an element of each.
+pub trait ForEach<F> {
+    /// Calls the closure for every index, in any order, on several threads where the work is large.
+    ///
+    /// # Panics
+    ///
+    /// Where the operands differ in shape, or the closure panics. The remaining chunks are not started then.
+    fn for_each(self, closure: &F);
+}
+
+/// A tuple of operands that are read, and a closure of an element of each.
+pub trait Map<F> {
+    /// What the closure returns.
+    type Output;
+
+    /// Calls the closure for every index and returns its results in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] where there is no memory for the results.
+    ///
+    /// # Panics
+    ///
+    /// Where the operands differ in shape, or the closure panics. Results so far are dropped then.
+    fn map(self, closure: &F) -> Result<Vec<Self::Output>, AllocError>;
+
+    /// Calls the closure for every index and assigns its results to an output. Large outputs are written
+    /// with non-temporal stores.
+    ///
+    /// # Panics
+    ///
+    /// Where the operands differ in shape, or the closure panics. Some of the output is assigned then.
+    fn map_into(self, output: Operand<'_, Assign<Self::Output>>, closure: &F);
+}
+
+/// Strides of a row-major array.
+type Strides = SmallVec<[isize; 8]>;
+
+fn row_major(shape: &[usize]) -> Strides {
+    let mut strides = Strides::from_elem(0, shape.len());
+    set_row_major(&mut strides, shape);
+    strides
+}
+
+macro_rules! for_each {
+    ($($K:ident $x:ident)+) => {
+        impl<$($K: Access,)+ F> ForEach<F> for ($(Operand<'_, $K>,)+)
+        where
+            F: for<'x> Fn($(<$K as ElementRef<'x>>::Item),+) + Sync,
+            $(for<'o> Operand<'o, $K>: Sync,)+
+        {
+            #[inline]
+            fn for_each(self, closure: &F) {
+                let ($($x,)+) = &self;
+                Job::new::<($($K,)+), F>(closure, [$($x.erased()),+]).run();
+            }
+        }
+    };
+}
+for_each!(A a);
+for_each!(A a B b);
+for_each!(A a B b C c);
+for_each!(A a B b C c D d);
+for_each!(A a B b C c D d E e);
+for_each!(A a B b C c D d E e G g);
+for_each!(A a B b C c D d E e G g H h);
+for_each!(A a B b C c D d E e G g H h I i);
+
+macro_rules! map {
+    ($($T:ident $x:ident)+) => {
+        impl<$($T: Sync,)+ F, R: Send> Map<F> for ($(Operand<'_, Read<$T>>,)+)
+        where
+            F: Fn($(&$T),+) -> R + Sync,
+        {
+            type Output = R;
+
+            #[inline]
+            fn map(self, closure: &F) -> Result<Vec<R>, AllocError> {
+                let ($($x,)+) = &self;
+                let shape = self.0.shape();
+                let strides = row_major(shape);
+                let count = shape.iter().product();
+                let mut results: Vec<R> = reserve(count)?;
+                // Safety: there is capacity for a row-major array of this shape, which nothing else accesses.
+                let output =
+                    unsafe { Operand::<WriteUninit<R>>::new(results.as_mut_ptr(), shape, &strides) };
+                let write = |output: *mut R, $($x: &$T),+| {
+                    // Safety: the operand's elements are writable.
+                    unsafe { output.write(closure($($x),+)) }
+                };
+                let job = Job::new::<(WriteUninit<R>, $(Read<$T>,)+), _>(&write, [output.erased(), $($x.erased()),+]);
+                job.dropping_output_on_panic::<R>().run();
+                // Safety: every one of them has been written.
+                unsafe { results.set_len(count) };
+                Ok(results)
+            }
+
+            #[inline]
+            fn map_into(self, output: Operand<'_, Assign<R>>, closure: &F) {
+                let ($($x,)+) = &self;
+                let write = |output: *mut R, $($x: &$T),+| {
+                    let result = closure($($x),+);
+                    // Safety: the operand's elements are writable; they are initialised, but for the staging
+                    // buffer of a streamed output, which has no elements to drop.
+                    unsafe {
+                        if needs_drop::<R>() { *output = result } else { output.write(result) }
+                    }
+                };
+                let job = Job::new::<(Assign<R>, $(Read<$T>,)+), _>(&write, [output.erased(), $($x.erased()),+]);
+                job.run_streaming::<R>();
+            }
+        }
+    };
+}
+map!(A a);
+map!(A a B b);
+map!(A a B b C c);
+map!(A a B b C c D d);
+map!(A a B b C c D d E e);
+map!(A a B b C c D d E e G g);
+map!(A a B b C c D d E e G g H h);
+map!(A a B b C c D d E e G g H h I i);
+
+/// Clones the elements of an operand into row-major order, on the calling thread.
+///
+/// # Errors
+///
+/// [`AllocError`] where there is no memory for them.
+pub fn clone_elements<T: Clone>(input: &Operand<'_, Read<T>>) -> Result<Vec<T>, AllocError> {
+    let strides = row_major(input.shape());
+    let count = input.shape().iter().product();
+    let mut clones: Vec<T> = reserve(count)?;
+    // Safety: there is capacity for a row-major array of this shape, which nothing else accesses.
+    let output = unsafe { Operand::<WriteUninit<T>>::new(clones.as_mut_ptr(), input.shape(), &strides) };
+    let clone = |output: *mut T, element: &T| {
+        // Safety: the operand's elements are writable.
+        unsafe { output.write(element.clone()) }
+    };
+    let job = Job::new::<(WriteUninit<T>, Read<T>), _>(&clone, [output.erased(), input.erased()]);
+    job.dropping_output_on_panic::<T>().run_on_caller();
+    // Safety: every one of them has been written.
+    unsafe { clones.set_len(count) };
+    Ok(clones)
+}

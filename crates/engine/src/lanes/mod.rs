@@ -1,0 +1,23 @@
+//! Executor of compiled closures: calls a closure with an element of each operand.
+//!
+//! `Map`, `ForEach` and `clone_elements` run on tuples of [`Operand`]s. A loop nest is split into chunks; the two innermost loops of a chunk are a row
+//! kernel, compiled for the closure and for the way each operand lies in memory.
+
+mod access;
+#[cfg(feature = "lanes")]
+mod execute;
+#[cfg(feature = "lanes")]
+mod map;
+mod operand;
+#[cfg(feature = "lanes")]
+mod rows;
+#[cfg(feature = "lanes")]
+mod splat;
+
+pub use access::{Access, Assign, ElementRef, Read, Write, WriteUninit};
+#[cfg(feature = "lanes")]
+pub use map::{ForEach, Map, clone_elements};
+pub use operand::Operand;
+
+#[cfg(all(test, feature = "lanes"))]
+mod tests;

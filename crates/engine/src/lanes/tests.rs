@@ -1,0 +1,288 @@
+//! Closures over operands of any layout, beside the oracle's index-by-index iteration; panics and threads.
+
+use super::{Assign, ForEach, Map, Operand, Read, Write, clone_elements};
+use crate::layout::row_major;
+use crate::tuning::PARALLEL_MIN_BYTES;
+use proptest::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use unishape_oracle::Indices;
+
+/// An array with strides that lead from `first` into `memory`.
+#[derive(Clone, Debug)]
+struct Array {
+    memory: Vec<i64>,
+    first: usize,
+    strides: Vec<isize>,
+}
+
+impl Array {
+    /// An array of a shape with these strides, of any sign; its memory is as large as it must be.
+    fn new(shape: &[usize], strides: Vec<isize>, seed: i64) -> Array {
+        let reach = |positive: bool| -> usize {
+            let signed = strides.iter().zip(shape).filter(|&(&stride, _)| (stride > 0) == positive);
+            signed.map(|(stride, size)| stride.unsigned_abs() * size.saturating_sub(1)).sum()
+        };
+        let (before, after) = (reach(false), reach(true));
+        let memory = (0..(before + after + 1) as i64).map(|i| (i * 31 + seed) % 1009).collect();
+        Array { memory, first: before, strides }
+    }
+
+    fn offset(&self, index: &[usize]) -> usize {
+        let offset: isize = index.iter().zip(&self.strides).map(|(&i, &stride)| i as isize * stride).sum();
+        self.first.strict_add_signed(offset)
+    }
+
+    fn read<'a>(&'a self, shape: &'a [usize]) -> Operand<'a, Read<i64>> {
+        // Safety: the strides stay within the memory.
+        unsafe { Operand::new(self.memory.as_ptr().add(self.first).cast_mut(), shape, &self.strides) }
+    }
+
+    fn assigned<'a>(&'a mut self, shape: &'a [usize]) -> Operand<'a, Assign<i64>> {
+        // Safety: the strides stay within the memory, which is borrowed mutably.
+        unsafe { Operand::new(self.memory.as_mut_ptr().add(self.first), shape, &self.strides) }
+    }
+
+    fn written<'a>(&'a mut self, shape: &'a [usize]) -> Operand<'a, Write<i64>> {
+        // Safety: the strides stay within the memory, which is borrowed mutably.
+        unsafe { Operand::new(self.memory.as_mut_ptr().add(self.first), shape, &self.strides) }
+    }
+}
+
+/// A shape, an array of it without repeated elements, and six stretched or strided ones.
+fn cases() -> impl Strategy<Value = (Vec<usize>, Array, Vec<Array>)> {
+    let size = prop_oneof![1 => Just(0usize), 8 => 1usize..6, 3 => 6usize..40, 1 => 250usize..300];
+    prop::collection::vec(size, 0..4)
+        .prop_filter("few elements", |shape| shape.iter().product::<usize>() < 20_000)
+        .prop_flat_map(|shape| {
+            let contiguous = row_major(&shape);
+            let layout = {
+                let (contiguous, rank) = (contiguous.clone(), shape.len());
+                move || {
+                    let own = contiguous.clone();
+                    let flags = prop::collection::vec(0u8..4, rank);
+                    (flags, 0i64..1000).prop_map(move |(flags, seed)| {
+                        let change = |(&stride, flag): (&isize, &u8)| match flag {
+                            0 => 0,
+                            1 => -stride,
+                            2 => 2 * stride,
+                            _ => stride,
+                        };
+                        (own.iter().zip(&flags).map(change).collect::<Vec<isize>>(), seed)
+                    })
+                }
+            };
+            let (for_inputs, for_output) = (shape.clone(), shape.clone());
+            let inputs = prop::collection::vec(layout(), 6).prop_map(move |layouts| {
+                layouts.into_iter().map(|(strides, seed)| Array::new(&for_inputs, strides, seed)).collect()
+            });
+            let output = prop::collection::vec(any::<bool>(), shape.len()).prop_map(move |reversed| {
+                let strides = contiguous.iter().zip(&reversed);
+                let strides = strides.map(|(&stride, &is)| if is { -3 * stride } else { 3 * stride });
+                Array::new(&for_output, strides.collect(), 0)
+            });
+            (Just(shape), output, inputs)
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn every_index_gets_its_elements((shape, output, inputs) in cases()) {
+        let at = |n: usize, index: &[usize]| inputs[n].memory[inputs[n].offset(index)];
+        let op = |n: usize| inputs[n].read(&shape);
+        let expected = |count: usize| -> Vec<i64> {
+            let weighted = |index: &[usize]| (0..count).map(|n| (n as i64 + 1) * at(n, index)).sum();
+            Indices::of(&shape).map(|index| weighted(&index)).collect()
+        };
+        let one = |a: &i64| *a;
+        let two = |a: &i64, b: &i64| a + 2 * b;
+        let three = |a: &i64, b: &i64, c: &i64| a + 2 * b + 3 * c;
+        let five = |a: &i64, b: &i64, c: &i64, d: &i64, e: &i64| a + 2 * b + 3 * c + 4 * d + 5 * e;
+        prop_assert_eq!((op(0),).map(&one).unwrap(), expected(1));
+        prop_assert_eq!((op(0), op(1)).map(&two).unwrap(), expected(2));
+        prop_assert_eq!((op(0), op(1), op(2)).map(&three).unwrap(), expected(3));
+        prop_assert_eq!((op(0), op(1), op(2), op(3), op(4)).map(&five).unwrap(), expected(5));
+        prop_assert_eq!(clone_elements(&op(0)).unwrap(), expected(1));
+
+        let into = |map: &dyn Fn(Operand<'_, Assign<i64>>), count: usize| {
+            let mut output = output.clone();
+            map(output.assigned(&shape));
+            let written: Vec<i64> =
+                Indices::of(&shape).map(|index| output.memory[output.offset(&index)]).collect();
+            prop_assert_eq!(written, expected(count));
+            Ok(())
+        };
+        into(&|out| (op(0), op(1)).map_into(out, &two), 2)?;
+        into(&|out| (op(0), op(1), op(2)).map_into(out, &three), 3)?;
+        into(&|out| (op(0), op(1), op(2), op(3), op(4)).map_into(out, &five), 5)?;
+
+        let (mut changed, before) = (output.clone(), output);
+        (changed.written(&shape), op(0)).for_each(&|x: &mut i64, a: &i64| *x += a);
+        for index in Indices::of(&shape) {
+            prop_assert_eq!(changed.memory[changed.offset(&index)], before.memory[before.offset(&index)] + at(0, &index));
+        }
+    }
+}
+
+/// Elements that count how many of them exist.
+struct Counted<'c>(&'c AtomicUsize);
+
+impl<'c> Counted<'c> {
+    fn new(count: &'c AtomicUsize) -> Counted<'c> {
+        count.fetch_add(1, Ordering::Relaxed);
+        Counted(count)
+    }
+}
+
+impl Clone for Counted<'_> {
+    fn clone(&self) -> Self {
+        Counted::new(self.0)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A panic at any element drops all results so far, and stops the other chunks soon.
+#[test]
+fn a_panic_drops_what_was_mapped() {
+    let large = PARALLEL_MIN_BYTES / 4;
+    for (shape, panics_at) in [
+        (vec![7], 0),
+        (vec![7], 4),
+        (vec![5, 7], 23),
+        (vec![40, 50], 1999),
+        (vec![300, 40, 50], 1234),
+        (vec![large, 3], 3 * large / 2),
+    ] {
+        let elements: Vec<usize> = (0..shape.iter().product()).collect();
+        let strides = row_major(&shape);
+        // Safety: a row-major array of the shape.
+        let input = || unsafe { Operand::<Read<usize>>::new(elements.as_ptr().cast_mut(), &shape, &strides) };
+        let (alive, calls) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let map = |&element: &usize| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            assert!(element != panics_at, "expected");
+            Counted::new(&alive)
+        };
+        let result = catch_unwind(AssertUnwindSafe(|| (input(),).map(&map).map(drop)));
+        assert!(result.is_err());
+        assert_eq!(alive.load(Ordering::Relaxed), 0, "{shape:?}");
+        let result = (input(),).map(&|_: &usize| Counted::new(&alive)).unwrap();
+        assert_eq!((result.len(), alive.load(Ordering::Relaxed)), (elements.len(), elements.len()));
+        drop(result);
+        assert_eq!(alive.load(Ordering::Relaxed), 0);
+    }
+}
+
+#[test]
+fn a_panic_in_clone_drops_the_clones() {
+    struct Fragile<'c>(Counted<'c>, bool);
+    impl Clone for Fragile<'_> {
+        fn clone(&self) -> Self {
+            assert!(!self.1, "expected");
+            Fragile(self.0.clone(), false)
+        }
+    }
+    let alive = AtomicUsize::new(0);
+    let elements: Vec<Fragile<'_>> = (0..60).map(|i| Fragile(Counted::new(&alive), i == 37)).collect();
+    // Safety: a row-major array of the shape.
+    let input = unsafe { Operand::<Read<_>>::new(elements.as_ptr().cast_mut(), &[6, 10], &[10, 1]) };
+    assert!(catch_unwind(AssertUnwindSafe(|| clone_elements(&input).map(drop))).is_err());
+    assert_eq!(alive.load(Ordering::Relaxed), 60);
+}
+
+/// Assigned elements are dropped once, whatever panics.
+#[test]
+fn a_panic_in_map_into_leaves_every_element_alive() {
+    let alive = AtomicUsize::new(0);
+    let mut output: Vec<Counted<'_>> = (0..100).map(|_| Counted::new(&alive)).collect();
+    let input: Vec<usize> = (0..100).collect();
+    // Safety: row-major arrays of the shape.
+    let (out, operand) = unsafe {
+        (
+            Operand::<Assign<_>>::new(output.as_mut_ptr(), &[4, 25], &[25, 1]),
+            Operand::<Read<usize>>::new(input.as_ptr().cast_mut(), &[4, 25], &[25, 1]),
+        )
+    };
+    let assign = |&element: &usize| {
+        assert!(element != 60, "expected");
+        Counted::new(&alive)
+    };
+    assert!(catch_unwind(AssertUnwindSafe(|| (operand,).map_into(out, &assign))).is_err());
+    assert_eq!(alive.load(Ordering::Relaxed), 100);
+    drop(output);
+    assert_eq!(alive.load(Ordering::Relaxed), 0);
+}
+
+/// ndarray has no such arrays. Where the maker of one breaks that promise, no two threads write to one
+/// element, or some of these additions would be lost.
+#[test]
+fn elements_at_several_indices_stay_on_one_thread() {
+    let (rows, columns) = (4, PARALLEL_MIN_BYTES);
+    for strides in [[0, 0], [0, 1], [1, 1]] {
+        let mut sums = vec![0u32; rows + columns];
+        let one = 1u32;
+        let shape = [rows, columns];
+        // Safety: the strides lead to elements of the vector, and no further than rows + columns; one thread
+        // accesses them.
+        let (sum, one) = unsafe {
+            (
+                Operand::<Write<u32>>::new(sums.as_mut_ptr(), &shape, &strides),
+                Operand::<Read<u32>>::new((&raw const one).cast_mut(), &shape, &[0, 0]),
+            )
+        };
+        (sum, one).for_each(&|sum: &mut u32, one: &u32| *sum += one);
+        assert_eq!(sums.iter().map(|&sum| sum as usize).sum::<usize>(), rows * columns);
+    }
+}
+
+/// Large outputs are streamed: inputs contiguous, by row, by column and scalar, for few and for many operands.
+#[test]
+fn streamed_outputs_are_those_of_the_closure() {
+    let (rows, columns) = (1000usize, 9001usize);
+    let shape = [rows, columns];
+    let (full, other): (Vec<f32>, Vec<f32>) =
+        (0..rows * columns).map(|i| (i as f32, (i % 77) as f32)).unzip();
+    let strides: [[isize; 2]; 4] = [[columns as isize, 1], [0, 1], [1, 0], [0, 0]];
+    let op = |memory: &'static [f32], strides: &'static [isize; 2]| {
+        // Safety: the strides stay within the memory.
+        unsafe { Operand::<Read<f32>>::new(memory.as_ptr().cast_mut(), &[1000, 9001], strides) }
+    };
+    let (full, other): (&'static [f32], &'static [f32]) = (full.leak(), other.leak());
+    let strides: &'static [[isize; 2]; 4] = Box::leak(Box::new(strides));
+    let mut out = vec![0f32; rows * columns];
+    let check = |out: &[f32], expected: &dyn Fn(usize, usize) -> f32| {
+        for (i, &result) in out.iter().enumerate() {
+            let value = expected(i / columns, i % columns);
+            assert!(result == value, "{result} at {i}, not {value}");
+        }
+    };
+    let assigned = |out: &mut Vec<f32>| {
+        // Safety: a row-major array of the shape.
+        unsafe { Operand::<Assign<f32>>::new(out.as_mut_ptr(), &shape, &strides[0]) }
+    };
+    for (n, lay) in strides.iter().enumerate() {
+        (op(full, &strides[0]), op(other, lay)).map_into(assigned(&mut out), &|a: &f32, b: &f32| a - b);
+        let index = |row: usize, column: usize| [row * columns + column, column, row, 0][n];
+        check(&out, &|row, column| full[row * columns + column] - other[index(row, column)]);
+    }
+    let all = (
+        op(full, &strides[0]),
+        op(other, &strides[1]),
+        op(other, &strides[2]),
+        op(full, &strides[3]),
+        op(other, &strides[0]),
+    );
+    let closure = |a: &f32, b: &f32, c: &f32, d: &f32, e: &f32| (a - b) * c + d + e;
+    all.map_into(assigned(&mut out), &closure);
+    check(&out, &|row, column| {
+        let i = row * columns + column;
+        closure(&full[i], &other[column], &other[row], &full[0], &other[i])
+    });
+}

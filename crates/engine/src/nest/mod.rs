@@ -1,0 +1,254 @@
+//! Loop nests over several strided arrays at once.
+//!
+//! Arrays are seldom laid out in memory the way their shape reads. [`LoopNest::new`] chooses an order of
+//! loops that suits the memory:
+//!
+//! 1. Dimensions of size 1 are dropped.
+//! 2. Dimensions in which no operand has a positive stride are flipped, so that memory is read forwards.
+//! 3. Loops are ordered by stride: operand 0, the output, gets its smallest stride innermost. Where it has
+//!    no preference, the next operand decides.
+//! 4. Adjacent loops that every operand passes through as one are coalesced.
+//!
+//! Where operands disagree about the innermost loop (a transposed operand), [`LoopNest::tiles`] cuts both
+//! loops into tiles, so that each cache line is used completely before it is evicted. [`LoopNest::split`]
+//! cuts a nest in two for work splitting.
+
+mod odometer;
+mod tile;
+
+pub(crate) use odometer::RowBlock;
+use smallvec::SmallVec;
+
+/// Loops, outermost first, with the stride of each operand in each loop. There is at least one loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopNest {
+    operands: usize,
+    sizes: SmallVec<[usize; 6]>,
+    /// Loop by loop, one stride for each operand, in elements.
+    strides: SmallVec<[isize; 24]>,
+    /// Offset of each operand's first element from its element at index 0.
+    starts: SmallVec<[isize; 4]>,
+}
+
+impl LoopNest {
+    /// Loop nest for `operands` arrays of one shape.
+    ///
+    /// `stride(operand, dimension)` is the stride in elements, 0 where the operand is stretched. The strides
+    /// are those of arrays in memory, so no element's offset overflows.
+    #[inline]
+    pub fn new(shape: &[usize], operands: usize, stride: impl Fn(usize, usize) -> isize) -> LoopNest {
+        let mut nest = LoopNest {
+            operands,
+            sizes: SmallVec::new(),
+            strides: SmallVec::new(),
+            starts: SmallVec::from_elem(0, operands),
+        };
+        if shape.contains(&0) {
+            nest.push(0, |_| 1);
+            return nest;
+        }
+        for (dim, &size) in shape.iter().enumerate() {
+            if size > 1 {
+                nest.push(size, |operand| stride(operand, dim));
+            }
+        }
+        nest.flip();
+        nest.sort();
+        nest.coalesce();
+        if nest.sizes.is_empty() {
+            nest.push(1, |_| 1);
+        }
+        nest
+    }
+
+    fn push(&mut self, size: usize, stride: impl Fn(usize) -> isize) {
+        self.sizes.push(size);
+        self.strides.extend((0..self.operands).map(stride));
+    }
+
+    /// Stride of each operand in one loop.
+    #[inline]
+    fn strides(&self, level: usize) -> &[isize] {
+        &self.strides[level * self.operands..][..self.operands]
+    }
+
+    /// Number of elements of the iteration space.
+    pub fn len(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    /// Whether the iteration space has no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of loops.
+    pub fn depth(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Number of iterations of each loop, outermost first.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// Offset of each operand's first element from its element at index 0.
+    pub fn starts(&self) -> &[isize] {
+        &self.starts
+    }
+
+    /// Iterations of one loop, and the stride of each operand in it.
+    pub fn level(&self, level: usize) -> (usize, &[isize]) {
+        (self.sizes[level], self.strides(level))
+    }
+
+    /// The innermost loop's level.
+    pub(crate) fn innermost(&self) -> usize {
+        self.sizes.len() - 1
+    }
+
+    /// Reverses each dimension in which no operand has a positive stride.
+    fn flip(&mut self) {
+        for (size, strides) in self.sizes.iter().zip(self.strides.chunks_exact_mut(self.operands.max(1))) {
+            if strides.iter().all(|&stride| stride <= 0) {
+                for (stride, start) in strides.iter_mut().zip(&mut self.starts) {
+                    *start += (*size as isize - 1) * *stride;
+                    *stride = -*stride;
+                }
+            }
+        }
+    }
+
+    /// Moves smaller strides inwards. An insertion sort: there are few loops, mostly in order already, and
+    /// the order is not total (operands stretched in one of two loops do not compare these).
+    fn sort(&mut self) {
+        for sorted in 1..self.sizes.len() {
+            let mut at = sorted;
+            while at > 0 && self.is_out_of_order(at - 1, at) {
+                self.swap(at - 1, at);
+                at -= 1;
+            }
+        }
+    }
+
+    /// Whether the outer one of two loops has the smaller strides.
+    fn is_out_of_order(&self, outer: usize, inner: usize) -> bool {
+        let decided = self.strides(outer).iter().zip(self.strides(inner)).find_map(|(&outer, &inner)| {
+            let (outer, inner) = (outer.unsigned_abs(), inner.unsigned_abs());
+            (outer != 0 && inner != 0 && outer != inner).then_some(outer < inner)
+        });
+        decided.unwrap_or(false)
+    }
+
+    fn swap(&mut self, a: usize, b: usize) {
+        self.sizes.swap(a, b);
+        for operand in 0..self.operands {
+            self.strides.swap(a * self.operands + operand, b * self.operands + operand);
+        }
+    }
+
+    /// Joins adjacent loops that every operand passes through with one stride.
+    fn coalesce(&mut self) {
+        let mut outer = 0;
+        while outer + 1 < self.sizes.len() {
+            let inner = outer + 1;
+            let size = self.sizes[inner] as isize;
+            let is_one_loop = self
+                .strides(outer)
+                .iter()
+                .zip(self.strides(inner))
+                .all(|(&outer, &inner)| outer == inner * size);
+            if is_one_loop {
+                self.sizes[inner] *= self.sizes[outer];
+                self.sizes.remove(outer);
+                self.strides.drain(outer * self.operands..inner * self.operands);
+                // The joined loop may coalesce with the one outside of it.
+                outer = outer.saturating_sub(1);
+            } else {
+                outer = inner;
+            }
+        }
+    }
+
+    /// Halves the outermost loop that has more than one iteration.
+    ///
+    /// The innermost loop is cut at a multiple of `granularity`, so that halves begin at cache lines.
+    pub fn split(&self, granularity: usize) -> Option<(LoopNest, LoopNest)> {
+        let level = self.sizes.iter().position(|&size| size > 1)?;
+        let granularity = if level == self.innermost() { granularity } else { 1 };
+        let middle = (self.sizes[level] / 2).next_multiple_of(granularity);
+        if middle == 0 || middle >= self.sizes[level] {
+            return None;
+        }
+        Some(self.split_at(level, middle))
+    }
+
+    /// Cuts one loop: its first `middle` iterations, and the others.
+    pub(crate) fn split_at(&self, level: usize, middle: usize) -> (LoopNest, LoopNest) {
+        let (mut first, mut second) = (self.clone(), self.clone());
+        first.sizes[level] = middle;
+        second.sizes[level] -= middle;
+        for (start, stride) in second.starts.iter_mut().zip(self.strides(level)) {
+            *start += middle as isize * stride;
+        }
+        (first, second)
+    }
+
+    /// The loops in which an operand moves, for two operands: a contiguous array of its elements, and it.
+    pub(crate) fn compacted(&self, operand: usize) -> LoopNest {
+        let mut compacted = LoopNest {
+            operands: 2,
+            sizes: SmallVec::new(),
+            strides: SmallVec::new(),
+            starts: SmallVec::new(),
+        };
+        let mut contiguous = self.clone();
+        contiguous.make_contiguous(operand);
+        compacted.starts.extend([0, self.starts[operand]]);
+        for level in (0..self.depth()).filter(|&level| self.strides(level)[operand] != 0) {
+            let strides = [contiguous.strides(level)[operand], self.strides(level)[operand]];
+            compacted.push(self.sizes[level], |operand| strides[operand]);
+        }
+        if compacted.sizes.is_empty() {
+            compacted.push(1, |_| 1);
+        }
+        compacted
+    }
+
+    /// Gives an operand the strides of a contiguous array in the loops in which it moves.
+    pub(crate) fn make_contiguous(&mut self, operand: usize) {
+        let mut next = 1;
+        self.starts[operand] = 0;
+        for level in (0..self.depth()).rev() {
+            let stride = &mut self.strides[level * self.operands + operand];
+            if *stride != 0 {
+                *stride = next;
+                next *= self.sizes[level] as isize;
+            }
+        }
+    }
+
+    /// Whether the nest visits no element of an operand twice.
+    ///
+    /// A sufficient condition: each stride exceeds the reach of all smaller ones. ndarray asks the same of
+    /// arrays that can be written to.
+    pub fn is_injective(&self, operand: usize) -> bool {
+        let mut loops: SmallVec<[(usize, usize); 6]> = self
+            .sizes
+            .iter()
+            .enumerate()
+            .filter(|&(_, &size)| size > 1)
+            .map(|(level, &size)| (self.strides(level)[operand].unsigned_abs(), size))
+            .collect();
+        loops.sort_unstable();
+        let mut reach = 0;
+        loops.iter().all(|&(stride, size)| {
+            let is_beyond = stride > reach;
+            reach = stride.saturating_mul(size - 1).saturating_add(reach);
+            is_beyond
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

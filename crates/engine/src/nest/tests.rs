@@ -1,0 +1,137 @@
+use super::LoopNest;
+use crate::layout::{column_major, row_major};
+use crate::tuning::{MIN_TILED_SIZE, TILE};
+use proptest::prelude::*;
+use unishape_oracle::Indices;
+
+/// Loop nest of operands with these strides.
+fn nest(shape: &[usize], strides: &[Vec<isize>]) -> LoopNest {
+    LoopNest::new(shape, strides.len(), |operand, dim| strides[operand][dim])
+}
+
+/// Offsets of the operands at each element that the nests visit, sorted.
+fn visited(nests: impl IntoIterator<Item = LoopNest>) -> Vec<[isize; 3]> {
+    let mut offsets = Vec::new();
+    for nest in nests {
+        let before = offsets.len();
+        nest.for_each_row_block::<3>(|block| {
+            for (row, i) in (0..block.rows).flat_map(|row| (0..block.len).map(move |i| (row, i))) {
+                offsets.push(std::array::from_fn(|operand| {
+                    block.starts[operand]
+                        + row as isize * block.row_strides[operand]
+                        + i as isize * block.strides[operand]
+                }));
+            }
+        });
+        assert_eq!(offsets.len() - before, nest.len());
+    }
+    offsets.sort_unstable();
+    offsets
+}
+
+/// The same by definition, index by index.
+fn expected(shape: &[usize], strides: &[Vec<isize>]) -> Vec<[isize; 3]> {
+    let mut offsets: Vec<[isize; 3]> = Indices::of(shape)
+        .map(|index| {
+            std::array::from_fn(|operand| {
+                index.iter().zip(&strides[operand]).map(|(&i, &stride)| i as isize * stride).sum()
+            })
+        })
+        .collect();
+    offsets.sort_unstable();
+    offsets
+}
+
+/// Splits recursively, down to single elements where the granularity allows it.
+fn chunks(nest: LoopNest, granularity: usize) -> Vec<LoopNest> {
+    match nest.split(granularity) {
+        None => vec![nest],
+        Some((first, second)) => {
+            assert_eq!(first.len() + second.len(), nest.len());
+            let mut all = chunks(first, granularity);
+            all.extend(chunks(second, granularity));
+            all
+        }
+    }
+}
+
+fn shape_and_strides() -> impl Strategy<Value = (Vec<usize>, Vec<Vec<isize>>)> {
+    let size = prop_oneof![4 => 0usize..5, 1 => Just(1), 1 => MIN_TILED_SIZE - 1..2 * TILE[0] + 2, 1 => TILE[1] - 1..TILE[1] + 9];
+    prop::collection::vec(size, 0..5)
+        .prop_filter("few elements", |shape| shape.iter().product::<usize>() < 20_000)
+        .prop_flat_map(|shape| {
+            let strides = prop::collection::vec(-40isize..40, shape.len());
+            let contiguous = Just(row_major(&shape));
+            let reversed = Just(column_major(&shape));
+            let backwards = Just(row_major(&shape).into_iter().map(|stride| -stride).collect());
+            let stretched = Just(vec![0; shape.len()]);
+            let one = prop_oneof![strides, contiguous, reversed, backwards, stretched];
+            (Just(shape), prop::collection::vec(one, 3))
+        })
+}
+
+proptest! {
+    #[test]
+    fn every_index_is_visited_once((shape, strides) in shape_and_strides(), granularity in 1usize..70) {
+        let expected = expected(&shape, &strides);
+        let nest = nest(&shape, &strides);
+        prop_assert_eq!(&visited([nest.clone()]), &expected);
+        prop_assert_eq!(&visited(nest.clone().tiles()), &expected);
+        let chunks = chunks(nest, granularity).into_iter().flat_map(LoopNest::tiles);
+        prop_assert_eq!(&visited(chunks), &expected);
+    }
+}
+
+proptest! {
+    /// Injective means no element twice; and ndarray lets exactly such arrays be written to.
+    #[test]
+    fn injective_means_no_element_twice((shape, strides) in shape_and_strides()) {
+        let nest = nest(&shape, &strides);
+        for operand in 0..3 {
+            let mut offsets: Vec<isize> =
+                visited([nest.clone()]).into_iter().map(|offset| offset[operand]).collect();
+            let count = offsets.len();
+            offsets.sort_unstable();
+            offsets.dedup();
+            prop_assert!(!nest.is_injective(operand) || offsets.len() == count);
+            let unsigned: Vec<usize> = strides[operand].iter().map(|stride| stride.unsigned_abs()).collect();
+            let mut memory = vec![0u8; 1 + shape.iter().zip(&unsigned).map(|(size, stride)| size * stride).sum::<usize>()];
+            let layout = ndarray::ShapeBuilder::strides(ndarray::IxDyn(&shape), ndarray::IxDyn(&unsigned));
+            let view = ndarray::ArrayViewMut::from_shape(layout, &mut memory);
+            prop_assert!(count == 0 || nest.is_injective(operand) == view.is_ok());
+        }
+    }
+}
+
+#[test]
+fn contiguous_arrays_are_one_loop() {
+    for strides in [vec![12, 4, 1], vec![-12, -4, -1], vec![1, 2, 6]] {
+        let nest = nest(&[2, 3, 4], &[strides.clone(), strides.clone(), strides]);
+        assert_eq!((&nest.sizes[..], nest.strides(0)), (&[24][..], &[1, 1, 1][..]));
+    }
+}
+
+#[test]
+fn loops_that_operands_pass_differently_stay_apart() {
+    // A column with a row: each is stretched in the other's loop.
+    let nest = nest(&[5, 1, 7], &[vec![7, 7, 1], vec![1, 0, 0], vec![0, 9, 1]]);
+    assert_eq!(&nest.sizes[..], [5, 7]);
+    assert_eq!((nest.strides(0), nest.strides(1)), (&[7, 1, 0][..], &[1, 0, 1][..]));
+}
+
+#[test]
+fn the_output_decides_the_loop_order() {
+    let nest = nest(&[5, 7], &[vec![1, 5], vec![7, 1], vec![7, 1]]);
+    assert_eq!(&nest.sizes[..], [7, 5]);
+    assert_eq!(nest.strides(1), [1, 7, 7]);
+}
+
+#[test]
+fn a_transposed_operand_is_tiled() {
+    let side = 3 * TILE[1] + 5;
+    let (own, other) = (vec![side as isize, 1], vec![1, side as isize]);
+    let tiles = nest(&[side, side], &[own.clone(), own.clone(), other]).tiles();
+    let sizes: Vec<&[usize]> = tiles.iter().map(|tile| &tile.sizes[..]).collect();
+    assert_eq!(sizes, [[12, 3, 64, 256], [12, 1, 64, 5], [1, 3, 5, 256], [1, 1, 5, 5]]);
+    assert_eq!(nest(&[side, side], &[own.clone(), own.clone(), own]).tiles().len(), 1);
+}

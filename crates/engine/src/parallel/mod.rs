@@ -1,0 +1,33 @@
+//! Work splitting and the worker pool.
+//!
+//! Large work is cut into chunks. The calling thread and the workers of one pool take chunks from ranges of
+//! their own, and from each other's when they are done; a panic in one chunk stops the others soon.
+//!
+//! - The pool starts with the first large call. It has one worker less than [`num_threads`], since the
+//!   caller takes part.
+//! - No thread's CPU affinity is changed. Workers park when idle.
+//! - A caller inside a rayon pool uses that pool.
+//! - A forked child starts a pool of its own.
+//!
+//! Without the feature `parallel` all chunks run on the calling thread.
+
+#[cfg(feature = "parallel")]
+mod cpus;
+#[cfg(feature = "parallel")]
+mod fork_safe;
+#[cfg(feature = "parallel")]
+mod pool;
+mod split;
+
+#[cfg(feature = "parallel")]
+pub use cpus::{num_threads, set_num_threads, with_num_threads};
+#[cfg(feature = "parallel")]
+pub(crate) use pool::run_tasks;
+pub(crate) use split::for_each_chunk;
+pub use split::is_parallel;
+
+/// Runs tasks one after another on the calling thread.
+#[cfg(not(feature = "parallel"))]
+pub(crate) fn run_tasks(count: usize, _: Option<usize>, work: &(dyn Fn(usize) + Sync)) {
+    (0..count).for_each(work);
+}

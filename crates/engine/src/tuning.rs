@@ -1,0 +1,140 @@
+//! Every tuning constant: its unit, what was measured, and on which CPUs.
+//!
+//! "Xeon" is a two-core Intel Xeon (Sapphire Rapids) with 2 MB of L2 cache per core, "EPYC" a two-core AMD
+//! EPYC (Zen 4) with 1 MB of L2 and 32 MB of L3. docs/performance.md has the measurements.
+
+#[cfg(feature = "parallel")]
+use std::time::Duration;
+
+// Loop nests.
+
+/// Rows and columns of a tile, in elements.
+///
+/// The operand that is contiguous along the innermost loop reads runs of 256 elements; of the other operand,
+/// 64 cache lines fit the L1 cache, and what follows on each of them stays in L2. Xeon: transposed operands
+/// took 0.6 of the time of 32 × 32 tiles.
+pub(crate) const TILE: [usize; 2] = [64, 256];
+
+/// Loops of at most this many iterations are not tiled: their cache lines fit the L1 cache anyway.
+pub(crate) const MIN_TILED_SIZE: usize = 32;
+
+// Work splitting.
+
+/// Bytes read and written from which on several workers share the work.
+///
+/// Waking a worker takes 5 to 40 µs, in which one core moves about this much. Xeon.
+pub const PARALLEL_MIN_BYTES: usize = 1 << 20;
+
+/// Smallest and largest chunk, in bytes read and written.
+///
+/// Larger chunks: workers wait longer for the last one. Smaller: more time between chunks. Xeon.
+#[cfg(feature = "parallel")]
+pub(crate) const CHUNK_BYTES: std::ops::RangeInclusive<usize> = 1 << 18..=1 << 21;
+
+/// Chunks per worker, within [`CHUNK_BYTES`]: enough for stealing to balance the load.
+#[cfg(feature = "parallel")]
+pub(crate) const CHUNKS_PER_WORKER: usize = 8;
+
+/// Largest number of chunks that are listed; larger work splits them again while it runs.
+#[cfg(feature = "parallel")]
+pub(crate) const MAX_CHUNKS: usize = 1024;
+
+/// Chunks end at multiples of this many elements, so that no two workers write to one cache line.
+pub(crate) const CHUNK_GRANULARITY: usize = 64;
+
+/// How long a caller that has done its share spins before it sleeps. A wake-up takes as long.
+#[cfg(feature = "parallel")]
+pub(crate) const SPIN: Duration = Duration::from_micros(50);
+
+/// Largest number of threads, whatever is requested.
+#[cfg(feature = "parallel")]
+pub(crate) const MAX_THREADS: usize = 256;
+
+// Memory.
+
+/// Size of a huge page, in bytes.
+#[cfg(target_os = "linux")]
+pub(crate) const HUGE_PAGE: usize = 1 << 21;
+
+/// Outputs of at least this many bytes are written with non-temporal stores.
+///
+/// Smaller ones are likely to be read again while they are still in the last-level cache. Xeon.
+pub(crate) const STREAM_MIN_BYTES: usize = 1 << 25;
+
+/// Bytes that are write-combined before they are streamed to memory.
+///
+/// Larger: memory idles while they are computed. Smaller: the overhead per call shows. Xeon.
+pub(crate) const STAGING_BYTES: usize = 1024;
+
+/// How far ahead inputs are prefetched while an output is streamed, in bytes. Xeon.
+pub(crate) const PREFETCH_DISTANCE: usize = 4096;
+
+/// Fewer strided elements than this are not prefetched: they may well be in the cache.
+pub(crate) const MIN_PREFETCHED_ELEMENTS: usize = 1 << 12;
+
+/// Strided elements that take more bytes than this would not stay in the L2 cache.
+pub(crate) const MAX_PREFETCHED_BYTES: usize = 1 << 18;
+
+// Lanes: compiled closures.
+
+/// Rows shorter than this gain nothing from SIMD, in elements.
+pub(crate) const MIN_SIMD_LEN: usize = 16;
+
+// Fused block programs.
+
+/// Bytes of the L1 cache that scratch blocks, inputs and the output of a block take together. L1 has 32 KB
+/// (EPYC) or 48 KB (Xeon); 40 KB was slower on both.
+#[cfg(feature = "fused")]
+pub(crate) const L1_BUDGET: usize = 24 << 10;
+
+/// Smallest and largest block, in elements.
+#[cfg(feature = "fused")]
+pub(crate) const BLOCK_ELEMENTS: std::ops::RangeInclusive<usize> = 128..=8192;
+
+/// Cost of starting a block, and of each of its steps, in elements copied one by one.
+#[cfg(feature = "fused")]
+pub(crate) const STEP_OVERHEAD: usize = 128;
+
+/// Blocks that are a part of a row have a multiple of this many elements.
+#[cfg(feature = "fused")]
+pub(crate) const BLOCK_MULTIPLE: usize = 16;
+
+/// Values that stay the same from block to block and are kept, at most.
+#[cfg(feature = "fused")]
+pub(crate) const MAX_HOISTED: usize = 64;
+
+/// Elements computed between two rounds of prefetching. 512 and more held up the loads behind them. Xeon.
+#[cfg(feature = "fused")]
+pub(crate) const PREFETCH_CHUNK: usize = 128;
+
+/// How far ahead a single step prefetches its inputs and its output, in bytes. Xeon: 0.82 of the time.
+#[cfg(feature = "fused")]
+pub(crate) const NEAR_PREFETCH_DISTANCE: usize = 1 << 11;
+
+/// Expressions with at least this many steps are compute-bound; they use 512-bit SIMD. Xeon.
+#[cfg(feature = "fused")]
+pub(crate) const COMPUTE_BOUND_STEPS: usize = 4;
+
+/// Inputs that are prefetched for the next block, at most: with the output, the queue has eight streams.
+#[cfg(feature = "fused")]
+pub(crate) const MAX_PREFETCHED_INPUTS: usize = 7;
+
+// Reductions.
+
+/// Elements that are accumulated without splitting.
+pub(crate) const SERIAL_SUM: usize = 1 << 14;
+
+/// Partial sums kept beside the result, at most.
+pub(crate) const MAX_PARTIAL_SUMS: usize = 1 << 14;
+
+/// Elements per partial sum from which on a second set of them pays.
+pub(crate) const ELEMENTS_PER_PARTIAL_SUM: usize = 256;
+
+/// The same where the halves can run in parallel.
+pub(crate) const ELEMENTS_PER_PARALLEL_PARTIAL_SUM: usize = 16;
+
+/// Largest number of tasks of a parallel sum. Fixed, so that the result does not depend on the workers.
+pub(crate) const MAX_SUM_TASKS: usize = 64;
+
+/// Accumulators of one sum, so that additions need not wait for each other.
+pub(crate) const ACCUMULATORS: usize = 64;

@@ -1,0 +1,125 @@
+//! Worker threads: how many there are, and that they are good citizens.
+
+#![cfg(feature = "parallel")]
+
+use ndarray::Array2;
+use std::collections::HashSet;
+use std::process::Command;
+use std::sync::Mutex;
+use std::thread::ThreadId;
+use unishape::{map, num_threads, set_num_threads, with_num_threads};
+
+/// The threads that take part in a large `map`.
+fn threads_of_a_large_map() -> HashSet<ThreadId> {
+    let a = Array2::<f64>::zeros((2000, 500));
+    let threads = Mutex::new(HashSet::new());
+    map((&a,), |a| {
+        threads.lock().unwrap().insert(std::thread::current().id());
+        *a
+    })
+    .unwrap();
+    threads.into_inner().unwrap()
+}
+
+#[test]
+fn a_number_of_threads_can_be_requested() {
+    assert_eq!(with_num_threads(3, num_threads), 3);
+    assert_eq!(with_num_threads(3, || with_num_threads(2, num_threads)), 2);
+    let alone = with_num_threads(1, threads_of_a_large_map);
+    assert_eq!(alone, HashSet::from([std::thread::current().id()]));
+    assert!(with_num_threads(4, threads_of_a_large_map).len() <= 4);
+    assert_eq!(with_num_threads(100_000, num_threads), 256);
+}
+
+/// A caller inside a pool of its own uses that pool, and no thread beside it.
+#[test]
+fn a_pool_of_one_means_one_thread() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert_eq!(pool.install(threads_of_a_large_map).len(), 1);
+}
+
+/// Runs in a process of its own: the number is a setting of the process.
+#[test]
+#[ignore = "run by the_environment_sets_the_default"]
+fn print_the_default() {
+    let before = num_threads();
+    set_num_threads(7);
+    let set = num_threads();
+    set_num_threads(0);
+    println!("default {before} set {set} restored {}", num_threads());
+}
+
+fn default_with(name: &str, value: &str) -> String {
+    let exe = std::env::current_exe().unwrap();
+    let output = Command::new(exe)
+        .args(["--exact", "print_the_default", "--ignored", "--nocapture"])
+        .env_remove("UNISHAPE_NUM_THREADS")
+        .env_remove("RAYON_NUM_THREADS")
+        .env(name, value)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_environment_sets_the_default() {
+    assert!(default_with("UNISHAPE_NUM_THREADS", "5").contains("default 5 set 7 restored 5"));
+    assert!(default_with("RAYON_NUM_THREADS", "4").contains("default 4 set 7 restored 4"));
+    let cpus = std::thread::available_parallelism().unwrap();
+    for unusable in ["0", "-1", "many", ""] {
+        let text = default_with("UNISHAPE_NUM_THREADS", unusable);
+        assert!(text.contains(&format!("default {cpus} set 7 restored {cpus}")), "{unusable}: {text}");
+    }
+}
+
+/// CPUs that each thread of this process may run on.
+#[cfg(target_os = "linux")]
+fn affinities() -> Vec<(String, String)> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+    let mask = |status: String| {
+        status.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap_or("").to_owned()
+    };
+    tasks.map(|task| (read(task.join("comm")), mask(read(task.join("status"))))).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_affinity_is_changed() {
+    let own = affinities().first().unwrap().1.clone();
+    for _ in 0..20 {
+        with_num_threads(3, threads_of_a_large_map);
+        let affinities = affinities();
+        assert!(affinities.iter().any(|(name, _)| name.starts_with("unishape-")), "{affinities:?}");
+        assert!(affinities.iter().all(|(_, mask)| *mask == own || mask.is_empty()), "{affinities:?}");
+    }
+}
+
+/// Idle workers use no CPU time.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "run by idle_workers_park, in a process without other work"]
+fn print_idle_ticks() {
+    with_num_threads(4, threads_of_a_large_map);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let ticks = || {
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+    };
+    let before = ticks();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    println!("idle {}", ticks() - before);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn idle_workers_park() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "print_idle_ticks", "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    // Ticks of 10 ms: three workers that spin would use some 50 to 150 of them.
+    assert!(text.contains("idle 0\n") || text.contains("idle 1\n"), "{text}");
+}
