@@ -53,7 +53,7 @@ pub(crate) const MAX_THREADS: usize = 256;
 // Memory.
 
 /// Size of a huge page, in bytes.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "lanes"))]
 pub(crate) const HUGE_PAGE: usize = 1 << 21;
 
 /// Outputs of at least this many bytes are written with non-temporal stores.

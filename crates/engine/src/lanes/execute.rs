@@ -22,7 +22,8 @@ pub(super) struct Job<'j, const N: usize> {
     /// Bytes of an element of each operand.
     items: [usize; N],
     writes: [bool; N],
-    /// Operands whose broadcast scalars are copied to a contiguous buffer for want of kernels for them.
+    has_broadcast_kernels: bool,
+    /// Operands whose broadcast scalars are copied to a contiguous buffer for want of such kernels.
     splats: [bool; N],
     closure: *const (),
     select: fn(usize, &[isize; N]) -> RowKernel<N>,
@@ -65,7 +66,8 @@ impl<'j, const N: usize> Job<'j, N> {
             strides: operands.map(|operand| operand.strides),
             items: K::ITEMS,
             writes: K::WRITES,
-            splats: if K::HAS_BROADCAST_KERNELS { [false; N] } else { K::primitives() },
+            has_broadcast_kernels: K::HAS_BROADCAST_KERNELS,
+            splats: if K::HAS_BROADCAST_KERNELS { [false; N] } else { K::numbers() },
             closure: (&raw const *closure).cast(),
             select: K::select,
             drop_rows: None,
@@ -207,7 +209,7 @@ impl<'j, const N: usize> Job<'j, N> {
     ) -> usize {
         let copies = SplatBuffers::<N>::LEN.min(len);
         for operand in (0..N).filter(|&operand| strides[operand] == 0) {
-            // Safety: the operand has an element there, of a primitive type.
+            // Safety: the operand has an element there, a plain number.
             first[operand] = unsafe { buffers.fill(operand, first[operand], self.items[operand], copies) };
         }
         copies
@@ -220,7 +222,7 @@ impl<'j, const N: usize> Job<'j, N> {
         let (len, strides) = nest.level(nest.innermost());
         let fits = |operand: usize| match strides[operand] {
             1 => true,
-            0 => operand > 0 && (self.splats[operand] || self.splats == [false; N] && N <= 4),
+            0 => operand > 0 && (self.has_broadcast_kernels || self.splats[operand]),
             _ => false,
         };
         let streams = can_stream(self.first[0].cast::<T>(), nest.len())

@@ -4,7 +4,7 @@
 //! calls them through a function pointer. A closure is therefore compiled at most [`RowKernels`] times.
 
 use super::access::{Access, Broadcast, Contiguous, Cursor, ElementRef, Strided};
-use crate::primitive::is_primitive;
+use crate::primitive::is_number;
 use crate::tuning::MIN_SIMD_LEN;
 use std::marker::PhantomData;
 use std::mem::needs_drop;
@@ -35,8 +35,8 @@ pub(super) trait RowKernels<F, const N: usize> {
     /// else only for contiguous operands.
     const HAS_BROADCAST_KERNELS: bool;
 
-    /// Whether each operand is read and of a primitive type.
-    fn primitives() -> [bool; N];
+    /// Whether each operand is read and a plain number.
+    fn numbers() -> [bool; N];
 
     /// The kernel for rows of `len` elements with these strides.
     fn select(len: usize, strides: &[isize; N]) -> RowKernel<N>;
@@ -155,7 +155,7 @@ unsafe fn simd_rows<F, C: Cursors<F, N>, K: RowKernels<F, N>, const N: usize>(
     }
 }
 
-/// Rows of any length. Those of 2 to 8 elements run without an inner loop.
+/// Rows of any length. Those of 2 to 4 elements run without an inner loop.
 ///
 /// # Safety
 ///
@@ -168,21 +168,31 @@ unsafe fn short_rows<F, C: Cursors<F, N>, const N: usize>(closure: *const (), ro
             2 => rows.run_len(2),
             3 => rows.run_len(3),
             4 => rows.run_len(4),
-            5 => rows.run_len(5),
-            6 => rows.run_len(6),
-            7 => rows.run_len(7),
-            8 => rows.run_len(8),
             len => rows.run_len(len),
         }
     }
 }
 
-/// Rows of at most this many elements have kernels without an inner loop, where there are few operands.
-const MAX_UNROLLED_LEN: usize = 8;
+/// Rows of any length, with an inner loop.
+///
+/// # Safety
+///
+/// As for [`RowKernel`].
+unsafe fn any_rows<F, C: Cursors<F, N>, const N: usize>(closure: *const (), rows: &Rows<N>) {
+    // Safety: the caller guarantees closure and rows.
+    unsafe {
+        let closure = &*closure.cast::<F>();
+        RowLoop::<F, C, N> { closure, rows, cursors: PhantomData }.run_len(rows.len);
+    }
+}
+
+/// Rows of at most this many elements have kernels for every combination of cursors, where there are few
+/// operands.
+const MAX_SHORT_LEN: usize = 8;
 
 /// Implements [`RowKernels`] for a number of operands. `all`: SIMD and unrolled kernels for every
-/// combination of contiguous operands and broadcast scalars. `simd`: only the SIMD ones of these.
-/// `contiguous`: SIMD kernels for contiguous operands only.
+/// combination of contiguous operands and broadcast scalars, and for strided ones. `contiguous`: a SIMD kernel
+/// for contiguous operands, and one for strided operands.
 macro_rules! row_kernels {
     ($N:literal, $kernels:ident: $($K:ident $C:ident $n:tt)+) => {
         impl<$($C: Cursor,)+ F> Cursors<F, $N> for ($($C,)+)
@@ -224,8 +234,8 @@ macro_rules! row_kernels {
             const WRITES: [bool; $N] = [$($K::WRITES),+];
             const HAS_BROADCAST_KERNELS: bool = row_kernels!(@has $kernels);
 
-            fn primitives() -> [bool; $N] {
-                [$(!$K::WRITES && is_primitive::<$K::Elem>()),+]
+            fn numbers() -> [bool; $N] {
+                [$(!$K::WRITES && is_number::<$K::Elem>()),+]
             }
 
             #[inline]
@@ -233,29 +243,25 @@ macro_rules! row_kernels {
                 if len >= MIN_SIMD_LEN && $(strides[$n] == 1)&&+ {
                     return simd_rows::<F, ($(Contiguous<$K>,)+), Self, $N>;
                 }
-                row_kernels!(@select $kernels, $N, len, strides, [$($K $n)+]);
-                short_rows::<F, ($(Strided<$K>,)+), $N>
+                row_kernels!(@select $kernels, $N, len, strides, [$($K $n)+])
             }
         }
     };
     (@has contiguous) => { false };
-    (@has $kernels:ident) => { true };
-    (@select contiguous, $N:literal, $len:ident, $strides:ident, $operands:tt) => {};
-    (@select simd, $N:literal, $len:ident, $strides:ident, [$($K:ident $n:tt)+]) => {
-        let has_cursors = $(($strides[$n] == 1 || !$K::WRITES && $strides[$n] == 0))&&+;
-        if has_cursors && $len >= MIN_SIMD_LEN {
-            row_kernels!(@cursors () [$($K $n)+] $strides, simd_rows, $N);
-        }
+    (@has all) => { true };
+    (@select contiguous, $N:literal, $len:ident, $strides:ident, [$($K:ident $n:tt)+]) => {
+        any_rows::<F, ($(Strided<$K>,)+), $N>
     };
-    (@select all, $N:literal, $len:ident, $strides:ident, [$($K:ident $n:tt)+]) => {
+    (@select all, $N:literal, $len:ident, $strides:ident, [$($K:ident $n:tt)+]) => {{
         let has_cursors = $(($strides[$n] == 1 || !$K::WRITES && $strides[$n] == 0))&&+;
         if has_cursors && $len >= MIN_SIMD_LEN {
             row_kernels!(@cursors () [$($K $n)+] $strides, simd_rows, $N);
         }
-        if has_cursors && (1..=MAX_UNROLLED_LEN).contains(&$len) {
+        if has_cursors && (1..=MAX_SHORT_LEN).contains(&$len) {
             row_kernels!(@cursors () [$($K $n)+] $strides, short_rows, $N);
         }
-    };
+        short_rows::<F, ($(Strided<$K>,)+), $N>
+    }};
     // A decision for each operand, then the kernel for the chosen cursors.
     (@cursors ($($chosen:ty,)+) [] $strides:ident, simd_rows, $N:literal) => {
         return simd_rows::<F, ($($chosen,)+), Self, $N>
@@ -274,7 +280,7 @@ macro_rules! row_kernels {
 row_kernels!(1, all: A C0 0);
 row_kernels!(2, all: A C0 0 B C1 1);
 row_kernels!(3, all: A C0 0 B C1 1 C C2 2);
-row_kernels!(4, simd: A C0 0 B C1 1 C C2 2 D C3 3);
+row_kernels!(4, contiguous: A C0 0 B C1 1 C C2 2 D C3 3);
 row_kernels!(5, contiguous: A C0 0 B C1 1 C C2 2 D C3 3 E C4 4);
 row_kernels!(6, contiguous: A C0 0 B C1 1 C C2 2 D C3 3 E C4 4 G C5 5);
 row_kernels!(7, contiguous: A C0 0 B C1 1 C C2 2 D C3 3 E C4 4 G C5 5 H C6 6);

@@ -6,7 +6,7 @@
 
 use std::mem::MaybeUninit;
 
-/// Largest size of a primitive, in bytes.
+/// Largest size of a number, in bytes.
 const MAX_ITEM: usize = 16;
 
 /// A buffer of copies for each operand.
@@ -37,7 +37,7 @@ impl<const N: usize> SplatBuffers<N> {
     ///
     /// # Safety
     ///
-    /// `element` points to an initialised primitive of `item` bytes that does not change while this buffer
+    /// `element` points to an initialised number of `item` bytes that does not change while this buffer
     /// is in use; `copies` is at most [`LEN`](SplatBuffers::LEN).
     #[inline]
     pub(super) unsafe fn fill(
