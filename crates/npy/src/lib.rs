@@ -1,4 +1,4 @@
-//! NumPy's files for [unishape](unishape): `.npy` and `.npz`.
+//! NumPy's files for [`unishape`]: `.npy` and `.npz`.
 //!
 //! ```
 //! use unishape::Tensor;

@@ -9,9 +9,9 @@
 //! | `np.broadcast_to(a, shape).copy()` | [`to_owned(broadcast_to(&a, shape)?)?`](crate::to_owned()) |
 //! | the sum that undoes it, by hand | [`sum_to(&z, shape)`](crate::sum_to) |
 //! | `ValueError: operands could not be broadcast` | [`Error`](crate::Error), which says which operands, where, and shows every shape |
-//! | `np.load("a.npy")`, `np.save("a.npy", a)` | [`npy::read`](crate::npy::read()), [`npy::write`](crate::npy::write()) |
+//! | `np.load("a.npy")`, `np.save("a.npy", a)` | `unishape_npy::read`, `unishape_npy::write` |
 //! | `np.load("a.npz")`, `np.savez("a.npz", x=x)` | `unishape_npy::read_npz`, `unishape_npy::write_npz` |
-//! | `np.load("a.npy", mmap_mode="r")` | [`npy::Mapped`](crate::npy::Mapped) |
+//! | `np.load("a.npy", mmap_mode="r")` | `unishape_npy::RawArray` |
 //! | `np.ndarray` of any dtype | [`Tensor`](crate::Tensor), or ndarray's `Array` where the type is known |
 //! | `a.dtype` | [`Tensor::dtype`](crate::Tensor::dtype), a [`DType`](crate::DType) |
 //! | `a[:, None]` | ndarray's `a.insert_axis(Axis(1))` |
