@@ -29,7 +29,7 @@ fn of_model(error: Error) -> PyErr {
     match error.problem() {
         Problem::File(_) => PyOSError::new_err(text),
         Problem::Unsupported(_) => PyNotImplementedError::new_err(text),
-        Problem::Given(_) => PyTypeError::new_err(text),
+        Problem::Input(_) => PyTypeError::new_err(text),
         Problem::Shapes(error @ unishape::Error::OutOfMemory { .. }) => of_shapes(error.clone()),
         _ => PyValueError::new_err(text),
     }
@@ -46,7 +46,7 @@ impl OnnxModel {
     fn new(bytes: &[u8], folder: Option<PathBuf>) -> PyResult<OnnxModel> {
         let model = unishape_onnx::Model::read(bytes).map_err(of_model)?;
         Ok(OnnxModel(match folder {
-            Some(folder) => model.in_folder(folder),
+            Some(folder) => model.with_base_dir(folder),
             None => model,
         }))
     }
@@ -95,7 +95,7 @@ impl OnnxReport {
             told.set_item("op_type", &node.op_type)?;
             told.set_item("shape", shape(py, node.shape.as_deref())?)?;
             let stretches = PyList::empty(py);
-            for stretch in &node.stretches {
+            for stretch in &node.stretched {
                 let told = PyDict::new(py);
                 told.set_item("input", stretch.input)?;
                 told.set_item("name", &stretch.name)?;
@@ -121,13 +121,13 @@ impl OnnxReport {
     /// What was not looked into.
     #[getter]
     fn unseen(&self) -> Vec<String> {
-        self.0.unseen.clone()
+        self.0.skipped.clone()
     }
 
     fn __repr__(&self) -> String {
         let conflicts = self.0.conflicts.iter().map(|(_, error)| error.to_string());
         let broadcasts = self.0.broadcasts.iter().map(ToString::to_string);
-        let unseen = self.0.unseen.iter().map(|unseen| format!("not looked into: {unseen}"));
+        let unseen = self.0.skipped.iter().map(|unseen| format!("not looked into: {unseen}"));
         match conflicts.chain(broadcasts).chain(unseen).collect::<Vec<_>>() {
             told if told.is_empty() => "no node broadcasts".into(),
             told => told.join("\n\n"),
@@ -175,7 +175,7 @@ impl OnnxProgram {
     /// A node alone, from the bytes of its NodeProto.
     #[staticmethod]
     fn of_node(bytes: &[u8], opset: u32) -> PyResult<OnnxProgram> {
-        let program = Program::of_node(bytes, opset).map_err(of_model)?;
+        let program = Program::from_node(bytes, opset).map_err(of_model)?;
         Ok(OnnxProgram::new(program.threads(number(None))))
     }
 
