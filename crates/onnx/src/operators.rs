@@ -81,6 +81,14 @@ const fn unary(name: &'static str, versions: &'static [(u32, TypeSet)]) -> Opera
     operator(name, ShapeRule::SameShape, (1, 1), versions)
 }
 
+const fn shape_operator(
+    name: &'static str,
+    input_count: (usize, usize),
+    versions: &'static [(u32, TypeSet)],
+) -> Operator {
+    operator(name, ShapeRule::ShapeOperator, input_count, versions)
+}
+
 pub(crate) const OPERATORS: &[Operator] = &[
     binary("Add", ARITHMETIC),
     binary("Sub", ARITHMETIC),
@@ -177,17 +185,17 @@ pub(crate) const OPERATORS: &[Operator] = &[
     unary("IsNaN", &[(9, FLOATS), (13, ALL_FLOATS)]),
     unary("IsInf", &[(10, TypeSet::of(DType::F32).union(TypeSet::of(DType::F64))), (20, ALL_FLOATS)]),
     unary("Identity", ANY_TYPE),
-    operator("Expand", ShapeRule::ShapeOperator, (2, 2), &[(8, ALL_BEFORE_BF16), (13, ALL)]),
-    operator("Constant", ShapeRule::ShapeOperator, (0, 0), &[(1, FLOATS), (9, ALL_BEFORE_BF16), (13, ALL)]),
-    operator("ConstantOfShape", ShapeRule::ShapeOperator, (1, 1), &[(9, TypeSet::of(DType::I64))]),
-    operator("Shape", ShapeRule::ShapeOperator, (1, 1), &[(1, ALL_BEFORE_BF16), (13, ALL), (15, ALL)]),
-    operator("Size", ShapeRule::ShapeOperator, (1, 1), ANY_TYPE),
-    operator("Concat", ShapeRule::ShapeOperator, (1, UNLIMITED), &[(4, ALL_BEFORE_BF16), (13, ALL)]),
-    operator("Gather", ShapeRule::ShapeOperator, (2, 2), ANY_TYPE),
-    operator("Slice", ShapeRule::ShapeOperator, (3, 5), &[(10, ALL_BEFORE_BF16), (13, ALL)]),
-    operator("Reshape", ShapeRule::ShapeOperator, (2, 2), &[(5, ALL_BEFORE_BF16), (13, ALL)]),
-    operator("Squeeze", ShapeRule::ShapeOperator, (1, 2), ANY_TYPE),
-    operator("Unsqueeze", ShapeRule::ShapeOperator, (1, 2), ANY_TYPE),
+    shape_operator("Expand", (2, 2), &[(8, ALL_BEFORE_BF16), (13, ALL)]),
+    shape_operator("Constant", (0, 0), &[(1, FLOATS), (9, ALL_BEFORE_BF16), (13, ALL)]),
+    shape_operator("ConstantOfShape", (1, 1), &[(9, TypeSet::of(DType::I64))]),
+    shape_operator("Shape", (1, 1), &[(1, ALL_BEFORE_BF16), (13, ALL), (15, ALL)]),
+    shape_operator("Size", (1, 1), ANY_TYPE),
+    shape_operator("Concat", (1, UNLIMITED), &[(4, ALL_BEFORE_BF16), (13, ALL)]),
+    shape_operator("Gather", (2, 2), ANY_TYPE),
+    shape_operator("Slice", (3, 5), &[(10, ALL_BEFORE_BF16), (13, ALL)]),
+    shape_operator("Reshape", (2, 2), &[(5, ALL_BEFORE_BF16), (13, ALL)]),
+    shape_operator("Squeeze", (1, 2), ANY_TYPE),
+    shape_operator("Unsqueeze", (1, 2), ANY_TYPE),
 ];
 
 /// A version of an operator that [`Program`](crate::Program) runs.
@@ -243,20 +251,20 @@ impl Operator {
 
     /// Whether the output is bool whatever the inputs are.
     pub(crate) fn has_bool_output(&self) -> bool {
-        matches!(
-            self.name,
-            "And"
-                | "Or"
-                | "Xor"
-                | "Not"
-                | "Equal"
-                | "Greater"
-                | "Less"
-                | "GreaterOrEqual"
-                | "LessOrEqual"
-                | "IsNaN"
-                | "IsInf"
-        )
+        let names = [
+            "And",
+            "Or",
+            "Xor",
+            "Not",
+            "Equal",
+            "Greater",
+            "Less",
+            "GreaterOrEqual",
+            "LessOrEqual",
+            "IsNaN",
+            "IsInf",
+        ];
+        names.contains(&self.name)
     }
 
     /// Index of the input that determines the element type: 1 for Where, whose input 0 is the condition.
@@ -311,7 +319,11 @@ impl OperatorVersion {
         // Opset 13 turned the attribute axes into an input.
         let min = if operator.name == "Unsqueeze" && opset >= 13 { 2 } else { min };
         if !(min..=max).contains(&node.inputs.len()) {
-            let expected = if min == max { format!("{min}") } else { format!("at least {min}") };
+            let expected = match max {
+                _ if min == max => format!("{min}"),
+                UNLIMITED => format!("at least {min}"),
+                _ => format!("{min} to {max}"),
+            };
             return Err(Error::invalid(format!("expected {expected} inputs, got {}", node.inputs.len())));
         }
         if let Some(index) = (0..min).find(|&index| node.input(index).is_none()) {

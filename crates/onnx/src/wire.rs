@@ -1,6 +1,6 @@
 //! Lossless reader and writer of the protobuf wire format.
 //!
-//! A message is the list of its encoded fields. Fields that nobody changes are written back byte for byte,
+//! A message is the list of its encoded fields. Unchanged fields are written back byte for byte,
 //! including fields that `onnx.proto` does not define. (Code generated from a schema drops unknown fields and
 //! re-encodes the others.) Decoding is lazy: [`Message::decode`] splits one level, and nested messages are
 //! decoded on access, so deep nesting costs neither stack nor memory.

@@ -4,7 +4,9 @@
 //! whether its shapes are known or not.
 
 use crate::file::{check_message, with_memory_limit};
-use unishape_onnx::{Model, Problem, Program, explain, explicit, implicit, infer_shapes, read_tensor, tensor_bytes};
+use unishape_onnx::{
+    Model, Problem, Program, explain, explicit, implicit, infer_shapes, read_tensor, tensor_bytes,
+};
 
 /// Bytes of memory per byte of a model.
 ///

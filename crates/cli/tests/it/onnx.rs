@@ -96,7 +96,10 @@ fn what_is_given_wrong_is_told() {
     folder.put("bad.onnx", "this is no model");
     let text = folder.run(["onnx", "run", "bad.onnx"]).refused(1);
     assert!(text.starts_with("unishape: bad.onnx: not an ONNX model: byte "), "{text}");
-    folder.put("mm.onnx", ModelBuilder::new(21).node("MatMul", "a b", "c").unranked_output("c", DType::F32).to_bytes());
+    folder.put(
+        "mm.onnx",
+        ModelBuilder::new(21).node("MatMul", "a b", "c").unranked_output("c", DType::F32).to_bytes(),
+    );
     let text = folder.run(["onnx", "run", "mm.onnx"]).refused(1);
     assert!(text.contains("mm.onnx: node 0 (MatMul MatMul_of_c): unsupported operator"), "{text}");
 }

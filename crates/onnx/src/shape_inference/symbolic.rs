@@ -33,7 +33,7 @@ pub enum Dim {
 
 /// Set of unknown sizes that were broadcast to one size.
 ///
-/// The size is that member of the set that is not 1, or 1 if there is none. Displays as `M|N`.
+/// The resulting size is the member that is not 1, or 1 if all are. Displays as `M|N`.
 ///
 /// ```
 /// # let bytes = unishape_onnx::model_builder::add_model();

@@ -96,7 +96,9 @@ proptest! {
                 let elements: Vec<oracle::Tensor<f64>> = shapes
                     .iter()
                     .enumerate()
-                    .map(|(input, shape)| oracle::Tensor::from_fn(shape, |index| number(input, index, is_bool(input))))
+                    .map(|(input, shape)| {
+                        oracle::Tensor::from_fn(shape, |index| number(input, index, is_bool(input)))
+                    })
                     .collect();
                 let names = ["a", "b", "c"];
                 let mut builder = ModelBuilder::new(28);
@@ -137,17 +139,20 @@ proptest! {
     #[test]
     fn bc12_prelu_stretches_only_the_slope(shapes in strategies::shapes(2..=2, 0..=4, 0..=3)) {
         let [x, slope] = &shapes[..] else { unreachable!() };
-        let elements = |shape: &[usize], first: f64| oracle::Tensor::from_fn(shape, |index| first + (index % 5) as f64);
+        let elements = |shape: &[usize], first: f64| {
+            oracle::Tensor::from_fn(shape, |index| first + (index % 5) as f64)
+        };
         let (xs, slopes) = (elements(x, -2.0), elements(slope, 2.0));
         for dtype in [F16, BF16, F32, F64, I32, I64] {
-            let builder = ModelBuilder::new(21).unranked_input("x", dtype).unranked_input("s", dtype).node("PRelu", "x s", "y");
-            let builder = builder.unranked_output("y", dtype);
+            let builder = ModelBuilder::new(21).unranked_input("x", dtype).unranked_input("s", dtype);
+            let builder = builder.node("PRelu", "x s", "y").unranked_output("y", dtype);
             let inputs = [("x", &tensor(dtype, x, &xs.elements)), ("s", &tensor(dtype, slope, &slopes.elements))];
             let result = run(&builder, &inputs);
             match oracle::broadcast(Reading::Standard, &[xs.clone(), slopes.clone()]) {
                 Ok(broadcast) if broadcast[0].shape == *x => {
                     let function = |(&x, &slope): (&f64, &f64)| if x < 0.0 { slope * x } else { x };
-                    let expected: Vec<f64> = broadcast[0].elements.iter().zip(&broadcast[1].elements).map(function).collect();
+                    let pairs = broadcast[0].elements.iter().zip(&broadcast[1].elements);
+                    let expected: Vec<f64> = pairs.map(function).collect();
                     prop_assert_eq!(result, Ok(tensor(dtype, x, &expected)));
                 }
                 _ => prop_assert!(result.is_err()),
@@ -162,8 +167,8 @@ proptest! {
         let sizes = tensor(I64, &[target.len()], &sizes);
         for &dtype in ALL {
             let xs = oracle::Tensor::from_fn(x, |index| number(0, index, dtype == Bool));
-            let builder = ModelBuilder::new(13).unranked_input("x", dtype).unranked_input("s", I64).node("Expand", "x s", "y");
-            let builder = builder.unranked_output("y", dtype);
+            let builder = ModelBuilder::new(13).unranked_input("x", dtype).unranked_input("s", I64);
+            let builder = builder.node("Expand", "x s", "y").unranked_output("y", dtype);
             let result = run(&builder, &[("x", &tensor(dtype, x, &xs.elements)), ("s", &sizes)]);
             match oracle::broadcast(Reading::Standard, &[xs, oracle::Tensor::from_fn(target, |_| 0.0)]) {
                 Ok(broadcast) => {

@@ -6,9 +6,9 @@ use unishape::{DType, Tensor};
 use unishape_onnx::model_builder::{Attr, ModelBuilder};
 use unishape_onnx::{Program, explain, explicit};
 
-fn binary(opset: u32, op_type: &str, with: &[(&str, Attr<'_>)]) -> ModelBuilder {
+fn binary(opset: u32, op_type: &str, attributes: &[(&str, Attr<'_>)]) -> ModelBuilder {
     let builder = ModelBuilder::new(opset).input("a", DType::F32, "N 3").input("b", DType::F32, "3");
-    builder.node_with(op_type, "a b", "z", with).unranked_output("z", DType::F32)
+    builder.node_with(op_type, "a b", "z", attributes).unranked_output("z", DType::F32)
 }
 
 #[track_caller]

@@ -253,18 +253,18 @@ fn small_files_use_little_memory() {
     assert!(allocated < 500 * bytes.len() as u64, "{allocated} bytes for {}", bytes.len());
     // Each node adds a dimension to one shape and a symbol to another.
     let mut builder = ModelBuilder::new(12).input("v0", DType::F32, &"N ".repeat(60));
-    for at in 0..1000 {
+    for index in 0..1000 {
         builder = builder.node_with(
             "Unsqueeze",
-            &format!("v{at}"),
-            &format!("v{}", at + 1),
+            &format!("v{index}"),
+            &format!("v{}", index + 1),
             &[("axes", Attr::Ints(&[0]))],
         );
-        builder = builder.input(&format!("n{at}"), DType::F32, &format!("m{at}"));
+        builder = builder.input(&format!("n{index}"), DType::F32, &format!("m{index}"));
         builder = builder.node(
             "Add",
-            &format!("n{at} {}", if at == 0 { "n0".into() } else { format!("s{}", at - 1) }),
-            &format!("s{at}"),
+            &format!("n{index} {}", if index == 0 { "n0".into() } else { format!("s{}", index - 1) }),
+            &format!("s{index}"),
         );
     }
     let bytes = builder.to_bytes();

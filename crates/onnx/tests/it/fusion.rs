@@ -24,8 +24,8 @@ fn chain() -> ModelBuilder {
 }
 
 fn tensors() -> (Tensor, Tensor) {
-    let x: Vec<f64> = (0..COUNT).map(|at| (at % 977) as f64 * 0.01 - 4.0).collect();
-    let row: Vec<f64> = (0..1000).map(|at| at as f64 * 0.002 - 1.0).collect();
+    let x: Vec<f64> = (0..COUNT).map(|index| (index % 977) as f64 * 0.01 - 4.0).collect();
+    let row: Vec<f64> = (0..1000).map(|index| index as f64 * 0.002 - 1.0).collect();
     (tensor(DType::F32, &[COUNT / 1000, 1000], &x), tensor(DType::F32, &[1000], &row))
 }
 
