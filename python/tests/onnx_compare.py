@@ -1,10 +1,9 @@
-"""How outputs are compared: bit for bit, or by how many representable numbers are between them."""
+"""Compares outputs bit for bit, or by their distance in units in the last place (ulp)."""
 
-import ml_dtypes  # noqa: F401 - NumPy knows bfloat16 by it
+import ml_dtypes  # noqa: F401 - registers bfloat16 with NumPy
 import numpy as np
 
-#: Operators whose results nobody rounds correctly: functions that are approximated, and what is put together of
-#: them. All others have one right result, and are compared bit for bit.
+#: Operators that are approximated, or composed of approximated functions. All others are compared bit for bit.
 APPROXIMATE = frozenset(
     "Pow Exp Log Sigmoid Tanh Erf Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh "
     "Elu Selu Softplus Celu Mish Gelu Swish".split()
@@ -16,24 +15,24 @@ def is_float(dtype):
 
 
 def ordered(array):
-    """Floating point as integers in the same order, next to each other where the numbers are."""
+    """Maps floating-point numbers to integers in the same order; adjacent numbers differ by 1."""
     bits = np.asarray(array).view(f"i{array.dtype.itemsize}").astype("i8")
-    # Two zeros are one number here.
+    # 0 and -0 map to the same integer.
     lowest = -(1 << (8 * array.dtype.itemsize - 1))
     return np.where(bits < 0, lowest - bits, bits)
 
 
 def distances(result, expected):
-    """How many representable numbers each element is away; NaN is near to NaN alone."""
+    """Distance of each pair of elements in ulp; 0 between two NaNs, infinite between NaN and a number."""
     nan = np.isnan(result), np.isnan(expected)
     a, b = ordered(result), ordered(expected)
-    # Doubles can be farther away from each other than an int64 counts.
-    away = np.maximum(a, b).astype("u8") - np.minimum(a, b).astype("u8")
-    return np.where(nan[0] & nan[1], 0.0, np.where(nan[0] != nan[1], np.inf, away))
+    # The distance of two doubles can exceed the range of int64.
+    ulps = np.maximum(a, b).astype("u8") - np.minimum(a, b).astype("u8")
+    return np.where(nan[0] & nan[1], 0.0, np.where(nan[0] != nan[1], np.inf, ulps))
 
 
 def equal_bits(result, expected):
-    """Which elements are the same: zeros with their signs, while a NaN is a NaN, whatever its bits are."""
+    """Which elements are equal: signs of zeros count, NaN payloads do not."""
     if result.dtype.kind == "c":
         return equal_bits(result.real, expected.real) & equal_bits(result.imag, expected.imag)
     same = np.asarray(result == expected, bool)
@@ -43,25 +42,27 @@ def equal_bits(result, expected):
 
 
 def difference(result, expected, ulps=0, allowed=None):
-    """What is wrong with a result that may be so many representable numbers off, or None. Elements that are allowed
-    to differ are told by their places."""
+    """Describes how a result differs from the expected one by more than `ulps`, or returns None.
+
+    `allowed` masks elements that may differ.
+    """
     if not isinstance(result, np.ndarray):
-        return f"{type(result).__name__} is no array"
+        return f"{type(result).__name__} is not an array"
     if (result.dtype, result.shape) != (expected.dtype, expected.shape):
         return f"{result.dtype} of shape {result.shape}, not {expected.dtype} of shape {expected.shape}"
-    good = equal_bits(result, expected)
+    accepted = equal_bits(result, expected)
     if ulps and is_float(result.dtype):
-        good = good | (distances(result, expected) <= ulps)
+        accepted = accepted | (distances(result, expected) <= ulps)
     if allowed is not None:
-        good = good | allowed
-    if good.all():
+        accepted = accepted | allowed
+    if accepted.all():
         return None
-    within = f"within {ulps} ulp of" if ulps else "bit for bit"
-    return f"not {within} what is expected: {pairs(result[~good], expected[~good])}"
+    within = f"within {ulps} ulp of" if ulps else "bit for bit equal to"
+    return f"not {within} the expected result: {pairs(result[~accepted], expected[~accepted])}"
 
 
 def pairs(result, expected):
     """The first elements that differ."""
-    told = zip(result.ravel().tolist(), expected.ravel().tolist())
-    differing = [f"{a!r}, not {b!r}" for a, b in told if repr(a) != repr(b)]
+    elements = zip(result.ravel().tolist(), expected.ravel().tolist())
+    differing = [f"{a!r}, not {b!r}" for a, b in elements if repr(a) != repr(b)]
     return "; ".join(differing[:4])

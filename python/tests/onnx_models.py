@@ -1,4 +1,4 @@
-"""Models as exporters write them, small."""
+"""Small models in the style of exporters."""
 
 import numpy as np
 from onnx import TensorProto, checker, helper, numpy_helper
@@ -7,7 +7,7 @@ FLOAT, INT64, UINT8, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.UI
 
 
 class Builder:
-    """A graph in the making: constants are drawn or given, nodes named one after another."""
+    """Builds a graph with random weights, constants and numbered nodes."""
 
     def __init__(self, name, seed=0):
         self.name, self.nodes, self.constants = name, [], []
@@ -31,28 +31,28 @@ class Builder:
         return output
 
     def model(self, inputs, outputs, opset=17, ir_version=8):
-        values = lambda each: [helper.make_tensor_value_info(*one) for one in each]
-        graph = helper.make_graph(self.nodes, self.name, values(inputs), values(outputs), self.constants)
-        made = helper.make_model(
+        value_infos = lambda values: [helper.make_tensor_value_info(*value) for value in values]
+        graph = helper.make_graph(self.nodes, self.name, value_infos(inputs), value_infos(outputs), self.constants)
+        model = helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir_version, producer_name="exporter"
         )
-        checker.check_model(made, full_check=True)
-        return made
+        checker.check_model(model, full_check=True)
+        return model
 
 
 def mlp():
-    """Two layers with a bias each."""
+    """Two linear layers with biases."""
     b = Builder("mlp")
     hidden = b.node("MatMul", "x", b.weight("fc1.weight", 6, 8))
     hidden = b.node("Relu", b.node("Add", hidden, b.weight("fc1.bias", 8)))
     out = b.node("MatMul", hidden, b.weight("fc2.weight", 8, 3))
-    # The bias first, as PyTorch writes it for some layers.
+    # Bias as the first input, as PyTorch exports some layers.
     b.node("Add", b.weight("fc2.bias", 3), out, to="y")
     return b.model([("x", FLOAT, ["batch", 6])], [("y", FLOAT, ["batch", 3])])
 
 
 def layer_norm(b, x, name):
-    """As exporters wrote it before there was an operator for it."""
+    """Layer normalization as exported before ONNX had an operator for it."""
     centred = b.node("Sub", x, b.node("ReduceMean", x, axes=[-1]))
     square = b.node("Pow", centred, b.constant(f"{name}.two", np.float32(2)))
     variance = b.node("ReduceMean", square, axes=[-1])
@@ -77,7 +77,7 @@ def heads(b, x, shape, order):
 
 
 def transformer_block():
-    """Attention of two heads, with a mask of padding and a causal one, and a feed-forward part."""
+    """Two-head attention with padding mask and causal mask, and a feed-forward part."""
     b = Builder("block")
     normed = layer_norm(b, "x", "ln1")
     split = b.constant("split", np.int64([0, 0, 2, 4]))
@@ -106,7 +106,7 @@ def transformer_block():
 
 
 def image_normaliser():
-    """Bytes to normalised channels: all of it is run here too."""
+    """Normalises the channels of an image; unishape can run all of it."""
     b = Builder("normalise")
     scaled = b.node("Div", b.cast("image", FLOAT), b.constant("255", np.float32(255)))
     centred = b.node("Sub", scaled, b.constant("mean", np.float32([0.485, 0.456, 0.406]).reshape(1, 3, 1, 1)))
@@ -116,10 +116,10 @@ def image_normaliser():
 
 
 def symbolic_batch():
-    """Names of sizes that meet names of sizes: what is stretched turns out when it runs."""
+    """Symbolic dimensions against each other: which inputs are stretched is known only at run time."""
     b = Builder("symbolic")
     outer = b.node("Mul", "rows", "columns")  # [n, 1] by [m]
-    shifted = b.node("Add", outer, "any")  # [n, m] and who knows what
+    shifted = b.node("Add", outer, "any")  # [n, m] and [a, b]
     b.node("PRelu", b.node("Max", shifted, "rows", "one"), b.constant("slope", np.float32([0.25])), to="y")
     return b.model(
         [("rows", FLOAT, ["n", 1]), ("columns", FLOAT, ["m"]), ("any", FLOAT, ["a", "b"]), ("one", FLOAT, [])],
@@ -128,7 +128,7 @@ def symbolic_batch():
 
 
 def old():
-    """As it was done in opset 9: what is constant is an input too, with a default."""
+    """Opset 9, IR version 3: initializers are also graph inputs."""
     b = Builder("old")
     b.node("Mul", b.node("Add", "x", b.weight("bias", 4)), b.weight("scale", 2, 1, 1), to="y")
     return b.model(
@@ -143,7 +143,7 @@ def normal(rng, *shape):
     return np.asarray(rng.normal(size=shape), "f4")
 
 
-#: Each with a function that makes inputs for a batch of some size, and whether all of it is run here.
+#: Name: (model, inputs for a random generator and batch size, whether unishape can run the model).
 MODELS = {
     "mlp": (mlp, lambda rng, n: {"x": normal(rng, n, 6)}, False),
     "transformer_block": (

@@ -1,4 +1,4 @@
-"""ONNX's own node tests, as the `onnx` package makes them when they are loaded."""
+"""The node tests of the `onnx` package, which generates them on import."""
 
 import functools
 import unittest
@@ -12,26 +12,25 @@ from onnx.backend.test.runner import Runner
 import unishape.onnx
 from onnx_compare import APPROXIMATE, difference
 
-#: The operators that broadcast, as the project set out to have them.
+#: Operators that broadcast.
 BROADCASTING = frozenset(
     "Add Sub Mul Div Mod Pow Max Min Sum Mean And Or Xor BitShift BitwiseAnd BitwiseOr BitwiseXor Equal Greater "
     "GreaterOrEqual Less LessOrEqual Where StringConcat Expand PRelu".split()
 )
-#: The element-wise operators between them, and those that shapes are made with.
+#: Unary element-wise operators and shape operators.
 OTHERS = frozenset(
     "Abs Neg Sign Exp Log Sqrt Sigmoid Tanh Floor Ceil Reciprocal Round Erf Sin Cos Tan Asin Acos Atan Sinh Cosh "
     "Asinh Acosh Atanh Relu LeakyRelu Elu Selu HardSigmoid Softplus Softsign Celu ThresholdedRelu HardSwish Mish Gelu "
     "Swish Clip Cast CastLike Not BitwiseNot IsNaN IsInf Identity Constant ConstantOfShape Shape Size Concat Gather "
     "Slice Reshape Squeeze Unsqueeze".split()
 )
-#: Models that the package has as files.
+#: Models in files of the package.
 MODELS = tuple(f"test_expand_shape_model{number}" for number in (1, 2, 3, 4))
 
-#: NumPy, which ONNX's expected outputs are computed with, is up to 4 ulp off in its functions of floating point
-#: (where it has them vectorised), and ours is at most 1 (docs/accuracy.md).
+#: Tolerance in ulp. The expected outputs come from NumPy, whose SIMD functions have errors of up to 4 ulp; unishape's
+#: error is at most 1 ulp (docs/accuracy.md).
 ULPS = 4
-#: 1 + erf(x) and 1 + tanh(x) are near 0 for x about -2, and what is left there has lost up to five bits, in the
-#: suite as here.
+#: 1 + erf(x) and 1 + tanh(x) cancel near x = -2 and lose up to five bits, in NumPy and in unishape.
 MORE_ULPS = {"Gelu": 32}
 
 
@@ -41,8 +40,8 @@ class Case(NamedTuple):
     dtype: str
 
 
-class OwnRunner(Runner):
-    """ONNX's runner, with comparisons that see the last bit. The suite's own let 1e-3 pass."""
+class ExactRunner(Runner):
+    """The runner of the onnx package with exact comparisons instead of a tolerance of 1e-3."""
 
     compared = 0
 
@@ -50,33 +49,33 @@ class OwnRunner(Runner):
     def assert_similar_outputs(cls, ref_outputs, outputs, rtol, atol, model_dir=None):
         assert len(outputs) == len(ref_outputs)
         for result, expected in zip(outputs, ref_outputs):
-            wrong = difference(result, expected, cls.ulps)
-            assert wrong is None, wrong
-        OwnRunner.compared += 1
+            failure = difference(result, expected, cls.ulps)
+            assert failure is None, failure
+        ExactRunner.compared += 1
 
 
 def elem_name(number):
     return onnx.TensorProto.DataType.Name(number).lower()
 
 
-def deciding_type(model):
-    """The type that an operator is said to be run for: that of its first input, or of what Where chooses from."""
+def element_type(model):
+    """Element type of a case: that of the first input, or of the second for Where."""
     node, inputs = model.graph.node[0], model.graph.input
     if not inputs:
         return elem_name(model.graph.output[0].type.tensor_type.elem_type)
-    which = node.input[1 if node.op_type == "Where" else 0]
-    value = next((value for value in inputs if value.name == which), inputs[0])
+    typed_input = node.input[1 if node.op_type == "Where" else 0]
+    value = next((value for value in inputs if value.name == typed_input), inputs[0])
     return elem_name(value.type.tensor_type.elem_type)
 
 
 def types_of(model):
-    """The names of all types in a model's signature; what is no tensor has none."""
+    """Element types of all inputs and outputs of a model; None for a value that is not a tensor."""
     for value in [*model.graph.input, *model.graph.output]:
         kind = value.type.WhichOneof("value")
         yield elem_name(value.type.tensor_type.elem_type) if kind == "tensor_type" else None
 
 
-#: The types that are computed with; the node tests of others are not for us.
+#: Supported element types.
 TYPES = tuple(
     "float uint8 int8 uint16 int16 int32 int64 string bool float16 double uint32 uint64 complex64 complex128 "
     "bfloat16".split()
@@ -85,28 +84,28 @@ TYPES = tuple(
 
 @functools.cache
 def suite():
-    """All that the package has."""
+    """The runner and all node tests of the package."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its own, of numbers that are meant to overflow
-        return OwnRunner(unishape.onnx.UnishapeBackend), load_model_tests(kind="node")
+        warnings.simplefilter("ignore")  # intended overflows in the package's own code
+        return ExactRunner(unishape.onnx.UnishapeBackend), load_model_tests(kind="node")
 
 
 @functools.cache
 def cases():
-    """Those that are for us: one node, of an operator of ours, of types that are computed with."""
+    """The tested cases: models of one node, with a supported operator and supported element types."""
     chosen = []
     for test in suite()[1]:
         nodes = test.model.graph.node
         if len(nodes) != 1 or nodes[0].domain or nodes[0].op_type not in BROADCASTING | OTHERS:
             continue
         if nodes[0].op_type in BROADCASTING or all(dtype in TYPES for dtype in types_of(test.model)):
-            chosen.append(Case(test.name, nodes[0].op_type, deciding_type(test.model)))
+            chosen.append(Case(test.name, nodes[0].op_type, element_type(test.model)))
     return chosen + [Case(name, "Expand", "model") for name in MODELS]
 
 
 @functools.cache
 def functions():
-    """What the suite would run, by name, once it has been told what to include."""
+    """Test functions of the suite, by case name."""
     runner, _ = suite()
     for case in cases():
         runner.include(f"^{case.name}_cpu$")
@@ -121,12 +120,12 @@ def functions():
 
 @functools.cache
 def outcome(case):
-    """What is wrong with a case, or None. Remembered, so that a table can be made of it without running it again."""
-    OwnRunner.ulps = MORE_ULPS.get(case.op_type, ULPS) if case.op_type in APPROXIMATE else 0
-    before = OwnRunner.compared
+    """Failure of a case, or None. Cached, because the conformance page uses the results again."""
+    ExactRunner.ulps = MORE_ULPS.get(case.op_type, ULPS) if case.op_type in APPROXIMATE else 0
+    before = ExactRunner.compared
     try:
         functions()[case.name](None)
-    except Exception as error:  # whatever it is, it is what is wrong
+    except Exception as error:  # any exception is a failure of the case
         return f"{type(error).__name__}: {error}"
-    # The suite takes it for a success if a backend says that it is not supposed to implement something.
-    return None if OwnRunner.compared > before else "nothing was compared"
+    # The suite counts a case as passed if the backend declares it unsupported.
+    return None if ExactRunner.compared > before else "nothing was compared"

@@ -1,4 +1,4 @@
-"""Who says what is right: ONNX Runtime, and where it has no implementation, ONNX's own reference."""
+"""Oracles: ONNX Runtime, and the reference evaluator of the onnx package where it has no implementation."""
 
 import functools
 
@@ -11,14 +11,14 @@ from onnx_cells import DTYPES, schema_of, types_of
 
 
 def model_of(cell, arrays):
-    """A model of the one node, whose inputs may have any shapes; an input that is left out has no name."""
-    names = [f"x{at}" if array is not None else "" for at, array in enumerate(arrays)]
+    """A model of one node with inputs of unknown rank; an omitted input has an empty name."""
+    names = [f"x{index}" if array is not None else "" for index, array in enumerate(arrays)]
     attributes = dict(cell.attributes)
     if cell.op_type == "Cast":
         attributes["to"] = helper.np_dtype_to_tensor_dtype(DTYPES[cell.other]) if cell.other != "string" else 8
-    number = lambda dtype: 8 if dtype == object else helper.np_dtype_to_tensor_dtype(dtype)
+    data_type = lambda dtype: 8 if dtype == object else helper.np_dtype_to_tensor_dtype(dtype)
     values = [
-        helper.make_tensor_value_info(name, number(array.dtype), None)
+        helper.make_tensor_value_info(name, data_type(array.dtype), None)
         for name, array in zip(names, arrays)
         if array is not None
     ]
@@ -26,7 +26,7 @@ def model_of(cell, arrays):
         [helper.make_node(cell.op_type, names, ["y"], **attributes)],
         "corpus",
         values,
-        [helper.make_tensor_value_info("y", number(output_dtype(cell)), None)],
+        [helper.make_tensor_value_info("y", data_type(output_dtype(cell)), None)],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", cell.opset)], ir_version=10)
 
@@ -38,19 +38,19 @@ def output_dtype(cell):
     return np.dtype(bool) if types_of(schema, schema.outputs[0]) == ["bool"] else DTYPES[cell.dtype]
 
 
-def options():
-    chosen = onnxruntime.SessionOptions()
-    chosen.intra_op_num_threads = chosen.inter_op_num_threads = 1
-    chosen.log_severity_level = 4
-    chosen.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return chosen
+def session_options():
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return options
 
 
-OPTIONS = options()
+OPTIONS = session_options()
 
 
-#: What ONNX Runtime says where it has no implementation.
-NOT_THERE = (
+#: Error messages of ONNX Runtime for missing implementations.
+NOT_IMPLEMENTED = (
     "NOT_IMPLEMENTED",
     "ValidateOpsetForDomain",
     "is not a registered function",
@@ -60,11 +60,11 @@ NOT_THERE = (
 
 
 def by_runtime(model):
-    """ONNX Runtime's session of a model, or None if it has no implementation for it."""
+    """Runs a model in ONNX Runtime; None if it has no implementation."""
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), OPTIONS, providers=["CPUExecutionProvider"])
     except Exception as error:
-        if any(told in str(error) for told in NOT_THERE):
+        if any(message in str(error) for message in NOT_IMPLEMENTED):
             return None
         raise
     return lambda given: np.asarray(session.run(None, given)[0])
@@ -76,7 +76,7 @@ def by_reference(model):
     def run(given):
         try:
             result = np.asarray(evaluator.run(None, given)[0])
-        except Exception:  # it has no implementation for all of its own types and shapes
+        except Exception:  # it does not support all types and shapes
             return None
         return result.astype(object) if result.dtype.kind == "U" else result
 
@@ -84,15 +84,15 @@ def by_reference(model):
 
 
 def mean(given):
-    """The reference adds to its first input in place, which has to be as large as the result then."""
+    """Mean in NumPy; the reference evaluator does not broadcast the first input."""
     arrays = list(given.values())
     return np.asarray(functools.reduce(np.add, arrays) / len(arrays)).astype(arrays[0].dtype)
 
 
 def in_float(cell, arrays):
-    """bfloat16 as it is to be: computed in float, rounded once."""
-    wider = lambda name: "float" if name == "bfloat16" else name
-    wide = cell._replace(dtype=wider(cell.dtype), other=wider(cell.other))
+    """bfloat16 computed in float by ONNX Runtime and rounded once."""
+    widen_name = lambda name: "float" if name == "bfloat16" else name
+    wide = cell._replace(dtype=widen_name(cell.dtype), other=widen_name(cell.other))
     widen = lambda array: array.astype("f4") if array is not None and array.dtype == DTYPES["bfloat16"] else array
     run = by_runtime(model_of(wide, [widen(array) for array in arrays]))
     if run is None:
@@ -106,14 +106,14 @@ def in_float(cell, arrays):
 
 
 def oracle(cell, arrays):
-    """Who says what is right, and how."""
+    """Name of the oracle of a cell, and a function that computes the expected output."""
     model = model_of(cell, arrays)
-    converts = cell.op_type in ("Cast", "CastLike")
-    # ONNX Runtime takes no bfloat16 of Python.
+    is_cast = cell.op_type in ("Cast", "CastLike")
+    # ONNX Runtime's Python API does not accept bfloat16.
     if "bfloat16" not in (cell.dtype, cell.other):
         if run := by_runtime(model):
             return "ONNX Runtime", run
-    elif not converts and (run := in_float(cell, arrays)):
+    elif not is_cast and (run := in_float(cell, arrays)):
         return "ONNX Runtime in float", run
     if cell.op_type == "Mean":
         return "NumPy", mean

@@ -1,4 +1,4 @@
-"""ONNX's own node tests against unishape.onnx, each as a case of its own, and none of them skipped."""
+"""The node tests of the onnx package against unishape.onnx, one test per case, none skipped."""
 
 import os
 
@@ -15,12 +15,12 @@ import unishape.onnx  # noqa: E402
 
 @pytest.mark.parametrize("case", nodes.cases(), ids=lambda case: case.name)
 def test_node(case):
-    wrong = nodes.outcome(case)
-    assert wrong is None, wrong
+    failure = nodes.outcome(case)
+    assert failure is None, failure
 
 
-def test_none_is_lost():
-    """ONNX 1.23's cases; another version may have more, and then this number is to be looked at."""
+def test_number_of_cases():
+    """The number for onnx 1.23; another version may have more cases, and then the number needs an update."""
     chosen = nodes.cases()
     assert len({case.name for case in chosen}) == len(chosen)
     assert {case.op_type for case in chosen} == nodes.BROADCASTING | nodes.OTHERS
@@ -32,48 +32,48 @@ def test_none_is_lost():
         assert len(broadcasting) >= 218
 
 
-def test_none_is_skipped():
+def test_no_case_is_skipped():
     assert set(nodes.functions()) == {case.name for case in nodes.cases()}
 
 
-def test_a_wrong_result_is_seen(monkeypatch):
-    """One unit in the last place is a failure where there is one right result."""
+def test_wrong_results_are_detected(monkeypatch):
+    """An error of one unit in the last place is a failure where the result is exactly defined."""
     case = next(case for case in nodes.cases() if case.name == "test_add")
-    right = unishape.onnx.Model.run
+    correct_run = unishape.onnx.Model.run
 
-    def wrong(self, inputs, **options):
-        outputs = right(self, inputs, **options)
+    def wrong_run(self, inputs, **options):
+        outputs = correct_run(self, inputs, **options)
         outputs[0].view("i4")[0, 0, 0] += 1
         return outputs
 
-    monkeypatch.setattr(unishape.onnx.Model, "run", wrong)
+    monkeypatch.setattr(unishape.onnx.Model, "run", wrong_run)
     assert "not bit for bit" in nodes.outcome.__wrapped__(case)
 
 
-def test_a_case_that_is_left_out_is_seen(monkeypatch):
+def test_refused_cases_are_detected(monkeypatch):
     from onnx.backend.test.runner import BackendIsNotSupposedToImplementIt
 
-    def none(*_, **__):
-        raise BackendIsNotSupposedToImplementIt("not for us")
+    def refuse(*_, **__):
+        raise BackendIsNotSupposedToImplementIt("refused")
 
-    monkeypatch.setattr(unishape.onnx.UnishapeBackend, "prepare", none)
+    monkeypatch.setattr(unishape.onnx.UnishapeBackend, "prepare", refuse)
     assert nodes.outcome.__wrapped__(nodes.cases()[0]) == "nothing was compared"
 
 
-def test_other_devices_are_refused():
+def test_other_devices_are_rejected():
     assert not unishape.onnx.supports_device("CUDA")
-    with pytest.raises(ValueError, match="not on CUDA"):
+    with pytest.raises(ValueError, match="not CUDA"):
         unishape.onnx.prepare(onnx.ModelProto(), device="CUDA")
 
 
-def test_a_node_alone():
+def test_run_node():
     import numpy as np
 
     node = onnx.helper.make_node("Add", ["a", "b"], ["c"])
     (sum_,) = unishape.onnx.run_node(node, [np.int32([1, 2]), np.int32([[10], [20]])])
     assert sum_.tolist() == [[11, 12], [21, 22]]
-    # The opset decides for which types an operator is.
-    bytes_ = [np.int8([1]), np.int8([2])]
-    with pytest.raises(ValueError, match="from opset 14 on"):
-        unishape.onnx.run_node(node, bytes_, opset_version=13)
-    assert unishape.onnx.run_node(node, bytes_, opset_version=14)[0].tolist() == [3]
+    # The opset determines the element types of an operator.
+    int8_inputs = [np.int8([1]), np.int8([2])]
+    with pytest.raises(ValueError, match="from opset 14"):
+        unishape.onnx.run_node(node, int8_inputs, opset_version=13)
+    assert unishape.onnx.run_node(node, int8_inputs, opset_version=14)[0].tolist() == [3]

@@ -1,4 +1,4 @@
-"""docs/onnx-conformance.md is what the tests found. UNISHAPE_DRAW=1 writes it."""
+"""docs/onnx-conformance.md matches the test results. UNISHAPE_DRAW=1 writes it."""
 
 import collections
 import os
@@ -22,57 +22,67 @@ import onnx_node_suite as nodes  # noqa: E402
 PAGE = Path(__file__).parents[2] / "docs" / "onnx-conformance.md"
 
 TEXT = """\
-# ONNX's operators, by type
+# ONNX conformance by operator and element type
 
-How many cases each operator of `unishape.onnx` has been run on, for each type, and whether they all came out right.
-Nothing here is written by hand: the tests run the cases and compare this page with what they found
-(`python/tests/test_onnx_conformance.py`; `UNISHAPE_DRAW=1` writes it). A number is of cases that passed; if some had
-not, it would read *passed of all*.
+Number of passed test cases of each operator of `unishape.onnx` for each element type; a cell with failures reads
+*passed of all*. The page is generated: the tests run the cases and compare the page with the results
+(`python/tests/test_onnx_conformance.py`; `UNISHAPE_DRAW=1` writes it).
 
-Made with onnx {onnx}, its opset {opset}, and ONNX Runtime {runtime}, on its CPU provider.
+Versions: onnx {onnx} (opset {opset}), ONNX Runtime {runtime} (CPU execution provider).
 
-## ONNX's own node tests
+## Node tests of the onnx package
 
-The cases that the package `onnx` makes for its backends: {node_cases}, of which {broadcasting} are all single-node
-cases of the operators that broadcast, and {models} are its models `expand_shape_model`. Outputs are compared bit for
-bit; those of functions that nobody rounds correctly ({approximate}) within {ulps} units in the last place, Gelu within
-{gelu}. The suite itself would let 1e-3 pass.
+The package `onnx` generates test cases for backends. {node_cases} of them apply here: {broadcasting} single-node cases
+of the operators that broadcast, {models} models `expand_shape_model`, and the cases of the other supported operators.
+Outputs are compared bit for bit, except for approximated functions ({approximate}), which may differ by {ulps} units in
+the last place (ulp), Gelu by {gelu} ulp. The suite itself accepts a relative error of 1e-3.
 
-Not counted: cases with types that are not computed with (the 8-bit floating point types, integers and floating point of
-less than 8 bits), and Identity of sequences and optional values. The type is that of the first input, and for Where of
-the second.
+Excluded are cases with unsupported element types (8-bit floating-point types, integers and floating-point types of less
+than 8 bits), and Identity of sequences and optional values. The columns are the element type of the first input, for
+Where of the second.
 
 {node_table}
 
-## Beside ONNX Runtime
+## Corpus, compared with ONNX Runtime
 
-ONNX's cases have no sizes of 0, no rank above 4, and no broadcasting for Max, Min, Mean, Sum, Where and BitShift. The
-corpus has: {corpus_cases} cases of every operator in each version since opset 7 ({cells} combinations of operator,
-version, type and attributes), with scalars, up to six dimensions, sizes of 0, every input stretched, and values such as
-infinities, NaN, -0, subnormal numbers and the ends of the integers. A case is one run; shapes and values are drawn, with
-a seed. {by_runtime} are compared with ONNX Runtime, {in_float} of bfloat16 with ONNX Runtime in float, rounded once.
-For the rest ONNX Runtime has no implementation, or takes no bfloat16 from Python: {by_reference} are compared with
-ONNX's reference and {by_numpy}, of Mean, which the reference does not broadcast, with NumPy. {unasked} could be compared
-with nobody. Of the {pairs} pairs of operator and type, ONNX Runtime has {not_run} in no version: their numbers are in
-*italics*.
+The node tests contain no size 0, no rank above 4, and no broadcasting for Max, Min, Mean, Sum, Where and BitShift. The
+corpus covers these: {corpus_cases} cases of every operator in each version since opset 7 ({cells} combinations of
+operator, version, element type and attributes), with scalars, up to six dimensions, sizes of 0, every input stretched,
+and special values (infinities, NaN, -0, subnormal numbers, limits of integer types). Shapes and values are
+pseudo-random with a fixed seed.
 
-Bit for bit but for the approximated functions, which may be {corpus_ulps} units in the last place off, or, where ONNX
-Runtime's own lose accuracy near 0, {epsilons} times the type's epsilon of 1 or of the argument. Operators that make or
-rearrange shapes (Constant, Shape, Concat, …) are not in it.
+| oracle | cases |
+|---|---:|
+| ONNX Runtime | {by_runtime} |
+| ONNX Runtime in float, rounded once, for bfloat16 | {in_float} |
+| ONNX reference evaluator, where ONNX Runtime has no implementation or its Python API lacks bfloat16 | {by_reference} |
+| NumPy, for Mean, which the reference evaluator does not broadcast | {by_numpy} |
+
+{unchecked} more cases have no oracle. For {not_run} of the {pairs} pairs of operator and element type, ONNX Runtime has no
+implementation in any version; their numbers are in *italics*.
+
+Results are compared bit for bit. Approximated functions may differ by {corpus_ulps} ulp or, where ONNX Runtime loses
+accuracy near 0, by {epsilons} times the type's epsilon, relative to 1 or to the argument. Shape operators (Constant,
+Shape, Concat, …) are not in the corpus.
 
 {corpus_table}
 
-## Where others have it differently
+## Known disagreements
 
-Elements that are not compared, because it is known why they differ. Each happens in the corpus: a line that is no
-longer needed fails the tests.
+Elements that are not compared, because the reason for the difference is known. Each disagreement occurs in the corpus;
+a stale line fails the tests.
 
 {disagreements}
 
-ONNX Runtime ends the process, or does what C++ leaves open, for integers divided by 0, the smallest integer divided by
--1, shifts by the width of the type or more, and floating point converted to an integer that does not hold it. The corpus
-leaves these out. Here they give 0, the smallest integer, 0 and the nearest integer (of NaN 0), which tests of their own
-see to.
+The corpus excludes inputs for which ONNX Runtime aborts or has undefined behavior. For these, which have tests of their
+own, unishape returns:
+
+| input | result |
+|---|---|
+| integer divided by 0 | 0 |
+| smallest integer divided by -1 | the smallest integer |
+| shift by at least the width of the type | 0 |
+| floating-point number out of the range of the target integer type | the nearest integer of the type, 0 for NaN |
 """
 
 SHORT = {"complex64": "c64", "complex128": "c128", "bfloat16": "bf16", "float16": "f16", "float": "f32", "double": "f64"}
@@ -83,20 +93,20 @@ def short(dtype):
 
 
 def table(counts, mark=lambda key, text: text):
-    """Of {(operator, type): (passed, all)}."""
+    """Markdown table of {(operator, type): (passed, all)}."""
     dtypes = [dtype for dtype in nodes.TYPES if any(key[1] == dtype for key in counts)]
     rows = ["| | " + " | ".join(map(short, dtypes)) + " | all |", "|---|" + "---:|" * (len(dtypes) + 1)]
 
-    def told(passed, all_):
+    def cell_text(passed, all_):
         return "" if not all_ else f"{passed}" if passed == all_ else f"{passed} of {all_}"
 
-    def row(name, of):
-        total = [sum(part) for part in zip(*of.values())]
-        cells = [mark((name, dtype), told(*of.get(dtype, (0, 0)))) for dtype in dtypes]
-        return f"| {name} | " + " | ".join([*cells, told(*total)]) + " |"
+    def row(name, by_type):
+        total = [sum(counts) for counts in zip(*by_type.values())]
+        cells = [mark((name, dtype), cell_text(*by_type.get(dtype, (0, 0)))) for dtype in dtypes]
+        return f"| {name} | " + " | ".join([*cells, cell_text(*total)]) + " |"
 
     for op_type in sorted({op_type for op_type, _ in counts}):
-        rows.append(row(op_type, {dtype: count for (its, dtype), count in counts.items() if its == op_type}))
+        rows.append(row(op_type, {dtype: count for (op, dtype), count in counts.items() if op == op_type}))
     sums = {}
     for (_, dtype), (passed, all_) in counts.items():
         before = sums.get(dtype, (0, 0))
@@ -104,17 +114,17 @@ def table(counts, mark=lambda key, text: text):
     return "\n".join([*rows, row("**all**", sums)])
 
 
-def counted(found):
-    """Of pairs of a key and whether it passed, some of them for many."""
+def sum_by_key(results):
+    """Sums of (key, passed, all) by key."""
     counts = collections.defaultdict(lambda: (0, 0))
-    for key, passed, all_ in found:
+    for key, passed, all_ in results:
         counts[key] = (counts[key][0] + passed, counts[key][1] + all_)
     return dict(counts)
 
 
 def node_counts():
     for case in nodes.cases():
-        # The models of Expand are float.
+        # The models `expand_shape_model` have element type float.
         dtype = "float" if case.name in nodes.MODELS else case.dtype
         yield (case.op_type, dtype), int(nodes.outcome(case) is None), 1
 
@@ -122,16 +132,16 @@ def node_counts():
 def corpus_counts():
     for cell in onnx_cells.cells():
         found = corpus.outcome(cell)
-        yield (cell.op_type, cell.dtype), found.cases - bool(found.wrong), found.cases
+        yield (cell.op_type, cell.dtype), found.cases - bool(found.failure), found.cases
 
 
 def release(module):
-    """Without the last part, which is for repairs."""
+    """Version of a package without the patch number."""
     return ".".join(module.__version__.split(".")[:2])
 
 
 def wrapped(text):
-    """Lines of one length, whatever numbers are in them; tables and headings as they are."""
+    """Wraps paragraphs at 116 characters; keeps tables and headings."""
     fill = lambda part: part if part.startswith(("|", "#")) else textwrap.fill(part, 116, break_on_hyphens=False)
     return "\n\n".join(map(fill, text.rstrip().split("\n\n"))) + "\n"
 
@@ -147,9 +157,9 @@ def page():
     broadcasting = [case for case in chosen if case.op_type in nodes.BROADCASTING and case.name not in nodes.MODELS]
     escaped = lambda text: text.replace("|", r"\|")
     known = onnx_disagreements.DISAGREEMENTS
-    lines = [f"| {escaped(one.what)} | {escaped(one.decision)} |" for one in known]
+    lines = [f"| {escaped(each.subject)} | {escaped(each.decision)} |" for each in known]
     italic = lambda key, text: f"*{text}*" if text and key in pairs - run else text
-    found = dict(
+    values = dict(
         onnx=release(onnx),
         opset=onnx.defs.onnx_opset_version(),
         runtime=release(onnxruntime),
@@ -159,31 +169,31 @@ def page():
         approximate=", ".join(sorted(nodes.APPROXIMATE)),
         ulps=nodes.ULPS,
         gelu=nodes.MORE_ULPS["Gelu"],
-        node_table=table(counted(node_counts())),
+        node_table=table(sum_by_key(node_counts())),
         corpus_cases=sum(by.values()),
         cells=len(outcomes),
         by_runtime=by["ONNX Runtime"],
         in_float=by["ONNX Runtime in float"],
         by_reference=by["reference"],
         by_numpy=by["NumPy"],
-        unasked=sum(each.unasked for each in outcomes.values()),
+        unchecked=sum(each.unchecked for each in outcomes.values()),
         pairs=len(pairs),
         not_run=len(pairs - run),
         corpus_ulps=onnx_disagreements.ULPS,
         epsilons=onnx_disagreements.EPSILONS,
-        corpus_table=table(counted(corpus_counts()), italic),
-        disagreements="\n".join(["| | what is decided, and why |", "|---|---|", *lines]),
+        corpus_table=table(sum_by_key(corpus_counts()), italic),
+        disagreements="\n".join(["| subject | decision and reason |", "|---|---|", *lines]),
     )
-    return wrapped(TEXT.format(**found))
+    return wrapped(TEXT.format(**values))
 
 
-def test_the_page_is_what_was_found():
-    made = page()
+def test_page_matches_the_results():
+    generated = page()
     if os.environ.get("UNISHAPE_DRAW"):
-        PAGE.write_text(made)
-    assert made == PAGE.read_text(), "UNISHAPE_DRAW=1 writes docs/onnx-conformance.md anew; then look at what changed"
+        PAGE.write_text(generated)
+    assert generated == PAGE.read_text(), "UNISHAPE_DRAW=1 updates docs/onnx-conformance.md; review the changes"
 
 
-def test_a_failure_would_be_seen():
-    drawn = table({("Add", "float"): (3, 4), ("Add", "int8"): (2, 2)})
-    assert drawn.splitlines()[2:] == ["| Add | 3 of 4 | 2 | 5 of 6 |", "| **all** | 3 of 4 | 2 | 5 of 6 |"]
+def test_table_shows_failures():
+    rows = table({("Add", "float"): (3, 4), ("Add", "int8"): (2, 2)})
+    assert rows.splitlines()[2:] == ["| Add | 3 of 4 | 2 | 5 of 6 |", "| **all** | 3 of 4 | 2 | 5 of 6 |"]

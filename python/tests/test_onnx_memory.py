@@ -1,4 +1,4 @@
-"""The memory of outputs: written over where nobody has it any more, and never before."""
+"""Memory of outputs is reused only after it has been released."""
 
 import numpy as np
 import onnx.parser
@@ -13,25 +13,25 @@ MODEL = onnx.parser.parse_model(
 )
 
 
-def test_outputs_that_are_there_stay_as_they_are():
+def test_live_outputs_are_not_overwritten():
     program = unishape.onnx.load(MODEL)
     kept = []
     for number in range(1, 6):
         x = np.full(100_000, number, "float32")
         kept.append(program(x=x))
-        view = program(x=x)["y"][::7]  # the array itself is gone, but not its memory
+        view = program(x=x)["y"][::7]  # the array is released, but the view keeps its memory alive
         again = program(x=-x)
         assert (view == 2 * number).all() and (again["y"] == -2 * number).all() and not again["z"].any()
     for number, outputs in enumerate(kept, 1):
         assert (outputs["y"] == 2 * number).all() and outputs["z"].all()
 
 
-def test_memory_is_used_again():
+def test_released_memory_is_reused():
     program = unishape.onnx.load(MODEL)
     x = np.ones(1_000_000, "float32")
-    places = {program(x=x)["y"].ctypes.data for _ in range(5)}
-    assert len(places) == 1
-    # An output as the next one's input is still there.
+    addresses = {program(x=x)["y"].ctypes.data for _ in range(5)}
+    assert len(addresses) == 1
+    # An output that is the input of the next run is not overwritten.
     y = x
     for _ in range(5):
         y = program(x=y)["y"]

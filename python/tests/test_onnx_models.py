@@ -1,4 +1,4 @@
-"""Whole models: made explicit they compute the same in ONNX Runtime, and nothing else of them changes."""
+"""Whole models: explicit models compute the same in ONNX Runtime, and nothing else in them changes."""
 
 import os
 
@@ -18,7 +18,7 @@ import unishape.onnx  # noqa: E402
 
 NAMES = list(onnx_models.MODELS)
 BATCHES = (0, 1, 2, 5)
-#: Operators that stretch nothing when all their inputs have one shape.
+#: Operators of the test models that broadcast.
 BROADCASTING = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Where", "PRelu"}
 
 
@@ -43,21 +43,21 @@ def inputs_of(name, batch, seed=0):
 
 
 def same_bits(results, expected):
-    for result, wanted in zip(results, expected, strict=True):
-        assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
-        assert result.tobytes() == wanted.tobytes()
+    for result, reference in zip(results, expected, strict=True):
+        assert (result.dtype, result.shape) == (reference.dtype, reference.shape)
+        assert result.tobytes() == reference.tobytes()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_explicit_is_the_same_model_without_broadcasting(name):
     model = model_of(name)
-    assert unishape.onnx.explain(model).broadcasts, "the model is no example"
+    assert unishape.onnx.explain(model).broadcasts, "the model does not broadcast"
     explicit = unishape.onnx.explicit(model)
     onnx.checker.check_model(explicit, full_check=True)
-    left = unishape.onnx.explain(explicit)
-    assert (left.broadcasts, left.conflicts, left.unseen) == ([], [], [])
+    report = unishape.onnx.explain(explicit)
+    assert (report.broadcasts, report.conflicts, report.skipped) == ([], [], [])
     assert unishape.onnx.explicit(explicit) == explicit
-    # The nodes that were there are there still, in their order.
+    # The original nodes are kept, in order.
     kept = [node for node in explicit.graph.node if node.name.startswith(f"/{model.graph.name}/")]
     assert [(node.name, node.op_type, node.output) for node in kept] == [
         (node.name, node.op_type, node.output) for node in model.graph.node
@@ -65,7 +65,7 @@ def test_explicit_is_the_same_model_without_broadcasting(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_explicit_gives_the_same_bits_in_onnx_runtime(name):
+def test_explicit_is_bit_identical_in_onnx_runtime(name):
     model = model_of(name)
     before, after = session(model), session(unishape.onnx.explicit(model))
     for batch in BATCHES:
@@ -75,9 +75,8 @@ def test_explicit_gives_the_same_bits_in_onnx_runtime(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_explicit_is_as_good_when_all_is_optimised(name):
-    """Then ONNX Runtime makes one operator of several that it knows the pattern of, such as a layer's normalisation.
-    That one rounds otherwise, and with Expands between them they are not known."""
+def test_explicit_agrees_with_all_optimizations(name):
+    """ONNX Runtime fuses patterns such as layer normalization, which changes rounding; Expand prevents the fusion."""
     model = model_of(name)
     before, after = (session(each, LEVELS.ORT_ENABLE_ALL) for each in (model, unishape.onnx.explicit(model)))
     for batch in BATCHES:
@@ -88,17 +87,17 @@ def test_explicit_is_as_good_when_all_is_optimised(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_operator_sees_equal_shapes(name):
-    """As SONNX wants it: looked at from outside, by what ONNX Runtime says of every value."""
+def test_explicit_inputs_have_equal_shapes(name):
+    """As SONNX requires it; checked with the shapes of all values in ONNX Runtime."""
     explicit = unishape.onnx.explicit(model_of(name))
     known = {value.name for value in explicit.graph.input} | {tensor.name for tensor in explicit.graph.initializer}
-    asked = [name for node in explicit.graph.node for name in node.input if name and name not in known]
-    shown = onnx.ModelProto()
-    shown.CopyFrom(explicit)
-    del shown.graph.output[:]
-    shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in dict.fromkeys(asked))
+    intermediate = [name for node in explicit.graph.node for name in node.input if name and name not in known]
+    exposed = onnx.ModelProto()
+    exposed.CopyFrom(explicit)
+    del exposed.graph.output[:]
+    exposed.graph.output.extend(onnx.ValueInfoProto(name=name) for name in dict.fromkeys(intermediate))
     given = inputs_of(name, 3)
-    values = dict(zip(dict.fromkeys(asked), session(shown).run(None, given)))
+    values = dict(zip(dict.fromkeys(intermediate), session(exposed).run(None, given)))
     values.update(given)
     values.update((tensor.name, numpy_helper.to_array(tensor)) for tensor in explicit.graph.initializer)
     for node in explicit.graph.node:
@@ -107,16 +106,16 @@ def test_every_operator_sees_equal_shapes(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_implicit_takes_it_back(name):
+def test_implicit_undoes_explicit(name):
     model = model_of(name)
-    again = unishape.onnx.implicit(unishape.onnx.explicit(model))
-    assert again == model
-    assert again.SerializeToString(deterministic=True) == model.SerializeToString(deterministic=True)
+    restored = unishape.onnx.implicit(unishape.onnx.explicit(model))
+    assert restored == model
+    assert restored.SerializeToString(deterministic=True) == model.SerializeToString(deterministic=True)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if onnx_models.MODELS[name][2]])
-def test_run_is_what_onnx_runtime_computes(name):
-    """To the bit: these models have nothing that is approximated."""
+def test_run_is_bit_identical_to_onnx_runtime(name):
+    """These models contain no approximated functions."""
     model = model_of(name)
     for each in (model, unishape.onnx.explicit(model)):
         ours, theirs = unishape.onnx.load(each), session(model)
@@ -126,15 +125,15 @@ def test_run_is_what_onnx_runtime_computes(name):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not onnx_models.MODELS[name][2]])
-def test_an_operator_that_is_not_run_is_named_with_its_node(name):
+def test_unsupported_operators_name_the_node(name):
     model = model_of(name)
     first = next(node for node in model.graph.node if node.op_type in ("MatMul", "ReduceMean"))
-    with pytest.raises(NotImplementedError, match=f"(?s){first.op_type}.*not run") as told:
+    with pytest.raises(NotImplementedError, match=f"(?s){first.op_type}.*unsupported operator") as error:
         unishape.onnx.load(model)
-    assert first.name in str(told.value)
+    assert first.name in str(error.value)
 
 
-def test_explain_tells_of_a_bias():
+def test_explain_reports_a_bias():
     (first, second) = unishape.onnx.explain(model_of("mlp")).broadcasts
     assert (first["op_type"], first["shape"]) == ("Add", ("batch", 8))
     (stretched,) = first["stretched"]
@@ -144,10 +143,10 @@ def test_explain_tells_of_a_bias():
     assert second["stretched"][0]["input"] == 0
 
 
-def test_explain_tells_of_masks():
-    told = unishape.onnx.explain(model_of("transformer_block"))
-    assert told.conflicts == [] and told.unseen == []
-    where = next(each for each in told.broadcasts if each["op_type"] == "Where")
+def test_explain_reports_masks():
+    report = unishape.onnx.explain(model_of("transformer_block"))
+    assert report.conflicts == [] and report.skipped == []
+    where = next(each for each in report.broadcasts if each["op_type"] == "Where")
     names = {stretched["name"]: stretched["from"] for stretched in where["stretched"]}
     assert names["causal"] == ("seq", "seq") and names["lowest"] == ()
     assert where["shape"] == ("batch", 2, "seq", "seq")
@@ -155,8 +154,8 @@ def test_explain_tells_of_masks():
 
 def conflicting():
     b = onnx_models.Builder("conflict")
-    fine = b.node("Add", "x", "x")
-    b.node("Mul", fine, b.weight("scale", 4), to="y")
+    compatible = b.node("Add", "x", "x")
+    b.node("Mul", compatible, b.weight("scale", 4), to="y")
     graph = helper.make_graph(
         b.nodes,
         "conflict",
@@ -167,11 +166,11 @@ def conflicting():
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def test_a_conflict_is_reported_at_its_node():
-    told = unishape.onnx.explain(conflicting())
-    ((node, text),) = told.conflicts
+def test_conflicts_name_the_node():
+    report = unishape.onnx.explain(conflicting())
+    ((node, text),) = report.conflicts
     assert node == 1 and "/conflict/y" in text and "E1" in text and "4" in text
-    assert text in repr(told)
+    assert text in repr(report)
     for rewrite in (unishape.onnx.explicit, unishape.onnx.implicit):
         with pytest.raises(ValueError, match="/conflict/y"):
             rewrite(conflicting())
@@ -180,33 +179,33 @@ def test_a_conflict_is_reported_at_its_node():
 
 
 def save(path):
-    """A model, and its data in a file beside it. Saving moves them out of the model that is saved."""
+    """Saves a model with external data. Builds a new model, because saving removes the data from it."""
     model = model_of("image_normaliser")
     onnx.save_model(model, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
 
 
-def test_data_in_other_files(tmp_path):
+def test_external_data(tmp_path):
     model, given = model_of("image_normaliser"), inputs_of("image_normaliser", 2)
     path = tmp_path / "model.onnx"
     save(path)
     assert (tmp_path / "weights.bin").stat().st_size
     expected = unishape.onnx.run(model, **given)["y"]
-    for place in (path, str(path)):
-        same_bits([unishape.onnx.run(place, **given)["y"]], [expected])
-    # Made explicit it still points to the same data, and lies beside it.
+    for location in (path, str(path)):
+        same_bits([unishape.onnx.run(location, **given)["y"]], [expected])
+    # The explicit model refers to the same external data.
     explicit = unishape.onnx.explicit(path)
     kept = [tensor for tensor in explicit.graph.initializer if tensor.external_data]
     assert {tensor.name for tensor in kept} == {"255", "mean", "std"}
-    beside = tmp_path / "explicit.onnx"
-    beside.write_bytes(explicit.SerializeToString())
-    onnx.checker.check_model(str(beside), full_check=True)
-    same_bits(session(str(beside)).run(None, given), session(str(path)).run(None, given))
-    # Without a place there is no folder to look in.
-    with pytest.raises(TypeError, match="given without a folder"):
+    explicit_path = tmp_path / "explicit.onnx"
+    explicit_path.write_bytes(explicit.SerializeToString())
+    onnx.checker.check_model(str(explicit_path), full_check=True)
+    same_bits(session(str(explicit_path)).run(None, given), session(str(path)).run(None, given))
+    # Bytes have no directory to read external data from.
+    with pytest.raises(TypeError, match="the model has no directory"):
         unishape.onnx.run(path.read_bytes(), **given)
 
 
-def test_data_outside_of_the_folder_is_not_read(tmp_path):
+def test_external_data_outside_the_directory_is_rejected(tmp_path):
     (tmp_path / "model").mkdir()
     path = tmp_path / "model" / "model.onnx"
     save(path)
@@ -215,12 +214,12 @@ def test_data_outside_of_the_folder_is_not_read(tmp_path):
     for tensor in stored.graph.initializer:
         next(entry for entry in tensor.external_data if entry.key == "location").value = "../weights.bin"
     path.write_bytes(stored.SerializeToString())
-    with pytest.raises(ValueError, match="no place in the model's folder"):
+    with pytest.raises(ValueError, match="outside the model's directory"):
         unishape.onnx.load(path)
 
 
 def with_extras():
-    """A model with what is not about shapes, and with a field that no version of ONNX has."""
+    """A model with documentation, metadata, another domain and value info."""
     model = model_of("mlp")
     model.doc_string, model.domain, model.model_version = "of the model", "example.org", 7
     helper.set_model_props(model, {"author": "someone", "empty": ""})
@@ -234,38 +233,38 @@ def with_extras():
     return model
 
 
-#: Field 9999, as text: a tag and a length in front of it.
+#: Field 9999, which ONNX does not define: tag, length and a string.
 UNKNOWN = bytes([0xFA, 0xF0, 0x04, 5]) + b"hello"
 
 
 @pytest.mark.parametrize("rewrite", [unishape.onnx.explicit, unishape.onnx.implicit])
-def test_what_is_not_known_survives(rewrite):
+def test_unknown_fields_survive(rewrite):
     model = with_extras()
     model.MergeFromString(UNKNOWN)
     assert UNKNOWN in model.SerializeToString()
-    made = rewrite(model)
-    assert UNKNOWN in made.SerializeToString()
-    new = {node.name for node in made.graph.node} - {node.name for node in model.graph.node}
+    rewritten = rewrite(model)
+    assert UNKNOWN in rewritten.SerializeToString()
+    new = {node.name for node in rewritten.graph.node} - {node.name for node in model.graph.node}
     assert bool(new) == (rewrite is unishape.onnx.explicit)
-    # But for the new nodes and the inputs that come from them nothing is changed.
+    # Only the new nodes, and the inputs that they replace, differ.
     before, after = onnx.ModelProto(), onnx.ModelProto()
     before.CopyFrom(model)
-    after.CopyFrom(made)
+    after.CopyFrom(rewritten)
     nodes = [node for node in after.graph.node if node.name not in new]
-    for theirs, ours in zip(before.graph.node, nodes, strict=True):
-        assert len(theirs.input) == len(ours.input)
-        del theirs.input[:], ours.input[:]
-        assert theirs == ours
+    for original, kept in zip(before.graph.node, nodes, strict=True):
+        assert len(original.input) == len(kept.input)
+        del original.input[:], kept.input[:]
+        assert original == kept
     del before.graph.node[:], after.graph.node[:]
     assert before == after
-    assert unishape.onnx.implicit(made) == model
+    assert unishape.onnx.implicit(rewritten) == model
 
 
-def test_inputs_that_are_wrong_are_named():
+def test_errors_name_the_input():
     model = unishape.onnx.load(model_of("image_normaliser"))
     assert (model.inputs, model.outputs) == (["image"], ["y"])
     image = inputs_of("image_normaliser", 1)["image"]
-    with pytest.raises(TypeError, match="takes 1 inputs, and here are 2"):
+    with pytest.raises(TypeError, match="expected 1 inputs, got 2"):
         model.run([image, image])
     with pytest.raises((TypeError, ValueError), match="image"):
         model(image=image.astype("f4"))

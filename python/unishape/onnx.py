@@ -1,4 +1,6 @@
-"""ONNX in Python: an onnx.backend for element-wise models, and their broadcasting shown and made explicit.
+"""ONNX models: run them, explain their broadcasting, and make it explicit or implicit.
+
+Runs element-wise models, also as a backend for `onnx.backend`.
 
 >>> import numpy as np, onnx.parser, unishape.onnx
 >>> model = onnx.parser.parse_model('''
@@ -28,15 +30,15 @@ try:
     import onnx
     from onnx.backend.base import Backend, BackendRep, Device, DeviceType, namedtupledict
 except ImportError as error:
-    raise ImportError("unishape.onnx needs the package onnx: pip install unishape[onnx]") from error
+    raise ImportError("unishape.onnx requires the package onnx: pip install unishape[onnx]") from error
 
 __all__ = ["Model", "UnishapeBackend", "explain", "explicit", "implicit", "load", "run"]
 
-#: A model: ONNX's own object, the bytes of its file, or where that is.
+#: A model: a ModelProto, its serialized bytes, or the path of its file.
 ModelLike = onnx.ModelProto | bytes | str | os.PathLike
 
 
-def _loaded(model: ModelLike):
+def _load(model: ModelLike):
     if isinstance(model, onnx.ModelProto):
         return _onnx.OnnxModel(model.SerializeToString())
     if isinstance(model, bytes):
@@ -46,66 +48,79 @@ def _loaded(model: ModelLike):
 
 
 class Model(BackendRep):
-    """A model that is ready to be run."""
+    """A compiled model.
+
+    Parameters
+    ----------
+    model : ModelProto, bytes or path
+        External data is read only if `model` is a path, from the directory of the file.
+    threads : int, optional
+        Number of worker threads. Default: one per core.
+    """
 
     def __init__(self, model: ModelLike, *, threads: int | None = None):
-        self._program = _loaded(model).program(threads=threads)
+        self._program = _load(model).program(threads=threads)
 
     @property
     def inputs(self) -> list[str]:
-        """The names of what is to be given."""
+        """Names of the required inputs."""
         return self._program.inputs
 
     @property
     def outputs(self) -> list[str]:
-        """The names of what is computed."""
+        """Names of the outputs."""
         return self._program.outputs
 
     def run(self, inputs: Any, **options: Any) -> tuple[np.ndarray, ...]:
-        """Computes the outputs, in their order, of inputs in their order or by name."""
+        """Computes the outputs, in order. `inputs`: a dict by name, or a sequence in the order of the inputs."""
         if not isinstance(inputs, dict):
             if isinstance(inputs, np.ndarray):
                 inputs = [inputs]
             if len(inputs) != len(self.inputs):
-                raise TypeError(f"the model takes {len(self.inputs)} inputs, and here are {len(inputs)}")
+                raise TypeError(f"expected {len(self.inputs)} inputs, got {len(inputs)}")
             inputs = dict(zip(self.inputs, inputs))
         outputs = self._program.run(inputs)
         return namedtupledict("Outputs", self.outputs)(*outputs)
 
     def __call__(self, **inputs: Any) -> dict[str, np.ndarray]:
+        """Computes the outputs, by name, from inputs by name."""
         return dict(zip(self.outputs, self._program.run(inputs)))
 
 
 def load(model: ModelLike, *, threads: int | None = None) -> Model:
-    """Makes a model ready to be run: `load(model)(x=x, y=y)` gives its outputs by name.
+    """Compiles a model; `load(model)(x=x, y=y)` returns its outputs by name.
 
-    As long as it is there it keeps the memory of outputs that nobody has any more, for those of the next run.
+    The compiled model keeps the memory of large outputs that have been released, and reuses it in the next run.
     """
     return Model(model, threads=threads)
 
 
 def run(model: ModelLike, **inputs: Any) -> dict[str, np.ndarray]:
-    """Runs a model once, on inputs by name, and gives its outputs by name."""
+    """Compiles a model and runs it once, with inputs and outputs by name."""
     return load(model)(**inputs)
 
 
 def explain(model: ModelLike):
-    """Where a model broadcasts: prints as text, and has `broadcasts`, `conflicts` and `unseen` to look into."""
-    return _loaded(model).explain()
+    """Reports where a model broadcasts.
+
+    The report prints as text. Its attributes are `broadcasts` (one dict per node that broadcasts), `conflicts`
+    (index and error message of each node with incompatible inputs) and `skipped` (what was not analyzed).
+    """
+    return _load(model).explain()
 
 
 def explicit(model: ModelLike) -> onnx.ModelProto:
-    """The same model without implicit broadcasting: an Expand stands before every input that is stretched."""
-    return onnx.load_from_string(_loaded(model).explicit()[0])
+    """Returns the model without implicit broadcasting, with an Expand before every stretched input."""
+    return onnx.load_from_string(_load(model).explicit()[0])
 
 
 def implicit(model: ModelLike) -> onnx.ModelProto:
-    """The same model without Expands that broadcasting makes needless."""
-    return onnx.load_from_string(_loaded(model).implicit()[0])
+    """Returns the model without the Expand nodes that broadcasting makes redundant."""
+    return onnx.load_from_string(_load(model).implicit()[0])
 
 
 class UnishapeBackend(Backend):
-    """An onnx.backend on the CPU."""
+    """Backend for `onnx.backend`, on the CPU."""
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **options: Any) -> Model:
@@ -127,7 +142,7 @@ class UnishapeBackend(Backend):
     ):
         _check_device(device)
         opset = options.get("opset_version", onnx.defs.onnx_opset_version())
-        program = _onnx.OnnxProgram.of_node(node.SerializeToString(), opset)
+        program = _onnx.OnnxProgram.from_node(node.SerializeToString(), opset)
         if not isinstance(inputs, dict):
             inputs = dict(zip((name for name in node.input if name), inputs))
         return namedtupledict("Outputs", program.outputs)(*program.run(inputs))
@@ -139,10 +154,10 @@ class UnishapeBackend(Backend):
 
 def _check_device(device: str) -> None:
     if not UnishapeBackend.supports_device(device):
-        raise ValueError(f"unishape runs on the CPU, not on {device}")
+        raise ValueError(f"unishape supports only the device CPU, not {device}")
 
 
-# The names that onnx.backend looks for in a module.
+# onnx.backend expects these names in a backend module.
 prepare = UnishapeBackend.prepare
 run_node = UnishapeBackend.run_node
 run_model = UnishapeBackend.run_model

@@ -1,56 +1,56 @@
-//! What can be wrong with a model, or with what it is given.
+//! The error type of this crate.
 
 use crate::wire::WireError;
 use std::fmt;
 use std::path::Path;
 use unishape::text;
 
-/// Names longer than this are cut where they are told, in characters.
-const NAME_LENGTH: usize = 60;
+/// Length in characters to which names from files are truncated in messages.
+const MAX_NAME_CHARS: usize = 60;
 
-/// What is wrong, and where.
+/// Error of an ONNX model or of its inputs, with its context.
 ///
 /// ```
 /// use unishape_onnx::{Model, Problem};
 ///
-/// let error = Model::read(b"no model").unwrap_err();
+/// let error = Model::read(b"not a model").unwrap_err();
 /// assert!(matches!(error.problem(), Problem::Malformed(_)));
-/// assert!(error.to_string().starts_with("this is no ONNX model: "));
+/// assert!(error.to_string().starts_with("not an ONNX model: "));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
-    /// From the outermost to the innermost: a node, an attribute of it.
-    places: Vec<String>,
+    /// Outermost first: a file, a node, an attribute.
+    context: Vec<String>,
     problem: Problem,
 }
 
-/// What is wrong.
+/// Kind of an error, with its message.
 ///
 /// ```
 /// use unishape_onnx::{Model, Problem};
 ///
-/// assert!(matches!(Model::open("nowhere.onnx").unwrap_err().problem(), Problem::File(_)));
+/// assert!(matches!(Model::open("missing.onnx").unwrap_err().problem(), Problem::File(_)));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
     /// A file cannot be read.
     File(String),
-    /// Bytes are not what they should be.
+    /// The bytes are not the expected protobuf message.
     Malformed(String),
-    /// The model is not what ONNX allows.
+    /// The model violates the ONNX specification.
     Invalid(String),
-    /// What is not done here, though ONNX has it.
+    /// The model is valid ONNX, but uses a feature that this crate does not support.
     Unsupported(String),
-    /// What was given does not go with the model.
-    Given(String),
+    /// An input is missing, unknown, or does not match the model.
+    Input(String),
     /// Shapes are incompatible, or a result is too large.
     Shapes(unishape::Error),
 }
 
 impl Error {
     pub(crate) fn new(problem: Problem) -> Error {
-        Error { places: Vec::new(), problem }
+        Error { context: Vec::new(), problem }
     }
 
     pub(crate) fn malformed(problem: impl fmt::Display) -> Error {
@@ -65,21 +65,25 @@ impl Error {
         Error::new(Problem::Unsupported(problem.to_string()))
     }
 
-    pub(crate) fn given(problem: impl fmt::Display) -> Error {
-        Error::new(Problem::Given(problem.to_string()))
+    pub(crate) fn input(problem: impl fmt::Display) -> Error {
+        Error::new(Problem::Input(problem.to_string()))
+    }
+
+    pub(crate) fn missing_input(index: usize) -> Error {
+        Error::invalid(format!("input {index} is missing"))
     }
 
     pub(crate) fn file(path: &Path, problem: impl fmt::Display) -> Error {
-        Error::new(Problem::File(problem.to_string())).at(text::display_path(path))
+        Error::new(Problem::File(problem.to_string())).with_context(text::display_path(path))
     }
 
-    /// The same, with a place around those that are known.
-    pub(crate) fn at(mut self, place: impl Into<String>) -> Error {
-        self.places.insert(0, place.into());
+    /// Adds an outermost context.
+    pub(crate) fn with_context(mut self, context: impl Into<String>) -> Error {
+        self.context.insert(0, context.into());
         self
     }
 
-    /// What is wrong.
+    /// Kind of the error, with its message.
     ///
     /// ```
     /// use unishape_onnx::{Model, Problem};
@@ -91,28 +95,28 @@ impl Error {
         &self.problem
     }
 
-    /// Where it is wrong, from the outermost place to the innermost: a node, an attribute of it.
+    /// Where the error is, outermost first: a file, a node, an attribute.
     ///
     /// ```
-    /// let error = unishape_onnx::Model::open("nowhere.onnx").unwrap_err();
-    /// assert_eq!(error.places(), ["nowhere.onnx"]);
+    /// let error = unishape_onnx::Model::open("missing.onnx").unwrap_err();
+    /// assert_eq!(error.context(), ["missing.onnx"]);
     /// ```
-    pub fn places(&self) -> &[String] {
-        &self.places
+    pub fn context(&self) -> &[String] {
+        &self.context
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for place in &self.places {
-            write!(f, "{place}: ")?;
+        for context in &self.context {
+            write!(f, "{context}: ")?;
         }
         match &self.problem {
             Problem::File(problem)
             | Problem::Malformed(problem)
             | Problem::Invalid(problem)
             | Problem::Unsupported(problem)
-            | Problem::Given(problem) => f.write_str(problem),
+            | Problem::Input(problem) => f.write_str(problem),
             Problem::Shapes(error) => error.fmt(f),
         }
     }
@@ -132,7 +136,7 @@ impl From<unishape::Error> for Error {
     }
 }
 
-/// A name from a file, as it is told.
-pub(crate) fn named(name: &str) -> String {
-    text::truncate(name, NAME_LENGTH)
+/// Sanitizes and truncates a name from a file for use in a message.
+pub(crate) fn display_name(name: &str) -> String {
+    text::truncate(name, MAX_NAME_CHARS)
 }

@@ -1,41 +1,43 @@
-//! Broadcasting made visible: an Expand before every input that is stretched.
+//! Makes broadcasting explicit: inserts an Expand before every stretched input.
 //!
-//! Expand itself broadcasts both ways: `Expand(a, Shape(b))` has the common shape of `a` and `b`, whatever their
-//! ranks and sizes are, 0 among them. So where sizes are not known, an input is expanded by the shapes of the
-//! inputs beside it, and nothing has to be computed with sizes.
+//! Expand broadcasts multidirectionally: `Expand(a, Shape(b))` has the common shape of `a` and `b` for all
+//! compatible ranks and sizes, including size 0. So an input with unknown sizes is expanded by the shapes of the
+//! other inputs, without any arithmetic on sizes.
 
-use crate::edit::Edit;
 use crate::error::Error;
-use crate::explain::Parties;
+use crate::explain::BroadcastInputs;
 use crate::graph::Node;
-use crate::infer::dims::Shape;
-use crate::infer::{Inference, infer};
+use crate::graph_editor::GraphEditor;
 use crate::model::Model;
-use crate::operators::{Operator, Role};
+use crate::operators::{Operator, ShapeRule};
+use crate::shape_inference::symbolic::SymbolicShape;
+use crate::shape_inference::{Inference, infer_shapes};
 use std::collections::HashMap;
 
-/// A model that was rewritten.
+/// Result of [`explicit`] or [`implicit`](crate::implicit()).
 ///
 /// ```
-/// # let bytes = unishape_onnx::build::add_model();
+/// # let bytes = unishape_onnx::model_builder::add_model();
 /// let rewritten = unishape_onnx::explicit(&unishape_onnx::Model::read(&bytes)?)?;
 /// assert_eq!(rewritten.expands, 1);
 /// # Ok::<(), unishape_onnx::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rewritten {
-    /// The model as it is now.
+    /// The rewritten model.
     pub model: Model,
-    /// How many Expands it has more, or less, than before.
+    /// Number of Expand nodes inserted or removed.
     pub expands: usize,
 }
 
-/// The same model without implicit broadcasting: an Expand stands before every input that is stretched, or may
-/// be, so that each operator that broadcasts sees inputs of equal shapes.
+/// Rewrites a model without implicit broadcasting.
+///
+/// Inserts an Expand before every input that is stretched or may be, so that all inputs of an operator that
+/// broadcasts have the same shape.
 ///
 /// ```
 /// use unishape_onnx::{Model, explain, explicit};
-/// # let bytes = unishape_onnx::build::add_model();
+/// # let bytes = unishape_onnx::model_builder::add_model();
 ///
 /// let model = explicit(&Model::read(&bytes)?)?.model;
 /// let operators: Vec<&str> = model.graph().nodes.iter().map(|node| &*node.op_type).collect();
@@ -46,15 +48,13 @@ pub struct Rewritten {
 ///
 /// # Errors
 ///
-/// Where shapes are incompatible, with the node (E1); where the model's opset has no Expand.
+/// If inputs of a node are incompatible (E1), or the model's opset is older than 8, which introduced Expand.
 pub fn explicit(model: &Model) -> Result<Rewritten, Error> {
-    let inference = infer(model);
-    if let Some((_, conflict)) = inference.conflicts().first() {
-        return Err(conflict.clone());
-    }
-    let mut rewriter = Rewriter {
+    let inference = infer_shapes(model);
+    inference.check()?;
+    let mut inserter = ExpandInserter {
         inference: &inference,
-        edit: Edit::new(model.graph()),
+        editor: GraphEditor::new(model.graph()),
         opset: model.opset().unwrap_or(0),
         constants: HashMap::new(),
         shapes: HashMap::new(),
@@ -62,36 +62,39 @@ pub fn explicit(model: &Model) -> Result<Rewritten, Error> {
         expands: 0,
     };
     for node in &model.graph().nodes {
-        rewriter.node(node).map_err(|error| error.at(node.to_string()))?;
+        inserter.rewrite_node(node).map_err(|error| error.with_context(node.to_string()))?;
     }
-    let (edit, expands) = (rewriter.edit, rewriter.expands);
-    Ok(Rewritten { model: model.with_graph(&edit.finish()?)?, expands })
+    let (editor, expands) = (inserter.editor, inserter.expands);
+    Ok(Rewritten { model: model.with_graph(&editor.finish()?)?, expands })
 }
 
-struct Rewriter<'m> {
+/// Inserts Expand nodes; reuses the nodes that it inserted before.
+struct ExpandInserter<'m> {
     inference: &'m Inference,
-    edit: Edit<'m>,
+    editor: GraphEditor<'m>,
     opset: u32,
-    /// The values that hold shapes, by what they hold, …
+    /// Names of inserted Constant nodes, by the known shape they hold.
     constants: HashMap<Vec<usize>, String>,
-    /// … or, where that is not all known, by what is known of it.
-    shapes: HashMap<Shape, String>,
-    /// What has been expanded, by what it was and the value that holds the shape.
+    /// Names of inserted Shape nodes, by the symbolic shape they compute.
+    shapes: HashMap<SymbolicShape, String>,
+    /// Names of inserted Expand nodes, by the names of their two inputs.
     expanded: HashMap<(String, String), String>,
     expands: usize,
 }
 
-impl Rewriter<'_> {
-    fn node(&mut self, node: &Node) -> Result<(), Error> {
+impl ExpandInserter<'_> {
+    fn rewrite_node(&mut self, node: &Node) -> Result<(), Error> {
         let inference = self.inference;
-        let Some(Parties { inputs, mut stretched, common }) = Parties::of(node, inference) else {
+        let Some(BroadcastInputs { inputs, mut stretched, common }) = BroadcastInputs::of(node, inference)
+        else {
             return Ok(());
         };
         let shape_of = |name: &str| inference.shape(name);
-        let Some(&(first, its_name)) = stretched.first() else { return Ok(()) };
-        if let Some(name) = ["broadcast", "axis"].into_iter().find(|name| node.attribute(name).is_some()) {
+        let Some(&(first, first_name)) = stretched.first() else { return Ok(()) };
+        if let Some(name) = node.legacy_broadcast_attribute() {
             let problem = format!(
-                "the attribute {name} is how opset 6 broadcast; convert the model to opset 8 or later"
+                "the attribute {name} (broadcasting before opset 7) is not supported; \
+                 convert the model to opset 8 or later (onnx.version_converter)"
             );
             return Err(Error::unsupported(problem));
         }
@@ -102,26 +105,28 @@ impl Rewriter<'_> {
             );
             return Err(Error::unsupported(problem));
         }
-        let full = inputs.iter().find(|(_, name)| shape_of(name) == Some(&common));
-        // Before opset 9 there are no constants of integers; shapes that are known are those of inputs all the same.
+        let has_common_shape = inputs.iter().find(|(_, name)| shape_of(name) == Some(&common));
+        // Constant supports integers from opset 9; before that, a Shape node computes even a known shape.
         let sizes = common.sizes().filter(|_| self.opset >= 9);
-        let target = match (sizes, self.shapes.get(&common), full) {
+        let target = match (sizes, self.shapes.get(&common), has_common_shape) {
             (Some(sizes), ..) => self.constant(node.index, sizes),
             (None, Some(known), _) => known.clone(),
-            (None, None, Some((_, full))) => self.shape(node.index, full, &common),
-            // None has the common shape: one is expanded until it has, and the others as it is.
+            (None, None, Some((_, input))) => self.shape(node.index, input, &common),
+            // No input has the common shape: expand the first by each of the others, then the others by it.
             (None, None, None) => {
-                let mut name = its_name.to_owned();
-                let mut shape = shape_of(its_name).cloned().unwrap_or_else(|| Shape::new(Vec::new()));
+                let mut name = first_name.to_owned();
+                let mut shape =
+                    shape_of(first_name).cloned().unwrap_or_else(|| SymbolicShape::new(Vec::new()));
                 for (_, other) in &inputs {
-                    let Some(its) = shape_of(other) else { continue };
-                    if let Some(joined) = shape.joined(its).filter(|joined| *joined != shape) {
-                        let target = self.shape(node.index, other, its);
+                    let Some(other_shape) = shape_of(other) else { continue };
+                    if let Some(common) = shape.broadcast_with(other_shape).filter(|common| *common != shape)
+                    {
+                        let target = self.shape(node.index, other, other_shape);
                         name = self.expand(node.index, &name, &target);
-                        shape = joined;
+                        shape = common;
                     }
                 }
-                self.edit.set_input(node.index, first, &name);
+                self.editor.set_input(node.index, first, &name);
                 stretched.remove(0);
                 if stretched.is_empty() {
                     return Ok(());
@@ -129,46 +134,47 @@ impl Rewriter<'_> {
                 self.shape(node.index, &name, &common)
             }
         };
-        for (at, name) in stretched {
+        for (input, name) in stretched {
             let expanded = self.expand(node.index, name, &target);
-            self.edit.set_input(node.index, at, &expanded);
+            self.editor.set_input(node.index, input, &expanded);
         }
         Ok(())
     }
 
-    /// A value that holds these sizes.
+    /// Name of a Constant that holds these sizes.
     fn constant(&mut self, before: usize, sizes: Vec<usize>) -> String {
-        let edit = &mut self.edit;
-        let made = self.constants.entry(sizes).or_insert_with_key(|sizes| {
+        let editor = &mut self.editor;
+        let name = self.constants.entry(sizes).or_insert_with_key(|sizes| {
             let sizes: Vec<i64> = sizes.iter().map(|&size| size as i64).collect();
-            edit.insert_constant(before, "shape", &ndarray::arr1(&sizes).into())
+            editor.insert_constant(before, "shape", &ndarray::arr1(&sizes).into())
         });
-        made.clone()
+        name.clone()
     }
 
-    /// A value that holds the shape of another: of any other with the same shape, if there is one already.
-    fn shape(&mut self, before: usize, of: &str, shape: &Shape) -> String {
-        let edit = &mut self.edit;
-        let made = self.shapes.entry(shape.clone());
-        made.or_insert_with(|| edit.insert(before, "Shape", "shape", &[of])).clone()
+    /// Name of a Shape node for a value, or of an earlier one for a value with the same symbolic shape.
+    fn shape(&mut self, before: usize, of: &str, shape: &SymbolicShape) -> String {
+        let editor = &mut self.editor;
+        let name = self.shapes.entry(shape.clone());
+        name.or_insert_with(|| editor.insert(before, "Shape", "shape", &[of])).clone()
     }
 
+    /// Name of an Expand node of a value, or of an earlier one with the same inputs.
     fn expand(&mut self, before: usize, value: &str, target: &str) -> String {
-        let (edit, expands) = (&mut self.edit, &mut self.expands);
-        let made = self.expanded.entry((value.to_owned(), target.to_owned()));
-        let make = || {
+        let (editor, expands) = (&mut self.editor, &mut self.expands);
+        let name = self.expanded.entry((value.to_owned(), target.to_owned()));
+        let insert = || {
             *expands += 1;
-            edit.insert(before, "Expand", "expand", &[value, target])
+            editor.insert(before, "Expand", "expand", &[value, target])
         };
-        made.or_insert_with(make).clone()
+        name.or_insert_with(insert).clone()
     }
 }
 
-/// Whether a node broadcasts by itself, at least at this input.
+/// Whether a node's operator broadcasts this input.
 pub(crate) fn broadcasts(node: &Node, input: usize) -> bool {
-    match Operator::of(node).map(|operator| operator.role) {
-        Some(Role::Together) => true,
-        Some(Role::OneWay) => input > 0,
+    match Operator::of_node(node).map(|operator| operator.shape_rule) {
+        Some(ShapeRule::Multidirectional) => true,
+        Some(ShapeRule::Unidirectional) => input > 0,
         _ => false,
     }
 }

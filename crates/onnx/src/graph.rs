@@ -1,35 +1,19 @@
-//! Graphs: nodes, what goes in and out, and what is known of the values between.
+//! Graphs: nodes with attributes, inputs, outputs, initializers and value info.
 
-use crate::error::{Error, named};
-use crate::proto::TensorProto;
-use crate::types::ElemType;
-use crate::wire::Message;
+use crate::elem_type::ElemType;
+use crate::error::{Error, display_name};
+use crate::field_numbers::{
+    attribute, attribute_type, dimension, graph as field, node, shape, sparse_tensor, tensor, tensor_type,
+    type_proto, value_info,
+};
+use crate::tensor_proto::TensorProto;
+use crate::wire::{Field, Message};
 use std::fmt;
 
-/// The numbers of a graph's fields.
-pub(crate) mod field {
-    pub(crate) const NODE: u32 = 1;
-    pub(crate) const INITIALIZER: u32 = 5;
-    pub(crate) const INPUT: u32 = 11;
-    pub(crate) const OUTPUT: u32 = 12;
-    pub(crate) const VALUE_INFO: u32 = 13;
-    pub(crate) const SPARSE_INITIALIZER: u32 = 15;
-}
-
-/// The numbers of a node's fields.
-pub(crate) mod node_field {
-    pub(crate) const INPUT: u32 = 1;
-    pub(crate) const OUTPUT: u32 = 2;
-    pub(crate) const NAME: u32 = 3;
-    pub(crate) const OP_TYPE: u32 = 4;
-    pub(crate) const ATTRIBUTE: u32 = 5;
-    pub(crate) const DOMAIN: u32 = 7;
-}
-
-/// What a model computes: nodes in an order in which they can be, and their inputs.
+/// A graph: nodes in topological order, with inputs, outputs and initializers.
 ///
 /// ```
-/// # let bytes = unishape_onnx::build::add_model();
+/// # let bytes = unishape_onnx::model_builder::add_model();
 /// let model = unishape_onnx::Model::read(&bytes)?;
 /// assert_eq!(model.graph().nodes[0].inputs, ["x", "y"]);
 /// # Ok::<(), unishape_onnx::Error>(())
@@ -37,46 +21,48 @@ pub(crate) mod node_field {
 #[derive(Clone, Debug)]
 pub struct Graph {
     pub(crate) message: Message,
-    /// What is computed, each after what it needs.
+    /// Nodes, each after the nodes that compute its inputs.
     pub nodes: Vec<Node>,
-    /// What goes in; of those that have an initializer too, it is the value unless another is given.
+    /// Inputs; an initializer with the same name is the default value of an input.
     pub inputs: Vec<ValueInfo>,
-    /// What comes out.
+    /// Outputs.
     pub outputs: Vec<ValueInfo>,
-    /// What is known of values between.
-    pub values: Vec<ValueInfo>,
+    /// Declared types and shapes of intermediate values.
+    pub value_info: Vec<ValueInfo>,
     pub(crate) initializers: Vec<TensorProto>,
-    /// What the sparse tensors among the initializers are called: they are not computed with.
-    pub(crate) sparse: Vec<String>,
+    /// Names of the sparse initializers, which are not supported.
+    pub(crate) sparse_initializers: Vec<String>,
 }
 
 impl Graph {
-    pub(crate) fn read(message: Message) -> Result<Graph, Error> {
+    pub(crate) fn from_message(message: Message) -> Result<Graph, Error> {
         let infos = |number: u32| -> Result<Vec<ValueInfo>, Error> {
-            message.messages(number)?.iter().map(ValueInfo::read).collect()
+            message.messages(number)?.iter().map(ValueInfo::from_message).collect()
         };
-        let (inputs, outputs, values) =
+        let (inputs, outputs, value_info) =
             (infos(field::INPUT)?, infos(field::OUTPUT)?, infos(field::VALUE_INFO)?);
         let nodes = message
             .messages(field::NODE)?
             .iter()
             .enumerate()
-            .map(|(index, node)| Node::read(index, node))
+            .map(|(index, node)| Node::from_message(index, node))
             .collect::<Result<_, Error>>()?;
         let initializers = message.messages(field::INITIALIZER)?;
-        let initializers = initializers.into_iter().map(TensorProto::read).collect::<Result<_, Error>>()?;
-        let mut sparse = Vec::new();
-        for tensor in message.messages(field::SPARSE_INITIALIZER)? {
-            // A sparse tensor is called as its values are.
-            sparse.extend(tensor.message(1)?.map(|values| values.text(8)).transpose()?);
+        let initializers =
+            initializers.into_iter().map(TensorProto::from_message).collect::<Result<_, Error>>()?;
+        let mut sparse_initializers = Vec::new();
+        for sparse in message.messages(field::SPARSE_INITIALIZER)? {
+            // The name of a sparse tensor is the name of its values.
+            let values = sparse.message(sparse_tensor::VALUES)?;
+            sparse_initializers.extend(values.map(|values| values.string(tensor::NAME)).transpose()?);
         }
-        Ok(Graph { nodes, inputs, outputs, values, initializers, sparse, message })
+        Ok(Graph { nodes, inputs, outputs, value_info, initializers, sparse_initializers, message })
     }
 
-    /// What has a value from the beginning, unless another is given.
+    /// Names of the initializers.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::build::add_model();
+    /// # let bytes = unishape_onnx::model_builder::add_model();
     /// let model = unishape_onnx::Model::read(&bytes)?;
     /// assert_eq!(model.graph().initializers().next(), None);
     /// # Ok::<(), unishape_onnx::Error>(())
@@ -86,61 +72,62 @@ impl Graph {
     }
 }
 
-/// One step of a graph.
+/// A node: one application of an operator.
 ///
 /// ```
-/// # let bytes = unishape_onnx::build::add_model();
+/// # let bytes = unishape_onnx::model_builder::add_model();
 /// let model = unishape_onnx::Model::read(&bytes)?;
 /// assert_eq!(model.graph().nodes[0].to_string(), "node 0 (Add Add_of_z)");
 /// # Ok::<(), unishape_onnx::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// How many nodes come before it.
+    /// Index in the graph's list of nodes.
     pub index: usize,
-    /// What it is called; not all are called anything.
+    /// Name; may be empty.
     pub name: String,
-    /// Its operator.
+    /// Name of the operator.
     pub op_type: String,
-    /// Whose operator it is; empty for ONNX's own.
+    /// Domain of the operator; empty for the default domain `ai.onnx`.
     pub domain: String,
-    /// The values that go in; an empty name stands for one that is left out.
+    /// Names of the input values; empty for an omitted optional input.
     pub inputs: Vec<String>,
-    /// The values that come out; an empty name stands for one that nobody wants.
+    /// Names of the output values; empty for an omitted optional output.
     pub outputs: Vec<String>,
     pub(crate) attributes: Vec<Attribute>,
 }
 
 impl Node {
-    pub(crate) fn read(index: usize, message: &Message) -> Result<Node, Error> {
-        let at = |error: Error| error.at(format!("node {index}"));
-        let read = || -> Result<Node, Error> {
-            let domain = message.text(node_field::DOMAIN)?;
+    pub(crate) fn from_message(index: usize, message: &Message) -> Result<Node, Error> {
+        let in_node = |error: Error| error.with_context(format!("node {index}"));
+        let parse = || -> Result<Node, Error> {
+            let domain = message.string(node::DOMAIN)?;
             Ok(Node {
                 index,
-                name: message.text(node_field::NAME)?,
-                op_type: message.text(node_field::OP_TYPE)?,
+                name: message.string(node::NAME)?,
+                op_type: message.string(node::OP_TYPE)?,
                 domain: if domain == "ai.onnx" { String::new() } else { domain },
-                inputs: message.texts(node_field::INPUT)?,
-                outputs: message.texts(node_field::OUTPUT)?,
+                inputs: message.strings(node::INPUT)?,
+                outputs: message.strings(node::OUTPUT)?,
                 attributes: Vec::new(),
             })
         };
-        let mut node = read().map_err(at)?;
-        for attribute in message.messages(node_field::ATTRIBUTE).map_err(|error| at(error.into()))? {
-            let attribute = Attribute::read(attribute).map_err(|error| error.at(node.to_string()))?;
+        let mut node = parse().map_err(in_node)?;
+        for attribute in message.messages(node::ATTRIBUTE).map_err(|error| in_node(error.into()))? {
+            let attribute =
+                Attribute::from_message(attribute).map_err(|error| error.with_context(node.to_string()))?;
             node.attributes.push(attribute);
         }
         Ok(node)
     }
 
-    /// The value that goes in at a place, if it is not left out.
-    pub(crate) fn input(&self, at: usize) -> Option<&str> {
-        self.inputs.get(at).map(String::as_str).filter(|name| !name.is_empty())
+    /// Name of an input, unless the input is omitted.
+    pub(crate) fn input(&self, index: usize) -> Option<&str> {
+        self.inputs.get(index).map(String::as_str).filter(|name| !name.is_empty())
     }
 
-    /// Whether it is one of ONNX's own operators.
-    pub(crate) fn is_onnx(&self) -> bool {
+    /// Whether the operator is in the default domain.
+    pub(crate) fn is_default_domain(&self) -> bool {
         self.domain.is_empty()
     }
 
@@ -160,22 +147,30 @@ impl Node {
         self.attribute(name).map_or_else(|| Ok(default.into()), Attribute::string)
     }
 
-    /// Whether there are graphs within it, as in If and Loop.
-    pub(crate) fn has_graph(&self) -> bool {
-        self.attributes.iter().any(|attribute| attribute.message.has(6) || attribute.message.has(11))
+    /// Name of an attribute that requests the broadcasting of opset 6, if the node has one.
+    pub(crate) fn legacy_broadcast_attribute(&self) -> Option<&'static str> {
+        ["broadcast", "axis"].into_iter().find(|name| self.attribute(name).is_some())
+    }
+
+    /// Whether an attribute holds a subgraph, as in If and Loop.
+    pub(crate) fn has_subgraph(&self) -> bool {
+        let has_graph = |message: &Message| message.has(attribute::G) || message.has(attribute::GRAPHS);
+        self.attributes.iter().any(|attribute| has_graph(&attribute.message))
     }
 }
 
-/// `node 3 (Add Add_of_z)`.
+/// `node 3 (Add Add_of_z)`: index, operator and name.
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whose = if self.domain.is_empty() { String::new() } else { format!("{}.", named(&self.domain)) };
-        let name = if self.name.is_empty() { String::new() } else { format!(" {}", named(&self.name)) };
-        write!(f, "node {} ({whose}{}{name})", self.index, named(&self.op_type))
+        let domain =
+            if self.domain.is_empty() { String::new() } else { format!("{}.", display_name(&self.domain)) };
+        let name =
+            if self.name.is_empty() { String::new() } else { format!(" {}", display_name(&self.name)) };
+        write!(f, "node {} ({domain}{}{name})", self.index, display_name(&self.op_type))
     }
 }
 
-/// An attribute of a node: looked into when it is asked for.
+/// Attribute of a node; its value is decoded on access.
 #[derive(Clone, Debug)]
 pub(crate) struct Attribute {
     pub(crate) name: String,
@@ -183,136 +178,148 @@ pub(crate) struct Attribute {
 }
 
 impl Attribute {
-    fn read(message: Message) -> Result<Attribute, Error> {
-        Ok(Attribute { name: message.text(1)?, message })
+    fn from_message(message: Message) -> Result<Attribute, Error> {
+        Ok(Attribute { name: message.string(attribute::NAME)?, message })
     }
 
-    fn wrong(&self, wanted: &str) -> Error {
-        let problem = match self.message.has(21) {
-            true => "it refers to an attribute of a function around it, and there is none".into(),
-            false => format!("it should be {wanted}"),
+    fn type_error(&self, expected: &str) -> Error {
+        let problem = match self.message.has(attribute::REF_ATTR_NAME) {
+            true => {
+                "it refers to an attribute of an enclosing function, but the node is in no function".into()
+            }
+            false => format!("expected {expected}"),
         };
-        Error::invalid(problem).at(format!("attribute {}", named(&self.name)))
+        Error::invalid(problem).with_context(format!("attribute {}", display_name(&self.name)))
     }
 
-    /// A field of it, or what it should be.
-    fn field(&self, number: u32, wanted: &str) -> Result<&crate::wire::Field, Error> {
-        self.message.last(number).ok_or_else(|| self.wrong(wanted))
+    /// The field that holds the value; an error that names the expected type if it is absent.
+    fn field(&self, number: u32, expected: &str) -> Result<&Field, Error> {
+        self.message.last(number).ok_or_else(|| self.type_error(expected))
+    }
+
+    /// Whether the value field is absent although the declared type needs it: the value is the type's default.
+    fn is_default(&self, number: u32, attribute_type: i64) -> Result<bool, Error> {
+        Ok(!self.message.has(number) && self.message.int(attribute::TYPE)? == attribute_type)
     }
 
     pub(crate) fn int(&self) -> Result<i64, Error> {
-        // A zero may be left out, as long as the type says what it is.
-        if !self.message.has(3) && self.message.int(20)? == 2 {
+        if self.is_default(attribute::I, attribute_type::INT)? {
             return Ok(0);
         }
-        Ok(self.field(3, "an integer")?.int()?)
+        Ok(self.field(attribute::I, "an integer")?.int()?)
     }
 
     pub(crate) fn float(&self) -> Result<f32, Error> {
-        if !self.message.has(2) && self.message.int(20)? == 1 {
+        if self.is_default(attribute::F, attribute_type::FLOAT)? {
             return Ok(0.0);
         }
-        Ok(self.field(2, "a number")?.float()?)
+        Ok(self.field(attribute::F, "a float")?.float()?)
     }
 
     pub(crate) fn string(&self) -> Result<String, Error> {
-        if !self.message.has(4) && self.message.int(20)? == 3 {
+        if self.is_default(attribute::S, attribute_type::STRING)? {
             return Ok(String::new());
         }
-        Ok(self.field(4, "text")?.text()?)
+        Ok(self.field(attribute::S, "a string")?.string()?)
     }
 
     pub(crate) fn ints(&self) -> Result<Vec<i64>, Error> {
-        Ok(self.message.ints(8)?)
+        Ok(self.message.ints(attribute::INTS)?)
     }
 
     pub(crate) fn floats(&self) -> Result<Vec<f32>, Error> {
-        Ok(self.message.fixed::<4>(7)?.into_iter().map(f32::from_le_bytes).collect())
+        Ok(self.message.fixed::<4>(attribute::FLOATS)?.into_iter().map(f32::from_le_bytes).collect())
     }
 
     pub(crate) fn strings(&self) -> Result<Vec<String>, Error> {
-        Ok(self.message.texts(9)?)
+        Ok(self.message.strings(attribute::STRINGS)?)
     }
 
     pub(crate) fn tensor(&self) -> Result<TensorProto, Error> {
-        TensorProto::read(self.field(5, "a tensor")?.message()?)
+        TensorProto::from_message(self.field(attribute::T, "a tensor")?.message()?)
     }
 }
 
-/// What is declared of a value: its name, its type, its shape.
+/// Declaration of a value: name, element type and shape.
 ///
 /// ```
-/// use unishape_onnx::{Declared, ElemType};
-/// # let bytes = unishape_onnx::build::add_model();
+/// use unishape_onnx::{DeclaredDim, ElemType};
+/// # let bytes = unishape_onnx::model_builder::add_model();
 ///
 /// let model = unishape_onnx::Model::read(&bytes)?;
 /// let x = &model.graph().inputs[0];
 /// assert_eq!((x.name.as_str(), x.elem), ("x", Some(ElemType::new(1))));
-/// assert_eq!(x.shape, Some(vec![Declared::Name("N".into()), Declared::Size(3)]));
+/// assert_eq!(x.shape, Some(vec![DeclaredDim::Symbol("N".into()), DeclaredDim::Size(3)]));
 /// # Ok::<(), unishape_onnx::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueInfo {
-    /// What it is called.
+    /// Name of the value.
     pub name: String,
-    /// The type of its elements; `None` if it is not declared, or it is no tensor.
+    /// Element type; `None` if it is not declared or the value is not a tensor.
     pub elem: Option<ElemType>,
-    /// Its shape, if it is declared.
-    pub shape: Option<Vec<Declared>>,
+    /// Shape; `None` if it is not declared.
+    pub shape: Option<Vec<DeclaredDim>>,
 }
 
-/// A dimension as it is declared.
+/// Dimension of a declared shape.
 ///
 /// ```
-/// assert_ne!(unishape_onnx::Declared::Size(3), unishape_onnx::Declared::Nothing);
+/// assert_ne!(unishape_onnx::DeclaredDim::Size(3), unishape_onnx::DeclaredDim::Unknown);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Declared {
-    /// Its size.
+pub enum DeclaredDim {
+    /// Known size (`dim_value`).
     Size(usize),
-    /// A name for a size that is not known, the same wherever it is used.
-    Name(String),
-    /// Nothing is known.
-    Nothing,
+    /// Symbolic dimension (`dim_param`): an unknown size, equal in all shapes that use the name.
+    Symbol(String),
+    /// Unknown size without a name.
+    Unknown,
 }
 
 impl ValueInfo {
-    fn read(message: &Message) -> Result<ValueInfo, Error> {
-        let name = message.text(1)?;
-        let read = || -> Result<(Option<ElemType>, Option<Vec<Declared>>), Error> {
-            let kind = message.message(2)?;
-            let Some(tensor) = kind.map(|kind| kind.message(1)).transpose()?.flatten() else {
+    fn from_message(message: &Message) -> Result<ValueInfo, Error> {
+        let name = message.string(value_info::NAME)?;
+        let parse = || -> Result<(Option<ElemType>, Option<Vec<DeclaredDim>>), Error> {
+            let type_message = message.message(value_info::TYPE)?;
+            let tensor = type_message.map(|message| message.message(type_proto::TENSOR_TYPE)).transpose()?;
+            let Some(tensor) = tensor.flatten() else {
                 return Ok((None, None));
             };
-            let elem = match i32::try_from(tensor.int(1)?) {
+            let elem = match i32::try_from(tensor.int(tensor_type::ELEM_TYPE)?) {
                 Ok(0) | Err(_) => None,
                 Ok(number) => Some(ElemType::new(number)),
             };
-            let shape = match tensor.message(2)? {
+            let shape = match tensor.message(tensor_type::SHAPE)? {
                 Some(shape) => {
-                    Some(shape.messages(1)?.iter().map(dimension).collect::<Result<Vec<_>, Error>>()?)
+                    let dims = shape.messages(shape::DIM)?;
+                    Some(dims.iter().map(DeclaredDim::from_message).collect::<Result<Vec<_>, Error>>()?)
                 }
                 None => None,
             };
             Ok((elem, shape))
         };
-        let (elem, shape) = read().map_err(|error| error.at(format!("value {}", named(&name))))?;
+        let (elem, shape) =
+            parse().map_err(|error| error.with_context(format!("value {}", display_name(&name))))?;
         Ok(ValueInfo { name, elem, shape })
     }
 }
 
-fn dimension(message: &Message) -> Result<Declared, Error> {
-    let symbol = message.text(2)?;
-    // Of a choice, the one that comes last counts.
-    let is_size = message.all().iter().rev().find_map(|field| match field.number {
-        1 => Some(true),
-        2 => Some(false),
-        _ => None,
-    });
-    Ok(match is_size {
-        // Some writers say -1 for what they do not know.
-        Some(true) => usize::try_from(message.int(1)?).map_or(Declared::Nothing, Declared::Size),
-        Some(false) if !symbol.is_empty() => Declared::Name(symbol),
-        _ => Declared::Nothing,
-    })
+impl DeclaredDim {
+    fn from_message(message: &Message) -> Result<DeclaredDim, Error> {
+        let symbol = message.string(dimension::DIM_PARAM)?;
+        // Both fields are members of a oneof, of which the last one counts.
+        let is_size = message.fields().iter().rev().find_map(|field| match field.number {
+            dimension::DIM_VALUE => Some(true),
+            dimension::DIM_PARAM => Some(false),
+            _ => None,
+        });
+        Ok(match is_size {
+            // Some exporters write -1 for an unknown size.
+            Some(true) => usize::try_from(message.int(dimension::DIM_VALUE)?)
+                .map_or(DeclaredDim::Unknown, DeclaredDim::Size),
+            Some(false) if !symbol.is_empty() => DeclaredDim::Symbol(symbol),
+            _ => DeclaredDim::Unknown,
+        })
+    }
 }

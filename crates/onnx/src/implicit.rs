@@ -1,21 +1,23 @@
-//! Broadcasting left to the operators: Expands taken away that they do without.
+//! Makes broadcasting implicit: removes Expand nodes that the operators' own broadcasting makes redundant.
 
-use crate::edit::Edit;
 use crate::error::Error;
 use crate::explicit::{Rewritten, broadcasts};
-use crate::graph::{Graph, Node, field, node_field};
-use crate::infer::dims::{Shape, join_all};
-use crate::infer::{Inference, infer};
+use crate::field_numbers::{attribute, graph as field, node as node_field, value_info};
+use crate::graph::{Graph, Node};
+use crate::graph_editor::GraphEditor;
 use crate::model::Model;
+use crate::shape_inference::symbolic::{SymbolicShape, broadcast_all};
+use crate::shape_inference::{Inference, infer_shapes};
 use crate::wire::Message;
 use std::collections::{HashMap, HashSet};
 
-/// The same model without the Expands that broadcasting makes needless: those that feed only operators that
-/// would broadcast what is expanded by themselves, to the same result.
+/// Removes the redundant Expand nodes of a model.
+///
+/// An Expand is redundant if every consumer of its output broadcasts the unexpanded value to the same shape.
 ///
 /// ```
 /// use unishape_onnx::{Model, explicit, implicit};
-/// # let bytes = unishape_onnx::build::add_model();
+/// # let bytes = unishape_onnx::model_builder::add_model();
 ///
 /// let model = explicit(&Model::read(&bytes)?)?.model;
 /// let rewritten = implicit(&model)?;
@@ -25,22 +27,20 @@ use std::collections::{HashMap, HashSet};
 ///
 /// # Errors
 ///
-/// Where shapes are incompatible, with the node (E1).
+/// If inputs of a node are incompatible (E1), or a subgraph is malformed.
 pub fn implicit(model: &Model) -> Result<Rewritten, Error> {
-    let inference = infer(model);
-    if let Some((_, conflict)) = inference.conflicts().first() {
-        return Err(conflict.clone());
-    }
+    let inference = infer_shapes(model);
+    inference.check()?;
     let graph = model.graph();
-    let mut remover = Remover::new(graph, &inference)?;
-    let is_expand = |node: &&Node| node.is_onnx() && node.op_type == "Expand";
+    let mut remover = ExpandRemover::new(graph, &inference)?;
+    let is_expand = |node: &&Node| node.is_default_domain() && node.op_type == "Expand";
     let expands: Vec<&Node> = graph.nodes.iter().filter(is_expand).collect();
     let mut removed = 0;
     loop {
         let before = removed;
-        // From the last to the first: one may be needed only for the shape that a later one takes.
+        // Last to first: an Expand may exist only to provide the shape of a later one.
         for node in expands.iter().rev() {
-            if remover.is_needless(node) {
+            if remover.is_redundant(node) {
                 remover.remove(node);
                 removed += 1;
             }
@@ -49,64 +49,67 @@ pub fn implicit(model: &Model) -> Result<Rewritten, Error> {
             break;
         }
     }
-    Ok(Rewritten { model: model.with_graph(&remover.edit.finish()?)?, expands: removed })
+    Ok(Rewritten { model: model.with_graph(&remover.editor.finish()?)?, expands: removed })
 }
 
-struct Remover<'m> {
+/// Removes Expand nodes, and nodes and initializers that become unused.
+struct ExpandRemover<'m> {
     graph: &'m Graph,
     inference: &'m Inference,
-    edit: Edit<'m>,
-    /// Where each value goes in now: the nodes, and the places.
-    uses: HashMap<&'m str, Vec<(usize, usize)>>,
+    editor: GraphEditor<'m>,
+    /// Current consumers of each value: node index and input index.
+    consumers: HashMap<&'m str, Vec<(usize, usize)>>,
     producers: HashMap<&'m str, usize>,
-    /// Values that must stay: outputs, and what graphs within nodes take.
-    fixed: HashSet<String>,
+    /// Values that must stay: graph inputs and outputs, and values that subgraphs use.
+    pinned: HashSet<String>,
 }
 
-impl<'m> Remover<'m> {
-    fn new(graph: &'m Graph, inference: &'m Inference) -> Result<Remover<'m>, Error> {
-        let mut uses: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
+impl<'m> ExpandRemover<'m> {
+    fn new(graph: &'m Graph, inference: &'m Inference) -> Result<ExpandRemover<'m>, Error> {
+        let mut consumers: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
         let mut producers = HashMap::new();
         for node in &graph.nodes {
-            for (at, name) in node.inputs.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
-                uses.entry(name).or_default().push((node.index, at));
+            for (input, name) in node.inputs.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+                consumers.entry(name).or_default().push((node.index, input));
             }
             producers.extend(node.outputs.iter().map(|name| (name.as_str(), node.index)));
         }
-        let mut fixed: HashSet<String> = graph.outputs.iter().map(|output| output.name.clone()).collect();
-        captured(graph, &mut fixed)?;
-        // A default of an input: another value may be given for it.
-        fixed.extend(graph.inputs.iter().map(|input| input.name.clone()));
-        Ok(Remover { graph, inference, edit: Edit::new(graph), uses, producers, fixed })
+        let mut pinned: HashSet<String> = graph.outputs.iter().map(|output| output.name.clone()).collect();
+        add_captured_names(graph, &mut pinned)?;
+        // An initializer may be the default of a graph input.
+        pinned.extend(graph.inputs.iter().map(|input| input.name.clone()));
+        Ok(ExpandRemover { graph, inference, editor: GraphEditor::new(graph), consumers, producers, pinned })
     }
 
-    fn uses(&self, name: &str) -> &[(usize, usize)] {
-        self.uses.get(name).map_or(&[], Vec::as_slice)
+    fn consumers(&self, name: &str) -> &[(usize, usize)] {
+        self.consumers.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether all that an Expand feeds gives the same without it.
-    fn is_needless(&self, expand: &Node) -> bool {
+    /// Whether all consumers of an Expand have the same output shape without it.
+    fn is_redundant(&self, expand: &Node) -> bool {
         let ([from, _], [to]) = (&expand.inputs[..], &expand.outputs[..]) else { return false };
-        let uses = self.uses(to);
-        !self.edit.is_removed(expand.index)
-            && !self.fixed.contains(to)
-            && !uses.is_empty()
-            && uses.iter().all(|&(node, at)| self.gives_the_same(&self.graph.nodes[node], at, to, from))
+        let consumers = self.consumers(to);
+        !self.editor.is_removed(expand.index)
+            && !self.pinned.contains(to)
+            && !consumers.is_empty()
+            && consumers
+                .iter()
+                .all(|&(node, input)| self.keeps_shape(&self.graph.nodes[node], input, to, from))
     }
 
-    /// Whether a node gives the same shape with one value in the place of another.
-    fn gives_the_same(&self, node: &Node, at: usize, value: &str, instead: &str) -> bool {
-        if !broadcasts(node, at) {
+    /// Whether a node's output shape stays the same if `replacement` replaces `value`.
+    fn keeps_shape(&self, node: &Node, input: usize, value: &str, replacement: &str) -> bool {
+        if !broadcasts(node, input) {
             return false;
         }
-        let shape = |replace: bool| -> Option<Shape> {
-            let names = (0..node.inputs.len()).map(|at| match self.edit.input(node.index, at) {
-                name if replace && name == value => instead,
+        let shape = |replace: bool| -> Option<SymbolicShape> {
+            let names = (0..node.inputs.len()).map(|input| match self.editor.input(node.index, input) {
+                name if replace && name == value => replacement,
                 name => name,
             });
             let shapes = names.filter(|name| !name.is_empty()).map(|name| self.inference.shape(name));
-            let shapes = shapes.collect::<Option<Vec<&Shape>>>()?;
-            join_all(shapes.iter().copied(), &[]).ok()
+            let shapes = shapes.collect::<Option<Vec<&SymbolicShape>>>()?;
+            broadcast_all(shapes.iter().copied(), &[]).ok()
         };
         let (before, after) = (shape(false), shape(true));
         before.is_some() && before == after
@@ -114,63 +117,65 @@ impl<'m> Remover<'m> {
 
     fn remove(&mut self, expand: &'m Node) {
         let ([from, _], [to]) = (&expand.inputs[..], &expand.outputs[..]) else { return };
-        let moved = self.uses.remove(to.as_str()).unwrap_or_default();
-        for &(node, at) in &moved {
-            self.edit.set_input(node, at, from);
+        let moved = self.consumers.remove(to.as_str()).unwrap_or_default();
+        for &(node, input) in &moved {
+            self.editor.set_input(node, input, from);
         }
-        self.uses.entry(from).or_default().extend(moved);
-        self.drop_node(expand.index);
+        self.consumers.entry(from).or_default().extend(moved);
+        self.remove_with_unused_inputs(expand.index);
     }
 
-    /// Takes a node away, and what only it needed: constants and shapes.
-    fn drop_node(&mut self, node: usize) {
-        let mut open = vec![node];
-        while let Some(node) = open.pop() {
-            self.edit.remove(node);
-            for at in 0..self.graph.nodes[node].inputs.len() {
-                let name = self.edit.input(node, at).to_owned();
-                let Some(uses) = self.uses.get_mut(name.as_str()) else { continue };
-                uses.retain(|&its| its != (node, at));
-                if !uses.is_empty() || self.fixed.contains(&name) {
+    /// Removes a node, and the Constant and Shape nodes and initializers that only it used.
+    fn remove_with_unused_inputs(&mut self, node: usize) {
+        let mut pending = vec![node];
+        while let Some(node) = pending.pop() {
+            self.editor.remove(node);
+            for input in 0..self.graph.nodes[node].inputs.len() {
+                let name = self.editor.input(node, input).to_owned();
+                let Some(consumers) = self.consumers.get_mut(name.as_str()) else { continue };
+                consumers.retain(|&consumer| consumer != (node, input));
+                if !consumers.is_empty() || self.pinned.contains(&name) {
                     continue;
                 }
                 match self.producers.get(name.as_str()) {
-                    Some(&producer) => {
-                        let its = &self.graph.nodes[producer];
-                        if its.is_onnx() && matches!(its.op_type.as_str(), "Shape" | "Constant") {
-                            open.push(producer);
+                    Some(&index) => {
+                        let producer = &self.graph.nodes[index];
+                        let is_removable = matches!(producer.op_type.as_str(), "Shape" | "Constant");
+                        if producer.is_default_domain() && is_removable {
+                            pending.push(index);
                         }
                     }
-                    None => self.edit.remove_initializer(&name),
+                    None => self.editor.remove_initializer(&name),
                 }
             }
         }
     }
 }
 
-/// The values that graphs within nodes may take from around them. By a list of graphs, not by calls, so that
-/// graphs within graphs, however deep, do no harm.
-fn captured(graph: &Graph, names: &mut HashSet<String>) -> Result<(), Error> {
-    let within = |node: &Message, open: &mut Vec<Message>| -> Result<(), Error> {
-        for attribute in node.messages(node_field::ATTRIBUTE)? {
-            open.extend(attribute.messages(6)?);
-            open.extend(attribute.messages(11)?);
+/// Adds the names that subgraphs may capture from the enclosing graph.
+///
+/// Iterative, so that deep nesting cannot overflow the stack.
+fn add_captured_names(graph: &Graph, names: &mut HashSet<String>) -> Result<(), Error> {
+    let push_subgraphs = |node: &Message, pending: &mut Vec<Message>| -> Result<(), Error> {
+        for message in node.messages(node_field::ATTRIBUTE)? {
+            pending.extend(message.messages(attribute::G)?);
+            pending.extend(message.messages(attribute::GRAPHS)?);
         }
         Ok(())
     };
-    let mut open = Vec::new();
-    for (node, field) in graph.nodes.iter().zip(graph.message.with(field::NODE)) {
-        if node.has_graph() {
-            within(&field.message()?, &mut open)?;
+    let mut pending = Vec::new();
+    for (node, field) in graph.nodes.iter().zip(graph.message.repeated(field::NODE)) {
+        if node.has_subgraph() {
+            push_subgraphs(&field.message()?, &mut pending)?;
         }
     }
-    while let Some(graph) = open.pop() {
+    while let Some(graph) = pending.pop() {
         for output in graph.messages(field::OUTPUT)? {
-            names.insert(output.text(1)?);
+            names.insert(output.string(value_info::NAME)?);
         }
         for node in graph.messages(field::NODE)? {
-            names.extend(node.texts(node_field::INPUT)?);
-            within(&node, &mut open)?;
+            names.extend(node.strings(node_field::INPUT)?);
+            push_subgraphs(&node, &mut pending)?;
         }
     }
     Ok(())

@@ -1,64 +1,66 @@
-//! ONNX for unishape: models read, run, and their broadcasting shown and made explicit.
+//! ONNX models: read, run, explain their broadcasting, and make it explicit.
 //!
 //! ```
 //! use unishape::Tensor;
 //! use unishape_onnx::{Model, Program};
-//! # let bytes = unishape_onnx::build::add_model();
+//! # let bytes = unishape_onnx::model_builder::add_model();
 //!
-//! let model = Model::read(&bytes)?; // z = x + y, of an N×3 and a 3
+//! let model = Model::read(&bytes)?; // z = Add(x, y), x of shape Nx3, y of shape 3
 //! let (x, y) = (ndarray::arr2(&[[1f32, 2.0, 3.0]]), ndarray::arr1(&[1f32, 1.0, 1.0]));
 //! let outputs = Program::new(&model)?.run([("x", x.view().into()), ("y", y.view().into())])?;
 //! assert_eq!(outputs[0], ("z".into(), Tensor::from(ndarray::arr2(&[[2f32, 3.0, 4.0]]))));
 //! # Ok::<(), unishape_onnx::Error>(())
 //! ```
 //!
-//! Every element-wise operator of ONNX that broadcasts is run, for all of its types, in all of its versions since
-//! opset 7, and the element-wise operators of one input between them; what follows each other is computed in one
-//! pass. Of all other operators the error says which node has it.
+//! [`Program`] runs every element-wise ONNX operator that broadcasts, for all its element types and all its
+//! versions since opset 7, and the unary element-wise operators. Consecutive element-wise nodes are fused into
+//! one pass over memory. A node with any other operator is an error that names the node.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | `wire` | Protocol Buffers as bytes, of which none gets lost |
-//! | `model`, `graph` | what is in a model's file |
-//! | `proto`, `external` | tensors in files, and the files beside them |
-//! | `file` | files read whole |
-//! | `types` | element types by their numbers |
-//! | `operators` | which operators there are, since when, for which types |
-//! | `run` | models run |
-//! | `infer` | types and shapes before a model runs, with names for sizes that are not known |
-//! | `explain` | where a model broadcasts |
-//! | `explicit`, `implicit` | Expands put before what is stretched, and taken away again |
-//! | `edit` | changes to a graph |
-//! | `build` | models made by hand, for examples and tests |
-//! | `error` | what can go wrong |
+//! | `wire` | lossless reader and writer of the protobuf wire format |
+//! | `field_numbers` | field numbers of the messages in `onnx.proto` |
+//! | `model`, `graph` | models, graphs, nodes, attributes, value info |
+//! | `tensor_proto`, `external_data` | tensors, and their external data files |
+//! | `file` | reads files with a size limit |
+//! | `elem_type` | element types by their ONNX number |
+//! | `operators` | table of the supported operators: versions and element types |
+//! | `runtime` | compiles and runs models |
+//! | `shape_inference` | infers element types and shapes, with symbolic dimensions |
+//! | `explain` | reports the nodes that broadcast |
+//! | `explicit`, `implicit` | insert Expand nodes before stretched inputs, remove redundant ones |
+//! | `graph_editor` | edits a graph and keeps all other bytes |
+//! | `model_builder` | builds models for examples and tests |
+//! | `error` | the error type |
 
-#[doc(hidden)]
-pub mod build;
-mod edit;
+mod elem_type;
 mod error;
 mod explain;
 mod explicit;
-mod external;
+mod external_data;
+mod field_numbers;
 mod file;
 mod graph;
+mod graph_editor;
 mod implicit;
-mod infer;
 mod model;
+#[doc(hidden)]
+pub mod model_builder;
 mod operators;
-mod proto;
-mod run;
-mod types;
+mod runtime;
+mod shape_inference;
+mod tensor_proto;
 mod wire;
 
+pub use elem_type::ElemType;
 pub use error::{Error, Problem};
-pub use explain::{Broadcast, Report, Stretch, StretchedDim, explain};
+pub use explain::{BroadcastNode, Report, StretchedDim, StretchedInput, explain};
 pub use explicit::{Rewritten, explicit};
-pub use graph::{Declared, Graph, Node, ValueInfo};
+pub use graph::{DeclaredDim, Graph, Node, ValueInfo};
 pub use implicit::implicit;
-pub use infer::dims::{Dim, Symbols, shape_text};
-pub use infer::{Fact, Inference, infer};
 pub use model::Model;
-pub use operators::{Supported, supported};
-pub use proto::{open_tensor, read_tensor, tensor_bytes};
-pub use run::Program;
-pub use types::ElemType;
+pub use operators::{SupportedOperator, supported_operators};
+pub use runtime::Program;
+pub use shape_inference::symbolic::{Dim, Symbols, shape_text};
+pub use shape_inference::{Inference, InferredValue, infer_shapes};
+pub use tensor_proto::{open_tensor, read_tensor, tensor_bytes};

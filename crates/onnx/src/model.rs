@@ -1,26 +1,18 @@
-//! Models: what is in their files, and back.
+//! Models: a lossless view of a `ModelProto`.
 
 use crate::error::Error;
+use crate::field_numbers::{function, model as field, opset};
 use crate::file;
 use crate::graph::Graph;
-use crate::wire::{Message, Piece};
+use crate::wire::{Field, Message, SharedBytes};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The numbers of a model's fields.
-pub(crate) mod field {
-    pub(crate) const IR_VERSION: u32 = 1;
-    pub(crate) const GRAPH: u32 = 7;
-    pub(crate) const OPSET: u32 = 8;
-    pub(crate) const FUNCTION: u32 = 25;
-}
-
-/// An ONNX model. All of its file is kept, known or not: what is not changed is written as it was read, byte
-/// for byte.
+/// An ONNX model that keeps every byte of its file, including unknown fields.
 ///
 /// ```
 /// use unishape_onnx::Model;
-/// # let bytes = unishape_onnx::build::add_model();
+/// # let bytes = unishape_onnx::model_builder::add_model();
 ///
 /// let model = Model::read(&bytes)?;
 /// assert_eq!((model.opset(), model.graph().nodes.len()), (Some(21), 1));
@@ -33,16 +25,18 @@ pub struct Model {
     graph: Graph,
     ir_version: i64,
     opset: Option<u32>,
-    /// What its own functions are called, with their domains.
+    /// Domains and names of the model-local functions.
     functions: Vec<(String, String)>,
-    folder: Option<Arc<PathBuf>>,
+    base_dir: Option<Arc<PathBuf>>,
 }
 
 impl Model {
-    /// Reads a model from its bytes. It has no folder, and so no data outside.
+    /// Decodes a serialized model.
+    ///
+    /// External data is not available unless [`with_base_dir`](Model::with_base_dir) sets a directory.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::build::add_model();
+    /// # let bytes = unishape_onnx::model_builder::add_model();
     /// let model = unishape_onnx::Model::read(&bytes)?;
     /// assert_eq!(model.graph().nodes[0].op_type, "Add");
     /// # Ok::<(), unishape_onnx::Error>(())
@@ -50,43 +44,42 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Where the bytes are no model, with the place in them.
+    /// If the bytes are not a model; the error has the byte offset.
     pub fn read(bytes: &[u8]) -> Result<Model, Error> {
         Model::from_vec(bytes.to_vec())
     }
 
     fn from_vec(bytes: Vec<u8>) -> Result<Model, Error> {
-        let message = Message::read(&Piece::from(bytes)).map_err(no_model)?;
+        let message = Message::decode(&SharedBytes::from(bytes)).map_err(not_a_model)?;
         Model::from_message(message)
     }
 
-    pub(crate) fn from_message(message: Message) -> Result<Model, Error> {
-        let graph = message.message(field::GRAPH).map_err(no_model)?;
-        let graph = graph.ok_or_else(|| no_model("there is no graph in it"))?;
-        let graph = Graph::read(graph)?;
+    fn from_message(message: Message) -> Result<Model, Error> {
+        let graph = message.message(field::GRAPH).map_err(not_a_model)?;
+        let graph = graph.ok_or_else(|| not_a_model("it has no graph"))?;
+        let graph = Graph::from_message(graph)?;
         let mut opset = None;
-        for import in message.messages(field::OPSET)? {
-            if matches!(import.text(1)?.as_str(), "" | "ai.onnx") {
-                let version = import.int(2)?;
-                let version = u32::try_from(version);
-                opset = Some(version.map_err(|_| Error::invalid("the model's opset is no version"))?);
+        for import in message.messages(field::OPSET_IMPORT)? {
+            if matches!(import.string(opset::DOMAIN)?.as_str(), "" | "ai.onnx") {
+                let version = u32::try_from(import.int(opset::VERSION)?);
+                opset = Some(version.map_err(|_| Error::invalid("the opset version is out of range"))?);
             }
         }
         let functions = message
-            .messages(field::FUNCTION)?
+            .messages(field::FUNCTIONS)?
             .iter()
-            .map(|function| Ok((function.text(10)?, function.text(1)?)))
+            .map(|function| Ok((function.string(function::DOMAIN)?, function.string(function::NAME)?)))
             .collect::<Result<_, Error>>()?;
         let ir_version = message.int(field::IR_VERSION)?;
-        Ok(Model { message, graph, ir_version, opset, functions, folder: None })
+        Ok(Model { message, graph, ir_version, opset, functions, base_dir: None })
     }
 
-    /// Reads a model from its file, whose folder may hold data of its tensors.
+    /// Reads a model file; external data is read from the file's directory.
     ///
     /// ```
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("add.onnx");
-    /// # std::fs::write(&path, unishape_onnx::build::add_model()).unwrap();
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("add.onnx");
+    /// # std::fs::write(&path, unishape_onnx::model_builder::add_model()).unwrap();
     /// let model = unishape_onnx::Model::open(&path)?;
     /// assert_eq!(model.graph().inputs[0].name, "x");
     /// # Ok::<(), unishape_onnx::Error>(())
@@ -94,42 +87,42 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Where the file cannot be read or is no model.
+    /// If the file cannot be read or is not a model.
     pub fn open(path: impl AsRef<Path>) -> Result<Model, Error> {
         let path = path.as_ref();
         let model = Model::from_vec(file::read(path)?)
-            .map_err(|error| error.at(unishape::text::display_path(path)))?;
-        Ok(model.in_folder(file::folder_of(path)))
+            .map_err(|error| error.with_context(unishape::text::display_path(path)))?;
+        Ok(model.with_base_dir(file::parent_dir(path)))
     }
 
-    /// The same model, with data of its tensors in files of this folder.
+    /// Sets the directory that external data files are read from.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::build::add_model();
-    /// let model = unishape_onnx::Model::read(&bytes)?.in_folder("models");
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// let model = unishape_onnx::Model::read(&bytes)?.with_base_dir("models");
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     #[must_use]
-    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Model {
-        self.folder = Some(Arc::new(folder.into()));
+    pub fn with_base_dir(mut self, base_dir: impl Into<PathBuf>) -> Model {
+        self.base_dir = Some(Arc::new(base_dir.into()));
         self
     }
 
-    /// The model's file: as it was read, but for what was changed.
+    /// Serializes the model; parts that were not rewritten keep their bytes.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::build::add_model();
+    /// # let bytes = unishape_onnx::model_builder::add_model();
     /// assert_eq!(unishape_onnx::Model::read(&bytes)?.to_bytes(), bytes);
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
-        self.message.write()
+        self.message.encode()
     }
 
-    /// What it computes.
+    /// The main graph.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::build::add_model();
+    /// # let bytes = unishape_onnx::model_builder::add_model();
     /// assert_eq!(unishape_onnx::Model::read(&bytes)?.graph().outputs[0].name, "z");
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
@@ -137,10 +130,10 @@ impl Model {
         &self.graph
     }
 
-    /// The version of ONNX's own operators that it uses, if it says so.
+    /// Opset version of the default domain (`ai.onnx`), if the model imports it.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::build::add_model();
+    /// # let bytes = unishape_onnx::model_builder::add_model();
     /// assert_eq!(unishape_onnx::Model::read(&bytes)?.opset(), Some(21));
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
@@ -148,10 +141,10 @@ impl Model {
         self.opset
     }
 
-    /// The version of ONNX's file format that it is written in.
+    /// IR version: the version of the ONNX file format.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::build::add_model();
+    /// # let bytes = unishape_onnx::model_builder::add_model();
     /// assert_eq!(unishape_onnx::Model::read(&bytes)?.ir_version(), 10);
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
@@ -159,10 +152,10 @@ impl Model {
         self.ir_version
     }
 
-    /// The domains and names of the functions that it defines itself.
+    /// Domains and names of the model-local functions.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::build::add_model();
+    /// # let bytes = unishape_onnx::model_builder::add_model();
     /// assert!(unishape_onnx::Model::read(&bytes)?.functions().is_empty());
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
@@ -170,40 +163,40 @@ impl Model {
         &self.functions
     }
 
-    /// The files beside its own that hold data of its tensors, each once. They are not looked for.
+    /// Sorted locations of the external data files; the files need not exist.
     ///
     /// ```
-    /// # let bytes = unishape_onnx::build::add_model();
+    /// # let bytes = unishape_onnx::model_builder::add_model();
     /// assert!(unishape_onnx::Model::read(&bytes)?.external_files().is_empty());
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     pub fn external_files(&self) -> Vec<String> {
-        let constants = self.graph.nodes.iter().flat_map(|node| &node.attributes);
-        let constants = constants.filter_map(|attribute| attribute.tensor().ok()?.location());
-        let initializers = self.graph.initializers.iter().filter_map(|tensor| tensor.location());
-        let mut files: Vec<String> = initializers.chain(constants).collect();
+        let attributes = self.graph.nodes.iter().flat_map(|node| &node.attributes);
+        let attributes = attributes.filter_map(|attribute| attribute.tensor().ok()?.external_location());
+        let initializers = self.graph.initializers.iter().filter_map(|tensor| tensor.external_location());
+        let mut files: Vec<String> = initializers.chain(attributes).collect();
         files.sort_unstable();
         files.dedup();
         files
     }
 
-    /// Where data of its tensors may be, outside of its file.
-    pub(crate) fn folder(&self) -> Option<&Path> {
-        self.folder.as_ref().map(|folder| folder.as_path())
+    /// Directory of external data files.
+    pub(crate) fn base_dir(&self) -> Option<&Path> {
+        self.base_dir.as_ref().map(|base_dir| base_dir.as_path())
     }
 
-    /// The same model with another graph.
+    /// Copy of the model with another graph.
     pub(crate) fn with_graph(&self, graph: &Message) -> Result<Model, Error> {
-        let bytes = graph.write();
-        let message = self.message.replaced(|_, field, out| match field.number {
-            field::GRAPH => out.push(crate::wire::Field::of_bytes(field::GRAPH, &bytes)),
+        let bytes = graph.encode();
+        let message = self.message.map_fields(|field, out| match field.number {
+            field::GRAPH => out.push(Field::length_delimited(field::GRAPH, &bytes)),
             _ => out.push(field.clone()),
         });
         let model = Model::from_message(message)?;
-        Ok(Model { folder: self.folder.clone(), ..model })
+        Ok(Model { base_dir: self.base_dir.clone(), ..model })
     }
 }
 
-fn no_model(problem: impl std::fmt::Display) -> Error {
-    Error::malformed(format!("this is no ONNX model: {problem}"))
+fn not_a_model(problem: impl std::fmt::Display) -> Error {
+    Error::malformed(format!("not an ONNX model: {problem}"))
 }

@@ -1,225 +1,247 @@
-//! The operators that are run: what becomes of their inputs' shapes, since which opset they are as they are,
-//! and for which types.
+//! Table of the supported operators: output shape, versions and element types.
 
+use crate::elem_type::{ElemType, TypeSet};
 use crate::error::Error;
 use crate::graph::Node;
-use crate::types::{ElemType, Types};
 use unishape::DType;
 
-/// The newest opset that is known here.
+/// Newest supported opset.
 pub(crate) const NEWEST_OPSET: u32 = 28;
 
-/// What an operator does with shapes.
+/// How the output shape of an operator follows from its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// Its inputs are broadcast to one shape, which the output has.
-    Together,
-    /// The second input is stretched to the shape of the first, which the output has.
-    OneWay,
-    /// The output has the shape of the first input; others are single numbers.
-    Alone,
-    /// Shapes are what it is about.
-    Other,
+pub(crate) enum ShapeRule {
+    /// Multidirectional broadcasting: all inputs are broadcast to the common shape.
+    Multidirectional,
+    /// Unidirectional broadcasting: the second input is broadcast to the shape of the first.
+    Unidirectional,
+    /// Shape of the first input; other inputs are scalars or contribute only their type.
+    SameShape,
+    /// The operator reads or changes shapes, such as Reshape; not element-wise.
+    ShapeOperator,
 }
 
-/// An operator of ONNX.
+/// An operator of the default domain.
 #[derive(Debug)]
 pub(crate) struct Operator {
     pub(crate) name: &'static str,
-    pub(crate) role: Role,
-    /// The fewest and the most inputs.
-    inputs: (usize, usize),
-    /// The types of the input that decides, from each opset on that changed anything.
-    versions: &'static [(u32, Types)],
+    pub(crate) shape_rule: ShapeRule,
+    /// Minimum and maximum number of inputs.
+    input_count: (usize, usize),
+    /// Opsets that changed the operator, in order, each with the types of the first input
+    /// (of the second for Where).
+    versions: &'static [(u32, TypeSet)],
 }
 
-const ANY: usize = usize::MAX;
-const FLOATS: Types = Types::FLOATS;
-const ALL_FLOATS: Types = Types::ALL_FLOATS;
-const REAL: Types = Types::REAL;
-const REAL_BEFORE: Types = Types::REAL_BEFORE_BFLOAT16;
-const BOOL: Types = Types::BOOL;
-const BEFORE: Types = Types::BEFORE_BFLOAT16;
-const ALL: Types = Types::ALL;
+const UNLIMITED: usize = usize::MAX;
+const FLOATS: TypeSet = TypeSet::FLOATS;
+const ALL_FLOATS: TypeSet = TypeSet::ALL_FLOATS;
+const REAL: TypeSet = TypeSet::REAL;
+const REAL_BEFORE_BF16: TypeSet = TypeSet::REAL_BEFORE_BFLOAT16;
+const BOOL: TypeSet = TypeSet::BOOL;
+const ALL_BEFORE_BF16: TypeSet = TypeSet::BEFORE_BFLOAT16;
+const ALL: TypeSet = TypeSet::ALL;
 
-/// What arithmetic was for before it was for all integers.
-const WIDE_ARITHMETIC: Types = FLOATS.and(Types::WIDE_INTEGERS);
-const ARITHMETIC: &[(u32, Types)] =
-    &[(7, WIDE_ARITHMETIC), (13, ALL_FLOATS.and(Types::WIDE_INTEGERS)), (14, REAL)];
-const EXTREMES: &[(u32, Types)] = &[(6, FLOATS), (8, FLOATS), (12, REAL_BEFORE), (13, REAL)];
-const SUMS: &[(u32, Types)] = &[(6, FLOATS), (8, FLOATS), (13, ALL_FLOATS)];
-const ORDER: &[(u32, Types)] = &[(7, FLOATS), (9, REAL_BEFORE), (13, REAL)];
-const WEAK_ORDER: &[(u32, Types)] = &[(12, REAL_BEFORE), (16, REAL)];
-const LOGIC: &[(u32, Types)] = &[(7, BOOL)];
-const BITS: &[(u32, Types)] = &[(18, Types::INTEGERS)];
-/// Functions of floating point, by when they came and when bfloat16 came to them.
-const SINCE_6_13: &[(u32, Types)] = &[(6, FLOATS), (13, ALL_FLOATS)];
-const SINCE_6_22: &[(u32, Types)] = &[(6, FLOATS), (22, ALL_FLOATS)];
-const SINCE_7_22: &[(u32, Types)] = &[(7, FLOATS), (22, ALL_FLOATS)];
-const SINCE_9_22: &[(u32, Types)] = &[(9, FLOATS), (22, ALL_FLOATS)];
-const SHAPES: &[(u32, Types)] = &[(1, BEFORE), (13, ALL)];
-const CASTS: Types = BOOL.and(REAL).and(Types::STRING);
+/// Types of arithmetic before opset 14 added 8- and 16-bit integers.
+const WIDE_ARITHMETIC: TypeSet = FLOATS.union(TypeSet::WIDE_INTEGERS);
+const ARITHMETIC: &[(u32, TypeSet)] =
+    &[(7, WIDE_ARITHMETIC), (13, ALL_FLOATS.union(TypeSet::WIDE_INTEGERS)), (14, REAL)];
+const MIN_MAX: &[(u32, TypeSet)] = &[(6, FLOATS), (8, FLOATS), (12, REAL_BEFORE_BF16), (13, REAL)];
+const SUM_MEAN: &[(u32, TypeSet)] = &[(6, FLOATS), (8, FLOATS), (13, ALL_FLOATS)];
+const LESS: &[(u32, TypeSet)] = &[(7, FLOATS), (9, REAL_BEFORE_BF16), (13, REAL)];
+const LESS_OR_EQUAL: &[(u32, TypeSet)] = &[(12, REAL_BEFORE_BF16), (16, REAL)];
+const LOGICAL: &[(u32, TypeSet)] = &[(7, BOOL)];
+const BITWISE: &[(u32, TypeSet)] = &[(18, TypeSet::INTEGERS)];
+// Floating-point functions, named by the opsets that introduced them and added bfloat16.
+const SINCE_6_13: &[(u32, TypeSet)] = &[(6, FLOATS), (13, ALL_FLOATS)];
+const SINCE_6_22: &[(u32, TypeSet)] = &[(6, FLOATS), (22, ALL_FLOATS)];
+const SINCE_7_22: &[(u32, TypeSet)] = &[(7, FLOATS), (22, ALL_FLOATS)];
+const SINCE_9_22: &[(u32, TypeSet)] = &[(9, FLOATS), (22, ALL_FLOATS)];
+const ANY_TYPE: &[(u32, TypeSet)] = &[(1, ALL_BEFORE_BF16), (13, ALL)];
+const CASTS: TypeSet = BOOL.union(REAL).union(TypeSet::STRING);
 
 const fn operator(
     name: &'static str,
-    role: Role,
-    inputs: (usize, usize),
-    versions: &'static [(u32, Types)],
+    shape_rule: ShapeRule,
+    input_count: (usize, usize),
+    versions: &'static [(u32, TypeSet)],
 ) -> Operator {
-    Operator { name, role, inputs, versions }
+    Operator { name, shape_rule, input_count, versions }
 }
 
-const fn together(name: &'static str, versions: &'static [(u32, Types)]) -> Operator {
-    operator(name, Role::Together, (2, 2), versions)
+const fn binary(name: &'static str, versions: &'static [(u32, TypeSet)]) -> Operator {
+    operator(name, ShapeRule::Multidirectional, (2, 2), versions)
 }
 
-const fn variadic(name: &'static str, versions: &'static [(u32, Types)]) -> Operator {
-    operator(name, Role::Together, (1, ANY), versions)
+const fn variadic(name: &'static str, versions: &'static [(u32, TypeSet)]) -> Operator {
+    operator(name, ShapeRule::Multidirectional, (1, UNLIMITED), versions)
 }
 
-const fn alone(name: &'static str, versions: &'static [(u32, Types)]) -> Operator {
-    operator(name, Role::Alone, (1, 1), versions)
+const fn unary(name: &'static str, versions: &'static [(u32, TypeSet)]) -> Operator {
+    operator(name, ShapeRule::SameShape, (1, 1), versions)
 }
 
-/// All of them.
+const fn shape_operator(
+    name: &'static str,
+    input_count: (usize, usize),
+    versions: &'static [(u32, TypeSet)],
+) -> Operator {
+    operator(name, ShapeRule::ShapeOperator, input_count, versions)
+}
+
 pub(crate) const OPERATORS: &[Operator] = &[
-    together("Add", ARITHMETIC),
-    together("Sub", ARITHMETIC),
-    together("Mul", ARITHMETIC),
-    together("Div", ARITHMETIC),
-    together("Mod", &[(10, REAL_BEFORE), (13, REAL), (28, REAL)]),
-    together("Pow", &[(7, FLOATS), (12, FLOATS.and(Types::WIDE)), (13, ALL_FLOATS.and(Types::WIDE))]),
-    variadic("Max", EXTREMES),
-    variadic("Min", EXTREMES),
-    variadic("Sum", SUMS),
-    variadic("Mean", SUMS),
-    together("And", LOGIC),
-    together("Or", LOGIC),
-    together("Xor", LOGIC),
-    together("BitShift", &[(11, Types::UNSIGNED), (28, Types::INTEGERS)]),
-    together("BitwiseAnd", BITS),
-    together("BitwiseOr", BITS),
-    together("BitwiseXor", BITS),
-    together(
+    binary("Add", ARITHMETIC),
+    binary("Sub", ARITHMETIC),
+    binary("Mul", ARITHMETIC),
+    binary("Div", ARITHMETIC),
+    binary("Mod", &[(10, REAL_BEFORE_BF16), (13, REAL), (28, REAL)]),
+    binary("Pow", &[(7, FLOATS), (12, FLOATS.union(TypeSet::WIDE)), (13, ALL_FLOATS.union(TypeSet::WIDE))]),
+    variadic("Max", MIN_MAX),
+    variadic("Min", MIN_MAX),
+    variadic("Sum", SUM_MEAN),
+    variadic("Mean", SUM_MEAN),
+    binary("And", LOGICAL),
+    binary("Or", LOGICAL),
+    binary("Xor", LOGICAL),
+    binary("BitShift", &[(11, TypeSet::UNSIGNED), (28, TypeSet::INTEGERS)]),
+    binary("BitwiseAnd", BITWISE),
+    binary("BitwiseOr", BITWISE),
+    binary("BitwiseXor", BITWISE),
+    binary(
         "Equal",
         &[
-            (7, BOOL.and(Types::WIDE)),
-            (11, BOOL.and(REAL_BEFORE)),
-            (13, BOOL.and(REAL)),
-            (19, BOOL.and(REAL).and(Types::STRING)),
+            (7, BOOL.union(TypeSet::WIDE)),
+            (11, BOOL.union(REAL_BEFORE_BF16)),
+            (13, BOOL.union(REAL)),
+            (19, BOOL.union(REAL).union(TypeSet::STRING)),
         ],
     ),
-    together("Greater", ORDER),
-    together("Less", ORDER),
-    together("GreaterOrEqual", WEAK_ORDER),
-    together("LessOrEqual", WEAK_ORDER),
-    operator("Where", Role::Together, (3, 3), &[(9, BEFORE), (16, ALL)]),
-    together("StringConcat", &[(20, Types::STRING)]),
+    binary("Greater", LESS),
+    binary("Less", LESS),
+    binary("GreaterOrEqual", LESS_OR_EQUAL),
+    binary("LessOrEqual", LESS_OR_EQUAL),
+    operator("Where", ShapeRule::Multidirectional, (3, 3), &[(9, ALL_BEFORE_BF16), (16, ALL)]),
+    binary("StringConcat", &[(20, TypeSet::STRING)]),
     operator(
         "PRelu",
-        Role::OneWay,
+        ShapeRule::Unidirectional,
         (2, 2),
-        &[(7, FLOATS), (9, WIDE_ARITHMETIC), (16, ALL_FLOATS.and(Types::WIDE_INTEGERS))],
+        &[(7, FLOATS), (9, WIDE_ARITHMETIC), (16, ALL_FLOATS.union(TypeSet::WIDE_INTEGERS))],
     ),
-    alone("Abs", &[(6, REAL_BEFORE), (13, REAL)]),
-    alone("Neg", &[(6, FLOATS.and(Types::SIGNED)), (13, ALL_FLOATS.and(Types::SIGNED))]),
-    alone("Sign", &[(9, REAL_BEFORE), (13, REAL)]),
-    alone("Exp", SINCE_6_13),
-    alone("Log", SINCE_6_13),
-    alone("Sqrt", SINCE_6_13),
-    alone("Sigmoid", SINCE_6_13),
-    alone("Tanh", SINCE_6_13),
-    alone("Floor", SINCE_6_13),
-    alone("Ceil", SINCE_6_13),
-    alone("Reciprocal", SINCE_6_13),
-    alone("Round", &[(11, FLOATS), (22, ALL_FLOATS)]),
-    alone("Erf", &[(9, REAL_BEFORE), (13, ALL_FLOATS)]),
-    alone("Sin", SINCE_7_22),
-    alone("Cos", SINCE_7_22),
-    alone("Tan", SINCE_7_22),
-    alone("Asin", SINCE_7_22),
-    alone("Acos", SINCE_7_22),
-    alone("Atan", SINCE_7_22),
-    alone("Sinh", SINCE_9_22),
-    alone("Cosh", SINCE_9_22),
-    alone("Asinh", SINCE_9_22),
-    alone("Acosh", SINCE_9_22),
-    alone("Atanh", SINCE_9_22),
-    alone("Relu", &[(6, FLOATS), (13, ALL_FLOATS), (14, ALL_FLOATS.and(Types::SIGNED))]),
-    alone("LeakyRelu", &[(6, FLOATS), (16, ALL_FLOATS)]),
-    alone("Elu", SINCE_6_22),
-    alone("Selu", SINCE_6_22),
-    alone("HardSigmoid", SINCE_6_22),
-    alone("Softplus", &[(1, FLOATS), (22, ALL_FLOATS)]),
-    alone("Softsign", &[(1, FLOATS), (22, ALL_FLOATS)]),
-    alone("Celu", &[(12, Types::of(DType::F32)), (28, ALL_FLOATS)]),
-    alone("ThresholdedRelu", &[(10, FLOATS), (22, ALL_FLOATS)]),
-    alone("HardSwish", &[(14, FLOATS), (22, ALL_FLOATS)]),
-    alone("Mish", &[(18, FLOATS), (22, ALL_FLOATS)]),
-    alone("Gelu", &[(20, ALL_FLOATS)]),
-    alone("Swish", &[(24, ALL_FLOATS)]),
-    operator("Clip", Role::Alone, (1, 3), &[(6, FLOATS), (11, FLOATS), (12, REAL_BEFORE), (13, REAL)]),
-    alone("Cast", &[(6, BOOL.and(REAL_BEFORE)), (9, BOOL.and(REAL_BEFORE).and(Types::STRING)), (13, CASTS)]),
-    operator("CastLike", Role::Alone, (2, 2), &[(15, CASTS)]),
-    alone("Not", &[(1, BOOL)]),
-    alone("BitwiseNot", BITS),
-    alone("IsNaN", &[(9, FLOATS), (13, ALL_FLOATS)]),
-    alone("IsInf", &[(10, Types::of(DType::F32).and(Types::of(DType::F64))), (20, ALL_FLOATS)]),
-    alone("Identity", SHAPES),
-    operator("Expand", Role::Other, (2, 2), &[(8, BEFORE), (13, ALL)]),
-    operator("Constant", Role::Other, (0, 0), &[(1, FLOATS), (9, BEFORE), (13, ALL)]),
-    operator("ConstantOfShape", Role::Other, (1, 1), &[(9, Types::of(DType::I64))]),
-    operator("Shape", Role::Other, (1, 1), &[(1, BEFORE), (13, ALL), (15, ALL)]),
-    operator("Size", Role::Other, (1, 1), SHAPES),
-    operator("Concat", Role::Other, (1, ANY), &[(4, BEFORE), (13, ALL)]),
-    operator("Gather", Role::Other, (2, 2), SHAPES),
-    operator("Slice", Role::Other, (3, 5), &[(10, BEFORE), (13, ALL)]),
-    operator("Reshape", Role::Other, (2, 2), &[(5, BEFORE), (13, ALL)]),
-    operator("Squeeze", Role::Other, (1, 2), SHAPES),
-    operator("Unsqueeze", Role::Other, (1, 2), SHAPES),
+    unary("Abs", &[(6, REAL_BEFORE_BF16), (13, REAL)]),
+    unary("Neg", &[(6, FLOATS.union(TypeSet::SIGNED)), (13, ALL_FLOATS.union(TypeSet::SIGNED))]),
+    unary("Sign", &[(9, REAL_BEFORE_BF16), (13, REAL)]),
+    unary("Exp", SINCE_6_13),
+    unary("Log", SINCE_6_13),
+    unary("Sqrt", SINCE_6_13),
+    unary("Sigmoid", SINCE_6_13),
+    unary("Tanh", SINCE_6_13),
+    unary("Floor", SINCE_6_13),
+    unary("Ceil", SINCE_6_13),
+    unary("Reciprocal", SINCE_6_13),
+    unary("Round", &[(11, FLOATS), (22, ALL_FLOATS)]),
+    unary("Erf", &[(9, REAL_BEFORE_BF16), (13, ALL_FLOATS)]),
+    unary("Sin", SINCE_7_22),
+    unary("Cos", SINCE_7_22),
+    unary("Tan", SINCE_7_22),
+    unary("Asin", SINCE_7_22),
+    unary("Acos", SINCE_7_22),
+    unary("Atan", SINCE_7_22),
+    unary("Sinh", SINCE_9_22),
+    unary("Cosh", SINCE_9_22),
+    unary("Asinh", SINCE_9_22),
+    unary("Acosh", SINCE_9_22),
+    unary("Atanh", SINCE_9_22),
+    unary("Relu", &[(6, FLOATS), (13, ALL_FLOATS), (14, ALL_FLOATS.union(TypeSet::SIGNED))]),
+    unary("LeakyRelu", &[(6, FLOATS), (16, ALL_FLOATS)]),
+    unary("Elu", SINCE_6_22),
+    unary("Selu", SINCE_6_22),
+    unary("HardSigmoid", SINCE_6_22),
+    unary("Softplus", &[(1, FLOATS), (22, ALL_FLOATS)]),
+    unary("Softsign", &[(1, FLOATS), (22, ALL_FLOATS)]),
+    unary("Celu", &[(12, TypeSet::of(DType::F32)), (28, ALL_FLOATS)]),
+    unary("ThresholdedRelu", &[(10, FLOATS), (22, ALL_FLOATS)]),
+    unary("HardSwish", &[(14, FLOATS), (22, ALL_FLOATS)]),
+    unary("Mish", &[(18, FLOATS), (22, ALL_FLOATS)]),
+    unary("Gelu", &[(20, ALL_FLOATS)]),
+    unary("Swish", &[(24, ALL_FLOATS)]),
+    operator(
+        "Clip",
+        ShapeRule::SameShape,
+        (1, 3),
+        &[(6, FLOATS), (11, FLOATS), (12, REAL_BEFORE_BF16), (13, REAL)],
+    ),
+    unary(
+        "Cast",
+        &[
+            (6, BOOL.union(REAL_BEFORE_BF16)),
+            (9, BOOL.union(REAL_BEFORE_BF16).union(TypeSet::STRING)),
+            (13, CASTS),
+        ],
+    ),
+    operator("CastLike", ShapeRule::SameShape, (2, 2), &[(15, CASTS)]),
+    unary("Not", &[(1, BOOL)]),
+    unary("BitwiseNot", BITWISE),
+    unary("IsNaN", &[(9, FLOATS), (13, ALL_FLOATS)]),
+    unary("IsInf", &[(10, TypeSet::of(DType::F32).union(TypeSet::of(DType::F64))), (20, ALL_FLOATS)]),
+    unary("Identity", ANY_TYPE),
+    shape_operator("Expand", (2, 2), &[(8, ALL_BEFORE_BF16), (13, ALL)]),
+    shape_operator("Constant", (0, 0), &[(1, FLOATS), (9, ALL_BEFORE_BF16), (13, ALL)]),
+    shape_operator("ConstantOfShape", (1, 1), &[(9, TypeSet::of(DType::I64))]),
+    shape_operator("Shape", (1, 1), &[(1, ALL_BEFORE_BF16), (13, ALL), (15, ALL)]),
+    shape_operator("Size", (1, 1), ANY_TYPE),
+    shape_operator("Concat", (1, UNLIMITED), &[(4, ALL_BEFORE_BF16), (13, ALL)]),
+    shape_operator("Gather", (2, 2), ANY_TYPE),
+    shape_operator("Slice", (3, 5), &[(10, ALL_BEFORE_BF16), (13, ALL)]),
+    shape_operator("Reshape", (2, 2), &[(5, ALL_BEFORE_BF16), (13, ALL)]),
+    shape_operator("Squeeze", (1, 2), ANY_TYPE),
+    shape_operator("Unsqueeze", (1, 2), ANY_TYPE),
 ];
 
-/// An operator that is run, as it is from an opset on.
+/// A version of an operator that [`Program`](crate::Program) runs.
 ///
 /// ```
-/// let add = unishape_onnx::supported().find(|operator| operator.name == "Add" && operator.since == 14);
+/// let add = unishape_onnx::supported_operators().find(|op| op.name == "Add" && op.since == 14);
 /// assert!(add.is_some_and(|add| add.broadcasts && add.types.len() == 12));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Supported {
-    /// What it is called.
+pub struct SupportedOperator {
+    /// Name of the operator.
     pub name: &'static str,
-    /// The opset that it was changed in, or came with.
+    /// Opset that introduced this version.
     pub since: u32,
-    /// The types that it is for: of its first input, or of the second where the first is a condition.
+    /// Element types of the first input; of the second for Where, whose first input is the condition.
     pub types: Vec<ElemType>,
-    /// Whether it broadcasts its inputs.
+    /// Whether the operator broadcasts its inputs.
     pub broadcasts: bool,
 }
 
-/// All operators that are run, in each of their versions.
+/// All versions of all operators that [`Program`](crate::Program) runs.
 ///
 /// ```
-/// assert!(unishape_onnx::supported().any(|operator| operator.name == "Where"));
+/// assert!(unishape_onnx::supported_operators().any(|operator| operator.name == "Where"));
 /// ```
-pub fn supported() -> impl Iterator<Item = Supported> {
+pub fn supported_operators() -> impl Iterator<Item = SupportedOperator> {
     OPERATORS.iter().flat_map(|operator| {
-        operator.versions.iter().map(|&(since, types)| Supported {
+        operator.versions.iter().map(|&(since, types)| SupportedOperator {
             name: operator.name,
             since,
             types: types.iter().collect(),
-            broadcasts: matches!(operator.role, Role::Together | Role::OneWay),
+            broadcasts: matches!(
+                operator.shape_rule,
+                ShapeRule::Multidirectional | ShapeRule::Unidirectional
+            ),
         })
     })
 }
 
-/// An operator in the version that a model uses.
+/// An operator in the version of a model's opset.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Version {
+pub(crate) struct OperatorVersion {
     pub(crate) operator: &'static Operator,
-    /// The opset that it was last changed in.
+    /// Opset that introduced this version.
     pub(crate) since: u32,
-    types: Types,
+    types: TypeSet,
 }
 
 impl Operator {
@@ -227,75 +249,100 @@ impl Operator {
         OPERATORS.iter().find(|operator| operator.name == name)
     }
 
-    /// The operator of a node, if it is one of these, whatever its version.
-    pub(crate) fn of(node: &Node) -> Option<&'static Operator> {
-        Operator::named(&node.op_type).filter(|_| node.is_onnx())
+    /// Whether the output is bool whatever the inputs are.
+    pub(crate) fn has_bool_output(&self) -> bool {
+        let names = [
+            "And",
+            "Or",
+            "Xor",
+            "Not",
+            "Equal",
+            "Greater",
+            "Less",
+            "GreaterOrEqual",
+            "LessOrEqual",
+            "IsNaN",
+            "IsInf",
+        ];
+        names.contains(&self.name)
+    }
+
+    /// Index of the input that determines the element type: 1 for Where, whose input 0 is the condition.
+    pub(crate) fn typed_input(&self) -> usize {
+        if self.name == "Where" { 1 } else { 0 }
+    }
+
+    /// Operator of a node, if the table has it in any version.
+    pub(crate) fn of_node(node: &Node) -> Option<&'static Operator> {
+        Operator::named(&node.op_type).filter(|_| node.is_default_domain())
     }
 }
 
-impl Version {
-    /// The operator of a node, in the version of an opset.
-    pub(crate) fn of(node: &Node, opset: u32) -> Result<Version, Error> {
-        let is_known = |name: &str| node.attribute(name).is_some();
-        if !node.is_onnx() {
-            return Err(Error::unsupported("operators of other domains than ONNX's own are not run"));
+impl OperatorVersion {
+    /// Operator of a node, in the version of an opset.
+    pub(crate) fn resolve(node: &Node, opset: u32) -> Result<OperatorVersion, Error> {
+        if !node.is_default_domain() {
+            return Err(Error::unsupported("only operators of the domain ai.onnx are supported"));
         }
         let Some(operator) = Operator::named(&node.op_type) else {
-            let problem = match node.has_graph() {
-                true => "an operator with graphs within it is not run",
+            let problem = match node.has_subgraph() {
+                true => "operators with subgraphs are not supported",
                 false => {
-                    "this operator is not run: only element-wise operators are, and those that shapes are made with"
+                    "unsupported operator: only element-wise operators and operators on shapes are supported"
                 }
             };
             return Err(Error::unsupported(problem));
         };
-        if operator.role == Role::Together
-            && let Some(name) = ["broadcast", "axis"].into_iter().find(|name| is_known(name))
+        if operator.shape_rule == ShapeRule::Multidirectional
+            && let Some(name) = node.legacy_broadcast_attribute()
         {
             let problem = format!(
-                "the attribute {name} is how opset 6 broadcast, and is not followed; \
+                "the attribute {name} (broadcasting before opset 7) is not supported; \
                  convert the model to opset 7 or later (onnx.version_converter)"
             );
             return Err(Error::unsupported(problem));
         }
         if opset > NEWEST_OPSET {
-            let problem =
-                format!("opset {opset} is newer than {NEWEST_OPSET}, the newest that is known here");
+            let problem = format!("opset {opset} is newer than {NEWEST_OPSET}, the newest supported opset");
             return Err(Error::unsupported(problem));
         }
         let Some(&(since, types)) = operator.versions.iter().rev().find(|(since, _)| *since <= opset) else {
             let first = operator.versions.first().map_or(0, |(since, _)| *since);
             let problem = format!(
-                "the model has opset {opset}, and {} is run from opset {first} on; \
+                "the model has opset {opset}, but {} is supported from opset {first}; \
                  convert the model (onnx.version_converter)",
                 operator.name
             );
             return Err(Error::unsupported(problem));
         };
-        let (fewest, most) = operator.inputs;
-        // What was an attribute once is an input now.
-        let fewest = if operator.name == "Unsqueeze" && opset >= 13 { 2 } else { fewest };
-        if !(fewest..=most).contains(&node.inputs.len()) {
-            let wanted = if fewest == most { format!("{fewest}") } else { format!("{fewest} or more") };
-            return Err(Error::invalid(format!("it has {} inputs, not {wanted}", node.inputs.len())));
+        let (min, max) = operator.input_count;
+        // Opset 13 turned the attribute axes into an input.
+        let min = if operator.name == "Unsqueeze" && opset >= 13 { 2 } else { min };
+        if !(min..=max).contains(&node.inputs.len()) {
+            let expected = match max {
+                _ if min == max => format!("{min}"),
+                UNLIMITED => format!("at least {min}"),
+                _ => format!("{min} to {max}"),
+            };
+            return Err(Error::invalid(format!("expected {expected} inputs, got {}", node.inputs.len())));
         }
-        if let Some(at) = (0..fewest).find(|&at| node.input(at).is_none()) {
-            return Err(Error::invalid(format!("input {at} is left out")));
+        if let Some(index) = (0..min).find(|&index| node.input(index).is_none()) {
+            return Err(Error::missing_input(index));
         }
-        Ok(Version { operator, since, types })
+        Ok(OperatorVersion { operator, since, types })
     }
 
-    /// Refuses types that the operator is not for.
-    pub(crate) fn check(&self, dtype: DType) -> Result<(), Error> {
-        if self.types.has(dtype) {
+    /// Fails if this version does not support an element type.
+    pub(crate) fn check_type(&self, dtype: DType) -> Result<(), Error> {
+        if self.types.contains(dtype) {
             return Ok(());
         }
         let Operator { name, versions, .. } = self.operator;
-        let later = versions.iter().find(|(since, types)| *since > self.since && types.has(dtype));
+        let later = versions.iter().find(|(since, types)| *since > self.since && types.contains(dtype));
         let elem = ElemType::of(dtype);
         Err(Error::invalid(match later {
-            Some((since, _)) => format!("{name} is for {elem} from opset {since} on"),
-            None => format!("{name} is for {}, not for {elem}", self.types),
+            Some((since, _)) => format!("{name} supports {elem} from opset {since}"),
+            None => format!("{name} supports {}, not {elem}", self.types),
         }))
     }
 }
@@ -306,7 +353,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_operator_is_there_once_and_its_versions_grow() {
+    fn operators_are_unique_and_versions_ascend() {
         let names: HashSet<&str> = OPERATORS.iter().map(|operator| operator.name).collect();
         assert_eq!(names.len(), OPERATORS.len());
         for operator in OPERATORS {

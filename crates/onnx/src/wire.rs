@@ -1,189 +1,190 @@
-//! Protocol Buffers as bytes: a message is a list of fields, and keeps each as it came.
+//! Lossless reader and writer of the protobuf wire format.
 //!
-//! What is not changed is written as it was read, byte for byte, whether or not anybody here knows what it
-//! means. Crates that make structures of messages drop what their schema does not have, and encode what is
-//! left anew. A message is read one level deep: what is in its fields is looked at only when somebody asks,
-//! so that messages within messages, however deep, cost nothing.
+//! A message is the list of its encoded fields. Unchanged fields are written back byte for byte,
+//! including fields that `onnx.proto` does not define. (Code generated from a schema drops unknown fields and
+//! re-encodes the others.) Decoding is lazy: [`Message::decode`] splits one level, and nested messages are
+//! decoded on access, so deep nesting costs neither stack nor memory.
 
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// Some bytes of a file, or bytes of our own; shared, never copied.
+/// Reference-counted range of a byte buffer.
 #[derive(Clone)]
-pub(crate) struct Piece {
-    whole: Arc<Vec<u8>>,
+pub(crate) struct SharedBytes {
+    buffer: Arc<Vec<u8>>,
     range: Range<usize>,
 }
 
-impl Piece {
-    /// The part of it in this range, which must be within it.
-    fn part(&self, range: Range<usize>) -> Piece {
+impl SharedBytes {
+    /// Subrange, relative to this range and within it.
+    fn slice(&self, range: Range<usize>) -> SharedBytes {
         let start = self.range.start + range.start;
-        Piece { whole: self.whole.clone(), range: start..start + range.len() }
+        SharedBytes { buffer: self.buffer.clone(), range: start..start + range.len() }
     }
 
-    /// Where it begins in the file.
-    fn at(&self) -> usize {
+    /// Offset of the first byte in the buffer.
+    fn offset(&self) -> usize {
         self.range.start
     }
 }
 
-impl Deref for Piece {
+impl Deref for SharedBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.whole[self.range.clone()]
+        &self.buffer[self.range.clone()]
     }
 }
 
-impl From<Vec<u8>> for Piece {
-    fn from(bytes: Vec<u8>) -> Piece {
+impl From<Vec<u8>> for SharedBytes {
+    fn from(bytes: Vec<u8>) -> SharedBytes {
         let range = 0..bytes.len();
-        Piece { whole: Arc::new(bytes), range }
+        SharedBytes { buffer: Arc::new(bytes), range }
     }
 }
 
-impl fmt::Debug for Piece {
+impl fmt::Debug for SharedBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.len())
     }
 }
 
-/// How a field's value is written.
+/// Wire type of a field; the discriminant is the low three bits of the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A whole number, seven bits a byte.
-    Varint,
-    /// Eight bytes.
-    Fixed64,
-    /// Bytes with their number before them: text, packed numbers, a message.
-    Bytes,
-    /// Fields up to an end; nobody writes these any more, and ONNX never did.
-    Group,
-    /// Four bytes.
-    Fixed32,
+pub(crate) enum WireType {
+    Varint = 0,
+    Fixed64 = 1,
+    /// Strings, bytes, packed numbers and nested messages.
+    LengthDelimited = 2,
+    /// Deprecated in protobuf; ONNX never uses it.
+    Group = 3,
+    Fixed32 = 5,
 }
 
-/// A field as it came, its number and its length before it.
+/// Encoded field, with its tag and its length prefix.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) number: u32,
-    kind: Kind,
-    /// The bytes before the value: two varints at the most, twenty bytes.
-    head: u8,
-    raw: Piece,
+    wire_type: WireType,
+    /// Length of the tag and the length prefix in bytes: at most two varints, 20 bytes.
+    header_len: u8,
+    encoded: SharedBytes,
 }
 
-/// What is wrong with some bytes, and where in the file.
+/// Decoding error, with its byte offset in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WireError {
-    at: usize,
+    offset: usize,
     problem: &'static str,
 }
 
 impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "byte {}: {}", self.at, self.problem)
+        write!(f, "byte {}: {}", self.offset, self.problem)
     }
 }
 
-/// Groups within groups beyond this are no message of anybody's.
-const DEEPEST_GROUP: usize = 100;
+/// Maximum nesting depth of groups.
+const MAX_GROUP_DEPTH: usize = 100;
 
-/// Reads bytes from left to right.
+/// Cursor over encoded bytes.
 struct Reader<'b> {
     bytes: &'b [u8],
-    at: usize,
-    /// Where the bytes begin in the file.
+    pos: usize,
+    /// Offset of `bytes` in the file.
     base: usize,
 }
 
 impl Reader<'_> {
     fn error(&self, problem: &'static str) -> WireError {
-        WireError { at: self.base + self.at, problem }
+        WireError { offset: self.base + self.pos, problem }
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.pos == self.bytes.len()
     }
 
     fn varint(&mut self) -> Result<u64, WireError> {
         let mut value = 0u64;
         for shift in (0..70).step_by(7) {
-            let Some(&byte) = self.bytes.get(self.at) else {
-                return Err(self.error("the file ends within a number"));
+            let Some(&byte) = self.bytes.get(self.pos) else {
+                return Err(self.error("the data ends within a varint"));
             };
-            self.at += 1;
-            // What does not fit into 64 bits is dropped, as every reader does.
+            self.pos += 1;
+            // Bits beyond the 64th are dropped, as in other protobuf decoders.
             value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
             if byte < 0x80 {
                 return Ok(value);
             }
         }
-        Err(self.error("a number of more than ten bytes"))
+        Err(self.error("a varint has more than ten bytes"))
     }
 
     fn skip(&mut self, count: u64) -> Result<(), WireError> {
-        let left = self.bytes.len() - self.at;
+        let remaining = self.bytes.len() - self.pos;
         match usize::try_from(count) {
-            Ok(count) if count <= left => {
-                self.at += count;
+            Ok(count) if count <= remaining => {
+                self.pos += count;
                 Ok(())
             }
-            _ => Err(self.error("a field is longer than what is left of its message")),
+            _ => Err(self.error("a field is longer than the rest of its message")),
         }
     }
 
-    /// The number and the kind of the next field; `None` for the end of a group.
-    fn tag(&mut self) -> Result<(u32, Option<Kind>), WireError> {
+    /// Number and wire type of the next field; `None` for the end of a group.
+    fn tag(&mut self) -> Result<(u32, Option<WireType>), WireError> {
         let tag = self.varint()?;
         let number = match u32::try_from(tag >> 3) {
             Ok(number @ 1..=0x1fff_ffff) => number,
-            _ => return Err(self.error("a field of no number that there can be")),
+            _ => return Err(self.error("invalid field number")),
         };
-        let kind = match tag & 7 {
-            0 => Some(Kind::Varint),
-            1 => Some(Kind::Fixed64),
-            2 => Some(Kind::Bytes),
-            3 => Some(Kind::Group),
+        let wire_type = match tag & 7 {
+            0 => Some(WireType::Varint),
+            1 => Some(WireType::Fixed64),
+            2 => Some(WireType::LengthDelimited),
+            3 => Some(WireType::Group),
             4 => None,
-            5 => Some(Kind::Fixed32),
-            _ => return Err(self.error("a field of a kind that there is not")),
+            5 => Some(WireType::Fixed32),
+            _ => return Err(self.error("invalid wire type")),
         };
-        Ok((number, kind))
+        Ok((number, wire_type))
     }
 
-    /// Goes over a value; gives where it begins, behind its length.
-    fn value(&mut self, number: u32, kind: Kind) -> Result<usize, WireError> {
-        let mut start = self.at;
-        match kind {
-            Kind::Varint => {
+    /// Skips a value; returns the position of its first byte, after the length prefix.
+    fn skip_value(&mut self, number: u32, wire_type: WireType) -> Result<usize, WireError> {
+        let mut start = self.pos;
+        match wire_type {
+            WireType::Varint => {
                 self.varint()?;
             }
-            Kind::Fixed64 => self.skip(8)?,
-            Kind::Fixed32 => self.skip(4)?,
-            Kind::Bytes => {
+            WireType::Fixed64 => self.skip(8)?,
+            WireType::Fixed32 => self.skip(4)?,
+            WireType::LengthDelimited => {
                 let length = self.varint()?;
-                start = self.at;
+                start = self.pos;
                 self.skip(length)?;
             }
-            Kind::Group => self.group(number)?,
+            WireType::Group => self.skip_group(number)?,
         }
         Ok(start)
     }
 
-    /// Goes over a group to its end, and over those within it: by a list of those that are open, not by calls.
-    fn group(&mut self, number: u32) -> Result<(), WireError> {
-        let mut open = vec![number];
-        while let Some(&innermost) = open.last() {
+    /// Skips a group and the groups nested in it, without recursion.
+    fn skip_group(&mut self, number: u32) -> Result<(), WireError> {
+        let mut open_groups = vec![number];
+        while let Some(&innermost) = open_groups.last() {
             match self.tag()? {
                 (number, None) if number == innermost => {
-                    open.pop();
+                    open_groups.pop();
                 }
-                (_, None) => return Err(self.error("a group ends that is not the one that began")),
-                (_, Some(Kind::Group)) if open.len() == DEEPEST_GROUP => {
-                    return Err(self.error("too many groups within each other"));
+                (_, None) => return Err(self.error("a group end does not match the group start")),
+                (_, Some(WireType::Group)) if open_groups.len() == MAX_GROUP_DEPTH => {
+                    return Err(self.error("groups are nested too deeply"));
                 }
-                (number, Some(Kind::Group)) => open.push(number),
-                (number, Some(kind)) => {
-                    self.value(number, kind)?;
+                (number, Some(WireType::Group)) => open_groups.push(number),
+                (number, Some(wire_type)) => {
+                    self.skip_value(number, wire_type)?;
                 }
             }
         }
@@ -191,49 +192,49 @@ impl Reader<'_> {
     }
 }
 
-/// A message: its fields, in the order that they came in.
+/// Message as the list of its encoded fields, in file order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Message {
     fields: Vec<Field>,
 }
 
 impl Message {
-    /// Reads a message, one level deep.
-    pub(crate) fn read(piece: &Piece) -> Result<Message, WireError> {
-        let mut reader = Reader { bytes: piece, at: 0, base: piece.at() };
+    /// Splits a message into its fields; nested messages stay encoded.
+    pub(crate) fn decode(bytes: &SharedBytes) -> Result<Message, WireError> {
+        let mut reader = Reader { bytes, pos: 0, base: bytes.offset() };
         let mut fields = Vec::new();
-        while reader.at < reader.bytes.len() {
-            let start = reader.at;
-            let (number, kind) = reader.tag()?;
-            let Some(kind) = kind else {
-                return Err(reader.error("a group ends that never began"));
+        while !reader.is_at_end() {
+            let start = reader.pos;
+            let (number, wire_type) = reader.tag()?;
+            let Some(wire_type) = wire_type else {
+                return Err(reader.error("a group end without a group start"));
             };
-            let value = reader.value(number, kind)?;
-            // Two varints, ten bytes each at the most.
-            let head = (value - start) as u8;
-            fields.push(Field { number, kind, head, raw: piece.part(start..reader.at) });
+            let value = reader.skip_value(number, wire_type)?;
+            // Two varints of at most ten bytes each.
+            let header_len = (value - start) as u8;
+            fields.push(Field { number, wire_type, header_len, encoded: bytes.slice(start..reader.pos) });
         }
         Ok(Message { fields })
     }
 
-    pub(crate) fn write(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.fields.iter().map(|field| field.raw.len()).sum());
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.fields.iter().map(|field| field.encoded.len()).sum());
         for field in &self.fields {
-            bytes.extend_from_slice(&field.raw);
+            bytes.extend_from_slice(&field.encoded);
         }
         bytes
     }
 
-    pub(crate) fn all(&self) -> &[Field] {
+    pub(crate) fn fields(&self) -> &[Field] {
         &self.fields
     }
 
-    /// Its fields with this number.
-    pub(crate) fn with(&self, number: u32) -> impl Iterator<Item = &Field> {
+    /// All fields with this number.
+    pub(crate) fn repeated(&self, number: u32) -> impl Iterator<Item = &Field> {
         self.fields.iter().filter(move |field| field.number == number)
     }
 
-    /// The last field with this number: of several, it is the one that counts.
+    /// Last field with this number, which determines the value of a singular field.
     pub(crate) fn last(&self, number: u32) -> Option<&Field> {
         self.fields.iter().rev().find(|field| field.number == number)
     }
@@ -242,45 +243,46 @@ impl Message {
         self.last(number).is_some()
     }
 
-    /// The integer in a field; 0 where it is not there.
+    /// Value of an integer field; 0 if absent.
     pub(crate) fn int(&self, number: u32) -> Result<i64, WireError> {
         self.last(number).map_or(Ok(0), Field::int)
     }
 
-    /// The text in a field; none where it is not there.
-    pub(crate) fn text(&self, number: u32) -> Result<String, WireError> {
-        self.last(number).map_or_else(|| Ok(String::new()), Field::text)
+    /// Value of a string field; empty if absent.
+    pub(crate) fn string(&self, number: u32) -> Result<String, WireError> {
+        self.last(number).map_or_else(|| Ok(String::new()), Field::string)
     }
 
-    /// The texts in all fields with this number.
-    pub(crate) fn texts(&self, number: u32) -> Result<Vec<String>, WireError> {
-        self.with(number).map(Field::text).collect()
+    /// Values of a repeated string field.
+    pub(crate) fn strings(&self, number: u32) -> Result<Vec<String>, WireError> {
+        self.repeated(number).map(Field::string).collect()
     }
 
-    /// The messages in all fields with this number.
+    /// Values of a repeated message field.
     pub(crate) fn messages(&self, number: u32) -> Result<Vec<Message>, WireError> {
-        self.with(number).map(Field::message).collect()
+        self.repeated(number).map(Field::message).collect()
     }
 
-    /// The message in a field that there is only one of. (Readers join what comes twice, piece by piece; no
-    /// writer does that, and so it is an error here.)
+    /// Value of a singular message field.
+    ///
+    /// Protobuf merges duplicates of such a field. No ONNX writer produces them, so they are an error here.
     pub(crate) fn message(&self, number: u32) -> Result<Option<Message>, WireError> {
-        let mut fields = self.with(number);
+        let mut fields = self.repeated(number);
         match (fields.next(), fields.next()) {
-            (_, Some(second)) => Err(second.error("what there is only one of comes twice")),
+            (_, Some(second)) => Err(second.error("a singular message field occurs twice")),
             (first, None) => first.map(Field::message).transpose(),
         }
     }
 
-    /// All integers in fields with this number, one by one or packed.
+    /// Values of a repeated integer field, packed or not.
     pub(crate) fn ints(&self, number: u32) -> Result<Vec<i64>, WireError> {
         let mut ints = Vec::new();
-        for field in self.with(number) {
-            match field.kind {
-                Kind::Bytes => {
+        for field in self.repeated(number) {
+            match field.wire_type {
+                WireType::LengthDelimited => {
                     let bytes = field.bytes()?;
-                    let mut reader = Reader { bytes: &bytes, at: 0, base: bytes.at() };
-                    while reader.at < reader.bytes.len() {
+                    let mut reader = Reader { bytes: &bytes, pos: 0, base: bytes.offset() };
+                    while !reader.is_at_end() {
                         ints.push(reader.varint()? as i64);
                     }
                 }
@@ -290,21 +292,23 @@ impl Message {
         Ok(ints)
     }
 
-    /// All numbers of `N` bytes in fields with this number, one by one or packed.
+    /// Values of a repeated field of `N`-byte numbers, packed or not.
     pub(crate) fn fixed<const N: usize>(&self, number: u32) -> Result<Vec<[u8; N]>, WireError> {
-        let mut items = Vec::new();
-        for field in self.with(number) {
-            let bytes = match (field.kind, N) {
-                (Kind::Bytes, _) | (Kind::Fixed32, 4) | (Kind::Fixed64, 8) => field.value(),
-                _ => return Err(field.error("a number of another kind than it should be")),
+        let mut values = Vec::new();
+        for field in self.repeated(number) {
+            let bytes = match (field.wire_type, N) {
+                (WireType::LengthDelimited, _) | (WireType::Fixed32, 4) | (WireType::Fixed64, 8) => {
+                    field.value()
+                }
+                _ => return Err(field.error("a number has the wrong wire type")),
             };
             let (whole, rest) = bytes.as_chunks::<N>();
             if !rest.is_empty() {
-                return Err(field.error("packed numbers that end within one"));
+                return Err(field.error("packed numbers end within a number"));
             }
-            items.extend_from_slice(whole);
+            values.extend_from_slice(whole);
         }
-        Ok(items)
+        Ok(values)
     }
 
     pub(crate) fn push(&mut self, field: Field) {
@@ -312,89 +316,94 @@ impl Message {
     }
 
     pub(crate) fn push_int(&mut self, number: u32, value: i64) {
-        let mut raw = Vec::new();
-        put_varint(&mut raw, u64::from(number) << 3);
-        let head = raw.len() as u8;
-        put_varint(&mut raw, value as u64);
-        self.push(Field { number, kind: Kind::Varint, head, raw: raw.into() });
+        let mut encoded = tag(number, WireType::Varint);
+        let header_len = encoded.len() as u8;
+        write_varint(&mut encoded, value as u64);
+        self.push(Field { number, wire_type: WireType::Varint, header_len, encoded: encoded.into() });
     }
 
     pub(crate) fn push_fixed32(&mut self, number: u32, value: [u8; 4]) {
-        let mut raw = Vec::new();
-        put_varint(&mut raw, u64::from(number) << 3 | 5);
-        let head = raw.len() as u8;
-        raw.extend(value);
-        self.push(Field { number, kind: Kind::Fixed32, head, raw: raw.into() });
+        let mut encoded = tag(number, WireType::Fixed32);
+        let header_len = encoded.len() as u8;
+        encoded.extend(value);
+        self.push(Field { number, wire_type: WireType::Fixed32, header_len, encoded: encoded.into() });
     }
 
     pub(crate) fn push_bytes(&mut self, number: u32, bytes: &[u8]) {
-        self.push(Field::of_bytes(number, bytes));
+        self.push(Field::length_delimited(number, bytes));
     }
 
     pub(crate) fn push_message(&mut self, number: u32, message: &Message) {
-        self.push_bytes(number, &message.write());
+        self.push_bytes(number, &message.encode());
     }
 
-    /// The message with some of its fields replaced, by none or by several.
-    pub(crate) fn replaced(&self, mut replace: impl FnMut(usize, &Field, &mut Vec<Field>)) -> Message {
+    /// Copies the message; `replace` pushes zero or more fields for each field.
+    pub(crate) fn map_fields(&self, mut replace: impl FnMut(&Field, &mut Vec<Field>)) -> Message {
         let mut fields = Vec::with_capacity(self.fields.len());
-        for (at, field) in self.fields.iter().enumerate() {
-            replace(at, field, &mut fields);
+        for field in &self.fields {
+            replace(field, &mut fields);
         }
         Message { fields }
     }
 }
 
 impl Field {
-    pub(crate) fn of_bytes(number: u32, bytes: &[u8]) -> Field {
-        let mut raw = Vec::with_capacity(bytes.len() + 12);
-        put_varint(&mut raw, u64::from(number) << 3 | 2);
-        put_varint(&mut raw, bytes.len() as u64);
-        let head = raw.len() as u8;
-        raw.extend_from_slice(bytes);
-        Field { number, kind: Kind::Bytes, head, raw: raw.into() }
+    pub(crate) fn length_delimited(number: u32, bytes: &[u8]) -> Field {
+        let mut encoded = tag(number, WireType::LengthDelimited);
+        write_varint(&mut encoded, bytes.len() as u64);
+        let header_len = encoded.len() as u8;
+        encoded.extend_from_slice(bytes);
+        Field { number, wire_type: WireType::LengthDelimited, header_len, encoded: encoded.into() }
     }
 
     fn value(&self) -> &[u8] {
-        &self.raw[usize::from(self.head)..]
+        &self.encoded[usize::from(self.header_len)..]
     }
 
     fn error(&self, problem: &'static str) -> WireError {
-        WireError { at: self.raw.at(), problem }
+        WireError { offset: self.encoded.offset(), problem }
     }
 
     pub(crate) fn int(&self) -> Result<i64, WireError> {
-        if self.kind != Kind::Varint {
-            return Err(self.error("this should be an integer"));
+        if self.wire_type != WireType::Varint {
+            return Err(self.error("expected an integer field"));
         }
-        Reader { bytes: self.value(), at: 0, base: self.raw.at() }.varint().map(|value| value as i64)
+        let mut reader = Reader { bytes: self.value(), pos: 0, base: self.encoded.offset() };
+        reader.varint().map(|value| value as i64)
     }
 
     pub(crate) fn float(&self) -> Result<f32, WireError> {
-        match (self.kind, self.value().first_chunk()) {
-            (Kind::Fixed32, Some(&bytes)) => Ok(f32::from_le_bytes(bytes)),
-            _ => Err(self.error("this should be a number of four bytes")),
+        match (self.wire_type, self.value().first_chunk()) {
+            (WireType::Fixed32, Some(&bytes)) => Ok(f32::from_le_bytes(bytes)),
+            _ => Err(self.error("expected a float field")),
         }
     }
 
-    pub(crate) fn bytes(&self) -> Result<Piece, WireError> {
-        match self.kind {
-            Kind::Bytes => Ok(self.raw.part(self.head.into()..self.raw.len())),
-            _ => Err(self.error("this should be text, or bytes, or a message")),
+    pub(crate) fn bytes(&self) -> Result<SharedBytes, WireError> {
+        match self.wire_type {
+            WireType::LengthDelimited => Ok(self.encoded.slice(self.header_len.into()..self.encoded.len())),
+            _ => Err(self.error("expected a string, bytes or message field")),
         }
     }
 
-    pub(crate) fn text(&self) -> Result<String, WireError> {
+    pub(crate) fn string(&self) -> Result<String, WireError> {
         let bytes = self.bytes()?;
-        String::from_utf8(bytes.to_vec()).map_err(|_| self.error("this should be text in UTF-8"))
+        String::from_utf8(bytes.to_vec()).map_err(|_| self.error("a string is not valid UTF-8"))
     }
 
     pub(crate) fn message(&self) -> Result<Message, WireError> {
-        Message::read(&self.bytes()?)
+        Message::decode(&self.bytes()?)
     }
 }
 
-fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
+/// Encoded tag of a field.
+fn tag(number: u32, wire_type: WireType) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_varint(&mut bytes, u64::from(number) << 3 | wire_type as u64);
+    bytes
+}
+
+fn write_varint(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
         value >>= 7;
@@ -407,72 +416,72 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(bytes: &[u8]) -> Result<Message, WireError> {
-        Message::read(&bytes.to_vec().into())
+    fn decode(bytes: &[u8]) -> Result<Message, WireError> {
+        Message::decode(&bytes.to_vec().into())
     }
 
     #[test]
-    fn every_kind_of_field_is_kept_as_it_came() {
+    fn every_wire_type_round_trips() {
         let bytes = [
-            &[0x08, 0x96, 0x01][..],                     // 1: 150
-            &[0x08, 0x80, 0x80, 0x00],                   // 1: 0, longer than need be
-            &[0x11, 1, 2, 3, 4, 5, 6, 7, 8],             // 2: eight bytes
-            &[0x1a, 3, b'a', b'b', b'c'],                // 3: bytes
-            &[0x23, 0x08, 1, 0x2b, 0x2c, 0x12, 0, 0x24], // 4: a group with one in it
-            &[0x35, 1, 2, 3, 4],                         // 6: four bytes
-            &[0xa2, 0x80, 0x00, 0x00],                   // 4, its tag longer than need be: no bytes
+            &[0x08, 0x96, 0x01][..],                     // 1: varint 150
+            &[0x08, 0x80, 0x80, 0x00],                   // 1: varint 0, overlong
+            &[0x11, 1, 2, 3, 4, 5, 6, 7, 8],             // 2: fixed64
+            &[0x1a, 3, b'a', b'b', b'c'],                // 3: length-delimited
+            &[0x23, 0x08, 1, 0x2b, 0x2c, 0x12, 0, 0x24], // 4: group with a nested group
+            &[0x35, 1, 2, 3, 4],                         // 6: fixed32
+            &[0xa2, 0x80, 0x00, 0x00],                   // 4: length-delimited and empty, overlong tag
         ]
         .concat();
-        let message = read(&bytes).expect("a message");
-        assert_eq!(message.write(), bytes);
-        assert_eq!(message.all().len(), 7);
+        let message = decode(&bytes).expect("a message");
+        assert_eq!(message.encode(), bytes);
+        assert_eq!(message.fields().len(), 7);
         assert_eq!(message.int(1), Ok(0));
         assert_eq!(message.ints(1), Ok(vec![150, 0]));
-        assert_eq!(message.text(3).as_deref(), Ok("abc"));
+        assert_eq!(message.string(3).as_deref(), Ok("abc"));
         assert_eq!(message.fixed::<4>(6), Ok(vec![[1, 2, 3, 4]]));
-        assert!(message.text(1).is_err() && message.int(3).is_err() && message.int(4).is_err());
+        assert!(message.string(1).is_err() && message.int(3).is_err() && message.int(4).is_err());
     }
 
     #[test]
-    fn what_is_no_message_is_told_with_its_place() {
-        let told = |bytes: &[u8]| read(bytes).expect_err("no message").to_string();
-        assert_eq!(told(&[0x08]), "byte 1: the file ends within a number");
+    fn malformed_bytes_are_reported_with_their_offset() {
+        let error = |bytes: &[u8]| decode(bytes).expect_err("malformed").to_string();
+        assert_eq!(error(&[0x08]), "byte 1: the data ends within a varint");
         assert_eq!(
-            told(&[0x08, 1, 0x1a, 5, b'a']),
-            "byte 4: a field is longer than what is left of its message"
+            error(&[0x08, 1, 0x1a, 5, b'a']),
+            "byte 4: a field is longer than the rest of its message"
         );
-        assert_eq!(told(&[0x0f, 1]), "byte 1: a field of a kind that there is not");
-        assert_eq!(told(&[0x00, 1]), "byte 1: a field of no number that there can be");
-        assert_eq!(told(&[0x0c]), "byte 1: a group ends that never began");
-        assert_eq!(told(&[0x0b, 0x14]), "byte 2: a group ends that is not the one that began");
-        assert_eq!(told(&[0xff; 11]), "byte 10: a number of more than ten bytes");
-        assert_eq!(told(&[0x0b; 1000]), "byte 101: too many groups within each other");
-        // A length of nearly 2⁶⁴ takes no memory.
+        assert_eq!(error(&[0x0f, 1]), "byte 1: invalid wire type");
+        assert_eq!(error(&[0x00, 1]), "byte 1: invalid field number");
+        assert_eq!(error(&[0x0c]), "byte 1: a group end without a group start");
+        assert_eq!(error(&[0x0b, 0x14]), "byte 2: a group end does not match the group start");
+        assert_eq!(error(&[0xff; 11]), "byte 10: a varint has more than ten bytes");
+        assert_eq!(error(&[0x0b; 1000]), "byte 101: groups are nested too deeply");
+        // A length of nearly 2⁶⁴ allocates no memory.
         let long = [&[0x1a][..], &[0xff; 9], &[1]].concat();
-        assert_eq!(told(&long), "byte 11: a field is longer than what is left of its message");
+        assert_eq!(error(&long), "byte 11: a field is longer than the rest of its message");
     }
 
     #[test]
-    fn fields_are_made_and_replaced() {
+    fn fields_are_pushed_and_mapped() {
         let mut message = Message::default();
         message.push_int(1, -1);
         message.push_bytes(2, b"abc");
-        let replaced = message.replaced(|_, field, out| {
+        let mapped = message.map_fields(|field, out| {
             if field.number == 2 {
-                out.extend([Field::of_bytes(2, b"x"), field.clone()]);
+                out.extend([Field::length_delimited(2, b"x"), field.clone()]);
             } else {
                 out.push(field.clone());
             }
         });
-        let again = read(&replaced.write()).expect("a message");
-        assert_eq!((again.int(1), again.texts(2)), (Ok(-1), Ok(vec!["x".into(), "abc".into()])));
+        let decoded = decode(&mapped.encode()).expect("a message");
+        assert_eq!((decoded.int(1), decoded.strings(2)), (Ok(-1), Ok(vec!["x".into(), "abc".into()])));
     }
 
     proptest! {
         #[test]
-        fn what_can_be_read_is_written_as_it_was(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
-            if let Ok(message) = read(&bytes) {
-                prop_assert_eq!(message.write(), bytes);
+        fn decoded_messages_encode_to_the_same_bytes(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            if let Ok(message) = decode(&bytes) {
+                prop_assert_eq!(message.encode(), bytes);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! ONNX's models, for `unishape.onnx`.
+//! The private module `_onnx`, on which `unishape.onnx` is built.
 
 use crate::failure::of_shapes;
 use crate::input::array;
@@ -15,7 +15,7 @@ use unishape::{Tensor, TensorView};
 use unishape_kernels::for_each_dtype;
 use unishape_onnx::{Dim, Error, Problem, Program, Report, Rewritten};
 
-/// Adds what `unishape.onnx` is made of, for nobody else.
+/// Adds the submodule `_onnx`.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let onnx = PyModule::new(module.py(), "_onnx")?;
     onnx.add_class::<OnnxModel>()?;
@@ -24,118 +24,119 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_submodule(&onnx)
 }
 
-fn of_model(error: Error) -> PyErr {
+/// Converts an error to the matching Python exception.
+fn to_py_err(error: Error) -> PyErr {
     let text = error.to_string();
     match error.problem() {
         Problem::File(_) => PyOSError::new_err(text),
         Problem::Unsupported(_) => PyNotImplementedError::new_err(text),
-        Problem::Given(_) => PyTypeError::new_err(text),
+        Problem::Input(_) => PyTypeError::new_err(text),
         Problem::Shapes(error @ unishape::Error::OutOfMemory { .. }) => of_shapes(error.clone()),
         _ => PyValueError::new_err(text),
     }
 }
 
-/// A model, from the bytes of its file. Data in other files is looked for in a folder, if one is given.
+/// A model, decoded from bytes; external data is read from `base_dir`.
 #[pyclass(frozen, module = "unishape._unishape")]
 pub(crate) struct OnnxModel(unishape_onnx::Model);
 
 #[pymethods]
 impl OnnxModel {
     #[new]
-    #[pyo3(signature = (bytes, folder=None))]
-    fn new(bytes: &[u8], folder: Option<PathBuf>) -> PyResult<OnnxModel> {
-        let model = unishape_onnx::Model::read(bytes).map_err(of_model)?;
-        Ok(OnnxModel(match folder {
-            Some(folder) => model.in_folder(folder),
+    #[pyo3(signature = (bytes, base_dir=None))]
+    fn new(bytes: &[u8], base_dir: Option<PathBuf>) -> PyResult<OnnxModel> {
+        let model = unishape_onnx::Model::read(bytes).map_err(to_py_err)?;
+        Ok(OnnxModel(match base_dir {
+            Some(base_dir) => model.with_base_dir(base_dir),
             None => model,
         }))
     }
 
-    /// Makes it ready to be run, on so many threads; on one for each core unless told.
+    /// Compiles the model. `threads`: number of worker threads; default: one per core.
     #[pyo3(signature = (*, threads=None))]
     fn program(&self, threads: Option<Asked>) -> PyResult<OnnxProgram> {
-        let program = Program::new(&self.0).map_err(of_model)?;
+        let program = Program::new(&self.0).map_err(to_py_err)?;
         Ok(OnnxProgram::new(program.threads(number(threads))))
     }
 
-    /// The bytes of the same model without implicit broadcasting, and how many Expands it has more.
+    /// Serialized model without implicit broadcasting, and the number of inserted Expand nodes.
     fn explicit<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-        unishape_onnx::explicit(&self.0).map(|rewritten| written(py, &rewritten)).map_err(of_model)
+        unishape_onnx::explicit(&self.0).map(|rewritten| serialize(py, &rewritten)).map_err(to_py_err)
     }
 
-    /// The bytes of the same model without needless Expands, and how many it has less.
+    /// Serialized model without redundant Expand nodes, and the number of removed ones.
     fn implicit<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-        unishape_onnx::implicit(&self.0).map(|rewritten| written(py, &rewritten)).map_err(of_model)
+        unishape_onnx::implicit(&self.0).map(|rewritten| serialize(py, &rewritten)).map_err(to_py_err)
     }
 
-    /// Where it broadcasts.
+    /// Reports where the model broadcasts.
     fn explain(&self) -> OnnxReport {
         OnnxReport(unishape_onnx::explain(&self.0))
     }
 }
 
-fn written<'py>(py: Python<'py>, rewritten: &Rewritten) -> (Bound<'py, PyBytes>, usize) {
+fn serialize<'py>(py: Python<'py>, rewritten: &Rewritten) -> (Bound<'py, PyBytes>, usize) {
     (PyBytes::new(py, &rewritten.model.to_bytes()), rewritten.expands)
 }
 
-/// Where a model broadcasts: every node that does, and which of its inputs are stretched.
+/// Report of all broadcasting in a model: the nodes that broadcast and their stretched inputs.
 #[pyclass(frozen, module = "unishape._unishape")]
 pub(crate) struct OnnxReport(Report);
 
 #[pymethods]
 impl OnnxReport {
-    /// One dictionary for each node that broadcasts.
+    /// One dictionary per node that broadcasts.
     #[getter]
     fn broadcasts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let nodes = PyList::empty(py);
         for node in &self.0.broadcasts {
-            let told = PyDict::new(py);
-            told.set_item("node", node.node)?;
-            told.set_item("name", &node.name)?;
-            told.set_item("op_type", &node.op_type)?;
-            told.set_item("shape", shape(py, node.shape.as_deref())?)?;
-            let stretches = PyList::empty(py);
-            for stretch in &node.stretches {
-                let told = PyDict::new(py);
-                told.set_item("input", stretch.input)?;
-                told.set_item("name", &stretch.name)?;
-                told.set_item("from", shape(py, stretch.from.as_deref())?)?;
-                told.set_item("to", shape(py, stretch.to.as_deref())?)?;
-                told.set_item("dims", stretch.dims.iter().map(|dim| dim.dim).collect::<Vec<_>>())?;
-                told.set_item("times", stretch.times())?;
-                told.set_item("certain", stretch.is_certain)?;
-                stretches.append(told)?;
+            let dict = PyDict::new(py);
+            dict.set_item("node", node.node)?;
+            dict.set_item("name", &node.name)?;
+            dict.set_item("op_type", &node.op_type)?;
+            dict.set_item("shape", shape(py, node.shape.as_deref())?)?;
+            let stretched = PyList::empty(py);
+            for input in &node.stretched {
+                let dict = PyDict::new(py);
+                dict.set_item("input", input.input)?;
+                dict.set_item("name", &input.name)?;
+                dict.set_item("from", shape(py, input.from.as_deref())?)?;
+                dict.set_item("to", shape(py, input.to.as_deref())?)?;
+                dict.set_item("dims", input.dims.iter().map(|dim| dim.dim).collect::<Vec<_>>())?;
+                dict.set_item("times", input.times())?;
+                dict.set_item("certain", input.is_certain)?;
+                stretched.append(dict)?;
             }
-            told.set_item("stretched", stretches)?;
-            nodes.append(told)?;
+            dict.set_item("stretched", stretched)?;
+            nodes.append(dict)?;
         }
         Ok(nodes)
     }
 
-    /// The nodes whose inputs are incompatible, by index, and why.
+    /// Indices of the nodes whose inputs are incompatible, with the error messages.
     #[getter]
     fn conflicts(&self) -> Vec<(usize, String)> {
         self.0.conflicts.iter().map(|(node, error)| (*node, error.to_string())).collect()
     }
 
-    /// What was not looked into.
+    /// Descriptions of what was not analyzed: subgraphs and model-local functions.
     #[getter]
-    fn unseen(&self) -> Vec<String> {
-        self.0.unseen.clone()
+    fn skipped(&self) -> Vec<String> {
+        self.0.skipped.clone()
     }
 
     fn __repr__(&self) -> String {
         let conflicts = self.0.conflicts.iter().map(|(_, error)| error.to_string());
         let broadcasts = self.0.broadcasts.iter().map(ToString::to_string);
-        let unseen = self.0.unseen.iter().map(|unseen| format!("not looked into: {unseen}"));
-        match conflicts.chain(broadcasts).chain(unseen).collect::<Vec<_>>() {
-            told if told.is_empty() => "no node broadcasts".into(),
-            told => told.join("\n\n"),
+        let skipped = self.0.skipped.iter().map(|skipped| format!("not analyzed: {skipped}"));
+        match conflicts.chain(broadcasts).chain(skipped).collect::<Vec<_>>() {
+            parts if parts.is_empty() => "no node broadcasts".into(),
+            parts => parts.join("\n\n"),
         }
     }
 }
 
-/// A shape in Python: sizes that are not known are names, or None.
+/// Shape as a tuple: an unknown size is the name of its symbol, or None.
 fn shape<'py>(py: Python<'py>, dims: Option<&[Dim]>) -> PyResult<Option<Bound<'py, PyTuple>>> {
     let Some(dims) = dims else { return Ok(None) };
     let sizes = dims.iter().map(|dim| match dim {
@@ -148,8 +149,10 @@ fn shape<'py>(py: Python<'py>, dims: Option<&[Dim]>) -> PyResult<Option<Bound<'p
     PyTuple::new(py, sizes.collect::<PyResult<Vec<_>>>()?).map(Some)
 }
 
-/// A model or a node that is ready to be run. The memory of large outputs that nobody has any more is kept for those of
-/// the next run: fresh memory costs more than most models do.
+/// A compiled model or node.
+///
+/// Keeps the memory of large outputs that Python has released for the next run, because allocating fresh memory
+/// costs more than computing most models.
 #[pyclass(frozen, module = "unishape._unishape")]
 pub(crate) struct OnnxProgram {
     program: Program,
@@ -162,101 +165,102 @@ impl OnnxProgram {
         OnnxProgram { program, spares: Arc::new(Mutex::new(spares)) }
     }
 
-    /// The memory of earlier outputs, in their order; nothing where there is none.
+    /// Released buffers of earlier outputs, in output order; an empty tensor if no buffer is available.
     fn take_spares(&self) -> Vec<Tensor> {
-        let none = || Tensor::from(ArrayD::<u8>::zeros(IxDyn(&[0])));
+        let empty = || Tensor::from(ArrayD::<u8>::zeros(IxDyn(&[0])));
         let mut spares = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
-        spares.iter_mut().map(|spare| spare.take().unwrap_or_else(none)).collect()
+        spares.iter_mut().map(|spare| spare.take().unwrap_or_else(empty)).collect()
     }
 }
 
 #[pymethods]
 impl OnnxProgram {
-    /// A node alone, from the bytes of its NodeProto.
+    /// Compiles a single node from its serialized NodeProto.
     #[staticmethod]
-    fn of_node(bytes: &[u8], opset: u32) -> PyResult<OnnxProgram> {
-        let program = Program::of_node(bytes, opset).map_err(of_model)?;
+    fn from_node(bytes: &[u8], opset: u32) -> PyResult<OnnxProgram> {
+        let program = Program::from_node(bytes, opset).map_err(to_py_err)?;
         Ok(OnnxProgram::new(program.threads(number(None))))
     }
 
-    /// What is to be given.
+    /// Names of the required inputs.
     #[getter]
     fn inputs(&self) -> Vec<&str> {
         self.program.inputs().collect()
     }
 
-    /// What is computed.
+    /// Names of the outputs.
     #[getter]
     fn outputs(&self) -> Vec<&str> {
         self.program.outputs().collect()
     }
 
-    /// Computes the outputs, in their order, from inputs by name.
+    /// Computes the outputs, in order, from named inputs.
     #[pyo3(signature = (inputs, /))]
     fn run<'py>(&self, py: Python<'py>, inputs: &Bound<'py, PyDict>) -> PyResult<Vec<NumPy<'py>>> {
-        let mut given: Vec<(String, Given<'py>)> = Vec::with_capacity(inputs.len());
+        let mut arrays: Vec<(String, InputArray<'py>)> = Vec::with_capacity(inputs.len());
         for (name, object) in inputs {
-            given.push((name.extract()?, Given::new(&object)?));
+            arrays.push((name.extract()?, InputArray::new(&object)?));
         }
         let views: Vec<(&str, TensorView<'_>)> =
-            given.iter().filter_map(|(name, given)| Some((name.as_str(), given.view()?))).collect();
-        let outputs = py.detach(|| self.program.run_reusing(views, self.take_spares())).map_err(of_model)?;
+            arrays.iter().filter_map(|(name, array)| Some((name.as_str(), array.view()?))).collect();
+        let outputs = py.detach(|| self.program.run_reusing(views, self.take_spares())).map_err(to_py_err)?;
         let tensors = outputs.into_iter().map(|(_, tensor)| tensor).enumerate();
-        tensors.map(|(at, tensor)| handed_over(py, tensor, (Arc::downgrade(&self.spares), at))).collect()
+        tensors.map(|(index, tensor)| to_numpy(py, tensor, (Arc::downgrade(&self.spares), index))).collect()
     }
 }
 
-/// An input: numbers where they are, text read.
-enum Given<'py> {
+/// An input: numbers are borrowed from NumPy, strings are copied.
+enum InputArray<'py> {
     Numbers(Seen<'py>),
-    Text(ArrayD<String>),
+    Strings(ArrayD<String>),
 }
 
-impl<'py> Given<'py> {
-    fn new(object: &Bound<'py, PyAny>) -> PyResult<Given<'py>> {
+impl<'py> InputArray<'py> {
+    fn new(object: &Bound<'py, PyAny>) -> PyResult<InputArray<'py>> {
         let array = array(object)?;
         match array.dtype().kind() {
-            b'O' | b'U' | b'T' => text(&array).map(Given::Text),
-            _ => Seen::of(array).map(Given::Numbers),
+            b'O' | b'U' | b'T' => strings(&array).map(InputArray::Strings),
+            _ => Seen::of(array).map(InputArray::Numbers),
         }
     }
 
     fn view(&self) -> Option<TensorView<'_>> {
         match self {
-            Given::Numbers(seen) => seen.tensor(),
-            Given::Text(array) => Some(array.view().into()),
+            InputArray::Numbers(array) => array.tensor(),
+            InputArray::Strings(array) => Some(array.view().into()),
         }
     }
 }
 
-fn text(array: &NumPy<'_>) -> PyResult<ArrayD<String>> {
-    let words = array.call_method0("ravel")?.call_method0("tolist")?;
-    let words: Vec<String> = words.extract().map_err(|_| {
-        PyTypeError::new_err("an array of objects has to hold str alone, as ONNX's strings are")
-    })?;
-    ArrayD::from_shape_vec(IxDyn(array.shape()), words)
-        .map_err(|_| PyValueError::new_err("the array has another number of elements than its shape"))
+fn strings(array: &NumPy<'_>) -> PyResult<ArrayD<String>> {
+    let elements = array.call_method0("ravel")?.call_method0("tolist")?;
+    let elements: Vec<String> = elements
+        .extract()
+        .map_err(|_| PyTypeError::new_err("an array with dtype object must contain only str"))?;
+    ArrayD::from_shape_vec(IxDyn(array.shape()), elements)
+        .map_err(|_| PyValueError::new_err("the number of elements does not match the shape of the array"))
 }
 
-fn handed_over(py: Python<'_>, tensor: Tensor, home: Home) -> PyResult<NumPy<'_>> {
+/// Moves a tensor into a NumPy array; its memory returns to `home` when Python releases it.
+fn to_numpy(py: Python<'_>, tensor: Tensor, home: Home) -> PyResult<NumPy<'_>> {
     macro_rules! by_type {
         ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
             match tensor {
                 $(Tensor::$variant(array) => by_type!(@ $type array),)+
             }
         };
-        (@ String $array:ident) => { objects(py, &$array) };
+        (@ String $array:ident) => { object_array(py, &$array) };
         (@ $type:ident $array:ident) => { memory::handed_over(py, $array, Some(home)) };
     }
     for_each_dtype!(by_type)
 }
 
-/// Text as Python's objects, as ONNX's own tests have it.
-fn objects<'py>(py: Python<'py>, words: &ArrayD<String>) -> PyResult<NumPy<'py>> {
+/// Strings as an array with dtype object, as the `onnx` package represents them.
+fn object_array<'py>(py: Python<'py>, strings: &ArrayD<String>) -> PyResult<NumPy<'py>> {
     let numpy = py.import("numpy")?;
-    let flat = numpy.call_method1("empty", (words.len(), "O"))?;
-    for (at, word) in words.iter().enumerate() {
-        flat.set_item(at, word)?;
+    let flat = numpy.call_method1("empty", (strings.len(), "O"))?;
+    for (index, string) in strings.iter().enumerate() {
+        flat.set_item(index, string)?;
     }
-    Ok(flat.call_method1("reshape", (PyTuple::new(py, words.shape())?,))?.cast_into()?)
+    Ok(flat.call_method1("reshape", (PyTuple::new(py, strings.shape())?,))?.cast_into()?)
 }

@@ -4,7 +4,9 @@
 //! whether its shapes are known or not.
 
 use crate::file::{check_message, with_memory_limit};
-use unishape_onnx::{Model, Problem, Program, explain, explicit, implicit, infer, read_tensor, tensor_bytes};
+use unishape_onnx::{
+    Model, Problem, Program, explain, explicit, implicit, infer_shapes, read_tensor, tensor_bytes,
+};
 
 /// Bytes of memory per byte of a model.
 ///
@@ -36,7 +38,7 @@ fn model(bytes: &[u8]) {
     };
     assert_eq!(model.to_bytes(), bytes);
     with_memory_limit(MEMORY_PER_NAME, bytes.len(), || {
-        for (_, error) in infer(&model).conflicts() {
+        for (_, error) in infer_shapes(&model).conflicts() {
             check_message(error);
         }
         let report = explain(&model);

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::out;
 use serde_json::{Value, json};
 use unishape::text;
-use unishape_onnx::{Dim, Model, Problem, Report, Stretch, explain};
+use unishape_onnx::{Dim, Model, Problem, Report, StretchedInput, explain};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let model = open(&args.model)?;
@@ -30,8 +30,8 @@ pub(crate) fn text(model: &Model, report: &Report) -> String {
         text += &format!("{broadcast}\n\n");
     }
     text += &(summary(model, report) + "\n");
-    for unseen in &report.unseen {
-        text += &format!("not looked into: {unseen}\n");
+    for skipped in &report.skipped {
+        text += &format!("not looked into: {skipped}\n");
     }
     text
 }
@@ -40,8 +40,8 @@ pub(crate) fn text(model: &Model, report: &Report) -> String {
 pub(crate) fn summary(model: &Model, report: &Report) -> String {
     let nodes = model.graph().nodes.len();
     let of_nodes = if nodes == 1 { "1 node".into() } else { format!("{nodes} nodes") };
-    let is_certain = |stretches: &[Stretch]| stretches.iter().any(|stretch| stretch.is_certain);
-    let certain = report.broadcasts.iter().filter(|broadcast| is_certain(&broadcast.stretches)).count();
+    let is_certain = |stretches: &[StretchedInput]| stretches.iter().any(|stretch| stretch.is_certain);
+    let certain = report.broadcasts.iter().filter(|broadcast| is_certain(&broadcast.stretched)).count();
     let perhaps = report.broadcasts.len() - certain;
     match (certain, perhaps) {
         (0, 0) => format!("none of {of_nodes} broadcasts"),
@@ -65,7 +65,7 @@ fn report_json(report: &Report) -> Value {
                     "name": name,
                     "shape": shape_json(shape.as_deref()),
                 })).collect::<Vec<_>>(),
-                "stretched": broadcast.stretches.iter().map(stretch_json).collect::<Vec<_>>(),
+                "stretched": broadcast.stretched.iter().map(stretch_json).collect::<Vec<_>>(),
             })
         })
         .collect();
@@ -77,10 +77,10 @@ fn report_json(report: &Report) -> Value {
             json!({ "node": node, "error": kind, "message": error.to_string() })
         })
         .collect();
-    json!({ "broadcasts": broadcasts, "conflicts": conflicts, "not_looked_into": report.unseen })
+    json!({ "broadcasts": broadcasts, "conflicts": conflicts, "not_looked_into": report.skipped })
 }
 
-fn stretch_json(stretch: &Stretch) -> Value {
+fn stretch_json(stretch: &StretchedInput) -> Value {
     json!({
         "input": stretch.input,
         "name": stretch.name,

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use unishape::Rules;
 use unishape::text;
 use unishape_explain::Explanation;
-use unishape_onnx::{Broadcast, Dim, Model, Report};
+use unishape_onnx::{BroadcastNode, Dim, Model, Report};
 
 /// Pictures of more than so many different shapes are left out: a page has an end.
 const MOST_PICTURES: usize = 40;
@@ -37,8 +37,8 @@ pub(crate) fn render(title: &str, model: &Model, report: &Report) -> String {
     for (_, error) in &report.conflicts {
         let _ = writeln!(page, "<pre class=\"wrong\">{}</pre>", text::escape_html(&error.to_string()));
     }
-    for unseen in &report.unseen {
-        let _ = writeln!(page, "<p class=\"soft\">Not looked into: {}</p>", text::escape_html(unseen));
+    for skipped in &report.skipped {
+        let _ = writeln!(page, "<p class=\"soft\">Not looked into: {}</p>", text::escape_html(skipped));
     }
     // The first node with each set of shapes.
     let mut drawn: HashMap<Vec<Vec<usize>>, usize> = HashMap::new();
@@ -49,7 +49,7 @@ pub(crate) fn render(title: &str, model: &Model, report: &Report) -> String {
     page
 }
 
-fn section(page: &mut String, broadcast: &Broadcast, drawn: &mut HashMap<Vec<Vec<usize>>, usize>) {
+fn section(page: &mut String, broadcast: &BroadcastNode, drawn: &mut HashMap<Vec<Vec<usize>>, usize>) {
     let text = broadcast.to_string();
     let (title, stretches) = text.split_once('\n').unwrap_or((&text, ""));
     let _ = writeln!(

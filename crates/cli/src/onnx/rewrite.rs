@@ -31,8 +31,8 @@ pub(crate) fn run(args: &RewriteArgs, way: &Way) -> Result<(), Failure> {
     let shown = text::display_path(&args.model);
     let rewritten = (way.rewrite)(&model).map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
     let report = explain(&model);
-    for unseen in &report.unseen {
-        say(args.writing.quiet, &format!("unishape: not looked into: {unseen}\n"));
+    for skipped in &report.skipped {
+        say(args.writing.quiet, &format!("unishape: not looked into: {skipped}\n"));
     }
     let count = expands(rewritten.expands);
     let Some(path) = &args.out else {

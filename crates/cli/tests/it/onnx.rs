@@ -5,12 +5,12 @@ use ndarray::{arr0, arr1, arr2};
 use serde_json::{Value, json};
 use unishape::{DType, Tensor};
 use unishape_npy as npy;
-use unishape_onnx::build::Build;
+use unishape_onnx::model_builder::ModelBuilder;
 use unishape_onnx::tensor_bytes;
 
 /// (x - mean) * k, and whether that is above 0; of names as exporters write them.
-fn normaliser() -> Build {
-    Build::new(21)
+fn normaliser() -> ModelBuilder {
+    ModelBuilder::new(21)
         .input("x", DType::F32, "N 3")
         .initializer("mean", arr1(&[1f32, 2.0, 3.0]))
         .input("/k:0", DType::F32, "")
@@ -24,7 +24,7 @@ fn normaliser() -> Build {
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder.put("m.onnx", normaliser().file());
+    folder.put("m.onnx", normaliser().to_bytes());
     let x = Tensor::from(arr2(&[[1f32, 3.0, 2.0], [0.0, 2.0, 5.0]]));
     npy::write(folder.path("x.npy"), &x).expect("written");
     folder.put("k.pb", tensor_bytes("/k:0", &Tensor::from(arr0(2f32))));
@@ -61,12 +61,12 @@ fn small_results_are_printed() {
         "/out/y: 2x3 float32\n[[ 0.0  2.0 -2.0]\n [-2.0  0.0  4.0]]\n\
          above: 2x3 bool\n[[False  True False]\n [False False  True]]\n"
     );
-    let texts = Build::new(20).input("a", DType::Str, "?").node("StringConcat", "a a", "b").output(
+    let texts = ModelBuilder::new(20).input("a", DType::Str, "?").node("StringConcat", "a a", "b").output(
         "b",
         DType::Str,
         "?",
     );
-    folder.put("t.onnx", texts.file());
+    folder.put("t.onnx", texts.to_bytes());
     folder.put("a.pb", tensor_bytes("a", &Tensor::from(arr1(&["a.b".to_string(), "\u{1b}[31m".into()]))));
     let printed = folder.run(["onnx", "run", "t.onnx", "a.pb"]).printed();
     assert_eq!(printed, "b: 2 string\n[    'a.ba.b' '\u{fffd}[31m\u{fffd}[31m']\n");
@@ -89,16 +89,19 @@ fn what_is_given_wrong_is_told() {
         "{text}"
     );
     assert!(said(&["q=x.npy"], 2).contains("its inputs are x, /k:0"));
-    assert!(said(&["x=k.pb", "/k:0=k.pb"], 1).contains("input x: it is (), and the model wants Nx3"));
+    assert!(said(&["x=k.pb", "/k:0=k.pb"], 1).contains("input x: expected shape Nx3, got ()"));
     assert!(said(&["x=nowhere.npy"], 1).contains("nowhere.npy"));
     assert!(said(&["x.npy", "k.pb", "-o", "x.npy"], 2).contains("x.npy is no folder"));
     assert!(said(&["x.npy", "k.pb", "-f", "-o", "-"], 2).contains("give a folder"));
     folder.put("bad.onnx", "this is no model");
     let text = folder.run(["onnx", "run", "bad.onnx"]).refused(1);
-    assert!(text.starts_with("unishape: bad.onnx: this is no ONNX model: byte "), "{text}");
-    folder.put("mm.onnx", Build::new(21).node("MatMul", "a b", "c").open_output("c", DType::F32).file());
+    assert!(text.starts_with("unishape: bad.onnx: not an ONNX model: byte "), "{text}");
+    folder.put(
+        "mm.onnx",
+        ModelBuilder::new(21).node("MatMul", "a b", "c").unranked_output("c", DType::F32).to_bytes(),
+    );
     let text = folder.run(["onnx", "run", "mm.onnx"]).refused(1);
-    assert!(text.contains("mm.onnx: node 0 (MatMul MatMul_of_c): this operator is not run"), "{text}");
+    assert!(text.contains("mm.onnx: node 0 (MatMul MatMul_of_c): unsupported operator"), "{text}");
 }
 
 #[test]
@@ -148,8 +151,8 @@ fn decoded(address: &str) -> String {
 #[test]
 fn bc9_a_model_whose_shapes_do_not_go_together_is_told_with_its_node() {
     let folder = Folder::new();
-    let build = Build::new(21).input("x", DType::F32, "N 3").initializer("w", arr1(&[1f32, 2.0]));
-    folder.put("m.onnx", build.node("Add", "x w", "y").open_output("y", DType::F32).file());
+    let build = ModelBuilder::new(21).input("x", DType::F32, "N 3").initializer("w", arr1(&[1f32, 2.0]));
+    folder.put("m.onnx", build.node("Add", "x w", "y").unranked_output("y", DType::F32).to_bytes());
     let picture = "m.onnx: node 0 (Add Add_of_y): E1: incompatible shapes in dimension 1: x has 3, w has 2\n";
     let ran = folder.run(["onnx", "explain", "m.onnx"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, "none of 1 node broadcasts\n"));
@@ -205,8 +208,8 @@ fn a_model_with_data_beside_it_stays_beside_it() {
     // A tensor whose data is in w.bin: field 14 says so, field 13 where.
     let entry = [&[0x0a, 8][..], b"location", &[0x12, 5], b"w.bin"].concat();
     let proto = [&[0x08, 1, 0x10, 1, 0x42, 1, b'w', 0x70, 1, 0x6a, entry.len() as u8][..], &entry].concat();
-    let build = Build::new(21).bytes(5, &proto).input("x", DType::F32, "3");
-    folder.put("a/m.onnx", build.node("Add", "x w", "y").output("y", DType::F32, "3").file());
+    let build = ModelBuilder::new(21).raw_field(5, &proto).input("x", DType::F32, "3");
+    folder.put("a/m.onnx", build.node("Add", "x w", "y").output("y", DType::F32, "3").to_bytes());
     folder.put("a/w.bin", 2f32.to_le_bytes());
     folder.put("b/empty", "");
     let said = folder.run(["onnx", "explicit", "a/m.onnx", "-o", "b/e.onnx"]).refused(2);

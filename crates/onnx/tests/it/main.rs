@@ -1,9 +1,9 @@
-//! ONNX models made by hand, run, explained and rewritten.
+//! Integration tests: models are built, run, explained and rewritten.
 
 mod broadcasting;
+mod errors;
 mod files;
-mod fused;
+mod fusion;
 mod operators;
-mod refused;
-mod rewritten;
+mod rewrite;
 mod support;

@@ -1,25 +1,25 @@
-//! ONNX's own rules, where they are not NumPy's, and operators of one input.
+//! Rules in which ONNX differs from NumPy, unary operators and shape operators.
 
-use crate::support::{refused, run, tensor};
+use crate::support::{run, run_error, tensor};
 use half::f16;
 use ndarray::{arr0, arr1, arr2};
 use std::slice::from_ref;
 use unishape::{DType, Tensor};
 use unishape_onnx::Program;
-use unishape_onnx::build::{Attr, Build, node_bytes};
+use unishape_onnx::model_builder::{Attr, ModelBuilder, node_bytes};
 
-/// A node alone, of inputs a, b, c.
+/// Runs a single node with inputs a, b and c.
 #[track_caller]
-fn node(opset: u32, op_type: &str, given: &[Tensor], with: &[(&str, Attr<'_>)]) -> Tensor {
+fn node(opset: u32, op_type: &str, inputs: &[Tensor], attributes: &[(&str, Attr<'_>)]) -> Tensor {
     let names = ["a", "b", "c"];
-    let bytes = node_bytes(op_type, &names[..given.len()].join(" "), "z", with);
-    let program = Program::of_node(&bytes, opset).expect("a node that is run");
-    let given = names.iter().zip(given).map(|(name, tensor)| (name, tensor.view()));
-    program.run(given).expect("it runs").swap_remove(0).1
+    let bytes = node_bytes(op_type, &names[..inputs.len()].join(" "), "z", attributes);
+    let program = Program::from_node(&bytes, opset).expect("a supported node");
+    let inputs = names.iter().zip(inputs).map(|(name, tensor)| (name, tensor.view()));
+    program.run(inputs).expect("a valid run").swap_remove(0).1
 }
 
 #[test]
-fn integers_are_divided_toward_0() {
+fn integer_division_truncates() {
     let (a, b) = (arr1(&[-7i32, 7, -7, 7, i32::MIN, 1]), arr1(&[2i32, -2, -2, 2, -1, 0]));
     let quotients = node(14, "Div", &[a.clone().into(), b.clone().into()], &[]);
     assert_eq!(quotients, arr1(&[-3i32, -3, 3, 3, i32::MIN, 0]).into());
@@ -32,21 +32,23 @@ fn integers_are_divided_toward_0() {
 }
 
 #[test]
-fn mod_of_floats_by_floor_came_with_opset_28() {
+fn floored_mod_of_floats_needs_opset_28() {
     let (a, b) = (arr1(&[-4.5f32, 4.5, -0.0, 1.0]), arr1(&[2f32, -2.0, 2.0, f32::NEG_INFINITY]));
     let mods = node(28, "Mod", &[a.clone().into(), b.clone().into()], &[]);
     assert_eq!(mods, arr1(&[1.5f32, -1.5, 0.0, f32::NEG_INFINITY]).into());
-    let build =
-        Build::new(27).open_input("a", DType::F32).node("Mod", "a a", "z").open_output("z", DType::F32);
-    let said = refused(&build, &[("a", &a.into())]);
+    let builder = ModelBuilder::new(27)
+        .unranked_input("a", DType::F32)
+        .node("Mod", "a a", "z")
+        .unranked_output("z", DType::F32);
+    let error = run_error(&builder, &[("a", &a.into())]);
     assert_eq!(
-        said,
-        "node 0 (Mod Mod_of_z): before opset 28 Mod of floating point wants the attribute fmod to be 1"
+        error,
+        "node 0 (Mod Mod_of_z): before opset 28, Mod of floating-point numbers requires the attribute fmod = 1"
     );
 }
 
 #[test]
-fn a_power_has_the_type_of_its_base() {
+fn pow_has_the_type_of_its_base() {
     let (ints, floats) = (Tensor::from(arr1(&[1i32, 2, 3])), Tensor::from(arr1(&[0.5f32, 2.0, 3.0])));
     assert_eq!(node(15, "Pow", &[ints.clone(), floats.clone()], &[]), arr1(&[1i32, 4, 27]).into());
     assert_eq!(node(15, "Pow", &[floats.clone(), ints.clone()], &[]), arr1(&[0.5f32, 4.0, 27.0]).into());
@@ -55,34 +57,34 @@ fn a_power_has_the_type_of_its_base() {
         node(15, "Pow", &[wide.clone(), bytes], &[]),
         arr1(&[-8i64, 1, 1_000_000_000_000_000_000]).into()
     );
-    // To a power beyond the base's own type, modulo 2³².
+    // The exponent exceeds the base's type; the result wraps modulo 2³².
     let huge = Tensor::from(arr1(&[5_000_000_000u64, 1, 2]));
     assert_eq!(node(15, "Pow", &[ints, huge], &[]), arr1(&[1i32, 2, 9]).into());
-    // The square of a number that is written as one.
+    // A scalar exponent of 2.
     let two = Tensor::from(arr0(2i64));
     assert_eq!(node(15, "Pow", &[floats.clone(), two], &[]), arr1(&[0.25f32, 4.0, 9.0]).into());
-    // More dimensions than the base has count all the same.
+    // An exponent of higher rank than the base.
     let twos = Tensor::from(arr2(&[[2f32]]));
     assert_eq!(node(15, "Pow", &[floats, twos], &[]), arr2(&[[0.25f32, 4.0, 9.0]]).into());
 }
 
 #[test]
-fn casts_are_as_onnx_has_them() {
+fn casts_follow_the_specification() {
     let to = |dtype: i64| [("to", Attr::Int(dtype))];
     let floats = Tensor::from(arr1(&[1.9f32, -1.9, 0.0, -0.0, f32::NAN]));
     assert_eq!(node(21, "Cast", from_ref(&floats), &to(6)), arr1(&[1i32, -1, 0, 0, 0]).into());
     assert_eq!(node(21, "Cast", &[floats], &to(9)), arr1(&[true, true, false, false, true]).into());
     assert_eq!(node(21, "Cast", &[arr1(&[200i16, -1]).into()], &to(3)), arr1(&[-56i8, -1]).into());
-    let texts = ["2.5", "1e-5", "+INF", "-inf", "NaN"].map(String::from);
-    let Tensor::F32(numbers) = node(21, "Cast", &[arr1(&texts).into()], &to(1)) else { panic!() };
+    let strings = ["2.5", "1e-5", "+INF", "-inf", "NaN"].map(String::from);
+    let Tensor::F32(numbers) = node(21, "Cast", &[arr1(&strings).into()], &to(1)) else { panic!() };
     assert_eq!(
         numbers.as_slice().map(|x| &x[..4]),
         Some(&[2.5f32, 1e-5, f32::INFINITY, f32::NEG_INFINITY][..])
     );
     assert!(numbers[4].is_nan());
     let numbers = arr1(&[1f32, 0.1, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e10]);
-    let texts = ["1.0", "0.1", "INF", "-INF", "NaN", "10000000000.0"].map(String::from);
-    assert_eq!(node(21, "Cast", &[numbers.into()], &to(8)), arr1(&texts).into());
+    let strings = ["1.0", "0.1", "INF", "-INF", "NaN", "10000000000.0"].map(String::from);
+    assert_eq!(node(21, "Cast", &[numbers.into()], &to(8)), arr1(&strings).into());
     let whole = [i64::MIN.to_string(), i64::MAX.to_string()];
     assert_eq!(node(21, "Cast", &[arr1(&whole).into()], &to(7)), arr1(&[i64::MIN, i64::MAX]).into());
     let like = Tensor::from(arr2(&[[0u8, 0]]));
@@ -90,48 +92,49 @@ fn casts_are_as_onnx_has_them() {
 }
 
 #[test]
-fn bounds_of_clip_may_be_left_out() {
-    let build = |inputs: &str| {
-        let build = Build::new(13).open_input("x", DType::I8).initializer("lo", arr0(-2i8));
-        build.initializer("hi", arr1(&[3i8])).node("Clip", inputs, "z").open_output("z", DType::I8)
+fn clip_bounds_are_optional() {
+    let builder = |inputs: &str| {
+        let builder = ModelBuilder::new(13).unranked_input("x", DType::I8).initializer("lo", arr0(-2i8));
+        builder.initializer("hi", arr1(&[3i8])).node("Clip", inputs, "z").unranked_output("z", DType::I8)
     };
     let x = Tensor::from(arr1(&[-9i8, 0, 9]));
-    let clipped = |inputs: &str| run(&build(inputs), &[("x", &x)]).expect("it runs");
+    let clipped = |inputs: &str| run(&builder(inputs), &[("x", &x)]).expect("a valid run");
     assert_eq!(clipped("x"), x);
     assert_eq!(clipped("x lo"), arr1(&[-2i8, 0, 9]).into());
     assert_eq!(clipped("x - hi"), arr1(&[-9i8, 0, 3]).into());
     assert_eq!(clipped("x lo hi"), arr1(&[-2i8, 0, 3]).into());
-    // Where they cross, the upper one holds.
+    // If min > max, max wins.
     assert_eq!(clipped("x hi lo"), arr1(&[-2i8, -2, -2]).into());
-    // Attributes, once.
+    // Bounds as attributes, before opset 11.
     let bounds = [("min", Attr::Float(-1.0)), ("max", Attr::Float(1.0))];
     assert_eq!(
         node(10, "Clip", &[arr1(&[-5f64, 0.5, 5.0]).into()], &bounds),
         arr1(&[-1f64, 0.5, 1.0]).into()
     );
-    // Rank 0 among bounds that have yet to be computed.
-    let build = Build::new(13).open_input("x", DType::F32).node("Neg", "x", "n").node("Clip", "x n", "z");
-    let result = run(&build.open_output("z", DType::F32), &[("x", &arr0(-3f32).into())]);
+    // A deferred scalar bound.
+    let builder =
+        ModelBuilder::new(13).unranked_input("x", DType::F32).node("Neg", "x", "n").node("Clip", "x n", "z");
+    let result = run(&builder.unranked_output("z", DType::F32), &[("x", &arr0(-3f32).into())]);
     assert_eq!(result, Ok(arr0(3f32).into()));
 }
 
 #[test]
-fn infinities_are_told_by_their_sign() {
+fn is_inf_distinguishes_signs() {
     let x = Tensor::from(arr1(&[f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1.0]));
-    let found = |negative: i64, positive: i64| {
-        let with = [("detect_negative", Attr::Int(negative)), ("detect_positive", Attr::Int(positive))];
-        node(20, "IsInf", from_ref(&x), &with)
+    let is_inf = |negative: i64, positive: i64| {
+        let attributes = [("detect_negative", Attr::Int(negative)), ("detect_positive", Attr::Int(positive))];
+        node(20, "IsInf", from_ref(&x), &attributes)
     };
-    assert_eq!(found(1, 1), arr1(&[true, true, false, false]).into());
-    assert_eq!(found(0, 1), arr1(&[true, false, false, false]).into());
-    assert_eq!(found(1, 0), arr1(&[false, true, false, false]).into());
-    assert_eq!(found(0, 0), arr1(&[false; 4]).into());
+    assert_eq!(is_inf(1, 1), arr1(&[true, true, false, false]).into());
+    assert_eq!(is_inf(0, 1), arr1(&[true, false, false, false]).into());
+    assert_eq!(is_inf(1, 0), arr1(&[false, true, false, false]).into());
+    assert_eq!(is_inf(0, 0), arr1(&[false; 4]).into());
     assert_eq!(node(20, "IsNaN", &[x], &[]), arr1(&[false, false, true, false]).into());
 }
 
-/// Functions of one number, against their definitions in double precision.
+/// Unary functions against their definitions in double precision.
 #[test]
-fn activations_are_their_definitions() {
+fn activations_match_their_definitions() {
     type Case = (&'static str, &'static [(&'static str, Attr<'static>)], fn(f64) -> f64);
     const CASES: &[Case] = &[
         ("Relu", &[], |x| x.max(0.0)),
@@ -152,7 +155,7 @@ fn activations_are_their_definitions() {
         ("Mish", &[], |x| x * x.exp().ln_1p().tanh()),
         ("Swish", &[("alpha", Attr::Float(0.5))], |x| x / (1.0 + (-0.5 * x).exp())),
         ("Sigmoid", &[], |x| 1.0 / (1.0 + (-x).exp())),
-        ("Gelu", &[("approximate", Attr::Text("tanh"))], |x| {
+        ("Gelu", &[("approximate", Attr::String("tanh"))], |x| {
             0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x.powi(3))).tanh())
         }),
         ("Reciprocal", &[], |x| 1.0 / x),
@@ -162,12 +165,12 @@ fn activations_are_their_definitions() {
         ("Asinh", &[], f64::asinh),
     ];
     let numbers: Vec<f64> = (-40..40).map(|x| f64::from(x) * 0.25 + 0.125).collect();
-    for (name, with, function) in CASES {
-        for (dtype, near) in
+    for (name, attributes, function) in CASES {
+        for (dtype, tolerance) in
             [(DType::F64, 1e-14), (DType::F32, 3e-6), (DType::F16, 1.1e-3), (DType::BF16, 8e-3)]
         {
             let x = tensor(dtype, &[numbers.len()], &numbers);
-            let result = node(28, name, &[x], with);
+            let result = node(28, name, &[x], attributes);
             assert_eq!(result.dtype(), dtype);
             let result: Vec<f64> = match result {
                 Tensor::F64(x) => x.iter().copied().collect(),
@@ -178,10 +181,10 @@ fn activations_are_their_definitions() {
             };
             for (x, result) in numbers.iter().zip(result) {
                 let expected = function(*x);
-                // Half precision has few digits near 0, and fewer below them.
+                // The tolerance is absolute near 0, where half precision loses relative accuracy.
                 let difference = (result - expected).abs();
                 assert!(
-                    difference <= near * expected.abs().max(0.02),
+                    difference <= tolerance * expected.abs().max(0.02),
                     "{name} of {dtype} {x}: {result}, {expected}"
                 );
             }
@@ -190,7 +193,7 @@ fn activations_are_their_definitions() {
 }
 
 #[test]
-fn shapes_are_read_and_made() {
+fn shape_operators() {
     let x = Tensor::from(arr2(&[[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]]));
     assert_eq!(node(15, "Shape", from_ref(&x), &[]), arr1(&[2i64, 3]).into());
     assert_eq!(node(15, "Shape", from_ref(&x), &[("start", Attr::Int(-1))]), arr1(&[3i64]).into());
@@ -199,13 +202,13 @@ fn shapes_are_read_and_made() {
     assert_eq!(node(14, "Reshape", &[x.clone(), sizes], &[]).shape(), [1, 6]);
     assert_eq!(node(13, "Unsqueeze", &[x.clone(), arr1(&[0i64, -1]).into()], &[]).shape(), [1, 2, 3, 1]);
     assert_eq!(node(11, "Squeeze", &[arr2(&[[1u8]]).into()], &[]), arr0(1u8).into());
-    let picked = node(13, "Gather", &[x.clone(), arr2(&[[2i64, -3]]).into()], &[("axis", Attr::Int(1))]);
-    assert_eq!(picked.shape(), [2, 1, 2]);
-    let texts = Tensor::from(arr1(&["a".to_string(), "b".into()]));
-    let joined = node(13, "Concat", &[texts.clone(), texts.clone()], &[("axis", Attr::Int(0))]);
-    assert_eq!(joined, arr1(&["a", "b", "a", "b"].map(String::from)).into());
-    let with = [("value", Attr::Tensor(&Tensor::from(arr1(&[7i8]))))];
-    assert_eq!(node(20, "ConstantOfShape", &[arr1(&[2i64]).into()], &with), arr1(&[7i8, 7]).into());
-    let concatenated = node(20, "StringConcat", &[texts.clone(), arr0("!".to_string()).into()], &[]);
+    let gathered = node(13, "Gather", &[x.clone(), arr2(&[[2i64, -3]]).into()], &[("axis", Attr::Int(1))]);
+    assert_eq!(gathered.shape(), [2, 1, 2]);
+    let strings = Tensor::from(arr1(&["a".to_string(), "b".into()]));
+    let concatenated = node(13, "Concat", &[strings.clone(), strings.clone()], &[("axis", Attr::Int(0))]);
+    assert_eq!(concatenated, arr1(&["a", "b", "a", "b"].map(String::from)).into());
+    let attributes = [("value", Attr::Tensor(&Tensor::from(arr1(&[7i8]))))];
+    assert_eq!(node(20, "ConstantOfShape", &[arr1(&[2i64]).into()], &attributes), arr1(&[7i8, 7]).into());
+    let concatenated = node(20, "StringConcat", &[strings.clone(), arr0("!".to_string()).into()], &[]);
     assert_eq!(concatenated, arr1(&["a!".to_string(), "b!".into()]).into());
 }

@@ -1,15 +1,15 @@
-//! Tensors of any type, from plain numbers.
+//! Helpers: tensors of any dtype, and single runs of a model.
 
 use half::{bf16, f16};
 use ndarray::{ArrayD, IxDyn};
 use num_complex::Complex;
 use unishape::{DType, Tensor};
-use unishape_onnx::build::Build;
+use unishape_onnx::model_builder::ModelBuilder;
 use unishape_onnx::{Error, Program};
 
-/// A tensor of these numbers, as near as its type comes to them; of strings, the numbers written out.
+/// A tensor of numbers converted to `dtype`; strings are the formatted numbers.
 pub(crate) fn tensor(dtype: DType, shape: &[usize], numbers: &[f64]) -> Tensor {
-    let array = ArrayD::from_shape_vec(IxDyn(shape), numbers.to_vec()).expect("as many as the shape has");
+    let array = ArrayD::from_shape_vec(IxDyn(shape), numbers.to_vec()).expect("one number per element");
     match dtype {
         DType::F16 => array.mapv(|x| f16::from_f32(x as f32)).into(),
         DType::BF16 => array.mapv(|x| bf16::from_f32(x as f32)).into(),
@@ -30,15 +30,15 @@ pub(crate) fn tensor(dtype: DType, shape: &[usize], numbers: &[f64]) -> Tensor {
     }
 }
 
-/// The first output of a model.
-pub(crate) fn run(build: &Build, given: &[(&str, &Tensor)]) -> Result<Tensor, Error> {
-    let program = Program::new(&build.model()?)?;
-    let mut outputs = program.run(given.iter().map(|(name, tensor)| (*name, tensor.view())))?;
+/// Runs a model and returns its first output.
+pub(crate) fn run(builder: &ModelBuilder, inputs: &[(&str, &Tensor)]) -> Result<Tensor, Error> {
+    let program = Program::new(&builder.build()?)?;
+    let mut outputs = program.run(inputs.iter().map(|(name, tensor)| (*name, tensor.view())))?;
     Ok(outputs.swap_remove(0).1)
 }
 
-/// What is wrong when a model runs.
+/// Runs a model that fails and returns the error message.
 #[track_caller]
-pub(crate) fn refused(build: &Build, given: &[(&str, &Tensor)]) -> String {
-    run(build, given).expect_err("it cannot run").to_string()
+pub(crate) fn run_error(builder: &ModelBuilder, inputs: &[(&str, &Tensor)]) -> String {
+    run(builder, inputs).expect_err("the run fails").to_string()
 }

@@ -1,84 +1,90 @@
-//! ONNX's element-wise operators as expressions.
+//! Element-wise ONNX operators as expressions.
 //!
-//! ONNX's rules, not NumPy's: the inputs of an operator have one type, which the output has, and nothing is
-//! converted. What takes several steps is computed in single precision where the type is of half precision,
-//! and rounded once.
+//! ONNX does not promote types: all inputs of an operator have the same element type, and so has the output.
+//! Operators that take several steps compute float16 and bfloat16 in float and round once.
 
-use crate::error::Error;
+use crate::elem_type::{ElemType, TypeSet};
+use crate::error::{Error, display_name};
 use crate::graph::Node;
-use crate::operators::Version;
-use crate::types::{ElemType, Types};
+use crate::operators::OperatorVersion;
 use unishape::DType;
 use unishape::expr::{Lazy, Op};
 
-/// The type of an element-wise operator's output, for inputs of these types; what is left out has none.
-pub(super) fn result_type(node: &Node, version: &Version, types: &[Option<DType>]) -> Result<DType, Error> {
+/// Checks the input types of an element-wise node and returns its output type; omitted inputs are `None`.
+pub(super) fn result_type(
+    node: &Node,
+    version: &OperatorVersion,
+    types: &[Option<DType>],
+) -> Result<DType, Error> {
     let name = version.operator.name;
-    let of = |at: usize| types.get(at).copied().flatten();
-    let decides = if name == "Where" { 1 } else { 0 };
-    let dtype = of(decides).ok_or_else(|| Error::invalid(format!("input {decides} is left out")))?;
-    version.check(dtype)?;
-    for (at, &its) in types.iter().enumerate() {
-        let Some(its) = its else { continue };
-        let wanted = match (name, at) {
+    let input_type =
+        |index: usize| types.get(index).copied().flatten().ok_or_else(|| Error::missing_input(index));
+    let dtype = input_type(version.operator.typed_input())?;
+    version.check_type(dtype)?;
+    for (index, &actual) in types.iter().enumerate() {
+        let Some(actual) = actual else { continue };
+        let expected = match (name, index) {
             ("Where", 0) => DType::Bool,
             ("CastLike", 1) => continue,
             ("Pow", 1) if version.since >= 12 => {
-                if matches!(its, DType::Bool | DType::Str | DType::C64 | DType::C128) {
+                if matches!(actual, DType::Bool | DType::Str | DType::C64 | DType::C128) {
                     return Err(Error::invalid(format!(
-                        "an exponent is a real number, not {}",
-                        ElemType::of(its)
+                        "the exponent must be an integer or a floating-point number, not {}",
+                        ElemType::of(actual)
                     )));
                 }
                 continue;
             }
             _ => dtype,
         };
-        if its != wanted {
-            let (its, wanted) = (ElemType::of(its), ElemType::of(wanted));
-            let problem = format!("input {at} is {its}, not {wanted}; ONNX converts by Cast alone");
+        if actual != expected {
+            let (actual, expected) = (ElemType::of(actual), ElemType::of(expected));
+            let problem = format!("input {index} is {actual}, not {expected}; convert it with Cast");
             return Err(Error::invalid(problem));
         }
     }
     Ok(match name {
-        "And" | "Or" | "Xor" | "Not" | "Equal" | "Greater" | "Less" | "GreaterOrEqual" | "LessOrEqual"
-        | "IsNaN" | "IsInf" => DType::Bool,
+        _ if version.operator.has_bool_output() => DType::Bool,
         "Cast" => cast_target(node)?,
-        "CastLike" => of(1).ok_or_else(|| Error::invalid("input 1 is left out"))?,
+        "CastLike" => input_type(1)?,
         _ => dtype,
     })
 }
 
-/// The type that a Cast is to.
+/// Target type of a Cast node.
 pub(crate) fn cast_target(node: &Node) -> Result<DType, Error> {
     let to = node.attribute("to").ok_or_else(|| Error::invalid("the attribute to is missing"))?.int()?;
     let elem = ElemType::new(i32::try_from(to).unwrap_or(-1));
     match elem.dtype() {
-        Some(DType::C64 | DType::C128) => Err(Error::invalid("Cast is not for complex numbers")),
+        Some(DType::C64 | DType::C128) => Err(Error::invalid("Cast does not support complex numbers")),
         Some(dtype) => Ok(dtype),
-        None => Err(Error::unsupported(format!("elements of type {elem} are not computed with"))),
+        None => Err(Error::unsupported(format!("element type {elem} is not supported"))),
     }
 }
 
-/// Refuses attributes that would fail only when something is computed.
-pub(super) fn check(node: &Node, version: &Version, types: &[Option<DType>]) -> Result<(), Error> {
+/// Checks attributes before the node is deferred.
+pub(super) fn check_attributes(
+    node: &Node,
+    version: &OperatorVersion,
+    types: &[Option<DType>],
+) -> Result<(), Error> {
     let dtype = types.first().copied().flatten();
     match version.operator.name {
         "Mod" => {
             let is_float = matches!(dtype, Some(DType::F16 | DType::BF16 | DType::F32 | DType::F64));
             match node.int("fmod", 0)? {
                 0 if is_float && version.since < 28 => Err(Error::invalid(
-                    "before opset 28 Mod of floating point wants the attribute fmod to be 1",
+                    "before opset 28, Mod of floating-point numbers requires the attribute fmod = 1",
                 )),
                 0 | 1 => Ok(()),
                 other => Err(Error::invalid(format!("the attribute fmod is {other}, not 0 or 1"))),
             }
         }
-        "BitShift" => direction(node).map(drop),
+        "BitShift" => shift_op(node).map(drop),
         "Gelu" => match node.string("approximate", "none")?.as_str() {
             "none" | "tanh" => Ok(()),
             other => {
-                let other = crate::error::named(other);
+                let other = display_name(other);
                 Err(Error::invalid(format!("the attribute approximate is '{other}', not none or tanh")))
             }
         },
@@ -86,24 +92,24 @@ pub(super) fn check(node: &Node, version: &Version, types: &[Option<DType>]) -> 
     }
 }
 
-fn direction(node: &Node) -> Result<Op, Error> {
+fn shift_op(node: &Node) -> Result<Op, Error> {
     match node.string("direction", "")?.as_str() {
         "LEFT" => Ok(Op::ShiftLeft),
         "RIGHT" => Ok(Op::ShiftRight),
-        _ => Err(Error::invalid("the attribute direction should be LEFT or RIGHT")),
+        _ => Err(Error::invalid("the attribute direction must be LEFT or RIGHT")),
     }
 }
 
-/// The operator of a node, of values of these types, none of which are strings. What is left out is `None`.
-pub(super) fn build<'a>(
+/// Expression of an element-wise node without strings; omitted inputs are `None`.
+pub(super) fn build_expression<'a>(
     node: &Node,
-    version: &Version,
-    from: &[Option<Lazy<'a>>],
+    version: &OperatorVersion,
+    inputs: &[Option<Lazy<'a>>],
     types: &[Option<DType>],
 ) -> Result<Lazy<'a>, Error> {
-    let left_out = |at: usize| Error::invalid(format!("input {at} is left out"));
-    let input = |at: usize| from.get(at).cloned().flatten().ok_or_else(|| left_out(at));
-    let dtype_of = |at: usize| types.get(at).copied().flatten().ok_or_else(|| left_out(at));
+    let missing = Error::missing_input;
+    let input = |index: usize| inputs.get(index).cloned().flatten().ok_or_else(|| missing(index));
+    let dtype_of = |index: usize| types.get(index).copied().flatten().ok_or_else(|| missing(index));
     let name = version.operator.name;
     if name == "Where" {
         return Ok(Lazy::call(Op::Where, [input(0)?, input(1)?, input(2)?]));
@@ -112,35 +118,35 @@ pub(super) fn build<'a>(
     let binary = |op: Op| Ok(Lazy::call(op, [input(0)?, input(1)?]));
     let unary = |op: Op| Ok(Lazy::call(op, [x.clone()]));
     let float = |name: &str, default: f32| node.float(name, default).map(Lazy::from);
-    let all = || (0..from.len()).map(input).collect::<Result<Vec<_>, Error>>();
-    let folded = |op: Op| -> Result<Lazy<'a>, Error> {
+    let all = || (0..inputs.len()).map(input).collect::<Result<Vec<_>, Error>>();
+    let fold = |op: Op| -> Result<Lazy<'a>, Error> {
         let mut all = all()?.into_iter();
-        let first = all.next().ok_or_else(|| left_out(0))?;
-        Ok(all.fold(first, |so_far, next| Lazy::call(op, [so_far, next])))
+        let first = all.next().ok_or_else(|| missing(0))?;
+        Ok(all.fold(first, |acc, next| Lazy::call(op, [acc, next])))
     };
-    // Several steps, as one.
-    let steps = |make: &dyn Fn(Lazy<'a>) -> Lazy<'a>| Ok(wide(dtype, x.clone(), make));
+    // An expression of several steps, rounded once.
+    let steps = |build: &dyn Fn(Lazy<'a>) -> Lazy<'a>| Ok(narrow(dtype, build(widen(dtype, x.clone()))));
     match name {
         "Add" => binary(Op::Add),
         "Sub" => binary(Op::Subtract),
         "Mul" => binary(Op::Multiply),
-        // Of integers rounded toward 0, as these types have it.
+        // Integer division truncates toward 0.
         "Div" => binary(Op::Divide),
         "Mod" => binary(if node.int("fmod", 0)? == 1 { Op::Fmod } else { Op::Remainder }),
-        "Pow" => Ok(power(x, input(1)?, dtype, dtype_of(1)?)),
-        "Max" => folded(Op::Max),
-        "Min" => folded(Op::Min),
+        "Pow" => Ok(pow(x, input(1)?, dtype, dtype_of(1)?)),
+        "Max" => fold(Op::Max),
+        "Min" => fold(Op::Min),
         "Sum" | "Mean" => {
             let all = all()?;
             let count = if name == "Mean" { all.len() as i64 } else { 1 };
-            let terms = all.into_iter().map(|term| widened(dtype, term));
-            let sum = terms.reduce(|so_far, next| so_far + next).ok_or_else(|| left_out(0))?;
-            Ok(narrowed(dtype, if count == 1 { sum } else { sum / Lazy::from(count) }))
+            let terms = all.into_iter().map(|term| widen(dtype, term));
+            let sum = terms.reduce(|acc, next| acc + next).ok_or_else(|| missing(0))?;
+            Ok(narrow(dtype, if count == 1 { sum } else { sum / Lazy::from(count) }))
         }
         "And" => binary(Op::LogicalAnd),
         "Or" => binary(Op::LogicalOr),
         "Xor" => binary(Op::LogicalXor),
-        "BitShift" => binary(direction(node)?),
+        "BitShift" => binary(shift_op(node)?),
         "BitwiseAnd" => binary(Op::And),
         "BitwiseOr" => binary(Op::Or),
         "BitwiseXor" => binary(Op::Xor),
@@ -162,7 +168,7 @@ pub(super) fn build<'a>(
         "Ceil" => unary(Op::Ceil),
         "Reciprocal" => unary(Op::Reciprocal),
         "Round" => unary(Op::Round),
-        // Opset 9 had it for integers too, of which there is little left.
+        // Opset 9 also supports integers; the result is truncated.
         "Erf" if matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64) => unary(Op::Erf),
         "Erf" => Ok(x.cast(DType::F64).erf().cast(dtype)),
         "Sin" => unary(Op::Sin),
@@ -180,9 +186,10 @@ pub(super) fn build<'a>(
         "BitwiseNot" => unary(Op::Invert),
         "IsNaN" => unary(Op::IsNan),
         "IsInf" => {
-            let (below, above) = (node.int("detect_negative", 1)? != 0, node.int("detect_positive", 1)? != 0);
+            let (negative, positive) =
+                (node.int("detect_negative", 1)? != 0, node.int("detect_positive", 1)? != 0);
             let infinite = x.clone().is_inf();
-            Ok(match (below, above) {
+            Ok(match (negative, positive) {
                 (true, true) => infinite,
                 (true, false) => infinite.logical_and(x.less(0)),
                 (false, true) => infinite.logical_and(x.greater(0)),
@@ -196,11 +203,11 @@ pub(super) fn build<'a>(
         }
         "Elu" => {
             let alpha = float("alpha", 1.0)?;
-            steps(&|x| where_(x.clone().less(0), &alpha * x.clone().expm1(), x))
+            steps(&|x| select(x.clone().less(0), &alpha * x.clone().expm1(), x))
         }
         "Selu" => {
             let (alpha, gamma) = (float("alpha", 1.673_263_2)?, float("gamma", 1.050_701)?);
-            steps(&|x| &gamma * where_(x.clone().greater(0), x.clone(), &alpha * x.expm1()))
+            steps(&|x| &gamma * select(x.clone().greater(0), x.clone(), &alpha * x.expm1()))
         }
         "Celu" => {
             let alpha = float("alpha", 1.0)?;
@@ -208,7 +215,7 @@ pub(super) fn build<'a>(
         }
         "ThresholdedRelu" => {
             let alpha = float("alpha", 1.0)?;
-            steps(&|x| where_(x.clone().greater(&alpha), x, Lazy::from(0)))
+            steps(&|x| select(x.clone().greater(&alpha), x, Lazy::from(0)))
         }
         "HardSigmoid" => {
             let (alpha, beta) = (float("alpha", 0.2)?, float("beta", 0.5)?);
@@ -231,61 +238,55 @@ pub(super) fn build<'a>(
             steps(&|x| x.clone() * (&alpha * x).sigmoid())
         }
         "Clip" => {
-            // Attributes once, with defaults of their own; then inputs, which can be left out.
-            let bound = |at: usize, name: &str, default: f32| -> Result<Option<Lazy<'a>>, Error> {
+            // Opset 11 turned the attributes min and max, which had defaults, into optional inputs.
+            let bound = |index: usize, name: &str, default: f32| -> Result<Option<Lazy<'a>>, Error> {
                 match version.since < 11 {
                     true => float(name, default).map(Some),
-                    false => Ok(from.get(at).cloned().flatten()),
+                    false => Ok(inputs.get(index).cloned().flatten()),
                 }
             };
-            let (least, most) = (bound(1, "min", f32::MIN)?, bound(2, "max", f32::MAX)?);
-            let x = least.map_or(x.clone(), |least| x.max(least));
-            Ok(most.map_or(x.clone(), |most| x.min(most)))
+            let (min, max) = (bound(1, "min", f32::MIN)?, bound(2, "max", f32::MAX)?);
+            let x = min.map_or(x.clone(), |min| x.max(min));
+            Ok(max.map_or(x.clone(), |max| x.min(max)))
         }
         "Cast" => Ok(x.cast(cast_target(node)?)),
         "CastLike" => Ok(x.cast(dtype_of(1)?)),
         "Identity" => Ok(x),
-        other => Err(Error::unsupported(format!("{other} is no element-wise operator"))),
+        other => Err(Error::unsupported(format!("{other} is not an element-wise operator"))),
     }
 }
 
-/// A number of half precision, or an unchanged one of more.
-fn widened(dtype: DType, x: Lazy<'_>) -> Lazy<'_> {
+/// Casts float16 and bfloat16 to float.
+fn widen(dtype: DType, x: Lazy<'_>) -> Lazy<'_> {
     if matches!(dtype, DType::F16 | DType::BF16) { x.cast(DType::F32) } else { x }
 }
 
-fn narrowed(dtype: DType, x: Lazy<'_>) -> Lazy<'_> {
+/// Casts the result back to float16 or bfloat16.
+fn narrow(dtype: DType, x: Lazy<'_>) -> Lazy<'_> {
     if matches!(dtype, DType::F16 | DType::BF16) { x.cast(dtype) } else { x }
 }
 
-fn wide<'a>(dtype: DType, x: Lazy<'a>, make: &dyn Fn(Lazy<'a>) -> Lazy<'a>) -> Lazy<'a> {
-    narrowed(dtype, make(widened(dtype, x)))
+fn select<'a>(condition: Lazy<'a>, if_true: Lazy<'a>, if_false: Lazy<'a>) -> Lazy<'a> {
+    Lazy::call(Op::Where, [condition, if_true, if_false])
 }
 
-fn where_<'a>(condition: Lazy<'a>, yes: Lazy<'a>, no: Lazy<'a>) -> Lazy<'a> {
-    Lazy::call(Op::Where, [condition, yes, no])
-}
-
-/// log(1 + exp(x)), without overflow on the way.
+/// log(1 + exp(x)), without overflow.
 fn softplus(x: Lazy<'_>) -> Lazy<'_> {
     x.logaddexp(0.0)
 }
 
-/// The result has the type of the base. The exponent may have another: then both meet where neither loses
-/// anything to speak of, as in ONNX's own reference.
-fn power<'a>(base: Lazy<'a>, exponent: Lazy<'a>, dtype: DType, other: DType) -> Lazy<'a> {
-    let is_whole = |dtype: DType| Types::INTEGERS.has(dtype);
-    let meet = match () {
-        _ if dtype == other => return base.pow(exponent),
-        // Powers of integers wrap, and so nothing is lost on the way through more bits.
-        _ if is_whole(dtype) && is_whole(other) => {
-            if Types::UNSIGNED.has(other) {
-                DType::U64
-            } else {
-                DType::I64
-            }
+/// Power with the type of the base.
+///
+/// An exponent of another type is computed in a common type, as in the ONNX reference implementation.
+fn pow<'a>(base: Lazy<'a>, exponent: Lazy<'a>, base_type: DType, exponent_type: DType) -> Lazy<'a> {
+    let is_integer = |dtype: DType| TypeSet::INTEGERS.contains(dtype);
+    let common = match () {
+        _ if base_type == exponent_type => return base.pow(exponent),
+        // Integer powers wrap, so truncating a 64-bit result is exact.
+        _ if is_integer(base_type) && is_integer(exponent_type) => {
+            if TypeSet::UNSIGNED.contains(exponent_type) { DType::U64 } else { DType::I64 }
         }
-        _ => dtype.promoted_with(other).unwrap_or(DType::F64),
+        _ => base_type.promoted_with(exponent_type).unwrap_or(DType::F64),
     };
-    base.cast(meet).pow(exponent.cast(meet)).cast(dtype)
+    base.cast(common).pow(exponent.cast(common)).cast(base_type)
 }

@@ -1,10 +1,11 @@
-//! Tensors in files: read from all the places that ONNX lets their elements be in, and written.
+//! Tensors in files: `TensorProto` decoded from all its data fields, and encoded.
 
-use crate::error::{Error, named};
-use crate::external;
+use crate::elem_type::ElemType;
+use crate::error::{Error, display_name};
+use crate::external_data;
+use crate::field_numbers::{entry, tensor as field};
 use crate::file;
-use crate::types::ElemType;
-use crate::wire::{Message, Piece};
+use crate::wire::{Message, SharedBytes};
 use half::{bf16, f16};
 use ndarray::{ArrayD, IxDyn};
 use num_complex::Complex;
@@ -12,25 +13,10 @@ use std::path::Path;
 use unishape::notation::short_shape_text;
 use unishape::{DType, Tensor, TensorView, element_count};
 
-/// The numbers of a tensor's fields.
-mod field {
-    pub(super) const DIMS: u32 = 1;
-    pub(super) const DATA_TYPE: u32 = 2;
-    pub(super) const SEGMENT: u32 = 3;
-    pub(super) const FLOAT_DATA: u32 = 4;
-    pub(super) const INT32_DATA: u32 = 5;
-    pub(super) const STRING_DATA: u32 = 6;
-    pub(super) const INT64_DATA: u32 = 7;
-    pub(super) const NAME: u32 = 8;
-    pub(super) const RAW_DATA: u32 = 9;
-    pub(super) const DOUBLE_DATA: u32 = 10;
-    pub(super) const UINT64_DATA: u32 = 11;
-    pub(super) const EXTERNAL_DATA: u32 = 13;
-    pub(super) const DATA_LOCATION: u32 = 14;
-}
+/// Value of `DataLocation` for tensors with external data.
+const LOCATION_EXTERNAL: i64 = 1;
 
-/// A tensor as it is in a file. Its elements are read only when they are wanted, and may be of types that are
-/// not computed with.
+/// Tensor in a file: name, element type and shape, with its elements still encoded.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorProto {
     pub(crate) name: String,
@@ -40,45 +26,46 @@ pub(crate) struct TensorProto {
 }
 
 impl TensorProto {
-    pub(crate) fn read(message: Message) -> Result<TensorProto, Error> {
-        let name = message.text(field::NAME)?;
-        let at = |error: Error| error.at(format!("tensor {}", named(&name)));
-        let read = || -> Result<(ElemType, Vec<usize>), Error> {
+    pub(crate) fn from_message(message: Message) -> Result<TensorProto, Error> {
+        let name = message.string(field::NAME)?;
+        let parse = || -> Result<(ElemType, Vec<usize>), Error> {
             let elem = i32::try_from(message.int(field::DATA_TYPE)?);
-            let elem = elem.map_err(|_| Error::malformed("its type is a number that no type has"))?;
+            let elem = elem.map_err(|_| Error::malformed("data_type is out of range"))?;
             let dims = message.ints(field::DIMS)?;
             let shape = dims.into_iter().map(|dim| {
-                usize::try_from(dim).map_err(|_| Error::invalid(format!("a dimension has the size {dim}")))
+                usize::try_from(dim).map_err(|_| Error::invalid(format!("a dimension has size {dim}")))
             });
             Ok((ElemType::new(elem), shape.collect::<Result<_, _>>()?))
         };
-        let (elem, shape) = read().map_err(at)?;
+        let (elem, shape) =
+            parse().map_err(|error| error.with_context(format!("tensor {}", display_name(&name))))?;
         Ok(TensorProto { name, elem, shape, message })
     }
 
-    /// Its elements, from the file itself or from another in the folder.
-    pub(crate) fn decode(&self, folder: Option<&Path>) -> Result<Tensor, Error> {
-        self.elements(folder).map_err(|error| error.at(format!("tensor {}", named(&self.name))))
+    /// Decodes the elements; `base_dir` is the directory of external data files.
+    pub(crate) fn decode(&self, base_dir: Option<&Path>) -> Result<Tensor, Error> {
+        self.elements(base_dir)
+            .map_err(|error| error.with_context(format!("tensor {}", display_name(&self.name))))
     }
 
-    fn elements(&self, folder: Option<&Path>) -> Result<Tensor, Error> {
+    fn elements(&self, base_dir: Option<&Path>) -> Result<Tensor, Error> {
         let Some(dtype) = self.elem.dtype() else {
-            let problem = format!("elements of type {} are not computed with, only handed on", self.elem);
+            let problem = format!("element type {} is not supported", self.elem);
             return Err(Error::unsupported(problem));
         };
         if self.message.has(field::SEGMENT) {
-            return Err(Error::unsupported("tensors in segments are not put together"));
+            return Err(Error::unsupported("segmented tensors are not supported"));
         }
         let count = element_count(&self.shape).map_err(|_| {
-            Error::invalid(format!("it is {}, beyond counting", short_shape_text(&self.shape)))
+            Error::invalid(format!("shape {} has too many elements", short_shape_text(&self.shape)))
         })?;
         if dtype == DType::Str {
             return self.strings(count);
         }
-        if let Some(entries) = self.external()? {
+        if let Some(entries) = self.external_entries()? {
             let bytes = count.checked_mul(dtype.item_size());
-            let bytes = bytes.ok_or_else(|| Error::invalid("it has more bytes than can be counted"))?;
-            return self.raw(dtype, count, &external::read(&entries, folder, bytes)?);
+            let bytes = bytes.ok_or_else(|| Error::invalid("its size in bytes overflows"))?;
+            return self.raw(dtype, count, &external_data::read(&entries, base_dir, bytes)?);
         }
         match self.message.last(field::RAW_DATA) {
             Some(raw) => self.raw(dtype, count, &raw.bytes()?),
@@ -86,29 +73,30 @@ impl TensorProto {
         }
     }
 
-    /// What is said of its data where that is in another file.
-    fn external(&self) -> Result<Option<Vec<(String, String)>>, Error> {
-        if self.message.int(field::DATA_LOCATION)? != 1 {
+    /// Keys and values of `external_data`; `None` if the elements are in the model file.
+    fn external_entries(&self) -> Result<Option<Vec<(String, String)>>, Error> {
+        if self.message.int(field::DATA_LOCATION)? != LOCATION_EXTERNAL {
             return Ok(None);
         }
         let entries = self.message.messages(field::EXTERNAL_DATA)?;
-        entries.iter().map(|entry| Ok((entry.text(1)?, entry.text(2)?))).collect::<Result<_, _>>().map(Some)
+        let key_value = |message: &Message| Ok((message.string(entry::KEY)?, message.string(entry::VALUE)?));
+        entries.iter().map(key_value).collect::<Result<_, _>>().map(Some)
     }
 
-    /// The other file that its data is in.
-    pub(crate) fn location(&self) -> Option<String> {
-        let entries = self.external().ok()??;
+    /// Location of the external data file, if there is one.
+    pub(crate) fn external_location(&self) -> Option<String> {
+        let entries = self.external_entries().ok()??;
         entries.into_iter().rev().find(|(key, _)| key == "location").map(|(_, location)| location)
     }
 
-    /// From bytes, the lowest first.
+    /// Decodes little-endian bytes.
     fn raw(&self, dtype: DType, count: usize, bytes: &[u8]) -> Result<Tensor, Error> {
         if count.checked_mul(dtype.item_size()) != Some(bytes.len()) {
             return Err(self.wrong_count(count, &format!("{} bytes", bytes.len())));
         }
         macro_rules! numbers {
             ($type:ty) => {
-                array(&self.shape, items(bytes).map(<$type>::from_le_bytes).collect())
+                tensor(&self.shape, chunks(bytes).map(<$type>::from_le_bytes).collect())
             };
         }
         match dtype {
@@ -124,51 +112,51 @@ impl TensorProto {
             DType::U16 => numbers!(u16),
             DType::U32 => numbers!(u32),
             DType::U64 => numbers!(u64),
-            DType::Bool => array(&self.shape, bytes.iter().map(|&byte| byte != 0).collect()),
-            DType::C64 => array(&self.shape, complex(items(bytes).map(f32::from_le_bytes))),
-            DType::C128 => array(&self.shape, complex(items(bytes).map(f64::from_le_bytes))),
-            DType::Str => Err(Error::invalid("strings are not kept as bytes")),
+            DType::Bool => tensor(&self.shape, bytes.iter().map(|&byte| byte != 0).collect()),
+            DType::C64 => tensor(&self.shape, complex(chunks(bytes).map(f32::from_le_bytes))),
+            DType::C128 => tensor(&self.shape, complex(chunks(bytes).map(f64::from_le_bytes))),
+            DType::Str => Err(Error::invalid("raw_data cannot hold strings")),
         }
     }
 
-    /// From the field for numbers of its kind.
+    /// Decodes the typed field of this dtype, such as `float_data`.
     fn typed(&self, dtype: DType, count: usize) -> Result<Tensor, Error> {
-        let checked = |wanted: usize, len: usize| match wanted == len {
+        let check_len = |expected: usize, len: usize| match expected == len {
             true => Ok(()),
             false => Err(self.wrong_count(count, &format!("{len} numbers"))),
         };
         macro_rules! ints {
             ($number:ident, $as:ty, $to:ty, $make:expr) => {{
                 let ints = self.message.ints(field::$number)?;
-                checked(count, ints.len())?;
+                check_len(count, ints.len())?;
                 let make = $make;
-                let of = |int: i64| {
-                    let fits = <$to>::try_from(int as $as).map(make);
-                    fits.map_err(|_| Error::malformed(format!("{int} is no {dtype}")))
+                let convert = |int: i64| {
+                    let converted = <$to>::try_from(int as $as).map(make);
+                    converted.map_err(|_| Error::malformed(format!("{int} is out of range for {dtype}")))
                 };
-                array(&self.shape, ints.into_iter().map(of).collect::<Result<_, _>>()?)
+                tensor(&self.shape, ints.into_iter().map(convert).collect::<Result<_, _>>()?)
             }};
         }
         match dtype {
             DType::F32 => {
                 let floats = self.message.fixed::<4>(field::FLOAT_DATA)?;
-                checked(count, floats.len())?;
-                array(&self.shape, floats.into_iter().map(f32::from_le_bytes).collect())
+                check_len(count, floats.len())?;
+                tensor(&self.shape, floats.into_iter().map(f32::from_le_bytes).collect())
             }
             DType::C64 => {
                 let floats = self.message.fixed::<4>(field::FLOAT_DATA)?;
-                checked(count.saturating_mul(2), floats.len())?;
-                array(&self.shape, complex(floats.into_iter().map(f32::from_le_bytes)))
+                check_len(count.saturating_mul(2), floats.len())?;
+                tensor(&self.shape, complex(floats.into_iter().map(f32::from_le_bytes)))
             }
             DType::F64 => {
                 let floats = self.message.fixed::<8>(field::DOUBLE_DATA)?;
-                checked(count, floats.len())?;
-                array(&self.shape, floats.into_iter().map(f64::from_le_bytes).collect())
+                check_len(count, floats.len())?;
+                tensor(&self.shape, floats.into_iter().map(f64::from_le_bytes).collect())
             }
             DType::C128 => {
                 let floats = self.message.fixed::<8>(field::DOUBLE_DATA)?;
-                checked(count.saturating_mul(2), floats.len())?;
-                array(&self.shape, complex(floats.into_iter().map(f64::from_le_bytes)))
+                check_len(count.saturating_mul(2), floats.len())?;
+                tensor(&self.shape, complex(floats.into_iter().map(f64::from_le_bytes)))
             }
             DType::I8 => ints!(INT32_DATA, i32, i8, |int: i8| int),
             DType::I16 => ints!(INT32_DATA, i32, i16, |int: i16| int),
@@ -186,25 +174,27 @@ impl TensorProto {
     }
 
     fn strings(&self, count: usize) -> Result<Tensor, Error> {
-        let strings = self.message.texts(field::STRING_DATA)?;
+        let strings = self.message.strings(field::STRING_DATA)?;
         match strings.len() == count {
-            true => array(&self.shape, strings),
+            true => tensor(&self.shape, strings),
             false => Err(self.wrong_count(count, &format!("{} strings", strings.len()))),
         }
     }
 
     fn wrong_count(&self, count: usize, data: &str) -> Error {
         let (shape, elem) = (short_shape_text(&self.shape), self.elem);
-        Error::malformed(format!("it is {shape}, {count} elements of type {elem}, and has {data}"))
+        Error::malformed(format!(
+            "shape {shape} needs {count} elements of type {elem}, but the data has {data}"
+        ))
     }
 }
 
-/// The numbers of so many bytes each that bytes are.
-fn items<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
+/// Splits bytes into chunks of `N` bytes; a remainder is dropped.
+fn chunks<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
     bytes.as_chunks::<N>().0.iter().copied()
 }
 
-/// The two parts of each number, one after the other.
+/// Pairs alternating real and imaginary parts.
 fn complex<T>(mut parts: impl Iterator<Item = T>) -> Vec<Complex<T>> {
     let mut numbers = Vec::new();
     while let (Some(re), Some(im)) = (parts.next(), parts.next()) {
@@ -213,18 +203,20 @@ fn complex<T>(mut parts: impl Iterator<Item = T>) -> Vec<Complex<T>> {
     numbers
 }
 
-fn array<T>(shape: &[usize], elements: Vec<T>) -> Result<Tensor, Error>
+fn tensor<T>(shape: &[usize], elements: Vec<T>) -> Result<Tensor, Error>
 where
     Tensor: From<ArrayD<T>>,
 {
     match ArrayD::from_shape_vec(IxDyn(shape), elements) {
         Ok(array) => Ok(array.into()),
-        // Only shapes without elements, whose other sizes are beyond counting.
-        Err(_) => Err(Error::unsupported(format!("{} is beyond counting", short_shape_text(shape)))),
+        // Reached only if a size is 0 and the product of the other sizes overflows.
+        Err(_) => Err(Error::unsupported(format!("shape {} is too large", short_shape_text(shape)))),
     }
 }
 
-/// Reads a tensor from a file of its own, `.pb` in ONNX's test data: its name, and its elements.
+/// Decodes a serialized `TensorProto` into its name and its elements.
+///
+/// ONNX test data stores tensors this way, in `.pb` files.
 ///
 /// ```
 /// use unishape::Tensor;
@@ -237,24 +229,24 @@ where
 ///
 /// # Errors
 ///
-/// Where the bytes are no tensor, or one whose type is not computed with.
+/// If the bytes are not a tensor, or its element type has no [`DType`], or its data is external.
 pub fn read_tensor(bytes: &[u8]) -> Result<(String, Tensor), Error> {
-    tensor_in(bytes.to_vec(), None)
+    decode_tensor(bytes.to_vec(), None)
 }
 
-fn tensor_in(bytes: Vec<u8>, folder: Option<&Path>) -> Result<(String, Tensor), Error> {
-    let message = Message::read(&Piece::from(bytes))
-        .map_err(|error| Error::malformed(format!("this is no tensor: {error}")))?;
-    let proto = TensorProto::read(message)?;
-    let tensor = proto.decode(folder)?;
+fn decode_tensor(bytes: Vec<u8>, base_dir: Option<&Path>) -> Result<(String, Tensor), Error> {
+    let message = Message::decode(&SharedBytes::from(bytes))
+        .map_err(|error| Error::malformed(format!("not an ONNX tensor: {error}")))?;
+    let proto = TensorProto::from_message(message)?;
+    let tensor = proto.decode(base_dir)?;
     Ok((proto.name, tensor))
 }
 
-/// The same from a file.
+/// Reads a tensor from a file; see [`read_tensor`].
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let path = folder.path().join("input_0.pb");
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("input_0.pb");
 /// use unishape_onnx::{open_tensor, tensor_bytes};
 ///
 /// let tensor = unishape::Tensor::from(ndarray::arr1(&["a".to_string()]));
@@ -265,14 +257,14 @@ fn tensor_in(bytes: Vec<u8>, folder: Option<&Path>) -> Result<(String, Tensor), 
 ///
 /// # Errors
 ///
-/// As [`read_tensor`], and where the file cannot be read.
+/// As [`read_tensor`], and if the file or an external data file cannot be read.
 pub fn open_tensor(path: impl AsRef<Path>) -> Result<(String, Tensor), Error> {
     let path = path.as_ref();
-    tensor_in(file::read(path)?, Some(file::folder_of(path)))
-        .map_err(|error| error.at(unishape::text::display_path(path)))
+    decode_tensor(file::read(path)?, Some(file::parent_dir(path)))
+        .map_err(|error| error.with_context(unishape::text::display_path(path)))
 }
 
-/// A tensor as the bytes of a file of its own.
+/// Serializes a tensor as a `TensorProto`.
 ///
 /// ```
 /// use unishape_onnx::{read_tensor, tensor_bytes};
@@ -282,9 +274,10 @@ pub fn open_tensor(path: impl AsRef<Path>) -> Result<(String, Tensor), Error> {
 /// # Ok::<(), unishape_onnx::Error>(())
 /// ```
 pub fn tensor_bytes<'a>(name: &str, tensor: impl Into<TensorView<'a>>) -> Vec<u8> {
-    tensor_message(name, &tensor.into()).write()
+    tensor_message(name, &tensor.into()).encode()
 }
 
+/// `TensorProto` of a tensor, with its elements in `raw_data` or `string_data`.
 pub(crate) fn tensor_message(name: &str, view: &TensorView<'_>) -> Message {
     let mut message = Message::default();
     for &size in view.shape() {
@@ -292,8 +285,8 @@ pub(crate) fn tensor_message(name: &str, view: &TensorView<'_>) -> Message {
     }
     message.push_int(field::DATA_TYPE, ElemType::of(view.dtype()).number().into());
     if let TensorView::Str(view) = view {
-        for text in view {
-            message.push_bytes(field::STRING_DATA, text.as_bytes());
+        for string in view {
+            message.push_bytes(field::STRING_DATA, string.as_bytes());
         }
     }
     if !name.is_empty() {
@@ -305,7 +298,7 @@ pub(crate) fn tensor_message(name: &str, view: &TensorView<'_>) -> Message {
     message
 }
 
-/// The elements as bytes, the lowest first.
+/// Elements as little-endian bytes in row-major order; empty for strings.
 fn raw_bytes(view: &TensorView<'_>) -> Vec<u8> {
     macro_rules! by_type {
         ($($variant:ident)+) => {

@@ -1,0 +1,487 @@
+//! Compiles a model into a program.
+
+use super::executor::Executor;
+use super::shape_ops::constant_value;
+use crate::elem_type::ElemType;
+use crate::error::{Error, display_name};
+use crate::graph::{DeclaredDim, Graph, Node, ValueInfo};
+use crate::model::Model;
+use crate::operators::{OperatorVersion, ShapeRule};
+use crate::tensor_proto::TensorProto;
+use crate::wire::{Message, SharedBytes};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use unishape::notation::short_shape_text;
+use unishape::{Tensor, TensorView};
+
+/// Maximum number of names listed in a message.
+const MAX_LISTED_NAMES: usize = 10;
+
+/// Maximum number of dimensions of a declared shape shown in a message.
+const MAX_LISTED_DIMS: usize = 16;
+
+/// A compiled model, which can run any number of times.
+///
+/// Consecutive element-wise nodes run in one pass over memory, without intermediate arrays. Stretched inputs are
+/// never copied: broadcasting, including Expand, reads with stride 0.
+///
+/// ```
+/// use unishape::Tensor;
+/// use unishape_onnx::{Model, Program};
+/// # let bytes = unishape_onnx::model_builder::add_model();
+///
+/// let program = Program::new(&Model::read(&bytes)?)?;
+/// let x = Tensor::from(ndarray::arr2(&[[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]]));
+/// let y = Tensor::from(ndarray::arr1(&[10f32, 20.0, 30.0]));
+/// let outputs = program.run([("x", x.view()), ("y", y.view())])?;
+/// assert_eq!(outputs[0].0, "z");
+/// assert_eq!(outputs[0].1, ndarray::arr2(&[[11f32, 22.0, 33.0], [14.0, 25.0, 36.0]]).into());
+/// # Ok::<(), unishape_onnx::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Program {
+    /// Names of the values; all other fields refer to values by index.
+    pub(super) names: Vec<String>,
+    pub(super) steps: Vec<Step>,
+    inputs: Vec<ProgramInput>,
+    outputs: Vec<usize>,
+    /// Initializers and Constant nodes.
+    pub(super) constants: Vec<(usize, Tensor)>,
+    /// Number of uses of each value, as an input of a step or as an output.
+    pub(super) uses: Vec<usize>,
+    pub(super) threads: Option<usize>,
+}
+
+/// A required node.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) node: Node,
+    pub(super) version: OperatorVersion,
+    pub(super) inputs: Vec<Option<usize>>,
+    pub(super) output: usize,
+    /// Whether the result is stored in memory rather than fused into its consumers.
+    pub(super) is_materialized: bool,
+}
+
+/// Input of the model.
+#[derive(Debug)]
+struct ProgramInput {
+    value: usize,
+    info: ValueInfo,
+    /// Whether an initializer provides a default value.
+    has_default: bool,
+}
+
+impl Program {
+    /// Compiles a model to compute all its outputs.
+    ///
+    /// ```
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// let model = unishape_onnx::Model::read(&bytes)?;
+    /// assert_eq!(unishape_onnx::Program::new(&model)?.outputs().collect::<Vec<_>>(), ["z"]);
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If a required node is not supported (the error names the node), or the model is invalid.
+    pub fn new(model: &Model) -> Result<Program, Error> {
+        let outputs: Vec<&str> = model.graph().outputs.iter().map(|output| output.name.as_str()).collect();
+        Program::with_outputs(model, &outputs)
+    }
+
+    /// Compiles a model to compute the given values, which need not be outputs of the model.
+    ///
+    /// Nodes that these values do not depend on are ignored.
+    ///
+    /// ```
+    /// use unishape_onnx::{Model, Program};
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    ///
+    /// let program = Program::with_outputs(&Model::read(&bytes)?, &["y", "z"])?;
+    /// assert_eq!(program.outputs().collect::<Vec<_>>(), ["y", "z"]);
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Program::new), and if the model has no such value.
+    pub fn with_outputs(model: &Model, values: &[&str]) -> Result<Program, Error> {
+        let opset = model.opset().ok_or_else(|| {
+            Error::invalid("the model imports no opset of the domain ai.onnx (opset_import)")
+        })?;
+        Program::compile(model.graph(), opset, model.base_dir(), values)
+    }
+
+    /// Compiles a single node from its serialized `NodeProto`.
+    ///
+    /// ```
+    /// use unishape::Tensor;
+    /// use unishape_onnx::Program;
+    /// # let bytes = unishape_onnx::model_builder::node_bytes("Neg", "x", "y", &[]);
+    ///
+    /// let program = Program::from_node(&bytes, 21)?;
+    /// let x = Tensor::from(ndarray::arr1(&[1i32, -2]));
+    /// let outputs = program.run([("x", x.view())])?;
+    /// assert_eq!(outputs, [("y".into(), ndarray::arr1(&[-1i32, 2]).into())]);
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Program::new).
+    pub fn from_node(bytes: &[u8], opset: u32) -> Result<Program, Error> {
+        let message = Message::decode(&SharedBytes::from(bytes.to_vec()))
+            .map_err(|error| Error::malformed(format!("not an ONNX node: {error}")))?;
+        let node = Node::from_message(0, &message)?;
+        let info = |name: &String| ValueInfo { name: name.clone(), elem: None, shape: None };
+        let mut inputs: Vec<ValueInfo> = Vec::new();
+        for name in node.inputs.iter().filter(|name| !name.is_empty()) {
+            if !inputs.iter().any(|input| input.name == *name) {
+                inputs.push(info(name));
+            }
+        }
+        let outputs: Vec<String> = node.outputs.iter().filter(|name| !name.is_empty()).cloned().collect();
+        let graph = Graph {
+            message: Message::default(),
+            nodes: vec![node],
+            inputs,
+            outputs: outputs.iter().map(info).collect(),
+            value_info: Vec::new(),
+            initializers: Vec::new(),
+            sparse_initializers: Vec::new(),
+        };
+        let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
+        Program::compile(&graph, opset, None, &outputs)
+    }
+
+    fn compile(
+        graph: &Graph,
+        opset: u32,
+        base_dir: Option<&Path>,
+        outputs: &[&str],
+    ) -> Result<Program, Error> {
+        let mut table = ValueTable::default();
+        let initializers: HashMap<&str, &TensorProto> =
+            graph.initializers.iter().map(|tensor| (tensor.name.as_str(), tensor)).collect();
+        let mut inputs = Vec::new();
+        for info in &graph.inputs {
+            let value = table.define(&info.name)?;
+            inputs.push(ProgramInput {
+                value,
+                info: info.clone(),
+                has_default: initializers.contains_key(&*info.name),
+            });
+        }
+        for name in initializers.keys() {
+            table.indices.entry((*name).to_owned()).or_insert_with(|| {
+                table.names.push((*name).to_owned());
+                table.names.len() - 1
+            });
+        }
+        let is_required = required_nodes(graph, outputs);
+        let mut steps = Vec::new();
+        for node in &graph.nodes {
+            if !is_required[node.index] {
+                continue;
+            }
+            let step = Step::new(node, opset, graph, &mut table)
+                .map_err(|error| error.with_context(node.to_string()))?;
+            steps.push(step);
+        }
+        let outputs = outputs.iter().map(|name| match table.indices.get(*name) {
+            Some(&value) => Ok(value),
+            None => Err(Error::invalid(format!("the model has no value {}", display_name(name)))),
+        });
+        let outputs = outputs.collect::<Result<Vec<usize>, Error>>()?;
+        let mut uses = vec![0; table.names.len()];
+        for &value in steps.iter().flat_map(|step| step.inputs.iter().flatten()).chain(&outputs) {
+            uses[value] += 1;
+        }
+        // Only initializers that are used are decoded.
+        let mut constants = Vec::new();
+        for (name, tensor) in &initializers {
+            let value = table.indices[*name];
+            if uses[value] > 0 {
+                constants.push((value, tensor.decode(base_dir)?));
+            }
+        }
+        for step in steps.iter().filter(|step| step.node.op_type == "Constant") {
+            let tensor = constant_value(&step.node, base_dir);
+            constants.push((step.output, tensor.map_err(|error| error.with_context(step.node.to_string()))?));
+        }
+        steps.retain(|step| step.node.op_type != "Constant");
+        mark_materialized(&mut steps, &outputs, table.names.len());
+        Ok(Program { names: table.names, steps, inputs, outputs, constants, uses, threads: None })
+    }
+
+    /// Sets the number of worker threads, at least 1. Default: all threads of the rayon pool.
+    ///
+    /// ```
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// let program = unishape_onnx::Program::new(&unishape_onnx::Model::read(&bytes)?)?.threads(1);
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Program {
+        Program { threads: Some(threads.max(1)), ..self }
+    }
+
+    /// Names of the required inputs: those without a default value.
+    ///
+    /// ```
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// let program = unishape_onnx::Program::new(&unishape_onnx::Model::read(&bytes)?)?;
+    /// assert_eq!(program.inputs().collect::<Vec<_>>(), ["x", "y"]);
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    pub fn inputs(&self) -> impl Iterator<Item = &str> {
+        self.inputs.iter().filter(|input| !input.has_default).map(|input| input.info.name.as_str())
+    }
+
+    /// Names of the outputs.
+    ///
+    /// ```
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// let program = unishape_onnx::Program::new(&unishape_onnx::Model::read(&bytes)?)?;
+    /// assert_eq!(program.outputs().collect::<Vec<_>>(), ["z"]);
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    pub fn outputs(&self) -> impl Iterator<Item = &str> {
+        self.outputs.iter().map(|&output| self.names[output].as_str())
+    }
+
+    /// Computes the outputs, in order, from named inputs.
+    ///
+    /// ```
+    /// use unishape_onnx::{Model, Program};
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    ///
+    /// let program = Program::new(&Model::read(&bytes)?)?;
+    /// let x = unishape::Tensor::from(ndarray::arr2(&[[1f32, 2.0, 3.0]]));
+    /// let error = program.run([("x", x.view())]).unwrap_err();
+    /// assert_eq!(error.to_string(), "no value for the input y");
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If an input is missing, unknown, passed twice, or does not match its declaration; if shapes are incompatible
+    /// (the error names the node); if memory runs out.
+    pub fn run<'a, N: AsRef<str>>(
+        &'a self,
+        inputs: impl IntoIterator<Item = (N, TensorView<'a>)>,
+    ) -> Result<Vec<(String, Tensor)>, Error> {
+        self.run_reusing(inputs, Vec::new())
+    }
+
+    /// Like [`run`](Program::run), but writes into preallocated tensors.
+    ///
+    /// `buffers` are in the order of the outputs. A buffer is reused if its dtype and shape match the output and
+    /// dropped otherwise. Reusing large outputs is much faster than allocating them.
+    ///
+    /// ```
+    /// use unishape_onnx::{Model, Program};
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    ///
+    /// let program = Program::new(&Model::read(&bytes)?)?;
+    /// let x = unishape::Tensor::from(ndarray::arr2(&[[1f32, 2.0, 3.0]]));
+    /// let y = unishape::Tensor::from(ndarray::arr1(&[1f32, 1.0, 1.0]));
+    /// let outputs = program.run([("x", x.view()), ("y", y.view())])?;
+    /// let buffers = outputs.into_iter().map(|(_, tensor)| tensor).collect();
+    /// let outputs = program.run_reusing([("x", x.view()), ("y", y.view())], buffers)?;
+    /// assert_eq!(outputs[0].1, ndarray::arr2(&[[2f32, 3.0, 4.0]]).into());
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Program::run).
+    pub fn run_reusing<'a, N: AsRef<str>>(
+        &'a self,
+        inputs: impl IntoIterator<Item = (N, TensorView<'a>)>,
+        buffers: Vec<Tensor>,
+    ) -> Result<Vec<(String, Tensor)>, Error> {
+        let mut views: Vec<Option<TensorView<'a>>> = self.inputs.iter().map(|_| None).collect();
+        for (name, view) in inputs {
+            let name = name.as_ref();
+            let Some(index) = self.inputs.iter().position(|input| input.info.name == name) else {
+                let known: Vec<&str> = self.inputs.iter().map(|input| input.info.name.as_str()).collect();
+                let problem = format!(
+                    "the model has no input {}; its inputs are {}",
+                    display_name(name),
+                    list_names(&known)
+                );
+                return Err(Error::input(problem));
+            };
+            if views[index].replace(view).is_some() {
+                return Err(Error::input(format!("the input {} is passed twice", display_name(name))));
+            }
+        }
+        let mut sizes = HashMap::new();
+        let mut executor = Executor::new(self, self.outputs.iter().copied().zip(buffers).collect());
+        for (input, view) in self.inputs.iter().zip(views) {
+            match view {
+                Some(view) => {
+                    let context = || format!("input {}", display_name(&input.info.name));
+                    check_input(&input.info, &view, &mut sizes)
+                        .map_err(|error| error.with_context(context()))?;
+                    executor.set_input(input.value, view);
+                }
+                None if input.has_default || self.uses[input.value] == 0 => {}
+                None => {
+                    let name = display_name(&input.info.name);
+                    return Err(Error::input(format!("no value for the input {name}")));
+                }
+            }
+        }
+        for (index, step) in self.steps.iter().enumerate() {
+            executor.execute(index).map_err(|error| error.with_context(step.node.to_string()))?;
+        }
+        let outputs = self.outputs.iter();
+        outputs.map(|&output| Ok((self.names[output].clone(), executor.take_output(output)?))).collect()
+    }
+}
+
+/// The first names, separated by commas.
+fn list_names(names: &[&str]) -> String {
+    let mut listed: Vec<String> =
+        names.iter().take(MAX_LISTED_NAMES).map(|name| display_name(name)).collect();
+    if names.len() > MAX_LISTED_NAMES {
+        listed.push("…".into());
+    }
+    if listed.is_empty() { "none".into() } else { listed.join(", ") }
+}
+
+/// Indices of the values defined so far.
+#[derive(Default)]
+struct ValueTable {
+    names: Vec<String>,
+    indices: HashMap<String, usize>,
+}
+
+impl ValueTable {
+    fn define(&mut self, name: &str) -> Result<usize, Error> {
+        let index = self.names.len();
+        if self.indices.insert(name.to_owned(), index).is_some() {
+            return Err(Error::invalid(format!("the value {} is defined twice", display_name(name))));
+        }
+        self.names.push(name.to_owned());
+        Ok(index)
+    }
+}
+
+impl Step {
+    fn new(node: &Node, opset: u32, graph: &Graph, table: &mut ValueTable) -> Result<Step, Error> {
+        let version = OperatorVersion::resolve(node, opset)?;
+        let inputs = node.inputs.iter().map(|name| match table.indices.get(name) {
+            _ if name.is_empty() => Ok(None),
+            Some(&value) => Ok(Some(value)),
+            None if graph.sparse_initializers.contains(name) => Err(Error::unsupported(format!(
+                "the input {} is a sparse tensor, which is not supported",
+                display_name(name)
+            ))),
+            None => Err(Error::invalid(format!("its input {} is not defined before it", display_name(name)))),
+        });
+        let inputs = inputs.collect::<Result<Vec<_>, Error>>()?;
+        let output = match &node.outputs[..] {
+            [output] if !output.is_empty() => table.define(output)?,
+            others => return Err(Error::invalid(format!("expected 1 output, got {}", others.len()))),
+        };
+        Ok(Step { node: node.clone(), version, inputs, output, is_materialized: false })
+    }
+}
+
+/// For each node, whether an output depends on it.
+fn required_nodes(graph: &Graph, outputs: &[&str]) -> Vec<bool> {
+    let mut required_values: HashSet<&str> = outputs.iter().copied().collect();
+    let mut is_required = vec![false; graph.nodes.len()];
+    for node in graph.nodes.iter().rev() {
+        if node.outputs.iter().any(|output| !output.is_empty() && required_values.contains(output.as_str())) {
+            is_required[node.index] = true;
+            required_values.extend(node.inputs.iter().map(String::as_str));
+        }
+    }
+    is_required
+}
+
+/// Sets [`Step::is_materialized`] for all steps.
+///
+/// Materialized are outputs, inputs of shape operators, and values that more than one pass would compute.
+fn mark_materialized(steps: &mut [Step], outputs: &[usize], value_count: usize) {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Consumers {
+        None,
+        /// All consumers are fused into the pass that computes this value.
+        OnePass(usize),
+        Several,
+    }
+    let mut consumers = vec![Consumers::None; value_count];
+    for &output in outputs {
+        consumers[output] = Consumers::Several;
+    }
+    for step in steps.iter_mut().rev() {
+        let is_fused = step.version.operator.shape_rule != ShapeRule::ShapeOperator;
+        let (is_materialized, pass) = match consumers[step.output] {
+            Consumers::OnePass(pass) if is_fused => (false, pass),
+            _ => (true, step.output),
+        };
+        step.is_materialized = is_materialized;
+        for &input in step.inputs.iter().flatten() {
+            consumers[input] = match consumers[input] {
+                _ if !is_fused => Consumers::Several,
+                Consumers::None => Consumers::OnePass(pass),
+                Consumers::OnePass(other) if other == pass => Consumers::OnePass(pass),
+                _ => Consumers::Several,
+            };
+        }
+    }
+}
+
+/// Checks an input against its declaration.
+///
+/// `sizes` maps each symbolic dimension to its size and to the input that set it.
+fn check_input<'i>(
+    info: &'i ValueInfo,
+    view: &TensorView<'_>,
+    sizes: &mut HashMap<&'i str, (usize, &'i str)>,
+) -> Result<(), Error> {
+    let actual = ElemType::of(view.dtype());
+    if let Some(elem) = info.elem.filter(|&elem| elem != actual) {
+        return Err(Error::input(format!("expected type {elem}, got {actual}")));
+    }
+    let Some(declared) = &info.shape else { return Ok(()) };
+    let shape = view.shape();
+    let wrong_shape = || {
+        let dims: Vec<String> = declared
+            .iter()
+            .take(MAX_LISTED_DIMS)
+            .map(|dim| match dim {
+                DeclaredDim::Size(size) => size.to_string(),
+                DeclaredDim::Symbol(name) => display_name(name),
+                DeclaredDim::Unknown => "?".into(),
+            })
+            .collect();
+        let more = if declared.len() > MAX_LISTED_DIMS { "x…" } else { "" };
+        let expected = if dims.is_empty() { "()".into() } else { dims.join("x") + more };
+        Error::input(format!("expected shape {expected}, got {}", short_shape_text(shape)))
+    };
+    if shape.len() != declared.len() {
+        return Err(wrong_shape());
+    }
+    for (&size, dim) in shape.iter().zip(declared) {
+        match dim {
+            DeclaredDim::Size(expected) if *expected != size => return Err(wrong_shape()),
+            DeclaredDim::Symbol(name) => {
+                let (known, source) = *sizes.entry(name).or_insert((size, &info.name));
+                if known != size {
+                    let (name, source) = (display_name(name), display_name(source));
+                    let problem = format!("{name} is {size}, but {known} in the input {source}");
+                    return Err(Error::input(problem));
+                }
+            }
+            DeclaredDim::Size(_) | DeclaredDim::Unknown => {}
+        }
+    }
+    Ok(())
+}

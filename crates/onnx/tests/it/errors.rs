@@ -1,0 +1,125 @@
+//! Error messages name the node or the input.
+
+use crate::support::{run, run_error, tensor};
+use ndarray::arr1;
+use unishape::{DType, Tensor};
+use unishape_onnx::model_builder::{Attr, ModelBuilder};
+use unishape_onnx::{Program, explain, explicit};
+
+fn binary(opset: u32, op_type: &str, attributes: &[(&str, Attr<'_>)]) -> ModelBuilder {
+    let builder = ModelBuilder::new(opset).input("a", DType::F32, "N 3").input("b", DType::F32, "3");
+    builder.node_with(op_type, "a b", "z", attributes).unranked_output("z", DType::F32)
+}
+
+#[track_caller]
+fn compile_error(builder: &ModelBuilder) -> String {
+    let model = builder.build().expect("a model");
+    Program::new(&model).expect_err("an unsupported model").to_string()
+}
+
+#[test]
+fn unsupported_operators_name_the_node() {
+    let error = compile_error(&binary(21, "MatMul", &[]));
+    assert!(error.starts_with("node 0 (MatMul MatMul_of_z): unsupported operator: "), "{error}");
+    let error = compile_error(&binary(6, "Add", &[("broadcast", Attr::Int(1)), ("axis", Attr::Int(0))]));
+    assert!(
+        error.contains("the attribute broadcast (broadcasting before opset 7) is not supported"),
+        "{error}"
+    );
+    let error = compile_error(&binary(6, "Add", &[]));
+    assert!(error.contains("the model has opset 6, but Add is supported from opset 7"), "{error}");
+    let error = compile_error(&binary(29, "Add", &[]));
+    assert!(error.ends_with("opset 29 is newer than 28, the newest supported opset"), "{error}");
+    let inner = ModelBuilder::new(21).node("Identity", "a", "t").unranked_output("t", DType::F32);
+    let builder = ModelBuilder::new(21).input("c", DType::Bool, "").input("a", DType::F32, "3");
+    let builder = builder.node_with("If", "c", "z", &[("then_branch", Attr::Graph(&inner))]).output(
+        "z",
+        DType::F32,
+        "3",
+    );
+    assert_eq!(compile_error(&builder), "node 0 (If If_of_z): operators with subgraphs are not supported");
+    let report = explain(&builder.build().expect("a model"));
+    assert_eq!(report.skipped, ["subgraphs of node 0 (If If_of_z)"]);
+}
+
+#[test]
+fn types_are_never_promoted() {
+    let builder = ModelBuilder::new(21).unranked_input("a", DType::F32).unranked_input("b", DType::I32);
+    let builder = builder.node("Add", "a b", "z").unranked_output("z", DType::F32);
+    let (a, b) = (tensor(DType::F32, &[1], &[1.0]), tensor(DType::I32, &[1], &[1.0]));
+    let error = run_error(&builder, &[("a", &a), ("b", &b)]);
+    assert_eq!(error, "node 0 (Add Add_of_z): input 1 is int32, not float; convert it with Cast");
+    let builder = ModelBuilder::new(13)
+        .unranked_input("a", DType::I8)
+        .node("Add", "a a", "z")
+        .unranked_output("z", DType::I8);
+    let error = run_error(&builder, &[("a", &tensor(DType::I8, &[1], &[1.0]))]);
+    assert_eq!(error, "node 0 (Add Add_of_z): Add supports int8 from opset 14");
+    let builder = ModelBuilder::new(21)
+        .unranked_input("a", DType::F32)
+        .node("And", "a a", "z")
+        .unranked_output("z", DType::Bool);
+    assert!(run_error(&builder, &[("a", &a)]).ends_with("And supports bool, not float"));
+}
+
+#[test]
+fn inputs_are_checked_against_their_declarations() {
+    let builder = ModelBuilder::new(21).input("a", DType::F32, "N 3").input("b", DType::F32, "N 1");
+    let builder = builder.node("Add", "a b", "z").output("z", DType::F32, "N 3");
+    let (a, b) = (tensor(DType::F32, &[2, 3], &[0.0; 6]), tensor(DType::F32, &[2, 1], &[0.0; 2]));
+    assert!(run(&builder, &[("a", &a), ("b", &b)]).is_ok());
+    let error = |inputs: &[(&str, &Tensor)]| run_error(&builder, inputs);
+    assert_eq!(error(&[("a", &a)]), "no value for the input b");
+    assert_eq!(error(&[("a", &a), ("b", &b), ("c", &b)]), "the model has no input c; its inputs are a, b");
+    assert_eq!(error(&[("a", &a), ("a", &a)]), "the input a is passed twice");
+    assert_eq!(error(&[("a", &b), ("b", &b)]), "input a: expected shape Nx3, got 2x1");
+    let other = tensor(DType::F64, &[2, 1], &[0.0; 2]);
+    assert_eq!(error(&[("a", &a), ("b", &other)]), "input b: expected type float, got double");
+    let longer = tensor(DType::F32, &[4, 1], &[0.0; 4]);
+    assert_eq!(error(&[("a", &a), ("b", &longer)]), "input b: N is 4, but 2 in the input a");
+}
+
+#[test]
+fn bc9_incompatible_shapes_name_the_node() {
+    let builder = ModelBuilder::new(21)
+        .input("x", DType::F32, "8 4 3")
+        .initializer("w", arr1(&[1f32, 2.0]))
+        .node("Relu", "x", "r")
+        .node("Mul", "r w", "z")
+        .unranked_output("z", DType::F32);
+    let model = builder.build().expect("a model");
+    let message = "\
+node 1 (Mul Mul_of_z): E1: incompatible shapes in dimension 2: r has 3, w has 2
+
+  r  8 x 4 x 3
+  w          2
+             ^
+Shapes are aligned on the right; in each column every size must be 1 or the same.";
+    let report = explain(&model);
+    assert_eq!((report.conflicts.len(), report.conflicts[0].0), (1, 1));
+    assert_eq!(report.conflicts[0].1.to_string(), message);
+    assert_eq!(explicit(&model).map(|_| ()).expect_err("E1").to_string(), message);
+    let x = tensor(DType::F32, &[8, 4, 3], &[0.0; 96]);
+    assert_eq!(run_error(&builder, &[("x", &x)]), message);
+}
+
+#[test]
+fn invalid_models_are_rejected_before_they_run() {
+    let builder =
+        ModelBuilder::new(21).input("x", DType::F32, "3").node("Neg", "y", "z").node("Neg", "x", "y");
+    assert!(
+        compile_error(&builder.clone().unranked_output("z", DType::F32))
+            .ends_with("its input y is not defined before it")
+    );
+    assert_eq!(compile_error(&builder.clone().unranked_output("w", DType::F32)), "the model has no value w");
+    let twice = ModelBuilder::new(21)
+        .input("x", DType::F32, "3")
+        .node("Neg", "x", "x")
+        .unranked_output("x", DType::F32);
+    assert_eq!(compile_error(&twice), "node 0 (Neg Neg_of_x): the value x is defined twice");
+    let few = ModelBuilder::new(21)
+        .input("x", DType::F32, "3")
+        .node("Add", "x", "z")
+        .unranked_output("z", DType::F32);
+    assert_eq!(compile_error(&few), "node 0 (Add Add_of_z): expected 2 inputs, got 1");
+}
