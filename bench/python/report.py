@@ -1,5 +1,7 @@
 """Tables and targets as Markdown, from a results file. Needs no library but Python's own."""
 
+import math
+
 #: The two ways to call unishape; tables show the faster one.
 UNISHAPE = ("evaluate", "function")
 #: Medians closer than this count as equal.
@@ -46,8 +48,12 @@ def grid(head, rows):
     return "\n".join([cells(head), "|---|" + "---:|" * (len(head) - 1), *map(cells, rows)])
 
 
-def ratio_table(lines, first=""):
-    """unishape's time and the ratios of the others, each with its spread."""
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def ratio_table(lines, first="", mean=False):
+    """unishape's time and the ratios of the others, with their spread; optionally a last row with means."""
     names = others(lines)
     rows = []
     for line in lines:
@@ -58,6 +64,9 @@ def ratio_table(lines, first=""):
         own = best(times)
         widest = percent(max(known) if known else None)
         rows.append([line["name"], duration(own["median"]), percent(spread(own)), *ratios, widest])
+    if mean:
+        means = [geometric_mean([ratio(line["times"], name) for line in lines if name in line["times"]]) for name in names]
+        rows.append(["**geometric mean**", "", "", *(f"**{each:.2f}**" for each in means), ""])
     return grid([first, "unishape", "spread", *names, "largest spread of the others"], rows)
 
 
@@ -131,10 +140,10 @@ def markdown(results):
             "Median time of unishape: the faster of `evaluate` and, for one operator, its function. Then the ratio of each\n"
             "other library's median to it: above 1, the other library is slower. Spread: interquartile range of the\n"
             "rounds, relative to the median. A dash: not supported, or not recorded.",
-            ratio_table(results["fresh"]),
+            ratio_table(results["fresh"], mean=True),
             "### Preallocated output (`out=`)",
             "As above. JAX arrays are immutable.",
-            ratio_table(results["preallocated"]),
+            ratio_table(results["preallocated"], mean=True),
         ]
     if results["small"]:
         parts += [
@@ -149,7 +158,7 @@ def markdown(results):
 
 def sweep_markdown(results):
     """The tables of a size sweep: one for each workload and kind of output."""
-    parts = [machine(results), f"float32, n x n; times of unishape and ratios as in docs/benchmarks.md."]
+    parts = [machine(results), "float32, n x n; median times of unishape, and the ratios of the other libraries."]
     for name in dict.fromkeys(line["name"] for line in results["sizes"]):
         for kind, title in (("fresh", "freshly allocated output"), ("preallocated", "preallocated output")):
             lines = [line for line in results["sizes"] if line["name"] == name and line["output"] == kind]

@@ -93,6 +93,7 @@ class Report(unittest.TestCase):
         text = report.markdown(made_up())
         self.assertIn("|  | unishape | spread | NumPy | numexpr | JAX | PyTorch | torch.compile | largest spread of the others |", text)
         self.assertIn("| row | 1.0 ms | 10 % | 1.00 | 3.00 | 5.00 | 7.00 | 9.00 | 10 % |", text)
+        self.assertIn("| **geometric mean** |  |  | **1.00** | **3.00** | **5.00** | **7.00** | **9.00** |  |", text)
         self.assertIn("| tiny | 4.00 µs ± 5 % |", text)
 
     def test_results_without_quartiles_have_a_dash(self):
