@@ -93,7 +93,7 @@ def svg(results):
         parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>')
 
     text(20, 32, "Element-wise expressions in Python: time relative to unishape", "title")
-    note = "Freshly allocated output, all cores, median of the rounds"
+    note = "Freshly allocated output, all cores (NumPy: one), median of the rounds"
     if any(bar[2] is not None for group in drawn for bar in group[3]):
         note += "; the thin line is the interquartile range"
     text(20, 53, note + ".", "soft")

@@ -77,9 +77,15 @@ def jax_jit(workload, arrays, out):
     return lambda: function(*values).block_until_ready()
 
 
-def torch_eager(workload, arrays, out):
+def import_torch():
     import torch
 
+    torch.set_num_threads(CORES)
+    return torch
+
+
+def torch_eager(workload, arrays, out):
+    torch = import_torch()
     values = {name: torch.from_numpy(array) for name, array in arrays.items()}
     if out is not None:
         if workload.fused:
@@ -93,16 +99,18 @@ def torch_eager(workload, arrays, out):
 
 
 def torch_compile(workload, arrays, out):
-    import torch
-
-    values = [torch.from_numpy(array) for array in arrays.values()]
-    if out is None:
-        function = torch.compile(python_function(workload.text, arrays, torch))
-        return lambda: function(*values)
-    # The compiler fuses the copy: results are written into `out` directly.
-    function = torch.compile(python_function(f"out.copy_({workload.text})", ["out", *arrays], torch))
-    out = torch.from_numpy(out)
-    return lambda: function(out, *values)
+    torch = import_torch()
+    names, values, text = list(arrays), [torch.from_numpy(array) for array in arrays.values()], workload.text
+    if out is not None:
+        # The compiler fuses the copy: results are written into `out` directly.
+        names, values, text = ["out", *names], [torch.from_numpy(out), *values], f"out.copy_({text})"
+    function = torch.compile(python_function(text, names, torch))
+    try:
+        function(*values)
+    except Exception as error:  # no C++ compiler, or an operation that its backend lacks
+        print(f"{workload.name}: torch.compile failed: {error}", file=sys.stderr)
+        return None
+    return lambda: function(*values)
 
 
 UNISHAPE = {"evaluate": unishape_evaluate, "function": unishape_function}
@@ -117,7 +125,5 @@ def versions(with_torch):
     found = [f"Python {'.'.join(map(str, sys.version_info[:3]))}", f"NumPy {np.__version__}"]
     found += [f"numexpr {numexpr.__version__}", f"JAX {jax.__version__}"]
     if with_torch:
-        import torch
-
-        found.append(f"PyTorch {torch.__version__}")
+        found.append(f"PyTorch {import_torch().__version__}")
     return ", ".join(found)
