@@ -1,6 +1,7 @@
 """Tables and targets as Markdown, from a results file. Needs no library but Python's own."""
 
 import math
+import textwrap
 
 #: The two ways to call unishape; tables show the faster one.
 UNISHAPE = ("evaluate", "function")
@@ -119,7 +120,12 @@ def targets(results):
             if median(line["times"], own) > most * median(line["times"], other)
         ]
         lines.append(target(what, missed, len(results["small"])))
-    return "\n".join(lines)
+    return lines
+
+
+def wrapped(line):
+    """A list item in lines of at most 110 characters."""
+    return textwrap.fill(line, 110, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def machine(results):
@@ -134,7 +140,7 @@ def markdown(results):
     """The whole section of docs/benchmarks.md."""
     parts = [machine(results)]
     if results["fresh"]:
-        parts += ["### Targets", targets(results)]
+        parts += ["### Targets", "\n".join(map(wrapped, targets(results)))]
         parts += [
             "### Freshly allocated output",
             "Median time of unishape: the faster of `evaluate` and, for one operator, its function. Then the ratio of each\n"

@@ -100,7 +100,7 @@ class Report(unittest.TestCase):
         self.assertIn("| row | 1.0 ms | – | 1.00 | 3.00 | 5.00 | 7.00 | 9.00 | – |", report.markdown(made_up(spread=None)))
 
     def test_missed_targets_are_named(self):
-        text = report.targets(made_up())
+        text = "\n".join(report.targets(made_up()))
         self.assertIn("**Not met**: a function on small arrays: at most 1.5 times NumPy's time, in 0 of 1. Missed by: tiny 3.00.", text)
         self.assertIn("**Met**: `evaluate` on small arrays", text)
         self.assertIn("at least twice as fast as NumPy, in 0 of 8. Missed by: row 1.00", text)
