@@ -1,34 +1,30 @@
-"""unishape.onnx beside ONNX Runtime, on element-wise models: `cargo xtask bench onnx`.
+"""Times unishape.onnx and ONNX Runtime on element-wise models: `cargo xtask bench onnx`.
 
 Both run the same model on the same numbers, with two threads each. Results are compared before anything is timed; then
-all take turns, another one first in each round, and a figure is the median of the rounds. ONNX Runtime is measured in
-two ways: with NumPy's arrays in and out, as we are, and with its output bound to memory that is there already, which
-spares it to get fresh memory from the system and is not what the verdicts are about.
+the contestants take turns in rounds, and a figure is the median of the rounds. ONNX Runtime is measured twice: with
+NumPy arrays in and out, as unishape is, and with IO binding, where it reuses its output's memory; the targets are
+about the former.
 """
 
 import argparse
-import os
-import platform
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-import onnx.parser
-import onnxruntime
+import report
+import timing
 
-import turns
-
-import unishape.onnx
-
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench/results/onnx.json"
 THREADS = 2
-#: Rows and columns: 16 MB of float.
+#: Rows and columns of a matrix: 16 MiB of float32.
 SIZE = 2048
+CONTESTANTS = ("unishape", "ONNX Runtime", "IO binding")
 
 
 class Workload(NamedTuple):
     name: str
-    #: Inputs as ONNX's text has them, with `n` for SIZE.
+    #: Inputs in ONNX's text format, with `n` for SIZE.
     inputs: str
     body: str
     output: str = "float[n,n] y"
@@ -36,23 +32,23 @@ class Workload(NamedTuple):
 
 SINGLE = [
     Workload("Add, same shape", "float[n,n] a, float[n,n] b", "y = Add(a, b)"),
-    Workload("Add of int64", "int64[n,n] a, int64[n,n] b", "y = Add(a, b)", "int64[n,n] y"),
-    Workload("Mul by a row", "float[n,n] a, float[n] b", "y = Mul(a, b)"),
-    Workload("Sub of a column", "float[n,n] a, float[n,1] b", "y = Sub(a, b)"),
-    Workload("Div, a row by a column", "float[n] a, float[n,1] b", "y = Div(a, b)"),
-    Workload("Less than a row", "float[n,n] a, float[n] b", "y = Less(a, b)", "bool[n,n] y"),
-    Workload("Max of three", "float[n,n] a, float[n] b, float[n,1] c", "y = Max(a, b, c)"),
-    Workload("Where, a row of truth", "bool[n] a, float[n,n] b, float[n,n] c", "y = Where(a, b, c)"),
-    Workload("PRelu, a slope for each row", "float[n,n] a, float[n,1] b", "y = PRelu(a, b)"),
+    Workload("Add, int64", "int64[n,n] a, int64[n,n] b", "y = Add(a, b)", "int64[n,n] y"),
+    Workload("Mul, row", "float[n,n] a, float[n] b", "y = Mul(a, b)"),
+    Workload("Sub, column", "float[n,n] a, float[n,1] b", "y = Sub(a, b)"),
+    Workload("Div, row by column", "float[n] a, float[n,1] b", "y = Div(a, b)"),
+    Workload("Less, row", "float[n,n] a, float[n] b", "y = Less(a, b)", "bool[n,n] y"),
+    Workload("Max of 3", "float[n,n] a, float[n] b, float[n,1] c", "y = Max(a, b, c)"),
+    Workload("Where, bool row", "bool[n] a, float[n,n] b, float[n,n] c", "y = Where(a, b, c)"),
+    Workload("PRelu, slope per row", "float[n,n] a, float[n,1] b", "y = PRelu(a, b)"),
     Workload("Sqrt", "float[n,n] a", "y = Sqrt(a)"),
     Workload("Exp", "float[n,n] a", "y = Exp(a)"),
     Workload("Sigmoid", "float[n,n] a", "y = Sigmoid(a)"),
-    Workload("Expand a row", "float[1,n] a", "s = Constant <value_ints = [n, n]> () y = Expand(a, s)"),
+    Workload("Expand, row", "float[1,n] a", "s = Constant <value_ints = [n, n]> () y = Expand(a, s)"),
 ]
 
 CHAINS = [
     Workload(
-        "5: an image normalised",
+        "5: image normalisation",
         "uint8[n,n] a, float[n] mean, float[n] std, float[] most, float[] gain",
         "f = Cast <to = 1> (a) s = Div(f, most) c = Sub(s, mean) d = Div(c, std) y = Mul(d, gain)",
     ),
@@ -62,7 +58,7 @@ CHAINS = [
         "m = Mul(a, scale) s = Add(m, shift) c = Clip(s, low, high) d = Mul(c, scale) y = Add(d, b)",
     ),
     Workload(
-        "5: Gelu of its parts",
+        "5: Gelu, decomposed",
         "float[n,n] a, float[] root, float[] one, float[] half",
         "d = Div(a, root) e = Erf(d) o = Add(e, one) m = Mul(a, o) y = Mul(m, half)",
     ),
@@ -72,13 +68,13 @@ CHAINS = [
         "s = Mul(a, scale) w = Where(keep, s, low) d = Sub(w, most) e = Exp(d) r = Relu(e) y = Mul(r, scale)",
     ),
     Workload(
-        "7: of integers",
+        "7: int32 arithmetic",
         "int32[n,n] a, int32[n] b, int32[n,1] c",
         "p = Add(a, b) q = Mul(p, c) r = Sub(q, a) s = Max(r, b) t = Min(s, a) u = Add(t, c) y = Mul(u, b)",
         "int32[n,n] y",
     ),
     Workload(
-        "10: one after another",
+        "10: long chain",
         "float[n,n] a, float[n] b, float[n,1] c",
         "d = Add(a, b) e = Mul(d, c) f = Sub(e, a) g = Abs(f) h = Sqrt(g) i = Add(h, b) j = Mul(i, c) "
         "k = Neg(j) l = Max(k, a) y = Sub(l, b)",
@@ -87,8 +83,10 @@ CHAINS = [
 
 
 def model_of(workload, size):
+    import onnx.parser
+
     with_size = lambda text: text.replace("[n", f"[{size}").replace(",n]", f",{size}]").replace(", n]", f", {size}]")
-    # No initializers and no defaults: nothing can be computed before it runs.
+    # No initializers and no defaults: no part can be computed ahead of the run.
     return onnx.parser.parse_model(
         f'<ir_version: 9, opset_import: ["" : 19]> g ({with_size(workload.inputs)}) => '
         f"({with_size(workload.output)}) {{ {with_size(workload.body)} }}"
@@ -96,6 +94,9 @@ def model_of(workload, size):
 
 
 def inputs_of(model):
+    import numpy as np
+    import onnx
+
     rng = np.random.default_rng(0)
     made = {}
     for value in model.graph.input:
@@ -110,6 +111,8 @@ def inputs_of(model):
 
 
 def by_runtime(model, inputs):
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = THREADS, 1
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
@@ -122,76 +125,98 @@ def by_runtime(model, inputs):
         session.run_with_iobinding(bound)
         return bound.get_outputs()[0]
 
-    return {"by arrays": lambda: session.run(None, inputs)[0], "bound": run_bound}
+    return {"ONNX Runtime": lambda: session.run(None, inputs)[0], "IO binding": run_bound}
 
 
-def by_us(model, inputs):
+def by_unishape(model, inputs):
+    import unishape.onnx
+
     program = unishape.onnx.load(model, threads=THREADS)
     return lambda: program(**inputs)["y"]
 
 
 def check(workload, result, expected):
+    import numpy as np
+
     expected = expected if isinstance(expected, np.ndarray) else expected.numpy()
     is_right = result.dtype == expected.dtype and result.shape == expected.shape
     if not is_right or not np.allclose(result, expected, rtol=1e-5, atol=1e-5):
-        sys.exit(f"{workload.name}: ours is not what ONNX Runtime computes")
+        sys.exit(f"{workload.name}: the result differs from ONNX Runtime's")
 
 
-def measure(workload, size, patience):
-    """The times of all, by name."""
+def measure(workload, size, limits):
+    """Checks and times a model; gives its line of the results file."""
     model = model_of(workload, size)
     inputs = inputs_of(model)
-    works = {"ours": by_us(model, inputs), **by_runtime(model, inputs)}
-    result = works["ours"]()
-    for name in ("by arrays", "bound"):
-        check(workload, result, works[name]())
+    functions = {"unishape": by_unishape(model, inputs), **by_runtime(model, inputs)}
+    result = functions["unishape"]()
+    for name in CONTESTANTS[1:]:
+        check(workload, result, functions[name]())
     del result
-    return turns.medians(works, *patience)
+    return {"name": workload.name, "times": timing.measure(functions, *limits)}
 
 
-def gain(times):
-    return times["by arrays"] / times["ours"]
+def speedup(line):
+    return line["times"]["ONNX Runtime"]["median"] / line["times"]["unishape"]["median"]
 
 
-def table(title, measured, wanted):
-    rows = [f"### {title}", "", "| | ours | ONNX Runtime | its output bound | times as fast |", "|---|" + "---:|" * 4]
-    for workload, times in measured:
-        each = " | ".join(f"{times[name] * 1e3:.2f} ms" for name in ("ours", "by arrays", "bound"))
-        rows.append(f"| {workload.name} | {each} | {gain(times):.2f} |")
-    # Up to 3 % is no difference.
-    missed = [workload.name for workload, times in measured if gain(times) < 0.97 * wanted]
-    verdict = "**Met**" if not missed else "**Not met**"
-    by = f"; missed by: {'; '.join(missed)}" if missed else ""
-    reached = f"in {len(measured) - len(missed)} of {len(measured)}"
-    rows += ["", f"{verdict}: {wanted:g} times as fast or more, {reached}{by}."]
-    return "\n".join(rows)
+def table(lines, wanted):
+    rows = []
+    for line in lines:
+        times = [line["times"][name] for name in CONTESTANTS]
+        spreads = [report.spread(each) for each in times]
+        widest = None if None in spreads else max(spreads)
+        cells = [f"{each['median'] * 1e3:.2f} ms" for each in times]
+        rows.append([line["name"], *cells, f"{speedup(line):.2f}", report.percent(widest)])
+    missed = [line["name"] for line in lines if speedup(line) < (1 - report.EQUAL) * wanted]
+    met = report.target(f"at least {wanted:g} times as fast as ONNX Runtime", missed, len(lines))
+    return report.grid(["", *CONTESTANTS, "speed-up", "largest spread"], rows) + "\n\n" + met.removeprefix("- ")
+
+
+def markdown(results):
+    parts = [report.machine(results) + f"; {THREADS} threads each"]
+    for title, kind, wanted in (("Single operators", "single", 1), ("Chains of five and more operators", "chains", 2)):
+        if results[kind]:
+            parts += [f"### {title}", table(results[kind], wanted)]
+    return "\n\n".join(parts)
+
+
+def run(options):
+    import numpy as np
+    import onnx
+    import onnxruntime
+
+    size, limits = (128, (0.0, 3)) if options.quick else (SIZE, (2.0, 25))
+    versions = f"onnx {onnx.__version__}, ONNX Runtime {onnxruntime.__version__}, NumPy {np.__version__}"
+    results = {**timing.conditions(versions, THREADS), "single": [], "chains": []}
+    for kind, workloads in (("single", SINGLE), ("chains", CHAINS)):
+        for workload in workloads:
+            if not options.name or any(name in workload.name for name in options.name):
+                line = measure(workload, size, limits)
+                results[kind].append(line)
+                print(f"{workload.name:32} {speedup(line):.2f}", file=sys.stderr, flush=True)
+    return results
 
 
 def main():
     parser = argparse.ArgumentParser(prog="cargo xtask bench onnx", description=__doc__.split("\n\n")[0])
-    parser.add_argument("name", nargs="*", help="only workloads with this in their name")
+    parser.add_argument("name", nargs="*", help="only models whose name contains NAME")
     parser.add_argument("--quick", action="store_true", help="small arrays and few rounds, to see that it runs")
-    parser.add_argument("--no-write", action="store_true", help="docs/benchmarks.md stays as it is")
-    parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--results", type=Path, help="JSON file for the results; default bench/results/onnx.json")
+    parser.add_argument("--redraw", action="store_true", help="measure nothing; rewrite the tables from the results file")
+    parser.add_argument("--no-write", action="store_true", help="write no file")
+    parser.add_argument("--into", type=Path, default=ROOT / "docs/benchmarks.md", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    size, patience = (128, (0.0, 3)) if options.quick else (SIZE, (2.0, 25))
-    parts = [
-        f"- onnx {onnx.__version__}, ONNX Runtime {onnxruntime.__version__}, NumPy {np.__version__}; "
-        f"{platform.machine()}, {THREADS} threads each\n"
-        f"- load before the run {', '.join(f'{each:.2f}' for each in os.getloadavg())}"
-    ]
-    for title, workloads, wanted in (("Single operators", SINGLE, 1), ("Chains of five and more", CHAINS, 2)):
-        chosen = [each for each in workloads if not options.name or any(name in each.name for name in options.name)]
-        measured = []
-        for workload in chosen:
-            measured.append((workload, measure(workload, size, patience)))
-            print(f"{workload.name:32} {gain(measured[-1][1]):.2f}", file=sys.stderr, flush=True)
-        if measured:
-            parts.append(table(title, measured, wanted))
-    text = "\n\n".join(parts)
+    results = timing.load(options.results or RESULTS) if options.redraw else run(options)
+    text = markdown(results)
     print(text)
-    if options.into and not (options.quick or options.no_write or options.name):
-        turns.write(options.into, "onnx", text)
+    if options.no_write:
+        return
+    partial = options.quick or bool(options.name)
+    if not options.redraw and (options.results or not partial):
+        timing.save(options.results or RESULTS, results)
+    if options.redraw or not partial:
+        timing.write_section(options.into, "onnx", text)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The work: that of the Rust benchmark, as texts and arrays."""
+"""The workloads: those of the Rust benchmark, as expressions and arrays."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable
 
 import numpy as np
@@ -11,15 +11,15 @@ Arrays = dict[str, np.ndarray]
 @dataclass(frozen=True)
 class Workload:
     name: str
-    #: The expression, as numexpr and we read it. NumPy, JAX and PyTorch run it as Python.
+    #: The expression, as unishape and numexpr parse it. NumPy, JAX and PyTorch run it as Python.
     text: str
-    #: Its arrays, with lengths divided by a number.
+    #: Makes the arrays, with sizes divided by the argument.
     arrays: Callable[[int], Arrays]
-    #: How NumPy does it into an output, by someone who knows how: as few arrays as there can be.
+    #: NumPy into a preallocated output, with as few temporary arrays as possible.
     into: Callable[[Arrays, np.ndarray], object]
-    #: Whether it is more than one operator.
+    #: More than one operator.
     fused: bool = False
-    #: numexpr does not have the type, or would give another.
+    #: numexpr lacks the dtype, or computes in another.
     no_numexpr: bool = False
 
 
@@ -33,7 +33,7 @@ def _random(shape, dtype="float32"):
 
 
 def _shaped(dtype="float32", /, **shapes):
-    """Arrays of these shapes; a size that is negative is divided by the scale."""
+    """Arrays of these shapes; a negative size is divided by the scale."""
 
     def arrays(scale):
         size = lambda size: max(-size // scale, 1) if size < 0 else size
@@ -42,8 +42,14 @@ def _shaped(dtype="float32", /, **shapes):
     return arrays
 
 
-def _seed(scale):
+def _rank_4(scale):
     return {"a": _random((80 // min(scale, 8), 1, 60, 1)), "b": _random((70, 1, 50))}
+
+
+def _images(scale):
+    """A batch of uint8 images, NCHW, with float32 means and deviations per channel."""
+    channels = {name: _random((3, 1, 1)) for name in ("m", "s")}
+    return {"u": _random((max(32 // scale, 1), 3, 512, 512), "uint8"), **channels}
 
 
 def _transposed(scale):
@@ -67,6 +73,11 @@ def _normalise(arrays, out):
     np.divide(out, arrays["s"], out=out)
     np.multiply(out, arrays["g"], out=out)
     np.add(out, arrays["b"], out=out)
+
+
+def _softmax(arrays, out):
+    np.exp(np.subtract(arrays["x"], arrays["m"], out=out), out=out)
+    np.divide(out, arrays["s"], out=out)
 
 
 def _distances(arrays, out):
@@ -101,7 +112,7 @@ LARGE = [
     Workload("rows of 3, row", "p + t", _shaped(p=(-8000000, 3), t=(3,)), _two(np.add, "p", "t")),
     Workload("rows of 3, column", "p * k", _shaped(p=(-8000000, 3), k=(-8000000, 1)), _two(np.multiply, "p", "k")),
     Workload("middle dimension", "a + b", _shaped(a=(-200, 300, 200), b=(-200, 1, 200)), _two(np.add)),
-    Workload("the seed, larger", "a + b", _seed, _two(np.add)),
+    Workload("rank 4", "a + b", _rank_4, _two(np.add)),
     Workload("transposed", "a + b", _transposed, _two(np.add)),
     Workload(
         "multiply and add",
@@ -115,6 +126,20 @@ LARGE = [
         "(x - m) / s * g + b",
         _shaped(x=(-4000, 3000), m=(-4000, 1), s=(-4000, 1), g=(3000,), b=(3000,)),
         _normalise,
+        fused=True,
+    ),
+    Workload(
+        "softmax",
+        "exp(x - m) / s",
+        _shaped(x=(-4000, 3000), m=(-4000, 1), s=(-4000, 1)),
+        _softmax,
+        fused=True,
+    ),
+    Workload(
+        "uint8 images",
+        "(u - m) / s",
+        _images,
+        lambda arrays, out: np.divide(np.subtract(arrays["u"], arrays["m"], out=out), arrays["s"], out=out),
         fused=True,
     ),
     Workload(
@@ -161,4 +186,24 @@ LARGE = [
 ]
 
 TINY = Workload("tiny", "a + b", lambda scale: {"a": _random((8, 1, 6, 1)), "b": _random((7, 1, 5))}, _two(np.add))
-TEN = Workload("ten numbers", "a + b", lambda scale: {"a": _random((10,)), "b": _random((10,))}, _two(np.add))
+TEN = Workload("10 elements", "a + b", lambda scale: {"a": _random((10,)), "b": _random((10,))}, _two(np.add))
+SMALL = [TINY, TEN]
+
+#: The workloads of the size sweep: each array is a matrix of n x n, a row of n or a column of n x 1.
+SQUARE = {
+    "same shape": {"a": "matrix", "b": "matrix"},
+    "row": {"a": "matrix", "r": "row"},
+    "column": {"a": "matrix", "c": "column"},
+    "outer product": {"c": "column", "r": "row"},
+    "multiply and add": {"a": "matrix", "r": "row", "c": "column"},
+    "normalise": {"x": "matrix", "m": "column", "s": "column", "g": "row", "b": "row"},
+    "softmax": {"x": "matrix", "m": "column", "s": "column"},
+    "12 operators": {"a": "matrix", "r": "row", "c": "column"},
+}
+
+
+def square(name, n):
+    """A workload of the sweep with float32 arrays of n x n."""
+    shapes = {"matrix": (n, n), "row": (n,), "column": (n, 1)}
+    workload = next(workload for workload in LARGE if workload.name == name)
+    return replace(workload, arrays=lambda scale: {x: _random(shapes[kind]) for x, kind in SQUARE[name].items()})

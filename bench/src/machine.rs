@@ -1,27 +1,30 @@
-//! What it was measured on, and with what.
+//! The machine, the compiler and the versions of a run.
 
 use std::fs;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The machine, the versions and the day, in a few lines.
+/// The machine, the versions and the date, in four lines.
 pub(crate) fn description() -> Vec<String> {
     let threads = rayon::current_num_threads();
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let mut machine = format!("{}, {cores} cores, {threads} threads", cpu());
     if let Some(cache) = read("/sys/devices/system/cpu/cpu0/cache/index3/size") {
-        machine += &format!(", third cache {cache}");
+        machine += &format!(", L3 cache {cache}");
     }
     if let Some(memory) = kilobytes("MemTotal") {
         machine += &format!(", {:.0} GB of memory", memory as f64 / 1e6);
     }
     if let Some(pages) = read("/sys/kernel/mm/transparent_hugepage/enabled") {
-        machine += &format!(", large pages {pages}");
+        machine += &format!(", transparent huge pages {pages}");
     }
     let load = read("/proc/loadavg").unwrap_or_default();
     let load: Vec<&str> = load.split(' ').take(3).collect();
-    let compiled =
-        if cfg!(target_feature = "avx2") { "with AVX2 for all" } else { "for any x86-64 or other target" };
+    let compiled = if cfg!(target_feature = "avx2") {
+        "with AVX2 for every contestant"
+    } else {
+        "for the baseline CPU of the target"
+    };
     vec![
         machine,
         format!("{}, compiled {compiled}", output("rustc", &["--version"]).unwrap_or_default()),
@@ -30,12 +33,12 @@ pub(crate) fn description() -> Vec<String> {
             versions(),
             output("git", &["describe", "--always", "--dirty"]).unwrap_or_default()
         ),
-        format!("{}; load before the run {}", today(), load.join(", ")),
+        format!("{}; load average before the run {}", today(), load.join(", ")),
     ]
 }
 
-/// So many bytes can be asked for without others having to go.
-pub(crate) fn memory_left() -> Option<u64> {
+/// The memory available without swapping, in bytes.
+pub(crate) fn available_memory() -> Option<u64> {
     kilobytes("MemAvailable").map(|kilobytes| kilobytes * 1024)
 }
 
@@ -61,7 +64,7 @@ fn output(program: &str, args: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
 }
 
-/// The versions of the rivals that were built.
+/// The versions of the other libraries.
 fn versions() -> String {
     let lock = include_str!("../Cargo.lock");
     let version = |name: &str| {
@@ -73,7 +76,7 @@ fn versions() -> String {
     versions.join(", ")
 }
 
-/// The day, in the calendar that began again in March 1600.
+/// The date in UTC, computed in years that start in March.
 fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let days = seconds / 86_400 + 135_080; // since 1 March 1600

@@ -1,40 +1,41 @@
-//! unishape beside its rivals, in one process: `cargo xtask bench`.
+//! Compares unishape with other libraries in one process: `cargo xtask bench`.
 //!
-//! Everybody does the same work on the same numbers. Results are compared before anything is timed; then all
-//! take turns, and a figure is the median of the turns.
+//! All contestants do the same work on the same numbers. Results are compared before anything is timed. Then the
+//! contestants take turns in rounds, and a figure is the median of the rounds.
 
-mod growth;
+mod contestants;
 mod machine;
 mod report;
-mod rivals;
+mod scaling;
 mod sums;
 mod timing;
 mod views;
 mod workloads;
 
-use report::{Line, Table};
+use report::{Row, Table};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use std::{env, fs};
-use timing::Patience;
+use timing::Limits;
 use workloads::Scale;
 
 const USAGE: &str = "\
-Usage: cargo xtask bench [NAME...] [--quick] [--no-write]
+Usage: cargo xtask bench [NAME...] [--list] [--quick] [--no-write]
        cargo xtask bench python|onnx --help
 
-  NAME        only what has this in its name: a workload, 'growth', 'views', 'sums'; --list tells the names
-  --quick     small arrays and few rounds, to see that it runs
-  --no-write  docs/benchmarks.md stays as it is; with a NAME or --quick it does so anyway";
+  NAME        only workloads and tables whose name contains NAME
+  --list      print all names
+  --quick     small arrays and few rounds, to test the benchmark itself
+  --no-write  leave docs/benchmarks.md unchanged; implied by NAME and --quick";
 
-/// What stands around the figures in the document.
+/// The markers around the figures in the document.
 const BEGIN: &str = "<!-- figures of cargo xtask bench: begin -->";
 const END: &str = "<!-- figures of cargo xtask bench: end -->";
 
 struct Arguments {
     names: Vec<String>,
     quick: bool,
-    /// The document that the figures are written into.
+    /// The document to write the figures into.
     into: Option<String>,
 }
 
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
                 return ExitCode::SUCCESS;
             }
             other if other.starts_with('-') => {
-                eprintln!("there is no {other} here\n\n{USAGE}");
+                eprintln!("unknown option {other}\n\n{USAGE}");
                 return ExitCode::FAILURE;
             }
             _ => arguments.names.push(word),
@@ -79,7 +80,7 @@ const SUMS: &str = "sums";
 
 fn names() -> impl Iterator<Item = &'static str> {
     let workloads = workloads::ALL.iter().map(|workload| workload.name);
-    workloads.chain(growth::ALL.iter().map(|growth| growth.name)).chain([VIEWS, SUMS])
+    workloads.chain(scaling::ALL.iter().map(|scaling| scaling.name)).chain([VIEWS, SUMS])
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
@@ -89,36 +90,36 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     };
     if !names().any(chosen) {
         return Err(format!(
-            "nothing has such a name; these are there:\n{}",
+            "no workload or table has such a name; the names are:\n{}",
             names().collect::<Vec<_>>().join("\n")
         ));
     }
-    // The document is looked at first, so that no run is in vain.
+    // Read the document first: a problem with it must not waste a run.
     let document = arguments.into.as_ref().map(|path| read_document(path)).transpose()?;
     let machine = machine::description();
     println!("{}\n", machine.join("\n"));
 
-    let patience = |most, milliseconds| match arguments.quick {
-        true => Patience { least: 3, most: 5, time: Duration::from_millis(50) },
-        false => Patience { least: 5, most, time: Duration::from_millis(milliseconds) },
+    let limits = |max_rounds, milliseconds| match arguments.quick {
+        true => Limits { min_rounds: 3, max_rounds: 5, time: Duration::from_millis(50) },
+        false => Limits { min_rounds: 5, max_rounds, time: Duration::from_millis(milliseconds) },
     };
-    let scale = Scale { quick: arguments.quick, patience: patience(41, 4000) };
-    let mut lines = Vec::new();
+    let scale = Scale { quick: arguments.quick, limits: limits(41, 4000) };
+    let mut rows = Vec::new();
     for workload in workloads::ALL.iter().filter(|workload| chosen(workload.name)) {
         let measured = (workload.run)(scale).map_err(|problem| format!("{}: {problem}", workload.name))?;
-        let line = Line { workload, measured };
-        println!("{}", line.progress());
-        lines.push(line);
+        let row = Row { workload, measured };
+        println!("{}", row.progress());
+        rows.push(row);
     }
-    let mut tables = if lines.is_empty() { Vec::new() } else { report::workload_tables(&lines) };
+    let mut tables = if rows.is_empty() { Vec::new() } else { report::workload_tables(&rows) };
     tables.iter().for_each(|table| print!("{}", table.text()));
 
-    let scale = Scale { patience: patience(31, 1500), ..scale };
+    let scale = Scale { limits: limits(31, 1500), ..scale };
     let mut show = |table: Table| {
         print!("{}", table.text());
         tables.push(table);
     };
-    growth::ALL.iter().filter(|growth| chosen(growth.name)).for_each(|growth| show((growth.run)(scale)));
+    scaling::ALL.iter().filter(|scaling| chosen(scaling.name)).for_each(|scaling| show((scaling.run)(scale)));
     if chosen(VIEWS) {
         views::tables(scale).into_iter().for_each(&mut show);
     }
@@ -126,26 +127,25 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         sums::tables(scale).into_iter().for_each(&mut show);
     }
 
-    let verdict = report::verdict(&lines, &tables);
-    println!("\n{}", verdict.join("\n"));
+    let targets = report::targets(&rows, &tables);
+    println!("\n{}", targets.join("\n"));
     if arguments.quick {
-        println!("A quick try: it shows that all of it runs, and the figures say nothing.");
+        println!("A quick run tests the benchmark; its figures are meaningless.");
     }
     println!("\n{} seconds", start.elapsed().as_secs());
     if let (Some(path), Some((before, after))) = (&arguments.into, document) {
-        let figures = report::markdown(&machine, &verdict, &tables);
+        let figures = report::markdown(&machine, &targets, &tables);
         fs::write(path, format!("{before}{BEGIN}\n\n{figures}\n{END}{after}"))
             .map_err(|error| format!("{path}: {error}"))?;
-        println!("written to {path}");
+        println!("wrote {path}");
     }
     Ok(())
 }
 
-/// The document before the figures and after them.
+/// The text of the document before the figures and after them.
 fn read_document(path: &str) -> Result<(String, String), String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) =
-        parts.ok_or_else(|| format!("{path} has no place for the figures, between\n{BEGIN}\n{END}"))?;
+    let (before, after) = parts.ok_or_else(|| format!("{path} lacks the markers\n{BEGIN}\n{END}"))?;
     Ok((before.into(), after.into()))
 }

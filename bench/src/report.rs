@@ -1,20 +1,20 @@
-//! What is said about what was measured: tables, as text and as Markdown, and which aims are met.
+//! The report: tables as text and as Markdown, and which targets are met.
 
-use crate::growth::{EXPR_12, EXPR_BESIDE_PUSHED, MAP_12, MAP_BESIDE_PUSHED};
-use crate::rivals::{Measured, Who, of};
-use crate::timing::Times;
+use crate::contestants::{Contestant, Measured, of};
+use crate::scaling::{EXPR_12, EXPR_TO_PUSHED, MAP_12, MAP_TO_PUSHED};
+use crate::timing::{Times, largest_spread};
 use crate::workloads::Workload;
 use std::cmp::Ordering;
 
-/// Into an output that is there, memory-bound work moves at least this part of a copy's bytes a second.
-const OF_A_COPY: f64 = 0.8;
-/// Some work with a fresh output is to be this much faster than ndarray's operators.
+/// Target: the minimum speed of memory-bound work with a preallocated output, relative to memcpy.
+const OF_MEMCPY: f64 = 0.8;
+/// Target: the minimum speed-up over ndarray's operators, for some workloads with a freshly allocated output.
 const FASTER_THAN_NDARRAY: f64 = 2.0;
-/// Twelve operators may cost so much beside one.
-const TWELVE_BESIDE_ONE: f64 = 2.5;
-/// A call on tiny arrays may cost so much beside loops by hand.
-const CALL_BESIDE_LOOPS: f64 = 1.2;
-/// Two medians that are nearer than this are called equal, and said to be.
+/// Target: the maximum time of 12 operators relative to one.
+const TWELVE_TO_ONE: f64 = 2.5;
+/// Target: the maximum time of a call on small arrays, relative to hand-written loops.
+const CALL_TO_LOOPS: f64 = 1.2;
+/// Medians whose relative difference is at most this count as equal.
 const EQUAL: f64 = 0.03;
 
 /// A table of the report.
@@ -23,8 +23,8 @@ pub(crate) struct Table {
     pub(crate) note: String,
     pub(crate) head: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
-    /// Figures that the verdict is made of.
-    pub(crate) facts: Vec<(&'static str, f64)>,
+    /// Ratios for the targets.
+    pub(crate) ratios: Vec<(&'static str, f64)>,
 }
 
 impl Table {
@@ -60,7 +60,7 @@ impl Table {
     }
 }
 
-/// Text in lines of at most 110 characters.
+/// Wraps text into lines of at most 110 characters.
 fn wrapped(text: &str, indent: &str) -> String {
     let (mut lines, mut line) = (Vec::new(), String::new());
     for word in text.split_whitespace() {
@@ -76,7 +76,7 @@ fn wrapped(text: &str, indent: &str) -> String {
     lines.join("\n")
 }
 
-/// A time, in the unit that suits it.
+/// A time with its unit.
 pub(crate) fn time_text(nanoseconds: f64) -> String {
     let (number, unit) = match nanoseconds {
         ns if ns < 1e3 => (ns, "ns"),
@@ -88,7 +88,7 @@ pub(crate) fn time_text(nanoseconds: f64) -> String {
     format!("{number:.digits$} {unit}")
 }
 
-/// A ratio, with as many digits as say something.
+/// A ratio with its significant digits.
 pub(crate) fn ratio(ratio: f64) -> String {
     let digits = if ratio < 9.95 { 2 } else { 0 };
     format!("{ratio:.digits$}")
@@ -98,253 +98,258 @@ pub(crate) fn percent(part: f64) -> String {
     format!("{:.0} %", 100.0 * part)
 }
 
-/// Bytes in nanoseconds are gigabytes in seconds.
+/// A rate; bytes per nanosecond are GB/s.
 pub(crate) fn rate(bytes: usize, nanoseconds: f64) -> String {
     format!("{:.1} GB/s", bytes as f64 / nanoseconds)
 }
 
-/// What was measured of one workload.
-pub(crate) struct Line<'w> {
+/// The measurement of one workload.
+pub(crate) struct Row<'w> {
     pub(crate) workload: &'w Workload,
     pub(crate) measured: Measured,
 }
 
-impl Line<'_> {
-    /// The faster one of ours.
-    fn ours(times: &[(Who, Times)]) -> Option<Times> {
-        let ours = Who::OURS.iter().filter_map(|&who| of(who, times));
-        ours.min_by(|a, b| a.median.total_cmp(&b.median))
+impl Row<'_> {
+    /// The faster of `map` and an expression.
+    fn unishape(times: &[(Contestant, Times)]) -> Option<Times> {
+        let both = Contestant::UNISHAPE.iter().filter_map(|&one| of(one, times));
+        both.min_by(|a, b| a.median.total_cmp(&b.median))
     }
 
-    fn rival(times: &[(Who, Times)]) -> Option<(Who, f64)> {
-        let rivals = Who::RIVALS.iter().filter_map(|&who| of(who, times).map(|times| (who, times.median)));
-        rivals.min_by(|a, b| a.1.total_cmp(&b.1))
+    /// The fastest other contestant.
+    fn fastest_other(times: &[(Contestant, Times)]) -> Option<(Contestant, f64)> {
+        let others =
+            Contestant::OTHERS.iter().filter_map(|&one| of(one, times).map(|times| (one, times.median)));
+        others.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    fn cells(&self, times: &[(Who, Times)], rivals: &[Who], copy: bool) -> Vec<String> {
+    fn cells(&self, times: &[(Contestant, Times)], others: &[Contestant], copy: bool) -> Vec<String> {
         let name = self.workload.name.to_string();
-        let Some(ours) = Self::ours(times) else {
+        let Some(unishape) = Self::unishape(times) else {
             return vec![name];
         };
         let mut cells = vec![name];
-        cells.extend(Who::OURS.map(|who| of(who, times).map_or("–".into(), |times| time_text(times.median))));
-        cells.push(format!("{:.0} %", 100.0 * ours.spread()));
-        if copy {
-            cells.push(rate(self.measured.bytes, ours.median));
-            let copy = of(Who::Copy, times).filter(|_| !self.workload.aims.call);
-            cells.push(copy.map_or("–".into(), |copy| percent(copy.median / ours.median)));
-        }
         cells.extend(
-            rivals
-                .iter()
-                .map(|&who| of(who, times).map_or("–".into(), |times| ratio(times.median / ours.median))),
+            Contestant::UNISHAPE
+                .map(|one| of(one, times).map_or("–".into(), |times| time_text(times.median))),
         );
+        cells.push(percent(unishape.spread()));
+        if copy {
+            cells.push(rate(self.measured.bytes, unishape.median));
+            let copy = of(Contestant::Copy, times).filter(|_| !self.workload.targets.call);
+            cells.push(copy.map_or("–".into(), |copy| percent(copy.median / unishape.median)));
+        }
+        let others: Vec<Option<Times>> = others.iter().map(|&other| of(other, times)).collect();
+        let cell =
+            |times: &Option<Times>| times.map_or("–".into(), |times| ratio(times.median / unishape.median));
+        cells.extend(others.iter().map(cell));
+        cells.push(percent(largest_spread(others.iter().flatten())));
         cells
     }
 
-    /// One line for the terminal, while the run goes on.
+    /// Two lines for the terminal, while the run continues.
     pub(crate) fn progress(&self) -> String {
-        let all = |times: &[(Who, Times)]| {
-            let all = times.iter().map(|(who, times)| format!("{} {}", who.name(), time_text(times.median)));
+        let all = |times: &[(Contestant, Times)]| {
+            let all = times.iter().map(|(one, times)| format!("{} {}", one.name(), time_text(times.median)));
             all.collect::<Vec<_>>().join(", ")
         };
-        let (fresh, into) = (all(&self.measured.fresh), all(&self.measured.into));
-        format!("{:<18} fresh: {fresh}\n{:<18} into:  {into}", self.workload.name, "")
+        let (fresh, preallocated) = (all(&self.measured.fresh), all(&self.measured.preallocated));
+        let name = self.workload.name;
+        format!("{name:<18} freshly allocated: {fresh}\n{:<18} preallocated: {preallocated}", "")
     }
 }
 
-/// The tables of the workloads: what they are, fresh, and into an output that is there.
-pub(crate) fn workload_tables(lines: &[Line<'_>]) -> Vec<Table> {
-    let what = Table {
-        title: "The work".into(),
-        note:
-            "f32 unless the name says another type. Bytes are those of all inputs and the output, once each."
-                .into(),
-        head: ["", "what", "shapes", "bytes"].map(String::from).into(),
-        rows: lines
+/// The tables of the workloads: what they compute, and their times for both kinds of output.
+pub(crate) fn workload_tables(rows: &[Row<'_>]) -> Vec<Table> {
+    let workloads = Table {
+        title: "Workloads".into(),
+        note: "f32 unless the name gives another dtype. Bytes: all inputs and the output, once each.".into(),
+        head: ["", "expression", "shapes", "bytes"].map(String::from).into(),
+        rows: rows
             .iter()
-            .map(|line| {
-                let bytes = line.measured.bytes;
+            .map(|row| {
+                let bytes = row.measured.bytes;
                 let bytes = if bytes < 1 << 20 {
                     format!("{bytes}")
                 } else {
                     format!("{:.0} MB", bytes as f64 / 1e6)
                 };
-                let (name, what) = (line.workload.name.to_string(), format!("`{}`", line.workload.what));
-                vec![name, what, format!("`{}`", line.measured.shapes), bytes]
+                let (name, expression) = (row.workload.name.into(), format!("`{}`", row.workload.expression));
+                vec![name, expression, format!("`{}`", row.measured.shapes), bytes]
             })
             .collect(),
-        facts: Vec::new(),
+        ratios: Vec::new(),
     };
-    let rivals = Who::RIVALS;
-    let head = |copy: &[&str], rivals: &[Who]| -> Vec<String> {
-        let ours = ["", "map", "expr", "±"].iter().chain(copy).map(|word| word.to_string());
-        ours.chain(rivals.iter().map(|who| who.name().to_string())).collect()
+    let others = Contestant::OTHERS;
+    let head = |copy: &[&str], others: &[Contestant]| -> Vec<String> {
+        let first = ["", "map", "expr", "spread"].iter().chain(copy).copied();
+        let others = others.iter().map(|other| other.name()).chain(["largest spread of the others"]);
+        first.chain(others).map(String::from).collect()
     };
     let fresh = Table {
-        title: "A fresh output".into(),
-        note: "Making the output and dropping it is inside the timing, of everybody. `map` and `expr` are times; ± \
-               is how far the middle half of the rounds is apart, of the faster of the two. The others are how \
-               much longer they take than the faster of the two: above 1, they are slower. A dash: it has no such \
-               operation, or no such type."
+        title: "Freshly allocated output".into(),
+        note: "Allocating and freeing the output is part of the time of every contestant. `map` and `expr` are median \
+               times; the others are ratios of their median to the faster of the two: above 1, they are slower. \
+               Spread: interquartile range of the rounds, relative to the median, of the faster of `map` and `expr`. \
+               A dash: the operation or the dtype is not supported."
             .into(),
-        head: head(&[], &rivals),
-        rows: lines.iter().map(|line| line.cells(&line.measured.fresh, &rivals, false)).collect(),
-        facts: Vec::new(),
+        head: head(&[], &others),
+        rows: rows.iter().map(|row| row.cells(&row.measured.fresh, &others, false)).collect(),
+        ratios: Vec::new(),
     };
-    let rivals = [Who::Zip, Who::Rstsr, Who::Loops];
-    let into = Table {
-        title: "Into an output that is there".into(),
-        note: "As above, and the bytes a second of the faster of ours, beside those of a copy on all cores that moves \
-               as many. ndarray's operators and Candle always make a new output."
+    let others = [Contestant::Zip, Contestant::Rstsr, Contestant::Loops];
+    let preallocated = Table {
+        title: "Preallocated output".into(),
+        note: "As above, with the memory bandwidth of the faster of `map` and `expr`, also relative to a copy on all \
+               cores that moves as many bytes. ndarray's operators and Candle always allocate their output."
             .into(),
-        head: head(&["", "of memcpy"], &rivals),
-        rows: lines.iter().map(|line| line.cells(&line.measured.into, &rivals, true)).collect(),
-        facts: Vec::new(),
+        head: head(&["bandwidth", "of memcpy"], &others),
+        rows: rows.iter().map(|row| row.cells(&row.measured.preallocated, &others, true)).collect(),
+        ratios: Vec::new(),
     };
-    vec![what, fresh, into]
+    vec![workloads, fresh, preallocated]
 }
 
-/// An aim, held against the figures.
-struct Aim {
+/// A target, compared with the figures.
+struct Target {
     text: String,
-    /// What each is called, the figure of the faster of ours, and of `map` and of an expression alone.
+    /// For each workload: the figure of the faster of `map` and expressions, and of each alone.
     figures: Vec<(String, [Option<f64>; 3])>,
-    /// Whether a figure is good enough,
+    /// Whether a figure meets the target.
     enough: fn(f64) -> bool,
-    /// and how it is said.
-    say: fn(f64) -> String,
+    /// Formats a figure.
+    format: fn(f64) -> String,
 }
 
-impl Aim {
+impl Target {
     fn verdict(mut self) -> String {
         let all = self.figures.len();
-        let alone = |way: usize| {
-            let known = self.figures.iter().filter_map(|(_, figures)| figures[way]);
+        let alone = |index: usize| {
+            let known = self.figures.iter().filter_map(|(_, figures)| figures[index]);
             known.filter(|figure| (self.enough)(*figure)).count()
         };
         let (met, map, expr) = (alone(0), alone(1), alone(2));
-        let ways = format!("in {met} of {all}; by `map` alone in {map}, by expressions alone in {expr}");
+        let counts = format!("in {met} of {all}; by `map` alone in {map}, by expressions alone in {expr}");
         match met == all {
             _ if all == 0 => format!("**Not measured**: {}.", self.text),
-            true => format!("**Met**: {}, {ways}.", self.text),
+            true => format!("**Met**: {}, {counts}.", self.text),
             false => {
                 self.figures.retain(|(_, figures)| !figures[0].is_some_and(self.enough));
                 self.figures.sort_by(|a, b| a.1[0].partial_cmp(&b.1[0]).unwrap_or(Ordering::Equal));
                 let missed: Vec<String> = self
                     .figures
                     .iter()
-                    .map(|(name, figures)| format!("{name} {}", figures[0].map_or("–".into(), self.say)))
+                    .map(|(name, figures)| format!("{name} {}", figures[0].map_or("–".into(), self.format)))
                     .collect();
-                format!("**Not met**: {}, {ways}. Missed by: {}.", self.text, missed.join(", "))
+                format!("**Not met**: {}, {counts}. Missed by: {}.", self.text, missed.join(", "))
             }
         }
     }
 }
 
-/// Another's time beside ours: the faster of ours, `map`, an expression.
-fn beside(other: f64, times: &[(Who, Times)]) -> [Option<f64>; 3] {
-    let ours = Line::ours(times);
-    let beside = |times: Option<Times>| times.map(|times| other / times.median);
-    [beside(ours), beside(of(Who::Map, times)), beside(of(Who::Expr, times))]
+/// A time relative to the faster of `map` and an expression, and to each alone.
+fn relative(other: f64, times: &[(Contestant, Times)]) -> [Option<f64>; 3] {
+    let relative = |times: Option<Times>| times.map(|times| other / times.median);
+    [Row::unishape(times), of(Contestant::Map, times), of(Contestant::Expr, times)].map(relative)
 }
 
-/// Which aims are met by what was measured, and by how much others are missed.
-pub(crate) fn verdict(lines: &[Line<'_>], tables: &[Table]) -> Vec<String> {
-    let memory = lines.iter().filter(|line| line.workload.aims.memory).filter_map(|line| {
-        let copy = of(Who::Copy, &line.measured.into)?.median;
-        Some((line.workload.name.into(), beside(copy, &line.measured.into)))
+/// Which targets are met, and by how much the others are missed.
+pub(crate) fn targets(rows: &[Row<'_>], tables: &[Table]) -> Vec<String> {
+    let memory = rows.iter().filter(|row| row.workload.targets.memory).filter_map(|row| {
+        let copy = of(Contestant::Copy, &row.measured.preallocated)?.median;
+        Some((row.workload.name.into(), relative(copy, &row.measured.preallocated)))
     });
-    // Tiny work has an aim of its own.
-    let fresh = lines.iter().filter(|line| !line.workload.aims.call).filter_map(|line| {
-        let (who, rival) = Line::rival(&line.measured.fresh)?;
-        Some((format!("{} ({})", line.workload.name, who.name()), beside(rival, &line.measured.fresh)))
+    // Small arrays have a target of their own.
+    let fresh = rows.iter().filter(|row| !row.workload.targets.call).filter_map(|row| {
+        let (fastest, other) = Row::fastest_other(&row.measured.fresh)?;
+        Some((format!("{} ({})", row.workload.name, fastest.name()), relative(other, &row.measured.fresh)))
     });
-    let twice = lines.iter().filter(|line| line.workload.aims.twice).filter_map(|line| {
-        let ndarray = of(Who::Ndarray, &line.measured.fresh)?.median;
-        Some((line.workload.name.into(), beside(ndarray, &line.measured.fresh)))
+    let twice = rows.iter().filter(|row| row.workload.targets.twice).filter_map(|row| {
+        let ndarray = of(Contestant::Ndarray, &row.measured.fresh)?.median;
+        Some((row.workload.name.into(), relative(ndarray, &row.measured.fresh)))
     });
-    let calls = lines.iter().filter(|line| line.workload.aims.call).filter_map(|line| {
-        let loops = of(Who::Loops, &line.measured.fresh)?.median;
-        let parts = beside(loops, &line.measured.fresh);
-        Some((line.workload.name.into(), parts.map(|part| part.map(|part| 1.0 / part))))
+    let calls = rows.iter().filter(|row| row.workload.targets.call).filter_map(|row| {
+        let loops = of(Contestant::Loops, &row.measured.fresh)?.median;
+        let parts = relative(loops, &row.measured.fresh);
+        Some((row.workload.name.into(), parts.map(|part| part.map(|part| 1.0 / part))))
     });
-    let fact = |name: &str| {
-        let facts = tables.iter().flat_map(|table| &table.facts);
-        facts.filter(|(is, _)| *is == name).map(|(_, figure)| *figure).next()
+    let named = |name: &str| {
+        let ratios = tables.iter().flat_map(|table| &table.ratios);
+        ratios.filter(|(is, _)| *is == name).map(|(_, figure)| *figure).next()
     };
-    let facts = |name: &str, map: &str, expr: &str| {
-        let (map, expr) = (fact(map), fact(expr));
+    let faster = |name: &str, map: &str, expr: &str| {
+        let (map, expr) = (named(map), named(expr));
         let best = map.into_iter().chain(expr).min_by(f64::total_cmp);
         best.map(|best| (name.to_string(), [Some(best), map, expr])).into_iter().collect()
     };
-    let aims = [
-        Aim {
+    let targets = [
+        Target {
             text: format!(
-                "into a given output, memory-bound work at {} of memcpy's speed",
-                percent(OF_A_COPY)
+                "preallocated output: memory-bound work at {} of the speed of memcpy",
+                percent(OF_MEMCPY)
             ),
             figures: memory.collect(),
-            enough: |part| part >= OF_A_COPY,
-            say: percent,
+            enough: |part| part >= OF_MEMCPY,
+            format: percent,
         },
-        Aim {
+        Target {
             text: format!(
-                "a fresh output no slower than the fastest rival (up to {} is no difference)",
+                "freshly allocated output: no slower than the fastest other contestant (a difference up to {} counts as \
+                 equal)",
                 percent(EQUAL)
             ),
             figures: fresh.collect(),
             enough: |times| times >= 1.0 - EQUAL,
-            say: ratio,
+            format: ratio,
         },
-        Aim {
+        Target {
             text: format!(
-                "a fresh output of short inner dimensions, transposes and chains {FASTER_THAN_NDARRAY} times as fast as \
-                 ndarray's operators"
+                "freshly allocated output of short inner dimensions, transposes and chains: at least \
+                 {FASTER_THAN_NDARRAY} times as fast as ndarray's operators"
             ),
             figures: twice.collect(),
             enough: |times| times >= FASTER_THAN_NDARRAY,
-            say: ratio,
+            format: ratio,
         },
-        Aim {
-            text: format!("12 operators cost at most {TWELVE_BESIDE_ONE} times one"),
+        Target {
+            text: format!("12 operators take at most {TWELVE_TO_ONE} times as long as one"),
             figures: [MAP_12, EXPR_12]
                 .into_iter()
                 .filter_map(|name| {
-                    let figure = fact(name);
-                    let way = |is: &str| figure.filter(|_| name == is);
-                    figure.map(|_| (name.into(), [figure, way(MAP_12), way(EXPR_12)]))
+                    let figure = named(name);
+                    let only = |is: &str| figure.filter(|_| name == is);
+                    figure.map(|_| (name.into(), [figure, only(MAP_12), only(EXPR_12)]))
                 })
                 .collect(),
-            enough: |times| times <= TWELVE_BESIDE_ONE,
-            say: ratio,
+            enough: |times| times <= TWELVE_TO_ONE,
+            format: ratio,
         },
-        Aim {
+        Target {
             text: format!(
-                "a call on tiny arrays at most {CALL_BESIDE_LOOPS} times four loops that push each element"
+                "a call on small arrays takes at most {CALL_TO_LOOPS} times as long as four loops that push each element"
             ),
-            figures: facts("a call", MAP_BESIDE_PUSHED, EXPR_BESIDE_PUSHED),
-            enough: |times| times <= CALL_BESIDE_LOOPS,
-            say: ratio,
+            figures: faster("a call", MAP_TO_PUSHED, EXPR_TO_PUSHED),
+            enough: |times| times <= CALL_TO_LOOPS,
+            format: ratio,
         },
-        Aim {
+        Target {
             text: format!(
-                "a call on tiny arrays at most {CALL_BESIDE_LOOPS} times the quickest loops by hand"
+                "a call on small arrays takes at most {CALL_TO_LOOPS} times as long as the fastest hand-written loops"
             ),
             figures: calls.collect(),
-            enough: |times| times <= CALL_BESIDE_LOOPS,
-            say: ratio,
+            enough: |times| times <= CALL_TO_LOOPS,
+            format: ratio,
         },
     ];
-    aims.map(Aim::verdict).into()
+    targets.map(Target::verdict).into()
 }
 
-/// Everything, as Markdown.
-pub(crate) fn markdown(machine: &[String], verdict: &[String], tables: &[Table]) -> String {
+/// The whole report as Markdown.
+pub(crate) fn markdown(machine: &[String], targets: &[String], tables: &[Table]) -> String {
     let list = |lines: &[String]| -> String {
         lines.iter().map(|line| format!("{}\n", wrapped(&format!("- {line}"), "  "))).collect()
     };
-    let mut text = format!("{}\n### What is reached\n\n{}", list(machine), list(verdict));
+    let mut text = format!("{}\n### Targets\n\n{}", list(machine), list(targets));
     for table in tables {
         text += "\n";
         text += &table.markdown();

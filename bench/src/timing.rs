@@ -1,26 +1,26 @@
-//! Times that can be compared: everybody takes turns, and the figure is the median turn's.
+//! Times contestants in rounds; a figure is the median of the rounds.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// How long to measure.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    /// So many rounds at least,
-    pub(crate) least: usize,
-    /// so many at most,
-    pub(crate) most: usize,
-    /// and between the two, until so much time is spent.
+pub(crate) struct Limits {
+    /// The minimum number of rounds.
+    pub(crate) min_rounds: usize,
+    /// The maximum number of rounds.
+    pub(crate) max_rounds: usize,
+    /// The time after which no round starts, once there are `min_rounds`.
     pub(crate) time: Duration,
 }
 
-/// What was measured of one contestant: nanoseconds a call.
+/// The rounds of one contestant: nanoseconds per call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub(crate) median: f64,
-    /// A quarter of the rounds were faster,
+    /// The lower quartile.
     pub(crate) lower: f64,
-    /// a quarter slower.
+    /// The upper quartile.
     pub(crate) upper: f64,
 }
 
@@ -31,14 +31,19 @@ impl Times {
         Times { median: at(2), lower: at(1), upper: at(3) }
     }
 
-    /// How far the middle half of the rounds is apart, as a part of the median.
+    /// The interquartile range relative to the median.
     pub(crate) fn spread(&self) -> f64 {
         (self.upper - self.lower) / self.median
     }
 }
 
-/// Calls some work again and again; gives the nanoseconds a call. What the work gives is dropped inside, so
-/// that memory is given back at the cost of who asked for it.
+/// The largest spread of several contestants.
+pub(crate) fn largest_spread<'t>(times: impl IntoIterator<Item = &'t Times>) -> f64 {
+    times.into_iter().map(Times::spread).fold(0.0, f64::max)
+}
+
+/// Makes a block of calls; gives the nanoseconds per call. Results are dropped inside the timing, so that each
+/// contestant pays for freeing its own memory.
 pub(crate) fn time<R>(calls: usize, work: &mut impl FnMut() -> R) -> f64 {
     let start = Instant::now();
     for _ in 0..calls {
@@ -47,43 +52,56 @@ pub(crate) fn time<R>(calls: usize, work: &mut impl FnMut() -> R) -> f64 {
     start.elapsed().as_nanos() as f64 / calls as f64
 }
 
-/// One who takes part: told a number of calls, it makes them, and gives the nanoseconds a call. The loop over
-/// the calls is inside, so that work of some nanoseconds is not asked for through a pointer.
-pub(crate) type Turn<'a> = Box<dyn FnMut(usize) -> f64 + 'a>;
+/// A contestant: makes a block of calls and gives the nanoseconds per call. The loop over the calls is inside, so
+/// that work of some nanoseconds is not called through a pointer.
+pub(crate) type Timed<'a> = Box<dyn FnMut(usize) -> f64 + 'a>;
 
 /// A function as a contestant.
-pub(crate) fn turn<'a, R>(mut work: impl FnMut() -> R + 'a) -> Turn<'a> {
+pub(crate) fn timed<'a, R>(mut work: impl FnMut() -> R + 'a) -> Timed<'a> {
     Box::new(move |calls| time(calls, &mut work))
 }
 
-/// So many turns everybody has, however slow.
-const FEW: usize = 3;
+/// The minimum number of blocks, even of the slowest contestant.
+const MIN_BLOCKS: usize = 3;
 
-/// Measures contestants in rounds. In every round each has one turn, and another one is the first.
-pub(crate) fn in_turns(patience: Patience, contestants: &mut [Turn<'_>]) -> Vec<Times> {
-    // Small work is called so often that a turn takes as long as a clock can tell well.
+/// Measures contestants in rounds of one block of calls each. Every round starts with another contestant.
+pub(crate) fn measure(limits: Limits, contestants: &mut [Timed<'_>]) -> Vec<Times> {
+    // A block takes at least 0.5 ms, so that the resolution of the clock does not matter.
     let calls: Vec<usize> = contestants
         .iter_mut()
-        .map(|turn| {
-            let once = turn(1).max(1.0);
-            let better = if once < 1e6 { turn((1e5 / once).ceil() as usize).max(1.0) } else { once };
+        .map(|block| {
+            let once = block(1).max(1.0);
+            let better = if once < 1e6 { block((1e5 / once).ceil() as usize).max(1.0) } else { once };
             (5e5 / better).ceil() as usize
         })
         .collect();
     let mut rounds: Vec<Vec<f64>> = vec![Vec::new(); contestants.len()];
     let start = Instant::now();
-    for round in 0..patience.most {
-        if round >= patience.least && start.elapsed() > patience.time {
+    for round in 0..limits.max_rounds {
+        if round >= limits.min_rounds && start.elapsed() > limits.time {
             break;
         }
         for number in 0..contestants.len() {
             let number = (round + number) % contestants.len();
-            // Who is that slow has had turns enough.
+            // A slow contestant stops early: it must not take most of the time of all.
             let spent = rounds[number].iter().sum::<f64>() * calls[number] as f64;
-            if rounds[number].len() < FEW || spent < patience.time.as_nanos() as f64 / 2.0 {
+            if rounds[number].len() < MIN_BLOCKS || spent < limits.time.as_nanos() as f64 / 2.0 {
                 rounds[number].push(contestants[number](calls[number]));
             }
         }
     }
     rounds.into_iter().map(Times::of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spread_is_the_interquartile_range_relative_to_the_median() {
+        let times = Times::of(vec![5.0, 1.0, 2.0, 4.0, 3.0]);
+        assert_eq!((times.median, times.lower, times.upper), (3.0, 2.0, 4.0));
+        assert_eq!(times.spread(), 2.0 / 3.0);
+        assert_eq!(largest_spread([&Times::of(vec![1.0]), &times]), 2.0 / 3.0);
+    }
 }

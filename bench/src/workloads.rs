@@ -1,8 +1,8 @@
-//! The work that is measured: what is computed, of which shapes and types, and how each contestant does it.
+//! The workloads: shapes, dtypes, and the code of each contestant.
 
-use crate::ours;
-use crate::rivals::{Measured, Rstsr, Who, Work, candle, rstsr};
-use crate::timing::Patience;
+use crate::contestants::{Contestant, Measured, Rstsr, Work, candle, rstsr};
+use crate::map_zip_expr;
+use crate::timing::Limits;
 use half::f16;
 use ndarray::{Array, Array1, Array2, Array3, Array4, ArrayD, Dimension, IxDyn, ShapeBuilder};
 use num_complex::Complex;
@@ -10,84 +10,83 @@ use rayon::prelude::*;
 use rstsr_core::prelude::rt;
 use unishape::expr::{Expr, Value};
 
-/// How much of everything.
+/// The size of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
-    /// Small arrays and few rounds, to see that it runs.
+    /// Small arrays and few rounds, to test the benchmark itself.
     pub(crate) quick: bool,
-    pub(crate) patience: Patience,
+    pub(crate) limits: Limits,
 }
 
 impl Scale {
-    /// A size, or the one for a quick try.
+    /// The full size, or the one of a quick run.
     pub(crate) fn size(&self, full: usize, quick: usize) -> usize {
         if self.quick { quick } else { full }
     }
 }
 
-/// What the project wants to reach with some work.
+/// The performance targets of a workload.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Aims {
-    /// Memory is the limit: into a given output, 80 % of a copy's speed.
+pub(crate) struct Targets {
+    /// Memory-bound: with a preallocated output, 80 % of the speed of memcpy.
     pub(crate) memory: bool,
-    /// Fresh, twice as fast as ndarray's operators.
+    /// With a freshly allocated output, twice as fast as ndarray's operators.
     pub(crate) twice: bool,
-    /// So small that what is measured is the cost of a call.
+    /// Small arrays: the time is the overhead of a call.
     pub(crate) call: bool,
 }
 
-/// One line of the report.
+/// A workload: one row of the tables.
 pub(crate) struct Workload {
     pub(crate) name: &'static str,
-    /// What is computed, as an expression.
-    pub(crate) what: &'static str,
-    pub(crate) aims: Aims,
+    pub(crate) expression: &'static str,
+    pub(crate) targets: Targets,
     pub(crate) run: fn(Scale) -> Result<Measured, String>,
 }
 
-const PLAIN: Aims = Aims { memory: false, twice: false, call: false };
-const MEMORY: Aims = Aims { memory: true, ..PLAIN };
-const TWICE: Aims = Aims { twice: true, ..MEMORY };
+const PLAIN: Targets = Targets { memory: false, twice: false, call: false };
+const MEMORY: Targets = Targets { memory: true, ..PLAIN };
+const TWICE: Targets = Targets { twice: true, ..MEMORY };
 
 pub(crate) const ALL: &[Workload] = &[
-    Workload { name: "same shape", what: "a + b", aims: MEMORY, run: same_shape },
-    Workload { name: "row", what: "a + r", aims: MEMORY, run: row },
-    Workload { name: "column", what: "a + c", aims: MEMORY, run: column },
-    Workload { name: "outer product", what: "c * r", aims: MEMORY, run: outer },
-    Workload { name: "NCHW bias", what: "x + b", aims: MEMORY, run: bias },
-    Workload { name: "rows of 3, row", what: "p + t", aims: TWICE, run: threes_row },
-    Workload { name: "rows of 3, column", what: "p * e", aims: TWICE, run: threes_column },
-    Workload { name: "middle dimension", what: "a + b", aims: MEMORY, run: middle },
-    Workload { name: "the seed, larger", what: "a + b", aims: MEMORY, run: seed },
-    Workload { name: "transposed", what: "a + b.T", aims: TWICE, run: transposed },
-    Workload { name: "multiply and add", what: "a * r + c", aims: TWICE, run: multiply_add },
-    Workload { name: "normalise", what: "(x - m) / s * g + b", aims: TWICE, run: normalise },
+    Workload { name: "same shape", expression: "a + b", targets: MEMORY, run: same_shape },
+    Workload { name: "row", expression: "a + r", targets: MEMORY, run: row },
+    Workload { name: "column", expression: "a + c", targets: MEMORY, run: column },
+    Workload { name: "outer product", expression: "c * r", targets: MEMORY, run: outer },
+    Workload { name: "NCHW bias", expression: "x + b", targets: MEMORY, run: bias },
+    Workload { name: "rows of 3, row", expression: "p + t", targets: TWICE, run: threes_row },
+    Workload { name: "rows of 3, column", expression: "p * e", targets: TWICE, run: threes_column },
+    Workload { name: "middle dimension", expression: "a + b", targets: MEMORY, run: middle },
+    Workload { name: "rank 4", expression: "a + b", targets: MEMORY, run: rank_4 },
+    Workload { name: "transposed", expression: "a + b.T", targets: TWICE, run: transposed },
+    Workload { name: "multiply and add", expression: "a * r + c", targets: TWICE, run: multiply_add },
+    Workload { name: "normalise", expression: "(x - m) / s * g + b", targets: TWICE, run: normalise },
     Workload {
         name: "distances, f64",
-        what: "sqrt(square(x - y) + square(z - w))",
-        aims: Aims { memory: false, ..TWICE },
+        expression: "sqrt(square(x - y) + square(z - w))",
+        targets: Targets { memory: false, ..TWICE },
         run: distances,
     },
-    Workload { name: "where", what: "where(a > b, a, b)", aims: MEMORY, run: choose },
-    Workload { name: "exp", what: "exp(a) * b", aims: PLAIN, run: exponential },
-    Workload { name: "i8", what: "a + r", aims: MEMORY, run: int8 },
-    Workload { name: "i32", what: "a + r", aims: MEMORY, run: int32 },
-    Workload { name: "u8", what: "a + r", aims: MEMORY, run: uint8 },
-    Workload { name: "f16", what: "a + r", aims: PLAIN, run: float16 },
-    Workload { name: "bool", what: "a & r", aims: MEMORY, run: boolean },
-    Workload { name: "complex64", what: "a * r", aims: MEMORY, run: complex },
+    Workload { name: "where", expression: "where(a > b, a, b)", targets: MEMORY, run: choose },
+    Workload { name: "exp", expression: "exp(a) * b", targets: PLAIN, run: exponential },
+    Workload { name: "i8", expression: "a + r", targets: MEMORY, run: int8 },
+    Workload { name: "i32", expression: "a + r", targets: MEMORY, run: int32 },
+    Workload { name: "u8", expression: "a + r", targets: MEMORY, run: uint8 },
+    Workload { name: "f16", expression: "a + r", targets: PLAIN, run: float16 },
+    Workload { name: "bool", expression: "a & r", targets: MEMORY, run: boolean },
+    Workload { name: "complex64", expression: "a * r", targets: MEMORY, run: complex },
     Workload {
         name: "12 operators",
-        what: CHAIN_OF_12,
-        aims: Aims { memory: false, ..TWICE },
+        expression: CHAIN_OF_12,
+        targets: Targets { memory: false, ..TWICE },
         run: twelve_operators,
     },
-    Workload { name: "rank 8", what: "a + b", aims: MEMORY, run: rank_8 },
-    Workload { name: "64 operands", what: "x0 + … + x63", aims: MEMORY, run: operands_64 },
-    Workload { name: "tiny", what: "a + b", aims: Aims { call: true, ..PLAIN }, run: tiny },
+    Workload { name: "rank 8", expression: "a + b", targets: MEMORY, run: rank_8 },
+    Workload { name: "64 operands", expression: "x0 + … + x63", targets: MEMORY, run: operands_64 },
+    Workload { name: "tiny", expression: "a + b", targets: Targets { call: true, ..PLAIN }, run: tiny },
 ];
 
-/// An array of numbers that follow no order, from 0 to 1023.
+/// An array of pseudo-random numbers from 0 to 1023.
 pub(crate) fn numbers<T, D: Dimension, S: ShapeBuilder<Dim = D>>(
     shape: S,
     number: impl Fn(u32) -> T,
@@ -99,7 +98,7 @@ pub(crate) fn numbers<T, D: Dimension, S: ShapeBuilder<Dim = D>>(
     })
 }
 
-/// Numbers with a fraction, below and above 0.
+/// Fractional numbers of both signs.
 pub(crate) fn floats<D: Dimension, S: ShapeBuilder<Dim = D>>(shape: S) -> Array<f32, D> {
     numbers(shape, |n| n as f32 * 0.25 - 100.0)
 }
@@ -109,38 +108,38 @@ pub(crate) fn near_1<D: Dimension, S: ShapeBuilder<Dim = D>>(shape: S) -> Array<
     numbers(shape, |n| 0.5 + n as f32 / 1024.0)
 }
 
-/// The elements of an array that is in row-major order.
+/// The elements of a row-major array.
 fn flat<T, D: Dimension>(array: &Array<T, D>) -> &[T] {
     array.as_slice().expect("row-major order")
 }
 
-/// A plain loop over three slices of a length.
+/// A loop over three slices of equal length.
 fn each<A: Copy, B: Copy, R>(out: &mut [R], a: &[A], b: &[B], function: impl Fn(A, B) -> R) {
     for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
         *out = function(*a, *b);
     }
 }
 
-/// So many elements at a time are a piece of work for a thread.
-const PIECE: usize = 1 << 15;
+/// Elements per chunk of the hand-written loops.
+const CHUNK: usize = 1 << 15;
 
 fn same_shape(scale: Scale) -> Result<Measured, String> {
     let shape = (scale.size(4000, 400), 3000);
     let (a, b) = (&floats(shape), &near_1(shape));
     let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
     let mut work = Work::new(&[shape.0, shape.1]).reads(a).reads(b);
-    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
+    map_zip_expr!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
     work.ndarray(|| a + b);
     work.candle(|| ca + cb);
     work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
-    work.by_hand(|out| {
-        let inputs = flat(a).par_chunks(PIECE).zip(flat(b).par_chunks(PIECE));
-        out.par_chunks_mut(PIECE).zip(inputs).for_each(|(out, (a, b))| each(out, a, b, |a, b| a + b));
+    work.hand_written(|out| {
+        let inputs = flat(a).par_chunks(CHUNK).zip(flat(b).par_chunks(CHUNK));
+        out.par_chunks_mut(CHUNK).zip(inputs).for_each(|(out, (a, b))| each(out, a, b, |a, b| a + b));
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
-/// An array with a row, of any type.
+/// An array and a row of any element type.
 macro_rules! with_a_row {
     ($scale:ident, $rows:expr, $columns:expr, $type:ty, $number:expr, $op:tt, $text:literal,
      candle: $($candle:ident)?, rstsr: $into:ident) => {{
@@ -150,16 +149,16 @@ macro_rules! with_a_row {
         let (ra, rr) = (&rstsr(a), &rstsr(r));
         $(let (ca, cr, op) = (&candle(a), &candle(r), candle_core::Tensor::$candle);)?
         let mut work = Work::<$type>::new(&[rows, columns]).reads(a).reads(r);
-        ours!(work, (a, r), |a: &$type, r: &$type| *a $op *r, $text);
+        map_zip_expr!(work, (a, r), |a: &$type, r: &$type| *a $op *r, $text);
         work.ndarray(|| a $op r);
         $(work.candle(move || { let _ = stringify!($candle); op(ca, cr) });)?
         work.rstsr(|| ra $op rr, |out| rt::$into(ra, rr, out));
-        work.by_hand(|out| {
+        work.hand_written(|out| {
             out.par_chunks_mut(columns)
                 .zip(flat(a).par_chunks(columns))
                 .for_each(|(out, a)| each(out, a, flat(r), |a, r| a $op r));
         });
-        work.measure($scale.patience)
+        work.measure($scale.limits)
     }};
 }
 
@@ -201,11 +200,11 @@ fn column(scale: Scale) -> Result<Measured, String> {
     let (a, c) = (&floats((rows, columns)), &near_1((rows, 1)));
     let (ca, cc, ra, rc) = (&candle(a), &candle(c), &rstsr(a), &rstsr(c));
     let mut work = Work::new(&[rows, columns]).reads(a).reads(c);
-    ours!(work, (a, c), |a: &f32, c: &f32| a + c, "a + c");
+    map_zip_expr!(work, (a, c), |a: &f32, c: &f32| a + c, "a + c");
     work.ndarray(|| a + c);
     work.candle(|| ca.broadcast_add(cc));
     work.rstsr(|| ra + rc, |out| rt::add_with_output(ra, rc, out));
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         let inputs = flat(a).par_chunks(columns).zip(flat(c));
         out.par_chunks_mut(columns).zip(inputs).for_each(|(out, (a, &c))| {
             for (out, a) in out.iter_mut().zip(a) {
@@ -213,7 +212,7 @@ fn column(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
 fn outer(scale: Scale) -> Result<Measured, String> {
@@ -221,18 +220,18 @@ fn outer(scale: Scale) -> Result<Measured, String> {
     let (c, r) = (&floats((rows, 1)), &near_1(columns));
     let (cc, cr, rc, rr) = (&candle(c), &candle(r), &rstsr(c), &rstsr(r));
     let mut work = Work::new(&[rows, columns]).reads(c).reads(r);
-    ours!(work, (c, r), |c: &f32, r: &f32| c * r, "c * r");
+    map_zip_expr!(work, (c, r), |c: &f32, r: &f32| c * r, "c * r");
     work.ndarray(|| c * r);
     work.candle(|| cc.broadcast_mul(cr));
     work.rstsr(|| rc * rr, |out| rt::mul_with_output(rc, rr, out));
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         out.par_chunks_mut(columns).zip(flat(c)).for_each(|(out, &c)| {
             for (out, r) in out.iter_mut().zip(flat(r)) {
                 *out = c * r;
             }
         });
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
 fn bias(scale: Scale) -> Result<Measured, String> {
@@ -240,11 +239,11 @@ fn bias(scale: Scale) -> Result<Measured, String> {
     let (x, b) = (&floats((images, channels, side, side)), &near_1((channels, 1, 1)));
     let (cx, cb, rx, rb) = (&candle(x), &candle(b), &rstsr(x), &rstsr(b));
     let mut work = Work::new(x.shape()).reads(x).reads(b);
-    ours!(work, (x, b), |x: &f32, b: &f32| x + b, "x + b");
+    map_zip_expr!(work, (x, b), |x: &f32, b: &f32| x + b, "x + b");
     work.ndarray(|| x + b);
     work.candle(|| cx.broadcast_add(cb));
     work.rstsr(|| rx + rb, |out| rt::add_with_output(rx, rb, out));
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         let plane = side * side;
         out.par_chunks_mut(plane).zip(flat(x).par_chunks(plane)).enumerate().for_each(|(at, (out, x))| {
             let b = flat(b)[at % channels];
@@ -253,7 +252,7 @@ fn bias(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
 fn threes_row(scale: Scale) -> Result<Measured, String> {
@@ -261,19 +260,19 @@ fn threes_row(scale: Scale) -> Result<Measured, String> {
     let (p, t) = (&floats((points, 3)), &near_1(3));
     let (cp, ct, rp, r3) = (&candle(p), &candle(t), &rstsr(p), &rstsr(t));
     let mut work = Work::new(&[points, 3]).reads(p).reads(t);
-    ours!(work, (p, t), |p: &f32, t: &f32| p + t, "p + t");
+    map_zip_expr!(work, (p, t), |p: &f32, t: &f32| p + t, "p + t");
     work.ndarray(|| p + t);
     work.candle(|| cp.broadcast_add(ct));
     work.rstsr(|| rp + r3, |out| rt::add_with_output(rp, r3, out));
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         let t = [t[0], t[1], t[2]];
-        out.par_chunks_mut(3 * PIECE).zip(flat(p).par_chunks(3 * PIECE)).for_each(|(out, p)| {
+        out.par_chunks_mut(3 * CHUNK).zip(flat(p).par_chunks(3 * CHUNK)).for_each(|(out, p)| {
             for (out, p) in out.as_chunks_mut::<3>().0.iter_mut().zip(p.as_chunks::<3>().0) {
                 *out = [p[0] + t[0], p[1] + t[1], p[2] + t[2]];
             }
         });
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
 fn threes_column(scale: Scale) -> Result<Measured, String> {
@@ -281,19 +280,19 @@ fn threes_column(scale: Scale) -> Result<Measured, String> {
     let (p, e) = (&floats((points, 3)), &near_1((points, 1)));
     let (cp, ce, rp, re) = (&candle(p), &candle(e), &rstsr(p), &rstsr(e));
     let mut work = Work::new(&[points, 3]).reads(p).reads(e);
-    ours!(work, (p, e), |p: &f32, e: &f32| p * e, "p * e");
+    map_zip_expr!(work, (p, e), |p: &f32, e: &f32| p * e, "p * e");
     work.ndarray(|| p * e);
     work.candle(|| cp.broadcast_mul(ce));
     work.rstsr(|| rp * re, |out| rt::mul_with_output(rp, re, out));
-    work.by_hand(|out| {
-        let inputs = flat(p).par_chunks(3 * PIECE).zip(flat(e).par_chunks(PIECE));
-        out.par_chunks_mut(3 * PIECE).zip(inputs).for_each(|(out, (p, e))| {
+    work.hand_written(|out| {
+        let inputs = flat(p).par_chunks(3 * CHUNK).zip(flat(e).par_chunks(CHUNK));
+        out.par_chunks_mut(3 * CHUNK).zip(inputs).for_each(|(out, (p, e))| {
             for ((out, p), e) in out.as_chunks_mut::<3>().0.iter_mut().zip(p.as_chunks::<3>().0).zip(e) {
                 *out = [p[0] * e, p[1] * e, p[2] * e];
             }
         });
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
 fn middle(scale: Scale) -> Result<Measured, String> {
@@ -301,31 +300,31 @@ fn middle(scale: Scale) -> Result<Measured, String> {
     let (a, b) = (&floats((planes, rows, columns)), &near_1((planes, 1, columns)));
     let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
     let mut work = Work::new(a.shape()).reads(a).reads(b);
-    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
+    map_zip_expr!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
     work.ndarray(|| a + b);
     work.candle(|| ca.broadcast_add(cb));
     work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         let inputs = flat(a).par_chunks(columns);
         out.par_chunks_mut(columns).zip(inputs).enumerate().for_each(|(at, (out, a))| {
             let b = &flat(b)[at / rows * columns..][..columns];
             each(out, a, b, |a, b| a + b);
         });
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
-/// The example that the project began with, each of its sizes ten times as large.
-fn seed(scale: Scale) -> Result<Measured, String> {
+/// The shapes of `tiny`, each size ten times as large.
+fn rank_4(scale: Scale) -> Result<Measured, String> {
     let (i, j, k, l) = (scale.size(80, 8), 70, 60, 50);
     let (a, b) = (&floats((i, 1, k, 1)), &near_1((j, 1, l)));
     let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
     let mut work = Work::new(&[i, j, k, l]).reads(a).reads(b);
-    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
+    map_zip_expr!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
     work.ndarray(|| a + b);
     work.candle(|| ca.broadcast_add(cb));
     work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         out.par_chunks_mut(k * l).enumerate().for_each(|(at, out)| {
             let (a, b) = (&flat(a)[at / j * k..][..k], &flat(b)[at % j * l..][..l]);
             for (out, a) in out.chunks_exact_mut(l).zip(a) {
@@ -335,7 +334,7 @@ fn seed(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
 fn transposed(scale: Scale) -> Result<Measured, String> {
@@ -346,11 +345,11 @@ fn transposed(scale: Scale) -> Result<Measured, String> {
     let (ca, cb, ra, rb) =
         (&candle(a), &candle(base).t().unwrap(), &rstsr(a), &rstsr(base).into_reverse_axes());
     let mut work = Work::new(&[side, side]).reads(a).reads(b);
-    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
+    map_zip_expr!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
     work.ndarray(|| a + b);
     work.candle(|| ca + cb);
     work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         let (a, b) = (flat(a), flat(base));
         out.par_chunks_mut(TILE * side).enumerate().for_each(|(at, out)| {
             let top = at * TILE;
@@ -364,7 +363,7 @@ fn transposed(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
 fn multiply_add(scale: Scale) -> Result<Measured, String> {
@@ -373,7 +372,7 @@ fn multiply_add(scale: Scale) -> Result<Measured, String> {
     let (ca, cr, cc) = (&candle(a), &candle(r), &candle(c));
     let (ra, rr, rc) = (&rstsr(a), &rstsr(r), &rstsr(c));
     let mut work = Work::new(&[rows, columns]).reads(a).reads(r).reads(c);
-    ours!(work, (a, r, c), |a: &f32, r: &f32, c: &f32| a * r + c, "a * r + c");
+    map_zip_expr!(work, (a, r, c), |a: &f32, r: &f32, c: &f32| a * r + c, "a * r + c");
     work.ndarray(|| a * r + c);
     work.candle(|| ca.broadcast_mul(cr)?.broadcast_add(cc));
     work.rstsr(
@@ -383,13 +382,13 @@ fn multiply_add(scale: Scale) -> Result<Measured, String> {
             *out += rc;
         },
     );
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         let inputs = flat(a).par_chunks(columns).zip(flat(c));
         out.par_chunks_mut(columns)
             .zip(inputs)
             .for_each(|(out, (a, &c))| each(out, a, flat(r), |a, r| a * r + c));
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
 fn normalise(scale: Scale) -> Result<Measured, String> {
@@ -399,7 +398,7 @@ fn normalise(scale: Scale) -> Result<Measured, String> {
     let (cx, cm, cs, cg, cb) = (&candle(x), &candle(m), &candle(s), &candle(g), &candle(b));
     let (rx, rm, rs, rg, rb) = (&rstsr(x), &rstsr(m), &rstsr(s), &rstsr(g), &rstsr(b));
     let mut work = Work::new(&[rows, columns]).reads(x).reads(m).reads(s).reads(g).reads(b);
-    ours!(
+    map_zip_expr!(
         work,
         (x, m, s, g, b),
         |x: &f32, m: &f32, s: &f32, g: &f32, b: &f32| (x - m) / s * g + b,
@@ -416,7 +415,7 @@ fn normalise(scale: Scale) -> Result<Measured, String> {
             *out += rb;
         },
     );
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         let inputs = flat(x).par_chunks(columns).zip(flat(m)).zip(flat(s));
         out.par_chunks_mut(columns).zip(inputs).for_each(|(out, ((x, m), s))| {
             for (((out, x), g), b) in out.iter_mut().zip(x).zip(flat(g)).zip(flat(b)) {
@@ -424,7 +423,7 @@ fn normalise(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
 fn distances(scale: Scale) -> Result<Measured, String> {
@@ -435,7 +434,7 @@ fn distances(scale: Scale) -> Result<Measured, String> {
     let (cx, cy, cz, cw) = (&candle(x), &candle(y), &candle(z), &candle(w));
     let (rx, ry, rz, rw) = (&rstsr(x), &rstsr(y), &rstsr(z), &rstsr(w));
     let mut work = Work::new(&[rows, columns]).reads(x).reads(y).reads(z).reads(w);
-    ours!(
+    map_zip_expr!(
         work,
         (x, y, z, w),
         |x: &f64, y: &f64, z: &f64, w: &f64| {
@@ -450,7 +449,7 @@ fn distances(scale: Scale) -> Result<Measured, String> {
     });
     work.candle(|| (cx.broadcast_sub(cy)?.sqr()? + cz.broadcast_sub(cw)?.sqr()?)?.sqrt());
     work.rstsr_fresh(|| rt::sqrt(rt::square(rx - ry) + rt::square(rz - rw)));
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         out.par_chunks_mut(columns).zip(flat(x)).zip(flat(z)).for_each(|((out, x), z)| {
             each(out, flat(y), flat(w), |y, w| {
                 let (a, b) = (x - y, z - w);
@@ -458,7 +457,7 @@ fn distances(scale: Scale) -> Result<Measured, String> {
             });
         });
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
 fn choose(scale: Scale) -> Result<Measured, String> {
@@ -466,16 +465,16 @@ fn choose(scale: Scale) -> Result<Measured, String> {
     let (a, b) = (&floats(shape), &numbers(shape, |n| 60.0 - n as f32 * 0.125));
     let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
     let mut work = Work::new(&[shape.0, shape.1]).reads(a).reads(b);
-    ours!(work, (a, b), |a: &f32, b: &f32| if a > b { *a } else { *b }, "where(a > b, a, b)");
+    map_zip_expr!(work, (a, b), |a: &f32, b: &f32| if a > b { *a } else { *b }, "where(a > b, a, b)");
     work.candle(|| ca.gt(cb)?.where_cond(ca, cb));
     work.rstsr_fresh(|| rt::r#where(&rt::gt(ra, rb), ra, rb));
-    work.by_hand(|out| {
-        let inputs = flat(a).par_chunks(PIECE).zip(flat(b).par_chunks(PIECE));
-        out.par_chunks_mut(PIECE)
+    work.hand_written(|out| {
+        let inputs = flat(a).par_chunks(CHUNK).zip(flat(b).par_chunks(CHUNK));
+        out.par_chunks_mut(CHUNK)
             .zip(inputs)
             .for_each(|(out, (a, b))| each(out, a, b, |a, b| if a > b { a } else { b }));
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
 fn exponential(scale: Scale) -> Result<Measured, String> {
@@ -483,21 +482,21 @@ fn exponential(scale: Scale) -> Result<Measured, String> {
     let (a, b) = (&numbers(shape, |n| n as f32 / 64.0 - 8.0), &near_1(shape));
     let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
     let mut work = Work::new(&[shape.0, shape.1]).reads(a).reads(b).tolerance(1e-5);
-    ours!(work, (a, b), |a: &f32, b: &f32| a.exp() * b, "exp(a) * b");
+    map_zip_expr!(work, (a, b), |a: &f32, b: &f32| a.exp() * b, "exp(a) * b");
     work.ndarray(|| a.mapv(f32::exp) * b);
     work.candle(|| ca.exp()? * cb);
     work.rstsr_fresh(|| rt::exp::<_, Rstsr<f32, rt::Ix2>>(ra) * rb);
-    work.by_hand(|out| {
-        let inputs = flat(a).par_chunks(PIECE).zip(flat(b).par_chunks(PIECE));
-        out.par_chunks_mut(PIECE).zip(inputs).for_each(|(out, (a, b))| each(out, a, b, |a, b| a.exp() * b));
+    work.hand_written(|out| {
+        let inputs = flat(a).par_chunks(CHUNK).zip(flat(b).par_chunks(CHUNK));
+        out.par_chunks_mut(CHUNK).zip(inputs).for_each(|(out, (a, b))| each(out, a, b, |a, b| a.exp() * b));
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
-/// Twelve operators, none of which can be left out.
+/// Twelve operators, none of which can be simplified away.
 const CHAIN_OF_12: &str = "(((((a * r + c) * r + c) * r + c) * r + c) * r + c) * r + c";
 
-/// The same for `N` operators; an odd one ends in a product.
+/// The same chain with `N` operators; an odd one ends in a product.
 #[inline(always)]
 pub(crate) fn chain<const N: usize>(a: f32, r: f32, c: f32) -> f32 {
     let mut value = a;
@@ -507,7 +506,7 @@ pub(crate) fn chain<const N: usize>(a: f32, r: f32, c: f32) -> f32 {
     value
 }
 
-/// And as a text.
+/// The chain as an expression.
 pub(crate) fn chain_text(operators: usize) -> String {
     (0..operators).fold("a".to_string(), |text, operator| match operator % 2 {
         0 if operator == 0 => format!("{text} * r"),
@@ -523,7 +522,7 @@ fn twelve_operators(scale: Scale) -> Result<Measured, String> {
     let (ca, cr, cc) = (&candle(a), &candle(r), &candle(c));
     let (ra, rr, rc) = (&rstsr(a), &rstsr(r), &rstsr(c));
     let mut work = Work::new(&[rows, columns]).reads(a).reads(r).reads(c);
-    ours!(work, (a, r, c), |a: &f32, r: &f32, c: &f32| chain::<12>(*a, *r, *c), CHAIN_OF_12);
+    map_zip_expr!(work, (a, r, c), |a: &f32, r: &f32, c: &f32| chain::<12>(*a, *r, *c), CHAIN_OF_12);
     work.ndarray(|| (((((a * r + c) * r + c) * r + c) * r + c) * r + c) * r + c);
     work.candle(|| (0..6).try_fold(ca.clone(), |value, _| value.broadcast_mul(cr)?.broadcast_add(cc)));
     work.rstsr(
@@ -537,27 +536,27 @@ fn twelve_operators(scale: Scale) -> Result<Measured, String> {
             }
         },
     );
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         let inputs = flat(a).par_chunks(columns).zip(flat(c));
         out.par_chunks_mut(columns)
             .zip(inputs)
             .for_each(|(out, (a, &c))| each(out, a, flat(r), |a, r| chain::<12>(a, r, c)));
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
-/// No two neighbouring dimensions are one to either array.
+/// No two neighbouring dimensions can be merged.
 fn rank_8(scale: Scale) -> Result<Measured, String> {
     let n = scale.size(8, 5);
     let (a, b): (&ArrayD<f32>, &ArrayD<f32>) =
         (&floats(IxDyn(&[n, 1, n, 1, n, 1, n, 1])), &near_1(IxDyn(&[1, n, 1, n, 1, n, 1, n])));
     let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
     let mut work = Work::new(&[n; 8]).reads(a).reads(b);
-    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
+    map_zip_expr!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
     work.ndarray(|| a + b);
     work.candle(|| ca.broadcast_add(cb));
     work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         out.par_chunks_mut(n.pow(5)).enumerate().for_each(|(at, out)| {
             let (i0, i1, i2) = (at / (n * n), at / n % n, at % n);
             let mut rows = out.chunks_exact_mut(n);
@@ -576,10 +575,10 @@ fn rank_8(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
-/// More arrays than a tuple has; every other one is a row.
+/// More arrays than a tuple holds; every other one is a row.
 fn operands_64(scale: Scale) -> Result<Measured, String> {
     let (rows, columns) = (scale.size(1000, 100), 1000);
     let arrays: Vec<Array2<f32>> =
@@ -593,7 +592,7 @@ fn operands_64(scale: Scale) -> Result<Measured, String> {
     let sum = Expr::parse(&names.join(" + ")).map_err(|error| error.to_string())?;
     work.expr(move || {
         let values = arrays.iter().map(Value::from);
-        sum.bind(names.iter().zip(values)).expect("arrays that fit")
+        sum.bind(names.iter().zip(values)).expect("compatible shapes")
     });
     work.ndarray(|| arrays[2..].iter().fold(&arrays[0] + &arrays[1], |sum, array| sum + array));
     work.candle(|| {
@@ -608,7 +607,7 @@ fn operands_64(scale: Scale) -> Result<Measured, String> {
             }
         },
     );
-    work.by_hand(|out| {
+    work.hand_written(|out| {
         out.par_chunks_mut(columns).enumerate().for_each(|(row, out)| {
             let part = |i: usize| {
                 &flat(&arrays[i])[if i.is_multiple_of(2) { row * columns } else { 0 }..][..columns]
@@ -621,25 +620,24 @@ fn operands_64(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.patience)
+    work.measure(scale.limits)
 }
 
-/// The example that the project began with: what a call costs. The loops by hand take their sizes from the
-/// arrays, as all others do.
+/// The overhead of a call. The hand-written loops take their sizes from the arrays, as the other contestants do.
 fn tiny(scale: Scale) -> Result<Measured, String> {
     let (a, b) = (&floats((8, 1, 6, 1)), &near_1((7, 1, 5)));
     let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
     let mut work = Work::new(&[8, 7, 6, 5]).reads(a).reads(b);
-    ours!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b", map_collect, for_each);
+    map_zip_expr!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b", map_collect, for_each);
     work.ndarray(|| a + b);
     work.candle(|| ca.broadcast_add(cb));
     work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
-    work.arrays(Who::Loops, || extended(a, b), |out| filled(a, b, out));
-    work.measure(scale.patience)
+    work.arrays(Contestant::Loops, || extend_rows(a, b), |out| fill(a, b, out));
+    work.measure(scale.limits)
 }
 
-/// A loop nest by hand for the example, the quickest of several: a row at a time onto the end of the output.
-pub(crate) fn extended(a: &Array4<f32>, b: &Array3<f32>) -> Array4<f32> {
+/// The hand-written loop nest of `tiny`, the fastest of several: appends one row at a time.
+pub(crate) fn extend_rows(a: &Array4<f32>, b: &Array3<f32>) -> Array4<f32> {
     let ((i, _, k, _), (j, _, l)) = (a.dim(), b.dim());
     let (a, b) = (flat(a), flat(b));
     let mut out = Vec::with_capacity(i * j * k * l);
@@ -650,11 +648,11 @@ pub(crate) fn extended(a: &Array4<f32>, b: &Array3<f32>) -> Array4<f32> {
             }
         }
     }
-    Array4::from_shape_vec((i, j, k, l), out).expect("as many elements as the shape has")
+    Array4::from_shape_vec((i, j, k, l), out).expect("the shape matches the number of elements")
 }
 
-/// The same as most would write it: four loops, and an element at a time.
-pub(crate) fn pushed(a: &Array4<f32>, b: &Array3<f32>) -> Array4<f32> {
+/// The same in the usual way: four loops that push one element at a time.
+pub(crate) fn push_elements(a: &Array4<f32>, b: &Array3<f32>) -> Array4<f32> {
     let ((is, _, ks, _), (js, _, ls)) = (a.dim(), b.dim());
     let (a, b) = (flat(a), flat(b));
     let mut out = Vec::with_capacity(is * js * ks * ls);
@@ -667,11 +665,11 @@ pub(crate) fn pushed(a: &Array4<f32>, b: &Array3<f32>) -> Array4<f32> {
             }
         }
     }
-    Array4::from_shape_vec((is, js, ks, ls), out).expect("as many elements as the shape has")
+    Array4::from_shape_vec((is, js, ks, ls), out).expect("the shape matches the number of elements")
 }
 
-/// The same into an output that is there.
-pub(crate) fn filled(a: &Array4<f32>, b: &Array3<f32>, out: &mut Array4<f32>) {
+/// The same into a preallocated output.
+pub(crate) fn fill(a: &Array4<f32>, b: &Array3<f32>, out: &mut Array4<f32>) {
     let ((_, _, k, _), (_, _, l)) = (a.dim(), b.dim());
     let (a, b) = (flat(a), flat(b));
     let mut rows = out.as_slice_mut().expect("row-major order").chunks_exact_mut(l);

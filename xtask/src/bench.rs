@@ -1,5 +1,6 @@
-//! `cargo xtask bench`: the benchmarks, beside their rivals. They are a crate of their own in `bench/`, outside
-//! the workspace, so that only this chore builds the rivals; and a program in Python, for Python's.
+//! `cargo xtask bench`: unishape compared with other libraries, in Rust, in Python and on ONNX models.
+//!
+//! `bench/` is a workspace of its own, so that only this task builds the other libraries.
 
 use crate::command::{self, cargo, command, run, succeeds};
 use crate::python;
@@ -12,24 +13,30 @@ pub(crate) fn run_with(args: &[String]) -> Result<(), String> {
     }
     let mut bench = cargo(&["run", "--release", "--manifest-path", "bench/Cargo.toml"]);
     bench.args(["--target-dir", "target/bench", "--", "--into", "docs/benchmarks.md"]).args(args);
-    command::run("unishape beside its rivals", bench)
+    command::run("the benchmark", bench)
 }
 
-/// In an environment of its own: the package as users install it, and its rivals.
+/// Runs a Python benchmark in a virtual environment that has the package, built in release mode, and the other
+/// libraries. With `--redraw` nothing is measured, and any Python will do.
 fn in_python(program: &str, args: &[String]) -> Result<(), String> {
+    if args.iter().any(|arg| arg == "--redraw") {
+        let mut redraw = command("python3", &[program]);
+        redraw.args(args);
+        return run("tables and charts, from the results file", redraw);
+    }
     let folder = command::root().join("target/bench/python");
     let python = python::within(&folder);
     if !succeeds(command(&python, &["-m", "pip", "--version"])) {
-        run("an environment for Python", command("python3", &["-m", "venv", "target/bench/python"]))?;
+        run("a virtual environment", command("python3", &["-m", "venv", "target/bench/python"]))?;
     }
-    let mut rivals = python::pip_install(&python);
-    rivals.args(["--requirement", "bench/python/packages.txt"]);
+    let mut libraries = python::pip_install(&python);
+    libraries.args(["--requirement", "bench/python/packages.txt"]);
     if args.iter().any(|arg| arg == "--torch") {
-        rivals.arg("torch");
+        libraries.arg("torch");
     }
-    run("the rivals", rivals)?;
-    run("the package", python::install(&python)?)?;
-    let mut bench = command(&python, &[program, "--into", "docs/benchmarks.md"]);
+    run("the other libraries, installed", libraries)?;
+    run("the package, installed", python::install(&python)?)?;
+    let mut bench = command(&python, &[program]);
     bench.args(args);
-    run("unishape beside its rivals in Python", bench)
+    run("the benchmark in Python", bench)
 }

@@ -1,114 +1,130 @@
-//! How the cost grows: with elements, ranks, operands, operators and threads.
+//! How the time scales with elements, ranks, operands, operators and threads.
 
-use crate::machine::memory_left;
+use crate::contestants::memcpy;
+use crate::machine::available_memory;
 use crate::report::{Table, percent, rate, ratio, time_text};
-use crate::rivals::copied;
-use crate::timing::{Turn, in_turns, turn};
-use crate::workloads::{Scale, chain, chain_text, extended, filled, floats, near_1, pushed};
+use crate::timing::{Timed, largest_spread, measure, timed};
+use crate::workloads::{Scale, chain, chain_text, extend_rows, fill, floats, near_1, push_elements};
 use ndarray::{Array, Array2, ArrayD, IxDyn, Zip};
 use rayon::prelude::*;
 use std::cell::RefCell;
 use unishape::expr::{Bound, Expr, Value};
 use unishape::{map, map_into};
 
-/// One of these tables.
-pub(crate) struct Growth {
+/// One of the tables.
+pub(crate) struct Scaling {
     pub(crate) name: &'static str,
     pub(crate) run: fn(Scale) -> Table,
 }
 
-pub(crate) const ALL: &[Growth] = &[
-    Growth { name: "growth: the cost of a call", run: calls },
-    Growth { name: "growth: elements", run: elements },
-    Growth { name: "growth: rank", run: ranks },
-    Growth { name: "growth: operands", run: operands },
-    Growth { name: "growth: operators", run: operators },
-    Growth { name: "growth: threads", run: threads },
+pub(crate) const ALL: &[Scaling] = &[
+    Scaling { name: "scaling: overhead of a call", run: calls },
+    Scaling { name: "scaling: elements", run: elements },
+    Scaling { name: "scaling: rank", run: ranks },
+    Scaling { name: "scaling: operands", run: operands },
+    Scaling { name: "scaling: operators", run: operators },
+    Scaling { name: "scaling: threads", run: threads },
 ];
 
-/// Facts for the verdict: what 12 operators cost beside one.
+/// Ratios for the targets: 12 operators relative to one.
 pub(crate) const MAP_12: &str = "12 operators, map";
 pub(crate) const EXPR_12: &str = "12 operators, expr";
-/// And a call beside loops that push an element at a time.
-pub(crate) const MAP_BESIDE_PUSHED: &str = "a call of map";
-pub(crate) const EXPR_BESIDE_PUSHED: &str = "a call of expr";
+/// Ratios for the targets: a call relative to loops that push one element at a time.
+pub(crate) const MAP_TO_PUSHED: &str = "a call of map";
+pub(crate) const EXPR_TO_PUSHED: &str = "a call of expr";
 
-/// The medians, in nanoseconds.
-fn medians(scale: Scale, mut turns: Vec<Turn<'_>>) -> Vec<f64> {
-    in_turns(scale.patience, &mut turns).iter().map(|times| times.median).collect()
+/// The medians in nanoseconds, and the largest spread.
+fn medians(scale: Scale, mut blocks: Vec<Timed<'_>>) -> (Vec<f64>, String) {
+    let times = measure(scale.limits, &mut blocks);
+    let spread = percent(largest_spread(&times));
+    (times.iter().map(|times| times.median).collect(), spread)
 }
 
 fn table(title: &str, note: &str, head: &[&str], rows: Vec<Vec<String>>) -> Table {
     let head = head.iter().map(|&word| word.into()).collect();
-    Table { title: title.into(), note: note.into(), head, rows, facts: Vec::new() }
+    Table { title: title.into(), note: note.into(), head, rows, ratios: Vec::new() }
 }
 
 fn calls(scale: Scale) -> Table {
     let (a, b) = (&floats((8, 1, 6, 1)), &near_1((7, 1, 5)));
-    let expr = Expr::parse("a + b").expect("an expression");
-    let bind = || expr.bind([("a", Value::from(a)), ("b", Value::from(b))]).expect("arrays that fit");
+    let expr = Expr::parse("a + b").expect("a valid expression");
+    let bind = || expr.bind([("a", Value::from(a)), ("b", Value::from(b))]).expect("compatible shapes");
     let bound = bind();
-    assert_eq!(pushed(a, b), extended(a, b));
+    assert_eq!(push_elements(a, b), extend_rows(a, b));
     let sum = |a: &f32, b: &f32| a + b;
-    let [mut out, mut other, mut third] = [(); 3].map(|()| extended(a, b));
-    let ways: Vec<(&str, Turn<'_>)> = vec![
-        ("by hand: a row at a time", turn(|| extended(a, b))),
-        ("by hand: an element at a time, pushed", turn(|| pushed(a, b))),
-        ("`map`", turn(|| map((a, b), sum).expect("arrays that fit"))),
-        ("ndarray's `+`", turn(|| a + b)),
-        ("`Expr`, bound and computed", turn(|| bind().compute().expect("memory"))),
-        ("`Bound`, computed", turn(|| bound.compute().expect("memory"))),
+    let [mut out, mut other, mut third] = [(); 3].map(|()| extend_rows(a, b));
+    let calls: Vec<(&str, Timed<'_>)> = vec![
+        ("hand-written, appends rows", timed(|| extend_rows(a, b))),
+        ("hand-written, pushes elements", timed(|| push_elements(a, b))),
+        ("`map`", timed(|| map((a, b), sum).expect("compatible shapes"))),
+        ("ndarray's `+`", timed(|| a + b)),
+        ("`Expr::bind`, `Bound::compute`", timed(|| bind().compute().expect("memory"))),
+        ("`Bound::compute`", timed(|| bound.compute().expect("memory"))),
         (
-            "`Expr`, parsed, bound and computed",
-            turn(|| {
-                let expr = Expr::parse("a + b").expect("an expression");
-                expr.evaluate([("a", Value::from(a)), ("b", Value::from(b))]).expect("arrays that fit")
+            "`Expr::parse`, `Expr::evaluate`",
+            timed(|| {
+                let expr = Expr::parse("a + b").expect("a valid expression");
+                expr.evaluate([("a", Value::from(a)), ("b", Value::from(b))]).expect("compatible shapes")
             }),
         ),
-        ("by hand, into", turn(|| filled(a, b, &mut out))),
-        ("`map_into`", turn(|| map_into(&mut other, (a, b), sum).expect("arrays that fit"))),
-        ("`Bound`, computed into", turn(|| bound.compute_into(&mut third).expect("an output that fits"))),
+        ("hand-written, preallocated output", timed(|| fill(a, b, &mut out))),
+        (
+            "`map_into`, preallocated output",
+            timed(|| map_into(&mut other, (a, b), sum).expect("compatible shapes")),
+        ),
+        (
+            "`Bound::compute_into`, preallocated output",
+            timed(|| bound.compute_into(&mut third).expect("an output of the right shape")),
+        ),
     ];
-    let (names, turns): (Vec<&str>, Vec<Turn<'_>>) = ways.into_iter().unzip();
-    let times = medians(scale, turns);
+    let (names, blocks): (Vec<&str>, Vec<Timed<'_>>) = calls.into_iter().unzip();
+    let times = measure(scale.limits, &mut { blocks });
     let rows = names.iter().zip(&times).map(|(name, time)| {
-        let base = if name.contains("into") { times[7] } else { times[0] };
-        vec![name.to_string(), time_text(*time), ratio(time / base)]
+        let base = if name.contains("preallocated") { times[7] } else { times[0] };
+        vec![
+            name.to_string(),
+            time_text(time.median),
+            percent(time.spread()),
+            ratio(time.median / base.median),
+        ]
     });
-    let facts = vec![(MAP_BESIDE_PUSHED, times[2] / times[1]), (EXPR_BESIDE_PUSHED, times[4] / times[1])];
-    let note = "`8x1x6x1` with `7x1x5`, 1680 sums. The last column compares with the first line, and of those \
-                into an output that is there, with the loops that do the same.";
-    let table = table("The cost of a call", note, &["", "time", "beside by hand"], rows.collect());
-    Table { facts, ..table }
+    let ratios = vec![
+        (MAP_TO_PUSHED, times[2].median / times[1].median),
+        (EXPR_TO_PUSHED, times[4].median / times[1].median),
+    ];
+    let note = "`8x1x6x1` with `7x1x5`, 1680 elements. The ratio is to the first row, and with a preallocated output \
+                to the hand-written loops with one.";
+    let table = table("Overhead of a call", note, &["", "time", "spread", "ratio"], rows.collect());
+    Table { ratios, ..table }
 }
 
 fn elements(scale: Scale) -> Table {
     let columns = 1000;
     let r = &near_1(columns);
-    let (expr, mut rows) = (Expr::parse("a + r").expect("an expression"), Vec::new());
+    let (expr, mut rows) = (Expr::parse("a + r").expect("a valid expression"), Vec::new());
     for power in 3..=scale.size(9, 6) as u32 {
         let count = 10usize.pow(power);
         let title = format!("10{}", superscript(power));
-        if memory_left().is_some_and(|left| left < 12 * count as u64) {
-            rows.push(vec![title, "no memory for it".into()]);
+        if available_memory().is_some_and(|left| left < 12 * count as u64) {
+            rows.push(vec![title, "not enough memory".into()]);
             continue;
         }
         let a = &Array2::from_elem((count / columns, columns), 1.5f32);
         let out = RefCell::new(Array2::from_elem(a.raw_dim(), 0f32));
-        let wide = &r.broadcast(a.raw_dim()).expect("a row that fits");
+        let wide = &r.broadcast(a.raw_dim()).expect("a compatible row");
         let from = a.as_slice().expect("row-major order");
         let part = count.div_ceil(if count < 1 << 18 { 1 } else { rayon::current_num_threads() });
-        let times = medians(
+        let (times, spread) = medians(
             scale,
             vec![
-                turn(|| map_into(&mut *out.borrow_mut(), (a, r), |a, r| a + r).expect("arrays that fit")),
-                turn(|| {
+                timed(|| map_into(&mut *out.borrow_mut(), (a, r), |a, r| a + r).expect("compatible shapes")),
+                timed(|| {
                     let bound = expr.bind([("a", Value::from(a)), ("r", Value::from(r))]);
                     bound
                         .and_then(|bound| bound.compute_into(&mut *out.borrow_mut()))
-                        .expect("arrays that fit");
+                        .expect("compatible shapes");
                 }),
-                turn(|| {
+                timed(|| {
                     let mut out = out.borrow_mut();
                     let zip = Zip::from(&mut *out).and(a).and(wide);
                     match count < 1 << 18 {
@@ -116,7 +132,7 @@ fn elements(scale: Scale) -> Table {
                         false => zip.par_for_each(|out, a, r| *out = a + r),
                     }
                 }),
-                turn(|| {
+                timed(|| {
                     let mut out = out.borrow_mut();
                     let out = out.as_slice_mut().expect("row-major order");
                     match part == count {
@@ -130,20 +146,22 @@ fn elements(scale: Scale) -> Table {
             ],
         );
         let each = |time: f64| format!("{:.3} ns", time / count as f64);
-        let (ours, copy) = (times[0].min(times[1]), times[3]);
+        let (fastest, copy) = (times[0].min(times[1]), times[3]);
         rows.push(vec![
             title,
             time_text(times[0]),
             each(times[0]),
             time_text(times[1]),
             each(times[1]),
-            ratio(times[2] / ours),
-            percent(copy / ours),
+            ratio(times[2] / fastest),
+            percent(copy / fastest),
+            spread,
         ]);
     }
-    let note = "`a + r`, f32, a row of 1000 with as many rows as it takes, into an output that is there. Zip: how \
-                much longer it takes than the faster of ours.";
-    let head = ["elements", "map", "an element", "expr", "an element", "Zip", "of memcpy"];
+    let note = "`a + r`, f32, rows of 1000 elements, preallocated output. Zip: its time relative to the faster of \
+                `map` and `expr`.";
+    let head =
+        ["elements", "map", "per element", "expr", "per element", "Zip", "of memcpy", "largest spread"];
     table("Elements", note, &head, rows)
 }
 
@@ -162,7 +180,7 @@ fn shape_of_rank(rank: usize, bits: usize) -> Vec<usize> {
 
 fn ranks(scale: Scale) -> Table {
     let bits = scale.size(24, 14);
-    let expr = Expr::parse("a + b").expect("an expression");
+    let expr = Expr::parse("a + b").expect("a valid expression");
     let mut rows = Vec::new();
     for rank in [1, 2, 3, 4, 6, 8, 12, 16, 24, 32] {
         let shape = shape_of_rank(rank, bits);
@@ -173,19 +191,23 @@ fn ranks(scale: Scale) -> Table {
         for (left, right) in [(shape.clone(), shape.clone()), (keep(0), keep(1))] {
             let (a, b): (&ArrayD<f32>, &ArrayD<f32>) = (&floats(IxDyn(&left)), &near_1(IxDyn(&right)));
             let out = RefCell::new(ArrayD::<f32>::zeros(IxDyn(&shape)));
-            let (wide_a, wide_b) =
-                (a.broadcast(IxDyn(&shape)).expect("it fits"), b.broadcast(IxDyn(&shape)).expect("it fits"));
-            let times = medians(
+            let (wide_a, wide_b) = (
+                a.broadcast(IxDyn(&shape)).expect("compatible shapes"),
+                b.broadcast(IxDyn(&shape)).expect("compatible shapes"),
+            );
+            let (times, spread) = medians(
                 scale,
                 vec![
-                    turn(|| map_into(&mut *out.borrow_mut(), (a, b), |a, b| a + b).expect("arrays that fit")),
-                    turn(|| {
+                    timed(|| {
+                        map_into(&mut *out.borrow_mut(), (a, b), |a, b| a + b).expect("compatible shapes")
+                    }),
+                    timed(|| {
                         let bound = expr.bind([("a", Value::from(a)), ("b", Value::from(b))]);
                         bound
                             .and_then(|bound| bound.compute_into(&mut *out.borrow_mut()))
-                            .expect("arrays that fit");
+                            .expect("compatible shapes");
                     }),
-                    turn(|| {
+                    timed(|| {
                         let (a, b) = (wide_a.view(), wide_b.view());
                         Zip::from(&mut *out.borrow_mut()).and(a).and(b).par_for_each(|out, a, b| *out = a + b)
                     }),
@@ -195,17 +217,23 @@ fn ranks(scale: Scale) -> Table {
                 time_text(times[0]),
                 time_text(times[1]),
                 ratio(times[2] / times[0].min(times[1])),
+                spread,
             ]);
         }
         rows.push(cells);
     }
     let note = format!(
-        "`a + b`, f32, 2{} elements in dimensions as equal as they can be, into an output that is there. First both \
-         of one shape; then each stretched in every other dimension, so that no two dimensions can be walked as \
-         one. Zip: how much longer it takes than the faster of ours.",
+        "`a + b`, f32, 2{} elements in dimensions of about equal size, preallocated output. First both inputs have \
+         one shape; then each is stretched in every other dimension, so that no two dimensions can be merged. Zip: \
+         its time relative to the faster of `map` and `expr`.",
         superscript(bits as u32)
     );
-    table("Rank", &note, &["rank", "map", "expr", "Zip", "alternating, map", "expr", "Zip"], rows)
+    table(
+        "Rank",
+        &note,
+        &["rank", "map", "expr", "Zip", "spread", "alternating: map", "expr", "Zip", "spread"],
+        rows,
+    )
 }
 
 fn operands(scale: Scale) -> Table {
@@ -216,27 +244,28 @@ fn operands(scale: Scale) -> Table {
     let (mut lines, mut n) = (Vec::new(), 2);
     while n <= most {
         let (arrays, names) = (&arrays[..n], &names[..n]);
-        let expr = Expr::parse(&names.join(" + ")).expect("an expression");
-        let bound = || expr.bind(names.iter().zip(arrays.iter().map(Value::from))).expect("arrays that fit");
+        let expr = Expr::parse(&names.join(" + ")).expect("a valid expression");
+        let bound =
+            || expr.bind(names.iter().zip(arrays.iter().map(Value::from))).expect("compatible shapes");
         let [out, other, third] = [(); 3].map(|()| RefCell::new(Array2::<f32>::zeros((rows, columns))));
         let bytes = (n + 1) * rows * columns * 4;
-        let times = medians(
+        let (times, spread) = medians(
             scale,
             vec![
-                turn(|| bound().compute_into(&mut *out.borrow_mut()).expect("an output that fits")),
-                turn(|| {
+                timed(|| bound().compute_into(&mut *out.borrow_mut()).expect("an output of the right shape")),
+                timed(|| {
                     let mut out = other.borrow_mut();
                     out.assign(&arrays[0]);
                     arrays[1..].iter().for_each(|array| *out += array);
                 }),
-                turn(|| {
+                timed(|| {
                     let mut out = third.borrow_mut();
                     let out = out.as_slice_mut().expect("row-major order");
                     out.par_chunks_mut(columns).enumerate().for_each(|(row, out)| {
                         let mut parts = arrays.iter().map(|array| {
                             &array.as_slice().expect("row-major order")[row * columns..][..columns]
                         });
-                        out.copy_from_slice(parts.next().expect("two or more"));
+                        out.copy_from_slice(parts.next().expect("at least two arrays"));
                         for part in parts {
                             for (out, x) in out.iter_mut().zip(part) {
                                 *out += x;
@@ -244,7 +273,7 @@ fn operands(scale: Scale) -> Table {
                         }
                     });
                 }),
-                copied(bytes),
+                memcpy(bytes),
             ],
         );
         assert_eq!(out, other);
@@ -256,14 +285,20 @@ fn operands(scale: Scale) -> Table {
             percent(times[3] / times[0]),
             ratio(times[1] / times[0]),
             ratio(times[2] / times[0]),
+            spread,
         ]);
         n *= 2;
     }
     let note = format!(
-        "The sum of so many arrays of {rows}x{columns}, f32, into an output that is there, by an expression. \
-         ndarray (`+=`, one after another) and the loops by hand: how much longer they take."
+        "The sum of N arrays of {rows}x{columns}, f32, preallocated output, as an expression. ndarray (`+=`, one \
+         array after another) and hand-written loops: their time relative to the expression."
     );
-    table("Operands", &note, &["operands", "expr", "", "of memcpy", "ndarray", "by hand"], lines)
+    table(
+        "Operands",
+        &note,
+        &["operands", "expr", "bandwidth", "of memcpy", "ndarray", "hand-written", "largest spread"],
+        lines,
+    )
 }
 
 fn operators(scale: Scale) -> Table {
@@ -272,27 +307,29 @@ fn operators(scale: Scale) -> Table {
     let out = &RefCell::new(Array2::<f32>::zeros((rows, columns)));
     macro_rules! mapped {
         ($($n:literal)+) => {
-            vec![$(turn(|| {
+            vec![$(timed(|| {
                 let out = &mut *out.borrow_mut();
-                map_into(out, (a, r, c), |a, r, c| chain::<$n>(*a, *r, *c)).expect("arrays that fit")
+                map_into(out, (a, r, c), |a, r, c| chain::<$n>(*a, *r, *c)).expect("compatible shapes")
             })),+]
         };
     }
     let numbers = OPERATORS;
-    let mut turns: Vec<Turn<'_>> = mapped!(1 2 4 8 12 16 24);
+    let mut blocks: Vec<Timed<'_>> = mapped!(1 2 4 8 12 16 24);
     for n in numbers {
-        let expr = Expr::parse(&chain_text(n)).expect("an expression");
-        turns.push(turn(move || {
+        let expr = Expr::parse(&chain_text(n)).expect("a valid expression");
+        blocks.push(timed(move || {
             let all = [("a", Value::from(a)), ("r", Value::from(r)), ("c", Value::from(c))];
             let named = all.into_iter().filter(|(name, _)| expr.names().iter().any(|wanted| wanted == name));
-            let bound = expr.bind(named).expect("arrays that fit");
-            bound.compute_into(&mut *out.borrow_mut()).expect("an output that fits")
+            let bound = expr.bind(named).expect("compatible shapes");
+            bound.compute_into(&mut *out.borrow_mut()).expect("an output of the right shape")
         }));
     }
-    turns.push(copied(2 * rows * columns * 4));
-    let times = medians(scale, turns);
+    blocks.push(memcpy(2 * rows * columns * 4));
+    let times = measure(scale.limits, &mut blocks);
+    let spread = |at: usize| percent(largest_spread([&times[at], &times[OPERATORS.len() + at]]));
+    let medians: Vec<f64> = times.iter().map(|times| times.median).collect();
     let (maps, exprs, copy) =
-        (&times[..numbers.len()], &times[numbers.len()..2 * numbers.len()], times[2 * numbers.len()]);
+        (&medians[..numbers.len()], &medians[numbers.len()..2 * numbers.len()], medians[2 * numbers.len()]);
     let lines = numbers.iter().enumerate().map(|(at, n)| {
         vec![
             n.to_string(),
@@ -302,21 +339,23 @@ fn operators(scale: Scale) -> Table {
             time_text(exprs[at]),
             ratio(exprs[at] / exprs[0]),
             percent(copy / exprs[at]),
+            spread(at),
         ]
     });
     let note = format!(
         "`a * r`, `a * r + c`, `(a * r + c) * r` and so on, f32, `{rows}x{columns}` with a row and a column, into \
-         an output that is there: the bytes are the same, however many operators. Beside one operator, and beside \
-         a copy of as many bytes."
+         a preallocated output: the bytes do not depend on the number of operators. Relative to one operator, and \
+         to a copy of as many bytes."
     );
-    let head = ["operators", "map", "beside 1", "of memcpy", "expr", "beside 1", "of memcpy"];
+    let head =
+        ["operators", "map", "relative to 1", "of memcpy", "expr", "relative to 1", "of memcpy", "spread"];
     let table = table("Operators", &note, &head, lines.collect());
-    let twelve = numbers.iter().position(|&n| n == 12).expect("12 are measured");
-    let facts = vec![(MAP_12, maps[twelve] / maps[0]), (EXPR_12, exprs[twelve] / exprs[0])];
-    Table { facts, ..table }
+    let twelve = numbers.iter().position(|&n| n == 12).expect("12 is one of them");
+    let ratios = vec![(MAP_12, maps[twelve] / maps[0]), (EXPR_12, exprs[twelve] / exprs[0])];
+    Table { ratios, ..table }
 }
 
-/// The numbers of operators that are measured.
+/// The numbers of operators to measure.
 const OPERATORS: [usize; 7] = [1, 2, 4, 8, 12, 16, 24];
 
 fn threads(scale: Scale) -> Table {
@@ -329,35 +368,36 @@ fn threads(scale: Scale) -> Table {
     let bind = |text: &str| -> Bound<'_> {
         let given = [("a", a), ("b", b)].map(|(name, array)| (name, Value::from(array)));
         let given = given.into_iter().chain([("r", Value::from(r)), ("c", Value::from(c))]);
-        let expr = Expr::parse(text).expect("an expression");
+        let expr = Expr::parse(text).expect("a valid expression");
         let names = expr.names().to_vec();
         expr.bind(given.filter(|(name, _)| names.iter().any(|wanted| wanted == name)))
-            .expect("arrays that fit")
+            .expect("compatible shapes")
     };
     let twelve = chain_text(12);
-    let mut turns: Vec<Turn<'_>> = Vec::new();
+    let mut blocks: Vec<Timed<'_>> = Vec::new();
     for (pool, n) in pools.iter().zip([1, all]) {
-        // Arrays other than these are locked away from threads, so that only what they need goes in.
-        turns.push(turn(move || {
+        // A `RefCell` cannot be shared between threads: it is borrowed outside the pool.
+        blocks.push(timed(move || {
             let out = &mut *out.borrow_mut();
-            pool.install(|| map_into(out, (a, b), |a, b| a + b)).expect("arrays that fit")
+            pool.install(|| map_into(out, (a, b), |a, b| a + b)).expect("compatible shapes")
         }));
-        turns.push(turn(move || {
+        blocks.push(timed(move || {
             let out = &mut *out.borrow_mut();
             pool.install(|| map_into(out, (a, r, c), |a, r, c| chain::<12>(*a, *r, *c)))
-                .expect("arrays that fit")
+                .expect("compatible shapes")
         }));
-        turns.push(turn(move || {
+        blocks.push(timed(move || {
             let out = &mut *out.borrow_mut();
-            pool.install(|| map_into(out, (a, b), |a, b| a.exp() * b)).expect("arrays that fit")
+            pool.install(|| map_into(out, (a, b), |a, b| a.exp() * b)).expect("compatible shapes")
         }));
         for text in ["a + b", &twelve, "exp(a) * b"] {
             let bound = bind(text).threads(n);
-            turns
-                .push(turn(move || bound.compute_into(&mut *out.borrow_mut()).expect("an output that fits")));
+            blocks.push(timed(move || {
+                bound.compute_into(&mut *out.borrow_mut()).expect("an output of the right shape")
+            }));
         }
         let mut to = Array::zeros(a.raw_dim());
-        turns.push(turn(move || {
+        blocks.push(timed(move || {
             let (from, to) =
                 (a.as_slice().expect("row-major order"), to.as_slice_mut().expect("row-major order"));
             let part = from.len().div_ceil(n);
@@ -368,7 +408,7 @@ fn threads(scale: Scale) -> Table {
             });
         }));
     }
-    let times = medians(scale, turns);
+    let times = measure(scale.limits, &mut blocks);
     let (one, two) = times.split_at(times.len() / 2);
     let names = [
         "`map`: `a + b`",
@@ -380,10 +420,17 @@ fn threads(scale: Scale) -> Table {
         "memcpy",
     ];
     let rows = names.iter().enumerate().map(|(at, name)| {
-        vec![name.to_string(), time_text(one[at]), time_text(two[at]), ratio(one[at] / two[at])]
+        let spread = percent(largest_spread([&one[at], &two[at]]));
+        let (one, two) = (one[at].median, two[at].median);
+        vec![name.to_string(), time_text(one), time_text(two), ratio(one / two), spread]
     });
-    let note = format!("f32, `{}x{}`, into an output that is there.", shape.0, shape.1);
-    table("Threads", &note, &["", "1 thread", &format!("{all} threads"), "gain"], rows.collect())
+    let note = format!("f32, `{}x{}`, preallocated output.", shape.0, shape.1);
+    table(
+        "Threads",
+        &note,
+        &["", "1 thread", &format!("{all} threads"), "speed-up", "spread"],
+        rows.collect(),
+    )
 }
 
 fn numbers_for_exp(shape: (usize, usize)) -> Array2<f32> {

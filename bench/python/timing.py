@@ -1,0 +1,95 @@
+"""Times contestants in rounds, and stores the results as JSON and as Markdown."""
+
+import datetime
+import json
+import os
+import platform
+import statistics
+import time
+
+#: Seconds of pause before each block of calls: the idle threads of other libraries spin for some 30 ms before they
+#: park, and would take a core from the next contestant.
+PAUSE = 0.1
+
+
+def summary(samples):
+    """Median, quartiles and extremes of a contestant's rounds, in seconds per call."""
+    if len(samples) > 1:
+        lower, _, upper = statistics.quantiles(samples, n=4, method="inclusive")
+    else:
+        lower = upper = samples[0]
+    return {
+        "median": statistics.median(samples),
+        "lower": lower,
+        "upper": upper,
+        "min": min(samples),
+        "max": max(samples),
+        "rounds": len(samples),
+    }
+
+
+def measure(functions, seconds, least):
+    """Times the functions of a dict, in rounds; gives the summary of each.
+
+    A round has one block of calls per contestant, and each round starts with another contestant. The first call of a
+    block is not timed: it finds the data of another contestant in the caches. A block takes at least 0.2 ms. Rounds
+    go on for `seconds`; there are at least `least` of them.
+    """
+    names = list(functions)
+    calls = {}
+    for name, function in functions.items():
+        function()
+        start = time.perf_counter()
+        function()
+        calls[name] = max(2, int(2e-4 / max(time.perf_counter() - start, 1e-7)))
+    samples = {name: [] for name in names}
+    begin = time.perf_counter()
+    while len(samples[names[0]]) < least or time.perf_counter() - begin < seconds:
+        first = len(samples[names[0]]) % len(names)
+        for name in names[first:] + names[:first]:
+            function, repeat = functions[name], range(calls[name])
+            time.sleep(PAUSE)
+            function()
+            start = time.perf_counter()
+            for _ in repeat:
+                function()
+            samples[name].append((time.perf_counter() - start) / calls[name])
+    return {name: summary(each) for name, each in samples.items()}
+
+
+def conditions(versions, cores):
+    """The machine, the versions, the date and the load, for the head of a results file."""
+    return {
+        "cpu": cpu(),
+        "cores": cores,
+        "versions": versions,
+        "date": str(datetime.date.today()),
+        "load": [round(each, 2) for each in os.getloadavg()],
+    }
+
+
+def cpu():
+    """The CPU's model name, or the architecture where the system does not report one."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            name = next(line.split(":", 1)[1] for line in file if line.startswith("model name"))
+        return name.replace("(R)", "").strip()
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def save(path, results):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def load(path):
+    return json.loads(path.read_text())
+
+
+def write_section(document, name, text):
+    """Replaces the figures of a benchmark in a document, between its two markers."""
+    begin, end = (f"<!-- figures of cargo xtask bench {name}: {mark} -->" for mark in ("begin", "end"))
+    before, rest = document.read_text().split(begin)
+    _, after = rest.split(end)
+    document.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}")
