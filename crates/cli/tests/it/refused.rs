@@ -174,7 +174,7 @@ fn results_larger_than_the_disk_are_refused() {
 fn bc14_sizes_beyond_counting_are_an_error() {
     // Elements: 2⁶⁵.
     let said = refused(&stretching_to(&[1 << 13; 5], "'|u1'"), &["--out", "z"], 1);
-    assert!(said.contains("0.npy: 8192x8192x8192x8192x8192 with elements of 1 bytes is more than"), "{said}");
+    assert!(said.contains("0.npy: 8192x8192x8192x8192x8192 with elements of 1 bytes is larger than"), "{said}");
     // Bytes: 2⁶¹ elements of 8.
     let said =
         refused(&stretching_to(&[1 << 13, 1 << 12, 1 << 12, 1 << 12, 1 << 12], "'<f8'"), &["--out", "z"], 1);

@@ -137,7 +137,7 @@ fn a_file_that_is_missing_or_no_array_is_named() {
     let folder = Folder::new();
     folder.put("text.npy", "not an array");
     folder.put("many.npz", "PK\u{3}\u{4}");
-    for (name, problem) in [("none.npy", ""), ("text.npy", "no .npy file"), ("many.npz", "zip archive")] {
+    for (name, problem) in [("none.npy", ""), ("text.npy", "not an .npy file"), ("many.npz", "zip archive")] {
         let said = folder.run(["shape", "3", name]).refused(1);
         assert!(said.starts_with(&format!("unishape: {name}: ")) && said.contains(problem), "{said}");
     }
