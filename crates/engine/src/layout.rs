@@ -20,8 +20,8 @@ pub fn column_major(shape: &[usize]) -> Vec<isize> {
     strides
 }
 
-/// From the innermost dimension outwards. Where a size is 0 there is no element, and any stride
-/// will do, also in place of one that overflows.
+/// Sets strides from the innermost dimension outwards. A stride that overflows becomes 0, which is valid: the
+/// array has no elements then.
 fn set_strides<'a>(strides: impl Iterator<Item = &'a mut isize>, sizes: impl Iterator<Item = &'a usize>) {
     let mut next = 1isize;
     for (stride, &size) in strides.zip(sizes) {

@@ -1,11 +1,11 @@
-//! Which element types are plain numbers, decided without asking callers to promise anything about them.
+//! Which element types are numbers: decided by type identity, without a trait that callers implement.
 
 use std::any::TypeId;
 use std::num::Wrapping;
 
-/// Whether a type is a plain number: any thread may access it, and a copy is as good as the original.
+/// Whether a type is a number: any thread may access it, and a closure may get a copy of an element.
 ///
-/// Other types may have interior mutability: a closure can tell the copy of an atomic from the original.
+/// Other types may have interior mutability: a closure can distinguish the copy of an atomic from the original.
 pub(crate) fn is_number<T>() -> bool {
     macro_rules! one_of {
         ($($number:ty),+ $(,)?) => {

@@ -20,7 +20,7 @@ pub(crate) const MIN_TILED_SIZE: usize = 32;
 
 // Work splitting.
 
-/// Bytes read and written from which on several workers share the work.
+/// Smallest amount of work that several workers share, in bytes read and written.
 ///
 /// Waking a worker takes 5 to 40 µs, in which one core moves about this much. Xeon.
 pub const PARALLEL_MIN_BYTES: usize = 1 << 20;
@@ -69,7 +69,7 @@ pub(crate) const STAGING_BYTES: usize = 1024;
 /// How far ahead inputs are prefetched while an output is streamed, in bytes. Xeon.
 pub(crate) const PREFETCH_DISTANCE: usize = 4096;
 
-/// Fewer strided elements than this are not prefetched: they may well be in the cache.
+/// Fewer strided elements than this are not prefetched: they are likely to be in the cache.
 pub(crate) const MIN_PREFETCHED_ELEMENTS: usize = 1 << 12;
 
 /// Strided elements that take more bytes than this would not stay in the L2 cache.
@@ -124,17 +124,17 @@ pub(crate) const MAX_PREFETCHED_INPUTS: usize = 7;
 /// Elements that are accumulated without splitting.
 pub(crate) const SERIAL_SUM: usize = 1 << 14;
 
-/// Partial sums kept beside the result, at most.
+/// Largest number of partial sums, beside the result.
 pub(crate) const MAX_PARTIAL_SUMS: usize = 1 << 14;
 
-/// Elements per partial sum from which on a second set of them pays.
+/// Elements per partial sum from which on a second set of partial sums pays off.
 pub(crate) const ELEMENTS_PER_PARTIAL_SUM: usize = 256;
 
-/// The same where the halves can run in parallel.
+/// As [`ELEMENTS_PER_PARTIAL_SUM`], where the halves can run in parallel.
 pub(crate) const ELEMENTS_PER_PARALLEL_PARTIAL_SUM: usize = 16;
 
 /// Largest number of tasks of a parallel sum. Fixed, so that the result does not depend on the workers.
 pub(crate) const MAX_SUM_TASKS: usize = 64;
 
-/// Accumulators of one sum, so that additions need not wait for each other.
+/// Independent accumulators of one sum, which hide the latency of additions.
 pub(crate) const ACCUMULATORS: usize = 64;

@@ -51,7 +51,9 @@ pub struct Output<'a> {
 unsafe impl Sync for Output<'_> {}
 
 impl<'a> Output<'a> {
-    /// An output from the address of its element at index 0. Of each byte, only bits of `mask` are written.
+    /// An output from the address of its element at index 0.
+    ///
+    /// Of each byte, only bits of `mask` are written.
     ///
     /// # Safety
     ///

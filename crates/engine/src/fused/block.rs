@@ -1,4 +1,4 @@
-//! Blocks: the part of a loop nest that is computed at a time, and how an operand passes through it.
+//! Blocks: the part of a loop nest that is computed at a time, and the loops of each operand within it.
 
 use crate::nest::LoopNest;
 use crate::tuning::BLOCK_MULTIPLE;
@@ -17,7 +17,7 @@ pub(super) struct BlockShape {
 }
 
 /// The loops of a block for one operand, innermost first: number of iterations and stride in elements.
-/// Loops that this operand passes through as one are coalesced.
+/// Loops that are one loop for this operand are coalesced.
 pub(super) type BlockLoops = SmallVec<[(usize, isize); 6]>;
 
 /// Whether all elements are one: a broadcast scalar.
@@ -43,13 +43,14 @@ impl BlockShape {
         BlockShape { level, iterations, elements: inner }
     }
 
-    /// As few blocks of about equal size: a short last block takes nearly as long as a whole one.
+    /// The same number of blocks with about equal sizes: a short last block takes nearly as long as a full one.
     pub(super) fn evened(self, nest: &LoopNest) -> BlockShape {
         let multiple = if self.elements == 1 { BLOCK_MULTIPLE } else { 1 };
         self.even(nest.sizes()[self.level], multiple, 0)
     }
 
-    /// The same, with blocks that begin at cache lines of a contiguous output, but for the first.
+    /// As [`evened`](BlockShape::evened), where all blocks but the first begin at cache lines of a contiguous
+    /// output.
     pub(super) fn evened_to_cache_lines(self, nest: &LoopNest, item: usize) -> BlockShape {
         let multiple = self.iterations_per_cache_line(item);
         self.even(nest.sizes()[self.level], multiple, multiple - 1)
@@ -116,7 +117,7 @@ impl BlockShape {
         loops
     }
 
-    /// Whether an operand moves on with the divided loop and with the one outside of it.
+    /// Whether an operand is not stretched in the divided loop, nor in the next outer one.
     pub(super) fn is_read_once(self, nest: &LoopNest, operand: usize) -> bool {
         (self.level.saturating_sub(1)..=self.level).all(|level| nest.level(level).1[operand] != 0)
     }

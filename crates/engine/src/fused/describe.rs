@@ -1,4 +1,4 @@
-//! A schedule in words.
+//! Text descriptions of schedules.
 
 use super::block::is_scalar;
 use super::program::{Program, Step};
@@ -10,9 +10,9 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// Describes how [`run`](super::run) would compute a freshly allocated result: loops, blocks, how each input is
-/// read, what is computed once and what for each block.
+/// Describes how [`run`](super::run) would compute a freshly allocated result.
 ///
+/// The loops, the block, how each input is read, and what is computed once and what for each block.
 /// `names` are those of the inputs, `constants` those of the constants.
 pub fn describe(
     program: &Program,

@@ -49,8 +49,8 @@ pub(super) struct Scratch {
     addresses: Vec<*mut u8>,
 }
 
-/// Blocks begin at pages. A load that follows a store at the same offset within another page waits for it
-/// (4K aliasing); with blocks that all begin alike, the two are never close.
+/// Blocks begin at pages, to avoid 4K aliasing: a load waits for a recent store at the same offset of another
+/// page. With equally aligned blocks, no such load closely follows the store.
 #[derive(Clone, Copy)]
 #[repr(C, align(4096))]
 struct Page([u8; PAGE]);
@@ -170,7 +170,7 @@ impl Schedule {
     }
 }
 
-/// Clears the bits that a boolean must not have, whatever a kernel wrote.
+/// Clears the bits that are invalid in a boolean, so that no kernel can write an invalid one.
 pub(super) fn mask_bits(output: &mut [u8], mask: u8) {
     if mask != u8::MAX {
         output.iter_mut().for_each(|byte| *byte &= mask);
@@ -363,7 +363,7 @@ impl Block<'_> {
         }
     }
 
-    /// Where there are too many inputs for that: queues those of the next action while this one runs.
+    /// With too many inputs for that, queues those of the next action while this one runs.
     fn queue_next_action(&self, action: usize, context: &mut KernelContext) {
         let each = &self.schedule.each;
         context.prefetch.restart(PREFETCH_CHUNK);

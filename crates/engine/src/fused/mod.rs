@@ -11,11 +11,11 @@
 //! |---|---|
 //! | `program` | [`Program`]: which kernels take which values |
 //! | `array` | [`Input`] and [`Output`] |
-//! | `block` | the shape of a block, and how an operand passes through it |
+//! | `block` | the shape of a block, and the loops of each operand within it |
 //! | `schedule` | what is done for each block and what only once, for one layout of the arrays |
 //! | `execute` | runs a schedule |
 //! | `gather` | gathering and scattering |
-//! | `describe` | a schedule in words |
+//! | `describe` | text descriptions of schedules |
 
 mod array;
 mod block;
@@ -40,15 +40,21 @@ use unishape_kernels::KernelContext;
 /// How a program is run.
 #[derive(Clone, Copy)]
 pub struct Options<'o> {
-    /// Whether the output is freshly allocated: streaming stores to pages without memory are slower.
+    /// Whether the output is freshly allocated.
+    ///
+    /// Streaming stores to pages without physical memory are slower.
     pub is_output_fresh: bool,
-    /// Requested number of threads; by default [`num_threads`](crate::parallel::num_threads).
+    /// Requested number of threads.
+    ///
+    /// Default: [`num_threads`](crate::parallel::num_threads).
     pub threads: Option<usize>,
     /// Called after each chunk with its number of elements; `false` stops the run.
     pub should_continue: &'o (dyn Fn(usize) -> bool + Sync),
 }
 
-/// Runs a program and returns whether it was completed. All arrays have the output's shape.
+/// Runs a program and returns whether it was completed.
+///
+/// All arrays have the output's shape.
 ///
 /// # Panics
 ///
@@ -87,8 +93,8 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &Output<'_>, options
             is_stopped.store(true, Ordering::Relaxed);
         }
     };
-    // An array that can be written to has no element at two indices. Where the maker of one broke that
-    // promise, it stays on one thread.
+    // A writable array has no element at two indices. Where the caller violates that, the work stays on one
+    // thread, so that no two threads write to one element.
     if !is_large(program, nest.len()) || !is_injective {
         work(&nest);
     } else {
@@ -97,8 +103,9 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &Output<'_>, options
     !is_stopped.into_inner()
 }
 
-/// The most frequent small work needs no loop nest: one kernel on contiguous arrays, in a single block.
-/// Returns the number of elements if it was that.
+/// Fast path without a loop nest: one kernel on contiguous arrays, in a single block.
+///
+/// Returns the number of elements, or `None` where the program or the arrays do not qualify.
 fn run_single_block(program: &Program, inputs: &[Input<'_>], output: &Output<'_>) -> Option<usize> {
     let ([step], []) = (&program.steps[..], &program.constants[..]) else {
         return None;
@@ -140,7 +147,7 @@ fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
     true
 }
 
-/// Where the arrays of a call with a freshly allocated output live.
+/// Where the arrays of a call with a freshly allocated output reside.
 fn residence(program: &Program, nest: &LoopNest) -> Residence {
     if is_parallel(nest.len(), program.traffic()) { Residence::Memory } else { Residence::Cache }
 }

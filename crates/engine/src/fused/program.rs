@@ -38,7 +38,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program; everything that does not depend on the arrays' layout is computed here, once.
+    /// A program of these steps.
+    ///
+    /// Computes everything that does not depend on the arrays' layout, once.
     pub fn new(operands: Vec<usize>, constants: Vec<Constant>, steps: Vec<Step>, result: usize) -> Program {
         let mut last_use = vec![0; operands.len() + constants.len() + steps.len()];
         for (number, step) in steps.iter().enumerate() {

@@ -14,8 +14,9 @@ pub(super) enum Location {
     Scratch(u32),
 }
 
-/// A value's block, or the scalar that it repeats. (Small fields: a schedule is made for every call, and most
-/// of that time is spent moving these.)
+/// A value's block, or its broadcast scalar.
+///
+/// The fields are small, because making a schedule mostly copies them, and every call makes one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockRef {
     pub(super) location: Location,
@@ -68,7 +69,7 @@ pub(super) struct Schedule {
     free: Vec<u32>,
 }
 
-/// Where the arrays of a call live.
+/// Where the arrays of a call reside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Residence {
     /// In a core's caches: neither prefetching nor streaming.
@@ -105,8 +106,8 @@ fn choose_block(program: &Program, nest: &LoopNest) -> BlockShape {
         return largest;
     }
     let single_row = BlockShape::new(nest, row);
-    let pays = || row as f32 * gather_cost(program, nest, largest) >= program.block_overhead as f32;
-    if pays() && gather_cost(program, nest, single_row) == 0.0 { single_row } else { largest }
+    let is_cheaper = || row as f32 * gather_cost(program, nest, largest) >= program.block_overhead as f32;
+    if is_cheaper() && gather_cost(program, nest, single_row) == 0.0 { single_row } else { largest }
 }
 
 /// Cost of gathering and scattering for each element of a block, in elements copied one by one.

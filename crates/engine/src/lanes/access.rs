@@ -5,8 +5,9 @@
 
 use std::marker::PhantomData;
 
-/// What a closure gets of an element for the duration of a call: `&T` of operands that are read, `&mut T` of
-/// operands that are written.
+/// What a closure gets of an element for the duration of a call.
+///
+/// `&T` of operands that are read, `&mut T` of operands that are written.
 ///
 /// The second parameter is never named: it states that the item lives for `'x`.
 pub trait ElementRef<'x, Bounds = &'x Self> {
@@ -14,7 +15,9 @@ pub trait ElementRef<'x, Bounds = &'x Self> {
     type Item;
 }
 
-/// How a closure accesses an operand: [`Read`], [`Write`], [`Assign`] or [`WriteUninit`].
+/// How a closure accesses an operand.
+///
+/// [`Read`], [`Write`], [`Assign`] or [`WriteUninit`].
 pub trait Access: for<'x> ElementRef<'x> {
     /// Element type of the operand.
     type Elem;

@@ -23,7 +23,7 @@ pub(super) struct Job<'j, const N: usize> {
     items: [usize; N],
     writes: [bool; N],
     has_broadcast_kernels: bool,
-    /// Operands whose broadcast scalars are copied to a contiguous buffer for want of such kernels.
+    /// Operands whose broadcast scalars are copied to a contiguous buffer, because there are no such kernels.
     splats: [bool; N],
     closure: *const (),
     select: fn(usize, &[isize; N]) -> RowKernel<N>,
@@ -112,8 +112,8 @@ impl<'j, const N: usize> Job<'j, N> {
     }
 
     fn split(&self, nest: LoopNest, work: &(dyn Fn(&LoopNest) + Sync)) {
-        // An array that can be written to has no element at two indices. Where the maker of one broke that
-        // promise, it stays on one thread.
+        // A writable array has no element at two indices. Where the caller violates that, the work stays on
+        // one thread, so that no two threads write to one element.
         let is_safe = |operand: usize| !self.writes[operand] || nest.is_injective(operand);
         if !is_parallel(nest.len(), self.bytes()) || !(0..N).all(is_safe) {
             work(&nest);

@@ -91,9 +91,9 @@ macro_rules! map {
                 let strides = row_major(shape);
                 let count = shape.iter().product();
                 let mut results: Vec<R> = reserve(count)?;
+                let first = results.as_mut_ptr();
                 // Safety: there is capacity for a row-major array of this shape, which nothing else accesses.
-                let output =
-                    unsafe { Operand::<WriteUninit<R>>::new(results.as_mut_ptr(), shape, &strides) };
+                let output = unsafe { Operand::<WriteUninit<R>>::new(first, shape, &strides) };
                 let write = |output: *mut R, $($x: &$T),+| {
                     // Safety: the operand's elements are writable.
                     unsafe { output.write(closure($($x),+)) }

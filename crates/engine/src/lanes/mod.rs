@@ -1,7 +1,8 @@
 //! Executor of compiled closures: calls a closure with an element of each operand.
 //!
-//! `Map`, `ForEach` and `clone_elements` run on tuples of [`Operand`]s. A loop nest is split into chunks; the two innermost loops of a chunk are a row
-//! kernel, compiled for the closure and for the way each operand lies in memory.
+//! `Map` and `ForEach` run on tuples of [`Operand`]s. A loop nest is split into chunks; the two innermost
+//! loops of a chunk are a row kernel, compiled for the closure and for the stride of each operand: contiguous,
+//! broadcast scalar, or any.
 
 mod access;
 #[cfg(feature = "lanes")]

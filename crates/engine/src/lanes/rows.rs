@@ -84,7 +84,7 @@ impl<F, C: Cursors<F, N>, const N: usize> RowLoop<'_, F, C, N> {
     /// As for [`RowKernel`].
     #[inline(always)]
     unsafe fn run_len(&self, len: usize) {
-        // Copies, which the compiler knows no write can change.
+        // Local copies: the compiler knows that the closure's writes cannot change them.
         let Rows { first, rows, row_strides, strides, .. } = *self.rows;
         let own = Rows { first, rows, row_strides, len, strides };
         let mut written = C::TRACKS_WRITES.then(|| PartlyWritten::<F, C, N> {
@@ -112,7 +112,7 @@ impl<F, C: Cursors<F, N>, const N: usize> RowLoop<'_, F, C, N> {
 impl<F, C: Cursors<F, N>, const N: usize> SimdTask for RowLoop<'_, F, C, N> {
     #[inline(always)]
     fn run(self) {
-        // Safety: whoever makes the task guarantees the rows.
+        // Safety: the caller that made the task guarantees the rows.
         unsafe { self.run_len(self.rows.len) }
     }
 }

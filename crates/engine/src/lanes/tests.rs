@@ -1,4 +1,4 @@
-//! Closures over operands of any layout, beside the oracle's index-by-index iteration; panics and threads.
+//! Closures over operands of any layout, compared with the oracle's index-by-index iteration; panics and threads.
 
 use super::{Assign, ForEach, Map, Operand, Read, Write, clone_elements};
 use crate::layout::row_major;
@@ -30,7 +30,7 @@ impl Array {
 
     fn offset(&self, index: &[usize]) -> usize {
         let offset: isize = index.iter().zip(&self.strides).map(|(&i, &stride)| i as isize * stride).sum();
-        self.first.strict_add_signed(offset)
+        self.first.checked_add_signed(offset).expect("an offset within the memory")
     }
 
     fn read<'a>(&'a self, shape: &'a [usize]) -> Operand<'a, Read<i64>> {
@@ -220,8 +220,8 @@ fn a_panic_in_map_into_leaves_every_element_alive() {
     assert_eq!(alive.load(Ordering::Relaxed), 0);
 }
 
-/// ndarray has no such arrays. Where the maker of one breaks that promise, no two threads write to one
-/// element, or some of these additions would be lost.
+/// Operands with one element at several indices, which ndarray does not create, are written by one thread:
+/// otherwise some of these additions would be lost.
 #[test]
 fn elements_at_several_indices_stay_on_one_thread() {
     let (rows, columns) = (4, PARALLEL_MIN_BYTES);

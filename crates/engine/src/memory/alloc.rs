@@ -23,7 +23,9 @@ pub fn reserve<T>(count: usize) -> Result<Vec<T>, AllocError> {
     Ok(elements)
 }
 
-/// A vector of `count` zeros. Large ones are fresh pages, which the system has zeroed already.
+/// A vector of `count` zeros.
+///
+/// A large one takes fresh pages, which the system has zeroed already.
 ///
 /// # Errors
 ///

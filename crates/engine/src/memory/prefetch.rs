@@ -6,7 +6,7 @@
 use crate::tuning::{MAX_PREFETCHED_BYTES, MIN_PREFETCHED_ELEMENTS};
 use unishape_simd::{CACHE_LINE, prefetch};
 
-/// Prefetches a range of bytes. The memory need not exist.
+/// Prefetches a range of bytes. The memory need not be readable.
 #[inline(always)]
 pub(crate) fn prefetch_range(first: *const u8, bytes: usize) {
     for offset in (0..bytes).step_by(CACHE_LINE) {

@@ -1,13 +1,13 @@
 //! Loop nests over several strided arrays at once.
 //!
-//! Arrays are seldom laid out in memory the way their shape reads. [`LoopNest::new`] chooses an order of
-//! loops that suits the memory:
+//! The memory order of arrays often differs from the order of their dimensions. [`LoopNest::new`] orders the
+//! loops by strides:
 //!
 //! 1. Dimensions of size 1 are dropped.
 //! 2. Dimensions in which no operand has a positive stride are flipped, so that memory is read forwards.
 //! 3. Loops are ordered by stride: operand 0, the output, gets its smallest stride innermost. Where it has
 //!    no preference, the next operand decides.
-//! 4. Adjacent loops that every operand passes through as one are coalesced.
+//! 4. Adjacent loops that are one loop for every operand are coalesced.
 //!
 //! Where operands disagree about the innermost loop (a transposed operand), [`LoopNest::tiles`] cuts both
 //! loops into tiles, so that each cache line is used completely before it is evicted. [`LoopNest::split`]
@@ -19,7 +19,9 @@ mod tile;
 pub(crate) use odometer::RowBlock;
 use smallvec::SmallVec;
 
-/// Loops, outermost first, with the stride of each operand in each loop. There is at least one loop.
+/// Loops, outermost first, with the stride of each operand in each loop.
+///
+/// There is at least one loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoopNest {
     operands: usize,

@@ -20,9 +20,10 @@ impl LoopNest {
             .filter(|&level| self.sizes[level] > MIN_TILED_SIZE && self.sizes[innermost] > MIN_TILED_SIZE)
     }
 
-    /// The same iteration space in tiles, where operands disagree about the innermost loop.
+    /// The same iteration space in tiles.
     ///
-    /// Gives up to four nests: whole tiles, and the remainders at the two ends.
+    /// Up to four nests: whole tiles, and the remainders at the ends of both loops. Only the nest itself where
+    /// operands agree about the innermost loop.
     pub fn tiles(self) -> SmallVec<[LoopNest; 4]> {
         let Some(level) = self.tiled_level() else {
             return SmallVec::from_iter([self]);

@@ -13,7 +13,9 @@ thread_local! {
     static SCOPED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Calls a function in which `threads` threads share large work that this thread starts, itself included.
+/// Calls a function with a number of threads for the work that it starts.
+///
+/// The number includes the calling thread, and applies to large work only.
 ///
 /// ```
 /// use unishape_engine::parallel::{num_threads, with_num_threads};
@@ -36,7 +38,9 @@ pub(super) fn scoped_threads() -> Option<usize> {
     Some(SCOPED.get()).filter(|&threads| threads > 0)
 }
 
-/// Sets how many threads share large work, the calling one included. 0 restores the default.
+/// Sets how many threads share large work, the calling one included.
+///
+/// 0 restores the default.
 ///
 /// ```
 /// unishape_engine::parallel::set_num_threads(3);
@@ -50,8 +54,9 @@ pub fn set_num_threads(threads: usize) {
 
 /// How many threads share large work, the calling one included; at most 256.
 ///
-/// In this order: the number set by [`with_num_threads`], by [`set_num_threads`], the environment variables `UNISHAPE_NUM_THREADS`
-/// and `RAYON_NUM_THREADS`, the CPUs that this process may use (its cgroup quota and affinity mask).
+/// In this order: the number set by [`with_num_threads`] or by [`set_num_threads`], the environment variables
+/// `UNISHAPE_NUM_THREADS` and `RAYON_NUM_THREADS`, the CPUs that this process may use (its cgroup quota and
+/// affinity mask).
 pub fn num_threads() -> usize {
     if let Some(threads) = scoped_threads() {
         return threads;

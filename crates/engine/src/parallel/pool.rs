@@ -31,7 +31,7 @@ fn pool(workers: usize) -> Option<Arc<ThreadPool>> {
     })
 }
 
-/// Whose workers share a call.
+/// The workers that share a call.
 enum Team {
     /// The calling thread alone.
     Caller,
@@ -54,7 +54,7 @@ pub(super) fn team_size(threads: Option<usize>) -> usize {
     requested(threads).unwrap_or_else(rayon::current_num_threads)
 }
 
-/// Number of threads for a call, and whose they are.
+/// Number of threads for a call, and the pool that they belong to.
 fn team(threads: Option<usize>) -> (usize, Team) {
     match requested(threads) {
         None => (rayon::current_num_threads(), Team::Current),
@@ -69,8 +69,8 @@ fn team(threads: Option<usize>) -> (usize, Team) {
 /// Calls `work` with every task from 0 to `count`, on several threads.
 ///
 /// Each thread has a contiguous range of tasks, because neighbouring tasks share huge pages, on which two
-/// threads would get in each other's way; a thread that is done takes tasks of the others. The caller takes
-/// part: where workers are slow to wake up, it has done the work by then.
+/// threads would contend; a thread that is done takes tasks of the others. The caller takes part, so slow
+/// wake-ups of workers do not delay the work.
 ///
 /// # Panics
 ///
@@ -122,7 +122,7 @@ fn share<'s>(
         });
     }
     take_part(0);
-    // To sleep and be woken up takes longer than most workers still need.
+    // Sleeping and waking up takes longer than most workers need to finish.
     let (start, limit) = (Instant::now(), spin_time().unwrap_or(SPIN));
     while pending.load(Ordering::Acquire) > 0 && start.elapsed() < limit {
         std::thread::yield_now();

@@ -3,7 +3,9 @@
 use crate::nest::LoopNest;
 use crate::tuning::{CHUNK_GRANULARITY, PARALLEL_MIN_BYTES};
 
-/// Whether several workers share work on `elements` elements, of which each moves `bytes` bytes.
+/// Whether several workers share work on this many elements.
+///
+/// `bytes` are those read and written for one element.
 #[inline]
 pub fn is_parallel(elements: usize, bytes: usize) -> bool {
     elements.saturating_mul(bytes) > PARALLEL_MIN_BYTES

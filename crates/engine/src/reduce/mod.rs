@@ -49,8 +49,7 @@ pub fn add_to_sums<T>(
     unsafe { if is_shared::<T>(&nest) { sum.add_parallel(nest, threads) } else { sum.add(nest) } }
 }
 
-/// Whether several workers share the work. Of types other than numbers it is not known whether other threads
-/// may access them.
+/// Whether several workers share the work. Only for numbers: other types may not be `Send` and `Sync`.
 #[cfg(feature = "parallel")]
 fn is_shared<T>(nest: &LoopNest) -> bool {
     is_parallel(nest.len(), size_of::<T>()) && crate::primitive::is_number::<T>()
@@ -201,7 +200,7 @@ fn split_level(nest: &LoopNest, is_parallel: bool) -> Option<usize> {
             && if strides[1] == 0 {
                 has_partial_sums
             } else {
-                // For other workers, or until there are few enough sums for partial ones.
+                // To share the work, or until there are few enough sums for partial sums.
                 (is_parallel || sums > MAX_PARTIAL_SUMS)
                     && (level + 1 < nest.depth() || size >= MAX_PARTIAL_SUMS)
             }
@@ -219,7 +218,7 @@ impl<A: Clone + Zero + Add<Output = A>> SimdTask for Rows<'_, A> {
     #[inline(always)]
     fn run(self) {
         let &RowBlock { rows, row_strides, len, strides, .. } = self.block;
-        // Safety: whoever makes the task guarantees the block; indices are those of the block.
+        // Safety: the caller that made the task guarantees the block; indices are those of the block.
         unsafe {
             match (strides, len) {
                 ([1, 0], 2) => self.short_sums::<2>(),
