@@ -124,7 +124,7 @@ impl RawArray {
     pub fn region(&self, ranges: &[Range<usize>]) -> Result<Region<'_>, NpyError> {
         self.check_ranges(ranges);
         match self.view() {
-            Some(view) => Ok(Region::View(view.part(ranges))),
+            Some(view) => Ok(Region::View(view.slice(ranges))),
             None => self.converted(ranges).map(Region::Tensor).map_err(|error| error.in_file(self.path())),
         }
     }

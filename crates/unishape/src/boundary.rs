@@ -17,7 +17,7 @@ use unishape_engine::lanes::{Assign, Write};
 /// Strides of one operand, in elements.
 pub(crate) type Strides = SmallVec<[isize; 6]>;
 
-/// An array as an operand of the engine: its address, a shape, and its strides in that shape.
+/// An array as an operand of the engine: address, shape, and strides.
 #[derive(Debug)]
 pub struct Strided<'a, K: Access> {
     first: *mut K::Elem,

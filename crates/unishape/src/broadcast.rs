@@ -1,19 +1,18 @@
-//! Arrays to views of their common shape.
+//! Broadcasting of arrays to views of their common shape.
 
 use crate::boundary::Target;
 use crate::error::Error;
 use crate::operand::{CommonDim, Operand};
-use crate::shapes::{Quick, common_dim, why};
+use crate::shapes::{FastCommonShape, broadcast_error, common_dim};
 use ndarray::{Dimension, IntoDimension};
 use unishape_core::{Rules, check_broadcast_to};
 
-/// Broadcasts arrays to read-only views of their common shape, without copying an element
-/// (BC-1, BC-2, BC-10).
+/// Broadcasts arrays to read-only views of their common shape.
 ///
-/// The inputs are a tuple of up to 16 arrays, each with an element type and a rank of its own; the
-/// views come back in a tuple of the same length and order. A rank that is known to the compiler
-/// stays known. For more arrays than that see [`broadcast_all`], for element types known only at
-/// run time pass a slice of [`Tensor`](crate::Tensor)s.
+/// The inputs are a tuple of 1 to 16 arrays, each with its own element type and rank; the views are a
+/// tuple of the same length and order (BC-1, BC-2). No element is copied (BC-10). Static ranks stay static.
+/// For more arrays see [`broadcast_all`]; for element types known only at run time, pass a slice of
+/// [`Tensor`](crate::Tensor)s.
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -30,7 +29,7 @@ use unishape_core::{Rules, check_broadcast_to};
 /// # Errors
 ///
 /// [`Error::Incompatible`] (E1) where the shapes are incompatible, [`Error::TooLarge`] where the
-/// common shape has more elements than an `isize` counts.
+/// common shape has more than `isize::MAX` elements.
 #[inline(always)]
 pub fn broadcast<I: Inputs>(inputs: I) -> Result<I::Views, Error> {
     inputs.broadcast_with(Rules::STANDARD)
@@ -43,19 +42,19 @@ pub fn broadcast<I: Inputs>(inputs: I) -> Result<I::Views, Error> {
 /// use unishape::{Rules, broadcast_with};
 ///
 /// let (column, vector) = (Array2::<f32>::zeros((3, 1)), Array1::<f32>::zeros(3));
-/// assert!(broadcast_with(Rules::STANDARD, (&column, &vector)).is_ok()); // 3×3, perhaps not meant
+/// assert!(broadcast_with(Rules::STANDARD, (&column, &vector)).is_ok()); // 3×3
 /// assert!(broadcast_with(Rules::STANDARD.strict_rank(), (&column, &vector)).is_err());
 /// ```
 ///
 /// # Errors
 ///
-/// As [`broadcast`], and what the rule set forbids.
+/// As [`broadcast`], and where the rule set forbids it, such as [`Error::UnequalRank`].
 #[inline]
 pub fn broadcast_with<I: Inputs>(rules: Rules, inputs: I) -> Result<I::Views, Error> {
     inputs.broadcast_with(rules)
 }
 
-/// What [`broadcast`] takes: a tuple of [`Operand`]s, or a slice of dynamic tensors.
+/// Inputs of [`broadcast`]: a tuple of [`Operand`]s, or a slice of tensors.
 ///
 /// ```
 /// use ndarray::array;
@@ -67,10 +66,10 @@ pub fn broadcast_with<I: Inputs>(rules: Rules, inputs: I) -> Result<I::Views, Er
 /// # Ok::<(), unishape::Error>(())
 /// ```
 pub trait Inputs {
-    /// The views that come back, as many as there are inputs.
+    /// The broadcast views, one for each input.
     type Views;
 
-    /// Broadcasts the inputs under these rules.
+    /// Broadcasts the inputs under a rule set.
     ///
     /// ```
     /// use unishape::{Inputs, Rules, Tensor};
@@ -86,7 +85,7 @@ pub trait Inputs {
     fn broadcast_with(self, rules: Rules) -> Result<Self::Views, Error>;
 }
 
-/// Each tuple of arrays, and after it the one that is shorter by one.
+/// Implements [`Inputs`] for a tuple of arrays, then recursively for the tuple without its first array.
 macro_rules! tuple_inputs {
     () => {};
     ($($T:ident $view:ident)+) => {
@@ -102,11 +101,11 @@ macro_rules! tuple_inputs {
         {
             type Views = ($($T::View<<$dims as CommonDim>::Dim>,)+);
 
-            #[inline(always)] // returned through memory, small views cost twice as much
+            #[inline(always)] // a result returned through memory takes twice as long
             fn broadcast_with(self, rules: Rules) -> Result<Self::Views, Error> {
                 let ($($view,)+) = &self;
                 let dim = common_dim!(rules, <$dims as CommonDim>::Dim: $($view.as_array().shape()),+);
-                // The common shape's own inputs can be stretched to it, so that only its size can fail.
+                // Every input can be stretched to the common shape, so only the size of that shape can fail.
                 if let Some(target) = Target::new(&dim)
                     && let ($(Some($view),)+) = ($($view.stretch(Rules::STANDARD, &target),)+)
                 {
@@ -122,7 +121,7 @@ tuple_inputs!(
     A a B b C c D d E e F f G g H h I i J j K k L l M m N n O o P p
 );
 
-/// The view of an array that keeps its element type and rank type.
+/// View of an array with the same element type and rank type.
 ///
 /// ```
 /// use ndarray::Array1;
@@ -138,7 +137,7 @@ pub type ViewOf<O> = <O as Operand>::View<<O as Operand>::Dim>;
 
 /// Broadcasts any number of arrays of one element type and one rank type.
 ///
-/// Where their ranks differ, give them all dynamic rank with ndarray's `into_dyn`.
+/// Arrays of different ranks need dynamic rank first: ndarray's `into_dyn`.
 ///
 /// ```
 /// use ndarray::{Array, IxDyn};
@@ -177,13 +176,17 @@ pub fn broadcast_all_with<O: Operand>(
     rules: Rules,
     arrays: impl IntoIterator<Item = O, IntoIter: Clone>,
 ) -> Result<Vec<ViewOf<O>>, Error> {
-    // Gone through three times, rather than kept: for their rank, their shape, and the views.
+    // Iterates three times (rank, common shape, views) instead of collecting the arrays.
     let arrays = arrays.into_iter();
     let Some(rank) = arrays.clone().map(|array| array.as_array().ndim()).max() else {
-        return if rules.min_inputs() == 0 { Ok(Vec::new()) } else { Err(why::<[usize; 0]>(rules, &[])) };
+        return if rules.min_inputs() == 0 {
+            Ok(Vec::new())
+        } else {
+            Err(broadcast_error::<[usize; 0]>(rules, &[]))
+        };
     };
     let mut dim = O::Dim::zeros(rank);
-    let mut common = Quick::new(rules, dim.slice_mut());
+    let mut common = FastCommonShape::new(rules, dim.slice_mut());
     let mut count = 0;
     for array in arrays.clone() {
         common.push(array.as_array().shape());
@@ -191,7 +194,7 @@ pub fn broadcast_all_with<O: Operand>(
     }
     if common.failed() {
         let shapes: Vec<Vec<usize>> = arrays.map(|array| array.as_array().shape().to_vec()).collect();
-        return Err(why(rules, &shapes));
+        return Err(broadcast_error(rules, &shapes));
     }
     let too_large = || Error::too_large(dim.slice(), None);
     let target = Target::new(&dim).ok_or_else(too_large)?;
@@ -202,9 +205,9 @@ pub fn broadcast_all_with<O: Operand>(
     Ok(views)
 }
 
-/// Stretches one array to a given shape (BC-12): `NumPy`'s `broadcast_to`.
+/// Broadcasts one array to a given shape, as `NumPy`'s `broadcast_to` (BC-12).
 ///
-/// The shape is anything that ndarray takes as one: a number, a tuple, an array, a slice.
+/// The shape is any of ndarray's shape arguments: an integer, a tuple, an array or a slice.
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -218,8 +221,8 @@ pub fn broadcast_all_with<O: Operand>(
 ///
 /// # Errors
 ///
-/// [`Error::CannotStretch`] where the array would have to shrink, or the shape to be stretched
-/// itself; [`Error::TooLarge`] where the shape has more elements than an `isize` counts.
+/// [`Error::CannotStretch`] where a dimension of the array is neither 1 nor that of the shape, or the array
+/// has the larger rank; [`Error::TooLarge`] where the shape has more than `isize::MAX` elements.
 #[inline]
 pub fn broadcast_to<O: Operand, Sh: IntoDimension>(array: O, shape: Sh) -> Result<O::View<Sh::Dim>, Error> {
     broadcast_to_with(Rules::STANDARD, array, shape)
@@ -237,7 +240,7 @@ pub fn broadcast_to<O: Operand, Sh: IntoDimension>(array: O, shape: Sh) -> Resul
 ///
 /// # Errors
 ///
-/// As [`broadcast_to`], and what the rule set forbids.
+/// As [`broadcast_to`], and where the rule set forbids stretching to that size.
 #[inline]
 pub fn broadcast_to_with<O: Operand, Sh: IntoDimension>(
     rules: Rules,
@@ -247,14 +250,14 @@ pub fn broadcast_to_with<O: Operand, Sh: IntoDimension>(
     let dim = shape.into_dimension();
     match Target::new(&dim).and_then(|target| array.stretch(rules, &target)) {
         Some(view) => Ok(view),
-        None => Err(why_not(rules, array.as_array().shape(), dim.clone().slice())),
+        None => Err(broadcast_to_error(rules, array.as_array().shape(), dim.clone().slice())),
     }
 }
 
-/// Why an array cannot be stretched to a shape.
+/// The reason why an array cannot be stretched to a shape.
 #[cold]
 #[inline(never)]
-fn why_not(rules: Rules, shape: &[usize], target: &[usize]) -> Error {
+fn broadcast_to_error(rules: Rules, shape: &[usize], target: &[usize]) -> Error {
     match check_broadcast_to(rules, shape, target) {
         Err(reason) => Error::not_broadcastable(shape, target, reason),
         Ok(()) => Error::too_large(target, None),

@@ -1,15 +1,15 @@
-//! What can go wrong, said so that a person sees what to change.
+//! Errors of broadcasting, with messages that show the shapes.
 
-use crate::line_up::{Row, line_up};
+use crate::alignment::{Row, alignment_diagram};
 use crate::notation::short_shape_text;
 use crate::text::truncate;
 use std::fmt;
 use std::ops::Range;
 use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, StretchError};
 
-/// Why arrays could not be broadcast.
+/// The reason why arrays cannot be broadcast.
 ///
-/// Its `Display` is meant to be read:
+/// Its message names the inputs and the dimension, and shows all shapes:
 ///
 /// ```
 /// use unishape::broadcast_shapes;
@@ -26,49 +26,49 @@ use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, StretchErr
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// E1 (BC-9): in some dimension the inputs have different sizes, none of which stretches.
+    /// E1 (BC-9): incompatible sizes in a dimension.
     Incompatible(Box<Incompatible>),
     /// Inputs of unequal rank under [`Rules::strict_rank`].
     UnequalRank {
-        /// The rank of input 0.
+        /// Rank of input 0.
         first: usize,
         /// The first input of another rank.
         input: usize,
         /// Its rank.
         rank: usize,
-        /// What the two are called, if they have [names](Error::named).
+        /// Names of the two inputs, if they were [set](Error::named).
         names: Option<Box<[String; 2]>>,
     },
-    /// Fewer inputs than the rule set wants.
+    /// Fewer inputs than the rule set requires.
     TooFewInputs {
-        /// The smallest number allowed.
+        /// Smallest number allowed.
         least: usize,
     },
     /// More inputs than the rule set allows.
     TooManyInputs {
-        /// The largest number allowed.
+        /// Largest number allowed.
         limit: usize,
     },
     /// An array cannot be stretched to a given shape (BC-12).
     CannotStretch(Box<CannotStretch>),
-    /// An array that can be written to does not have the common shape.
+    /// An array that is written does not have the common shape.
     CannotWrite(Box<CannotWrite>),
-    /// A shape has more elements, or its elements more bytes, than the machine can address (BC-14).
+    /// A shape has more elements or bytes than the machine can address (BC-14).
     TooLarge {
         /// The shape.
         shape: Vec<usize>,
-        /// The bytes of one element, where it is their bytes that are too many.
+        /// Bytes of one element, where the number of bytes is too large.
         element: Option<usize>,
     },
-    /// The memory for a result was not to be had.
+    /// The memory for a result could not be allocated.
     OutOfMemory {
-        /// How much it was.
+        /// Requested size in bytes.
         bytes: usize,
     },
 }
 
 impl Error {
-    /// The core's error, its mismatch made a picture by `incompatible`.
+    /// Converts an error of the core; `incompatible` adds the shapes to a mismatch.
     pub(crate) fn from_fold<S: Size>(
         error: FoldError<S>,
         incompatible: impl FnOnce(Mismatch<S>) -> Incompatible,
@@ -80,7 +80,7 @@ impl Error {
             }
             FoldError::TooFewInputs { least } => Error::TooFewInputs { least },
             FoldError::TooManyInputs { limit } => Error::TooManyInputs { limit },
-            // Does not happen: our buffers have the largest rank of all shapes.
+            // Unreachable: callers' buffers are as long as the largest rank.
             FoldError::NoRoom { rank, .. } => {
                 Error::OutOfMemory { bytes: rank.saturating_mul(size_of::<usize>()) }
             }
@@ -88,7 +88,7 @@ impl Error {
         }
     }
 
-    /// The error with the inputs called by names of their own, rather than by number.
+    /// Sets the names of the inputs, which replace their numbers in the message.
     ///
     /// ```
     /// use unishape::broadcast_shapes;
@@ -98,7 +98,7 @@ impl Error {
     /// ```
     #[must_use]
     pub fn named<T: AsRef<str>>(mut self, names: &[T]) -> Error {
-        let name = |input: usize| names.get(input).map(|name| truncate(name.as_ref(), NAME_LENGTH));
+        let name = |input: usize| names.get(input).map(|name| truncate(name.as_ref(), MAX_NAME_LENGTH));
         match &mut self {
             Error::Incompatible(incompatible) => incompatible.names = (0..).map_while(name).collect(),
             Error::UnequalRank { input, names, .. } => {
@@ -116,7 +116,7 @@ impl Error {
         Error::TooLarge { shape: shape.to_vec(), element }
     }
 
-    /// The error of an array of one shape that cannot be broadcast to another.
+    /// An array of one shape that cannot be broadcast to another shape.
     ///
     /// ```
     /// use unishape::{Error, StretchError};
@@ -190,7 +190,7 @@ fn dimensions(rank: usize) -> String {
 
 impl std::error::Error for Error {}
 
-/// E1 in full: the dimension, the two inputs, and every shape (BC-9).
+/// Details of E1: the dimension, the two inputs, and every shape (BC-9).
 ///
 /// ```
 /// use unishape::{Error, Extent::Known, broadcast_shapes};
@@ -204,12 +204,12 @@ pub struct Incompatible {
     rules: Rules,
     mismatch: Mismatch<Extent>,
     shapes: Vec<(Range<usize>, Vec<Extent>)>,
-    /// What the inputs are called; those beyond its end go by number.
+    /// Names of the first inputs; the others have numbers.
     names: Vec<String>,
 }
 
 impl Incompatible {
-    /// A mismatch among these shapes. Its dimension is counted anew in the largest rank of them all.
+    /// A mismatch among some shapes. Its dimension is converted to that of the largest rank of them all.
     pub(crate) fn among<S: Size, T: AsRef<[S]>>(
         rules: Rules,
         shapes: &[T],
@@ -231,7 +231,7 @@ impl Incompatible {
         }
     }
 
-    /// A mismatch of one shape with what all before it came to.
+    /// A mismatch of a shape with the common shape of all shapes before it.
     pub(crate) fn after<S: Size>(
         rules: Rules,
         inputs: usize,
@@ -239,18 +239,18 @@ impl Incompatible {
         shape: &[S],
         mismatch: Mismatch<S>,
     ) -> Incompatible {
-        let Mismatch { dim, rank, inputs: at_fault, sizes } = mismatch;
-        // Unknown but not 0 is what an input's 1 made of an unknown size: the input named has the 1.
+        let Mismatch { dim, rank, inputs: mismatched, sizes } = mismatch;
+        // An unknown size is positive because of an input with a 1, which is the input that the error names.
         let sizes = sizes.map(|size| match size.into() {
             Extent::Positive => Extent::Known(1),
             size => size,
         });
-        let mismatch = Mismatch { dim, rank, inputs: at_fault, sizes };
+        let mismatch = Mismatch { dim, rank, inputs: mismatched, sizes };
         let shapes = vec![(0..inputs, extents(so_far)), (inputs..inputs + 1, extents(shape))];
         Incompatible { rules, mismatch, shapes, names: Vec::new() }
     }
 
-    /// The dimension, counted from 0 on the left of the common rank.
+    /// The incompatible dimension, counted from 0 on the left of the common rank.
     ///
     /// ```
     /// # use unishape::{Error, Extent, broadcast_shapes};
@@ -261,7 +261,7 @@ impl Incompatible {
         self.mismatch.dim
     }
 
-    /// The two inputs that are incompatible there.
+    /// The two inputs that are incompatible in this dimension.
     ///
     /// ```
     /// # use unishape::{Error, Extent, broadcast_shapes};
@@ -272,7 +272,7 @@ impl Incompatible {
         self.mismatch.inputs
     }
 
-    /// The sizes they have there; a dimension that a shape does not have is 1.
+    /// Their sizes in this dimension; 1 where a shape has fewer dimensions.
     ///
     /// ```
     /// # use unishape::{Error, Extent, broadcast_shapes};
@@ -283,8 +283,10 @@ impl Incompatible {
         self.mismatch.sizes
     }
 
-    /// Every shape with the number of its input. Shapes that were [streamed](crate::CommonShape)
-    /// are not kept: what the earlier ones came to then stands for all of them.
+    /// Every shape, with the range of inputs that it is the common shape of.
+    ///
+    /// A range of several inputs is the common shape of those that [`CommonShape`](crate::CommonShape) has
+    /// already combined.
     ///
     /// ```
     /// # use unishape::{Error, Extent, broadcast_shapes};
@@ -295,13 +297,13 @@ impl Incompatible {
         &self.shapes
     }
 
-    /// What an input is called.
+    /// Name of an input, or its number.
     pub(crate) fn name(&self, input: usize) -> String {
         self.names.get(input).cloned().unwrap_or_else(|| format!("input {input}"))
     }
 
-    /// Which dimensions are at fault: the reported one, and others that would be next.
-    fn marks(&self) -> Vec<bool> {
+    /// Which dimensions are incompatible: the reported one, and any others.
+    fn incompatible_dims(&self) -> Vec<bool> {
         (0..self.mismatch.rank)
             .map(|dim| {
                 let (mut size, mut from) = ([Extent::Unknown], [0]);
@@ -315,11 +317,11 @@ impl Incompatible {
             .collect()
     }
 
-    /// The mistake most often made: a shape that would go with the others if it were lined up
-    /// further to the left. Gives the input and the shape it should have.
-    fn meant(&self) -> Option<(usize, Vec<Extent>)> {
+    /// Suggests a shape for the most frequent mistake: an input that is compatible once it is aligned further
+    /// to the left. Returns the input and that shape, with trailing dimensions of size 1.
+    fn suggested_shape(&self) -> Option<(usize, Vec<Extent>)> {
         if self.shapes.len().saturating_mul(self.mismatch.rank) > 10_000 {
-            return None; // trying it out would take long, and nobody writes such shapes by hand
+            return None; // the search would take long, and such shapes are not written by hand
         }
         self.mismatch.inputs.into_iter().rev().find_map(|input| {
             let at = self.shapes.iter().position(|(inputs, _)| *inputs == (input..input + 1))?;
@@ -349,11 +351,11 @@ fn extents<S: Size>(shape: &[S]) -> Vec<Extent> {
     shape.iter().map(|&size| size.into()).collect()
 }
 
-/// The longest name that is kept, in characters.
-const NAME_LENGTH: usize = 60;
+/// Longest name in a message, in characters.
+const MAX_NAME_LENGTH: usize = 60;
 
-/// More shapes than this are not all shown.
-const MOST_ROWS: usize = 12;
+/// Largest number of shapes that a message shows in full.
+const MAX_ROWS: usize = 12;
 
 impl fmt::Display for Incompatible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -367,12 +369,12 @@ impl fmt::Display for Incompatible {
         let mut rows = Vec::new();
         let mut next = 0;
         for (at, (inputs, shape)) in self.shapes.iter().enumerate() {
-            let ends = at < 3 || at + 2 >= self.shapes.len();
-            if self.shapes.len() > MOST_ROWS && !ends && at != a && at != b {
+            let is_at_end = at < 3 || at + 2 >= self.shapes.len();
+            if self.shapes.len() > MAX_ROWS && !is_at_end && at != a && at != b {
                 continue;
             }
             if at > next {
-                rows.push(Row::Words(format!("⋮ {} more", at - next)));
+                rows.push(Row::Text(format!("⋮ {} more", at - next)));
             }
             next = at + 1;
             let label = match inputs.len() {
@@ -381,8 +383,8 @@ impl fmt::Display for Incompatible {
             };
             rows.push(Row::Shape(label, shape));
         }
-        f.write_str(&line_up(&rows, &self.marks(), dim))?;
-        match self.meant() {
+        f.write_str(&alignment_diagram(&rows, &self.incompatible_dims(), dim))?;
+        match self.suggested_shape() {
             Some((input, shape)) => write!(
                 f,
                 "Shapes are aligned on the right. Perhaps {} is meant to be {}?",
@@ -405,7 +407,7 @@ impl fmt::Display for Incompatible {
     }
 }
 
-/// Why one array cannot be stretched to a shape (BC-12).
+/// Details of an array that cannot be broadcast to a shape (BC-12).
 ///
 /// ```
 /// use unishape::broadcast_to;
@@ -427,7 +429,7 @@ pub struct CannotStretch {
 }
 
 impl CannotStretch {
-    /// The shape that was to be stretched.
+    /// Shape of the array.
     ///
     /// ```
     /// # use unishape::{Error, StretchError, broadcast_to};
@@ -438,7 +440,7 @@ impl CannotStretch {
         &self.shape
     }
 
-    /// The shape that it was to be stretched to.
+    /// The target shape.
     ///
     /// ```
     /// # use unishape::{Error, StretchError, broadcast_to};
@@ -449,7 +451,7 @@ impl CannotStretch {
         &self.target
     }
 
-    /// Where it fails.
+    /// The rank or dimension that is incompatible.
     ///
     /// ```
     /// # use unishape::{Error, StretchError, broadcast_to};
@@ -487,13 +489,14 @@ impl fmt::Display for CannotStretch {
             }
         };
         let rows = [Row::Shape("from".into(), &from), Row::Shape("to".into(), &to)];
-        f.write_str(&line_up(&rows, &marks, focus))?;
+        f.write_str(&alignment_diagram(&rows, &marks, focus))?;
         write!(f, "Only dimensions of size 1 can be stretched, and the target shape is fixed.")
     }
 }
 
-/// Why an array that can be written to cannot take part: it would have to be stretched, and one element
-/// written to for many.
+/// Details of an array that is written and does not have the common shape.
+///
+/// Stretched, it would have one element at several indices.
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -518,7 +521,7 @@ pub struct CannotWrite {
 }
 
 impl CannotWrite {
-    /// Which input it is.
+    /// Number of the input.
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -531,7 +534,7 @@ impl CannotWrite {
         self.input
     }
 
-    /// Its shape.
+    /// Shape of the input.
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -544,7 +547,7 @@ impl CannotWrite {
         &self.shape
     }
 
-    /// The shape that all inputs have together.
+    /// Common shape of all inputs.
     ///
     /// ```
     /// # use ndarray::arr1;
@@ -574,7 +577,7 @@ impl fmt::Display for CannotWrite {
             .collect();
         let focus = marks.iter().position(|&mark| mark).unwrap_or(0);
         let rows = [Row::Shape(name.clone(), &shape), Row::Shape("common".into(), &common)];
-        f.write_str(&line_up(&rows, &marks, focus))?;
+        f.write_str(&alignment_diagram(&rows, &marks, focus))?;
         write!(
             f,
             "Only inputs that are read are broadcast. Give {name} the common shape; to reduce, use sum_to."
@@ -586,10 +589,10 @@ impl fmt::Display for CannotWrite {
 mod tests {
     use super::*;
 
-    /// Those that it takes billions of inputs to see, or a buffer that is too short, which ours are not.
+    /// Errors that no caller can reach: too many inputs for a test, buffers that are too short.
     #[test]
-    fn errors_of_the_core_stay_what_they_are() {
-        let from = |error: FoldError<usize>| Error::from_fold(error, |_| panic!("this is no mismatch"));
+    fn core_errors_keep_their_fields() {
+        let from = |error: FoldError<usize>| Error::from_fold(error, |_| panic!("not a mismatch"));
         assert_eq!(from(FoldError::TooManyInputs { limit: 9 }), Error::TooManyInputs { limit: 9 });
         let bytes = 3 * size_of::<usize>();
         assert_eq!(from(FoldError::NoRoom { rank: 3, room: 2 }), Error::OutOfMemory { bytes });

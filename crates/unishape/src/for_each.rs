@@ -1,4 +1,4 @@
-//! A function of the elements of several arrays that changes some of them: `for_each`.
+//! `for_each`: a function of the elements of several arrays that changes some of them in place.
 
 use crate::boundary::Strided;
 use crate::error::Error;
@@ -8,9 +8,9 @@ use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, DataMut, Dimen
 use unishape_core::Rules;
 use unishape_engine::lanes::{Access, ElementRef, ForEach, Operand, Read, Write};
 
-/// Calls a function with an element of each array, for each index of their common shape: `&mut T` of arrays
-/// passed by `&mut`, `&T` of the others.
+/// Calls a function with the elements of several arrays, broadcast together.
 ///
+/// For each index of the common shape, it gets `&mut T` of arrays passed by `&mut`, and `&T` of the others.
 /// Arrays that are read are stretched, as in [`map`](crate::map()). Arrays that are written must have the
 /// common shape. The function may be called in any order, and on several threads where the arrays are large.
 ///
@@ -57,8 +57,9 @@ pub fn for_each<I: ForEachInputs<F>, F>(arrays: I, function: F) -> Result<(), Er
     arrays.for_each(function)
 }
 
-/// Arrays of [`for_each`]: a tuple of one to eight, each with its own element type and rank, and a function of
-/// as many references.
+/// Inputs of [`for_each`]: a tuple of one to eight arrays.
+///
+/// Each has its own element type and rank. The function takes as many references.
 ///
 /// ```
 /// use ndarray::arr1;
@@ -88,8 +89,9 @@ pub trait ForEachInputs<F> {
     fn for_each(self, function: F) -> Result<(), Error>;
 }
 
-/// An array that [`for_each`] takes: an [`Operand`](crate::Operand), which is read, or `&mut` to any of
-/// ndarray's arrays or an `ArrayViewMut`, which is written.
+/// An array of [`for_each`], which is read or written.
+///
+/// An [`Operand`](crate::Operand) is read. `&mut` to any of ndarray's arrays, or an `ArrayViewMut`, is written.
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -103,9 +105,9 @@ pub trait ForEachInputs<F> {
 /// # Ok::<(), unishape::Error>(())
 /// ```
 pub trait ForEachOperand: sealed::Sealed {
-    /// The type of its elements.
+    /// Element type.
     type Elem;
-    /// Its rank, static (`Ix2`) or dynamic (`IxDyn`).
+    /// Rank type, static (`Ix2`) or dynamic (`IxDyn`).
     type Dim: Dimension;
     /// What the function gets of an element: see [`ElementRef`].
     type Access: Access<Elem = Self::Elem>;
@@ -189,7 +191,7 @@ written_operand!([S: DataMut] &mut ArrayBase<S, D>, S::Elem);
 written_operand!([A] &mut ArrayRef<A, D>, A);
 written_operand!([A] ArrayViewMut<'_, A, D>, A);
 
-/// A tuple of this length.
+/// Implements [`ForEachInputs`] for a tuple of arrays.
 macro_rules! for_each_inputs {
     ($($T:ident $x:ident $n:tt)+) => {
         impl<$($T: ForEachOperand,)+ F> ForEachInputs<F> for ($($T,)+)

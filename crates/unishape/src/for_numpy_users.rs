@@ -1,32 +1,33 @@
-//! What is called what, for those who come from NumPy.
+//! Equivalents of NumPy functions.
 //!
-//! | NumPy | here |
+//! | NumPy | unishape |
 //! |---|---|
 //! | `np.broadcast_arrays(a, b)` | [`broadcast((&a, &b))`](crate::broadcast()), a tuple of views |
 //! | `np.broadcast_arrays(*arrays)` | [`broadcast_all(&arrays)`](crate::broadcast_all), a `Vec` of views |
 //! | `np.broadcast_to(a, (2, 3))` | [`broadcast_to(&a, (2, 3))`](crate::broadcast_to) |
 //! | `np.broadcast_shapes((2, 1), (3,))` | [`broadcast_shapes(&[&[2, 1][..], &[3]])`](crate::broadcast_shapes) |
 //! | `np.broadcast_to(a, shape).copy()` | [`to_owned(broadcast_to(&a, shape)?)?`](crate::to_owned()) |
-//! | the sum that undoes it, by hand | [`sum_to(&z, shape)`](crate::sum_to) |
-//! | `ValueError: operands could not be broadcast` | [`Error`](crate::Error), which says which operands, where, and shows every shape |
+//! | `a + b * c`, with temporaries | [`map((&a, &b, &c), \|a, b, c\| a + b * c)`](crate::map()), or [`expr`](crate::expr) |
+//! | `np.sum` over the broadcast axes (gradients) | [`sum_to(&z, shape)`](crate::sum_to) |
+//! | `ValueError: operands could not be broadcast` | [`Error`](crate::Error): its message has the dimension, the inputs and every shape |
 //! | `np.load("a.npy")`, `np.save("a.npy", a)` | `unishape_npy::read`, `unishape_npy::write` |
 //! | `np.load("a.npz")`, `np.savez("a.npz", x=x)` | `unishape_npy::read_npz`, `unishape_npy::write_npz` |
-//! | `np.load("a.npy", mmap_mode="r")` | `unishape_npy::RawArray` |
-//! | `np.ndarray` of any dtype | [`Tensor`](crate::Tensor), or ndarray's `Array` where the type is known |
+//! | `np.load("a.npy", mmap_mode="r")` | `unishape_npy::RawArray::map` |
+//! | `np.ndarray` of any dtype | [`Tensor`](crate::Tensor), or ndarray's `Array` where the element type is static |
 //! | `a.dtype` | [`Tensor::dtype`](crate::Tensor::dtype), a [`DType`](crate::DType) |
+//! | `a[1:3, 0:2]` | [`TensorView::slice`](crate::TensorView::slice), or ndarray's `slice` |
 //! | `a[:, None]` | ndarray's `a.insert_axis(Axis(1))` |
 //! | `None` in a shape (Array API) | [`Extent::Unknown`](crate::Extent::Unknown) |
 //!
-//! # What differs
+//! # Differences
 //!
-//! - Views are read-only, all of them. NumPy's `broadcast_arrays` still gives writeable ones that
-//!   warn when they are written to.
-//! - Types are kept: nothing is converted, and arrays of different types go side by side.
-//! - The rank is part of the type where it can be: `broadcast` of an `Array2` and an `Array1` gives
-//!   two `ArrayView2`s, which can be indexed with a pair.
-//! - There is no limit of 64 dimensions and none on the number of arrays.
-//! - A common shape that NumPy refuses because its bytes cannot be counted is refused here only if
-//!   its elements cannot: a view takes no bytes.
+//! - All views are read-only. Those of NumPy's `broadcast_arrays` are writable, with a warning.
+//! - `broadcast` does not convert dtypes: arrays of different dtypes are broadcast together.
+//! - The rank is part of the type where it is static: `broadcast` of an `Array2` and an `Array1` returns two
+//!   `ArrayView2`s.
+//! - The rank and the number of arrays are not limited; NumPy allows 64 dimensions.
+//! - NumPy rejects a common shape whose size in bytes overflows. `broadcast` rejects it only where the number
+//!   of elements overflows: a view takes no memory.
 //!
 //! ```
 //! use ndarray::{Axis, array};

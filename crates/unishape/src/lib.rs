@@ -1,6 +1,7 @@
-//! Broadcasting, done once and done right.
+//! Broadcasting of N arrays, and fused element-wise expressions over them.
 #![doc = include_str!("front_page.md")]
 
+mod alignment;
 mod alloc;
 mod boundary;
 mod broadcast;
@@ -10,7 +11,6 @@ pub mod expr;
 #[cfg(feature = "map")]
 mod for_each;
 pub mod for_numpy_users;
-mod line_up;
 #[cfg(feature = "map")]
 mod map;
 pub mod notation;
@@ -55,7 +55,7 @@ pub use unishape_engine::lanes::ElementRef;
 #[cfg(feature = "expr")]
 pub use unishape_kernels::DType;
 
-/// The README's example runs.
+/// Compiles and runs the README's examples.
 #[cfg(all(doctest, feature = "map", feature = "expr"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -9,10 +9,9 @@ use ndarray::{Array, ArrayRef, Dimension};
 use unishape_core::Rules;
 use unishape_engine::lanes::Map;
 
-/// Calls a function with an element of each array, for each index of their common shape, and returns the
-/// array of its results.
+/// Applies a function to the elements of several arrays, broadcast together.
 ///
-/// Nothing is stretched in memory: an element that is broadcast is passed to the function many times. The
+/// Returns the array of its results for each index of the common shape. No input is copied: an element that is broadcast is passed to the function many times. The
 /// function may be called in any order, and on several threads where the arrays are large.
 ///
 /// ```
@@ -78,8 +77,9 @@ pub fn map_into<I: MapInputs<F>, F, D: Dimension>(
     inputs.map_into(out, function)
 }
 
-/// Inputs of [`map`]: a tuple of one to eight arrays, each with its own element type and rank, and a function
-/// of as many references.
+/// Inputs of [`map`]: a tuple of one to eight arrays.
+///
+/// Each has its own element type and rank. The function takes as many references.
 ///
 /// ```
 /// use ndarray::arr1;
@@ -128,7 +128,7 @@ pub trait MapInputs<F> {
     fn map_into<D: Dimension>(self, out: &mut ArrayRef<Self::Result, D>, function: F) -> Result<(), Error>;
 }
 
-/// A tuple of this length.
+/// Implements [`MapInputs`] for a tuple of arrays.
 macro_rules! map_inputs {
     ($($T:ident $x:ident)+) => {
         impl<$($T: Operand,)+ F, R> MapInputs<F> for ($($T,)+)

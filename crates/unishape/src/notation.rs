@@ -1,16 +1,16 @@
-//! Shapes as people write them.
+//! Text form of shapes: formatting and parsing.
 
 use crate::text::truncate;
 use std::fmt;
 use unishape_core::{Extent, Size};
 
-/// How much of a text that is no shape is shown, in characters.
-const LONGEST: usize = 60;
+/// Characters of an invalid text that an error message quotes, at most.
+const MAX_QUOTED: usize = 60;
 
-/// A shape with more dimensions than this is a long one.
-const MOST_DIMENSIONS: usize = 16;
+/// Largest rank that [`short_shape_text`] writes in full.
+const MAX_FULL_RANK: usize = 16;
 
-/// A shape as text: sizes joined by `x`, `?` for one that is not known, `()` for rank 0.
+/// Formats a shape: `8x1x6`, with `?` for an unknown size; `()` for rank 0.
 ///
 /// ```
 /// use unishape::{Extent::{Known, Unknown}, notation::shape_text};
@@ -26,7 +26,7 @@ pub fn shape_text<S: Size>(shape: &[S]) -> String {
     shape.iter().map(S::to_string).collect::<Vec<_>>().join("x")
 }
 
-/// [`shape_text`] with the middle of a long shape left out.
+/// Formats a shape, abbreviating shapes of more than 16 dimensions.
 ///
 /// ```
 /// use unishape::notation::{shape_text, short_shape_text};
@@ -36,15 +36,17 @@ pub fn shape_text<S: Size>(shape: &[S]) -> String {
 /// ```
 pub fn short_shape_text<S: Size>(shape: &[S]) -> String {
     match (shape.first_chunk::<4>(), shape.last_chunk::<4>()) {
-        (Some(first), Some(last)) if shape.len() > MOST_DIMENSIONS => {
+        (Some(first), Some(last)) if shape.len() > MAX_FULL_RANK => {
             format!("{}x…x{} ({} dimensions)", shape_text(first), shape_text(last), shape.len())
         }
         _ => shape_text(shape),
     }
 }
 
-/// Reads a shape: `8x1x6`, `8,1,6`, `8 1 6`, `(8, 1, 6)` or `[8, 1, 6]`, `()` for rank 0; a size is
-/// a number, or `?`, `None` or `-1` where it is not known.
+/// Parses a shape.
+///
+/// Forms: `8x1x6`, `8,1,6`, `8 1 6`, `(8, 1, 6)`, `[8, 1, 6]`, and `()` for rank 0. A size is an integer, or
+/// `?`, `None` or `-1` where it is unknown.
 ///
 /// ```
 /// use unishape::{Extent::{Known, Unknown}, notation::parse_shape};
@@ -61,9 +63,9 @@ pub fn short_shape_text<S: Size>(shape: &[S]) -> String {
 ///
 /// # Errors
 ///
-/// [`NotationError`] says which part is no size.
+/// [`NotationError`] where the text is not a shape; its message names the invalid part.
 pub fn parse_shape(text: &str) -> Result<Vec<Extent>, NotationError> {
-    let error = |problem: String| NotationError { text: truncate(text, LONGEST), problem };
+    let error = |problem: String| NotationError { text: truncate(text, MAX_QUOTED), problem };
     let trimmed = text.trim();
     let brackets = [('(', ')'), ('[', ']')];
     let (inner, bracketed) = match brackets.iter().find(|(open, _)| trimmed.starts_with(*open)) {
@@ -94,16 +96,18 @@ fn parse_size(part: &str) -> Result<Extent, String> {
         return Err(if part.is_empty() {
             "a size is missing".into()
         } else {
-            format!("'{}' is no size", truncate(part, LONGEST))
+            format!("'{}' is no size", truncate(part, MAX_QUOTED))
         });
     }
     match digits.parse() {
         Ok(size) => Ok(Extent::Known(size)),
-        Err(_) => Err(format!("{} is more than {}, the largest size", truncate(part, LONGEST), usize::MAX)),
+        Err(_) => {
+            Err(format!("{} is more than {}, the largest size", truncate(part, MAX_QUOTED), usize::MAX))
+        }
     }
 }
 
-/// A text that is no shape.
+/// Error of [`parse_shape`]: the text is not a shape.
 ///
 /// ```
 /// let error = unishape::notation::parse_shape("").unwrap_err();

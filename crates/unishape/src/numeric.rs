@@ -25,6 +25,7 @@ macro_rules! numeric {
         $(impl Numeric for $type {
             // Any bit pattern is a valid element.
             const BYTE_MASK: u8 = {
+                #[allow(clippy::extra_unused_type_parameters)] // the bound is what is checked
                 const fn any_bit_pattern<T: bytemuck::Pod>() -> u8 {
                     u8::MAX
                 }

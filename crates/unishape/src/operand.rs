@@ -1,11 +1,13 @@
-//! What can be broadcast, and the rank that comes of it.
+//! Arrays that can be broadcast, and the rank of their common shape.
 
 use crate::boundary::Target;
 use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, DimMax, Dimension};
 use unishape_core::Rules;
 
-/// An array that can be broadcast without copying: a reference to any of ndarray's arrays, or one
-/// of its read-only views. Each keeps its own element type, rank and lifetime.
+/// An array that can be broadcast without copying.
+///
+/// A reference to any of ndarray's arrays, or one of its read-only views. Each keeps its own element type,
+/// rank and lifetime.
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -19,11 +21,11 @@ use unishape_core::Rules;
 /// # Ok::<(), unishape::Error>(())
 /// ```
 pub trait Operand: sealed::Sealed {
-    /// The type of its elements.
+    /// Element type.
     type Elem;
-    /// Its rank, static (`Ix2`) or dynamic (`IxDyn`).
+    /// Rank type, static (`Ix2`) or dynamic (`IxDyn`).
     type Dim: Dimension;
-    /// ndarray's `ArrayView` of its elements, with another rank.
+    /// ndarray's `ArrayView` of the elements, with another rank type.
     type View<E: Dimension>;
 
     /// The array itself.
@@ -35,7 +37,7 @@ pub trait Operand: sealed::Sealed {
     /// ```
     fn as_array(&self) -> &ArrayRef<Self::Elem, Self::Dim>;
 
-    /// The view of another shape, if the array can be stretched to it.
+    /// The array stretched to a shape; `None` where it cannot be.
     #[doc(hidden)]
     fn stretch<E: Dimension>(&self, rules: Rules, target: &Target<'_, E>) -> Option<Self::View<E>>;
 }
@@ -98,8 +100,9 @@ impl<'a, A, D: Dimension> Operand for ArrayView<'a, A, D> {
     }
 }
 
-/// The largest of several ranks, found by the compiler: `(Ix2, Ix1)` has `Ix2`, and with an `IxDyn`
-/// among them it is `IxDyn`.
+/// The largest of several rank types, at compile time.
+///
+/// That of `(Ix2, Ix1)` is `Ix2`. If one of them is `IxDyn`, the largest is `IxDyn`.
 ///
 /// ```
 /// use ndarray::{Ix1, Ix2, Ix3, IxDyn};
@@ -110,7 +113,7 @@ impl<'a, A, D: Dimension> Operand for ArrayView<'a, A, D> {
 /// same(<(Ix1, IxDyn) as CommonDim>::Dim::default(), IxDyn::default());
 /// ```
 pub trait CommonDim {
-    /// The largest.
+    /// The largest rank type.
     type Dim: Dimension;
 }
 
@@ -118,7 +121,7 @@ impl<D: Dimension> CommonDim for (D,) {
     type Dim = D;
 }
 
-/// Each tuple of ranks from the one that is shorter by one.
+/// Implements [`CommonDim`] for a tuple, from that of the tuple without its last element.
 macro_rules! common_dim {
     ($first:ident) => {};
     ($last:ident $($rest:ident)+) => {

@@ -1,11 +1,11 @@
-//! Shapes alone, without data.
+//! Broadcasting of shapes, without arrays.
 
 use crate::error::{Error, Incompatible};
 use unishape_core::{Common, Rules, Size, join_shape, padded_dim};
 
 /// The common shape of several shapes (BC-6, BC-13).
 ///
-/// Sizes are numbers, or [`Extent`](crate::Extent)s where some are not known yet.
+/// Sizes are `usize`, or [`Extent`](crate::Extent)s where some are unknown.
 ///
 /// ```
 /// use unishape::{Extent::{Known, Unknown}, broadcast_shapes};
@@ -35,7 +35,8 @@ pub fn broadcast_shapes<S: Size, T: AsRef<[S]>>(shapes: &[T]) -> Result<Vec<S>, 
 ///
 /// # Errors
 ///
-/// As [`broadcast_shapes`], and what the rule set forbids.
+/// As [`broadcast_shapes`], and where the rule set forbids it: [`Error::UnequalRank`],
+/// [`Error::TooFewInputs`] or [`Error::TooManyInputs`].
 pub fn broadcast_shapes_with<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T]) -> Result<Vec<S>, Error> {
     let rank = shapes.iter().map(|shape| shape.as_ref().len()).max().unwrap_or(0);
     let (mut sizes, mut from) = (vec![S::ONE; rank], vec![0; rank]);
@@ -47,7 +48,7 @@ pub fn broadcast_shapes_with<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T])
     }
 }
 
-/// Whether the shapes go together.
+/// Whether shapes are compatible under the standard rules.
 ///
 /// ```
 /// use unishape::is_broadcastable;
@@ -59,23 +60,25 @@ pub fn is_broadcastable<S: Size, T: AsRef<[S]>>(shapes: &[T]) -> bool {
     broadcast_shapes(shapes).is_ok()
 }
 
-/// The common shape of arrays without the bookkeeping that an error needs: where it ends in
-/// [`Quick::failed`], the shapes are folded once more, slowly, to say why.
-pub(crate) struct Quick<'d> {
+/// Fast path to the common shape of arrays: it does not record what an error message needs.
+///
+/// Where it fails, [`broadcast_error`] computes the common shape again to find the reason. Sizes of static
+/// rank stay in registers; nothing is allocated.
+pub(crate) struct FastCommonShape<'d> {
     rules: Rules,
     sizes: &'d mut [usize],
     inputs: usize,
-    good: bool,
+    is_compatible: bool,
 }
 
-impl<'d> Quick<'d> {
-    /// No shape yet; `sizes` has room for the largest.
+impl<'d> FastCommonShape<'d> {
+    /// Starts without shapes. `sizes` is as long as the largest rank.
     #[inline(always)]
-    pub(crate) fn new(rules: Rules, sizes: &'d mut [usize]) -> Quick<'d> {
-        Quick { rules, sizes, inputs: 0, good: true }
+    pub(crate) fn new(rules: Rules, sizes: &'d mut [usize]) -> FastCommonShape<'d> {
+        FastCommonShape { rules, sizes, inputs: 0, is_compatible: true }
     }
 
-    /// Takes in one more shape.
+    /// Adds a shape.
     #[inline(always)]
     pub(crate) fn push(&mut self, shape: &[usize]) {
         if self.inputs == 0 {
@@ -84,49 +87,52 @@ impl<'d> Quick<'d> {
                 *to = padded_dim(shape, rank, dim);
             }
         } else {
-            self.good = self.good && join_shape(self.rules, self.sizes, shape);
+            self.is_compatible = self.is_compatible && join_shape(self.rules, self.sizes, shape);
         }
         if self.rules.is_strict_rank() {
-            self.good = self.good && shape.len() == self.sizes.len();
+            self.is_compatible = self.is_compatible && shape.len() == self.sizes.len();
         }
         self.inputs += 1;
     }
 
-    /// Whether there is no common shape.
+    /// Whether there is no common shape under the rules.
     #[inline(always)]
     pub(crate) fn failed(self) -> bool {
-        !self.good || self.inputs < self.rules.min_inputs() || self.inputs > self.rules.max_inputs()
+        !self.is_compatible || self.inputs < self.rules.min_inputs() || self.inputs > self.rules.max_inputs()
     }
 }
 
-/// The common shape of the shapes that these expressions give, as a `$Dim`; where there is none, the caller
-/// returns with the error. One after another and not in a loop, so that ranks known to the compiler are, and
-/// no function, whose result would go through memory.
+/// Common shape of some shape expressions as a `$Dim`; without one, the calling function returns the error.
+///
+/// A macro, because a function would return the shape through memory. Unrolled, so that the compiler knows
+/// static ranks.
 macro_rules! common_dim {
     ($rules:expr, $Dim:ty: $($shape:expr),+) => {{
         let rank = 0usize$(.max($shape.len()))+;
         let mut dim = <$Dim as ndarray::Dimension>::zeros(rank);
-        let mut common = $crate::shapes::Quick::new($rules, ndarray::Dimension::slice_mut(&mut dim));
+        let mut common = $crate::shapes::FastCommonShape::new($rules, ndarray::Dimension::slice_mut(&mut dim));
         $(common.push($shape);)+
         if common.failed() {
-            return Err($crate::shapes::why($rules, &[$($shape),+]));
+            return Err($crate::shapes::broadcast_error($rules, &[$($shape),+]));
         }
         dim
     }};
 }
 pub(crate) use common_dim;
 
-/// Why shapes have no common shape.
+/// The reason why shapes have no common shape.
 #[cold]
 #[inline(never)]
-pub(crate) fn why<T: AsRef<[usize]>>(rules: Rules, shapes: &[T]) -> Error {
+pub(crate) fn broadcast_error<T: AsRef<[usize]>>(rules: Rules, shapes: &[T]) -> Error {
     match broadcast_shapes_with(rules, shapes) {
         Err(error) => error,
-        Ok(common) => Error::too_large(&common, None), // only if the two folds disagreed
+        Ok(common) => Error::too_large(&common, None), // unreachable: the fast path agrees with the slow one
     }
 }
 
-/// The common shape of shapes that come one after another, however many: memory by rank only.
+/// Incremental common shape of any number of shapes.
+///
+/// Memory use depends only on the rank.
 ///
 /// ```
 /// use unishape::{CommonShape, Rules};
@@ -142,12 +148,13 @@ pub(crate) fn why<T: AsRef<[usize]>>(rules: Rules, shapes: &[T]) -> Error {
 pub struct CommonShape<S = usize> {
     rules: Rules,
     sizes: Vec<S>,
+    /// For each dimension, the first input that has its size.
     from: Vec<usize>,
     inputs: usize,
 }
 
 impl<S: Size> CommonShape<S> {
-    /// No shape yet.
+    /// Starts without shapes.
     ///
     /// ```
     /// use unishape::{CommonShape, Rules};
@@ -159,7 +166,7 @@ impl<S: Size> CommonShape<S> {
         CommonShape { rules, sizes: Vec::new(), from: Vec::new(), inputs: 0 }
     }
 
-    /// Takes in one more shape, or says why that cannot be and changes nothing.
+    /// Adds a shape. On error, nothing changes.
     ///
     /// ```
     /// use unishape::{CommonShape, Rules};
@@ -173,15 +180,14 @@ impl<S: Size> CommonShape<S> {
     ///
     /// # Errors
     ///
-    /// As [`broadcast_shapes_with`]. The error shows the shapes before this one as what they came
-    /// to together, for they are not kept.
+    /// As [`broadcast_shapes_with`]. Earlier shapes are not kept: the error shows their common shape instead.
     pub fn push(&mut self, shape: &[S]) -> Result<(), Error> {
         let rank = self.sizes.len();
         let more = shape.len().saturating_sub(rank);
         let (mut sizes, mut from) = (&mut self.sizes, &mut self.from);
         let mut longer;
         if more > 0 {
-            // Joined in longer buffers, which are kept only if all goes well.
+            // Computed in longer buffers, which replace the current ones only on success.
             longer = (vec![S::ONE; more], vec![0; more]);
             longer.0.extend_from_slice(sizes);
             longer.1.extend_from_slice(from);
@@ -215,7 +221,7 @@ impl<S: Size> CommonShape<S> {
         &self.sizes
     }
 
-    /// How many shapes have been taken in.
+    /// Number of shapes added so far.
     ///
     /// ```
     /// use unishape::{CommonShape, Rules};
@@ -226,7 +232,7 @@ impl<S: Size> CommonShape<S> {
         self.inputs
     }
 
-    /// The common shape of all that was taken in.
+    /// Common shape of all shapes that were added.
     ///
     /// ```
     /// use unishape::{CommonShape, Error, Rules};
@@ -237,7 +243,7 @@ impl<S: Size> CommonShape<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooFewInputs`] where the rule set wants more shapes than there were.
+    /// [`Error::TooFewInputs`] where the rule set requires more shapes than were added.
     pub fn finish(self) -> Result<Vec<S>, Error> {
         if self.inputs < self.rules.min_inputs() {
             return Err(Error::TooFewInputs { least: self.rules.min_inputs() });
@@ -250,11 +256,12 @@ impl<S: Size> CommonShape<S> {
 mod tests {
     use super::*;
 
-    /// SONNX wants one input at the least and takes so many at the most that no test can have them.
+    /// SONNX requires at least one input, and allows more than a test can create.
     #[test]
     fn the_number_of_inputs_is_limited() {
-        let after =
-            |inputs: usize| Quick { rules: Rules::SONNX, sizes: &mut [], inputs, good: true }.failed();
+        let after = |inputs: usize| {
+            FastCommonShape { rules: Rules::SONNX, sizes: &mut [], inputs, is_compatible: true }.failed()
+        };
         let most = Rules::SONNX.max_inputs();
         assert_eq!([0, 1, most, most + 1].map(after), [true, false, false, true]);
     }

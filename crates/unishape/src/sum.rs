@@ -1,4 +1,4 @@
-//! The adjoint of broadcasting.
+//! `sum_to`: the adjoint of broadcasting.
 
 use crate::alloc::{checked_len, out_of_memory};
 use crate::boundary::{Strided, Strides};
@@ -12,11 +12,10 @@ use unishape_engine::layout::set_row_major;
 use unishape_engine::memory::reserve;
 use unishape_engine::reduce::add_to_sums;
 
-/// Sums an array down to a shape that could have been broadcast to it: the adjoint of
-/// [`broadcast_to`](crate::broadcast_to), and so its gradient.
+/// Sums an array to a shape that can be broadcast to its own shape.
 ///
-/// Every dimension that broadcasting would have stretched is summed over, so that for all `x` and
-/// `y` the inner products ⟨`broadcast_to(x)`, `y`⟩ and ⟨`x`, `sum_to(y)`⟩ are equal.
+/// The adjoint of [`broadcast_to`](crate::broadcast_to), and so its gradient: sums over every stretched
+/// dimension. For all `x` and `y`, the inner products ⟨`broadcast_to(x)`, `y`⟩ and ⟨`x`, `sum_to(y)`⟩ are equal.
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -35,7 +34,7 @@ use unishape_engine::reduce::add_to_sums;
 ///
 /// # Errors
 ///
-/// [`Error::CannotStretch`] where `shape` could not have been broadcast to the array's shape,
+/// [`Error::CannotStretch`] where `shape` cannot be broadcast to the array's shape,
 /// [`Error::TooLarge`] or [`Error::OutOfMemory`] where the result does not fit. Beside the result, partial
 /// sums are allocated where it has at most 2¹⁴ elements.
 ///

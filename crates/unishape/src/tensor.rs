@@ -1,4 +1,4 @@
-//! Arrays whose element type is known only at run time.
+//! Arrays whose dtype is known only at run time.
 
 use crate::broadcast::{Inputs, broadcast_to};
 use crate::error::Error;
@@ -9,9 +9,9 @@ use num_complex::Complex;
 use unishape_core::Rules;
 use unishape_kernels::{DType, for_each_dtype};
 
-macro_rules! define {
+macro_rules! define_tensors {
     ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
-        /// An array that owns its elements, of any rank and any [`DType`].
+        /// An owned array of any rank and any [`DType`].
         ///
         /// ```
         /// use ndarray::arr1;
@@ -25,7 +25,7 @@ macro_rules! define {
             $(#[doc = $what] $variant(ArrayD<$type $(<$part>)?>),)+
         }
 
-        /// A read-only view of a [`Tensor`], or of any array of one of its types, without a copy.
+        /// A read-only view of a [`Tensor`], or of an array of any [`DType`].
         ///
         /// ```
         /// use ndarray::arr1;
@@ -40,7 +40,7 @@ macro_rules! define {
         }
 
         impl Tensor {
-            /// The type of its elements.
+            /// The dtype.
             ///
             /// ```
             /// use unishape::{DType, Tensor};
@@ -53,7 +53,7 @@ macro_rules! define {
                 }
             }
 
-            /// Its shape.
+            /// The shape.
             ///
             /// ```
             /// use unishape::Tensor;
@@ -66,7 +66,7 @@ macro_rules! define {
                 }
             }
 
-            /// A view of all its elements.
+            /// A view of all elements.
             ///
             /// ```
             /// use unishape::Tensor;
@@ -83,7 +83,7 @@ macro_rules! define {
         }
 
         impl<'a> TensorView<'a> {
-            /// The type of its elements.
+            /// The dtype.
             ///
             /// ```
             /// use unishape::{DType, TensorView};
@@ -96,7 +96,7 @@ macro_rules! define {
                 }
             }
 
-            /// Its shape.
+            /// The shape.
             ///
             /// ```
             /// use unishape::TensorView;
@@ -109,7 +109,7 @@ macro_rules! define {
                 }
             }
 
-            /// The view stretched to a shape: [`broadcast_to`](crate::broadcast_to).
+            /// Broadcasts the view to a shape, as [`broadcast_to`](crate::broadcast_to).
             ///
             /// ```
             /// use unishape::TensorView;
@@ -145,15 +145,15 @@ macro_rules! define {
                 }
             }
 
-            /// Leaves only these indices of a dimension in the view.
-            pub(crate) fn slice_in_place(&mut self, dim: usize, range: std::ops::Range<usize>) {
+            /// Restricts one dimension to a range of indices.
+            pub(crate) fn slice_axis_in_place(&mut self, dim: usize, range: std::ops::Range<usize>) {
                 let range = ndarray::Slice::from(range);
                 match self {
                     $(TensorView::$variant(view) => view.slice_axis_inplace(ndarray::Axis(dim), range),)+
                 }
             }
 
-            /// The elements copied out, in row-major order: [`to_owned`](crate::to_owned()).
+            /// Copies the elements in row-major order, as [`to_owned`](crate::to_owned()).
             ///
             /// ```
             /// use unishape::{Tensor, TensorView};
@@ -200,13 +200,13 @@ macro_rules! define {
         })+
     };
 }
-for_each_dtype!(define);
+for_each_dtype!(define_tensors);
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that is the element type of some [`DType`].
+/// A Rust type that is the element type of a [`DType`].
 ///
 /// ```
 /// use unishape::{DType, Element};
@@ -214,16 +214,16 @@ mod sealed {
 /// assert_eq!(<f32 as Element>::DTYPE, DType::F32);
 /// ```
 pub trait Element: Sized + Clone + sealed::Sealed + 'static {
-    /// Its name at run time.
+    /// The dtype of this type.
     const DTYPE: DType;
 
-    /// The typed view in a dynamic one, if it is of this type; see [`TensorView::typed`].
+    /// The typed view in a tensor view of this dtype; see [`TensorView::typed`].
     #[doc(hidden)]
     fn view_in<'t, 'a>(tensor: &'t TensorView<'a>) -> Option<&'t ArrayViewD<'a, Self>>;
 }
 
 impl<'a> TensorView<'a> {
-    /// The view as one of a known element type; `None` where it is of another.
+    /// The view with a static element type; `None` where the dtype differs.
     ///
     /// ```
     /// use unishape::TensorView;
@@ -237,30 +237,26 @@ impl<'a> TensorView<'a> {
         T::view_in(self)
     }
 
-    /// Some of the elements: in each dimension those of a range of indices.
+    /// Restricts every dimension to a range of indices.
     ///
     /// ```
     /// use unishape::{Tensor, TensorView};
     ///
     /// let table = ndarray::arr2(&[[1, 2, 3], [4, 5, 6]]);
-    /// let part = TensorView::from(table.view()).part(&[1..2, 0..2]);
-    /// assert_eq!(part.to_owned()?, Tensor::from(ndarray::arr2(&[[4, 5]])));
+    /// let slice = TensorView::from(table.view()).slice(&[1..2, 0..2]);
+    /// assert_eq!(slice.to_owned()?, Tensor::from(ndarray::arr2(&[[4, 5]])));
     /// # Ok::<(), unishape::Error>(())
     /// ```
     ///
     /// # Panics
     ///
-    /// Where there is not one range for each dimension, or one goes beyond it.
+    /// Where the number of ranges is not the rank, or a range exceeds its dimension.
     #[must_use]
-    pub fn part(mut self, part: &[std::ops::Range<usize>]) -> TensorView<'a> {
-        assert!(
-            part.len() == self.shape().len(),
-            "{} ranges for {} dimensions",
-            part.len(),
-            self.shape().len()
-        );
-        for (dim, range) in part.iter().enumerate() {
-            self.slice_in_place(dim, range.clone());
+    pub fn slice(mut self, ranges: &[std::ops::Range<usize>]) -> TensorView<'a> {
+        let rank = self.shape().len();
+        assert!(ranges.len() == rank, "{} ranges for {rank} dimensions", ranges.len());
+        for (dim, range) in ranges.iter().enumerate() {
+            self.slice_axis_in_place(dim, range.clone());
         }
         self
     }
@@ -278,7 +274,7 @@ impl<'a> From<&TensorView<'a>> for TensorView<'a> {
     }
 }
 
-/// A slice of tensors of mixed types: as many views, in order, each of its tensor's type (BC-2).
+/// A slice of tensors: a view of each, in order, with its tensor's dtype (BC-2).
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -303,7 +299,7 @@ impl<'a> Inputs for &'a [Tensor] {
     }
 }
 
-/// As for a slice of tensors.
+/// A view of each tensor, as for a slice of tensors.
 impl<'a> Inputs for Vec<TensorView<'a>> {
     type Views = Vec<TensorView<'a>>;
 

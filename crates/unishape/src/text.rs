@@ -1,4 +1,4 @@
-//! Untrusted text made safe to print: names and paths from files, models and the command line.
+//! Sanitizing of untrusted text: names and paths from files, models and the command line.
 //!
 //! Error messages and diagrams show text that a file or a user supplied. Control characters, bidirectional
 //! overrides and zero-width characters in it would corrupt a terminal or a page; they become U+FFFD.
@@ -11,10 +11,10 @@ use std::path::Path;
 /// assert_eq!(unishape::text::sanitize("a\u{1b}[31m\n"), "a\u{fffd}[31m\u{fffd}");
 /// ```
 pub fn sanitize(text: &str) -> String {
-    text.chars().map(shown).collect()
+    text.chars().map(printable).collect()
 }
 
-/// Sanitized text of a whole path.
+/// Sanitizes the text of a path.
 ///
 /// ```
 /// assert_eq!(unishape::text::display_path("x/a\n.npy".as_ref()), "x/a\u{fffd}.npy");
@@ -23,13 +23,13 @@ pub fn display_path(path: &Path) -> String {
     sanitize(&path.to_string_lossy())
 }
 
-/// Sanitizes the text and truncates it to `length` characters.
+/// Sanitizes text and truncates it at its end to `length` characters.
 ///
 /// ```
 /// assert_eq!(unishape::text::truncate("\tabcdef", 4), "\u{fffd}ab…");
 /// ```
 pub fn truncate(text: &str, length: usize) -> String {
-    let mut plain: String = text.chars().take(length + 1).map(shown).collect();
+    let mut plain: String = text.chars().take(length + 1).map(printable).collect();
     if let Some((end, _)) = plain.char_indices().nth(length) {
         plain.truncate(end);
         plain.pop();
@@ -38,7 +38,9 @@ pub fn truncate(text: &str, length: usize) -> String {
     plain
 }
 
-/// Truncates the text at its front to `length` characters: neighbouring numbers differ in their last digits.
+/// Truncates text at its front to `length` characters.
+///
+/// For text whose end matters most, such as the context before an error, or the last digits of a number.
 ///
 /// ```
 /// assert_eq!(unishape::text::truncate_front("12345", 3), "…45");
@@ -53,17 +55,17 @@ pub fn truncate_front(text: &str, length: usize) -> String {
 
 /// The character, or U+FFFD for one that moves the cursor, has no width, changes the writing direction or is
 /// invalid in XML.
-fn shown(c: char) -> char {
-    let disturbs = c.is_control()
+fn printable(c: char) -> char {
+    let is_unsafe = c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{61c}' | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{20d0}'..='\u{20ff}'
             | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{fffe}'..='\u{ffff}'
             | '\u{e0000}'..='\u{e0fff}');
-    if disturbs { '\u{fffd}' } else { c }
+    if is_unsafe { '\u{fffd}' } else { c }
 }
 
-/// Terminal columns of a text.
+/// Width of a text in terminal columns.
 pub(crate) fn width(text: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(text)
 }

@@ -15,7 +15,9 @@ pub fn num_threads() -> usize {
     parallel::num_threads()
 }
 
-/// Sets how many threads share large work in this process, at most 256; 0 restores the default.
+/// Sets how many threads share large work in this process.
+///
+/// At most 256 are used; 0 restores the default.
 ///
 /// ```
 /// unishape::set_num_threads(2);
@@ -26,7 +28,9 @@ pub fn set_num_threads(threads: usize) {
     parallel::set_num_threads(threads);
 }
 
-/// Calls a function with another number of threads for the work that it starts on this thread.
+/// Calls a function with a number of threads for the work that it starts.
+///
+/// The number applies to work started on this thread, and includes it.
 ///
 /// ```
 /// use ndarray::Array2;

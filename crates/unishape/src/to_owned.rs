@@ -1,4 +1,4 @@
-//! Copying a view's elements: the separate, explicit step (BC-10).
+//! `to_owned`: explicit copies of views (BC-10).
 
 use crate::alloc::{checked_len, out_of_memory};
 use crate::boundary::Strided;
@@ -7,7 +7,7 @@ use crate::operand::Operand;
 use ndarray::Array;
 use unishape_engine::lanes::clone_elements;
 
-/// Copies an array or a view, stretched or not, into a new array in row-major order.
+/// Copies an array or a view into a new array in row-major order.
 ///
 /// It allocates the bytes of the result and nothing else. Unlike in ndarray's `to_owned`, a result that does
 /// not fit is an error and does not abort the process.

@@ -87,7 +87,7 @@ fn check_part(mapped: &RawArray, file: &[u8], goal: &[usize]) {
     let some: Vec<Range<usize>> = some.collect();
     mapped.prefetch(&some);
     let part = mapped.region(&some).expect("some of what is right").view().to_owned().expect("few");
-    let expected = read.view().part(&some).to_owned().expect("few");
+    let expected = read.view().slice(&some).to_owned().expect("few");
     assert_eq!(npy_bytes(&part), npy_bytes(&expected));
     mapped.release(&some);
 }

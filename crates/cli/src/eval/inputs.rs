@@ -112,7 +112,7 @@ impl Input {
         Ok(Some(match &self.source {
             Source::Scalar(_) => return Ok(None),
             Source::Counted(counted) => Region::Tensor(counted.part(part)),
-            Source::Listed(tensor) => Region::View(tensor.view().part(part)),
+            Source::Listed(tensor) => Region::View(tensor.view().slice(part)),
             Source::Mapped(mapped, _) => {
                 let part = mapped.region(part).map_err(Failure::failed)?;
                 match self.lies_across() {

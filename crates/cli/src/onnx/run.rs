@@ -73,8 +73,9 @@ fn to_terminal(outputs: &[(String, Tensor)], args: &RunArgs) -> Result<(), Failu
             say(args.writing.quiet, &format!("{title}\n"));
             continue;
         }
-        let part =
-            |part: &Vec<std::ops::Range<usize>>| tensor.view().part(part).to_owned().map_err(Failure::failed);
+        let part = |part: &Vec<std::ops::Range<usize>>| {
+            tensor.view().slice(part).to_owned().map_err(Failure::failed)
+        };
         text += &format!("{title}\n{}", print::text(tensor.shape(), part)?);
     }
     out::print(&text)

@@ -1,12 +1,12 @@
 //! An expression bound to its inputs: shapes resolved, ready to be computed.
 
-use super::compile::{Compiled, Given};
+use super::compile::{CompiledExpr, InputType};
 use super::error::{ExprError, Problem};
-use super::graph::{At, Graph, Node};
+use super::graph::{Graph, Node, NodeId};
 use crate::alloc::{checked_len, out_of_memory};
 use crate::boundary::{program_input, program_output};
 use crate::numeric::Numeric;
-use crate::shapes::{Quick, broadcast_shapes, why};
+use crate::shapes::{FastCommonShape, broadcast_error, broadcast_shapes};
 use crate::tensor::{Element, Tensor, TensorView};
 use ndarray::{Array, ArrayD, ArrayRef, ArrayView, Dimension, IxDyn};
 use smallvec::SmallVec;
@@ -37,10 +37,10 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    pub(crate) fn given(&self) -> Given {
+    pub(crate) fn input_type(&self) -> InputType {
         match self {
-            Value::Array(view) => Given::Array(view.dtype()),
-            Value::Scalar(number) => Given::Scalar(*number),
+            Value::Array(view) => InputType::Array(view.dtype()),
+            Value::Scalar(number) => InputType::Scalar(*number),
         }
     }
 
@@ -97,7 +97,7 @@ from_number!(Scalar, bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
 pub(crate) type Values<'a> = SmallVec<[Value<'a>; 3]>;
 
 /// Orders values that are given by name.
-pub(crate) fn in_order<'a, N: AsRef<str>>(
+pub(crate) fn order_by_name<'a, N: AsRef<str>>(
     graph: &Graph,
     given: impl Iterator<Item = (N, Value<'a>)>,
 ) -> Result<Values<'a>, ExprError> {
@@ -105,21 +105,21 @@ pub(crate) fn in_order<'a, N: AsRef<str>>(
         given.map(|(name, value)| (name, Some(value))).collect();
     let mut by_name: SmallVec<[usize; 6]> = (0..given.len()).collect();
     by_name.sort_by_key(|&at| given[at].0.as_ref());
-    let again = by_name.windows(2).filter(|pair| given[pair[0]].0.as_ref() == given[pair[1]].0.as_ref());
-    if let Some(again) = again.map(|pair| pair[1]).min() {
-        return Err(Problem::GivenTwice(given[again].0.as_ref().into()).into());
+    let repeated = by_name.windows(2).filter(|pair| given[pair[0]].0.as_ref() == given[pair[1]].0.as_ref());
+    if let Some(repeated) = repeated.map(|pair| pair[1]).min() {
+        return Err(Problem::GivenTwice(given[repeated].0.as_ref().into()).into());
     }
     let mut values = Values::new();
-    for (number, name) in graph.names.iter().enumerate() {
-        let place = by_name.binary_search_by_key(&name.as_str(), |&at| given[at].0.as_ref());
-        let value = match place {
-            Ok(place) => given[by_name[place]].1.take(),
+    for (variable, name) in graph.names.iter().enumerate() {
+        let position = by_name.binary_search_by_key(&name.as_str(), |&at| given[at].0.as_ref());
+        let value = match position {
+            Ok(position) => given[by_name[position]].1.take(),
             Err(_) => Scalar::from_name(name).map(Value::Scalar),
         };
         let Some(value) = value else {
             let known = given.iter().map(|(name, _)| name.as_ref().to_owned()).collect();
-            let at = graph.nodes.iter().position(|node| *node == Node::Name(number as u32));
-            let place = at.and_then(|at| graph.place(at as At));
+            let node = graph.nodes.iter().position(|node| *node == Node::Variable(variable as u32));
+            let place = node.and_then(|node| graph.place(node as NodeId));
             return Err(ExprError::at(Problem::UnknownName { name: name.clone(), known }, place));
         };
         values.push(value);
@@ -146,7 +146,7 @@ pub(crate) fn in_order<'a, N: AsRef<str>>(
 /// ```
 #[derive(Clone, Debug)]
 pub struct Bound<'a> {
-    compiled: Arc<Compiled>,
+    compiled: Arc<CompiledExpr>,
     /// The inputs. Arrays are stretched, and are the program's operands.
     values: Values<'a>,
     shape: Shape,
@@ -163,7 +163,7 @@ impl<'a> Bound<'a> {
     pub(crate) fn new(
         graph: &Graph,
         mut values: Values<'a>,
-        compiled: Arc<Compiled>,
+        compiled: Arc<CompiledExpr>,
     ) -> Result<Bound<'a>, ExprError> {
         let shape = common_shape(graph, &values)?;
         for value in &mut values {
@@ -182,7 +182,7 @@ impl<'a> Bound<'a> {
         self.values.iter().filter_map(input).collect()
     }
 
-    /// The shape of the result.
+    /// Shape of the result.
     ///
     /// ```
     /// # use unishape::expr::Expr;
@@ -194,7 +194,7 @@ impl<'a> Bound<'a> {
         &self.shape
     }
 
-    /// The type of the result.
+    /// Dtype of the result.
     ///
     /// ```
     /// # use unishape::{DType, expr::Expr};
@@ -206,7 +206,9 @@ impl<'a> Bound<'a> {
         self.compiled.dtype
     }
 
-    /// Sets how many threads share the work, the calling one included. Default: `num_threads()`.
+    /// Sets how many threads share the work, the calling one included.
+    ///
+    /// Default: `num_threads()`.
     ///
     /// ```
     /// # use unishape::expr::Expr;
@@ -220,9 +222,10 @@ impl<'a> Bound<'a> {
         Bound { threads: Some(threads), ..self }
     }
 
-    /// Declares that the output of `compute_into` is freshly allocated memory that has not been written yet.
+    /// Declares that the output of `compute_into` is freshly allocated.
     ///
-    /// Large preallocated outputs are written with non-temporal stores; on fresh pages these are slower.
+    /// Its memory has not been written yet. Large preallocated outputs are written with non-temporal stores,
+    /// which are slower on fresh pages.
     ///
     /// ```
     /// # use unishape::expr::Expr;
@@ -264,18 +267,19 @@ impl<'a> Bound<'a> {
     /// Where the dimension does not exist, or the range exceeds it.
     #[must_use]
     pub fn slice_axis(&self, dim: usize, range: Range<usize>) -> Bound<'a> {
-        let mut part = self.clone();
-        part.shape[dim] = range.len();
-        for value in &mut part.values {
+        let mut slice = self.clone();
+        slice.shape[dim] = range.len();
+        for value in &mut slice.values {
             if let Value::Array(view) = value {
-                view.slice_in_place(dim, range.clone());
+                view.slice_axis_in_place(dim, range.clone());
             }
         }
-        part
+        slice
     }
 
-    /// Describes how the result will be computed: the loops, how each input is read, what is computed once and
-    /// what for each block.
+    /// Describes how the result will be computed.
+    ///
+    /// The loops, how each input is read, and what is computed once and what for each block.
     ///
     /// ```
     /// # use unishape::expr::Expr;
@@ -293,7 +297,7 @@ impl<'a> Bound<'a> {
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
     pub fn plan(&self) -> String {
-        let Compiled { program, names, constants, .. } = &*self.compiled;
+        let CompiledExpr { program, names, constants, .. } = &*self.compiled;
         fused::describe(program, &self.shape, &self.inputs(), names, constants)
     }
 
@@ -352,9 +356,9 @@ impl<'a> Bound<'a> {
         self.compute_while(out, |_| true)
     }
 
-    /// [`compute_into`](Bound::compute_into) that can be cancelled: computes while a function returns `true`.
+    /// Computes into a preallocated array while a function returns `true`.
     ///
-    /// The function is called after each chunk with its number of elements, possibly on several threads at
+    /// [`compute_into`](Bound::compute_into) that can be cancelled. The function is called after each chunk with its number of elements, possibly on several threads at
     /// once.
     ///
     /// ```
@@ -370,6 +374,10 @@ impl<'a> Bound<'a> {
     ///
     /// As [`compute_into`](Bound::compute_into), and [`Problem::Stopped`] where the function returned `false`;
     /// then a part of the output has been written.
+    ///
+    /// # Panics
+    ///
+    /// Where the function panics.
     pub fn compute_while<T: Numeric, D: Dimension>(
         &self,
         out: &mut ArrayRef<T, D>,
@@ -423,34 +431,34 @@ fn input<'v>(value: &'v Value<'_>) -> Option<Input<'v>> {
 fn common_shape(graph: &Graph, values: &[Value<'_>]) -> Result<Shape, ExprError> {
     let rank = values.iter().map(|value| value.shape().len()).max().unwrap_or(0);
     let mut shape = Shape::from_elem(1, rank);
-    let mut common = Quick::new(Rules::STANDARD, &mut shape);
+    let mut common = FastCommonShape::new(Rules::STANDARD, &mut shape);
     values.iter().for_each(|value| common.push(value.shape()));
     if !common.failed() {
         return Ok(shape);
     }
     let shapes: Vec<&[usize]> = values.iter().map(Value::shape).collect();
-    let error = || why(Rules::STANDARD, &shapes).named(&graph.names).into();
-    Err(misfit(graph, &shapes).unwrap_or_else(error))
+    let error = || broadcast_error(Rules::STANDARD, &shapes).named(&graph.names).into();
+    Err(incompatible_operator(graph, &shapes).unwrap_or_else(error))
 }
 
-/// The first operator whose operands are incompatible, and which of its inputs are.
-fn misfit(graph: &Graph, inputs: &[&[usize]]) -> Option<ExprError> {
+/// Error of the first operator with incompatible operands, with the inputs at fault.
+fn incompatible_operator(graph: &Graph, inputs: &[&[usize]]) -> Option<ExprError> {
     let mut shapes: Vec<Vec<usize>> = Vec::with_capacity(graph.nodes.len());
     for (at, node) in graph.nodes.iter().enumerate() {
         let shape = match node {
-            Node::Name(name) => inputs[*name as usize].to_vec(),
+            Node::Variable(name) => inputs[*name as usize].to_vec(),
             _ => {
-                let from: Vec<&[usize]> =
-                    node.from().iter().map(|&from| &shapes[from as usize][..]).collect();
-                match broadcast_shapes(&from) {
+                let operands: Vec<&[usize]> =
+                    node.inputs().iter().map(|&input| &shapes[input as usize][..]).collect();
+                match broadcast_shapes(&operands) {
                     Ok(shape) => shape,
                     Err(_) => {
-                        let names = names_below(graph, at as At);
+                        let names = variables_of(graph, at as NodeId);
                         let shapes: Vec<&[usize]> = names.iter().map(|&name| inputs[name as usize]).collect();
                         let names: Vec<&String> =
                             names.iter().map(|&name| &graph.names[name as usize]).collect();
                         let error = broadcast_shapes(&shapes).err()?.named(&names);
-                        return Some(ExprError::at(Problem::Shapes(error), graph.place(at as At)));
+                        return Some(ExprError::at(Problem::Shapes(error), graph.place(at as NodeId)));
                     }
                 }
             }
@@ -460,20 +468,20 @@ fn misfit(graph: &Graph, inputs: &[&[usize]]) -> Option<ExprError> {
     None
 }
 
-/// The variables that a node depends on, in the order of the text.
-fn names_below(graph: &Graph, at: At) -> Vec<u32> {
-    let mut is_below = vec![false; at as usize + 1];
-    is_below[at as usize] = true;
+/// The variables that a node depends on, in the order of their first use.
+fn variables_of(graph: &Graph, at: NodeId) -> Vec<u32> {
+    let mut is_needed = vec![false; at as usize + 1];
+    is_needed[at as usize] = true;
     let mut names = Vec::new();
     for node in (0..=at as usize).rev() {
-        if !is_below[node] {
+        if !is_needed[node] {
             continue;
         }
-        if let Node::Name(name) = graph.nodes[node] {
+        if let Node::Variable(name) = graph.nodes[node] {
             names.push(name);
         }
-        for &from in graph.nodes[node].from() {
-            is_below[from as usize] = true;
+        for &input in graph.nodes[node].inputs() {
+            is_needed[input as usize] = true;
         }
     }
     names.reverse();

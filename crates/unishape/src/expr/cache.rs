@@ -1,7 +1,7 @@
-//! Expressions read from text, and what has been made of them before.
+//! Parsed expressions, with caches of parsed texts and compiled programs.
 
-use super::bind::{Bound, Value, Values, in_order};
-use super::compile::{Compiled, Given, compile};
+use super::bind::{Bound, Value, Values, order_by_name};
+use super::compile::{CompiledExpr, InputType, compile};
 use super::error::{ExprError, Problem};
 use super::graph::Graph;
 use super::parse::parse;
@@ -14,8 +14,9 @@ use std::str::FromStr;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use unishape_kernels::Op;
 
-/// An expression read from a text. A text that was read before, and types that it was computed with before,
-/// cost next to nothing.
+/// An expression parsed from text.
+///
+/// Parsed texts, and the programs compiled for each combination of input types, are cached.
 ///
 /// ```
 /// use ndarray::arr1;
@@ -28,62 +29,68 @@ use unishape_kernels::Op;
 /// ```
 #[derive(Clone)]
 pub struct Expr {
-    shared: Arc<Shared>,
+    shared: Arc<SharedExpr>,
     typing: Typing,
 }
 
-/// What copies of an expression have together.
-struct Shared {
+/// The part of an expression that its clones share.
+struct SharedExpr {
     graph: Graph,
-    compiled: Mutex<Vec<Ready>>,
+    /// Programs for the most recent combinations of input types, oldest first.
+    compiled: Mutex<Vec<CacheEntry>>,
 }
 
-/// What the expression is for inputs of these types.
-struct Ready {
-    given: Vec<Given>,
+/// An expression compiled for inputs of these types.
+struct CacheEntry {
+    input_types: Vec<InputType>,
     typing: Typing,
-    compiled: Arc<Compiled>,
+    compiled: Arc<CompiledExpr>,
 }
 
-/// So many texts, and so many lists of types for each, are kept.
-const TEXTS: usize = 256;
-const TYPES: usize = 16;
+/// Largest number of parsed texts in the cache.
+const MAX_TEXTS: usize = 256;
 
-/// Texts longer than this are not kept.
-const LONGEST: usize = 1 << 14;
+/// Largest number of compiled programs in the cache, for each text.
+const MAX_COMPILED: usize = 16;
 
-static SEEN: LazyLock<Mutex<HashMap<String, Arc<Shared>>>> = LazyLock::new(Mutex::default);
+/// Longest text that is cached, in bytes.
+const MAX_TEXT_LENGTH: usize = 1 << 14;
+
+/// Cache of parsed texts.
+static PARSED: LazyLock<Mutex<HashMap<String, Arc<SharedExpr>>>> = LazyLock::new(Mutex::default);
 
 impl Expr {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// ```
     /// use unishape::expr::Expr;
     ///
-    /// assert!(Expr::parse("a +").unwrap_err().to_string().starts_with("the expression ends where"));
+    /// assert!(Expr::parse("a +").unwrap_err().to_string().starts_with("unexpected end of expression"));
     /// ```
     ///
     /// # Errors
     ///
-    /// Where the text is no expression: what is wrong, with the place marked.
+    /// Where the text is not an expression. The message marks the place.
     pub fn parse(text: &str) -> Result<Expr, ExprError> {
-        // A thread that panicked while it had the lock has left nothing half done.
-        let seen = || SEEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(shared) = seen().get(text) {
+        // A panic cannot leave the map in an invalid state, so a poisoned lock is usable.
+        let parsed = || PARSED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shared) = parsed().get(text) {
             return Ok(Expr { shared: shared.clone(), typing: Typing::Promote });
         }
-        let shared = Arc::new(Shared { graph: parse(text)?, compiled: Mutex::default() });
-        if text.len() <= LONGEST {
-            let mut seen = seen();
-            if seen.len() >= TEXTS {
-                seen.clear();
+        let shared = Arc::new(SharedExpr { graph: parse(text)?, compiled: Mutex::default() });
+        if text.len() <= MAX_TEXT_LENGTH {
+            let mut parsed = parsed();
+            if parsed.len() >= MAX_TEXTS {
+                parsed.clear();
             }
-            seen.insert(text.into(), shared.clone());
+            parsed.insert(text.into(), shared.clone());
         }
         Ok(Expr { shared, typing: Typing::Promote })
     }
 
-    /// A function by itself: `op(x1)`, `op(x1, x2)` or `op(x1, x2, x3)`. It is there already, and no text is read.
+    /// The expression of a single function.
+    ///
+    /// `op(x1)`, `op(x1, x2)` or `op(x1, x2, x3)`. Parsed at its first use only.
     ///
     /// ```
     /// use ndarray::arr1;
@@ -96,17 +103,17 @@ impl Expr {
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
     pub fn call(op: Op) -> Expr {
-        static CALLS: [OnceLock<Arc<Shared>>; Op::ALL.len()] = [const { OnceLock::new() }; Op::ALL.len()];
+        static CALLS: [OnceLock<Arc<SharedExpr>>; Op::ALL.len()] = [const { OnceLock::new() }; Op::ALL.len()];
         let shared = CALLS[op as usize].get_or_init(|| {
             let names: Vec<String> = (1..=op.arity()).map(|number| format!("x{number}")).collect();
             let text = format!("{}({})", op.name(), names.join(", "));
             let graph = parse(&text).unwrap_or_else(|error| unreachable!("{error}"));
-            Arc::new(Shared { graph, compiled: Mutex::default() })
+            Arc::new(SharedExpr { graph, compiled: Mutex::default() })
         });
         Expr { shared: shared.clone(), typing: Typing::Promote }
     }
 
-    /// The same with other rules for types.
+    /// Sets the rules of type promotion.
     ///
     /// ```
     /// use unishape::expr::{Expr, Typing};
@@ -121,8 +128,9 @@ impl Expr {
         Expr { typing, ..self }
     }
 
-    /// The names in it, in the order in which they come. Those of numbers, such as `pi`, are among them:
-    /// something may be given for them.
+    /// Names of the variables, in the order of their first use.
+    ///
+    /// Named constants such as `pi` are among them: a value for them replaces the constant.
     ///
     /// ```
     /// assert_eq!(unishape::expr::Expr::parse("b + a * b")?.names(), ["b", "a"]);
@@ -132,8 +140,9 @@ impl Expr {
         &self.shared.graph.names
     }
 
-    /// Gives arrays and numbers to the names, which settles the result's type and shape; nothing is computed
-    /// yet.
+    /// Binds the variables to values.
+    ///
+    /// This determines the dtype and shape of the result. Nothing is computed yet.
     ///
     /// ```
     /// use ndarray::{arr1, arr2};
@@ -152,16 +161,16 @@ impl Expr {
     ///
     /// # Errors
     ///
-    /// Where a name is missing, unknown or given twice, where types or shapes are incompatible.
+    /// Where a variable has no value or two, a value has no variable, or dtypes or shapes are incompatible.
     pub fn bind<'a, N: AsRef<str>, V: Into<Value<'a>>>(
         &self,
         values: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Bound<'a>, ExprError> {
         let values = values.into_iter().map(|(name, value)| (name, value.into()));
-        self.bind_values(in_order(&self.shared.graph, values)?)
+        self.bind_values(order_by_name(&self.shared.graph, values)?)
     }
 
-    /// The same without names: a value for each of [`names`](Expr::names), in their order.
+    /// Binds the variables by position, in the order of [`names`](Expr::names).
     ///
     /// ```
     /// use ndarray::arr1;
@@ -178,7 +187,7 @@ impl Expr {
     ///
     /// # Errors
     ///
-    /// Where there are more or fewer values than names, where types or shapes are incompatible.
+    /// Where the number of values is not that of the variables, or dtypes or shapes are incompatible.
     pub fn bind_positional<'a, V: Into<Value<'a>>>(
         &self,
         values: impl IntoIterator<Item = V>,
@@ -191,11 +200,11 @@ impl Expr {
     }
 
     fn bind_values<'a>(&self, values: Values<'a>) -> Result<Bound<'a>, ExprError> {
-        let given: SmallVec<[Given; 3]> = values.iter().map(Value::given).collect();
-        Bound::new(&self.shared.graph, values, self.ready(&given)?)
+        let input_types: SmallVec<[InputType; 3]> = values.iter().map(Value::input_type).collect();
+        Bound::new(&self.shared.graph, values, self.compiled(&input_types)?)
     }
 
-    /// Computes the result for these arrays and numbers.
+    /// Binds the variables to values and computes the result.
     ///
     /// ```
     /// use ndarray::arr1;
@@ -209,7 +218,7 @@ impl Expr {
     ///
     /// # Errors
     ///
-    /// As [`bind`](Expr::bind), and where there is no memory for the result.
+    /// As [`bind`](Expr::bind), and where the result cannot be allocated.
     pub fn evaluate<'a, N: AsRef<str>, V: Into<Value<'a>>>(
         &self,
         values: impl IntoIterator<Item = (N, V)>,
@@ -217,19 +226,23 @@ impl Expr {
         self.bind(values)?.compute()
     }
 
-    /// The chain of kernels for inputs of these types.
-    fn ready(&self, given: &[Given]) -> Result<Arc<Compiled>, ExprError> {
-        let all = || self.shared.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = |ready: &Ready| ready.given == given && ready.typing == self.typing;
-        if let Some(ready) = all().iter().find(|ready| known(ready)) {
-            return Ok(ready.compiled.clone());
+    /// The program for inputs of these types, from the cache if it is there.
+    fn compiled(&self, input_types: &[InputType]) -> Result<Arc<CompiledExpr>, ExprError> {
+        let lock = || self.shared.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_match = |entry: &&CacheEntry| entry.input_types == input_types && entry.typing == self.typing;
+        if let Some(entry) = lock().iter().find(is_match) {
+            return Ok(entry.compiled.clone());
         }
-        let compiled = Arc::new(compile(&self.shared.graph, given, self.typing)?);
-        let mut all = all();
-        if all.len() >= TYPES {
-            all.remove(0);
+        let compiled = Arc::new(compile(&self.shared.graph, input_types, self.typing)?);
+        let mut entries = lock();
+        if entries.len() >= MAX_COMPILED {
+            entries.remove(0);
         }
-        all.push(Ready { given: given.into(), typing: self.typing, compiled: compiled.clone() });
+        entries.push(CacheEntry {
+            input_types: input_types.into(),
+            typing: self.typing,
+            compiled: compiled.clone(),
+        });
         Ok(compiled)
     }
 }
@@ -242,7 +255,7 @@ impl FromStr for Expr {
     }
 }
 
-/// The text.
+/// The text of the expression.
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.shared.graph.source.as_ref().map_or("", |source| &source.text))

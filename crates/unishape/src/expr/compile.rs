@@ -1,8 +1,10 @@
-//! From an expression and the types of its inputs to a chain of kernels.
+//! Compiler: from a graph and the types of its inputs to a block program.
+//!
+//! Inserts casts, folds constants, and merges common subexpressions.
 
 use super::error::{ExprError, Problem};
 use super::graph::{Graph, Node};
-use super::types::{Argument, Typing, common_type, default_type, signature};
+use super::types::{ArgumentType, Typing, common_type, default_type, signature};
 use num_complex::Complex;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -12,302 +14,326 @@ use unishape_kernels::Op;
 use unishape_kernels::Scalar;
 use unishape_kernels::{self as kernels, Constant, DTypeKind, Kernel};
 
-/// What is given under a name: an array of this type, or a number.
+/// Type of an input: an array of a dtype, or a scalar with its value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Given {
+pub(crate) enum InputType {
     Array(DType),
     Scalar(Scalar),
 }
 
-/// An expression made ready for inputs of certain types. The operands of the program are the arrays among
-/// the inputs, in the order of their names.
+/// An expression compiled for inputs of certain types.
+///
+/// The operands of the program are the array inputs, in the order of the variables.
 #[derive(Debug)]
-pub(crate) struct Compiled {
+pub(crate) struct CompiledExpr {
     pub(crate) program: Program,
+    /// Dtype of the result.
     pub(crate) dtype: DType,
-    /// What the program's operands are called.
+    /// Names of the program's operands.
     pub(crate) names: Vec<String>,
-    /// The program's constants as they are written.
+    /// Text of the program's constants.
     pub(crate) constants: Vec<String>,
 }
 
-/// Makes an expression ready.
-pub(crate) fn compile(graph: &Graph, given: &[Given], typing: Typing) -> Result<Compiled, ExprError> {
-    let mut compiler = Compiler::new(given, typing);
-    let mut values: Vec<Value> = Vec::with_capacity(graph.nodes.len());
+/// Compiles an expression for inputs of these types.
+pub(crate) fn compile(
+    graph: &Graph,
+    input_types: &[InputType],
+    typing: Typing,
+) -> Result<CompiledExpr, ExprError> {
+    let mut compiler = Compiler::new(input_types, typing);
+    let mut values: Vec<Operand> = Vec::with_capacity(graph.nodes.len());
     for (at, node) in graph.nodes.iter().enumerate() {
         let value = match node {
-            Node::Name(name) => Ok(compiler.inputs[*name as usize]),
-            Node::Scalar(number) => Ok(Value::Scalar(*number)),
-            Node::Call(op, from) => {
-                let from: SmallVec<[Value; 3]> = from.iter().map(|&from| values[from as usize]).collect();
-                compiler.call(*op, &from)
+            Node::Variable(variable) => Ok(compiler.variables[*variable as usize]),
+            Node::Scalar(number) => Ok(Operand::Scalar(*number)),
+            Node::Call(op, inputs) => {
+                let operands: SmallVec<[Operand; 3]> =
+                    inputs.iter().map(|&input| values[input as usize]).collect();
+                compiler.call(*op, &operands)
             }
-            Node::Cast(dtype, from) => {
-                let from = values[*from as usize];
-                compiler.typed(from).and_then(|from| compiler.cast(from, *dtype)).map(Value::Typed)
+            Node::Cast(dtype, input) => {
+                let value = compiler.typed_value(values[*input as usize]);
+                value.and_then(|value| compiler.cast(value, *dtype)).map(Operand::Typed)
             }
         };
         let value = value.map_err(|problem| ExprError::at(problem, graph.place(at as u32)))?;
         values.push(value);
     }
-    let result = values.last().copied().unwrap_or(Value::Scalar(Scalar::Int(0)));
+    let result = values.last().copied().unwrap_or(Operand::Scalar(Scalar::Int(0)));
     let place = || graph.place(graph.nodes.len().saturating_sub(1) as u32);
-    let result = compiler.typed(result).map_err(|problem| ExprError::at(problem, place()))?;
+    let result = compiler.typed_value(result).map_err(|problem| ExprError::at(problem, place()))?;
     let constants = std::mem::take(&mut compiler.constant_names);
-    let arrays = graph.names.iter().zip(given).filter(|(_, given)| matches!(given, Given::Array(_)));
+    let arrays = graph
+        .names
+        .iter()
+        .zip(input_types)
+        .filter(|(_, input_type)| matches!(input_type, InputType::Array(_)));
     let names = arrays.map(|(name, _)| name.clone()).collect();
-    Ok(Compiled { program: compiler.program(result.id), dtype: result.dtype, names, constants })
+    Ok(CompiledExpr { program: compiler.program(result.id), dtype: result.dtype, names, constants })
 }
 
-/// A value of a known type.
+/// A value with a dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Typed {
+struct TypedValue {
     dtype: DType,
-    id: Id,
+    id: ValueId,
 }
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Id {
-    Operand(usize),
+enum ValueId {
+    Input(usize),
     Constant(usize),
     Step(usize),
 }
 
+/// An operand of a function: a scalar, or a value with a dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Value {
+enum Operand {
     Scalar(Scalar),
-    Typed(Typed),
+    Typed(TypedValue),
 }
 
-/// What a step does, so that it is not done twice.
+/// The operation of a step. With its inputs, the key for common subexpressions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Deed {
+enum OpKey {
     Call(Op, DType),
-    /// A comparison of integers of different signs, the signed one first or not.
+    /// A comparison of a signed and an unsigned integer; `true` where the signed one comes first.
     CompareMixed(Op, bool),
     Cast(DType, DType),
 }
 
-/// A step, before it is known which are needed.
-struct Taken {
+/// A step of the program, unless the result does not depend on it.
+struct PendingStep {
     name: &'static str,
     kernel: Kernel,
-    from: SmallVec<[Id; 3]>,
+    inputs: SmallVec<[ValueId; 3]>,
     item: usize,
 }
 
-impl Deed {
-    /// What it is called in a plan.
+impl OpKey {
+    /// Name of the step in a plan.
     fn name(&self) -> &'static str {
         match self {
-            Deed::Call(op, _) | Deed::CompareMixed(op, _) => op.name(),
-            Deed::Cast(_, to) => to.name(),
+            OpKey::Call(op, _) | OpKey::CompareMixed(op, _) => op.name(),
+            OpKey::Cast(_, to) => to.name(),
         }
     }
 }
 
 struct Compiler {
     typing: Typing,
-    inputs: Vec<Value>,
-    operands: Vec<usize>,
+    /// Value of each variable of the expression.
+    variables: Vec<Operand>,
+    /// Bytes of an element of each array input.
+    input_items: Vec<usize>,
     constants: Vec<Constant>,
     constant_ids: HashMap<Constant, usize>,
     constant_names: Vec<String>,
-    steps: Vec<Taken>,
-    done: HashMap<(Deed, SmallVec<[Id; 3]>), Id>,
+    steps: Vec<PendingStep>,
+    step_ids: HashMap<(OpKey, SmallVec<[ValueId; 3]>), ValueId>,
 }
 
 impl Compiler {
-    fn new(given: &[Given], typing: Typing) -> Compiler {
-        let mut operands = Vec::new();
-        let inputs = given.iter().map(|given| match *given {
-            Given::Scalar(number) => Value::Scalar(number),
-            Given::Array(dtype) => {
-                operands.push(dtype.item_size());
-                Value::Typed(Typed { dtype, id: Id::Operand(operands.len() - 1) })
+    fn new(input_types: &[InputType], typing: Typing) -> Compiler {
+        let mut input_items = Vec::new();
+        let variables = input_types.iter().map(|input_type| match *input_type {
+            InputType::Scalar(number) => Operand::Scalar(number),
+            InputType::Array(dtype) => {
+                input_items.push(dtype.item_size());
+                Operand::Typed(TypedValue { dtype, id: ValueId::Input(input_items.len() - 1) })
             }
         });
         Compiler {
             typing,
-            inputs: inputs.collect(),
-            operands,
+            variables: variables.collect(),
+            input_items,
             constants: Vec::new(),
             constant_names: Vec::new(),
             constant_ids: HashMap::new(),
             steps: Vec::new(),
-            done: HashMap::new(),
+            step_ids: HashMap::new(),
         }
     }
 
-    /// A value with a type, its own or the one that a number has by itself.
-    fn typed(&mut self, value: Value) -> Result<Typed, Problem> {
+    /// The operand as a typed value; scalars get their default dtype.
+    fn typed_value(&mut self, value: Operand) -> Result<TypedValue, Problem> {
         match value {
-            Value::Typed(Typed { dtype: DType::Str, .. }) => Err(Problem::Strings),
-            Value::Typed(typed) => Ok(typed),
-            Value::Scalar(number) => self.number(number, default_type(number)),
+            Operand::Typed(TypedValue { dtype: DType::Str, .. }) => Err(Problem::Strings),
+            Operand::Typed(typed) => Ok(typed),
+            Operand::Scalar(number) => self.scalar_constant(number, default_type(number)),
         }
     }
 
-    fn number(&mut self, number: Scalar, dtype: DType) -> Result<Typed, Problem> {
+    fn scalar_constant(&mut self, number: Scalar, dtype: DType) -> Result<TypedValue, Problem> {
         let constant = Constant::from_scalar(number, dtype)
             .ok_or_else(|| Problem::DoesNotFit { number: number.to_string(), dtype })?;
         Ok(self.constant(constant, dtype, &number.to_string()))
     }
 
-    fn constant(&mut self, constant: Constant, dtype: DType, name: &str) -> Typed {
+    fn constant(&mut self, constant: Constant, dtype: DType, name: &str) -> TypedValue {
         let (constants, names) = (&mut self.constants, &mut self.constant_names);
         let id = *self.constant_ids.entry(constant).or_insert_with(|| {
             constants.push(constant);
             names.push(name.into());
             constants.len() - 1
         });
-        Typed { dtype, id: Id::Constant(id) }
+        TypedValue { dtype, id: ValueId::Constant(id) }
     }
 
-    /// A value as one of this type.
-    fn of_type(&mut self, value: Value, dtype: DType) -> Result<Typed, Problem> {
+    /// Casts an operand to a dtype.
+    fn cast_operand(&mut self, value: Operand, dtype: DType) -> Result<TypedValue, Problem> {
         match value {
-            Value::Typed(typed) => self.cast(typed, dtype),
-            // What it stands for, whatever type it would have by itself.
-            Value::Scalar(number) => self.number(number, dtype),
+            Operand::Typed(typed) => self.cast(typed, dtype),
+            // Directly, without its default dtype in between.
+            Operand::Scalar(number) => self.scalar_constant(number, dtype),
         }
     }
 
-    fn cast(&mut self, value: Typed, dtype: DType) -> Result<Typed, Problem> {
+    fn cast(&mut self, value: TypedValue, dtype: DType) -> Result<TypedValue, Problem> {
         let mut value = value;
         while value.dtype != dtype {
             let (next, kernel) = kernels::next_cast(value.dtype, dtype)
                 .ok_or(Problem::NoCast { from: value.dtype, to: dtype })?;
             value = match kernel {
-                Some(kernel) => self.step(Deed::Cast(value.dtype, next), kernel, &[value], next),
-                None => Typed { dtype: next, ..value },
+                Some(kernel) => self.step(OpKey::Cast(value.dtype, next), kernel, &[value], next),
+                None => TypedValue { dtype: next, ..value },
             };
         }
         Ok(value)
     }
 
-    /// Adds a step, unless it has been taken already, or can be taken at once.
-    fn step(&mut self, deed: Deed, kernel: Kernel, from: &[Typed], gives: DType) -> Typed {
-        let constants: Option<SmallVec<[Constant; 3]>> = from
+    /// Adds a step, unless an equal one exists or all inputs are constants, which are folded.
+    fn step(&mut self, key: OpKey, kernel: Kernel, inputs: &[TypedValue], result_dtype: DType) -> TypedValue {
+        let constants: Option<SmallVec<[Constant; 3]>> = inputs
             .iter()
             .map(|value| match value.id {
-                Id::Constant(constant) => Some(self.constants[constant]),
-                Id::Operand(_) | Id::Step(_) => None,
+                ValueId::Constant(constant) => Some(self.constants[constant]),
+                ValueId::Input(_) | ValueId::Step(_) => None,
             })
             .collect();
         if let Some(constants) = constants {
-            let constant = Constant::evaluate(kernel, &constants, gives.item_size());
-            return self.constant(constant, gives, "a number");
+            let constant = Constant::evaluate(kernel, &constants, result_dtype.item_size());
+            return self.constant(constant, result_dtype, "a number");
         }
-        let from: SmallVec<[Id; 3]> = from.iter().map(|value| value.id).collect();
+        let inputs: SmallVec<[ValueId; 3]> = inputs.iter().map(|value| value.id).collect();
         let steps = &mut self.steps;
-        let id = *self.done.entry((deed, from)).or_insert_with_key(|(deed, from)| {
-            let name = deed.name();
-            steps.push(Taken { name, kernel, from: from.clone(), item: gives.item_size() });
-            Id::Step(steps.len() - 1)
+        let id = *self.step_ids.entry((key, inputs)).or_insert_with_key(|(key, inputs)| {
+            let name = key.name();
+            steps.push(PendingStep { name, kernel, inputs: inputs.clone(), item: result_dtype.item_size() });
+            ValueId::Step(steps.len() - 1)
         });
-        Typed { dtype: gives, id }
+        TypedValue { dtype: result_dtype, id }
     }
 
-    /// A function of values.
-    fn call(&mut self, op: Op, from: &[Value]) -> Result<Value, Problem> {
-        let numbers: Option<SmallVec<[Scalar; 3]>> = from
+    /// Calls a function.
+    fn call(&mut self, op: Op, operands: &[Operand]) -> Result<Operand, Problem> {
+        let numbers: Option<SmallVec<[Scalar; 3]>> = operands
             .iter()
             .map(|value| match value {
-                Value::Scalar(number) => Some(*number),
-                Value::Typed(_) => None,
+                Operand::Scalar(number) => Some(*number),
+                Operand::Typed(_) => None,
             })
             .collect();
         match numbers {
-            Some(numbers) => self.call_numbers(op, &numbers),
-            None => self.call_typed(op, from).map(Value::Typed),
+            Some(numbers) => self.call_scalars(op, &numbers),
+            None => self.call_typed(op, operands).map(Operand::Typed),
         }
     }
 
-    fn call_typed(&mut self, op: Op, from: &[Value]) -> Result<Typed, Problem> {
-        let arguments: SmallVec<[Argument; 3]> = from
+    fn call_typed(&mut self, op: Op, operands: &[Operand]) -> Result<TypedValue, Problem> {
+        let arguments: SmallVec<[ArgumentType; 3]> = operands
             .iter()
             .map(|value| match value {
-                Value::Scalar(number) => Argument::Scalar(*number),
-                Value::Typed(typed) => Argument::Typed(typed.dtype),
+                Operand::Scalar(number) => ArgumentType::Scalar(*number),
+                Operand::Typed(typed) => ArgumentType::Typed(typed.dtype),
             })
             .collect();
         let types = || -> Vec<DType> {
-            let own = |argument: &Argument| match argument {
-                Argument::Typed(dtype) => *dtype,
-                Argument::Scalar(number) => default_type(*number),
+            let dtype_of = |argument: &ArgumentType| match argument {
+                ArgumentType::Typed(dtype) => *dtype,
+                ArgumentType::Scalar(number) => default_type(*number),
             };
-            arguments.iter().map(own).collect()
+            arguments.iter().map(dtype_of).collect()
         };
-        let wrong = || Problem::WrongType { op, types: types() };
-        let is_truth = |argument: &Argument| {
-            matches!(argument, Argument::Typed(DType::Bool) | Argument::Scalar(Scalar::Bool(_)))
+        let wrong_type = || Problem::WrongType { op, types: types() };
+        let is_bool = |argument: &ArgumentType| {
+            matches!(argument, ArgumentType::Typed(DType::Bool) | ArgumentType::Scalar(Scalar::Bool(_)))
         };
         if matches!(op, Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor | Op::LogicalNot) {
-            if self.typing == Typing::Strict && !arguments.iter().all(is_truth) {
-                return Err(wrong());
+            if self.typing == Typing::Strict && !arguments.iter().all(is_bool) {
+                return Err(wrong_type());
             }
-            let truths = self.all_of_type(from, DType::Bool)?;
-            return self.apply(op, DType::Bool, DType::Bool, &truths).ok_or_else(wrong);
+            let booleans = self.cast_operands(operands, DType::Bool)?;
+            return self.apply(op, DType::Bool, DType::Bool, &booleans).ok_or_else(wrong_type);
         }
         if op == Op::Where {
-            if self.typing == Typing::Strict && !is_truth(&arguments[0]) {
-                return Err(wrong());
+            if self.typing == Typing::Strict && !is_bool(&arguments[0]) {
+                return Err(wrong_type());
             }
             let common = common_type(self.typing, &arguments[1..])?;
-            let condition = self.of_type(from[0], DType::Bool)?;
-            let (a, b) = (self.of_type(from[1], common)?, self.of_type(from[2], common)?);
-            return self.apply(op, common, common, &[condition, a, b]).ok_or_else(wrong);
+            let condition = self.cast_operand(operands[0], DType::Bool)?;
+            let (a, b) = (self.cast_operand(operands[1], common)?, self.cast_operand(operands[2], common)?);
+            return self.apply(op, common, common, &[condition, a, b]).ok_or_else(wrong_type);
         }
-        if let Some(answer) = self.compare(op, from, &arguments)? {
-            return Ok(answer);
+        if let Some(result) = self.compare(op, operands, &arguments)? {
+            return Ok(result);
         }
-        let is_whole = |argument: &Argument| matches!(argument, Argument::Scalar(Scalar::Int(_)));
-        // Truths beside an integer that is written become integers, as anywhere.
-        let are_truths_met =
-            arguments.iter().any(is_whole) && arguments.iter().all(|each| is_whole(each) || is_truth(each));
+        let is_int_scalar =
+            |argument: &ArgumentType| matches!(argument, ArgumentType::Scalar(Scalar::Int(_)));
+        // With an integer scalar, booleans become integers.
+        let are_booleans_and_integers = arguments.iter().any(is_int_scalar)
+            && arguments.iter().all(|each| is_int_scalar(each) || is_bool(each));
         let common = match op {
-            // Integers are made fractions before they meet, so that int8 and uint8 meet at float16.
+            // NumPy converts integers to floats before promotion: int8 and uint8 give float16.
             Op::Atan2 | Op::Hypot | Op::Logaddexp | Op::Copysign | Op::Nextafter
                 if self.typing == Typing::Promote
-                    && !are_truths_met
+                    && !are_booleans_and_integers
                     && types().iter().all(|dtype| dtype.kind() < DTypeKind::Float) =>
             {
                 let floats = arguments.iter().map(|argument| match *argument {
-                    Argument::Typed(dtype) => Argument::Typed(dtype.float_dtype()),
+                    ArgumentType::Typed(dtype) => ArgumentType::Typed(dtype.float_dtype()),
                     number => number,
                 });
-                common_type(self.typing, &floats.collect::<SmallVec<[Argument; 3]>>())?
+                common_type(self.typing, &floats.collect::<SmallVec<[ArgumentType; 3]>>())?
             }
             _ => common_type(self.typing, &arguments)?,
         };
-        let signature = signature(self.typing, op, common).ok_or_else(wrong)?;
-        if self.typing == Typing::Strict && signature.takes != common {
-            return Err(wrong());
+        let signature = signature(self.typing, op, common).ok_or_else(wrong_type)?;
+        if self.typing == Typing::Strict && signature.operand_dtype != common {
+            return Err(wrong_type());
         }
-        // Squaring is much faster, and gives the same.
+        // x * x is much faster than pow(x, 2), and has the same result.
         let is_two = |number: Scalar| matches!(number, Scalar::Int(2)) || number == Scalar::Float(2.0);
-        let (op, from) = match *from {
-            [ref base, Value::Scalar(number)] if op == Op::Pow && is_two(number) => {
+        let (op, operands) = match *operands {
+            [ref base, Operand::Scalar(number)] if op == Op::Pow && is_two(number) => {
                 (Op::Square, std::slice::from_ref(base))
             }
-            _ => (op, from),
+            _ => (op, operands),
         };
-        let from = self.all_of_type(from, signature.takes)?;
-        self.apply(op, signature.takes, signature.gives, &from).ok_or_else(wrong)
+        let operands = self.cast_operands(operands, signature.operand_dtype)?;
+        self.apply(op, signature.operand_dtype, signature.result_dtype, &operands).ok_or_else(wrong_type)
     }
 
-    fn all_of_type(&mut self, from: &[Value], dtype: DType) -> Result<SmallVec<[Typed; 3]>, Problem> {
-        from.iter().map(|&value| self.of_type(value, dtype)).collect()
+    fn cast_operands(
+        &mut self,
+        operands: &[Operand],
+        dtype: DType,
+    ) -> Result<SmallVec<[TypedValue; 3]>, Problem> {
+        operands.iter().map(|&value| self.cast_operand(value, dtype)).collect()
     }
 
-    /// Comparisons that are exact though there is no common type for them: of integers of different signs,
-    /// and of integers with a number that is none of theirs.
-    fn compare(&mut self, op: Op, from: &[Value], types: &[Argument]) -> Result<Option<Typed>, Problem> {
+    /// Exact comparisons without a common dtype: of signed with unsigned integers, and of integers with a
+    /// scalar beyond their range. `None` for other operands.
+    fn compare(
+        &mut self,
+        op: Op,
+        operands: &[Operand],
+        types: &[ArgumentType],
+    ) -> Result<Option<TypedValue>, Problem> {
         use DType::{I8, I16, I32, I64, U64};
-        // Whether it holds where the first is smaller, and where it is larger.
+        // The result where the first operand is smaller, and where it is larger.
         let (if_less, if_greater) = match op {
             Op::Equal => (false, false),
             Op::NotEqual => (true, true),
@@ -316,19 +342,19 @@ impl Compiler {
             _ => return Ok(None),
         };
         Ok(match *types {
-            [Argument::Typed(array), Argument::Scalar(Scalar::Int(int))]
+            [ArgumentType::Typed(array), ArgumentType::Scalar(Scalar::Int(int))]
                 if array.is_integer() && !array.can_hold(int) =>
             {
                 let holds = if int > 0 { if_less } else { if_greater };
-                Some(self.number(Scalar::Bool(holds), DType::Bool)?)
+                Some(self.scalar_constant(Scalar::Bool(holds), DType::Bool)?)
             }
-            [Argument::Scalar(Scalar::Int(int)), Argument::Typed(array)]
+            [ArgumentType::Scalar(Scalar::Int(int)), ArgumentType::Typed(array)]
                 if array.is_integer() && !array.can_hold(int) =>
             {
                 let holds = if int > 0 { if_greater } else { if_less };
-                Some(self.number(Scalar::Bool(holds), DType::Bool)?)
+                Some(self.scalar_constant(Scalar::Bool(holds), DType::Bool)?)
             }
-            [Argument::Typed(a), Argument::Typed(b)] if self.typing == Typing::Promote => {
+            [ArgumentType::Typed(a), ArgumentType::Typed(b)] if self.typing == Typing::Promote => {
                 let signed = |dtype| matches!(dtype, I8 | I16 | I32 | I64);
                 let signed_first = signed(a) && b == U64;
                 let unsigned_first = a == U64 && signed(b);
@@ -336,108 +362,123 @@ impl Compiler {
                     return Ok(None);
                 }
                 let (first, second) = if signed_first { (I64, U64) } else { (U64, I64) };
-                let from = [self.of_type(from[0], first)?, self.of_type(from[1], second)?];
-                let [a, b] = from;
-                let (op, from, signed_first) = match op {
+                let operands =
+                    [self.cast_operand(operands[0], first)?, self.cast_operand(operands[1], second)?];
+                let [a, b] = operands;
+                let (op, operands, signed_first) = match op {
                     Op::Greater => (Op::Less, [b, a], !signed_first),
                     Op::GreaterEqual => (Op::LessEqual, [b, a], !signed_first),
-                    op => (op, from, signed_first),
+                    op => (op, operands, signed_first),
                 };
-                let deed = Deed::CompareMixed(op, signed_first);
+                let key = OpKey::CompareMixed(op, signed_first);
                 kernels::compare_mixed(op, signed_first)
-                    .map(|kernel| self.step(deed, kernel, &from, DType::Bool))
+                    .map(|kernel| self.step(key, kernel, &operands, DType::Bool))
             }
             _ => None,
         })
     }
 
-    /// A function of values that have the type it computes in.
-    fn apply(&mut self, op: Op, takes: DType, gives: DType, from: &[Typed]) -> Option<Typed> {
-        if let Some(result) = self.apply_simply(op, takes, from) {
+    /// Applies a function to operands of the dtype that it computes in.
+    fn apply(
+        &mut self,
+        op: Op,
+        dtype: DType,
+        result_dtype: DType,
+        operands: &[TypedValue],
+    ) -> Option<TypedValue> {
+        if let Some(result) = self.apply_without_kernel(op, dtype, operands) {
             return result;
         }
-        if let Some(kernel) = kernels::find_kernel(op, takes) {
-            return Some(self.step(Deed::Call(op, takes), kernel, from, gives));
+        if let Some(kernel) = kernels::find_kernel(op, dtype) {
+            return Some(self.step(OpKey::Call(op, dtype), kernel, operands, result_dtype));
         }
-        // Half precision is computed in single precision, and rounded after each function; complex64 where
-        // it has no function of its own in complex128.
-        let wider = match takes {
+        // Half precision is computed in single precision and rounded after each function, complex64 without a
+        // kernel in complex128.
+        let wider = match dtype {
             DType::F16 | DType::BF16 => DType::F32,
             DType::C64 => DType::C128,
             _ => return None,
         };
-        let gives_wider = if gives == takes { wider } else { gives };
-        let from: Option<SmallVec<[Typed; 3]>> =
-            from.iter().map(|&value| self.cast(value, wider).ok()).collect();
-        let result = self.apply(op, wider, gives_wider, &from?)?;
-        self.cast(result, gives).ok()
+        let wider_result = if result_dtype == dtype { wider } else { result_dtype };
+        let operands: Option<SmallVec<[TypedValue; 3]>> =
+            operands.iter().map(|&value| self.cast(value, wider).ok()).collect();
+        let result = self.apply(op, wider, wider_result, &operands?)?;
+        self.cast(result, result_dtype).ok()
     }
 
-    /// What needs no kernel of its own: nothing is to be done, or others do it together.
-    fn apply_simply(&mut self, op: Op, takes: DType, from: &[Typed]) -> Option<Option<Typed>> {
-        let is_whole = takes.is_integer() || takes == DType::Bool;
-        let &[a, ref others @ ..] = from else {
+    /// Applies a function that is the identity, a constant or a combination of others; `None` for the rest.
+    fn apply_without_kernel(
+        &mut self,
+        op: Op,
+        dtype: DType,
+        operands: &[TypedValue],
+    ) -> Option<Option<TypedValue>> {
+        let is_integral = dtype.is_integer() || dtype == DType::Bool;
+        let &[a, ref others @ ..] = operands else {
             return None;
         };
         Some(match (op, others) {
             (Op::Positive, _) => Some(a),
-            (Op::Floor | Op::Ceil | Op::Trunc | Op::Round, _) if is_whole => Some(a),
-            (Op::Conj | Op::Real, _) if !takes.is_complex() => Some(a),
-            (Op::Abs, _) if takes.kind() < DTypeKind::Signed => Some(a),
-            (Op::Imag, _) if !takes.is_complex() => self.number(Scalar::Int(0), takes).ok(),
-            (Op::IsNan | Op::IsInf, _) if is_whole => self.number(Scalar::Bool(false), DType::Bool).ok(),
-            (Op::IsFinite, _) if is_whole => self.number(Scalar::Bool(true), DType::Bool).ok(),
-            (Op::Signbit, _) if takes.kind() < DTypeKind::Signed => {
-                self.number(Scalar::Bool(false), DType::Bool).ok()
+            (Op::Floor | Op::Ceil | Op::Trunc | Op::Round, _) if is_integral => Some(a),
+            (Op::Conj | Op::Real, _) if !dtype.is_complex() => Some(a),
+            (Op::Abs, _) if dtype.kind() < DTypeKind::Signed => Some(a),
+            (Op::Imag, _) if !dtype.is_complex() => self.scalar_constant(Scalar::Int(0), dtype).ok(),
+            (Op::IsNan | Op::IsInf, _) if is_integral => {
+                self.scalar_constant(Scalar::Bool(false), DType::Bool).ok()
             }
-            (Op::Signbit, _) if is_whole => {
-                let zero = self.number(Scalar::Int(0), takes).ok()?;
-                self.apply(Op::Less, takes, DType::Bool, &[a, zero])
+            (Op::IsFinite, _) if is_integral => self.scalar_constant(Scalar::Bool(true), DType::Bool).ok(),
+            (Op::Signbit, _) if dtype.kind() < DTypeKind::Signed => {
+                self.scalar_constant(Scalar::Bool(false), DType::Bool).ok()
             }
-            (Op::Greater, &[b]) => self.apply(Op::Less, takes, DType::Bool, &[b, a]),
-            (Op::GreaterEqual, &[b]) => self.apply(Op::LessEqual, takes, DType::Bool, &[b, a]),
+            (Op::Signbit, _) if is_integral => {
+                let zero = self.scalar_constant(Scalar::Int(0), dtype).ok()?;
+                self.apply(Op::Less, dtype, DType::Bool, &[a, zero])
+            }
+            (Op::Greater, &[b]) => self.apply(Op::Less, dtype, DType::Bool, &[b, a]),
+            (Op::GreaterEqual, &[b]) => self.apply(Op::LessEqual, dtype, DType::Bool, &[b, a]),
             (Op::Clip, &[least, most]) => {
-                let a = self.apply(Op::Max, takes, takes, &[a, least])?;
-                self.apply(Op::Min, takes, takes, &[a, most])
+                let a = self.apply(Op::Max, dtype, dtype, &[a, least])?;
+                self.apply(Op::Min, dtype, dtype, &[a, most])
             }
-            (Op::LeakyRelu, _) if takes.kind() < DTypeKind::Signed => Some(a),
-            (Op::LeakyRelu, &[slope]) if is_whole => {
-                let zero = self.number(Scalar::Int(0), takes).ok()?;
-                let below = self.apply(Op::Less, takes, DType::Bool, &[a, zero])?;
-                let times = self.apply(Op::Multiply, takes, takes, &[a, slope])?;
-                self.apply(Op::Where, takes, takes, &[below, times, a])
+            (Op::LeakyRelu, _) if dtype.kind() < DTypeKind::Signed => Some(a),
+            (Op::LeakyRelu, &[slope]) if is_integral => {
+                let zero = self.scalar_constant(Scalar::Int(0), dtype).ok()?;
+                let below = self.apply(Op::Less, dtype, DType::Bool, &[a, zero])?;
+                let times = self.apply(Op::Multiply, dtype, dtype, &[a, slope])?;
+                self.apply(Op::Where, dtype, dtype, &[below, times, a])
             }
-            (Op::Square, _) => self.apply(Op::Multiply, takes, takes, &[a, a]),
-            (Op::Divide, &[b]) if takes.is_integer() => self.apply(Op::TruncDivide, takes, takes, &[a, b]),
+            (Op::Square, _) => self.apply(Op::Multiply, dtype, dtype, &[a, a]),
+            (Op::Divide, &[b]) if dtype.is_integer() => self.apply(Op::TruncDivide, dtype, dtype, &[a, b]),
             (Op::Reciprocal, _) => {
-                let one = self.number(Scalar::Int(1), takes).ok()?;
-                self.apply(Op::Divide, takes, takes, &[one, a])
+                let one = self.scalar_constant(Scalar::Int(1), dtype).ok()?;
+                self.apply(Op::Divide, dtype, dtype, &[one, a])
             }
-            (Op::Negative, _) if is_whole => {
-                let zero = self.number(Scalar::Int(0), takes).ok()?;
-                self.apply(Op::Subtract, takes, takes, &[zero, a])
+            (Op::Negative, _) if is_integral => {
+                let zero = self.scalar_constant(Scalar::Int(0), dtype).ok()?;
+                self.apply(Op::Subtract, dtype, dtype, &[zero, a])
             }
             // Only NaN differs from itself.
-            (Op::IsNan, _) => self.apply(Op::NotEqual, takes, DType::Bool, &[a, a]),
-            (Op::IsInf | Op::IsFinite, _) if takes.kind() == DTypeKind::Float => {
-                let size = self.apply(Op::Abs, takes, takes, &[a])?;
-                let infinity = self.number(Scalar::Float(f64::INFINITY), takes).ok()?;
+            (Op::IsNan, _) => self.apply(Op::NotEqual, dtype, DType::Bool, &[a, a]),
+            (Op::IsInf | Op::IsFinite, _) if dtype.kind() == DTypeKind::Float => {
+                let size = self.apply(Op::Abs, dtype, dtype, &[a])?;
+                let infinity = self.scalar_constant(Scalar::Float(f64::INFINITY), dtype).ok()?;
                 let op = if op == Op::IsInf { Op::Equal } else { Op::Less };
-                self.apply(op, takes, DType::Bool, &[size, infinity])
+                self.apply(op, dtype, DType::Bool, &[size, infinity])
             }
             _ => return None,
         })
     }
 
-    /// A function of numbers alone is a number, and takes the type of the arrays it meets later. Whole
-    /// numbers stay whole where Python's would, and are exact.
-    fn call_numbers(&mut self, op: Op, from: &[Scalar]) -> Result<Value, Problem> {
-        let whole = |number: &Scalar| match *number {
+    /// Applies a function to scalars. The result is a scalar: it takes the dtype of the arrays that it is
+    /// combined with. Integer results are exact where Python's are integers.
+    fn call_scalars(&mut self, op: Op, operands: &[Scalar]) -> Result<Operand, Problem> {
+        let to_integer = |number: &Scalar| match *number {
             Scalar::Int(int) => Some(int),
-            Scalar::Bool(truth) => Some(truth.into()),
+            Scalar::Bool(boolean) => Some(boolean.into()),
             Scalar::Float(_) | Scalar::Complex(_) => None,
         };
-        let exact = match from.iter().map(whole).collect::<Option<SmallVec<[i128; 3]>>>().as_deref() {
+        let exact = match operands.iter().map(to_integer).collect::<Option<SmallVec<[i128; 3]>>>().as_deref()
+        {
             Some(&[a, b]) => match op {
                 Op::Add => a.checked_add(b),
                 Op::Subtract => a.checked_sub(b),
@@ -457,39 +498,39 @@ impl Compiler {
             _ => None,
         };
         if let Some(exact) = exact {
-            return Ok(Value::Scalar(Scalar::Int(exact)));
+            return Ok(Operand::Scalar(Scalar::Int(exact)));
         }
-        // Otherwise computed as elements are; where whole numbers would be cut short, as fractions.
-        let fits = |number: &Scalar| match whole(number) {
+        // Other functions run the kernels, in floats where integers would overflow.
+        let fits = |number: &Scalar| match to_integer(number) {
             Some(int) => DType::I64.can_hold(int),
             None => true,
         };
-        let in_fractions = matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::LeakyRelu | Op::Pow)
-            || !from.iter().all(fits);
-        let from: SmallVec<[Value; 3]> = from
+        let as_floats = matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::LeakyRelu | Op::Pow)
+            || !operands.iter().all(fits);
+        let operands: SmallVec<[Operand; 3]> = operands
             .iter()
-            .map(|&number| match whole(&number) {
-                Some(int) if in_fractions => Scalar::Float(int as f64),
+            .map(|&number| match to_integer(&number) {
+                Some(int) if as_floats => Scalar::Float(int as f64),
                 _ => number,
             })
             .map(|number| match number {
-                Scalar::Bool(truth) if signature(Typing::Promote, op, DType::Bool).is_none() => {
-                    Scalar::Int(truth.into())
+                Scalar::Bool(boolean) if signature(Typing::Promote, op, DType::Bool).is_none() => {
+                    Scalar::Int(boolean.into())
                 }
                 number => number,
             })
-            .map(|number| self.number(number, default_type(number)).map(Value::Typed))
+            .map(|number| self.scalar_constant(number, default_type(number)).map(Operand::Typed))
             .collect::<Result<_, _>>()?;
         let typing = std::mem::replace(&mut self.typing, Typing::Promote);
-        let result = self.call_typed(op, &from);
+        let result = self.call_typed(op, &operands);
         self.typing = typing;
-        let Typed { dtype, id } = result?;
-        let Id::Constant(constant) = id else {
-            return Ok(Value::Typed(Typed { dtype, id }));
+        let TypedValue { dtype, id } = result?;
+        let ValueId::Constant(constant) = id else {
+            return Ok(Operand::Typed(TypedValue { dtype, id }));
         };
         let bytes = self.constants[constant];
         let number = match dtype {
-            DType::Bool => bytes.get::<u8>().map(|truth| Scalar::Bool(truth != 0)),
+            DType::Bool => bytes.get::<u8>().map(|boolean| Scalar::Bool(boolean != 0)),
             DType::I8 => bytes.get::<i8>().map(Scalar::from),
             DType::I64 => bytes.get::<i64>().map(Scalar::from),
             DType::U64 => bytes.get::<u64>().map(Scalar::from),
@@ -498,40 +539,40 @@ impl Compiler {
             DType::C128 => bytes.get::<Complex<f64>>().map(Scalar::from),
             _ => None,
         };
-        Ok(number.map_or(Value::Typed(Typed { dtype, id }), Value::Scalar))
+        Ok(number.map_or(Operand::Typed(TypedValue { dtype, id }), Operand::Scalar))
     }
 
-    /// The steps that lead to a result, and no others.
-    fn program(self, result: Id) -> Program {
+    /// The program of the steps that the result depends on.
+    fn program(self, result: ValueId) -> Program {
         let mut is_needed = vec![false; self.steps.len()];
-        if let Id::Step(step) = result {
+        if let ValueId::Step(step) = result {
             is_needed[step] = true;
         }
-        for (at, Taken { from, .. }) in self.steps.iter().enumerate().rev() {
+        for (at, PendingStep { inputs, .. }) in self.steps.iter().enumerate().rev() {
             if is_needed[at] {
-                for id in from {
-                    if let Id::Step(step) = *id {
+                for id in inputs {
+                    if let ValueId::Step(step) = *id {
                         is_needed[step] = true;
                     }
                 }
             }
         }
-        let first = self.operands.len() + self.constants.len();
+        let first = self.input_items.len() + self.constants.len();
         let mut numbers = vec![0; self.steps.len()];
         let mut steps = Vec::new();
-        let value = |id: Id, numbers: &[usize]| match id {
-            Id::Operand(operand) => operand,
-            Id::Constant(constant) => self.operands.len() + constant,
-            Id::Step(step) => first + numbers[step],
+        let value = |id: ValueId, numbers: &[usize]| match id {
+            ValueId::Input(operand) => operand,
+            ValueId::Constant(constant) => self.input_items.len() + constant,
+            ValueId::Step(step) => first + numbers[step],
         };
-        for (at, Taken { name, kernel, from, item }) in self.steps.iter().enumerate() {
+        for (at, PendingStep { name, kernel, inputs, item }) in self.steps.iter().enumerate() {
             if is_needed[at] {
                 numbers[at] = steps.len();
-                let inputs = from.iter().map(|&id| value(id, &numbers)).collect();
+                let inputs = inputs.iter().map(|&id| value(id, &numbers)).collect();
                 steps.push(Step { name, kernel: *kernel, inputs, item: *item });
             }
         }
         let result = value(result, &numbers);
-        Program::new(self.operands, self.constants, steps, result)
+        Program::new(self.input_items, self.constants, steps, result)
     }
 }

@@ -6,11 +6,13 @@ use std::fmt;
 use std::sync::Arc;
 use unishape_kernels::{DType, Op, Scalar};
 
-/// An expression over leaves of type `L`: a directed acyclic graph in which shared parts exist once.
+/// An expression over leaves of type `L`, as a directed acyclic graph.
 ///
-/// [`Lazy`](super::Lazy) is one over arrays. Bindings to other languages use leaves of their own, and turn them
-/// into arrays with [`try_map_leaves`](Dag::try_map_leaves). `M` is what each node remembers beside its term,
-/// its shape for example. Nothing here recurses: a chain of a hundred thousand operators needs no deep stack.
+/// Shared subexpressions exist once. `M` is metadata of each node, such as its shape. Nothing recurses: a
+/// chain of a hundred thousand operators needs no deep stack.
+///
+/// [`Lazy`](super::Lazy) is a `Dag` over arrays. Bindings to other languages have other leaves, and turn them
+/// into arrays with [`try_map_leaves`](Dag::try_map_leaves).
 ///
 /// ```
 /// use unishape::expr::{Dag, Lazy, Op, Value};
@@ -125,7 +127,7 @@ impl<L, M> Dag<L, M> {
         }
     }
 
-    /// What this node remembers beside its term.
+    /// The metadata of this node.
     ///
     /// ```
     /// # use unishape::expr::Dag;

@@ -1,4 +1,4 @@
-//! What can be wrong with an expression, shown where it is wrong.
+//! Errors of expressions, with messages that mark the place in the text.
 
 use crate::error::Error;
 use crate::notation::short_shape_text;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use unishape_kernels::DType;
 use unishape_kernels::Op;
 
-/// What is wrong with an expression, and where in its text.
+/// Error of an expression: the problem, and its place in the text.
 ///
 /// ```
 /// use unishape::expr::Expr;
@@ -26,7 +26,7 @@ pub struct ExprError {
     place: Option<(Arc<str>, Range<usize>)>,
 }
 
-/// What is wrong.
+/// A problem with an expression.
 ///
 /// ```
 /// use unishape::expr::{Expr, Problem};
@@ -37,105 +37,105 @@ pub struct ExprError {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It looks like a number and is none.
+    /// An invalid number literal.
     NotANumber(String),
-    /// A sign that expressions do not have.
+    /// A character that is not part of the syntax.
     NoSuchSign(char),
-    /// Something else was to come here.
+    /// An unexpected token.
     Unexpected {
-        /// What came; nothing at the end.
+        /// The token; empty at the end of the text.
         found: String,
-        /// What could have come.
+        /// The expected tokens.
         wanted: &'static str,
     },
-    /// Too many parentheses, functions or signs within each other.
+    /// Too many nested parentheses, function calls or unary operators.
     TooDeep,
-    /// `a < b < c`.
+    /// A chained comparison: `a < b < c`.
     Chained,
-    /// `&&` or `||`.
+    /// `&&` or `||` instead of `and` or `or`.
     NotPython(&'static str),
-    /// A parenthesis without its other half.
+    /// An opening parenthesis without a closing one.
     NotClosed,
-    /// A function that is not there.
+    /// An unknown function.
     NoSuchFunction(String),
-    /// An element type that is not there.
+    /// An unknown dtype.
     NoSuchType(String),
-    /// A function with too many or too few arguments.
+    /// A function call with a wrong number of arguments.
     Arguments {
-        /// Its name.
+        /// Name of the function.
         name: String,
-        /// How many it takes.
+        /// Number of arguments that it takes.
         wanted: usize,
-        /// How many it was given.
+        /// Number of arguments in the call.
         given: usize,
     },
-    /// A name that nothing was given for.
+    /// A variable without a value.
     UnknownName {
-        /// The name.
+        /// Name of the variable.
         name: String,
-        /// What there is.
+        /// Names that have values.
         known: Vec<String>,
     },
-    /// Something was given that the expression does not ask for.
+    /// A value without a variable in the expression.
     UnusedName {
-        /// Its name.
+        /// Name of the value.
         name: String,
-        /// What the expression asks for.
+        /// Variables of the expression.
         wanted: Vec<String>,
     },
-    /// The same name was given twice.
+    /// Two values for one variable.
     GivenTwice(String),
-    /// More or fewer values than names.
+    /// A wrong number of positional values.
     Values {
-        /// How many values.
+        /// Number of values.
         given: usize,
-        /// The names.
+        /// Variables of the expression.
         names: Vec<String>,
     },
-    /// A function does not take elements of these types.
+    /// A function that does not support these dtypes.
     WrongType {
         /// The function.
         op: Op,
-        /// The types of its arguments.
+        /// Dtypes of its arguments.
         types: Vec<DType>,
     },
-    /// Types that have no common one.
+    /// Dtypes without a common dtype.
     NoCommonType(Vec<DType>),
-    /// Types that differ, where conversion is not wanted.
+    /// Different dtypes under [`Typing::Strict`](super::Typing::Strict).
     DifferentTypes(Vec<DType>),
-    /// A number that its type cannot hold.
+    /// A number that its dtype cannot hold.
     DoesNotFit {
         /// The number.
         number: String,
-        /// The type.
+        /// The dtype.
         dtype: DType,
     },
-    /// Elements that cannot be made into such of another type.
+    /// An unsupported cast.
     NoCast {
-        /// What they are.
+        /// Dtype of the operand.
         from: DType,
-        /// What they were to be.
+        /// Dtype of the cast.
         to: DType,
     },
-    /// Strings are not computed with.
+    /// Strings, which expressions do not support.
     Strings,
-    /// An output of another type than the result's.
+    /// An output whose dtype is not that of the result.
     OutputType {
-        /// The result's.
+        /// Dtype of the result.
         result: DType,
-        /// The output's.
+        /// Dtype of the output.
         output: DType,
     },
-    /// An output of another shape than the result's.
+    /// An output whose shape is not that of the result.
     OutputShape {
-        /// The result's.
+        /// Shape of the result.
         result: Vec<usize>,
-        /// The output's.
+        /// Shape of the output.
         output: Vec<usize>,
     },
-    /// The shapes are incompatible, or the result is too large.
+    /// Incompatible shapes, or a result that is too large or cannot be allocated.
     Shapes(Error),
-    /// The work was stopped.
+    /// The computation was cancelled.
     Stopped,
 }
 
@@ -148,7 +148,7 @@ impl ExprError {
         ExprError { problem, place: place.map(|(text, place)| (text.clone(), place)) }
     }
 
-    /// What is wrong.
+    /// The problem.
     ///
     /// ```
     /// use unishape::expr::{Expr, Problem};
@@ -160,7 +160,7 @@ impl ExprError {
         &self.problem
     }
 
-    /// Which bytes of the text are at fault, where the expression was read from one.
+    /// Byte range of the problem in the text, for expressions parsed from text.
     ///
     /// ```
     /// use unishape::expr::Expr;
@@ -193,10 +193,10 @@ impl std::error::Error for ExprError {
     }
 }
 
-/// So many characters before the place are shown, and after it.
-const CONTEXT: usize = 60;
+/// Characters of the text shown before and after the place, at most.
+const MAX_CONTEXT: usize = 60;
 
-/// What is wrong, and below it the line of the text with the place marked.
+/// The problem, and below it the line of the text with the place marked.
 impl fmt::Display for ExprError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.problem.fmt(f)?;
@@ -214,29 +214,29 @@ impl fmt::Display for ExprError {
         let from = text[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
         let to = text[place.start..].find('\n').map_or(text.len(), |newline| place.start + newline);
         let marked = &text[place.start..place.end.min(to)];
-        let marks = text::width(&text::truncate(marked, CONTEXT)).max(1);
+        let marks = text::width(&text::truncate(marked, MAX_CONTEXT)).max(1);
         let (before, after) = (&text[from..place.start], &text[place.start + marked.len()..to]);
-        let before = text::truncate_front(&text::sanitize(before), CONTEXT);
+        let before = text::truncate_front(&text::sanitize(before), MAX_CONTEXT);
         let indent = text::width(&before);
-        let (marked, after) = (text::truncate(marked, CONTEXT), text::truncate(after, CONTEXT));
+        let (marked, after) = (text::truncate(marked, MAX_CONTEXT), text::truncate(after, MAX_CONTEXT));
         write!(f, "\n  {before}{marked}{after}\n  {:indent$}{:^<marks$}", "", "")
     }
 }
 
-/// So many characters of a name are shown.
-const NAME: usize = 40;
+/// Longest name in a message, in characters.
+const MAX_NAME_LENGTH: usize = 40;
 
-/// More names than this are not all told.
-const MOST_NAMES: usize = 12;
+/// Largest number of names in a message.
+const MAX_NAMES: usize = 12;
 
-/// Names in a row: `a`, `a and b`, `a, b and c`.
+/// A list of names: `a`, `a and b`, `a, b and c`.
 fn list<T: fmt::Display>(names: &[T]) -> String {
     match names {
         [] => "nothing".into(),
         [one] => one.to_string(),
-        [first @ .., _] if first.len() >= MOST_NAMES => {
-            let first: Vec<String> = first[..MOST_NAMES].iter().map(T::to_string).collect();
-            format!("{} and {} more", first.join(", "), names.len() - MOST_NAMES)
+        [first @ .., _] if first.len() >= MAX_NAMES => {
+            let first: Vec<String> = first[..MAX_NAMES].iter().map(T::to_string).collect();
+            format!("{} and {} more", first.join(", "), names.len() - MAX_NAMES)
         }
         [most @ .., last] => {
             let most: Vec<String> = most.iter().map(T::to_string).collect();
@@ -245,7 +245,7 @@ fn list<T: fmt::Display>(names: &[T]) -> String {
     }
 }
 
-/// `; did you mean sqrt?`, if one of the names is close to what was written.
+/// `; did you mean sqrt?`, if one of the names is similar.
 fn did_you_mean<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     let close = |name: &&str| {
         let distance = strsim::osa_distance(&written.to_lowercase(), &name.to_lowercase());
@@ -255,35 +255,39 @@ fn did_you_mean<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> 
     nearest.map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"))
 }
 
-/// A name that does not fit: the one that was meant, if one is close, or all that there are.
-fn misnamed(
+/// Writes a problem with a name, and a similar name from `names`, or all of them if none is similar.
+fn write_unknown_name(
     f: &mut fmt::Formatter<'_>,
     problem: &str,
     name: &str,
-    there_are: &str,
+    introduction: &str,
     names: &[String],
 ) -> fmt::Result {
-    let meant = did_you_mean(name, names.iter().map(String::as_str));
-    write!(f, "{problem} {}", text::truncate(name, NAME))?;
-    match meant.as_str() {
+    let suggestion = did_you_mean(name, names.iter().map(String::as_str));
+    write!(f, "{problem} {}", text::truncate(name, MAX_NAME_LENGTH))?;
+    match suggestion.as_str() {
         "" => {
-            let names: Vec<String> = names.iter().map(|name| text::truncate(name, NAME)).collect();
-            write!(f, "; {there_are} {}", list(&names))
+            let names: Vec<String> = names.iter().map(|name| text::truncate(name, MAX_NAME_LENGTH)).collect();
+            write!(f, "; {introduction} {}", list(&names))
         }
-        meant => f.write_str(&text::truncate(meant, 2 * NAME)),
+        suggestion => f.write_str(&text::truncate(suggestion, 2 * MAX_NAME_LENGTH)),
     }
 }
 
-/// What is wrong, in a sentence.
+/// The problem as a sentence.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::NotANumber(text) => {
-                write!(f, "{} is not a number; write 12, 2.5, 1e-3, 0xff or 2j", text::truncate(text, NAME))
+                write!(
+                    f,
+                    "{} is not a number; write 12, 2.5, 1e-3, 0xff or 2j",
+                    text::truncate(text, MAX_NAME_LENGTH)
+                )
             }
-            Problem::NoSuchSign(sign) => {
-                write!(f, "expressions have no {}", text::sanitize(&sign.to_string()))?;
-                match sign {
+            Problem::NoSuchSign(character) => {
+                write!(f, "expressions have no {}", text::sanitize(&character.to_string()))?;
+                match character {
                     '=' => f.write_str("; compare with =="),
                     '!' => f.write_str("; write not, or != for unequal"),
                     '[' | ']' => f.write_str("; indexing is not supported"),
@@ -302,24 +306,24 @@ impl fmt::Display for Problem {
                 write!(f, "unexpected end of expression: expected {wanted}")
             }
             Problem::Unexpected { found, wanted } => {
-                write!(f, "unexpected {}: expected {wanted}", text::truncate(found, NAME))
+                write!(f, "unexpected {}: expected {wanted}", text::truncate(found, MAX_NAME_LENGTH))
             }
             Problem::TooDeep => f.write_str("nested too deeply; compute a part of it first"),
             Problem::Chained => f.write_str("comparisons do not chain; write a < b and b < c"),
-            Problem::NotPython(sign) => {
-                let word = if *sign == "&&" { "and" } else { "or" };
-                write!(f, "expressions have no {sign}; write {word}")
+            Problem::NotPython(symbol) => {
+                let word = if *symbol == "&&" { "and" } else { "or" };
+                write!(f, "expressions have no {symbol}; write {word}")
             }
             Problem::NotClosed => f.write_str("this parenthesis is never closed"),
             Problem::NoSuchFunction(name) => {
                 let names = Op::ALL.iter().flat_map(|op| op.names()).copied();
                 let more = did_you_mean(name, names.chain(DType::ALL.iter().map(|dtype| dtype.name())));
-                write!(f, "unknown function {}{more}", text::truncate(name, NAME))
+                write!(f, "unknown function {}{more}", text::truncate(name, MAX_NAME_LENGTH))
             }
             Problem::NoSuchType(name) => {
                 let names = DType::ALL.iter().filter(|&&dtype| dtype != DType::Str).map(|dtype| dtype.name());
                 let more = did_you_mean(name, names.clone());
-                let name = text::truncate(name, NAME);
+                let name = text::truncate(name, MAX_NAME_LENGTH);
                 match more.as_str() {
                     "" => {
                         write!(f, "unknown dtype {name}; dtypes are {}", list(&names.collect::<Vec<_>>()))
@@ -332,13 +336,17 @@ impl fmt::Display for Problem {
                 write!(f, "{name} takes {wanted} argument{plural}, but {given} given")
             }
             Problem::UnknownName { name, known } if known.is_empty() => {
-                write!(f, "no value for {}", text::truncate(name, NAME))
+                write!(f, "no value for {}", text::truncate(name, MAX_NAME_LENGTH))
             }
-            Problem::UnknownName { name, known } => misnamed(f, "no value for", name, "given:", known),
+            Problem::UnknownName { name, known } => {
+                write_unknown_name(f, "no value for", name, "given:", known)
+            }
             Problem::UnusedName { name, wanted } => {
-                misnamed(f, "the expression has no variable", name, "it has", wanted)
+                write_unknown_name(f, "the expression has no variable", name, "it has", wanted)
             }
-            Problem::GivenTwice(name) => write!(f, "{} is given twice", text::truncate(name, NAME)),
+            Problem::GivenTwice(name) => {
+                write!(f, "{} is given twice", text::truncate(name, MAX_NAME_LENGTH))
+            }
             Problem::Values { given, names } => {
                 let count = |number: usize, what: &str| match number {
                     1 => format!("1 {what}"),
@@ -346,7 +354,8 @@ impl fmt::Display for Problem {
                 };
                 let is = if *given == 1 { "is" } else { "are" };
                 write!(f, "{} {is} given for {}", count(*given, "value"), count(names.len(), "name"))?;
-                let names: Vec<String> = names.iter().map(|name| text::truncate(name, NAME)).collect();
+                let names: Vec<String> =
+                    names.iter().map(|name| text::truncate(name, MAX_NAME_LENGTH)).collect();
                 if names.is_empty() { Ok(()) } else { write!(f, ": {}", list(&names)) }
             }
             Problem::WrongType { op, types } => {

@@ -1,4 +1,4 @@
-//! What an expression is made of, before anything is known about its inputs.
+//! The graph of an expression, independent of the types of its inputs.
 
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -7,51 +7,53 @@ use unishape_kernels::DType;
 use unishape_kernels::Op;
 use unishape_kernels::Scalar;
 
-/// A number of a node: only nodes before it have smaller ones.
-pub(crate) type At = u32;
+/// Index of a node in [`Graph::nodes`].
+pub(crate) type NodeId = u32;
 
-/// One value of an expression.
+/// A value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
-    /// What is given under a name, by the name's number.
-    Name(u32),
+    /// A variable, by its index in [`Graph::names`].
+    Variable(u32),
     Scalar(Scalar),
-    Call(Op, SmallVec<[At; 3]>),
-    Cast(DType, At),
+    Call(Op, SmallVec<[NodeId; 3]>),
+    Cast(DType, NodeId),
 }
 
 impl Node {
-    /// The nodes that it takes.
-    pub(crate) fn from(&self) -> &[At] {
+    /// The nodes that this one depends on directly.
+    pub(crate) fn inputs(&self) -> &[NodeId] {
         match self {
-            Node::Call(_, from) => from,
-            Node::Cast(_, from) => std::slice::from_ref(from),
-            Node::Name(_) | Node::Scalar(_) => &[],
+            Node::Call(_, inputs) => inputs,
+            Node::Cast(_, input) => std::slice::from_ref(input),
+            Node::Variable(_) | Node::Scalar(_) => &[],
         }
     }
 }
 
-/// An expression: nodes in an order in which they can be computed, the last one being the result. Flat, so
-/// that one of a hundred thousand operators needs no deep stack to be walked or dropped.
+/// An expression: nodes in topological order. The last one is the result.
+///
+/// A flat vector: a chain of a hundred thousand operators is visited and dropped without recursion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
+    /// Names of the variables.
     pub(crate) names: Vec<String>,
     pub(crate) source: Option<Source>,
 }
 
-/// The text that an expression was read from.
+/// The text of a parsed expression.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Source {
     pub(crate) text: Arc<str>,
-    /// Where in the text each node is: a name, a number, the sign of an operator, a function's name.
+    /// Bytes of each node's token: a name, a number, an operator symbol, a function name.
     pub(crate) places: Vec<Range<usize>>,
 }
 
 impl Graph {
-    /// Where in a text a node is.
-    pub(crate) fn place(&self, at: At) -> Option<(&Arc<str>, Range<usize>)> {
+    /// The text of the expression, and the bytes of a node's token in it.
+    pub(crate) fn place(&self, node: NodeId) -> Option<(&Arc<str>, Range<usize>)> {
         let source = self.source.as_ref()?;
-        Some((&source.text, source.places.get(at as usize)?.clone()))
+        Some((&source.text, source.places.get(node as usize)?.clone()))
     }
 }

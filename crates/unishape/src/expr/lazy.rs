@@ -1,17 +1,17 @@
 //! Expressions built from values by operators and methods.
 
 use super::bind::{Bound, Value, Values};
-use super::compile::{Given, compile};
+use super::compile::{InputType, compile};
 use super::dag::{Dag, Term};
 use super::error::ExprError;
-use super::graph::{At, Graph, Node};
+use super::graph::{Graph, Node, NodeId};
 use super::types::Typing;
 use crate::tensor::Tensor;
 use std::ops;
 use std::sync::Arc;
 use unishape_kernels::{DType, Op, Scalar, for_each_op};
 
-/// A value that has not been computed yet: an array, a number, or an expression of others.
+/// A lazy value: an array, a scalar, or an expression of lazy values.
 ///
 /// Operators and methods only build the expression; [`compute`](Lazy::compute) computes it in one pass. A value
 /// that is used twice is computed once.
@@ -63,7 +63,7 @@ impl<'a> Lazy<'a> {
         Lazy(Dag::call(op, inputs.into_iter().map(|Lazy(input)| input), ()))
     }
 
-    /// The elements as those of another type.
+    /// Casts the elements to a dtype.
     ///
     /// ```
     /// use unishape::{DType, expr::lazy};
@@ -77,7 +77,7 @@ impl<'a> Lazy<'a> {
         Lazy(Dag::cast(dtype, self.0, ()))
     }
 
-    /// Settles the result's type and shape.
+    /// Determines the dtype and shape of the result. Nothing is computed yet.
     ///
     /// ```
     /// use unishape::expr::lazy;
@@ -89,12 +89,12 @@ impl<'a> Lazy<'a> {
     ///
     /// # Errors
     ///
-    /// Where types or shapes are incompatible.
+    /// Where dtypes or shapes are incompatible.
     pub fn bind(&self) -> Result<Bound<'a>, ExprError> {
         self.bind_typed(Typing::Promote)
     }
 
-    /// The same with other rules for types.
+    /// [`bind`](Lazy::bind) with other rules of type promotion.
     ///
     /// ```
     /// use unishape::expr::{Typing, lazy};
@@ -105,11 +105,11 @@ impl<'a> Lazy<'a> {
     ///
     /// # Errors
     ///
-    /// Where types or shapes are incompatible.
+    /// Where dtypes or shapes are incompatible.
     pub fn bind_typed(&self, typing: Typing) -> Result<Bound<'a>, ExprError> {
         let (graph, values) = self.flatten();
-        let given: Vec<Given> = values.iter().map(Value::given).collect();
-        let compiled = Arc::new(compile(&graph, &given, typing)?);
+        let input_types: Vec<InputType> = values.iter().map(Value::input_type).collect();
+        let compiled = Arc::new(compile(&graph, &input_types, typing)?);
         Bound::new(&graph, values, compiled)
     }
 
@@ -124,7 +124,7 @@ impl<'a> Lazy<'a> {
     ///
     /// # Errors
     ///
-    /// Where types or shapes are incompatible, or there is no memory for the result.
+    /// Where dtypes or shapes are incompatible, or the result cannot be allocated.
     pub fn compute(&self) -> Result<Tensor, ExprError> {
         self.bind()?.compute()
     }
@@ -134,13 +134,13 @@ impl<'a> Lazy<'a> {
         let (mut graph, mut values) = (Graph::default(), Values::new());
         let order = self.0.topological();
         for node in order.iter() {
-            let at = |input: &Dag<Value<'a>>| order.position(input) as At;
+            let at = |input: &Dag<Value<'a>>| order.position(input) as NodeId;
             graph.nodes.push(match node.term() {
                 Term::Scalar(scalar) | Term::Leaf(&Value::Scalar(scalar)) => Node::Scalar(scalar),
                 Term::Leaf(value) => {
                     values.push(value.clone());
                     graph.names.push(format!("array {}", values.len()));
-                    Node::Name(values.len() as u32 - 1)
+                    Node::Variable(values.len() as u32 - 1)
                 }
                 Term::Call(op, inputs) => Node::Call(op, inputs.iter().map(at).collect()),
                 Term::Cast(dtype, input) => Node::Cast(dtype, at(input)),
@@ -150,7 +150,7 @@ impl<'a> Lazy<'a> {
     }
 }
 
-/// An expression over arrays, such as bindings to other languages make.
+/// An expression over arrays, as bindings to other languages build it.
 impl<'a> From<Dag<Value<'a>>> for Lazy<'a> {
     fn from(dag: Dag<Value<'a>>) -> Lazy<'a> {
         Lazy(dag)
@@ -281,7 +281,7 @@ impl<'a> ops::Neg for Lazy<'a> {
     }
 }
 
-/// Every bit the other way round; of booleans, what is not true.
+/// Inverts every bit; of booleans, the logical not.
 impl<'a> ops::Not for Lazy<'a> {
     type Output = Lazy<'a>;
 

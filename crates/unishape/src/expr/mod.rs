@@ -1,8 +1,8 @@
 //! Fused expressions over arrays whose types and ranks are known only at run time.
 //!
-//! An expression is read from text, or built from [lazy values](Lazy) by operators. It is computed in one
-//! pass: every array is read once and the result written once, however many operators there are, and what
-//! is between them stays in blocks that fit the first cache. Nothing is stretched in memory.
+//! An expression is parsed from text, or built from [lazy values](Lazy) with operators. It is computed in one
+//! pass: every array is read once and the result is written once, for any number of operators. Intermediate
+//! results stay in blocks that fit the L1 cache. Stretched arrays are not copied.
 //!
 //! ```
 //! use ndarray::{arr0, arr1, arr2};
@@ -20,22 +20,25 @@
 //! # Ok::<(), unishape::expr::ExprError>(())
 //! ```
 //!
-//! # What can be written
+//! # Syntax
 //!
-//! Operators are Python's, in Python's order: `+ - * / // % **`, the comparisons, `& | ^ ~ << >>`, and
-//! `and or not`, element by element. Numbers are `12`, `1_000`, `0xff`, `2.5`, `1e-3`, `2j`, `true`, `pi`,
-//! `e`, `inf` and `nan`. `float32(x)` and `cast(x, float32)` change the type. [`Op`] lists the functions, with
-//! their names in NumPy, the Array API and C.
+//! | syntax | examples |
+//! |---|---|
+//! | operators, with Python's precedence, element-wise | `+ - * / // % **`, `< <= == != >= >`, `& \| ^ ~ << >>`, `and or not` |
+//! | numbers | `12`, `1_000`, `0xff`, `2.5`, `1e-3`, `2j`, `true`, `pi`, `e`, `inf`, `nan` |
+//! | functions: see [`Op`], with their names in NumPy, the Array API and C | `sqrt(x)`, `where(c, x, y)` |
+//! | casts | `float32(x)`, `cast(x, float32)` |
 //!
 //! # Types
 //!
-//! As NumPy 2 has them: arrays meet at the smallest type that holds them all, and a written number takes the
-//! type of the arrays it meets, unless it is of another kind: `int16 + 2.5` is `float64`, `float32 + 2.5` is
-//! `float32`. What only numbers go into is a number itself. [`Typing::Strict`] converts nothing, as ONNX.
+//! Type promotion is that of NumPy 2. The common dtype of arrays is the smallest that holds them all. A scalar
+//! takes the dtype of the arrays it is combined with, unless its kind is higher: `float32 + 2.5` is `float32`,
+//! `int16 + 2.5` is `float64`. A function of scalars is a scalar. [`Typing::Strict`] converts nothing, as ONNX.
 //!
-//! Integers wrap. Division of integers by 0 gives 0, with `//`, `%` and the like. An integer to a negative
-//! power is 1 over the power, rounded toward 0; 0 gives 0. A shift by more bits than there are, or by a negative number, shifts all bits
-//! out. Half precision is computed in single precision and rounded after every operator.
+//! - Integers wrap around. `//` and `%` of integers by 0 are 0.
+//! - An integer to a negative power is the reciprocal of the power, rounded toward 0; for 0 it is 0.
+//! - A shift by a negative number, or by at least the number of bits, shifts all bits out.
+//! - Half precision is computed in single precision and rounded after every operator.
 
 mod bind;
 mod cache;

@@ -1,7 +1,7 @@
-//! Expressions read from text. Written as in Python: the same operators, and the same order among them.
+//! Parser of expressions, with Python's operators and precedence.
 
 use super::error::{ExprError, Problem};
-use super::graph::{At, Graph, Node, Source};
+use super::graph::{Graph, Node, NodeId, Source};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,13 +10,13 @@ use unishape_kernels::DType;
 use unishape_kernels::Op;
 use unishape_kernels::Scalar;
 
-/// Parentheses, functions and signs within each other to this depth; a text is no reason for a deep stack.
-const DEEPEST: usize = 200;
+/// Largest depth of nested parentheses, function calls and unary operators: the parser is recursive.
+const MAX_DEPTH: usize = 200;
 
-/// Reads an expression.
+/// Parses an expression.
 pub(crate) fn parse(text: &str) -> Result<Graph, ExprError> {
     let text: Arc<str> = text.into();
-    let tokens = tokens(&text)?;
+    let tokens = tokenize(&text)?;
     let mut parser = Parser {
         tokens,
         next: 0,
@@ -24,7 +24,7 @@ pub(crate) fn parse(text: &str) -> Result<Graph, ExprError> {
         nodes: Vec::new(),
         places: Vec::new(),
         names: Vec::new(),
-        numbers: HashMap::new(),
+        variables: HashMap::new(),
         text,
     };
     parser.binary(0)?;
@@ -42,20 +42,21 @@ pub(crate) fn parse(text: &str) -> Result<Graph, ExprError> {
 enum Token {
     Name,
     Scalar(Scalar),
-    /// A sign, or one of the words `and`, `or`, `not`.
-    Sign(&'static str),
+    /// An operator symbol, punctuation, or one of the words `and`, `or`, `not`.
+    Symbol(&'static str),
     End,
 }
 
-/// All signs, the longer ones first.
-const SIGNS: [&str; 24] = [
+/// All symbols, longer ones first.
+const SYMBOLS: [&str; 24] = [
     "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "&", "|",
     "^", "~", "(", ")", ",",
 ];
 
-const WORDS: [&str; 3] = ["and", "or", "not"];
+const WORD_OPERATORS: [&str; 3] = ["and", "or", "not"];
 
-fn tokens(text: &Arc<str>) -> Result<Vec<(Token, Range<usize>)>, ExprError> {
+/// Splits a text into tokens, each with its bytes in the text.
+fn tokenize(text: &Arc<str>) -> Result<Vec<(Token, Range<usize>)>, ExprError> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(first) = text[at..].chars().next() {
@@ -70,17 +71,17 @@ fn tokens(text: &Arc<str>) -> Result<Vec<(Token, Range<usize>)>, ExprError> {
         } else if first.is_ascii_digit()
             || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
         {
-            let digits = number(rest);
+            let digits = number_literal(rest);
             let place = at..at + digits.len();
             let number = Scalar::parse_literal(digits)
                 .ok_or_else(|| ExprError::new(Problem::NotANumber(digits.into()), text, place))?;
             (Token::Scalar(number), digits.len())
         } else if first.is_alphabetic() || first == '_' {
             let word = word();
-            let sign = WORDS.into_iter().find(|&sign| sign == word);
-            (sign.map_or(Token::Name, Token::Sign), word.len())
-        } else if let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) {
-            (Token::Sign(sign), sign.len())
+            let operator = WORD_OPERATORS.into_iter().find(|&operator| operator == word);
+            (operator.map_or(Token::Name, Token::Symbol), word.len())
+        } else if let Some(symbol) = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol)) {
+            (Token::Symbol(symbol), symbol.len())
         } else {
             let place = at..at + first.len_utf8();
             return Err(ExprError::new(Problem::NoSuchSign(first), text, place));
@@ -92,9 +93,8 @@ fn tokens(text: &Arc<str>) -> Result<Vec<(Token, Range<usize>)>, ExprError> {
     Ok(tokens)
 }
 
-/// What of a text that begins with a digit or a point is a number: letters and digits, points, and the sign
-/// of an exponent.
-fn number(text: &str) -> &str {
+/// The number literal at the start of a text: letters, digits, points, and the sign of an exponent.
+fn number_literal(text: &str) -> &str {
     let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
     let mut before = ' ';
     let end = text.find(|c: char| {
@@ -105,8 +105,8 @@ fn number(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// Operators between two values, from the loosest to the tightest.
-const LEVELS: [&[(&str, Op)]; 8] = [
+/// Binary operators by precedence, lowest first.
+const PRECEDENCE_LEVELS: [&[(&str, Op)]; 8] = [
     &[("or", Op::LogicalOr)],
     &[("and", Op::LogicalAnd)],
     &[
@@ -124,12 +124,12 @@ const LEVELS: [&[(&str, Op)]; 8] = [
     &[("+", Op::Add), ("-", Op::Subtract)],
 ];
 
-/// And these, which are tighter still.
-const PRODUCTS: &[(&str, Op)] =
+/// Binary operators with a higher precedence than all [`PRECEDENCE_LEVELS`].
+const MULTIPLICATIVE: &[(&str, Op)] =
     &[("*", Op::Multiply), ("/", Op::Divide), ("//", Op::FloorDivide), ("%", Op::Remainder)];
 
-/// The level of comparisons, which come after `not`.
-const COMPARISONS: usize = 2;
+/// Level of comparisons; `not` has the next lower precedence.
+const COMPARISON_LEVEL: usize = 2;
 
 struct Parser {
     text: Arc<str>,
@@ -139,7 +139,8 @@ struct Parser {
     nodes: Vec<Node>,
     places: Vec<Range<usize>>,
     names: Vec<String>,
-    numbers: HashMap<String, u32>,
+    /// Index of each name.
+    variables: HashMap<String, u32>,
 }
 
 impl Parser {
@@ -151,17 +152,17 @@ impl Parser {
         self.tokens[self.next].1.clone()
     }
 
-    /// The next token's place, which is then behind.
-    fn step(&mut self) -> Range<usize> {
+    /// Moves to the next token, and returns the place of this one.
+    fn advance(&mut self) -> Range<usize> {
         let place = self.place();
         self.next = (self.next + 1).min(self.tokens.len() - 1);
         place
     }
 
-    fn add(&mut self, node: Node, place: Range<usize>) -> At {
+    fn push_node(&mut self, node: Node, place: Range<usize>) -> NodeId {
         self.nodes.push(node);
         self.places.push(place);
-        (self.nodes.len() - 1) as At
+        (self.nodes.len() - 1) as NodeId
     }
 
     fn error(&self, problem: Problem, place: Range<usize>) -> ExprError {
@@ -174,9 +175,9 @@ impl Parser {
         self.error(Problem::Unexpected { found, wanted }, place)
     }
 
-    /// Runs a rule one level deeper.
-    fn deeper<T>(&mut self, rule: impl FnOnce(&mut Parser) -> Result<T, ExprError>) -> Result<T, ExprError> {
-        if self.depth == DEEPEST {
+    /// Runs a rule one nesting level deeper.
+    fn nested<T>(&mut self, rule: impl FnOnce(&mut Parser) -> Result<T, ExprError>) -> Result<T, ExprError> {
+        if self.depth == MAX_DEPTH {
             return Err(self.error(Problem::TooDeep, self.place()));
         }
         self.depth += 1;
@@ -185,83 +186,86 @@ impl Parser {
         result
     }
 
-    /// Operators of this level and of all tighter ones.
-    fn binary(&mut self, level: usize) -> Result<At, ExprError> {
-        let (operators, is_last) = match LEVELS.get(level) {
+    /// Parses binary operators of at least this precedence.
+    fn binary(&mut self, level: usize) -> Result<NodeId, ExprError> {
+        let (operators, is_last) = match PRECEDENCE_LEVELS.get(level) {
             Some(operators) => (*operators, false),
-            None => (PRODUCTS, true),
+            None => (MULTIPLICATIVE, true),
         };
-        if level == COMPARISONS && self.peek() == Token::Sign("not") {
-            let place = self.step();
-            let of = self.deeper(|parser| parser.binary(COMPARISONS))?;
-            return Ok(self.add(Node::Call(Op::LogicalNot, smallvec![of]), place));
+        if level == COMPARISON_LEVEL && self.peek() == Token::Symbol("not") {
+            let place = self.advance();
+            let operand = self.nested(|parser| parser.binary(COMPARISON_LEVEL))?;
+            return Ok(self.push_node(Node::Call(Op::LogicalNot, smallvec![operand]), place));
         }
         let operand = |parser: &mut Parser| if is_last { parser.unary() } else { parser.binary(level + 1) };
         let mut left = operand(self)?;
         let mut compared = false;
-        while let Token::Sign(sign) = self.peek() {
-            let Some(&(_, op)) = operators.iter().find(|(its, _)| *its == sign) else {
+        while let Token::Symbol(symbol) = self.peek() {
+            let Some(&(_, op)) = operators.iter().find(|(operator, _)| *operator == symbol) else {
                 break;
             };
-            if std::mem::replace(&mut compared, level == COMPARISONS) {
+            if std::mem::replace(&mut compared, level == COMPARISON_LEVEL) {
                 return Err(self.error(Problem::Chained, self.place()));
             }
-            let place = self.step();
+            let place = self.advance();
             let right = operand(self)?;
-            left = self.add(Node::Call(op, smallvec![left, right]), place);
+            left = self.push_node(Node::Call(op, smallvec![left, right]), place);
         }
         match self.peek() {
-            Token::Sign(sign @ ("&&" | "||")) => Err(self.error(Problem::NotPython(sign), self.place())),
+            Token::Symbol(symbol @ ("&&" | "||")) => {
+                Err(self.error(Problem::NotPython(symbol), self.place()))
+            }
             _ => Ok(left),
         }
     }
 
-    /// Signs before a value; looser than `**`, so that `-x**2` is `-(x**2)`.
-    fn unary(&mut self) -> Result<At, ExprError> {
+    /// Parses unary operators. Their precedence is lower than that of `**`: `-x**2` is `-(x**2)`.
+    fn unary(&mut self) -> Result<NodeId, ExprError> {
         let op = match self.peek() {
-            Token::Sign("-") => Op::Negative,
-            Token::Sign("+") => Op::Positive,
-            Token::Sign("~") => Op::Invert,
+            Token::Symbol("-") => Op::Negative,
+            Token::Symbol("+") => Op::Positive,
+            Token::Symbol("~") => Op::Invert,
             _ => return self.power(),
         };
-        let place = self.step();
-        let of = self.deeper(Parser::unary)?;
-        Ok(self.add(Node::Call(op, smallvec![of]), place))
+        let place = self.advance();
+        let operand = self.nested(Parser::unary)?;
+        Ok(self.push_node(Node::Call(op, smallvec![operand]), place))
     }
 
-    /// `x ** y`, from right to left.
-    fn power(&mut self) -> Result<At, ExprError> {
-        let base = self.atom()?;
-        if self.peek() != Token::Sign("**") {
+    /// Parses `x ** y`, which associates to the right.
+    fn power(&mut self) -> Result<NodeId, ExprError> {
+        let base = self.primary()?;
+        if self.peek() != Token::Symbol("**") {
             return Ok(base);
         }
-        let place = self.step();
-        let exponent = self.deeper(Parser::unary)?;
-        Ok(self.add(Node::Call(Op::Pow, smallvec![base, exponent]), place))
+        let place = self.advance();
+        let exponent = self.nested(Parser::unary)?;
+        Ok(self.push_node(Node::Call(Op::Pow, smallvec![base, exponent]), place))
     }
 
-    fn atom(&mut self) -> Result<At, ExprError> {
+    /// Parses a number, a variable, a function call, or an expression in parentheses.
+    fn primary(&mut self) -> Result<NodeId, ExprError> {
         match self.peek() {
             Token::Scalar(number) => {
-                let place = self.step();
-                Ok(self.add(Node::Scalar(number), place))
+                let place = self.advance();
+                Ok(self.push_node(Node::Scalar(number), place))
             }
             Token::Name => {
-                let place = self.step();
+                let place = self.advance();
                 let name = self.text[place.clone()].to_owned();
-                if self.peek() == Token::Sign("(") {
+                if self.peek() == Token::Symbol("(") {
                     return self.call(&name, place);
                 }
                 let names = &mut self.names;
-                let number = *self.numbers.entry(name).or_insert_with_key(|name| {
+                let variable = *self.variables.entry(name).or_insert_with_key(|name| {
                     names.push(name.clone());
                     names.len() as u32 - 1
                 });
-                Ok(self.add(Node::Name(number), place))
+                Ok(self.push_node(Node::Variable(variable), place))
             }
-            Token::Sign("(") => {
-                let open = self.step();
-                let inside = self.deeper(|parser| parser.binary(0))?;
+            Token::Symbol("(") => {
+                let open = self.advance();
+                let inside = self.nested(|parser| parser.binary(0))?;
                 self.close(open)?;
                 Ok(inside)
             }
@@ -271,8 +275,8 @@ impl Parser {
 
     fn close(&mut self, open: Range<usize>) -> Result<(), ExprError> {
         match self.peek() {
-            Token::Sign(")") => {
-                self.step();
+            Token::Symbol(")") => {
+                self.advance();
                 Ok(())
             }
             Token::End => Err(self.error(Problem::NotClosed, open)),
@@ -280,9 +284,9 @@ impl Parser {
         }
     }
 
-    /// A function with its arguments, or a type with what is cast to it.
-    fn call(&mut self, name: &str, place: Range<usize>) -> Result<At, ExprError> {
-        let open = self.step();
+    /// Parses the arguments of a function call, or of a cast such as `float32(x)`.
+    fn call(&mut self, name: &str, place: Range<usize>) -> Result<NodeId, ExprError> {
+        let open = self.advance();
         if name == "cast" {
             return self.cast(open, place);
         }
@@ -291,52 +295,54 @@ impl Parser {
         if op.is_none() && dtype.is_none() {
             return Err(self.error(Problem::NoSuchFunction(name.into()), place));
         }
-        let mut arguments: SmallVec<[At; 3]> = SmallVec::new();
-        while self.peek() != Token::Sign(")") {
-            arguments.push(self.deeper(|parser| parser.binary(0))?);
+        let mut arguments: SmallVec<[NodeId; 3]> = SmallVec::new();
+        while self.peek() != Token::Symbol(")") {
+            arguments.push(self.nested(|parser| parser.binary(0))?);
             match self.peek() {
-                Token::Sign(",") => _ = self.step(),
-                Token::Sign(")") => {}
+                Token::Symbol(",") => _ = self.advance(),
+                Token::Symbol(")") => {}
                 Token::End => return Err(self.error(Problem::NotClosed, open)),
                 _ => return Err(self.unexpected("an operator, a comma or )")),
             }
         }
-        self.step();
-        let wrong = |wanted| Problem::Arguments { name: name.into(), wanted, given: arguments.len() };
+        self.advance();
+        let wrong_arity = |wanted| Problem::Arguments { name: name.into(), wanted, given: arguments.len() };
         match (op, dtype) {
-            // The smallest or largest of any number of values.
+            // min and max take any number of arguments.
             (Some(op @ (Op::Min | Op::Max)), _) if arguments.len() > 2 => {
                 let mut left = arguments[0];
                 for &right in &arguments[1..] {
-                    left = self.add(Node::Call(op, smallvec![left, right]), place.clone());
+                    left = self.push_node(Node::Call(op, smallvec![left, right]), place.clone());
                 }
                 Ok(left)
             }
-            (Some(op), _) if op.arity() == arguments.len() => Ok(self.add(Node::Call(op, arguments), place)),
-            (Some(op), _) => Err(self.error(wrong(op.arity()), place)),
-            (None, Some(dtype)) if arguments.len() == 1 => {
-                Ok(self.add(Node::Cast(dtype, arguments[0]), place))
+            (Some(op), _) if op.arity() == arguments.len() => {
+                Ok(self.push_node(Node::Call(op, arguments), place))
             }
-            (None, _) => Err(self.error(wrong(1), place)),
+            (Some(op), _) => Err(self.error(wrong_arity(op.arity()), place)),
+            (None, Some(dtype)) if arguments.len() == 1 => {
+                Ok(self.push_node(Node::Cast(dtype, arguments[0]), place))
+            }
+            (None, _) => Err(self.error(wrong_arity(1), place)),
         }
     }
 
-    /// `cast(x, float32)`.
-    fn cast(&mut self, open: Range<usize>, place: Range<usize>) -> Result<At, ExprError> {
-        let of = self.deeper(|parser| parser.binary(0))?;
-        if self.peek() != Token::Sign(",") {
+    /// Parses the arguments of `cast(x, float32)`.
+    fn cast(&mut self, open: Range<usize>, place: Range<usize>) -> Result<NodeId, ExprError> {
+        let operand = self.nested(|parser| parser.binary(0))?;
+        if self.peek() != Token::Symbol(",") {
             return Err(self.unexpected("a comma and a type, as in cast(x, float32)"));
         }
-        self.step();
+        self.advance();
         if self.peek() != Token::Name {
             return Err(self.unexpected("a type, as in cast(x, float32)"));
         }
-        let type_place = self.step();
+        let type_place = self.advance();
         let name = &self.text[type_place.clone()];
         let Some(dtype) = DType::from_name(name) else {
             return Err(self.error(Problem::NoSuchType(name.into()), type_place));
         };
         self.close(open)?;
-        Ok(self.add(Node::Cast(dtype, of), place))
+        Ok(self.push_node(Node::Cast(dtype, operand), place))
     }
 }

@@ -1,43 +1,45 @@
-//! Which type a result has. By default as NumPy 2 has it: operands meet at the smallest type that holds them
-//! all, and a number that is written takes the type of the arrays it meets (NEP 50).
+//! Type promotion: the dtype of each result, by default as in NumPy 2 (NEP 50).
 
 use super::error::Problem;
 use unishape_kernels::{DType, DTypeKind, Op, Scalar};
 
-/// Which types go together.
+/// Rules of type promotion.
 ///
 /// ```
 /// use ndarray::arr1;
 /// use unishape::expr::{Expr, Typing, Value};
 ///
 /// let (a, b) = (arr1(&[1i16]), arr1(&[0.5f32]));
-/// let given = [("a", Value::from(&a)), ("b", Value::from(&b))];
+/// let values = [("a", Value::from(&a)), ("b", Value::from(&b))];
 /// let expr = Expr::parse("a + b")?;
-/// assert_eq!(expr.bind(given.clone())?.dtype(), unishape::DType::F32);
+/// assert_eq!(expr.bind(values.clone())?.dtype(), unishape::DType::F32);
 ///
-/// let error = expr.typed(Typing::Strict).bind(given).unwrap_err();
+/// let error = expr.typed(Typing::Strict).bind(values).unwrap_err();
 /// assert!(error.to_string().starts_with("int16 and float32 differ"));
 /// # Ok::<(), unishape::expr::ExprError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Typing {
-    /// As NumPy 2: operands are converted to their common type, and written numbers do not widen it.
+    /// As NumPy 2: operands are converted to their common dtype.
+    ///
+    /// Scalars do not widen it.
     #[default]
     Promote,
-    /// As ONNX: the operands of an operator have one type, which is the result's; nothing is converted but
-    /// by a cast. `/` of integers then rounds toward 0.
+    /// As ONNX: operands must have the same dtype, and only casts convert.
+    ///
+    /// `/` of integers rounds toward 0.
     Strict,
 }
 
-/// What is known about an argument: its type, or that it is a number that takes another's.
+/// Type of an argument: a dtype, or a scalar, which takes the dtype of the other arguments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Argument {
+pub(crate) enum ArgumentType {
     Typed(DType),
     Scalar(Scalar),
 }
 
-/// The type that a number has where it meets no array.
+/// The dtype of a scalar without arrays.
 pub(crate) fn default_type(number: Scalar) -> DType {
     match number {
         Scalar::Bool(_) => DType::Bool,
@@ -48,12 +50,12 @@ pub(crate) fn default_type(number: Scalar) -> DType {
     }
 }
 
-/// The type at which arguments meet.
-pub(crate) fn common_type(typing: Typing, arguments: &[Argument]) -> Result<DType, Problem> {
+/// The common dtype of some arguments.
+pub(crate) fn common_type(typing: Typing, arguments: &[ArgumentType]) -> Result<DType, Problem> {
     let typed = || {
         arguments.iter().filter_map(|argument| match argument {
-            Argument::Typed(dtype) => Some(*dtype),
-            Argument::Scalar(_) => None,
+            ArgumentType::Typed(dtype) => Some(*dtype),
+            ArgumentType::Scalar(_) => None,
         })
     };
     if typed().any(|dtype| dtype == DType::Str) {
@@ -72,22 +74,22 @@ pub(crate) fn common_type(typing: Typing, arguments: &[Argument]) -> Result<DTyp
         };
     }
     for argument in arguments {
-        let Argument::Scalar(number) = *argument else {
+        let ArgumentType::Scalar(number) = *argument else {
             continue;
         };
-        let met = meet(common, number);
+        let promoted = promote_with_scalar(common, number);
         match common {
-            Some(strong) if typing == Typing::Strict && met != strong => {
+            Some(strong) if typing == Typing::Strict && promoted != strong => {
                 return Err(Problem::DoesNotFit { number: number.to_string(), dtype: strong });
             }
-            _ => common = Some(met),
+            _ => common = Some(promoted),
         }
     }
     common.ok_or_else(|| Problem::NoCommonType(Vec::new()))
 }
 
-/// The type of an array together with a written number, which widens it only to another kind.
-fn meet(array: Option<DType>, number: Scalar) -> DType {
+/// The common dtype of an array and a scalar, which changes that of the array only if its kind is higher.
+fn promote_with_scalar(array: Option<DType>, number: Scalar) -> DType {
     let Some(array) = array else {
         return default_type(number);
     };
@@ -104,26 +106,27 @@ fn meet(array: Option<DType>, number: Scalar) -> DType {
     }
 }
 
-/// What a function computes in and what it gives, for arguments that meet at a type.
+/// The dtypes of a function for arguments of a common dtype.
 pub(crate) struct Signature {
-    /// What the arguments are cast to.
-    pub(crate) takes: DType,
-    pub(crate) gives: DType,
+    /// Dtype to which the arguments are cast.
+    pub(crate) operand_dtype: DType,
+    /// Dtype of the result.
+    pub(crate) result_dtype: DType,
 }
 
-/// The signature of a function whose arguments meet at `common`, if it has one for it.
+/// The signature of a function for arguments of the common dtype `common`; `None` where it does not support it.
 pub(crate) fn signature(typing: Typing, op: Op, common: DType) -> Option<Signature> {
     use Op::*;
     let kind = common.kind();
-    let same = |dtype| Some(Signature { takes: dtype, gives: dtype });
-    let truth = |dtype| Some(Signature { takes: dtype, gives: DType::Bool });
+    let same = |dtype| Some(Signature { operand_dtype: dtype, result_dtype: dtype });
+    let boolean = |dtype| Some(Signature { operand_dtype: dtype, result_dtype: DType::Bool });
     let is_real = kind < DTypeKind::Complex;
     match op {
         _ if kind == DTypeKind::Str => None,
         Add | Multiply => same(common),
         Subtract | Negative | Positive | Sign => (kind != DTypeKind::Bool).then(|| same(common))?,
         Conj | Square | Reciprocal => same(if kind == DTypeKind::Bool { DType::I8 } else { common }),
-        Abs => Some(Signature { takes: common, gives: common.real_dtype() }),
+        Abs => Some(Signature { operand_dtype: common, result_dtype: common.real_dtype() }),
         Divide if typing == Typing::Strict => same(common),
         Divide => same(if kind < DTypeKind::Float { DType::F64 } else { common }),
         LeakyRelu => (is_real && kind != DTypeKind::Bool).then(|| same(common))?,
@@ -131,9 +134,9 @@ pub(crate) fn signature(typing: Typing, op: Op, common: DType) -> Option<Signatu
             is_real.then(|| same(if kind == DTypeKind::Bool { DType::I8 } else { common }))?
         }
         Pow => same(if kind == DTypeKind::Bool { DType::I8 } else { common }),
-        Equal | NotEqual => truth(common),
-        Less | LessEqual | Greater | GreaterEqual => truth(common),
-        LogicalAnd | LogicalOr | LogicalXor | LogicalNot => truth(DType::Bool),
+        Equal | NotEqual => boolean(common),
+        Less | LessEqual | Greater | GreaterEqual => boolean(common),
+        LogicalAnd | LogicalOr | LogicalXor | LogicalNot => boolean(DType::Bool),
         And | Or | Xor | Invert => (kind < DTypeKind::Float).then(|| same(common))?,
         ShiftLeft | ShiftRight => (kind < DTypeKind::Float)
             .then(|| same(if kind == DTypeKind::Bool { DType::I8 } else { common }))?,
@@ -141,9 +144,9 @@ pub(crate) fn signature(typing: Typing, op: Op, common: DType) -> Option<Signatu
         Where => same(common),
         Floor | Ceil | Trunc => is_real.then(|| same(common))?,
         Round => same(if kind == DTypeKind::Bool { DType::F16 } else { common }),
-        IsNan | IsInf | IsFinite => truth(common),
-        Signbit => is_real.then(|| truth(if kind == DTypeKind::Bool { DType::F16 } else { common }))?,
-        Real | Imag => Some(Signature { takes: common, gives: common.real_dtype() }),
+        IsNan | IsInf | IsFinite => boolean(common),
+        Signbit => is_real.then(|| boolean(if kind == DTypeKind::Bool { DType::F16 } else { common }))?,
+        Real | Imag => Some(Signature { operand_dtype: common, result_dtype: common.real_dtype() }),
         Atan2 | Hypot | Logaddexp | Copysign | Nextafter | Cbrt | Erf => {
             is_real.then(|| same(common.float_dtype()))?
         }

@@ -1,29 +1,30 @@
-//! Shapes written under each other, lined up on the right as broadcasting reads them.
+//! Alignment diagrams for error messages: shapes in rows, aligned on the right as in broadcasting.
 
 use std::ops::Range;
 use unishape_core::{Extent, padded_dim};
 
-/// A picture whose shapes are wider than this leaves columns out.
-const WIDTH: usize = 88;
+/// Largest width of a diagram's shapes, in characters. Columns that do not fit are left out.
+const MAX_WIDTH: usize = 88;
 
-/// One line of the picture.
+/// A row of a diagram.
 pub(crate) enum Row<'a> {
-    /// A shape and what it is called.
+    /// A label and a shape.
     Shape(String, &'a [Extent]),
-    /// Words in the place of rows that are left out.
-    Words(String),
+    /// Text in place of rows that are left out.
+    Text(String),
 }
 
-/// Draws the rows, with a `^` under each marked dimension; `marked` is as long as the largest rank.
-/// Where columns must be left out, the one at `focus` stays.
-pub(crate) fn line_up(rows: &[Row<'_>], marked: &[bool], focus: usize) -> String {
+/// Draws an alignment diagram of shapes, with a `^` under each marked dimension.
+///
+/// `marked` is as long as the largest rank. Where columns are left out, those around `focus` stay.
+pub(crate) fn alignment_diagram(rows: &[Row<'_>], marked: &[bool], focus: usize) -> String {
     let rank = marked.len();
     let mut table: Vec<Vec<String>> = rows.iter().map(|row| cells(row, rank)).collect();
     table.push(marked.iter().map(|&marked| if marked { "^".into() } else { String::new() }).collect());
-    let shown = columns(&table, rank, focus);
+    let shown = visible_columns(&table, rank, focus);
     if shown.len() < rank {
         for (row, line) in rows.iter().zip(&mut table) {
-            abridge(row, line, rank, &shown);
+            truncate_row(row, line, rank, &shown);
         }
         if let Some(marks) = table.last_mut() {
             *marks = marks[shown.clone()].to_vec();
@@ -35,11 +36,11 @@ pub(crate) fn line_up(rows: &[Row<'_>], marked: &[bool], focus: usize) -> String
     let label_width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> =
         (0..table.iter().map(Vec::len).max().unwrap_or(0)).map(|at| width(&table, at)).collect();
-    let mut picture = String::new();
+    let mut diagram = String::new();
     for (at, (cells, label)) in table.iter().zip(labels).enumerate() {
         let mut line = format!("  {label:label_width$}  ");
-        if let Some(Row::Words(words)) = rows.get(at) {
-            line.push_str(words);
+        if let Some(Row::Text(text)) = rows.get(at) {
+            line.push_str(text);
         }
         let is_shape = matches!(rows.get(at), Some(Row::Shape(..)));
         for (at, cell) in cells.iter().enumerate() {
@@ -50,25 +51,24 @@ pub(crate) fn line_up(rows: &[Row<'_>], marked: &[bool], focus: usize) -> String
             line.push_str(&format!("{cell:>0$}", widths[at]));
         }
         if !line.trim().is_empty() {
-            picture.push_str(line.trim_end());
-            picture.push('\n');
+            diagram.push_str(line.trim_end());
+            diagram.push('\n');
         }
     }
-    picture
+    diagram
 }
 
 fn label<'a>(row: &'a Row<'_>) -> &'a str {
     match row {
         Row::Shape(label, _) => label,
-        Row::Words(_) => "",
+        Row::Text(_) => "",
     }
 }
 
-/// One text a dimension, empty where the shape has no such dimension. Rank 0 is written `()`, in
-/// the last column.
+/// Text of each dimension; empty where the shape has fewer dimensions. Rank 0 is `()` in the last column.
 fn cells(row: &Row<'_>, rank: usize) -> Vec<String> {
     match row {
-        Row::Words(_) => Vec::new(),
+        Row::Text(_) => Vec::new(),
         Row::Shape(_, []) => {
             let mut cells = vec![String::new(); rank.max(1)];
             if let Some(last) = cells.last_mut() {
@@ -85,23 +85,23 @@ fn cells(row: &Row<'_>, rank: usize) -> Vec<String> {
     }
 }
 
-/// The width of a column.
+/// Width of a column, in characters.
 fn width(table: &[Vec<String>], at: usize) -> usize {
     table.iter().filter_map(|cells| cells.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0)
 }
 
-/// The columns around `focus` that fit the width.
-fn columns(table: &[Vec<String>], rank: usize, focus: usize) -> Range<usize> {
+/// The columns around `focus` that fit [`MAX_WIDTH`].
+fn visible_columns(table: &[Vec<String>], rank: usize, focus: usize) -> Range<usize> {
     let widths: Vec<usize> = (0..rank).map(|at| width(table, at) + 3).collect();
     let (mut start, mut end) = (focus.min(rank), (focus + 1).min(rank));
     let mut used: usize = widths[start..end].iter().sum();
     loop {
         let before = (start, end);
-        if end < rank && used + widths[end] <= WIDTH {
+        if end < rank && used + widths[end] <= MAX_WIDTH {
             used += widths[end];
             end += 1;
         }
-        if start > 0 && used + widths[start - 1] <= WIDTH {
+        if start > 0 && used + widths[start - 1] <= MAX_WIDTH {
             start -= 1;
             used += widths[start];
         }
@@ -111,8 +111,8 @@ fn columns(table: &[Vec<String>], rank: usize, focus: usize) -> Range<usize> {
     }
 }
 
-/// Keeps the shown columns of a row, with `…` on the sides where sizes are left out.
-fn abridge(row: &Row<'_>, cells: &mut Vec<String>, rank: usize, shown: &Range<usize>) {
+/// Keeps the visible columns of a row, with `…` where sizes are left out.
+fn truncate_row(row: &Row<'_>, cells: &mut Vec<String>, rank: usize, shown: &Range<usize>) {
     let Row::Shape(_, shape) = row else { return };
     let dots = |more: bool| if more { "…".to_string() } else { String::new() };
     let left = dots(rank - shape.len() < shown.start);
@@ -124,6 +124,6 @@ fn abridge(row: &Row<'_>, cells: &mut Vec<String>, rank: usize, shown: &Range<us
         && shown.end < rank
         && let Some(last) = cells.last_mut()
     {
-        "()".clone_into(last); // its own place is among the columns left out
+        "()".clone_into(last); // the last column is not visible
     }
 }
