@@ -1,10 +1,10 @@
-"""Writes what NumPy makes of expressions, for expr_numpy.rs to compare with.
+"""Evaluates expressions with NumPy, as the reference of expr_numpy.rs.
 
     expr_numpy.py FOLDER
 
-FOLDER/cases has a line a case, its parts separated by tabs: the expression, how exact it is to be ("exact" or a
-number of units in the last place, or "type" where only the type is), NAME=TYPE:SHAPE for each array, and TYPE:SHAPE of the result, or "error".
-FOLDER/data has the bytes of all of these arrays one after another, in C order.
+FOLDER/cases has one line per case, with fields separated by tabs: the expression, the tolerance ("exact", a number of
+ulp, or "type" to compare only the dtype), NAME=TYPE:SHAPE for each array, and TYPE:SHAPE of the result, or "error".
+FOLDER/data has the bytes of these arrays one after another, in C order.
 """
 
 import itertools

@@ -1,6 +1,6 @@
-//! Expressions beside NumPy: the same types for every pair of types, the same bits where NumPy's are exact.
+//! Expressions compared with NumPy: equal dtypes for every pair of dtypes, equal bits where results are exact.
 //!
-//! `UNISHAPE_PYTHON` names a Python that has numpy and ml_dtypes.
+//! `UNISHAPE_PYTHON` is the path of a Python with numpy and ml_dtypes.
 
 use half::{bf16, f16};
 use ndarray::{ArrayD, IxDyn};
@@ -10,11 +10,11 @@ use std::process::Command;
 use unishape::expr::Expr;
 use unishape::{DType, Tensor};
 
-/// Reads arrays one after another.
+/// Arrays in a file, one after another.
 struct Data<'d>(&'d [u8]);
 
 impl Data<'_> {
-    /// `float32:2x3`.
+    /// Reads the next array, of a dtype and shape such as `float32:2x3`.
     fn array(&mut self, described: &str) -> Tensor {
         let (dtype, shape) = described.split_once(':').unwrap();
         let shape: Vec<usize> =
@@ -59,9 +59,9 @@ impl Data<'_> {
     }
 }
 
-/// Elements as text, and as places in the order of all numbers of their type, real and imaginary part by
-/// themselves; all NaNs are one.
-fn places(tensor: &Tensor) -> Vec<(String, Option<i128>)> {
+/// Text of each element, and its position among all numbers of its dtype, for distances in ulp. Real and
+/// imaginary parts are separate; NaNs have no position.
+fn positions(tensor: &Tensor) -> Vec<(String, Option<i128>)> {
     macro_rules! float {
         ($x:expr, $Bits:ty) => {{
             let bits = $x.to_bits();
@@ -90,7 +90,7 @@ fn places(tensor: &Tensor) -> Vec<(String, Option<i128>)> {
     }
 }
 
-/// What is wrong with a result, if anything is.
+/// Describes how a result differs from NumPy's, if it does.
 fn difference(ours: &Tensor, numpys: &Tensor, ulps: i128) -> Option<String> {
     if (ours.dtype(), ours.shape()) != (numpys.dtype(), numpys.shape()) {
         return Some(format!(
@@ -101,7 +101,7 @@ fn difference(ours: &Tensor, numpys: &Tensor, ulps: i128) -> Option<String> {
             numpys.shape()
         ));
     }
-    let pairs = places(ours).into_iter().zip(places(numpys)).enumerate();
+    let pairs = positions(ours).into_iter().zip(positions(numpys)).enumerate();
     let wrong: Vec<String> = pairs
         .filter(|(_, ((_, ours), (_, numpys)))| match (ours, numpys) {
             (Some(ours), Some(numpys)) => (ours - numpys).abs() > ulps,
@@ -117,9 +117,9 @@ fn as_numpy() {
     let Some(python) = std::env::var_os("UNISHAPE_PYTHON") else {
         assert!(
             std::env::var_os("CI").is_none(),
-            "UNISHAPE_PYTHON is not set: in CI it must name a Python that has numpy and ml_dtypes"
+            "UNISHAPE_PYTHON is not set: in CI it must be the path of a Python with numpy and ml_dtypes"
         );
-        println!("skipped: UNISHAPE_PYTHON names no Python with numpy and ml_dtypes");
+        println!("skipped: UNISHAPE_PYTHON is not set to a Python with numpy and ml_dtypes");
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -149,7 +149,7 @@ fn as_numpy() {
         let ours =
             Expr::parse(&text_here).unwrap().evaluate(arrays.iter().map(|(name, array)| (name, array)));
         let problem = match (ours, expected) {
-            (Ok(_), "error") => Some("computed, where NumPy refuses".to_owned()),
+            (Ok(_), "error") => Some("computed, but NumPy has an error".to_owned()),
             (Err(_), "error") => None,
             (Ok(ours), described) => difference(&ours, &data.array(described), ulps),
             (Err(error), described) => {

@@ -71,7 +71,7 @@ fn verbs_work_in_a_child() {
 }
 
 #[test]
-fn what_the_parent_bound_computes_in_a_child() {
+fn expressions_bound_in_the_parent_compute_in_a_child() {
     let a = large();
     let bound = Expr::parse("a * 2").unwrap().bind([("a", &a)]).unwrap().threads(2);
     let value = lazy(&a) + 1;
@@ -82,7 +82,7 @@ fn what_the_parent_bound_computes_in_a_child() {
 
 /// Other threads of the parent compute and look the pool up at the moment of the fork.
 #[test]
-fn a_fork_amid_other_threads_leaves_no_lock_taken() {
+fn a_fork_leaves_no_lock_held_by_other_threads() {
     let (a, is_done) = (large(), AtomicBool::new(false));
     std::thread::scope(|scope| {
         for threads in [2, 3] {

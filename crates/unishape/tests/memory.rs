@@ -1,12 +1,12 @@
-//! What is allocated, counted: nothing for views, the result's bytes for copies, rank for shapes.
+//! Counts allocated bytes: none for views, those of the result for copies, in proportion to rank for shapes.
 //!
-//! Only what this thread asks for is counted: the test harness's own thread allocates when it likes.
+//! Counts only this thread: the test harness allocates on its own thread.
 
 use ndarray::{Array1, Array2, ArrayD, IxDyn, arr1};
 use unishape::expr::{Expr, Op, Value};
 use unishape::{CommonShape, Rules, Tensor, broadcast, broadcast_to, to_owned};
 
-/// Bytes asked for while `work` runs.
+/// Bytes allocated while `work` runs.
 fn allocated<T>(work: impl FnOnce() -> T) -> (u64, T) {
     let mut result = None;
     let info = allocation_counter::measure(|| result = Some(work()));
@@ -15,7 +15,7 @@ fn allocated<T>(work: impl FnOnce() -> T) -> (u64, T) {
 
 #[test]
 fn bc1_bc10_memory() {
-    // A million shapes of rank 8 take what one takes.
+    // A million shapes of rank 8 take as much memory as one.
     let shapes: Vec<[usize; 8]> =
         (0..8).map(|at| std::array::from_fn(|dim| if dim == at { dim + 2 } else { 1 })).collect();
     let one = allocated(|| {
@@ -34,7 +34,7 @@ fn bc1_bc10_memory() {
     assert_eq!(million.1.inputs(), 1_000_000);
     assert_eq!(million.1.finish().unwrap(), [2, 3, 4, 5, 6, 7, 8, 9]);
 
-    // Views of static rank allocate nothing, however many elements they have.
+    // Views of static rank allocate nothing, for any number of elements.
     let (column, row) = (Array2::<f32>::zeros((1000, 1)), Array1::<f64>::zeros(1000));
     assert_eq!(allocated(|| broadcast((&column, &row)).unwrap()).0, 0);
     assert_eq!(allocated(|| broadcast_to(&row, (1_000_000_000_000usize, 1000)).unwrap()).0, 0);
@@ -42,7 +42,7 @@ fn bc1_bc10_memory() {
     let dynamic = ArrayD::<f32>::zeros(IxDyn(&[5, 1, 1, 1]));
     assert_eq!(allocated(|| broadcast((&dynamic, &row)).unwrap()).0, 0);
 
-    // A copy allocates its own bytes and not one more.
+    // A copy allocates exactly its own bytes.
     let row = arr1(&[1u16, 2, 3]);
     for shape in [(1000usize, 3), (0, 3), (1, 3)] {
         let view = broadcast_to(&row, shape).unwrap();
@@ -53,9 +53,9 @@ fn bc1_bc10_memory() {
     assert_eq!(allocated(|| to_owned(view).unwrap()).0, 5 * 77 * 13 * 8);
 }
 
-/// Of an expression's numbers only some are kept as blocks of their own, however many it has.
+/// The number of constants with scratch blocks of their own is limited.
 #[test]
-fn many_numbers_take_little_memory() {
+fn many_constants_take_little_memory() {
     let terms: Vec<String> = (0..2000).map(|n| format!("x * {n}.5")).collect();
     let expr = Expr::parse(&terms.join(" + ")).unwrap();
     let x = Array1::<f32>::ones(4096);
@@ -66,7 +66,7 @@ fn many_numbers_take_little_memory() {
     assert!(bytes < 2 << 20, "{bytes} bytes for {} numbers", terms.len());
 }
 
-/// A small expression that was computed before takes the memory of its result.
+/// A small expression that is cached allocates only its result.
 #[test]
 fn small_expressions_allocate_their_result() {
     let (a, b) = (Array2::<f32>::ones((6, 1)), Array1::<f32>::ones(5));

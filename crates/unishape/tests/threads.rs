@@ -1,4 +1,4 @@
-//! Worker threads: how many there are, and that they are good citizens.
+//! Worker threads: their number, their CPU affinity, and parking when idle.
 
 #![cfg(feature = "parallel")]
 
@@ -31,14 +31,14 @@ fn a_number_of_threads_can_be_requested() {
     assert_eq!(with_num_threads(100_000, num_threads), 256);
 }
 
-/// A caller inside a pool of its own uses that pool, and no thread beside it.
+/// A caller inside a rayon pool uses that pool only.
 #[test]
 fn a_pool_of_one_means_one_thread() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     assert_eq!(pool.install(threads_of_a_large_map).len(), 1);
 }
 
-/// Runs in a process of its own: the number is a setting of the process.
+/// Runs in its own process, because the number of threads is a setting of the process.
 #[test]
 #[ignore = "run by the_environment_sets_the_default"]
 fn print_the_default() {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use unishape::{Error, broadcast_to, sum_to};
 use unishape_oracle::{Reading, common_shape, strategies};
 
-/// ⟨x, y⟩, exact in integers.
+/// Inner product ⟨x, y⟩, exact in integers.
 fn inner(x: &ndarray::ArrayViewD<'_, i64>, y: &ndarray::ArrayViewD<'_, i64>) -> i64 {
     let mut sum = 0;
     Zip::from(x).and(y).for_each(|x, y| sum += x * y);
@@ -35,14 +35,14 @@ proptest! {
 }
 
 #[test]
-fn sums_over_nothing_are_zero() {
+fn sums_over_no_elements_are_zero() {
     let none = ArrayD::<f32>::zeros(IxDyn(&[0, 3]));
     assert_eq!(sum_to(&none, (1, 3)).unwrap(), arr2(&[[0.0, 0.0, 0.0]]));
     assert_eq!(sum_to(&none, ()).unwrap().into_scalar(), 0.0);
     assert_eq!(sum_to(&none, (0, 1)).unwrap().shape(), [0, 1]);
 }
 
-/// Nothing is allocated beside the result, and what cannot be is an error.
+/// Nothing is allocated for the array's shape, and a result that cannot be allocated is an error.
 #[test]
 fn bc14_sums_of_arrays_too_large_to_copy() {
     let none = ArrayD::<u8>::zeros(IxDyn(&[0, 1]));
@@ -59,15 +59,15 @@ fn bc14_sums_of_arrays_too_large_to_copy() {
 }
 
 #[test]
-fn sum_to_refuses_what_is_no_adjoint() {
+fn sum_to_rejects_incompatible_shapes() {
     let y = arr2(&[[1, 2, 3], [4, 5, 6]]);
     assert!(sum_to(&y, 2).is_err());
     assert!(sum_to(&y, (1, 2, 3)).is_err());
     assert!(sum_to(&y, (2, 0)).is_err());
 }
 
-/// An array, and which of its dimensions are summed over: large enough to be halved many times, in every
-/// way that its loops can be nested.
+/// A large shape, and which of its dimensions are summed over: the loops are halved many times, in every
+/// nesting order.
 fn large() -> impl Strategy<Value = (Vec<usize>, Vec<bool>)> {
     let size = prop_oneof![3 => 1usize..4, 2 => 5usize..40, 2 => 100usize..700, 1 => 5000usize..40_000, 1 => 400_000usize..500_000];
     prop::collection::vec((size, any::<bool>()), 1..5)
@@ -82,7 +82,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn large_sums_are_those_of_every_element(
+    fn large_sums_are_exact(
         ((shape, over), order) in large().prop_flat_map(|(shape, over)| {
             let order = Just((0..shape.len()).collect::<Vec<usize>>()).prop_shuffle();
             (Just((shape, over)), order)
@@ -104,7 +104,7 @@ proptest! {
             expected[IxDyn(&at)] += element;
         }
         prop_assert_eq!(&sum_to(&array, &to[..]).unwrap(), &expected);
-        // Types of which nothing is known but that they add.
+        // A type without a specialised kernel.
         let ratios = array.mapv(|x| num_rational::Ratio::from_integer(x as i64));
         let sums = sum_to(&ratios, &to[..]).unwrap();
         prop_assert!(sums.iter().zip(&expected).all(|(sum, &expected)| sum.to_integer() == expected as i64));
@@ -131,7 +131,7 @@ fn sums_of_many_floats_are_close() {
     }
 }
 
-/// However many threads there are, the same bits come out.
+/// The result has the same bits for any number of threads.
 #[test]
 fn sums_do_not_depend_on_the_number_of_threads() {
     let array =

@@ -1,4 +1,4 @@
-//! What a person reads when shapes are incompatible: kept good by exact texts.
+//! Exact texts of the error messages for incompatible shapes.
 
 use ndarray::arr1;
 use unishape::Extent::{Known, Unknown};
@@ -7,7 +7,7 @@ use unishape::{
 };
 
 fn e1<T: AsRef<[usize]>>(shapes: &[T]) -> String {
-    broadcast_shapes(shapes).expect_err("these are incompatible").to_string()
+    broadcast_shapes(shapes).expect_err("incompatible shapes").to_string()
 }
 
 #[track_caller]
@@ -32,7 +32,7 @@ Shapes are aligned on the right; in each column every size must be 1 or the same
 }
 
 #[test]
-fn bc9_five_inputs_with_two_columns_at_fault() {
+fn bc9_five_inputs_with_two_incompatible_dimensions() {
     assert_text(
         e1(&[&[64, 1, 5][..], &[7, 1], &[64, 7, 6], &[], &[8, 1, 1]]),
         "
@@ -50,7 +50,7 @@ Shapes are aligned on the right; in each column every size must be 1 or the same
 }
 
 #[test]
-fn bc9_a_thousand_inputs_are_abridged() {
+fn bc9_a_thousand_inputs_are_truncated() {
     let shapes: Vec<Vec<usize>> =
         (0..1000).map(|i| if i == 700 { vec![3, 5] } else { vec![1; i % 3] }).chain([vec![2, 1]]).collect();
     assert_text(
@@ -89,7 +89,7 @@ Shapes are aligned on the right; in each column every size must be 1 or the same
 }
 
 #[test]
-fn bc9_rank_forty_shows_what_is_around_the_fault() {
+fn bc9_rank_forty_shows_the_dimensions_around_the_mismatch() {
     let shape =
         |size: usize| -> Vec<usize> { (0..40).map(|i| if i == 31 { size } else { 10 + i }).collect() };
     assert_text(
@@ -107,9 +107,9 @@ Shapes are aligned on the right; in each column every size must be 1 or the same
     );
 }
 
-/// As many columns as fit are shown on both sides of the fault, beginning on its right.
+/// As many columns as fit are shown on both sides of the mismatch, the next one on its right first.
 #[test]
-fn columns_around_the_fault_fit_the_width() {
+fn columns_around_the_mismatch_fit_the_width() {
     let shape = |size: usize, far: usize| -> Vec<usize> {
         (0..50)
             .map(|i| {
@@ -129,12 +129,12 @@ fn columns_around_the_fault_fit_the_width() {
     };
     let text = e1(&[shape(2, 7), shape(3, 7), vec![1; 35], vec![1; 36]]);
     assert!(text.contains(&columns(15, 37)), "{text}");
-    // Dots stand where there is more.
+    // An ellipsis stands for columns that are left out.
     assert!(text.contains("\n  input 2      1 x 1 x") && text.contains("\n  input 3  … x 1 x 1 x"), "{text}");
     let text = e1(&[shape(2, 7), shape(3, 7), vec![]]);
     let scalar = text.lines().find(|line| line.starts_with("  input 2 ")).unwrap();
     assert!(scalar.ends_with(" ()"), "{text}");
-    // A column that is too wide is left out, and with it those beyond it.
+    // A column that is too wide is left out, and so are those beyond it.
     let text = e1(&[shape(2, 123_456_789_012), shape(3, 123_456_789_012)]);
     assert!(text.contains(&columns(16, 38)), "{text}");
 }
@@ -156,7 +156,7 @@ Shapes are aligned on the right; in each column every size must be 1 or the same
 }
 
 #[test]
-fn bc9_a_shape_that_was_meant_to_line_up_on_the_left() {
+fn bc9_a_shape_meant_to_be_aligned_on_the_left() {
     assert_text(
         e1(&[&[20_000, 1024][..], &[20_000]]),
         "
@@ -171,7 +171,7 @@ Shapes are aligned on the right. Perhaps input 1 is meant to be 20000x1?
 }
 
 #[test]
-fn only_zeros_are_told_about_zeros() {
+fn messages_mention_zeros_only_for_sizes_of_zero() {
     let text = broadcast_shapes_with(Rules::SONNX, &[[3], [4]]).unwrap_err().to_string();
     assert!(text.ends_with("; in each column every size must be 1 or the same."), "{text}");
     for shapes in [[[0], [4]], [[4], [0]]] {
@@ -181,7 +181,7 @@ fn only_zeros_are_told_about_zeros() {
 }
 
 #[test]
-fn a_dozen_shapes_are_all_shown() {
+fn up_to_twelve_shapes_are_all_shown() {
     for (count, all) in [(12, true), (13, false)] {
         let mut shapes = vec![[3]; count];
         shapes[1] = [4];
@@ -192,24 +192,28 @@ fn a_dozen_shapes_are_all_shown() {
 }
 
 #[test]
-fn what_cannot_be_stretched_tells_its_parts() {
+fn cannot_stretch_has_shape_target_and_reason() {
     let Err(Error::CannotStretch(error)) = broadcast_to(&arr1(&[1, 2, 3]), (2, 3, 4)) else {
         panic!("3 does not stretch to 4")
     };
     assert_eq!((error.shape(), error.target()), (&[3][..], &[2, 3, 4][..]));
     assert_eq!(error.reason(), StretchError::Size { dim: 2, size: 3, target: 4 });
-    // Each dimension at fault is marked, and no other one.
+    // Exactly the incompatible dimensions are marked.
     let error = broadcast_to(&ndarray::Array3::<u8>::zeros((2, 5, 2)), (3, 5, 1)).unwrap_err().to_string();
     assert!(error.contains("\n  to    3 x 5 x 1\n        ^       ^\n"), "{error}");
 }
 
-/// Among very many shapes nobody looks for what was meant: that would take long.
+/// Among more shapes, the search for a suggestion would take long.
 #[test]
-fn what_was_meant_is_told_of_shapes_that_can_be_tried_out() {
-    for (count, told) in [(5000, true), (5001, false), (20_000, false)] {
+fn a_shape_is_suggested_among_at_most_5000_shapes() {
+    for (count, is_suggested) in [(5000, true), (5001, false), (20_000, false)] {
         let mut shapes: Vec<&[usize]> = vec![&[3, 4]; count];
         shapes[1] = &[3];
-        assert_eq!(e1(&shapes).contains("Perhaps input 1 is meant to be 3x1?"), told, "{count} shapes");
+        assert_eq!(
+            e1(&shapes).contains("Perhaps input 1 is meant to be 3x1?"),
+            is_suggested,
+            "{count} shapes"
+        );
     }
 }
 
@@ -255,7 +259,7 @@ Shapes are aligned on the right. Perhaps input 1 is meant to be 4x1?
 }
 
 #[test]
-fn bc9_a_stream_of_shapes_shows_what_came_before() {
+fn bc9_streamed_shapes_show_their_common_shape() {
     let mut common = CommonShape::new(Rules::STANDARD);
     for i in 0..100_000 {
         common.push(&[1, 5, i % 2 + 1][i % 3..]).unwrap();
@@ -300,7 +304,7 @@ Only dimensions of size 1 can be stretched, and the target shape is fixed.
 }
 
 #[test]
-fn strict_rank_is_strict_with_arrays_too() {
+fn strict_rank_applies_to_arrays() {
     let rules = Rules::STANDARD.strict_rank();
     let (column, row) = (ndarray::arr2(&[[1], [2]]), ndarray::arr2(&[[3, 4, 5]]));
     let (column_view, row_view) = unishape::broadcast_with(rules, (&column, &row)).unwrap();
@@ -314,7 +318,7 @@ fn strict_rank_is_strict_with_arrays_too() {
 }
 
 #[test]
-fn a_stream_tells_what_it_has_come_to() {
+fn a_stream_has_its_common_shape_so_far() {
     let mut common = CommonShape::new(Rules::SONNX);
     assert_eq!((common.shape(), common.inputs()), (&[][..], 0));
     assert_eq!(common.clone().finish(), Err(Error::TooFewInputs { least: 1 }));
@@ -328,13 +332,13 @@ fn a_stream_tells_what_it_has_come_to() {
 }
 
 #[test]
-fn shapes_go_together_or_not() {
+fn shapes_are_broadcastable_or_not() {
     assert!(unishape::is_broadcastable(&[&[5, 4][..], &[1], &[]]));
     assert!(!unishape::is_broadcastable(&[[3], [4]]));
 }
 
 #[test]
-fn strict_rank_says_what_to_do() {
+fn strict_rank_message_suggests_a_fix() {
     assert_text(
         broadcast_shapes_with(Rules::STANDARD.strict_rank(), &[&[3, 1][..], &[3]]).unwrap_err().to_string(),
         "
@@ -344,7 +348,7 @@ strict rank: input 0 has 2 dimensions, input 1 has 1 dimension; give them equal 
 }
 
 #[test]
-fn bc9_inputs_go_by_their_names() {
+fn bc9_messages_use_input_names() {
     let strict = broadcast_shapes_with(Rules::STANDARD.strict_rank(), &[&[3, 1][..], &[3]]).unwrap_err();
     let named = strict.clone().named(&["table", "row\u{1b}[31m"]).to_string();
     assert!(
@@ -356,7 +360,7 @@ fn bc9_inputs_go_by_their_names() {
     assert!(e1.contains("prices has 3, input 1 has 4"), "{e1}");
 }
 
-/// The 1 that makes an unknown size more than 0 is named, also in a stream.
+/// The input whose 1 makes an unknown size positive is named, also for streamed shapes.
 #[test]
 fn bc9_bc13_a_stream_names_the_input_with_the_1() {
     let mut common = CommonShape::new(Rules::SONNX);
@@ -377,7 +381,7 @@ fn bc12_long_shapes_are_shortened() {
 }
 
 #[test]
-fn sonnx_wants_an_input() {
+fn sonnx_requires_an_input() {
     assert_text(
         broadcast_shapes_with::<usize, [usize; 0]>(Rules::SONNX, &[]).unwrap_err().to_string(),
         "too few inputs: this rule set requires at least 1",

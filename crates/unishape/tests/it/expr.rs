@@ -1,4 +1,4 @@
-//! Expressions are what their operators give, index by index, whatever the arrays lie like in memory.
+//! Expressions compared with an index-by-index evaluation, for arrays of any memory layout.
 
 use crate::support::{Spec, spec, strided};
 use ndarray::{Array, ArrayD, Axis, IxDyn, arr0, arr1, arr2};
@@ -7,8 +7,8 @@ use unishape::expr::{Expr, ExprError, Lazy, Op, Problem, Scalar, Typing, Value, 
 use unishape::{DType, Tensor, broadcast_to};
 use unishape_oracle::{Reading, common_shape, strategies};
 
-/// Shapes that have a common one, of sizes that are small, of a row or two of a block, and longer than one;
-/// and how arrays of these shapes lie in memory.
+/// Layouts of arrays with compatible shapes, and of their common shape. Some sizes are small, some exceed a
+/// block.
 fn compatible(arrays: usize) -> impl Strategy<Value = (Vec<Spec>, Spec)> {
     const SIZES: [usize; 6] = [0, 1, 2, 3, 37, 2500];
     strategies::shapes(arrays..=arrays, 0..=4, 0..=5)
@@ -22,7 +22,7 @@ fn compatible(arrays: usize) -> impl Strategy<Value = (Vec<Spec>, Spec)> {
         .prop_flat_map(|(shapes, common)| (shapes.into_iter().map(spec).collect::<Vec<_>>(), spec(common)))
 }
 
-/// What an expression is made of, and what it is for one index: wrapping 64-bit integers.
+/// An expression of wrapping 64-bit integers, with its value for one index.
 #[derive(Clone, Debug)]
 enum Tree {
     Array(usize),
@@ -83,10 +83,10 @@ impl Tree {
         }
     }
 
-    /// Whether it has all of the arrays.
+    /// Whether it contains an array.
     fn uses(&self, number: usize) -> bool {
         match self {
-            Tree::Array(its) => *its == number,
+            Tree::Array(own) => *own == number,
             Tree::Scalar(_) => false,
             Tree::Call(_, from) => from.iter().any(|from| from.uses(number)),
         }
@@ -104,7 +104,7 @@ proptest! {
             .map(|(array, spec)| strided(spec, |n| (n as i64 + 1).wrapping_mul(0x9e37_79b9 << array) % 1000 - 500))
             .collect();
         let views: Vec<_> = arrays.iter().map(|array| array.view()).collect();
-        // All of the arrays have a say about the shape.
+        // Every array takes part, so that the result has the common shape.
         let tree = (0..3).filter(|&number| !tree.uses(number)).fold(tree.clone(), |tree, number| {
             Tree::Call(Op::Add, vec![tree, Tree::Array(number)])
         });
@@ -119,14 +119,14 @@ proptest! {
         prop_assert_eq!(bound.shape(), &out.shape[..]);
         prop_assert_eq!(bound.compute().unwrap(), Tensor::from(expected.clone()));
 
-        // Into memory of any order, with gaps, which stay as they are.
+        // Into an output of any layout; elements between those of the output stay unchanged.
         let mut memory = strided(&out, |_| i64::MIN);
         bound.compute_into(&mut memory.view_mut()).unwrap();
         prop_assert_eq!(memory.view(), expected.view());
         let gaps = memory.memory().iter().filter(|element| **element == i64::MIN).count();
         prop_assert_eq!(gaps, memory.memory().len() - expected.len());
 
-        // A part of it, and built by operators.
+        // A slice of the result, and the same expression built with operators.
         if let Some(dim) = out.shape.iter().position(|&size| size > 2) {
             let part = bound.slice_axis(dim, 1..out.shape[dim] - 1).compute().unwrap();
             let slice = expected.slice_axis(Axis(dim), (1..out.shape[dim] - 1).into()).to_owned();
@@ -136,9 +136,9 @@ proptest! {
         prop_assert_eq!(tree.lazy(&lazies).compute().unwrap(), expected.into());
     }
 
-    /// Blocks of booleans, bytes and doubles side by side, copied, filled, gathered and scattered.
+    /// Blocks of booleans, bytes and doubles in one program: copied, filled, gathered and scattered.
     #[test]
-    fn types_of_all_sizes_together((inputs, out) in compatible(3)) {
+    fn dtypes_of_all_sizes_in_one_program((inputs, out) in compatible(3)) {
         let (a, b) = (strided(&inputs[0], |n| n as u8), strided(&inputs[1], |n| n as f64 / 4.0));
         let c = strided(&inputs[2], |n| n % 3 == 0);
         let stretch = IxDyn(&out.shape);
@@ -160,7 +160,7 @@ proptest! {
         prop_assert_eq!(memory.view(), expected.view());
     }
 
-    /// No text leads to anything but an expression or an error that can be shown.
+    /// Every text gives an expression, or an error with a valid place.
     #[test]
     fn any_text(text in "[ab0-9.+*/%<>=!&|^~(), exj_\\-\u{e9}\u{4e00}\n$]{0,40}") {
         match Expr::parse(&text) {
@@ -176,7 +176,7 @@ proptest! {
     }
 }
 
-/// What an expression without names gives.
+/// Value of an expression without variables.
 fn number(text: &str) -> Tensor {
     Expr::parse(text).unwrap().evaluate::<&str, Value<'_>>([]).unwrap()
 }
@@ -220,7 +220,7 @@ fn operators_bind_as_in_python() {
     assert_eq!(number(".5e1 + 1e-1 * 10"), arr0(6.0).into());
 }
 
-/// A number takes the type of the arrays it meets, also when it was computed from others.
+/// Scalars take the dtype of the arrays, also where they are computed from other scalars.
 #[test]
 fn numbers_do_not_widen_arrays() {
     let (half, byte) = (arr1(&[half::f16::ONE]), arr1(&[200u8]));
@@ -239,14 +239,14 @@ fn numbers_do_not_widen_arrays() {
         let expr = Expr::parse(text).unwrap();
         let given: Vec<_> = [("h", Value::from(&half)), ("b", Value::from(&byte))]
             .into_iter()
-            .filter(|(name, _)| expr.names().iter().any(|its| its == name))
+            .filter(|(name, _)| expr.names().iter().any(|own| own == name))
             .collect();
         assert_eq!(expr.bind(given).unwrap().dtype(), dtype, "{text}");
     }
 }
 
 #[test]
-fn what_is_wrong_is_marked_in_the_text() {
+fn errors_mark_their_place_in_the_text() {
     let (x, g, s) = (
         ArrayD::<f32>::zeros(IxDyn(&[20, 1024])),
         ArrayD::<f32>::zeros(IxDyn(&[1000])),
@@ -255,7 +255,7 @@ fn what_is_wrong_is_marked_in_the_text() {
     let error = |text: &str| {
         let error = |expr: Expr| {
             let given = [("x", Value::from(&x)), ("g", Value::from(&g)), ("s", Value::from(&s))];
-            let given = given.into_iter().filter(|(name, _)| expr.names().iter().any(|its| its == name));
+            let given = given.into_iter().filter(|(name, _)| expr.names().iter().any(|own| own == name));
             expr.evaluate(given).map(|_| ())
         };
         Expr::parse(text).and_then(error).unwrap_err().to_string()
@@ -296,14 +296,14 @@ fn what_is_wrong_is_marked_in_the_text() {
 }
 
 #[test]
-fn names_are_given_once_and_wanted() {
+fn values_and_variables_match_one_to_one() {
     let a = arr1(&[1]);
     let problem = |given: &[&str]| {
         let given: Vec<_> = given.iter().map(|name| (*name, &a)).collect();
         Expr::parse("a + pi").unwrap().evaluate(given).map_err(|error| error.problem().clone())
     };
     assert!(problem(&["a"]).is_ok());
-    // A name of a number can be given something else.
+    // A value replaces a named constant.
     assert_eq!(problem(&["a", "pi"]), Ok(arr1(&[2]).into()));
     assert_eq!(problem(&["a", "a"]), Err(Problem::GivenTwice("a".into())));
     let unused = Problem::UnusedName { name: "b".into(), wanted: vec!["a".into(), "pi".into()] };
@@ -311,7 +311,7 @@ fn names_are_given_once_and_wanted() {
 }
 
 #[test]
-fn outputs_have_the_results_type_and_shape() {
+fn outputs_must_have_the_dtype_and_shape_of_the_result() {
     let a = arr1(&[1, 2, 3]);
     let bound = Expr::parse("a / 2").unwrap().bind([("a", &a)]).unwrap();
     let error = |result: Result<(), ExprError>| result.unwrap_err().to_string();
@@ -329,12 +329,12 @@ fn outputs_have_the_results_type_and_shape() {
 }
 
 #[test]
-fn one_type_only() {
+fn strict_typing_converts_nothing() {
     let (a, b, t) = (arr1(&[7i32, -7]), arr1(&[2i64]), arr1(&[true]));
     let compute = |text: &str| {
         let given = [("a", Value::from(&a)), ("b", Value::from(&b)), ("t", Value::from(&t))];
         let expr = Expr::parse(text).unwrap().typed(Typing::Strict);
-        let given = given.into_iter().filter(|(name, _)| expr.names().iter().any(|its| its == name));
+        let given = given.into_iter().filter(|(name, _)| expr.names().iter().any(|own| own == name));
         expr.evaluate(given).map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
     };
     assert_eq!(compute("a / 2"), Ok(arr1(&[3i32, -3]).into()));
@@ -347,9 +347,9 @@ fn one_type_only() {
     assert_eq!(compute("where(t, a, 0)"), Ok(a.clone().into()));
 }
 
-/// Integers as the documentation says: they wrap, and what has no answer has one.
+/// Integers wrap around, and division by 0 is defined, as documented.
 #[test]
-fn integers_always_have_an_answer() {
+fn integer_operations_are_defined_for_all_operands() {
     let a = arr1(&[i8::MIN, -7, -1, 0, 1, 7, i8::MAX]);
     let compute = |text: &str| match Expr::parse(text).unwrap().evaluate([("a", &a)]).unwrap() {
         Tensor::I8(array) => array.into_raw_vec_and_offset().0,
@@ -373,7 +373,7 @@ fn half_precision_rounds_after_each_operator() {
     use half::{bf16, f16};
     let x = arr1(&[f16::from_f32(2049.0), f16::from_f32(0.1)]);
     let result = Expr::parse("(x + 1) - x").unwrap().evaluate([("x", &x)]).unwrap();
-    // 2048 + 1 is no f16.
+    // 2048 + 1 is not an f16.
     let rounded = |x: f16| f16::from_f32(f16::from_f32(x.to_f32() + 1.0).to_f32() - x.to_f32());
     assert_eq!(result, x.mapv(rounded).into());
     let y = arr1(&[bf16::from_f32(257.0), bf16::from_f32(0.3)]);
@@ -382,9 +382,9 @@ fn half_precision_rounds_after_each_operator() {
     assert_eq!(result, y.mapv(rounded).into());
 }
 
-/// Chains of any length, written or built, need no deep stack; nesting has a limit and says so.
+/// Chains of any length need no recursion, parsed or built; nesting beyond the limit is an error.
 #[test]
-fn long_chains_and_deep_nests() {
+fn long_chains_and_deep_nesting() {
     let a = arr1(&[1i64, 2]);
     let text = "a + ".repeat(20_000) + "a";
     let result = Expr::parse(&text).unwrap().evaluate([("a", &a)]).unwrap();
@@ -414,7 +414,7 @@ fn many_operands() {
     assert_eq!(result, Array::from_elem((3, 5), 255 * 128i64).into());
 }
 
-/// Lazy values as Rust's operators and methods make them.
+/// Lazy values built with Rust's operators and methods.
 #[test]
 fn lazy_values() {
     let (a, b) = (arr2(&[[1.0], [4.0]]), arr1(&[2.0, 8.0]));
@@ -427,7 +427,7 @@ fn lazy_values() {
     assert_eq!((-lazy(Scalar::Int(3)) % 2).compute().unwrap(), arr0(1i64).into());
 }
 
-/// Where the result is an input, a number, or the same everywhere.
+/// Results that are an input, a scalar, or constant.
 #[test]
 fn results_that_are_not_computed() {
     let (a, b) = (arr2(&[[1], [2]]), arr1(&[0.0, 0.0, 0.0]));
@@ -435,7 +435,7 @@ fn results_that_are_not_computed() {
     let t = a.t();
     assert_eq!(Expr::parse("t").unwrap().evaluate([("t", t)]).unwrap(), a.t().to_owned().into());
     assert_eq!(number("42"), arr0(42i64).into());
-    // Its shape has a say, though no element of it is looked at.
+    // Its shape counts, though its elements are not read.
     let result = Expr::parse("isnan(a) | isnan(b)")
         .unwrap()
         .evaluate([("a", Value::from(&a)), ("b", Value::from(&b))]);
@@ -452,9 +452,9 @@ fn results_that_do_not_fit_are_errors() {
     assert!(error.to_string().contains("cannot allocate"), "{error}");
 }
 
-/// What `Bound::plan` says of arrays that lie in different ways.
+/// `Bound::plan` for arrays of different layouts.
 #[test]
-fn plans_in_words() {
+fn plans_describe_every_access_pattern() {
     let x = ArrayD::<f32>::zeros(IxDyn(&[200, 1024]));
     let (mean, g) = (ArrayD::<f32>::zeros(IxDyn(&[200, 1])), ArrayD::<f32>::zeros(IxDyn(&[1024])));
     let t = ArrayD::<f32>::zeros(IxDyn(&[1024, 200])).reversed_axes();
@@ -466,7 +466,7 @@ fn plans_in_words() {
             ("g", Value::from(&g)),
             ("t", Value::from(&t)),
         ];
-        let given = given.into_iter().filter(|(name, _)| expr.names().iter().any(|its| its == name));
+        let given = given.into_iter().filter(|(name, _)| expr.names().iter().any(|own| own == name));
         expr.bind(given).unwrap().plan()
     };
     assert_eq!(
@@ -498,9 +498,9 @@ fn plans_in_words() {
     );
     // Small work is not tiled.
     let few = ArrayD::<f32>::zeros(IxDyn(&[100, 100]));
-    let turned = few.t();
+    let transposed = few.t();
     let small = Expr::parse("x + t").unwrap();
-    let small = small.bind([("x", Value::from(&few)), ("t", Value::from(turned.view()))]).unwrap().plan();
+    let small = small.bind([("x", Value::from(&few)), ("t", Value::from(transposed.view()))]).unwrap().plan();
     assert!(small.starts_with("loops: 100 x 100 elements\n"), "{small}");
     assert_eq!(
         plan("isnan(cast(x, int8))").lines().nth(2),
@@ -512,31 +512,31 @@ fn plans_in_words() {
 }
 
 #[test]
-fn one_thread_is_the_one_that_asks() {
+fn one_thread_is_the_calling_thread() {
     let (a, here) = (ndarray::Array2::<f32>::ones((1000, 3000)), std::thread::current().id());
-    let pieces = std::sync::atomic::AtomicUsize::new(0);
+    let chunks = std::sync::atomic::AtomicUsize::new(0);
     let mut out = ndarray::Array2::<f32>::zeros((3000, 1000));
     let bound = Expr::parse("a + 1").unwrap().bind([("a", a.t().into_dyn())]).unwrap().threads(1);
-    let goes_on = |_| {
+    let should_continue = |_| {
         assert_eq!(std::thread::current().id(), here);
-        pieces.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        chunks.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         true
     };
-    bound.compute_while(&mut out, goes_on).unwrap();
+    bound.compute_while(&mut out, should_continue).unwrap();
     assert!(out.iter().all(|&element| element == 2.0));
-    // In pieces all the same, so that it can be stopped.
-    assert!(pieces.into_inner() > 5);
+    // In chunks, so that it can be cancelled.
+    assert!(chunks.into_inner() > 5);
 }
 
-/// Outputs so large that they are written past the cache: with rows that lie apart, short rows that lie together,
-/// truths, elements of one byte, a copy, one element again and again.
+/// Outputs large enough for non-temporal stores: rows with gaps, short contiguous rows, booleans, elements of
+/// one byte, a copy, a broadcast scalar.
 #[test]
 fn outputs_larger_than_the_cache() {
     let (rows, columns) = (9000usize, 4103usize);
     let column = Array::from_shape_fn((rows, 1), |(i, _)| i as i32);
     let row = Array::from_shape_fn(columns, |j| j as i32 * 7);
     let given = || [("c", Value::from(&column)), ("r", Value::from(&row))];
-    // Room around each row and around all of them stays as it is.
+    // Elements around the output stay unchanged.
     let mut out = Array::from_elem((rows + 2, columns + 3), -1i32);
     let inside = ndarray::s![1..=rows, 2..2 + columns];
     let bound = Expr::parse("c ^ (r + 1)").unwrap().bind(given()).unwrap();
@@ -548,12 +548,12 @@ fn outputs_larger_than_the_cache() {
     let around = sum(out.view()) - sum(out.slice(inside));
     assert_eq!(around, -((out.len() - rows * columns) as i64));
 
-    let mut truths = Array::from_elem((rows, columns), false);
-    Expr::parse("c < r").unwrap().bind(given()).unwrap().compute_into(&mut truths).unwrap();
-    assert!(truths.indexed_iter().all(|((i, j), &truth)| truth == ((i as i32) < j as i32 * 7)));
+    let mut booleans = Array::from_elem((rows, columns), false);
+    Expr::parse("c < r").unwrap().bind(given()).unwrap().compute_into(&mut booleans).unwrap();
+    assert!(booleans.indexed_iter().all(|((i, j), &boolean)| boolean == ((i as i32) < j as i32 * 7)));
     let mut same = Array::from_elem((rows, columns), false);
-    Expr::parse("t").unwrap().bind([("t", &truths)]).unwrap().compute_into(&mut same).unwrap();
-    assert_eq!(same, truths);
+    Expr::parse("t").unwrap().bind([("t", &booleans)]).unwrap().compute_into(&mut same).unwrap();
+    assert_eq!(same, booleans);
     let mut one = Array::from_elem((rows, columns), 0u8);
     Expr::parse("o")
         .unwrap()
@@ -572,7 +572,7 @@ fn outputs_larger_than_the_cache() {
 }
 
 #[test]
-fn functions_by_themselves() {
+fn expressions_of_a_single_function() {
     for &op in Op::ALL {
         assert_eq!(Expr::call(op).names(), &["x1", "x2", "x3"][..op.arity()], "{op:?}");
     }

@@ -1,4 +1,4 @@
-//! `for_each` calls its function with the elements that the index map names, and changes no others.
+//! `for_each` compared with an index-by-index evaluation; elements outside of the arrays stay unchanged.
 
 use crate::support::{Spec, contents, spec, strided};
 use ndarray::{ArcArray2, Array1, Array2, ArrayD, Axis, CowArray, IxDyn, ShapeBuilder, arr0, arr1, arr2, s};
@@ -42,7 +42,7 @@ proptest! {
             prop_assert_eq!(x.view()[&index], before.elements[at] + stretched_a.elements[at]);
             prop_assert_eq!(y.view()[&index], (stretched_b.elements[at], before.elements[at]));
         }
-        // What lies between stays as it is.
+        // Elements between those of the arrays stay unchanged.
         prop_assert_eq!(x.memory().sum() - x.view().sum(), rest);
         let gaps = y.memory().iter().filter(|element| **element == (9, 9)).count();
         prop_assert_eq!(gaps, y.memory().len() - before.elements.len());
@@ -68,7 +68,7 @@ proptest! {
     }
 }
 
-/// Large enough for threads, tiles and rows of every width.
+/// Large enough for several threads, tiles, and rows of any length.
 #[test]
 fn large_arrays() {
     let (rows, columns) = (700, 523);
@@ -114,7 +114,7 @@ fn bc4_ranks_and_kinds_of_arrays() {
     let mut deep = ArrayD::from_elem(IxDyn(&[1; 100]), 5);
     for_each((&mut deep, &arr0(1)), |x, y| *x += y).unwrap();
     assert_eq!(deep.sum(), 6);
-    // Arrays that share elements get their own, which may lie another way.
+    // Copy-on-write arrays copy their elements, perhaps to another layout.
     let shared: ArcArray2<i32> = x.clone().into_shared();
     let mut own = shared.clone().reversed_axes();
     for_each((&mut own, &x.t()), |own, x| *own -= x).unwrap();
@@ -129,14 +129,14 @@ fn bc6_no_elements() {
     let mut none = Array2::<u8>::zeros((0, 3));
     let calls = AtomicUsize::new(0);
     for_each((&mut none, &arr1(&[1, 2, 3])), |_, _| _ = calls.fetch_add(1, Ordering::Relaxed)).unwrap();
-    // Elements without a size are still called for, each once.
+    // The function is called once for each zero-sized element.
     for_each((&mut Array2::from_elem((30, 50), ()),), |()| _ = calls.fetch_add(1, Ordering::Relaxed))
         .unwrap();
     assert_eq!(calls.into_inner(), 1500);
 }
 
 #[test]
-fn what_is_written_is_never_stretched() {
+fn written_arrays_are_never_stretched() {
     let a = Array2::<i32>::ones((2, 3));
     for mut small in [a.slice(s![..1, ..]), a.slice(s![.., ..1])].map(|view| view.to_owned()) {
         let before = small.clone();
@@ -144,7 +144,7 @@ fn what_is_written_is_never_stretched() {
         assert!(matches!(&error, Error::CannotWrite(error) if error.input() == 1), "{error}");
         assert_eq!(small, before);
     }
-    // Not even by dimensions of size 1, or to nothing.
+    // Neither by leading dimensions of size 1, nor to size 0.
     assert!(for_each((&mut Array1::<u8>::zeros(3), &Array2::<u8>::zeros((1, 3))), |_, _| ()).is_err());
     assert!(for_each((&mut Array1::<u8>::zeros(1), &Array1::<u8>::zeros(0)), |_, _| ()).is_err());
     let error = for_each((&mut Array2::<u8>::zeros((7, 1)), &Array2::<u8>::zeros((1, 0))), |_, _| ());
@@ -178,9 +178,9 @@ fn bc9_errors_name_shapes() {
     assert_eq!(error, broadcast((&a, &b)).unwrap_err());
 }
 
-/// Elements with owners are changed where they are, none is dropped twice and none is lost.
+/// Elements that own memory are changed in place; each is dropped once.
 #[test]
-fn elements_with_owners() {
+fn elements_that_own_memory() {
     let (old, new) = (Arc::new(()), Arc::new(()));
     let mut x = Array2::from_elem((3, 5), old.clone());
     for_each((&mut x.slice_mut(s![.., ..;2]), &arr1(&[(); 3])), |x, ()| *x = new.clone()).unwrap();
@@ -192,9 +192,9 @@ fn elements_with_owners() {
     assert_eq!((Arc::strong_count(&old), Arc::strong_count(&new)), (1, 1));
 }
 
-/// A function that panics leaves what is there, on one thread and on several.
+/// After a panic, every element is valid, on one thread and on several.
 #[test]
-fn a_panic_is_passed_on() {
+fn a_panic_propagates() {
     for size in [10, 300_000] {
         let old = Arc::new(());
         let mut x = Array1::from_elem(size, old.clone());

@@ -1,4 +1,4 @@
-//! The crate's tests, one module a topic.
+//! Integration tests, one module per topic.
 
 mod adjoint;
 mod errors;

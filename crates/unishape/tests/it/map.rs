@@ -1,4 +1,4 @@
-//! `map` and `map_into` are what their function gives, index by index.
+//! `map` and `map_into` compared with an index-by-index evaluation.
 
 use crate::support::{contents, spec, specs, strided};
 use ndarray::{Array, Array2, ArrayD, Axis, Ix2, IxDyn, ShapeBuilder, arr0, arr1, arr2, s};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use unishape::{Error, broadcast, broadcast_to, map, map_into};
 use unishape_oracle::{Reading, common_shape, strategies};
 
-/// Shapes that have a common one, and how arrays of these shapes lie in memory.
+/// Layouts of arrays with compatible shapes, and of their common shape.
 fn compatible(arrays: usize) -> impl Strategy<Value = (Vec<crate::support::Spec>, crate::support::Spec)> {
     strategies::shapes(arrays..=arrays, 0..=5, 0..=5)
         .prop_filter_map("no common shape", |shapes| {
@@ -36,7 +36,7 @@ proptest! {
         prop_assert!(result.is_standard_layout());
         prop_assert_eq!(&result, &expected);
 
-        // Into memory of any order, with gaps, which stay as they are.
+        // Into an output of any layout; elements between those of the output stay unchanged.
         let mut memory = strided(&out, |_| (9u8, 9i32, 9i64));
         map_into(&mut memory.view_mut(), (&a, &b, &c), function).unwrap();
         prop_assert_eq!(memory.view(), expected.view());
@@ -57,7 +57,7 @@ proptest! {
     }
 }
 
-/// Large enough for threads, tiles and rows of every width.
+/// Large enough for several threads, tiles, and rows of any length.
 #[test]
 fn large_arrays() {
     let (rows, columns) = (700, 523);
@@ -71,7 +71,7 @@ fn large_arrays() {
     assert_eq!(map((&column, &row), |a, b| a + b).unwrap(), &column + &row);
     let expected = &a * &row + &column;
     assert_eq!(map((&a, &row, &column), |a, b, c| a * b + c).unwrap(), expected);
-    // Backwards, sliced, and into columns.
+    // Reversed and sliced inputs, and a column-major output.
     let reversed = a.slice(s![..;-1, ..;-1]);
     assert_eq!(map((&reversed, &reversed), |a, b| a + b).unwrap(), &reversed + &reversed);
     let odd = a.slice(s![..;2, 1..;3]);
@@ -86,23 +86,22 @@ fn large_arrays() {
     assert_eq!(map((&points, &weight), |p, w| p * w).unwrap(), &points * &weight);
 }
 
-/// Operands that disagree about what is innermost, and whole tiles with nothing left over, a loop between
-/// the two that are tiled.
+/// Operands with different innermost loops, a loop between the two tiled ones, and tiles without a remainder.
 #[test]
 fn whole_tiles_of_large_arrays() {
     for (size, between) in [(64, 40), (96, 20), (65, 40)] {
         let a = Array::from_shape_fn((size, between, size), |(i, j, k)| (i * 10_000 + j * 100 + k) as f64);
-        // With gaps, so that no two loops are walked as one.
+        // With gaps, so that no loops are coalesced.
         let b =
             Array::from_shape_fn((between, size + 1, size), |(i, j, k)| (i + 100 * j + 10_000 * k) as f64);
         let b = b.slice(s![.., ..size, ..]).permuted_axes([2, 0, 1]);
-        for turned in [a.view().reversed_axes(), b] {
+        for transposed in [a.view().reversed_axes(), b] {
             let calls = AtomicUsize::new(0);
-            let sums = map((&a, &turned), |a, b| {
+            let sums = map((&a, &transposed), |a, b| {
                 calls.fetch_add(1, Ordering::Relaxed);
                 a + b
             });
-            assert_eq!(sums.unwrap(), &a + &turned);
+            assert_eq!(sums.unwrap(), &a + &transposed);
             assert_eq!(calls.into_inner(), a.len());
         }
     }
@@ -137,7 +136,7 @@ fn bc9_errors_name_shapes() {
     let mut out = Array2::from_elem((2, 3), 7.0);
     let error = map_into(&mut out, (&a, &b), |a, b| a + b).unwrap_err();
     assert_eq!(error, broadcast_to(&b, (2, 3)).unwrap_err());
-    assert_eq!(out, Array2::from_elem((2, 3), 7.0), "nothing is half done");
+    assert_eq!(out, Array2::from_elem((2, 3), 7.0), "the output is unchanged");
     // The output is never stretched.
     let mut small = Array2::from_elem((2, 1), 7.0);
     assert!(map_into(&mut small, (&a,), |&a| a).is_err());
@@ -150,9 +149,9 @@ fn bc14_results_too_large_are_errors() {
     assert_eq!(map((wide,), |_| 0u64), Err(Error::OutOfMemory { bytes: 1 << 50 }));
 }
 
-/// What is written over is dropped, once, and nothing else is.
+/// Elements that are overwritten are dropped, once; no others are.
 #[test]
-fn elements_with_owners_are_dropped_once() {
+fn overwritten_elements_are_dropped_once() {
     let (old, new) = (Arc::new(()), Arc::new(()));
     let mut out = Array2::from_elem((3, 5), old.clone());
     map_into(&mut out.slice_mut(s![.., ..;2]), (&arr1(&[0, 0, 0]),), |_| new.clone()).unwrap();
@@ -163,9 +162,9 @@ fn elements_with_owners_are_dropped_once() {
     assert_eq!((Arc::strong_count(&old), Arc::strong_count(&new)), (1, 1));
 }
 
-/// A function that panics leaves what is there already, and no element twice.
+/// After a panic, the output has old and new elements, and each is dropped once.
 #[test]
-fn a_panic_is_passed_on() {
+fn a_panic_propagates() {
     let old = Arc::new(());
     let mut out = arr1(&[(); 10]).mapv(|()| old.clone());
     let calls = AtomicUsize::new(0);
@@ -182,7 +181,7 @@ fn a_panic_is_passed_on() {
 }
 
 #[test]
-fn contents_are_read_where_the_oracle_reads_them() {
+fn map_copies_the_elements_of_the_oracle() {
     let spec = specs(1..=1, 1..=3, 1..=4);
     proptest!(|(specs in spec)| {
         let array = strided(&specs[0], |n| n);
@@ -191,8 +190,7 @@ fn contents_are_read_where_the_oracle_reads_them() {
     });
 }
 
-/// Outputs so large that they are written past the cache, wherever they begin and end, and whatever is in
-/// them.
+/// Outputs large enough for non-temporal stores, of any alignment and element type.
 #[test]
 fn outputs_larger_than_the_cache() {
     fn check<R: Copy + PartialEq + Send + Sync + std::fmt::Debug>(
@@ -203,7 +201,7 @@ fn outputs_larger_than_the_cache() {
         let rows = (34 << 20) / columns / size_of::<R>();
         let column = Array2::from_shape_fn((rows, 1), |(i, _)| i as u32);
         let row = Array::from_iter((0..columns as u32).map(|j| j * 7));
-        // With room around each row and around all of them, which stays as it is.
+        // Elements around the output stay unchanged.
         let mut out = Array2::from_elem((rows + 2, columns + 3), other);
         let mut inside = out.slice_mut(s![1..=rows, 2..2 + columns]);
         map_into(&mut inside, (&column, &row), |&i, &j| result(i, j)).unwrap();
@@ -214,7 +212,7 @@ fn outputs_larger_than_the_cache() {
                 assert_eq!(out, expected, "at {i}, {j}");
             }
         }
-        // Rows that follow each other, longer and shorter ones.
+        // Contiguous rows of several lengths.
         for columns in [17, 50, 3001] {
             let mut out = Array2::from_elem(((33 << 20) / columns / size_of::<R>(), columns), other);
             let (column, row) =
@@ -222,7 +220,7 @@ fn outputs_larger_than_the_cache() {
             map_into(&mut out, (&column, &row), |&i, &j| result(i, j)).unwrap();
             assert!(out.indexed_iter().all(|((i, j), &out)| out == result(i as u32, j as u32 * 7)));
         }
-        // In one piece, with inputs that are as well, and backwards; few arrays and many.
+        // Contiguous, with contiguous inputs, and reversed; few arrays and many.
         let mut flat = Array::from_elem(rows * columns - 5, other);
         let numbers = Array::from_iter(0..flat.len() as u32);
         let three = arr0(3);
@@ -245,5 +243,5 @@ fn outputs_larger_than_the_cache() {
     check(9.5f32, |i, j| i as f32 - j as f32);
     check((1u8, 2u32), |i, j| (i as u8, j)); // with padding
     check([0u64; 2], |i, j| [u64::from(i), u64::from(j)]);
-    check([0u8; 3], |i, j| [i as u8, j as u8, 7]); // does not make whole lines
+    check([0u8; 3], |i, j| [i as u8, j as u8, 7]); // does not divide a cache line
 }

@@ -1,10 +1,10 @@
-//! Shapes as people write them.
+//! Parsing and formatting of shapes.
 
 use unishape::Extent::{Known, Unknown};
 use unishape::notation::{parse_shape, shape_text, short_shape_text};
 
 #[test]
-fn shapes_are_read_however_they_are_written() {
+fn all_notations_are_parsed() {
     let shape = vec![Known(8), Known(1), Known(6)];
     for text in ["8x1x6", "8,1,6", "8 1 6", "(8, 1, 6)", "[8, 1, 6]", " 8x1x6 ", "(8,1,6,)"] {
         assert_eq!(parse_shape(text).unwrap(), shape, "{text}");
@@ -17,7 +17,7 @@ fn shapes_are_read_however_they_are_written() {
 }
 
 #[test]
-fn what_is_no_shape_is_explained() {
+fn invalid_shapes_are_explained() {
     for (text, problem) in [
         ("8x1y", "'1y' is no size"),
         ("8x", "a size is missing"),
@@ -34,7 +34,7 @@ fn what_is_no_shape_is_explained() {
 }
 
 #[test]
-fn long_shapes_lose_their_middle() {
+fn long_shapes_are_abbreviated() {
     assert_eq!(short_shape_text(&[2; 16]), shape_text(&[2; 16]));
     assert_eq!(short_shape_text(&[2; 17]), "2x2x2x2x…x2x2x2x2 (17 dimensions)");
 }

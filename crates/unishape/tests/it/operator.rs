@@ -1,4 +1,4 @@
-//! The operator on arrays against the oracle: random shapes, random strides, every element type.
+//! Broadcasting of arrays compared with the oracle: random shapes, random strides, every dtype.
 
 use crate::support::{Spec, StridedTensor, contents, specs, strided};
 use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn, arr0, arr1, arr2, array};
@@ -16,7 +16,7 @@ fn rules(reading: Reading) -> Rules {
 }
 
 /// Broadcasts strided arrays of these shapes and compares every element with the oracle's.
-fn against_the_oracle<T: Clone + PartialEq + std::fmt::Debug>(
+fn compare_with_oracle<T: Clone + PartialEq + std::fmt::Debug>(
     specs: &[Spec],
     element: impl Fn(usize) -> T,
 ) -> Result<(), TestCaseError> {
@@ -55,20 +55,20 @@ proptest! {
 
     #[test]
     fn bc1_bc7_bc10_any_number_of_strided_arrays(specs in specs(1..=8, 0..=6, 0..=5)) {
-        against_the_oracle(&specs, |n| n)?;
+        compare_with_oracle(&specs, |n| n)?;
     }
 
     #[test]
     fn bc3_any_type_strings(specs in specs(1..=4, 0..=4, 0..=4)) {
-        against_the_oracle(&specs, |n| format!("element {n}"))?;
+        compare_with_oracle(&specs, |n| format!("element {n}"))?;
     }
 
     #[test]
     fn bc3_any_type_without_clone_or_size(specs in specs(1..=4, 0..=4, 0..=4)) {
-        against_the_oracle(&specs, |_| ())?; // zero-sized elements: pointers carry no information
+        compare_with_oracle(&specs, |_| ())?; // zero-sized elements: pointers carry no information
     }
 
-    /// Mixed element types in one call, with any strides, zero-copy, each of its own type (BC-2).
+    /// Mixed dtypes and any strides in one call: each view keeps its dtype, without a copy (BC-2).
     #[test]
     fn bc2_bc3_mixed_tensors_of_every_type(specs in specs(1..=8, 0..=6, 0..=5), first in 0usize..16) {
         let tensors: Vec<StridedTensor> = specs
@@ -105,14 +105,14 @@ proptest! {
     }
 
     #[test]
-    fn bc11_broadcasting_what_is_broadcast_changes_nothing(specs in specs(1..=6, 0..=5, 0..=4)) {
+    fn bc11_broadcasting_is_idempotent(specs in specs(1..=6, 0..=5, 0..=4)) {
         let arrays: Vec<_> = specs.iter().map(|spec| strided(spec, |n| n)).collect();
         if let Ok(once) = broadcast_all(arrays.iter().map(|array| array.view())) {
             prop_assert_eq!(&broadcast_all(&once).unwrap(), &once);
         }
     }
 
-    /// The recursion of the documents: Broadcast(Broadcast(X0, …), XL), two at a time.
+    /// The recursive definition: Broadcast(Broadcast(X0, …), XL), two arrays at a time.
     #[test]
     fn bc11_two_arrays_at_a_time_give_the_same_views(specs in specs(1..=6, 0..=5, 0..=4)) {
         let arrays: Vec<_> = specs.iter().map(|spec| strided(spec, |n| n)).collect();
@@ -193,7 +193,7 @@ fn bc1_tuples_of_one_to_sixteen() {
 }
 
 #[test]
-fn any_kind_of_ndarray_array_goes_in() {
+fn any_kind_of_ndarray_array_is_an_operand() {
     let owned = array![[1], [2]];
     let shared = owned.to_shared();
     let cow = ndarray::CowArray::from(owned.view());
@@ -209,7 +209,7 @@ fn any_kind_of_ndarray_array_goes_in() {
     assert_eq!(g, ArrayD::zeros(IxDyn(&[2, 3])));
 }
 
-/// Of a rank that is known when compiling: ndarray makes views of negative strides in its own way only.
+/// Negative strides and static ranks: ndarray's constructors accept no negative strides.
 #[test]
 fn reversed_arrays_of_static_rank() {
     let array = ndarray::Array3::from_shape_fn((3, 1, 4), |(i, _, k)| 10 * i + k);
@@ -238,7 +238,7 @@ fn views_outlive_the_views_they_came_from() {
     assert_eq!(stretched, array![[1, 1], [2, 2]]);
 }
 
-/// One view may be kept when the array beside it is gone.
+/// A view may outlive the other inputs.
 #[test]
 fn each_view_has_its_own_lifetime() {
     fn as_wide_as_three(column: &ndarray::Array2<i32>) -> ndarray::ArrayView2<'_, i32> {
@@ -273,7 +273,7 @@ fn bc10_a_quadrillion_virtual_elements() {
 }
 
 #[test]
-fn bc14_a_common_shape_too_large_to_count_is_an_error() {
+fn bc14_a_common_shape_that_is_too_large_is_an_error() {
     let (tall, wide) = (arr2(&[[1u8]]), arr1(&[1u8]));
     let (tall, wide) = (broadcast_to(&tall, (1usize << 62, 1)).unwrap(), broadcast_to(&wide, 4).unwrap());
     let error = broadcast((tall, wide)).unwrap_err();
@@ -301,7 +301,7 @@ fn bc1_no_inputs_give_no_outputs() {
 }
 
 #[test]
-fn bc9_nothing_is_half_done() {
+fn bc9_incompatible_arrays_give_no_views() {
     let arrays = [arr1(&[1, 2, 3]), arr1(&[1]), arr1(&[1, 2, 3, 4])];
     let Err(Error::Incompatible(e1)) = broadcast_all(&arrays) else { panic!("E1 expected") };
     assert_eq!((e1.dim(), e1.inputs(), e1.sizes()), (0, [0, 2], [3.into(), 4.into()]));

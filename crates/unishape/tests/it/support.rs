@@ -8,11 +8,11 @@ use std::ops::RangeInclusive;
 use unishape::{DType, Tensor, TensorView};
 use unishape_oracle::{self as oracle, strategies};
 
-/// A shape, and how an array of that shape lies in memory.
+/// A shape, and the memory layout of an array of that shape.
 #[derive(Clone, Debug)]
 pub(crate) struct Spec {
     pub(crate) shape: Vec<usize>,
-    /// The step in each dimension: every how many-th element, backwards where negative.
+    /// Step in each dimension, as in a slice; negative where it is reversed.
     steps: Vec<isize>,
     /// The order of the dimensions in memory, as sort keys.
     order: Vec<u8>,
@@ -34,11 +34,11 @@ pub(crate) fn spec(shape: Vec<usize>) -> impl Strategy<Value = Spec> {
         .prop_map(move |(steps, order)| Spec { shape: shape.clone(), steps, order })
 }
 
-/// An array in memory laid out as a [`Spec`] says.
+/// An array with the memory layout of a [`Spec`].
 pub(crate) struct Strided<M> {
     memory: M,
     steps: Vec<isize>,
-    /// For each dimension, where it is in memory.
+    /// Position of each dimension in the memory order.
     places: Vec<usize>,
 }
 
@@ -52,14 +52,14 @@ impl<T> Strided<ArrayD<T>> {
         Strided { memory: (), steps, places }.view_of(self.memory.view_mut())
     }
 
-    /// All of the memory, what the view leaves out as well.
+    /// All of the memory, including elements that are not in the view.
     pub(crate) fn memory(&self) -> &ArrayD<T> {
         &self.memory
     }
 }
 
 impl<M> Strided<M> {
-    /// The same view of other memory of this shape.
+    /// The same layout on other memory of this shape.
     fn view_of<S: RawData>(&self, memory: ArrayBase<S, IxDyn>) -> ArrayBase<S, IxDyn> {
         let mut view = memory;
         for (dim, &step) in self.steps.iter().enumerate() {
@@ -69,7 +69,7 @@ impl<M> Strided<M> {
     }
 }
 
-/// An array as described, its memory filled with `element(0)`, `element(1)`, …
+/// An array with this layout, its memory filled with `element(0)`, `element(1)`, …
 pub(crate) fn strided<T>(spec: &Spec, mut element: impl FnMut(usize) -> T) -> Strided<ArrayD<T>> {
     let mut by_place: Vec<usize> = (0..spec.shape.len()).collect();
     by_place.sort_by_key(|&dim| spec.order[dim]);
@@ -92,13 +92,13 @@ pub(crate) fn strided<T>(spec: &Spec, mut element: impl FnMut(usize) -> T) -> St
     Strided { memory, steps: spec.steps.clone(), places }
 }
 
-/// What an array holds, as the oracle sees it: read index by index.
+/// Elements of an array, read index by index, as a tensor of the oracle.
 pub(crate) fn contents<T: Clone>(view: &ArrayViewD<'_, T>) -> oracle::Tensor<T> {
     let elements = oracle::Indices::of(view.shape()).map(|index| view[IxDyn(&index)].clone()).collect();
     oracle::Tensor { shape: view.shape().to_vec(), elements }
 }
 
-/// A tensor whose elements have every kind of bit pattern: NaNs with payloads, −0, subnormals.
+/// A tensor with special bit patterns: NaNs with payloads, −0, subnormals.
 pub(crate) fn tensor_of(dtype: DType, shape: &[usize]) -> Tensor {
     fn fill<T: Clone>(shape: &[usize], element: impl Fn(u64) -> T) -> ArrayD<T> {
         let mut n = 0u64;
@@ -157,9 +157,9 @@ macro_rules! for_typed {
 }
 pub(crate) use for_typed;
 
-/// A tensor in memory laid out as a [`Spec`] says.
+/// A tensor with the memory layout of a [`Spec`].
 pub(crate) struct StridedTensor {
-    /// The memory, as a tensor without strides of its own.
+    /// The memory, as a contiguous tensor of rank 1.
     memory: Tensor,
     spec: Spec,
 }
@@ -179,7 +179,7 @@ impl StridedTensor {
     }
 }
 
-/// An element's bits, so that NaNs compare by payload and −0 is not 0 (BC-8).
+/// Bits of an element: NaNs compare by payload, and −0 is not 0 (BC-8).
 pub(crate) trait Bits {
     fn bits(&self) -> Vec<u8>;
 }

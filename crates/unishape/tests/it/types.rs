@@ -1,11 +1,11 @@
-//! Any element type passes through untouched.
+//! Elements of any type are broadcast unchanged.
 
 use ndarray::{ArrayD, IxDyn, arr1, arr2};
 use num_rational::Ratio;
 use std::cell::Cell;
 use unishape::{DType, Tensor, broadcast, broadcast_to, sum_to, to_owned};
 
-/// BC-3's "real": an exact rational, which no floating-point detour could carry.
+/// BC-3's "real": exact rationals, which a conversion to floating point would change.
 #[test]
 fn bc3_real_as_exact_rationals() {
     let third = Ratio::new(1i64, 3);
@@ -18,9 +18,9 @@ fn bc3_real_as_exact_rationals() {
     assert_eq!(sum_to(&thirds, ()).unwrap().into_scalar(), Ratio::from(2), "six thirds are exactly two");
 }
 
-/// A type that is neither Clone nor Send nor comparable can be broadcast: it is only looked at.
+/// Elements need not be Clone, Send or comparable: broadcasting only borrows them.
 #[test]
-fn bc3_elements_are_only_handed_on() {
+fn bc3_elements_are_only_borrowed() {
     struct Opaque<'a>(&'a Cell<u32>);
     let count = Cell::new(0);
     let array = ndarray::Array1::from_vec(vec![Opaque(&count), Opaque(&count)]);
@@ -56,7 +56,7 @@ fn bc3_every_dtype_has_a_name_and_a_tensor() {
 }
 
 #[allow(clippy::clone_on_copy)] // strings are not Copy
-/// BC-8: the bits of every element, NaN payloads and −0 among them, are the input's.
+/// BC-8: every bit of each element is kept, including NaN payloads and −0.
 #[test]
 fn bc8_every_bit_survives_broadcasting_and_copying() {
     for &dtype in DType::ALL {
@@ -76,8 +76,8 @@ fn bc8_every_bit_survives_broadcasting_and_copying() {
 }
 
 #[test]
-fn a_view_of_repeated_elements_cannot_be_written_through() {
-    // BC-10: the view is an ArrayView, which has no way to write; asking for a mutable one copies.
+fn a_view_of_repeated_elements_is_read_only() {
+    // BC-10: the view is a read-only ArrayView; making it mutable copies it.
     let array = arr1(&[1, 2]);
     let mut copy = ndarray::CowArray::from(broadcast_to(&array, (2, 2)).unwrap());
     copy[(0, 0)] = 9;
@@ -94,7 +94,7 @@ fn dynamic_and_typed_views_are_the_same_elements() {
 }
 
 #[test]
-fn a_slice_of_tensors_goes_in() {
+fn a_slice_of_tensors_is_broadcast() {
     let tensors =
         [Tensor::from(ndarray::arr2(&[[1.5f32], [2.5]])), Tensor::from(ndarray::arr1(&[1u8, 2, 3]))];
     let views = unishape::broadcast(&tensors[..]).unwrap();
