@@ -16,8 +16,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use unishape::notation::short_shape_text;
-use unishape::whole_file::{WholeFile, real_place};
 use unishape::{Rules, broadcast_shapes_with, text};
+use unishape_atomic_file::{AtomicFile, resolve_target};
 use unishape_npy::{Header, NpzWriter, RawArray, WriteBroadcastError};
 
 /// Room that an archive takes for each array beside its bytes, and some to spare. Only for the question
@@ -111,17 +111,21 @@ impl Plan {
         if self.archive.is_some() {
             check_folder(&self.folder)?;
         }
-        let inputs: HashMap<PathBuf, &Path> =
-            self.arrays.iter().map(|array| (real_place(array.input.path()), array.input.path())).collect();
+        let inputs: HashMap<PathBuf, &Path> = self
+            .arrays
+            .iter()
+            .map(|array| (resolve_target(array.input.path()), array.input.path()))
+            .collect();
         let results: Vec<&Path> = match &self.archive {
             Some(archive) => vec![archive],
             None => self.arrays.iter().map(|array| &*array.path).collect(),
         };
         let mut places = HashSet::new();
         for path in results {
-            let place = real_place(path);
+            let place = resolve_target(path);
             if let Some(input) = inputs.get(&place) {
-                let is_own = |array: &Planned| array.path == path && real_place(array.input.path()) == place;
+                let is_own =
+                    |array: &Planned| array.path == path && resolve_target(array.input.path()) == place;
                 let whose = if self.arrays.iter().any(is_own) { "its own" } else { "a" };
                 let problem = format!(
                     "{} would be overwritten by {whose} result; choose another --out",
@@ -167,19 +171,19 @@ impl Plan {
     fn write_files(&self, watch: &Watch) -> Result<(), Failure> {
         let mut complete = Vec::new();
         for array in &self.arrays {
-            let mut file = WholeFile::new(&array.path).map_err(|error| in_file(&array.path, &error))?;
+            let mut file = AtomicFile::create(&array.path).map_err(|error| in_file(&array.path, &error))?;
             let mut writer = Watched::new(file.file(), watch);
             let header = array.header.write(&mut writer).map_err(|error| in_result(&array.path, &error));
             header
                 .and_then(|()| self.write_elements(array, &array.path, &mut writer))
                 .map_err(|failure| watch.judge(failure))?;
-            complete.push(file.complete());
+            complete.push(file.finish());
         }
         place(complete, &self.arrays.iter().map(|array| &*array.path).collect::<Vec<_>>())
     }
 
     fn write_archive(&self, archive: &Path, watch: &Watch) -> Result<(), Failure> {
-        let mut file = WholeFile::new(archive).map_err(|error| in_file(archive, &error))?;
+        let mut file = AtomicFile::create(archive).map_err(|error| in_file(archive, &error))?;
         let mut npz = NpzWriter::new(file.file());
         for array in &self.arrays {
             let member =
@@ -191,7 +195,7 @@ impl Plan {
             written.map_err(|failure| watch.judge(failure))?;
         }
         npz.finish().map_err(|error| watch.judge(in_result(archive, &error)))?;
-        place(vec![file.complete()], &[archive])
+        place(vec![file.finish()], &[archive])
     }
 
     /// Writes the elements of an array to the file of a result.

@@ -10,8 +10,8 @@ use ndarray::IxDyn;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use unishape::whole_file::real_place;
 use unishape::{Extent, Tensor, text};
+use unishape_atomic_file::resolve_target;
 use unishape_explain::Explanation;
 use unishape_npy as npy;
 
@@ -52,7 +52,7 @@ pub(crate) fn run(args: ExplainArgs) -> Result<(), Failure> {
 fn is_same_file(one: &Path, other: &Path) -> bool {
     match out::is_stdout(one) || out::is_stdout(other) {
         true => one.as_os_str() == other.as_os_str(),
-        false => real_place(one) == real_place(other),
+        false => resolve_target(one) == resolve_target(other),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use unishape::text;
-use unishape::whole_file::{CompleteFile, WholeFile, place_all};
+use unishape_atomic_file::{AtomicFile, PendingFile, commit_all};
 
 /// Prints to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -32,15 +32,15 @@ pub(crate) fn in_result(path: &Path, error: &dyn std::error::Error) -> Failure {
 }
 
 /// Puts complete files into their places, all of them or none. The paths are for the failure.
-pub(crate) fn place(files: Vec<CompleteFile>, paths: &[&Path]) -> Result<(), Failure> {
-    place_all(files).map_err(|(number, error)| in_file(paths[number], &error))
+pub(crate) fn place(files: Vec<PendingFile>, paths: &[&Path]) -> Result<(), Failure> {
+    commit_all(files).map_err(|error| in_file(paths[error.index], &error.source))
 }
 
 /// Writes text files, all of them or none. What is called `-` goes to standard output.
 pub(crate) fn write_texts(texts: &[(&Path, String)]) -> Result<(), Failure> {
     let (printed, mut files) = (texts.iter().find(|(path, _)| is_stdout(path)), Vec::new());
     for (path, text) in texts.iter().filter(|(path, _)| !is_stdout(path)) {
-        files.push((WholeFile::new(path).map_err(|error| in_file(path, &error))?, *path, text));
+        files.push((AtomicFile::create(path).map_err(|error| in_file(path, &error))?, *path, text));
     }
     // What cannot be taken back comes after what can, and standard output after all.
     files.sort_by_key(|(file, ..)| file.is_in_place());
@@ -48,7 +48,7 @@ pub(crate) fn write_texts(texts: &[(&Path, String)]) -> Result<(), Failure> {
     let mut complete = Vec::new();
     for (mut file, path, text) in files {
         file.file().write_all(text.as_bytes()).map_err(|error| in_file(path, &error))?;
-        complete.push(file.complete());
+        complete.push(file.finish());
     }
     if let Some((_, text)) = printed {
         print(text)?;

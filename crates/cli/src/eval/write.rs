@@ -14,19 +14,19 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use unishape::expr::Numeric;
-use unishape::whole_file::WholeFile;
 use unishape::{DType, TensorView};
+use unishape_atomic_file::AtomicFile;
 use unishape_npy::{self as npy, NpyError};
 
 /// Computes everything to a file that is there whole or not at all.
 pub(crate) fn write(job: &Job, pieces: &Pieces, path: &Path, watch: &Watch) -> Result<(), Failure> {
-    let mut file = WholeFile::new(path).map_err(|error| in_file(path, &error))?;
+    let mut file = AtomicFile::create(path).map_err(|error| in_file(path, &error))?;
     let mut writer = Watched::new(file.file(), watch);
     let header = job.header().write(&mut writer).map_err(|error| in_result(path, &error));
     header
         .and_then(|()| elements(job, pieces, path, writer, watch))
         .map_err(|failure| watch.judge(failure))?;
-    place(vec![file.complete()], &[path])
+    place(vec![file.finish()], &[path])
 }
 
 fn elements(

@@ -9,7 +9,7 @@ use crate::target::{check_folder, check_free_place, check_room, destination_text
 use std::io::Write;
 use std::path::Path;
 use unishape::text;
-use unishape::whole_file::{WholeFile, real_place};
+use unishape_atomic_file::{AtomicFile, resolve_target};
 use unishape_onnx::{Error, Model, Rewritten, explain, explicit, implicit};
 
 /// A way to rewrite a model.
@@ -68,7 +68,7 @@ fn write(args: &RewriteArgs, old: &Model, new: &Model, path: &Path, done: &str) 
     check_folder(folder)?;
     check_free_place(path, args.writing.force)?;
     if let Some(file) = old.external_files().first()
-        && real_place(folder) != real_place(folder_of(&args.model))
+        && resolve_target(folder) != resolve_target(folder_of(&args.model))
     {
         let problem = format!(
             "{}: data of the model is in the file {}, beside it; give a -o in the same folder",
@@ -84,7 +84,7 @@ fn write(args: &RewriteArgs, old: &Model, new: &Model, path: &Path, done: &str) 
     if args.writing.dry_run {
         return Ok(());
     }
-    let mut file = WholeFile::new(path).map_err(|error| in_file(path, &error))?;
+    let mut file = AtomicFile::create(path).map_err(|error| in_file(path, &error))?;
     file.file().write_all(&bytes).map_err(|error| in_result(path, &error))?;
-    place(vec![file.complete()], &[path])
+    place(vec![file.finish()], &[path])
 }

@@ -12,8 +12,8 @@ use crate::watch::{Watch, Watched};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use unishape::notation::short_shape_text;
-use unishape::whole_file::{WholeFile, real_place};
 use unishape::{Tensor, text};
+use unishape_atomic_file::{AtomicFile, resolve_target};
 use unishape_npy::{self as npy, Header};
 use unishape_onnx::Program;
 
@@ -97,14 +97,14 @@ fn to_files(
     let names = result_names(stems.iter().map(PathBuf::as_path), false);
     let mut planned = Vec::new();
     let (mut total, mut lines) = (0u64, String::new());
-    let taken: HashSet<PathBuf> = inputs.iter().map(|input| real_place(&input.path)).collect();
+    let taken: HashSet<PathBuf> = inputs.iter().map(|input| resolve_target(&input.path)).collect();
     for ((name, tensor), file) in outputs.iter().zip(names) {
         let path = folder.join(file);
         let of_output = |error| Failure::failed(format!("the output {}: {error}", text::truncate(name, 60)));
         let header = Header::of(&tensor.view()).map_err(of_output)?;
         let head = header.encoded_len().map_err(of_output)?;
         let bytes = head.saturating_add(header.data_bytes().map_err(of_output)?);
-        if taken.contains(&real_place(&path)) {
+        if taken.contains(&resolve_target(&path)) {
             let shown = text::display_path(&path);
             return Err(Failure::usage(format!(
                 "{shown} would be overwritten, and is an input; give another -o"
@@ -134,7 +134,7 @@ fn to_files(
 fn write(planned: &[Planned<'_>], watch: &Watch) -> Result<(), Failure> {
     let mut complete = Vec::new();
     for Planned { tensor, header, path } in planned {
-        let mut file = WholeFile::new(path).map_err(|error| in_file(path, &error))?;
+        let mut file = AtomicFile::create(path).map_err(|error| in_file(path, &error))?;
         let mut writer = Watched::new(std::io::BufWriter::new(file.file()), watch);
         header
             .write(&mut writer)
@@ -142,7 +142,7 @@ fn write(planned: &[Planned<'_>], watch: &Watch) -> Result<(), Failure> {
             .and_then(|()| std::io::Write::flush(&mut writer).map_err(npy::NpyError::Io))
             .map_err(|error| watch.judge(in_result(path, &error)))?;
         drop(writer);
-        complete.push(file.complete());
+        complete.push(file.finish());
     }
     place(complete, &planned.iter().map(|planned| &*planned.path).collect::<Vec<_>>())
 }
