@@ -53,7 +53,7 @@ const SLOW: [&str; 14] = [
 ];
 
 /// The oracle and the chores are not here: they are not what is tested.
-const PACKAGES: [Package; 5] = [
+const PACKAGES: [Package; 6] = [
     Package { name: CORE, folder: "core", nearest: &[], tests: &[] },
     Package {
         name: "unishape",
@@ -61,10 +61,10 @@ const PACKAGES: [Package; 5] = [
         // A mutant costs the linking of its tests more than anything else.
         nearest: &[
             ("crates/unishape/src/loops/*.rs", &["--lib", "--test=it"]),
-            ("crates/unishape/src/*.rs", &["--test=it", "--test=whole_file"]),
+            ("crates/unishape/src/*.rs", &["--test=it"]),
         ],
         // Without NumPy and the examples in the documentation: they take longer than the rest.
-        tests: &["--lib", "--test=it", "--test=whole_file", "--test=memory"],
+        tests: &["--lib", "--test=it", "--test=memory"],
     },
     Package {
         name: "unishape-npy",
@@ -80,6 +80,7 @@ const PACKAGES: [Package; 5] = [
         // Without a browser and the examples in the documentation.
         tests: &["--test=explain"],
     },
+    Package { name: "unishape-atomic-file", folder: "atomic-file", nearest: &[], tests: &[] },
     Package { name: "unishape-cli", folder: "cli", nearest: &[], tests: &[] },
 ];
 

@@ -1,39 +1,45 @@
 //! The `unishape` command.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | `args` | the command line: what can be asked for, and the help texts |
-//! | `failure` | what can go wrong, and the exit code for it |
-//! | `input` | shapes as they are written, or files that have one |
+//! | `args` | command-line arguments and help texts |
+//! | `error` | errors and their exit codes |
+//! | `shape_input` | shapes given as text or as `.npy` files |
 //! | `mapped` | memory-mapped input files |
-//! | `naming` | what the results of `broadcast` are called |
-//! | `out` | text to the terminal, files all at once or not at all |
-//! | `print` | arrays as text |
-//! | `target` | places that results go to: what is there already, and how much room there is |
-//! | `watch` | long work looked after: progress, and Ctrl-C |
+//! | `paths` | file names, extensions and directories |
+//! | `destination` | checks of the paths that results are written to |
+//! | `output` | standard output and atomically written files |
+//! | `output_names` | unique file names of results |
+//! | `array_text` | arrays formatted as text |
+//! | `progress` | progress bar and interruption of long work |
+//! | `signals` | signal handlers |
 //! | `shape`, `explain`, `broadcast`, `eval`, `onnx` | one subcommand each |
 
 mod args;
+mod array_text;
 mod broadcast;
+mod destination;
+mod error;
 mod eval;
 mod explain;
-mod failure;
-mod input;
 mod mapped;
-mod naming;
 mod onnx;
-mod out;
-mod print;
+mod output;
+mod output_names;
+mod paths;
+mod progress;
 mod shape;
-mod target;
-mod watch;
+mod shape_input;
+mod signals;
 
 use args::{Args, Command};
 use clap::{CommandFactory, Parser};
-use failure::Failure;
+use error::CliError;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    signals::report_truncated_inputs();
     let args = Args::parse();
     let result = match args.command {
         Command::Shape(args) => shape::run(args),
@@ -45,12 +51,12 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(error) => error.report(),
     }
 }
 
-fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+fn completions(shell: clap_complete::Shell) -> Result<(), CliError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "unishape", &mut script);
-    out::print(&String::from_utf8_lossy(&script))
+    output::print(&String::from_utf8_lossy(&script))
 }

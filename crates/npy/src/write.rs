@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use unishape::TensorView;
-use unishape::whole_file::{WholeFile, place_all};
+use unishape_atomic_file::AtomicFile;
 
 /// Encoded elements are buffered up to about this many bytes.
 const BUFFER_SIZE: usize = 1 << 16;
@@ -205,15 +205,15 @@ fn write_encoded<T>(
     writer.write_all(&buffer)
 }
 
-/// Writes a temporary file and renames it when it is complete.
+/// Writes a file that appears complete or not at all.
 pub(crate) fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), NpyError>,
 ) -> Result<(), NpyError> {
     let written = || {
-        let mut whole = WholeFile::new(path)?;
-        write(whole.file())?;
-        place_all([whole.complete()]).map_err(|(_, error)| NpyError::Io(error))
+        let mut file = AtomicFile::create(path)?;
+        write(file.file())?;
+        file.finish().commit().map_err(NpyError::Io)
     };
     written().map_err(|error| error.in_file(path))
 }

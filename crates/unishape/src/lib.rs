@@ -26,8 +26,6 @@ pub mod text;
 mod threads;
 #[cfg(feature = "map")]
 mod to_owned;
-#[doc(hidden)]
-pub mod whole_file;
 
 pub use broadcast::{
     Inputs, ViewOf, broadcast, broadcast_all, broadcast_all_with, broadcast_to, broadcast_to_with,

@@ -1,123 +1,121 @@
-//! The inputs of an expression: files opened, and the parts of them that go into a piece of the result.
+//! The opened inputs of an expression, and their parts for a chunk of the result.
 
-use super::counted::Counted;
-use super::given::{Given, Written};
-use super::pieces::{Piece, part_of};
-use crate::failure::Failure;
+use super::arange::Arange;
+use super::binding::{Binding, BindingValue};
+use super::chunks::{Chunk, input_region};
+use crate::error::CliError;
 use crate::mapped::map_array;
 use unishape::expr::{Expr, ExprError, Problem, Scalar, Value};
 use unishape::{DType, Tensor, text};
 use unishape_npy::{RawArray, Region};
 
-/// What is given for a name.
+/// The value of a variable.
 pub(crate) struct Input {
     pub(crate) name: String,
-    /// As it was written on the command line.
+    /// The value as given on the command line.
     pub(crate) text: String,
     source: Source,
 }
 
 enum Source {
     Scalar(Scalar),
-    Counted(Counted),
-    Listed(Tensor),
+    Range(Arange),
+    List(Tensor),
     Mapped(RawArray, DType),
 }
 
 impl Input {
-    /// Opens what has to be opened.
-    pub(crate) fn open(given: Given) -> Result<Input, Failure> {
-        let Given { name, value, text } = given;
+    /// Opens the file of an input, if it has one.
+    pub(crate) fn open(binding: Binding) -> Result<Input, CliError> {
+        let Binding { name, value, text } = binding;
         let source = match value {
-            Written::Scalar(number) => Source::Scalar(number),
-            Written::Counted(counted) => Source::Counted(counted),
-            Written::Listed(tensor) => Source::Listed(tensor),
-            Written::File(path) => {
+            BindingValue::Scalar(number) => Source::Scalar(number),
+            BindingValue::Range(range) => Source::Range(range),
+            BindingValue::List(tensor) => Source::List(tensor),
+            BindingValue::File(path) => {
                 let mapped = map_array(&path)?;
                 let descr = &mapped.header().descr;
                 let problem = match descr.dtype() {
-                    Some(DType::Str) => "text, which is not computed with",
-                    None => "no numbers; convert them first",
+                    Some(DType::Str) => "strings, which expressions do not support",
+                    None => "not numbers; convert them first",
                     Some(dtype) => return Ok(Input { name, text, source: Source::Mapped(mapped, dtype) }),
                 };
-                let descr = text::truncate(descr.text(), 80);
-                let problem =
-                    format!("{}: elements of type {descr} are {problem}", text::display_path(&path));
-                return Err(Failure::failed(problem));
+                let (path, descr) = (text::display_path(&path), text::truncate(descr.text(), 80));
+                return Err(CliError::failed(format!("{path}: elements of type {descr} are {problem}")));
             }
         };
         Ok(Input { name, text, source })
     }
 
-    /// Its shape; a number has none.
+    /// The shape; `None` for a number.
     pub(crate) fn shape(&self) -> Option<&[usize]> {
         match &self.source {
             Source::Scalar(_) => None,
-            Source::Counted(counted) => Some(counted.shape()),
-            Source::Listed(tensor) => Some(tensor.shape()),
+            Source::Range(range) => Some(range.shape()),
+            Source::List(tensor) => Some(tensor.shape()),
             Source::Mapped(mapped, _) => Some(&mapped.header().shape),
         }
     }
 
-    /// Its type; a number takes that of the arrays it meets.
+    /// The dtype; `None` for a number, which takes the dtype of the arrays it is combined with.
     pub(crate) fn dtype(&self) -> Option<DType> {
         match &self.source {
             Source::Scalar(_) => None,
-            Source::Counted(counted) => Some(counted.dtype()),
-            Source::Listed(tensor) => Some(tensor.dtype()),
+            Source::Range(range) => Some(range.dtype()),
+            Source::List(tensor) => Some(tensor.dtype()),
             Source::Mapped(_, dtype) => Some(*dtype),
         }
     }
 
-    /// The bytes that each of its elements takes in memory while a piece is computed.
+    /// Bytes of memory per element of a chunk that are copied or generated.
     pub(crate) fn copied_bytes(&self) -> usize {
         match &self.source {
-            Source::Counted(_) => 8,
+            Source::Range(_) => 8,
             Source::Mapped(mapped, _) => {
-                let copies = usize::from(mapped.view().is_none()) + usize::from(self.lies_across());
+                let copies = usize::from(mapped.view().is_none()) + usize::from(self.is_column_major());
                 copies * mapped.header().item_size()
             }
-            Source::Scalar(_) | Source::Listed(_) => 0,
+            Source::Scalar(_) | Source::List(_) => 0,
         }
     }
 
-    /// How its elements come into the computation, in words; nothing for numbers.
-    pub(crate) fn way(&self) -> &'static str {
+    /// How the elements are read, in words; empty for numbers.
+    pub(crate) fn access(&self) -> &'static str {
         match &self.source {
             Source::Scalar(_) => "",
-            Source::Counted(_) => "counted out piece by piece",
-            Source::Listed(_) => "in memory",
-            Source::Mapped(mapped, _) => match (mapped.view().is_some(), self.lies_across()) {
-                (true, false) => "mapped, read where it lies",
-                (true, true) => "mapped, in Fortran order, turned piece by piece",
-                (false, false) => "mapped, converted piece by piece",
-                (false, true) => "mapped, in Fortran order, converted and turned piece by piece",
+            Source::Range(_) => "generated chunk by chunk",
+            Source::List(_) => "in memory",
+            Source::Mapped(mapped, _) => match (mapped.view().is_some(), self.is_column_major()) {
+                (true, false) => "memory-mapped, not copied",
+                (true, true) => "memory-mapped, column-major, transposed chunk by chunk",
+                (false, false) => "memory-mapped, converted chunk by chunk",
+                (false, true) => "memory-mapped, column-major, converted and transposed chunk by chunk",
             },
         }
     }
 
-    /// Its elements lie in another order than the result's, so that large pieces are better than small ones.
-    pub(crate) fn lies_across(&self) -> bool {
+    /// Whether the elements are in another order than those of the result, so that large chunks are faster.
+    pub(crate) fn is_column_major(&self) -> bool {
         match &self.source {
             Source::Mapped(mapped, _) => {
                 let header = mapped.header();
                 header.fortran_order && header.shape.iter().filter(|&&size| size != 1).count() > 1
             }
-            Source::Scalar(_) | Source::Counted(_) | Source::Listed(_) => false,
+            Source::Scalar(_) | Source::Range(_) | Source::List(_) => false,
         }
     }
 
-    /// Some of its elements; nothing for a number.
-    fn part(&self, part: &Piece) -> Result<Option<Region<'_>>, Failure> {
+    /// The elements of a region; `None` for a number.
+    fn part(&self, region: &Chunk) -> Result<Option<Region<'_>>, CliError> {
         Ok(Some(match &self.source {
             Source::Scalar(_) => return Ok(None),
-            Source::Counted(counted) => Region::Tensor(counted.part(part)),
-            Source::Listed(tensor) => Region::View(tensor.view().slice(part)),
+            Source::Range(range) => Region::Tensor(range.part(region)),
+            Source::List(tensor) => Region::View(tensor.view().slice(region)),
             Source::Mapped(mapped, _) => {
-                let part = mapped.region(part).map_err(Failure::failed)?;
-                match self.lies_across() {
-                    // Turned all at once, tile by tile, which is faster than row by row later.
-                    true => Region::Tensor(part.view().to_owned().map_err(Failure::failed)?),
+                let part = mapped.region(region).map_err(CliError::failed)?;
+                match self.is_column_major() {
+                    // A tiled transpose of the whole part is faster than strided reads later.
+                    true => Region::Tensor(part.view().to_owned().map_err(CliError::failed)?),
                     false => part,
                 }
             }
@@ -128,77 +126,80 @@ impl Input {
         match (&self.source, part) {
             (Source::Scalar(number), _) => Value::Scalar(*number),
             (_, Some(part)) => Value::Array(part.view()),
-            // Only numbers have no part.
+            // Unreachable: only numbers have no part.
             (_, None) => Value::Scalar(Scalar::Bool(false)),
         }
     }
 
-    /// Advice to the system about the pages of a mapped file.
-    fn advise(&self, done: Option<&Piece>, next: Option<&Piece>) {
+    /// Advises the kernel about the pages of a memory-mapped file.
+    fn advise(&self, done: Option<&Chunk>, next: Option<&Chunk>) {
         if let Source::Mapped(mapped, _) = &self.source {
-            if let Some(part) = done {
-                mapped.release(part);
+            if let Some(region) = done {
+                mapped.release(region);
             }
-            if let Some(part) = next {
-                mapped.prefetch(part);
+            if let Some(region) = next {
+                mapped.prefetch(region);
             }
         }
     }
 }
 
-/// The parts of all inputs for the piece of the result that is being computed. One at a time is held.
-pub(crate) struct Parts<'i> {
+/// The parts of all inputs for the current chunk of the result.
+pub(crate) struct InputParts<'i> {
     inputs: &'i [Input],
-    held: Vec<Option<Held<'i>>>,
+    current: Vec<Option<InputPart<'i>>>,
 }
 
-struct Held<'i> {
-    ranges: Piece,
+struct InputPart<'i> {
+    region: Chunk,
     part: Region<'i>,
 }
 
-impl<'i> Parts<'i> {
-    pub(crate) fn new(inputs: &'i [Input]) -> Parts<'i> {
-        Parts { inputs, held: inputs.iter().map(|_| None).collect() }
+impl<'i> InputParts<'i> {
+    pub(crate) fn new(inputs: &'i [Input]) -> InputParts<'i> {
+        InputParts { inputs, current: inputs.iter().map(|_| None).collect() }
     }
 
-    /// One element of each array, for its type, stretched to the whole array.
-    pub(crate) fn samples(inputs: &'i [Input]) -> Result<Parts<'i>, Failure> {
-        let mut parts = Parts::new(inputs);
-        for (input, held) in inputs.iter().zip(&mut parts.held) {
+    /// The first element of each array, to infer the dtype of the result.
+    pub(crate) fn samples(inputs: &'i [Input]) -> Result<InputParts<'i>, CliError> {
+        let mut parts = InputParts::new(inputs);
+        for (input, current) in inputs.iter().zip(&mut parts.current) {
             let shape = input.shape().unwrap_or_default();
-            let ranges: Piece = shape.iter().map(|&size| 0..size.min(1)).collect();
-            *held = input.part(&ranges)?.map(|part| Held { ranges, part });
+            let region: Chunk = shape.iter().map(|&size| 0..size.min(1)).collect();
+            *current = input.part(&region)?.map(|part| InputPart { region, part });
         }
         Ok(parts)
     }
 
-    /// Takes the parts for a piece, and tells the system which are wanted next. A part that is the same as
-    /// before is kept, and one that is not is given back before the next is taken.
-    pub(crate) fn go_to(&mut self, piece: &Piece, next: Option<&Piece>) -> Result<(), Failure> {
-        for (input, held) in self.inputs.iter().zip(&mut self.held) {
+    /// Reads the parts for a chunk, and advises the kernel about those for the next.
+    ///
+    /// A part that does not change is kept; any other is freed before the next is read.
+    pub(crate) fn load(&mut self, chunk: &Chunk, next: Option<&Chunk>) -> Result<(), CliError> {
+        for (input, current) in self.inputs.iter().zip(&mut self.current) {
             let Some(shape) = input.shape() else { continue };
-            let ranges = part_of(shape, piece);
-            if held.as_ref().is_none_or(|held| held.ranges != ranges) {
-                let done = held.take().map(|held| held.ranges);
+            let region = input_region(shape, chunk);
+            if current.as_ref().is_none_or(|current| current.region != region) {
+                let done = current.take().map(|current| current.region);
                 input.advise(done.as_ref(), None);
-                *held = input.part(&ranges)?.map(|part| Held { ranges: ranges.clone(), part });
+                *current = input.part(&region)?.map(|part| InputPart { region: region.clone(), part });
             }
-            if let Some(next) = next.map(|next| part_of(shape, next)).filter(|next| *next != ranges) {
+            if let Some(next) = next.map(|next| input_region(shape, next)).filter(|next| *next != region) {
                 input.advise(None, Some(&next));
             }
         }
         Ok(())
     }
 
-    /// The parts by the names of their inputs.
+    /// The names and values of all inputs.
     pub(crate) fn values(&self) -> impl Iterator<Item = (&'i str, Value<'_>)> {
-        let inputs = self.inputs.iter().zip(&self.held);
-        inputs.map(|(input, held)| (input.name.as_str(), input.value(held.as_ref().map(|held| &held.part))))
+        let inputs = self.inputs.iter().zip(&self.current);
+        inputs.map(|(input, current)| {
+            (input.name.as_str(), input.value(current.as_ref().map(|current| &current.part)))
+        })
     }
 
-    /// The result's shape and type, from [samples](Parts::samples).
-    pub(crate) fn outcome(&self, expr: &Expr) -> Result<(Vec<usize>, DType), ExprError> {
+    /// The shape and dtype of the result, from [samples](InputParts::samples).
+    pub(crate) fn result_type(&self, expr: &Expr) -> Result<(Vec<usize>, DType), ExprError> {
         let values =
             self.values().zip(self.inputs).map(|((name, value), input)| match (value, input.shape()) {
                 (Value::Array(view), Some(shape)) => Ok((name, Value::Array(view.broadcast_to(shape)?))),
@@ -210,15 +211,16 @@ impl<'i> Parts<'i> {
     }
 }
 
-/// An error in an expression: its text and names are the command line's, shapes and types the inputs'.
-pub(crate) fn at_fault(error: &ExprError) -> Failure {
+/// The error of an expression: about the inputs (exit code 1), or about the command line (exit code 2).
+pub(crate) fn expression_error(error: &ExprError) -> CliError {
     match error.problem() {
         Problem::Shapes(_)
         | Problem::WrongType { .. }
         | Problem::NoCommonType(_)
         | Problem::DoesNotFit { .. }
-        | Problem::NoCast { .. } => Failure::failed(error),
-        Problem::Stopped => Failure::Interrupted,
-        _ => Failure::usage(error),
+        | Problem::NoCast { .. }
+        // The caller replaces this by the signal: `Progress::interruption_or`.
+        | Problem::Stopped => CliError::failed(error),
+        _ => CliError::usage(error),
     }
 }

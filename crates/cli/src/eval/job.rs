@@ -1,19 +1,19 @@
-//! What is to be computed, and how its pieces are.
+//! The computation: an expression, its inputs, and the shape and dtype of its result.
 
-use super::inputs::{Input, Parts, at_fault};
-use super::pieces::{Piece, Pieces};
-use crate::failure::Failure;
+use super::chunks::{Chunk, Chunks};
+use super::inputs::{Input, InputParts, expression_error};
+use crate::error::CliError;
 use ndarray::{ArrayViewMutD, IxDyn};
 use std::ops::Range;
 use unishape::expr::{Bound, Expr, Numeric};
 use unishape::{DType, Tensor};
 use unishape_npy::{Descr, Header};
 
-/// Pieces of this many bytes are written from the cache that they were computed in, and are many enough for
-/// computing and writing to go on side by side.
-const BEST_PIECE: usize = 4 << 20;
+/// The preferred chunk size in bytes: small enough to be written from the cache, and for computing and
+/// writing to overlap.
+const CHUNK_BYTES: usize = 4 << 20;
 
-/// How many pieces of the result are in memory: one is computed while another is written.
+/// Chunks of the result in memory: one is computed while another is written.
 pub(crate) const BUFFERS: usize = 2;
 
 /// An expression with its inputs.
@@ -26,73 +26,74 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Settles the result's shape and type.
+    /// Infers the shape and dtype of the result. `dtype` replaces the inferred one.
     pub(crate) fn new(
         expr: Expr,
         inputs: Vec<Input>,
         dtype: Option<DType>,
         threads: Option<usize>,
-    ) -> Result<Job, Failure> {
-        let samples = Parts::samples(&inputs)?;
-        let (shape, own) = samples.outcome(&expr).map_err(|error| at_fault(&error))?;
+    ) -> Result<Job, CliError> {
+        let samples = InputParts::samples(&inputs)?;
+        let (shape, inferred) = samples.result_type(&expr).map_err(|error| expression_error(&error))?;
         let expr = match dtype {
-            Some(dtype) if dtype != own => {
-                let cast = Expr::parse(&format!("{dtype}({expr})")).map_err(|error| at_fault(&error))?;
-                samples.outcome(&cast).map_err(|error| at_fault(&error))?;
+            Some(dtype) if dtype != inferred => {
+                let cast =
+                    Expr::parse(&format!("{dtype}({expr})")).map_err(|error| expression_error(&error))?;
+                samples.result_type(&cast).map_err(|error| expression_error(&error))?;
                 cast
             }
             _ => expr,
         };
         drop(samples);
-        Ok(Job { expr, inputs, shape, dtype: dtype.unwrap_or(own), threads })
+        Ok(Job { expr, inputs, shape, dtype: dtype.unwrap_or(inferred), threads })
     }
 
-    /// The header of the result's file.
+    /// The header of the result's `.npy` file.
     pub(crate) fn header(&self) -> Header {
         Header { descr: Descr::of(self.dtype), fortran_order: false, shape: self.shape.clone() }
     }
 
-    /// The bytes that one element takes in memory: in each buffer, and in each input that is copied.
-    pub(crate) fn bytes_an_element(&self) -> usize {
+    /// Bytes of memory per element of a chunk: in the buffers, and in the inputs that are copied.
+    pub(crate) fn bytes_per_element(&self) -> usize {
         let copied: usize = self.inputs.iter().map(Input::copied_bytes).sum();
         BUFFERS * self.header().item_size() + copied
     }
 
-    /// How the result is cut, so that no more than so much memory is taken.
-    pub(crate) fn pieces(&self, memory: u64) -> Pieces {
-        let most = usize::try_from(memory).unwrap_or(usize::MAX) / self.bytes_an_element();
-        let best = BEST_PIECE / self.header().item_size();
-        // Of a file in the other order small pieces would read every page again and again.
-        let across = self.inputs.iter().any(Input::lies_across);
-        Pieces::new(&self.shape, if across { most } else { most.min(best) })
+    /// Splits the result into chunks that need at most `memory` bytes.
+    pub(crate) fn chunks(&self, memory: u64) -> Chunks {
+        let limit = usize::try_from(memory).unwrap_or(usize::MAX) / self.bytes_per_element();
+        let preferred = CHUNK_BYTES / self.header().item_size();
+        // Small chunks of a column-major file would read every page many times.
+        let is_column_major = self.inputs.iter().any(Input::is_column_major);
+        Chunks::new(&self.shape, if is_column_major { limit } else { limit.min(preferred) })
     }
 
-    /// The expression with the parts of its inputs.
-    pub(crate) fn bind<'p>(&self, parts: &'p Parts<'_>) -> Result<Bound<'p>, Failure> {
-        let bound = self.expr.bind(parts.values()).map_err(|error| at_fault(&error))?;
+    /// Binds the expression to the parts of its inputs.
+    pub(crate) fn bind<'p>(&self, parts: &'p InputParts<'_>) -> Result<Bound<'p>, CliError> {
+        let bound = self.expr.bind(parts.values()).map_err(|error| expression_error(&error))?;
         Ok(match self.threads {
             Some(threads) => bound.threads(threads),
             None => bound,
         })
     }
 
-    /// Computes a piece into memory that is as large, as long as it is wanted.
+    /// Computes a chunk into a buffer of its length, until `keep_going` returns false.
     pub(crate) fn compute_into<T: Numeric>(
         &self,
-        parts: &Parts<'_>,
-        piece: &Piece,
+        parts: &InputParts<'_>,
+        chunk: &Chunk,
         out: &mut [T],
-        goes_on: impl Fn() -> bool + Sync,
-    ) -> Result<(), Failure> {
-        let shape: Vec<usize> = piece.iter().map(Range::len).collect();
-        let mut out = ArrayViewMutD::from_shape(IxDyn(&shape), out).map_err(Failure::failed)?;
-        self.bind(parts)?.compute_while(&mut out, |_| goes_on()).map_err(|error| at_fault(&error))
+        keep_going: impl Fn() -> bool + Sync,
+    ) -> Result<(), CliError> {
+        let shape: Vec<usize> = chunk.iter().map(Range::len).collect();
+        let mut out = ArrayViewMutD::from_shape(IxDyn(&shape), out).map_err(CliError::failed)?;
+        self.bind(parts)?.compute_while(&mut out, |_| keep_going()).map_err(|error| expression_error(&error))
     }
 
-    /// Computes a piece.
-    pub(crate) fn compute(&self, piece: &Piece) -> Result<Tensor, Failure> {
-        let mut parts = Parts::new(&self.inputs);
-        parts.go_to(piece, None)?;
-        self.bind(&parts)?.compute().map_err(|error| at_fault(&error))
+    /// Computes a chunk.
+    pub(crate) fn compute(&self, chunk: &Chunk) -> Result<Tensor, CliError> {
+        let mut parts = InputParts::new(&self.inputs);
+        parts.load(chunk, None)?;
+        self.bind(&parts)?.compute().map_err(|error| expression_error(&error))
     }
 }

@@ -1,12 +1,13 @@
-//! The result written to a file, piece by piece: one is computed while another is written.
+//! The result written to a file: one chunk is computed while another is written.
 
-use super::inputs::Parts;
+use super::chunks::{Chunks, len};
+use super::inputs::InputParts;
 use super::job::{BUFFERS, Job};
-use super::pieces::{Pieces, len};
-use crate::failure::Failure;
-use crate::out::{bytes_text, in_file, in_result, place};
-use crate::watch::{Watch, Watched};
+use crate::error::CliError;
+use crate::output::{commit, create_file, write_error};
+use crate::progress::{Progress, ProgressWriter};
 use half::{bf16, f16};
+use indicatif::BinaryBytes;
 use ndarray::ArrayView1;
 use num_complex::Complex;
 use std::io::Write;
@@ -14,100 +15,106 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use unishape::expr::Numeric;
-use unishape::whole_file::WholeFile;
 use unishape::{DType, TensorView};
 use unishape_npy::{self as npy, NpyError};
 
-/// Computes everything to a file that is there whole or not at all.
-pub(crate) fn write(job: &Job, pieces: &Pieces, path: &Path, watch: &Watch) -> Result<(), Failure> {
-    let mut file = WholeFile::new(path).map_err(|error| in_file(path, &error))?;
-    let mut writer = Watched::new(file.file(), watch);
-    let header = job.header().write(&mut writer).map_err(|error| in_result(path, &error));
+/// Computes the result into a file that appears when it is complete.
+pub(crate) fn write(
+    job: &Job,
+    chunks: &Chunks,
+    path: &Path,
+    force: bool,
+    progress: &Progress,
+) -> Result<(), CliError> {
+    let mut file = create_file(path, force)?;
+    let mut writer = ProgressWriter::new(file.file(), progress);
+    let header = job.header().write(&mut writer).map_err(|error| write_error(path, &error));
     header
-        .and_then(|()| elements(job, pieces, path, writer, watch))
-        .map_err(|failure| watch.judge(failure))?;
-    place(vec![file.complete()], &[path])
+        .and_then(|()| write_elements(job, chunks, path, writer, progress))
+        .map_err(|error| progress.interruption_or(error))?;
+    commit(vec![file.finish()], &[path])
 }
 
-fn elements(
+fn write_elements(
     job: &Job,
-    pieces: &Pieces,
+    chunks: &Chunks,
     path: &Path,
     writer: impl Write + Send,
-    watch: &Watch,
-) -> Result<(), Failure> {
-    let stream = Stream { job, pieces, path, watch };
+    progress: &Progress,
+) -> Result<(), CliError> {
+    let pipeline = Pipeline { job, chunks, path, progress };
     match job.dtype {
-        DType::F16 => stream.run::<f16>(writer),
-        DType::BF16 => stream.run::<bf16>(writer),
-        DType::F32 => stream.run::<f32>(writer),
-        DType::F64 => stream.run::<f64>(writer),
-        DType::I8 => stream.run::<i8>(writer),
-        DType::I16 => stream.run::<i16>(writer),
-        DType::I32 => stream.run::<i32>(writer),
-        DType::I64 => stream.run::<i64>(writer),
-        DType::U8 => stream.run::<u8>(writer),
-        DType::U16 => stream.run::<u16>(writer),
-        DType::U32 => stream.run::<u32>(writer),
-        DType::U64 => stream.run::<u64>(writer),
-        DType::Bool => stream.run::<bool>(writer),
-        DType::C64 => stream.run::<Complex<f32>>(writer),
-        DType::C128 => stream.run::<Complex<f64>>(writer),
-        DType::Str => Err(Failure::failed("strings are not supported in expressions")),
+        DType::F16 => pipeline.run::<f16>(writer),
+        DType::BF16 => pipeline.run::<bf16>(writer),
+        DType::F32 => pipeline.run::<f32>(writer),
+        DType::F64 => pipeline.run::<f64>(writer),
+        DType::I8 => pipeline.run::<i8>(writer),
+        DType::I16 => pipeline.run::<i16>(writer),
+        DType::I32 => pipeline.run::<i32>(writer),
+        DType::I64 => pipeline.run::<i64>(writer),
+        DType::U8 => pipeline.run::<u8>(writer),
+        DType::U16 => pipeline.run::<u16>(writer),
+        DType::U32 => pipeline.run::<u32>(writer),
+        DType::U64 => pipeline.run::<u64>(writer),
+        DType::Bool => pipeline.run::<bool>(writer),
+        DType::C64 => pipeline.run::<Complex<f32>>(writer),
+        DType::C128 => pipeline.run::<Complex<f64>>(writer),
+        DType::Str => Err(CliError::failed("strings are not supported in expressions")),
     }
 }
 
-struct Stream<'s> {
-    job: &'s Job,
-    pieces: &'s Pieces,
-    path: &'s Path,
-    watch: &'s Watch,
+struct Pipeline<'p> {
+    job: &'p Job,
+    chunks: &'p Chunks,
+    path: &'p Path,
+    progress: &'p Progress,
 }
 
-/// A piece of the result: the first so many elements of a buffer.
+/// A computed chunk: the first `len` elements of a buffer.
 struct Computed<T> {
     buffer: Vec<T>,
     len: usize,
 }
 
-impl Stream<'_> {
-    fn run<T: Numeric>(&self, writer: impl Write + Send) -> Result<(), Failure>
+impl Pipeline<'_> {
+    fn run<T: Numeric>(&self, writer: impl Write + Send) -> Result<(), CliError>
     where
         for<'v> TensorView<'v>: From<ArrayView1<'v, T>>,
     {
-        let (give, take) = channel();
-        let (give_back, take_back) = channel();
-        for _ in 0..self.pieces.count().min(BUFFERS) {
-            // Nobody has gone yet.
-            let _ = give_back.send(buffer::<T>(self.pieces.largest())?);
+        let (computed_sender, computed_receiver) = channel();
+        let (buffer_sender, buffer_receiver) = channel();
+        for _ in 0..self.chunks.count().min(BUFFERS) {
+            // Cannot fail: the receiver is still here.
+            let _ = buffer_sender.send(allocate::<T>(self.chunks.largest())?);
         }
         thread::scope(|scope| {
-            let writing = scope.spawn(move || write_all(writer, &take, &give_back));
-            let computed = self.compute_all(give, &take_back);
-            // By its handle: that is an order which ThreadSanitizer sees, the end of a scope is not.
+            let writing = scope.spawn(move || write_chunks(writer, &computed_receiver, &buffer_sender));
+            let computed = self.compute_chunks(computed_sender, &buffer_receiver);
+            // Joined by its handle: ThreadSanitizer does not see the synchronization at the end of a scope.
             match writing.join() {
                 Ok(Ok(())) => computed,
-                Ok(Err(error)) => Err(in_result(self.path, &error)),
+                Ok(Err(error)) => Err(write_error(self.path, &error)),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         })
     }
 
-    /// Computes all pieces into buffers that come back when they are written. The end of one side is the end
-    /// of its channel, and so of the other.
-    fn compute_all<T: Numeric>(
+    /// Computes all chunks into buffers that are returned when they are written.
+    ///
+    /// When one side ends, it closes its channel, which ends the other side.
+    fn compute_chunks<T: Numeric>(
         &self,
-        give: Sender<Computed<T>>,
-        take_back: &Receiver<Vec<T>>,
-    ) -> Result<(), Failure> {
-        let mut parts = Parts::new(&self.job.inputs);
-        let mut pieces = self.pieces.iter().peekable();
-        while let Some(piece) = pieces.next() {
-            let Ok(mut buffer) = take_back.recv() else { break };
-            parts.go_to(&piece, pieces.peek())?;
-            let len = len(&piece);
-            self.job.compute_into(&parts, &piece, &mut buffer[..len], || !self.watch.is_stopped())?;
-            if give.send(Computed { buffer, len }).is_err() {
+        computed: Sender<Computed<T>>,
+        buffers: &Receiver<Vec<T>>,
+    ) -> Result<(), CliError> {
+        let mut parts = InputParts::new(&self.job.inputs);
+        let mut chunks = self.chunks.iter().peekable();
+        while let Some(chunk) = chunks.next() {
+            let Ok(mut buffer) = buffers.recv() else { break };
+            parts.load(&chunk, chunks.peek())?;
+            let len = len(&chunk);
+            self.job.compute_into(&parts, &chunk, &mut buffer[..len], || !self.progress.is_stopped())?;
+            if computed.send(Computed { buffer, len }).is_err() {
                 break;
             }
         }
@@ -115,27 +122,27 @@ impl Stream<'_> {
     }
 }
 
-fn write_all<T>(
+fn write_chunks<T>(
     mut writer: impl Write,
-    take: &Receiver<Computed<T>>,
-    give_back: &Sender<Vec<T>>,
+    computed: &Receiver<Computed<T>>,
+    buffers: &Sender<Vec<T>>,
 ) -> Result<(), NpyError>
 where
     for<'v> TensorView<'v>: From<ArrayView1<'v, T>>,
 {
-    for Computed { buffer, len } in take {
+    for Computed { buffer, len } in computed {
         npy::write_elements(&mut writer, ArrayView1::from(&buffer[..len]))?;
-        // Nobody wants it back after the last piece.
-        let _ = give_back.send(buffer);
+        // Fails after the last chunk, when no buffer is needed any more.
+        let _ = buffers.send(buffer);
     }
     Ok(())
 }
 
-fn buffer<T: Numeric>(len: usize) -> Result<Vec<T>, Failure> {
+fn allocate<T: Numeric>(len: usize) -> Result<Vec<T>, CliError> {
     let mut buffer = Vec::new();
     let no_memory = |_| {
-        let bytes = bytes_text((len as u64).saturating_mul(size_of::<T>() as u64));
-        Failure::failed(format!("there is no memory for a piece of {bytes}; give less --memory"))
+        let bytes = BinaryBytes((len as u64).saturating_mul(size_of::<T>() as u64));
+        CliError::failed(format!("not enough memory for a chunk of {bytes}; lower --memory"))
     };
     buffer.try_reserve_exact(len).map_err(no_memory)?;
     buffer.resize(len, T::zeroed());

@@ -1,4 +1,4 @@
-//! The command line of `unishape onnx`.
+//! Command-line arguments and help texts of `unishape onnx`.
 
 use crate::args::{WritingArgs, threads};
 use clap::{Args as ClapArgs, Subcommand};
@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  unishape onnx run model.onnx x=x.npy y=y.npy -o results  what it computes, one file an output
-  unishape onnx explain model.onnx                         every node that stretches an input
-  unishape onnx explicit model.onnx -o explicit.onnx       the same model, with an Expand before each of them
-  unishape onnx implicit explicit.onnx -o model.onnx       and back
+  unishape onnx run model.onnx x=x.npy y=y.npy -o results  run a model, one file per output
+  unishape onnx explain model.onnx                         show every node that stretches an input
+  unishape onnx explicit model.onnx -o explicit.onnx       insert an Expand before each of them
+  unishape onnx implicit explicit.onnx -o model.onnx       remove the Expands again
 
-What is in a model and is not known here stays as it is, byte for byte.";
+Unknown parts of a model are preserved, byte for byte.";
 
 #[derive(ClapArgs)]
 pub(crate) struct OnnxArgs {
@@ -25,39 +25,39 @@ pub(crate) enum OnnxCommand {
     /// Run a model on arrays in files
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Show which nodes broadcast: which inputs, along which dimensions, how much larger they get
+    /// Show which nodes broadcast: which inputs, along which dimensions, by what factor
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
-    /// Put an Expand before every input that is stretched, so that no operator broadcasts
+    /// Insert an Expand before every stretched input, so that no operator broadcasts
     #[command(after_help = EXPLICIT_EXAMPLES)]
     Explicit(RewriteArgs),
-    /// Take away Expands that operators do without, since they broadcast
+    /// Remove Expands that are unnecessary because operators broadcast
     #[command(after_help = IMPLICIT_EXAMPLES)]
     Implicit(RewriteArgs),
 }
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  unishape onnx run model.onnx x=x.npy mask=m.npy -o results  to results/NAME.npy, for each output NAME
-  unishape onnx run model.onnx x.npy                          small results are printed
-  unishape onnx run model.onnx input_0.pb -o results          a tensor in ONNX's own format
+  unishape onnx run model.onnx x=x.npy mask=m.npy -o results  write results/OUTPUT.npy
+  unishape onnx run model.onnx x.npy                          print small outputs
+  unishape onnx run model.onnx input_0.pb -o results          read a tensor in ONNX's own format
 
-A file alone is for the input that it is called as, and an ONNX tensor for the one whose name is in it.
-Element-wise operators that follow each other are computed in one pass, on all cores. All element-wise operators
-of ONNX that broadcast are run, those of one input, and those that shapes are made with; any other is named.";
+A file alone is for the input of its name; an ONNX tensor file is for the input whose name it contains. \
+Consecutive element-wise operators are computed in one pass, on all cores. Supported are all element-wise \
+operators of ONNX and those that compute shapes; any other is an error that names it.";
 
 #[derive(ClapArgs)]
 pub(crate) struct RunArgs {
-    /// The model
+    /// Model
     #[arg(value_name = "MODEL.onnx")]
     pub(crate) model: PathBuf,
-    /// Its inputs: x=x.npy, x=x.pb; a file alone is for the name that it has
+    /// Inputs: x=x.npy, x=x.pb; a file alone is for the input of its name
     #[arg(value_name = "NAME=FILE|FILE")]
     pub(crate) inputs: Vec<OsString>,
-    /// A folder, made if need be, for one .npy file an output. Without this small results are printed
+    /// Directory for one .npy file per output, created if necessary. Default: small outputs are printed
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// How many threads compute; all cores unless told
+    /// Number of threads. Default: one per core
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
     #[command(flatten)]
@@ -68,46 +68,49 @@ const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   unishape onnx explain model.onnx
   unishape onnx explain model.onnx --json
-  unishape onnx explain model.onnx --html page.html   with pictures, as `unishape explain` draws them
+  unishape onnx explain model.onnx --html page.html   with figures, as of `unishape explain`
 
-Shapes are inferred from inputs, initializers, and what the model says of values between; sizes that are not
-known go by their names. Where shapes are incompatible, the node is named with E1, and the exit code is 1.";
+Shapes are inferred from inputs, initializers and the value information of the model; unknown sizes keep their \
+names. Incompatible shapes are reported with their node as E1, with exit code 1.";
 
 #[derive(ClapArgs)]
 pub(crate) struct ExplainArgs {
-    /// The model
+    /// Model
     #[arg(value_name = "MODEL.onnx")]
     pub(crate) model: PathBuf,
     /// Print JSON
     #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,
-    /// Write a page with pictures to this file; - for standard output
+    /// Write an HTML page with figures to this file; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(short, long)]
+    pub(crate) force: bool,
 }
 
 const EXPLICIT_EXAMPLES: &str = "\
 Examples:
   unishape onnx explicit model.onnx -o explicit.onnx
-  unishape onnx explicit model.onnx --check          exit code 1 if any node broadcasts; nothing is written
+  unishape onnx explicit model.onnx --check          exit code 1 if any node broadcasts
 
-Where all sizes are known, inputs are expanded to a constant shape; where not, to the shape that the inputs beside
-them turn out to have. The result computes the same, bit for bit, and `unishape onnx explain` finds nothing in it.";
+Where all sizes are known, inputs are expanded to a constant shape; elsewhere to a shape that is computed when \
+the model runs. The new model gives the same results, bit for bit, and has no broadcasts.";
 
 const IMPLICIT_EXAMPLES: &str = "\
 Examples:
   unishape onnx implicit model.onnx -o smaller.onnx
-  unishape onnx implicit model.onnx --check          exit code 1 if any Expand is needless; nothing is written
+  unishape onnx implicit model.onnx --check          exit code 1 if any Expand is unnecessary
 
-An Expand goes where all that it feeds broadcasts by itself, to the same shape, whatever the sizes turn out to be;
-and with it the constants and shapes that only it needed.";
+An Expand is removed if all its consumers broadcast to the same shape by themselves, for any values of the unknown \
+sizes; so are the constants and shape computations that only it used.";
 
 #[derive(ClapArgs)]
 pub(crate) struct RewriteArgs {
-    /// The model
+    /// Model
     #[arg(value_name = "MODEL.onnx")]
     pub(crate) model: PathBuf,
-    /// The file that the rewritten model goes to
+    /// File for the rewritten model
     #[arg(
         short,
         long,
@@ -116,7 +119,7 @@ pub(crate) struct RewriteArgs {
         conflicts_with = "check"
     )]
     pub(crate) out: Option<PathBuf>,
-    /// Only tell what there is to do; exit code 1 if there is anything
+    /// Only check, and write nothing: exit code 1 if the model would change
     #[arg(long)]
     pub(crate) check: bool,
     #[command(flatten)]

@@ -1,37 +1,37 @@
-//! `unishape onnx explain`: where a model broadcasts.
+//! `unishape onnx explain`: the broadcasts of a model.
 
 use super::args::ExplainArgs;
-use super::{open, page};
-use crate::failure::Failure;
-use crate::out;
-use serde_json::{Value, json};
+use super::{html, open};
+use crate::error::CliError;
+use crate::output;
+use serde::Serialize;
 use unishape::text;
-use unishape_onnx::{Dim, Model, Problem, Report, StretchedInput, explain};
+use unishape_onnx::{BroadcastNode, Dim, Model, Problem, Report, StretchedInput, explain};
 
-pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let model = open(&args.model)?;
     let report = explain(&model);
     let title = text::display_path(&args.model);
     match &args.html {
-        Some(path) => out::write_texts(&[(path, page::render(&title, &model, &report))])?,
-        None if args.json => out::print(&format!("{}\n", report_json(&report)))?,
-        None => out::print(&text(&model, &report))?,
+        Some(path) => output::write_text_files(&[(path, html::render(&title, &model, &report))], args.force)?,
+        None if args.json => output::print_json(&ReportJson::new(&report))?,
+        None => output::print(&report_text(&model, &report))?,
     }
     match report.conflicts.first() {
-        Some((_, error)) => Err(Failure::failed(format!("{title}: {error}"))),
+        Some((_, error)) => Err(CliError::failed(format!("{title}: {error}"))),
         None => Ok(()),
     }
 }
 
-/// A paragraph for each node that broadcasts, and what comes to it all.
-pub(crate) fn text(model: &Model, report: &Report) -> String {
+/// A paragraph for each node that broadcasts, and a summary.
+pub(crate) fn report_text(model: &Model, report: &Report) -> String {
     let mut text = String::new();
     for broadcast in &report.broadcasts {
         text += &format!("{broadcast}\n\n");
     }
     text += &(summary(model, report) + "\n");
     for skipped in &report.skipped {
-        text += &format!("not looked into: {skipped}\n");
+        text += &format!("not analyzed: {skipped}\n");
     }
     text
 }
@@ -42,68 +42,135 @@ pub(crate) fn summary(model: &Model, report: &Report) -> String {
     let of_nodes = if nodes == 1 { "1 node".into() } else { format!("{nodes} nodes") };
     let is_certain = |stretches: &[StretchedInput]| stretches.iter().any(|stretch| stretch.is_certain);
     let certain = report.broadcasts.iter().filter(|broadcast| is_certain(&broadcast.stretched)).count();
-    let perhaps = report.broadcasts.len() - certain;
-    match (certain, perhaps) {
+    let possible = report.broadcasts.len() - certain;
+    match (certain, possible) {
         (0, 0) => format!("none of {of_nodes} broadcasts"),
         (_, 0) => format!("{certain} of {of_nodes} broadcast"),
-        (0, _) => format!("{perhaps} of {of_nodes} may broadcast"),
-        _ => format!("{certain} of {of_nodes} broadcast, and {perhaps} more may"),
+        (0, _) => format!("{possible} of {of_nodes} may broadcast"),
+        _ => format!("{certain} of {of_nodes} broadcast, and {possible} more may"),
     }
 }
 
-fn report_json(report: &Report) -> Value {
-    let broadcasts: Vec<Value> = report
-        .broadcasts
-        .iter()
-        .map(|broadcast| {
-            json!({
-                "node": broadcast.node,
-                "name": broadcast.name,
-                "operator": broadcast.op_type,
-                "shape": shape_json(broadcast.shape.as_deref()),
-                "inputs": broadcast.inputs.iter().map(|(name, shape)| json!({
-                    "name": name,
-                    "shape": shape_json(shape.as_deref()),
-                })).collect::<Vec<_>>(),
-                "stretched": broadcast.stretched.iter().map(stretch_json).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    let conflicts: Vec<Value> = report
-        .conflicts
-        .iter()
-        .map(|(node, error)| {
-            let kind = if matches!(error.problem(), Problem::Shapes(_)) { "E1" } else { "model" };
-            json!({ "node": node, "error": kind, "message": error.to_string() })
-        })
-        .collect();
-    json!({ "broadcasts": broadcasts, "conflicts": conflicts, "not_looked_into": report.skipped })
+#[derive(Serialize)]
+struct ReportJson<'r> {
+    broadcasts: Vec<BroadcastJson<'r>>,
+    conflicts: Vec<ConflictJson>,
+    not_analyzed: &'r [String],
 }
 
-fn stretch_json(stretch: &StretchedInput) -> Value {
-    json!({
-        "input": stretch.input,
-        "name": stretch.name,
-        "from": shape_json(stretch.from.as_deref()),
-        "to": shape_json(stretch.to.as_deref()),
-        "certain": stretch.is_certain,
-        "times": stretch.times().map(|times| times.parse::<u64>().map_or_else(|_| times.into(), Value::from)),
-        "dimensions": stretch.dims.iter().map(|dim| json!({
-            "dimension": dim.dim,
-            "from": dim.from.as_ref().map(dim_json),
-            "to": dim_json(&dim.to),
-        })).collect::<Vec<_>>(),
-    })
+#[derive(Serialize)]
+struct BroadcastJson<'r> {
+    node: usize,
+    name: &'r str,
+    operator: &'r str,
+    shape: Option<Vec<DimJson>>,
+    inputs: Vec<InputJson<'r>>,
+    stretched: Vec<StretchJson<'r>>,
 }
 
-/// Sizes as numbers, names as texts; `null` where the rank is not known.
-fn shape_json(shape: Option<&[Dim]>) -> Value {
-    shape.map_or(Value::Null, |dims| dims.iter().map(dim_json).collect())
+#[derive(Serialize)]
+struct InputJson<'r> {
+    name: &'r str,
+    /// `null` if the rank is unknown.
+    shape: Option<Vec<DimJson>>,
 }
 
-fn dim_json(dim: &Dim) -> Value {
-    match dim {
-        Dim::Known(size) => (*size).into(),
-        Dim::Unknown(symbols) => symbols.to_string().into(),
+#[derive(Serialize)]
+struct StretchJson<'r> {
+    input: usize,
+    name: &'r str,
+    from: Option<Vec<DimJson>>,
+    to: Option<Vec<DimJson>>,
+    certain: bool,
+    times: Option<DimJson>,
+    dimensions: Vec<StretchedDimJson>,
+}
+
+#[derive(Serialize)]
+struct StretchedDimJson {
+    dimension: usize,
+    /// `null` if the input does not have the dimension.
+    from: Option<DimJson>,
+    to: DimJson,
+}
+
+/// A size: a number, or the name of an unknown one.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum DimJson {
+    Known(u64),
+    Unknown(String),
+}
+
+#[derive(Serialize)]
+struct ConflictJson {
+    node: usize,
+    error: &'static str,
+    message: String,
+}
+
+impl ReportJson<'_> {
+    fn new(report: &Report) -> ReportJson<'_> {
+        let conflicts = report.conflicts.iter().map(|(node, error)| ConflictJson {
+            node: *node,
+            error: if matches!(error.problem(), Problem::Shapes(_)) { "E1" } else { "model" },
+            message: error.to_string(),
+        });
+        ReportJson {
+            broadcasts: report.broadcasts.iter().map(BroadcastJson::new).collect(),
+            conflicts: conflicts.collect(),
+            not_analyzed: &report.skipped,
+        }
     }
+}
+
+impl BroadcastJson<'_> {
+    fn new(broadcast: &BroadcastNode) -> BroadcastJson<'_> {
+        BroadcastJson {
+            node: broadcast.node,
+            name: &broadcast.name,
+            operator: &broadcast.op_type,
+            shape: shape_json(broadcast.shape.as_deref()),
+            inputs: broadcast
+                .inputs
+                .iter()
+                .map(|(name, shape)| InputJson { name, shape: shape_json(shape.as_deref()) })
+                .collect(),
+            stretched: broadcast.stretched.iter().map(StretchJson::new).collect(),
+        }
+    }
+}
+
+impl StretchJson<'_> {
+    fn new(stretch: &StretchedInput) -> StretchJson<'_> {
+        let dimensions = stretch.dims.iter().map(|dim| StretchedDimJson {
+            dimension: dim.dim,
+            from: dim.from.as_ref().map(DimJson::new),
+            to: DimJson::new(&dim.to),
+        });
+        let times = |times: String| times.parse().map_or(DimJson::Unknown(times), DimJson::Known);
+        StretchJson {
+            input: stretch.input,
+            name: &stretch.name,
+            from: shape_json(stretch.from.as_deref()),
+            to: shape_json(stretch.to.as_deref()),
+            certain: stretch.is_certain,
+            times: stretch.times().map(times),
+            dimensions: dimensions.collect(),
+        }
+    }
+}
+
+impl DimJson {
+    fn new(dim: &Dim) -> DimJson {
+        match dim {
+            Dim::Known(size) => DimJson::Known(*size as u64),
+            Dim::Unknown(symbols) => DimJson::Unknown(symbols.to_string()),
+        }
+    }
+}
+
+/// `null` if the rank is unknown.
+fn shape_json(shape: Option<&[Dim]>) -> Option<Vec<DimJson>> {
+    shape.map(|dims| dims.iter().map(DimJson::new).collect())
 }

@@ -1,15 +1,15 @@
-//! The files that are given for a model's inputs.
+//! Files given for the inputs of a model.
 
-use crate::failure::Failure;
-use crate::input::{file_name, has_ending};
+use crate::error::CliError;
 use crate::mapped::map_array;
+use crate::paths::{file_name, has_extension};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use unishape::{Tensor, TensorView, text};
 use unishape_npy::{self as npy, RawArray};
 use unishape_onnx::open_tensor;
 
-/// An array for an input.
+/// The array of an input.
 pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
@@ -17,70 +17,65 @@ pub(crate) struct Input {
 }
 
 enum Array {
-    /// It stays in its file.
     Mapped(RawArray),
     Read(Tensor),
 }
 
 impl Input {
-    /// Reads what a word gives: `NAME=FILE`, or a file that is called as an input. Names in models may have any
-    /// signs in them, so it is the model's own names that are looked for.
-    pub(crate) fn read(word: &OsStr, names: &[&str]) -> Result<Input, Failure> {
+    /// Opens the file of an argument: `NAME=FILE`, or a file named after an input.
+    ///
+    /// Names in models may contain any character, `=` included: the longest name of the model that fits wins.
+    pub(crate) fn open(word: &OsStr, names: &[&str]) -> Result<Input, CliError> {
         let longest =
-            names.iter().filter(|name| behind_name(word, name).is_some()).max_by_key(|name| name.len());
+            names.iter().filter(|name| strip_name(word, name).is_some()).max_by_key(|name| name.len());
         if let Some(&name) = longest
-            && let Some(path) = behind_name(word, name)
+            && let Some(path) = strip_name(word, name)
         {
-            let (array, _) = read(Path::new(&path))?;
+            let (array, _) = open(Path::new(&path))?;
             return Ok(Input { name: name.into(), path: path.into(), array });
         }
         let path = Path::new(word);
-        let is_named = word.as_encoded_bytes().contains(&b'=');
-        let looks_like_file = (has_ending(path, "npy") || has_ending(path, "pb")) && !is_named;
+        let has_name = word.as_encoded_bytes().contains(&b'=');
+        let looks_like_file = (has_extension(path, "npy") || has_extension(path, "pb")) && !has_name;
         if !looks_like_file && !path.is_file() {
             let shown = text::display_path(path);
-            let what = if is_named {
+            let problem = if has_name {
                 "the model has no input of that name"
             } else {
                 "write NAME=FILE, as in x=x.npy"
             };
-            let problem = format!("{shown}: {what}; {}", told(names));
-            return Err(Failure::usage(problem));
+            return Err(CliError::usage(format!("{shown}: {problem}; {}", inputs_text(names))));
         }
         let stem = path.file_stem().map(OsStr::to_string_lossy).unwrap_or_default();
-        let (array, own) = read(path)?;
-        let is_one = |name: &str| names.iter().find(|one| **one == name).map(|one| (*one).to_owned());
-        match own.as_deref().and_then(is_one).or_else(|| is_one(&stem)) {
+        let (array, own_name) = open(path)?;
+        let find = |name: &str| names.iter().find(|input| **input == name).map(|input| (*input).to_owned());
+        match own_name.as_deref().and_then(find).or_else(|| find(&stem)) {
             Some(name) => Ok(Input { name, path: path.into(), array }),
             None => {
                 let (shown, name) = (text::display_path(path), file_name(path));
-                let problem = format!(
-                    "{shown}: the model has no input {}; say what it is for, as in {}={shown}; {}",
+                Err(CliError::usage(format!(
+                    "{shown}: the model has no input {}; name one, as in {}={shown}; {}",
                     text::truncate(name.strip_suffix(".npy").unwrap_or(&name), 60),
-                    first(names),
-                    told(names)
-                );
-                Err(Failure::usage(problem))
+                    names.first().copied().unwrap_or("x"),
+                    inputs_text(names)
+                )))
             }
         }
     }
 
-    pub(crate) fn view(&self) -> Result<TensorView<'_>, Failure> {
+    pub(crate) fn view(&self) -> Result<TensorView<'_>, CliError> {
         match &self.array {
             Array::Read(tensor) => Ok(tensor.view()),
-            // `read` has looked.
+            // Cannot fail: `open` has checked it.
             Array::Mapped(mapped) => mapped.view().ok_or_else(|| {
-                Failure::failed(format!("{}: cannot be mapped", text::display_path(&self.path)))
+                CliError::failed(format!("{}: cannot be memory-mapped", text::display_path(&self.path)))
             }),
         }
     }
 }
 
-fn first<'n>(names: &[&'n str]) -> &'n str {
-    names.first().copied().unwrap_or("x")
-}
-
-fn told(names: &[&str]) -> String {
+/// The names of the model's inputs, at most 10 of them.
+fn inputs_text(names: &[&str]) -> String {
     let shown: Vec<String> = names.iter().take(10).map(|name| text::truncate(name, 60)).collect();
     let more = if names.len() > 10 { ", …" } else { "" };
     match shown.is_empty() {
@@ -89,8 +84,8 @@ fn told(names: &[&str]) -> String {
     }
 }
 
-/// What is behind `NAME=`.
-fn behind_name(word: &OsStr, name: &str) -> Option<OsString> {
+/// The rest of an argument after `NAME=`.
+fn strip_name(word: &OsStr, name: &str) -> Option<OsString> {
     let rest = word.as_encoded_bytes().strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
     #[cfg(unix)]
     {
@@ -101,21 +96,20 @@ fn behind_name(word: &OsStr, name: &str) -> Option<OsString> {
     Some(String::from_utf8_lossy(rest).into_owned().into())
 }
 
-/// An array from a file, and the name that the file gives it.
-fn read(path: &Path) -> Result<(Array, Option<String>), Failure> {
-    if has_ending(path, "pb") {
-        let (name, tensor) = open_tensor(path).map_err(Failure::failed)?;
+/// Opens an array. An ONNX tensor may have a name of its own.
+fn open(path: &Path) -> Result<(Array, Option<String>), CliError> {
+    if has_extension(path, "pb") {
+        let (name, tensor) = open_tensor(path).map_err(CliError::failed)?;
         return Ok((Array::Read(tensor), Some(name).filter(|name| !name.is_empty())));
     }
-    if has_ending(path, "npz") {
+    if has_extension(path, "npz") {
         let shown = text::display_path(path);
-        return Err(Failure::usage(format!(
-            "{shown}: archives are not read here; unpack it, its members are .npy files"
-        )));
+        let message = format!("{shown}: archives are not supported; extract the .npy files first");
+        return Err(CliError::usage(message));
     }
     let mapped = map_array(path)?;
     if mapped.view().is_some() {
         return Ok((Array::Mapped(mapped), None));
     }
-    Ok((Array::Read(npy::read(path).map_err(Failure::failed)?), None))
+    Ok((Array::Read(npy::read(path).map_err(CliError::failed)?), None))
 }

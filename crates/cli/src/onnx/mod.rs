@@ -1,28 +1,27 @@
 //! `unishape onnx`: models run, explained and rewritten.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | `args` | the command line |
-//! | `run` | a model run on files |
-//! | `inputs` | the files that are given for its inputs |
-//! | `explain` | where a model broadcasts, as text and as JSON |
-//! | `page` | the same as a page with pictures |
-//! | `rewrite` | broadcasting made explicit, and implicit again |
+//! | `args` | command-line arguments and help texts |
+//! | `run` | runs a model on arrays in files |
+//! | `inputs` | files given for the inputs of a model |
+//! | `explain` | broadcasts of a model, as text and JSON |
+//! | `html` | broadcasts of a model, as an HTML page with figures |
+//! | `rewrite` | makes broadcasts explicit or implicit |
 
 pub(crate) mod args;
 mod explain;
+mod html;
 mod inputs;
-mod page;
 mod rewrite;
 mod run;
 
-use crate::failure::Failure;
+use crate::error::CliError;
 use args::{OnnxArgs, OnnxCommand};
-use std::io::{self, Write};
 use std::path::Path;
 use unishape_onnx::Model;
 
-pub(crate) fn run(args: OnnxArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: OnnxArgs) -> Result<(), CliError> {
     match args.command {
         OnnxCommand::Run(args) => run::run(&args),
         OnnxCommand::Explain(args) => explain::run(&args),
@@ -31,13 +30,6 @@ pub(crate) fn run(args: OnnxArgs) -> Result<(), Failure> {
     }
 }
 
-fn open(path: &Path) -> Result<Model, Failure> {
-    Model::open(path).map_err(Failure::failed)
-}
-
-/// Says something on standard error, unless nothing is to be said.
-fn say(quiet: bool, text: &str) {
-    if !quiet {
-        let _ = io::stderr().write_all(text.as_bytes());
-    }
+fn open(path: &Path) -> Result<Model, CliError> {
+    Model::open(path).map_err(CliError::failed)
 }

@@ -1,56 +1,62 @@
-//! `unishape onnx explicit` and `implicit`: the same model, with broadcasting in other words.
+//! `unishape onnx explicit` and `implicit`: models with explicit or implicit broadcasts.
 
 use super::args::RewriteArgs;
-use super::explain::{summary, text};
-use super::{open, say};
-use crate::failure::Failure;
-use crate::out::{self, in_file, in_result, is_stdout, place};
-use crate::target::{check_folder, check_free_place, check_room, destination_text, folder_of, free_space};
+use super::explain::{report_text, summary};
+use super::open;
+use crate::destination::{
+    check_directory_exists, check_free_space, check_target, destination_text, free_space,
+};
+use crate::error::CliError;
+use crate::output::{self, commit, create_file, print_info, write_error};
+use crate::paths::{is_stdout, parent_directory};
 use std::io::Write;
 use std::path::Path;
 use unishape::text;
-use unishape::whole_file::{WholeFile, real_place};
+use unishape_atomic_file::resolve_target;
 use unishape_onnx::{Error, Model, Rewritten, explain, explicit, implicit};
 
-/// A way to rewrite a model.
-pub(crate) struct Way {
+/// A way to rewrite a model, and how it is reported.
+pub(crate) struct Rewrite {
     rewrite: fn(&Model) -> Result<Rewritten, Error>,
-    /// What is told of so many Expands.
+    /// What has happened to the Expand nodes.
     done: &'static str,
+    /// What `--check` reports about them.
     to_do: &'static str,
     command: &'static str,
 }
 
-pub(crate) const EXPLICIT: Way =
-    Way { rewrite: explicit, done: "added", to_do: "missing", command: "explicit" };
-pub(crate) const IMPLICIT: Way =
-    Way { rewrite: implicit, done: "taken away", to_do: "needless", command: "implicit" };
+pub(crate) const EXPLICIT: Rewrite =
+    Rewrite { rewrite: explicit, done: "added", to_do: "missing", command: "explicit" };
+pub(crate) const IMPLICIT: Rewrite =
+    Rewrite { rewrite: implicit, done: "removed", to_do: "unnecessary", command: "implicit" };
 
-pub(crate) fn run(args: &RewriteArgs, way: &Way) -> Result<(), Failure> {
+pub(crate) fn run(args: &RewriteArgs, rewrite: &Rewrite) -> Result<(), CliError> {
     let model = open(&args.model)?;
     let shown = text::display_path(&args.model);
-    let rewritten = (way.rewrite)(&model).map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
+    let rewritten =
+        (rewrite.rewrite)(&model).map_err(|error| CliError::failed(format!("{shown}: {error}")))?;
     let report = explain(&model);
+    let quiet = args.writing.quiet;
     for skipped in &report.skipped {
-        say(args.writing.quiet, &format!("unishape: not looked into: {skipped}\n"));
+        print_info(quiet, &format!("unishape: not analyzed: {skipped}\n"));
     }
-    let count = expands(rewritten.expands);
+    let count = expand_count(rewritten.expands);
     let Some(path) = &args.out else {
         if rewritten.expands == 0 {
-            say(args.writing.quiet, &format!("{shown}: {}; nothing to do\n", summary(&model, &report)));
+            print_info(quiet, &format!("{shown}: {}; nothing to do\n", summary(&model, &report)));
             return Ok(());
         }
-        if !args.writing.quiet && way.command == EXPLICIT.command {
-            out::print(&text(&model, &report))?;
+        if !quiet && rewrite.command == EXPLICIT.command {
+            output::print(&report_text(&model, &report))?;
         }
-        let Way { to_do, command, .. } = way;
-        let problem = format!("{count} {to_do}; `unishape onnx {command} {shown} -o FILE.onnx` does it");
-        return Err(Failure::failed(format!("{shown}: {problem}")));
+        let Rewrite { to_do, command, .. } = rewrite;
+        let hint = format!("run `unishape onnx {command} {shown} -o FILE.onnx`");
+        return Err(CliError::failed(format!("{shown}: {count} {to_do}; {hint}")));
     };
-    write(args, &model, &rewritten.model, path, &format!("{count} {}", way.done))
+    write(args, &model, &rewritten.model, path, &format!("{count} {}", rewrite.done))
 }
 
-fn expands(count: usize) -> String {
+fn expand_count(count: usize) -> String {
     match count {
         0 => "no Expand".into(),
         1 => "1 Expand".into(),
@@ -58,33 +64,33 @@ fn expands(count: usize) -> String {
     }
 }
 
-fn write(args: &RewriteArgs, old: &Model, new: &Model, path: &Path, done: &str) -> Result<(), Failure> {
+fn write(args: &RewriteArgs, old: &Model, new: &Model, path: &Path, done: &str) -> Result<(), CliError> {
     if is_stdout(path) {
-        return Err(Failure::usage(
-            "-o -: a model does not go to a terminal; give a file (./- for one of that name)",
+        return Err(CliError::usage(
+            "-o -: cannot write a model to standard output; give a file (./- for one named -)",
         ));
     }
-    let folder = folder_of(path);
-    check_folder(folder)?;
-    check_free_place(path, args.writing.force)?;
+    let directory = parent_directory(path);
+    check_directory_exists(directory)?;
+    check_target(path, args.writing.force)?;
     if let Some(file) = old.external_files().first()
-        && real_place(folder) != real_place(folder_of(&args.model))
+        && resolve_target(directory) != resolve_target(parent_directory(&args.model))
     {
-        let problem = format!(
-            "{}: data of the model is in the file {}, beside it; give a -o in the same folder",
+        return Err(CliError::usage(format!(
+            "{}: the model has external data in {}; give a file in the same directory for -o",
             text::display_path(&args.model),
             text::truncate(file, 60)
-        );
-        return Err(Failure::usage(problem));
+        )));
     }
     let bytes = new.to_bytes();
-    let free = free_space(folder);
-    check_room("the model takes", bytes.len() as u64, folder, free)?;
-    say(args.writing.quiet, &format!("{done}; {}\n", destination_text(bytes.len() as u64, path, free)));
+    let free = free_space(directory);
+    let len = bytes.len() as u64;
+    check_free_space("the model needs", len, directory, free)?;
+    print_info(args.writing.quiet, &format!("{done}; {}\n", destination_text(len, path, free)));
     if args.writing.dry_run {
         return Ok(());
     }
-    let mut file = WholeFile::new(path).map_err(|error| in_file(path, &error))?;
-    file.file().write_all(&bytes).map_err(|error| in_result(path, &error))?;
-    place(vec![file.complete()], &[path])
+    let mut file = create_file(path, args.writing.force)?;
+    file.file().write_all(&bytes).map_err(|error| write_error(path, &error))?;
+    commit(vec![file.finish()], &[path])
 }

@@ -1,34 +1,32 @@
 //! `unishape broadcast`: results compared with the specification, bit for bit.
 
-use crate::files::Array;
-use crate::support::{Folder, Ran};
+use crate::arrays::Array;
+use crate::support::{RunOutput, TestDir};
 use proptest::prelude::*;
 use unishape::{DType, Tensor};
 use unishape_npy::{self as npy, Header};
 use unishape_oracle::{READINGS, Reading, common_shape, strategies};
 
-/// Puts the arrays into files `0.npy`, `1.npy`, … and broadcasts them.
-fn broadcast(folder: &Folder, arrays: &[Array], words: &[&str]) -> Ran {
+/// Writes the arrays to `0.npy`, `1.npy`, … and broadcasts them.
+fn broadcast(dir: &TestDir, arrays: &[Array], args: &[&str]) -> RunOutput {
     let names: Vec<String> = (0..arrays.len()).map(|number| format!("{number}.npy")).collect();
     for (array, name) in arrays.iter().zip(&names) {
-        folder.put(name, array.file());
+        dir.write(name, array.file());
     }
-    folder.run(
-        ["broadcast"].iter().copied().chain(names.iter().map(String::as_str)).chain(words.iter().copied()),
-    )
+    dir.run(["broadcast"].iter().copied().chain(names.iter().map(String::as_str)).chain(args.iter().copied()))
 }
 
-/// The common shape of arrays that have one.
+/// The common shape of compatible arrays.
 fn common(arrays: &[Array]) -> Vec<usize> {
     let shapes: Vec<&[usize]> = arrays.iter().map(Array::shape).collect();
-    common_shape(Reading::Standard, &shapes).expect("they go together")
+    common_shape(Reading::Standard, &shapes).expect("compatible shapes")
 }
 
-/// The files of the results are to the byte those of the arrays that the oracle makes.
+/// Compares the files of the results, byte by byte, with those of the oracle.
 #[track_caller]
-fn assert_files(folder: &Folder, arrays: &[Array], common: &[usize]) {
+fn assert_files(dir: &TestDir, arrays: &[Array], common: &[usize]) {
     for (number, array) in arrays.iter().enumerate() {
-        let file = folder.bytes(format!("z/{number}.npy"));
+        let file = dir.read(format!("z/{number}.npy"));
         let header = Header::read(&mut &file[..]).expect("a header");
         assert_eq!((&header.shape[..], &header.descr), (common, &array.descr));
         assert!(file == array.stretched(common).file(), "{array:?} stretched to {common:?}");
@@ -37,14 +35,14 @@ fn assert_files(folder: &Folder, arrays: &[Array], common: &[usize]) {
 
 #[track_caller]
 fn assert_broadcast(arrays: &[Array]) {
-    let folder = Folder::new();
-    let ran = broadcast(&folder, arrays, &["--out", "z", "--quiet"]);
-    assert_eq!((ran.printed(), folder.names().len()), (String::new(), 2 * arrays.len() + 1));
-    assert_files(&folder, arrays, &common(arrays));
+    let dir = TestDir::new();
+    let output = broadcast(&dir, arrays, &["--out", "z", "--quiet"]);
+    assert_eq!((output.expect_success(), dir.list().len()), (String::new(), 2 * arrays.len() + 1));
+    assert_files(&dir, arrays, &common(arrays));
 }
 
 #[test]
-fn bc3_bc8_elements_of_every_type_come_through_bit_for_bit() {
+fn bc3_bc8_elements_of_every_type_are_copied_bit_for_bit() {
     let arrays: Vec<Array> = DType::ALL
         .iter()
         .enumerate()
@@ -53,7 +51,7 @@ fn bc3_bc8_elements_of_every_type_come_through_bit_for_bit() {
             [Array::numbers(dtype, shape), Array::numbers(dtype, shape).fortran()]
         })
         .collect();
-    // All in one call: types may differ from one input to the next (BC-2).
+    // All in one call: inputs may have different dtypes (BC-2).
     assert_eq!(common(&arrays), [2, 3, 4]);
     assert_broadcast(&arrays);
 }
@@ -69,7 +67,7 @@ fn bc8_big_endian_elements_stay_big_endian() {
 }
 
 #[test]
-fn bc3_types_known_by_their_size_alone_come_through_bit_for_bit() {
+fn bc3_unsupported_types_are_copied_bit_for_bit() {
     let descrs = [
         "[('x', '<f4'), ('y', '<i2')]",
         "'<M8[ns]'",
@@ -88,25 +86,25 @@ fn bc3_types_known_by_their_size_alone_come_through_bit_for_bit() {
 }
 
 #[test]
-fn bc4_rank_0_is_an_ordinary_case() {
+fn bc4_rank_0_is_broadcast() {
     assert_broadcast(&[Array::of("'<f8'", &[])]);
     assert_broadcast(&[Array::of("'<f8'", &[]), Array::of("'|u1'", &[]).fortran()]);
     assert_broadcast(&[Array::of("'<f8'", &[]), Array::of("'<f4'", &[2, 3])]);
 }
 
 #[test]
-fn bc6_sizes_of_0_and_1_give_results_without_elements() {
+fn bc6_sizes_of_0_and_1_give_empty_results() {
     assert_broadcast(&[Array::of("'<f8'", &[0])]);
     assert_broadcast(&[Array::of("'<f8'", &[0, 3]), Array::of("'<i4'", &[1, 1]), Array::of("'<i2'", &[3])]);
     assert_broadcast(&[Array::of("'<f8'", &[2, 0]).fortran(), Array::of("'<U2'", &[2, 1])]);
 }
 
 #[test]
-fn bc11_equal_shapes_only_change_to_c_order() {
+fn bc11_equal_shapes_are_written_in_row_major_order() {
     assert_broadcast(&[Array::of("'<i4'", &[4, 5]).fortran(), Array::of("'<i4'", &[4, 5])]);
 }
 
-/// Rows larger than the pieces that are written at a time.
+/// Rows longer than the write buffer.
 #[test]
 fn bc8_long_rows_come_through_bit_for_bit() {
     assert_broadcast(&[Array::of("'<f8'", &[1, 200_001]), Array::of("'|i1'", &[2, 1])]);
@@ -114,241 +112,239 @@ fn bc8_long_rows_come_through_bit_for_bit() {
 }
 
 #[test]
-fn an_archive_holds_all_results() {
-    let folder = Folder::new();
+fn an_archive_contains_all_results() {
+    let dir = TestDir::new();
     let arrays: Vec<Array> = DType::ALL
         .iter()
         .enumerate()
         .map(|(at, &dtype)| Array::numbers(dtype, [&[2, 1, 4][..], &[3, 1], &[]][at % 3]))
         .collect();
-    broadcast(&folder, &arrays, &["--out", "z.npz", "--quiet"]).printed();
-    let read = npy::read_npz(folder.path("z.npz")).expect("an archive");
+    broadcast(&dir, &arrays, &["--out", "z.npz", "--quiet"]).expect_success();
+    let read = npy::read_npz(dir.path("z.npz")).expect("an archive");
     assert_eq!(read.len(), arrays.len());
     for (number, ((name, tensor), array)) in read.iter().zip(&arrays).enumerate() {
         assert_eq!(*name, number.to_string());
         let mut file = Vec::new();
-        npy::write_to(&mut file, tensor).expect("it can be written");
+        npy::write_to(&mut file, tensor).expect("a valid header");
         assert!(file == array.stretched(&[2, 3, 4]).file(), "{array:?}");
     }
-    assert_eq!(folder.names().len(), arrays.len() + 1, "{:?}", folder.names());
+    assert_eq!(dir.list().len(), arrays.len() + 1, "{:?}", dir.list());
 }
 
 #[test]
-fn a_folder_within_a_folder_is_made_and_one_that_is_there_is_used() {
-    let folder = Folder::new();
+fn nested_directories_are_created_and_existing_ones_are_used() {
+    let dir = TestDir::new();
     let arrays = [Array::of("'<f4'", &[3, 1]), Array::of("'<f4'", &[2])];
-    broadcast(&folder, &arrays, &["--out", "new/folder", "-q"]).printed();
-    folder.put("new/other.txt", "mine");
-    broadcast(&folder, &arrays, &["-o", "new", "-q"]).printed();
-    let expected = ["0.npy", "1.npy", "new", "new/0.npy", "new/1.npy", "new/folder", "new/folder/0.npy"];
-    assert_eq!(folder.names()[..7], expected);
-    assert_eq!(folder.bytes("new/other.txt"), b"mine");
-    assert_eq!(folder.bytes("new/0.npy"), arrays[0].stretched(&[3, 2]).file());
+    broadcast(&dir, &arrays, &["--out", "new/dir", "-q"]).expect_success();
+    dir.write("new/other.txt", "mine");
+    broadcast(&dir, &arrays, &["-o", "new", "-q"]).expect_success();
+    let expected = ["0.npy", "1.npy", "new", "new/0.npy", "new/1.npy", "new/dir", "new/dir/0.npy"];
+    assert_eq!(dir.list()[..7], expected);
+    assert_eq!(dir.read("new/other.txt"), b"mine");
+    assert_eq!(dir.read("new/0.npy"), arrays[0].stretched(&[3, 2]).file());
 }
 
 #[test]
-fn results_are_called_as_their_inputs() {
-    let folder = Folder::new();
+fn results_are_named_after_their_inputs() {
+    let dir = TestDir::new();
     let file = Array::of("'<f4'", &[2]).file();
     for name in ["data.v1", "data.v2", "plain", "two.parts.npy"] {
-        folder.put(name, &file);
+        dir.write(name, &file);
     }
-    let words = ["broadcast", "data.v1", "data.v2", "plain", "two.parts.npy", "-q", "--out"];
-    folder.run(words.iter().chain(&["z"])).printed();
+    let args = ["broadcast", "data.v1", "data.v2", "plain", "two.parts.npy", "-q", "--out"];
+    dir.run(args.iter().chain(&["z"])).expect_success();
     for name in ["data.v1", "data.v2", "plain", "two.parts"] {
-        assert_eq!(folder.bytes(format!("z/{name}.npy")), file, "{name}");
+        assert_eq!(dir.read(format!("z/{name}.npy")), file, "{name}");
     }
-    folder.run(words.iter().chain(&["z.npz"])).printed();
-    let read = npy::read_npz(folder.path("z.npz")).expect("an archive");
+    dir.run(args.iter().chain(&["z.npz"])).expect_success();
+    let read = npy::read_npz(dir.path("z.npz")).expect("an archive");
     let names: Vec<&str> = read.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["data.v1", "data.v2", "plain", "two.parts"]);
 }
 
-/// Names of files are bytes on Linux, and two that differ must not become one.
+/// File names are bytes on Linux; different ones must stay different.
 #[cfg(target_os = "linux")]
 #[test]
-fn results_of_inputs_whose_names_are_no_text_keep_their_names() {
+fn results_keep_names_that_are_not_utf_8() {
     use std::ffi::{OsStr, OsString};
     use std::os::unix::ffi::OsStrExt;
-    let folder = Folder::new();
+    let dir = TestDir::new();
     let array = Array::of("'<f4'", &[2]);
     let names = [&b"\xff.npy"[..], b"\xfe.npy"].map(OsStr::from_bytes);
     for name in names {
-        folder.put(name, array.file());
+        dir.write(name, array.file());
     }
-    let words: Vec<OsString> = ["broadcast".into()]
+    let args: Vec<OsString> = ["broadcast".into()]
         .into_iter()
         .chain(names.map(OsStr::to_os_string))
         .chain(["-q", "--out", "z"].map(OsString::from))
         .collect();
-    folder.run(words).printed();
+    dir.run(args).expect_success();
     for name in names {
-        assert_eq!(folder.bytes(std::path::Path::new("z").join(name)), array.file());
+        assert_eq!(dir.read(std::path::Path::new("z").join(name)), array.file());
     }
 }
 
-/// In an archive names are text, and the two become one but for a number.
+/// Names in an archive are UTF-8: after replacement both are equal, so one is numbered.
 #[cfg(target_os = "linux")]
 #[test]
-fn names_that_are_no_text_stay_two_in_an_archive() {
+fn names_that_are_not_utf_8_stay_distinct_in_an_archive() {
     use std::ffi::{OsStr, OsString};
     use std::os::unix::ffi::OsStrExt;
-    let folder = Folder::new();
+    let dir = TestDir::new();
     let names = [&b"n\xff.npy"[..], b"n\xfe.npy"].map(OsStr::from_bytes);
     for name in names {
-        folder.put(name, Array::of("'<f4'", &[2]).file());
+        dir.write(name, Array::of("'<f4'", &[2]).file());
     }
-    let words = names.into_iter().chain(["-q", "--out", "z.npz"].map(OsStr::new)).map(OsStr::to_os_string);
-    folder.run([OsString::from("broadcast")].into_iter().chain(words)).printed();
-    let read = npy::read_npz(folder.path("z.npz")).expect("an archive");
+    let args = names.into_iter().chain(["-q", "--out", "z.npz"].map(OsStr::new)).map(OsStr::to_os_string);
+    dir.run([OsString::from("broadcast")].into_iter().chain(args)).expect_success();
+    let read = npy::read_npz(dir.path("z.npz")).expect("an archive");
     let names: Vec<&str> = read.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["n\u{fffd}", "n\u{fffd}-1"]);
 }
 
 #[test]
-fn inputs_of_one_name_give_numbered_results() {
-    let folder = Folder::new();
+fn inputs_with_the_same_name_give_numbered_results() {
+    let dir = TestDir::new();
     let arrays = [Array::of("'<f4'", &[3, 1]), Array::of("'<f8'", &[2]), Array::of("'|u1'", &[1])];
     for (array, name) in arrays.iter().zip(["x/a.npy", "y/a.npy", "a-1.npy"]) {
-        folder.put(name, array.file());
+        dir.write(name, array.file());
     }
-    let words = ["broadcast", "x/a.npy", "y/a.npy", "a-1.npy", "x/a.npy", "--out"];
-    let said = folder.run(words.iter().chain(&["z"])).said();
-    let lines: Vec<&str> = said.lines().collect();
+    let args = ["broadcast", "x/a.npy", "y/a.npy", "a-1.npy", "x/a.npy", "--out"];
+    let message = dir.run(args.iter().chain(&["z"])).message();
+    let lines: Vec<&str> = message.lines().collect();
     let expected = [
-        "x/a.npy            3x1 → 3x2  152 bytes",
-        "y/a.npy → a-2.npy    2 → 3x2  176 bytes",
-        "a-1.npy              1 → 3x2  134 bytes",
-        "x/a.npy → a-3.npy  3x1 → 3x2  152 bytes",
+        "x/a.npy            3x1 → 3x2  152 B",
+        "y/a.npy → a-2.npy    2 → 3x2  176 B",
+        "a-1.npy              1 → 3x2  134 B",
+        "x/a.npy → a-3.npy  3x1 → 3x2  152 B",
     ];
     assert_eq!(lines[..4], expected);
     let sources = [("a", 0), ("a-2", 1), ("a-1", 2), ("a-3", 0)];
     for (name, number) in sources {
         let expected = arrays[number].stretched(&[3, 2]).file();
-        assert_eq!(folder.bytes(format!("z/{name}.npy")), expected, "{name}");
+        assert_eq!(dir.read(format!("z/{name}.npy")), expected, "{name}");
     }
-    folder.run(words.iter().chain(&["z.npz", "-q"])).printed();
-    let read = npy::read_npz(folder.path("z.npz")).expect("an archive");
+    dir.run(args.iter().chain(&["z.npz", "-q"])).expect_success();
+    let read = npy::read_npz(dir.path("z.npz")).expect("an archive");
     let names: Vec<&str> = read.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, sources.map(|(name, _)| name));
 }
 
 #[test]
-fn endings_may_be_written_in_capitals() {
-    let folder = Folder::new();
+fn extensions_may_be_in_upper_case() {
+    let dir = TestDir::new();
     let file = Array::of("'<f4'", &[2]).file();
-    folder.put("A.NPY", &file);
-    folder.run(["broadcast", "A.NPY", "-q", "--out", "z"]).printed();
-    assert_eq!(folder.bytes("z/A.npy"), file);
-    folder.run(["broadcast", "A.NPY", "-q", "--out", "q.NPZ"]).printed();
-    assert_eq!(npy::read_npz(folder.path("q.NPZ")).expect("an archive")[0].0, "A");
-    assert!(folder.run(["shape", "gone.NPY"]).refused(1).starts_with("unishape: gone.NPY: "));
+    dir.write("A.NPY", &file);
+    dir.run(["broadcast", "A.NPY", "-q", "--out", "z"]).expect_success();
+    assert_eq!(dir.read("z/A.npy"), file);
+    dir.run(["broadcast", "A.NPY", "-q", "--out", "q.NPZ"]).expect_success();
+    assert_eq!(npy::read_npz(dir.path("q.NPZ")).expect("an archive")[0].0, "A");
+    assert!(dir.run(["shape", "gone.NPY"]).expect_error(1).starts_with("unishape: gone.NPY: "));
 }
 
-/// As the library's own writing does.
 #[cfg(unix)]
 #[test]
-fn what_a_link_leads_to_is_replaced_and_hands_its_permissions_on() {
+fn the_target_of_a_link_is_replaced_and_passes_its_permissions_on() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    let folder = Folder::new();
+    let dir = TestDir::new();
     let array = Array::of("'<f4'", &[2]);
-    folder.put("target", "old");
+    dir.write("target", "old");
     let rights = std::fs::Permissions::from_mode(0o640);
-    std::fs::set_permissions(folder.path("target"), rights).expect("it is mine");
-    std::fs::create_dir(folder.path("z")).expect("a folder");
+    std::fs::set_permissions(dir.path("target"), rights).expect("own file");
+    std::fs::create_dir(dir.path("z")).expect("a directory");
     for (out, result) in [("z", "z/0.npy"), ("z.npz", "z.npz")] {
-        symlink(folder.path("target"), folder.path(result)).expect("a link");
-        broadcast(&folder, std::slice::from_ref(&array), &["--out", out, "-q", "-f"]).printed();
-        assert!(folder.path(result).is_symlink());
-        assert_ne!(folder.bytes("target"), b"old");
-        let mode = std::fs::metadata(folder.path("target")).expect("it is there").permissions().mode();
+        symlink(dir.path("target"), dir.path(result)).expect("a link");
+        broadcast(&dir, std::slice::from_ref(&array), &["--out", out, "-q", "-f"]).expect_success();
+        assert!(dir.path(result).is_symlink());
+        assert_ne!(dir.read("target"), b"old");
+        let mode = std::fs::metadata(dir.path("target")).expect("existing").permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
-        folder.put("target", "old");
+        dir.write("target", "old");
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn results_may_be_read_by_whoever_may_read_new_files() {
+fn results_have_the_permissions_of_new_files() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = Folder::new();
+    let dir = TestDir::new();
     let arrays = [Array::of("'<f4'", &[3, 1])];
-    broadcast(&folder, &arrays, &["--out", "z", "-q"]).printed();
-    broadcast(&folder, &arrays, &["--out", "z.npz", "-q"]).printed();
-    let mode = |name: &str| std::fs::metadata(folder.path(name)).expect("it is there").permissions().mode();
+    broadcast(&dir, &arrays, &["--out", "z", "-q"]).expect_success();
+    broadcast(&dir, &arrays, &["--out", "z.npz", "-q"]).expect_success();
+    let mode = |name: &str| std::fs::metadata(dir.path(name)).expect("existing").permissions().mode();
     assert_eq!((mode("z/0.npy"), mode("z.npz")), (mode("0.npy"), mode("0.npy")));
 }
 
 #[test]
-fn the_plan_tells_shapes_and_sizes() {
-    let folder = Folder::new();
+fn the_plan_shows_shapes_and_sizes() {
+    let dir = TestDir::new();
     let arrays = [Array::of("'<f8'", &[16, 1]), Array::of("'|u1'", &[128])];
-    let ran = broadcast(&folder, &arrays, &["--out", "z"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
-    let said = ran.said();
-    let lines: Vec<&str> = said.lines().collect();
-    // 16 · 128 elements of 8 bytes and of 1 byte, and two headers of 128.
-    assert_eq!(lines[..2], ["0.npy  16x1 → 16x128  16.1 KiB", "1.npy   128 → 16x128  2.1 KiB"]);
-    assert!(lines[2].starts_with("18.2 KiB to z, ") && lines[2].ends_with(" free there"), "{said}");
-    assert_eq!(lines.len(), 3, "{said}");
+    let output = broadcast(&dir, &arrays, &["--out", "z"]);
+    assert_eq!((output.code, output.stdout.as_str()), (0, ""));
+    let message = output.message();
+    let lines: Vec<&str> = message.lines().collect();
+    // 16 · 128 elements of 8 bytes and of 1 byte, and two headers of 128 bytes.
+    assert_eq!(lines[..2], ["0.npy  16x1 → 16x128  16.12 KiB", "1.npy   128 → 16x128  2.12 KiB"]);
+    assert!(lines[2].starts_with("18.25 KiB to z (") && lines[2].ends_with(" free)"), "{message}");
+    assert_eq!(lines.len(), 3, "{message}");
 }
 
-/// What an archive takes besides is its own affair.
+/// Without the overhead of the archive.
 #[test]
-fn the_plan_of_an_archive_tells_what_its_arrays_take() {
-    let folder = Folder::new();
+fn the_plan_of_an_archive_shows_the_sizes_of_its_arrays() {
+    let dir = TestDir::new();
     let arrays = [Array::of("'|u1'", &[2]), Array::of("'|u1'", &[1])];
-    let said = broadcast(&folder, &arrays, &["--out", "z.npz"]).said();
-    assert!(said.contains("1.npy  1 → 2  130 bytes\n260 bytes to z.npz, "), "{said}");
+    let message = broadcast(&dir, &arrays, &["--out", "z.npz"]).message();
+    assert!(message.contains("1.npy  1 → 2  130 B\n260 B to z.npz ("), "{message}");
 }
 
 #[test]
-fn the_plan_leaves_out_the_middle_of_long_shapes() {
-    let folder = Folder::new();
+fn the_plan_abbreviates_long_shapes() {
+    let dir = TestDir::new();
     let arrays = [Array::of("'|u1'", &[1; 1000]), Array::of("'|u1'", &[2])];
-    let said = broadcast(&folder, &arrays, &["--out", "z"]).said();
-    assert!(said.contains("1x1x1x1x…x1x1x1x1 (1000 dimensions) → 1x1x1x1x…x1x1x1x2 (1000 "), "{said}");
-    assert!(said.lines().all(|line| line.chars().count() < 120), "{said}");
+    let message = broadcast(&dir, &arrays, &["--out", "z"]).message();
+    assert!(message.contains("1x1x1x1x…x1x1x1x1 (1000 dimensions) → 1x1x1x1x…x1x1x1x2 (1000 "), "{message}");
+    assert!(message.lines().all(|line| line.chars().count() < 120), "{message}");
 }
 
 #[test]
-fn a_dry_run_tells_the_plan_and_writes_nothing() {
-    let folder = Folder::new();
+fn a_dry_run_prints_the_plan_and_writes_nothing() {
+    let dir = TestDir::new();
     let arrays = [Array::of("'<f8'", &[16, 1]), Array::of("'|u1'", &[128])];
     for out in ["z", "z.npz", "new/z"] {
-        let ran = broadcast(&folder, &arrays, &["--out", out, "--dry-run"]);
-        assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
-        assert!(ran.said().contains("16x1 → 16x128"));
-        broadcast(&folder, &arrays, &["--out", out, "-n", "-q"]).printed();
-        assert_eq!(folder.names(), ["0.npy", "1.npy"]);
+        let output = broadcast(&dir, &arrays, &["--out", out, "--dry-run"]);
+        assert_eq!((output.code, output.stdout.as_str()), (0, ""), "{output:?}");
+        assert!(output.message().contains("16x1 → 16x128"));
+        broadcast(&dir, &arrays, &["--out", out, "-n", "-q"]).expect_success();
+        assert_eq!(dir.list(), ["0.npy", "1.npy"]);
     }
 }
 
 #[test]
-fn bc6_the_rules_hold_for_files_too() {
+fn bc6_rule_options_apply_to_files() {
     let arrays = [Array::of("'<f8'", &[0, 3]), Array::of("'<f8'", &[1, 3])];
     assert_broadcast(&arrays);
-    let folder = Folder::new();
-    let said = broadcast(&folder, &arrays, &["--out", "z", "--rules", "sonnx"]).refused(1);
-    assert!(said.contains("under these rules a size of 0 is compatible only with 0"), "{said}");
+    let dir = TestDir::new();
+    let message = broadcast(&dir, &arrays, &["--out", "z", "--rules", "sonnx"]).expect_error(1);
+    assert!(message.contains("under these rules a size of 0 is compatible only with 0"), "{message}");
     let arrays = [Array::of("'<f8'", &[3, 1]), Array::of("'<f8'", &[3])];
     assert_broadcast(&arrays);
-    let said = broadcast(&folder, &arrays, &["--out", "z", "--strict-rank"]).refused(1);
-    assert!(said.contains("strict rank: "), "{said}");
-    assert_eq!(folder.names(), ["0.npy", "1.npy"]);
+    let message = broadcast(&dir, &arrays, &["--out", "z", "--strict-rank"]).expect_error(1);
+    assert!(message.contains("strict rank: "), "{message}");
+    assert_eq!(dir.list(), ["0.npy", "1.npy"]);
 }
 
-/// What is read back as a tensor is equal too: the result is no opaque copy but the array itself.
 #[test]
-fn bc7_a_result_read_back_is_the_stretched_array() {
-    let folder = Folder::new();
-    npy::write(folder.path("column.npy"), ndarray::arr2(&[[1.5f32], [-0.0], [3.0]]).view()).expect("written");
-    npy::write(folder.path("row.npy"), ndarray::arr1(&[true, false]).view()).expect("written");
-    folder.run(["broadcast", "column.npy", "row.npy", "-q", "-o", "z"]).printed();
+fn bc7_a_result_is_the_stretched_array() {
+    let dir = TestDir::new();
+    npy::write(dir.path("column.npy"), ndarray::arr2(&[[1.5f32], [-0.0], [3.0]]).view()).expect("written");
+    npy::write(dir.path("row.npy"), ndarray::arr1(&[true, false]).view()).expect("written");
+    dir.run(["broadcast", "column.npy", "row.npy", "-q", "-o", "z"]).expect_success();
     let column = Tensor::from(ndarray::arr2(&[[1.5f32, 1.5], [-0.0, -0.0], [3.0, 3.0]]));
-    assert_eq!(npy::read(folder.path("z/column.npy")).expect("an array"), column);
+    assert_eq!(npy::read(dir.path("z/column.npy")).expect("an array"), column);
     let row = Tensor::from(ndarray::arr2(&[[true, false], [true, false], [true, false]]));
-    assert_eq!(npy::read(folder.path("z/row.npy")).expect("an array"), row);
+    assert_eq!(npy::read(dir.path("z/row.npy")).expect("an array"), row);
 }
 
 fn arrays() -> impl Strategy<Value = Vec<Array>> {
@@ -379,19 +375,19 @@ proptest! {
         arrays in arrays(),
         reading in prop::sample::select(READINGS.to_vec()),
     ) {
-        let folder = Folder::new();
+        let dir = TestDir::new();
         let rules = if reading == Reading::Standard { "standard" } else { "sonnx" };
-        let ran = broadcast(&folder, &arrays, &["--out", "z", "--quiet", "--rules", rules]);
+        let output = broadcast(&dir, &arrays, &["--out", "z", "--quiet", "--rules", rules]);
         let shapes: Vec<&[usize]> = arrays.iter().map(Array::shape).collect();
         match common_shape(reading, &shapes) {
             Ok(common) => {
-                ran.printed();
-                assert_files(&folder, &arrays, &common);
-                prop_assert_eq!(folder.names().len(), 2 * arrays.len() + 1);
+                output.expect_success();
+                assert_files(&dir, &arrays, &common);
+                prop_assert_eq!(dir.list().len(), 2 * arrays.len() + 1);
             }
             Err(_) => {
-                prop_assert!(ran.refused(1).starts_with("unishape: E1: "));
-                prop_assert_eq!(folder.names().len(), arrays.len());
+                prop_assert!(output.expect_error(1).starts_with("unishape: E1: "));
+                prop_assert_eq!(dir.list().len(), arrays.len());
             }
         }
     }

@@ -1,23 +1,23 @@
 //! `unishape explain`.
 
-use crate::files::{Array, zeros};
-use crate::support::{Folder, Ran, start};
+use crate::arrays::{Array, zeros};
+use crate::support::{RunOutput, TestDir, start};
 use unishape::DType;
 use unishape_npy as npy;
 
 /// A column of numbers and a row of names, as files.
-fn two() -> Folder {
-    let folder = Folder::new();
-    npy::write(folder.path("prices.npy"), ndarray::arr2(&[[1.5f32], [-0.25], [f32::NAN]]).view())
+fn prices_and_names() -> TestDir {
+    let dir = TestDir::new();
+    npy::write(dir.path("prices.npy"), ndarray::arr2(&[[1.5f32], [-0.25], [f32::NAN]]).view())
         .expect("written");
     let names = ndarray::arr1(&["tea".to_string(), "<b>&".into()]);
-    npy::write(folder.path("names.npy"), names.view()).expect("written");
-    folder
+    npy::write(dir.path("names.npy"), names.view()).expect("written");
+    dir
 }
 
 #[test]
 fn bc5_bc7_a_pipe_gets_plain_text_with_both_steps() {
-    let text = Folder::new().run(["explain", "3x1", "4"]).printed();
+    let text = TestDir::new().run(["explain", "3x1", "4"]).expect_success();
     assert!(text.starts_with("3x1 with 4 gives 3x4\n"), "{text}");
     for part in ["step 1", "step 2", "Z0[i,j] = Y0[i,0] = X0[i,0]", "Z1[i,j] = Y1[0,j] = X1[j]"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -27,169 +27,181 @@ fn bc5_bc7_a_pipe_gets_plain_text_with_both_steps() {
 }
 
 #[test]
-fn colours_are_used_as_told() {
-    let folder = Folder::new();
-    let plain = folder.run(["explain", "3x1", "4"]).printed();
+fn the_color_option_is_respected() {
+    let dir = TestDir::new();
+    let plain = dir.run(["explain", "3x1", "4"]).expect_success();
     let always = ["explain", "3x1", "4", "--color", "always"];
-    let colored = folder.run(always).printed();
+    let colored = dir.run(always).expect_success();
     assert!(colored.contains("\u{1b}["), "{colored}");
     assert_eq!(without_colors(&colored), plain);
-    assert_eq!(folder.run(["explain", "3x1", "4", "--color", "never"]).printed(), plain);
-    // What the command line says goes before what the surroundings say.
-    let told = folder.command(always).env("NO_COLOR", "1").output().expect("it runs");
-    assert_eq!(told.stdout, colored.as_bytes());
+    assert_eq!(dir.run(["explain", "3x1", "4", "--color", "never"]).expect_success(), plain);
+    // The command line takes precedence over the environment.
+    let output = dir.command(always).env("NO_COLOR", "1").output().expect("an exit");
+    assert_eq!(output.stdout, colored.as_bytes());
 }
 
 fn without_colors(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_string();
-    parts.fold(first, |plain, part| plain + part.split_once('m').expect("a colour").1)
+    parts.fold(first, |plain, part| plain + part.split_once('m').expect("a color").1)
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_terminal_gets_colours_unless_it_does_not_want_them() {
-    let folder = Folder::new();
+fn colors_are_used_on_a_terminal_unless_disabled() {
+    let dir = TestDir::new();
     let line = format!("{} explain 3x1 4", crate::support::BINARY);
-    let at_terminal =
-        |surroundings: &[(&str, &str)]| crate::support::at_terminal(&folder, &line, surroundings);
-    let Some(shown) = at_terminal(&[("TERM", "xterm")]) else { return };
+    let on_terminal = |environment: &[(&str, &str)]| crate::support::on_terminal(&dir, &line, environment);
+    let Some(shown) = on_terminal(&[("TERM", "xterm")]) else { return };
     assert!(shown.contains("\u{1b}["), "{shown}");
-    let empty = at_terminal(&[("TERM", "xterm"), ("NO_COLOR", "")]).expect("as before");
+    let empty = on_terminal(&[("TERM", "xterm"), ("NO_COLOR", "")]).expect("a terminal");
     assert!(empty.contains("\u{1b}["), "{empty}");
-    for surroundings in [&[("TERM", "xterm"), ("NO_COLOR", "1")][..], &[("TERM", "dumb")]] {
-        let shown = at_terminal(surroundings).expect("as before");
+    for environment in [&[("TERM", "xterm"), ("NO_COLOR", "1")][..], &[("TERM", "dumb")]] {
+        let shown = on_terminal(environment).expect("a terminal");
         assert!(shown.contains("3x1 with 4 gives 3x4") && !shown.contains('\u{1b}'), "{shown}");
     }
 }
 
 #[test]
-fn the_width_is_as_told() {
-    let folder = Folder::new();
+fn the_width_option_is_respected() {
+    let dir = TestDir::new();
     let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
     for width in ["40", "120"] {
-        let text = folder.run(["explain", "3x1", "4", "--width", width]).printed();
+        let text = dir.run(["explain", "3x1", "4", "--width", width]).expect_success();
         assert!(widest(&text) <= width.parse().expect("a number"), "{text}");
-        let told = folder.command(["explain", "3x1", "4"]).env("COLUMNS", width).output().expect("it runs");
-        assert_eq!(String::from_utf8_lossy(&told.stdout), text);
+        let output = dir.command(["explain", "3x1", "4"]).env("COLUMNS", width).output().expect("an exit");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), text);
     }
-    // Whatever is asked for, something is drawn.
+    // Any width gives a figure.
     for width in ["0", "1", "18446744073709551615"] {
-        assert!(!folder.run(["explain", "3x1", "4", "--width", width]).printed().is_empty());
+        assert!(!dir.run(["explain", "3x1", "4", "--width", width]).expect_success().is_empty());
     }
 }
 
 #[test]
 fn files_are_shown_by_name_with_their_values() {
-    let text = two().run(["explain", "prices.npy", "names.npy", "2x1x1"]).printed();
+    let text = prices_and_names().run(["explain", "prices.npy", "names.npy", "2x1x1"]).expect_success();
     for part in ["prices.npy", "names.npy", "1.5", "-0.25", "NaN", "tea", "<b>&"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
 
 #[test]
-fn bc3_values_of_every_type_are_shown_or_left_out() {
-    let folder = Folder::new();
+fn bc3_values_of_supported_types_are_shown() {
+    let dir = TestDir::new();
     for &dtype in DType::ALL {
-        folder.put("typed.npy", Array::numbers(dtype, &[3, 1]).file());
-        let text = folder.run(["explain", "typed.npy", "1x2"]).printed();
+        dir.write("typed.npy", Array::numbers(dtype, &[3, 1]).file());
+        let text = dir.run(["explain", "typed.npy", "1x2"]).expect_success();
         assert!(text.contains("typed.npy"), "{dtype:?}: {text}");
     }
-    // Known by their size alone, and so shown by their place.
-    folder.put("dates.npy", Array::of("'<M8[ns]'", &[3, 1]).file());
-    assert!(folder.run(["explain", "dates.npy", "1x2"]).printed().contains("dates.npy"));
-    // Too many to be read for a picture, which shows a few cells.
-    folder.put("many.npy", Array::of("'<f8'", &[300, 200]).file());
-    assert!(folder.run(["explain", "many.npy"]).printed().contains("60000 elements"));
+    // An unsupported dtype: shown by their indices.
+    dir.write("dates.npy", Array::of("'<M8[ns]'", &[3, 1]).file());
+    assert!(dir.run(["explain", "dates.npy", "1x2"]).expect_success().contains("dates.npy"));
+    // Too many to be read for a figure of a few cells.
+    dir.write("many.npy", Array::of("'<f8'", &[300, 200]).file());
+    assert!(dir.run(["explain", "many.npy"]).expect_success().contains("60000 elements"));
     for size in [10_000, 10_001] {
-        folder.put("zeros.npy", zeros("'|u1'", &[size]));
-        let text = folder.run(["explain", "zeros.npy"]).printed();
+        dir.write("zeros.npy", zeros("'|u1'", &[size]));
+        let text = dir.run(["explain", "zeros.npy"]).expect_success();
         assert_eq!(text.contains("10000 │"), size > 10_000, "{text}");
     }
 }
 
 #[test]
-fn an_svg_is_written_that_is_well_formed() {
-    let folder = two();
-    folder.run(["explain", "prices.npy", "names.npy", "--svg", "picture.svg"]).printed();
-    let svg = String::from_utf8(folder.bytes("picture.svg")).expect("text");
+fn the_svg_is_well_formed() {
+    let dir = prices_and_names();
+    dir.run(["explain", "prices.npy", "names.npy", "--svg", "figure.svg"]).expect_success();
+    let svg = String::from_utf8(dir.read("figure.svg")).expect("text");
     let document = roxmltree::Document::parse(&svg).expect("XML");
     assert_eq!(document.root_element().tag_name().name(), "svg");
-    let words: String = document.descendants().filter_map(|node| node.text()).collect();
-    assert!(words.contains("prices.npy") && words.contains("-0.25") && words.contains("<b>&"), "{words}");
-    assert_eq!(folder.names(), ["names.npy", "picture.svg", "prices.npy"]);
-    // A hyphen is standard output; a file that is there is replaced.
-    assert_eq!(folder.run(["explain", "prices.npy", "names.npy", "--svg", "-"]).printed(), svg);
-    folder.put("picture.svg", "old");
-    folder.run(["explain", "prices.npy", "names.npy", "--svg", "picture.svg"]).printed();
-    assert_eq!(folder.bytes("picture.svg"), svg.as_bytes());
+    let texts: String = document.descendants().filter_map(|node| node.text()).collect();
+    assert!(texts.contains("prices.npy") && texts.contains("-0.25") && texts.contains("<b>&"), "{texts}");
+    assert_eq!(dir.list(), ["figure.svg", "names.npy", "prices.npy"]);
+    // A hyphen is standard output.
+    assert_eq!(dir.run(["explain", "prices.npy", "names.npy", "--svg", "-"]).expect_success(), svg);
+    dir.write("figure.svg", "old");
+    dir.run(["explain", "prices.npy", "names.npy", "--svg", "figure.svg", "--force"]).expect_success();
+    assert_eq!(dir.read("figure.svg"), svg.as_bytes());
 }
 
 #[test]
-fn a_page_is_written_that_needs_nothing_else() {
-    let folder = two();
-    let words = ["explain", "prices.npy", "names.npy", "--svg", "p.svg", "--html", "p.html"];
-    folder.run(words).printed();
-    assert_eq!(folder.names(), ["names.npy", "p.html", "p.svg", "prices.npy"]);
-    let page = String::from_utf8(folder.bytes("p.html")).expect("text");
+fn existing_files_are_replaced_only_with_force() {
+    let dir = TestDir::new();
+    dir.write("p.html", "old");
+    let args = ["explain", "3", "--svg", "p.svg", "--html", "p.html"];
+    let message = dir.run(args).expect_error(1);
+    assert_eq!(message, "unishape: p.html already exists; use --force to replace it\n");
+    assert_eq!((dir.list(), dir.read("p.html")), (vec!["p.html".into()], b"old".into()));
+    dir.run(args.iter().chain(&["--force"])).expect_success();
+    assert_ne!(dir.read("p.html"), b"old");
+    assert_eq!(dir.list(), ["p.html", "p.svg"]);
+}
+
+#[test]
+fn the_page_is_self_contained() {
+    let dir = prices_and_names();
+    let args = ["explain", "prices.npy", "names.npy", "--svg", "p.svg", "--html", "p.html"];
+    dir.run(args).expect_success();
+    assert_eq!(dir.list(), ["names.npy", "p.html", "p.svg", "prices.npy"]);
+    let page = String::from_utf8(dir.read("p.html")).expect("text");
     assert!(page.to_lowercase().starts_with("<!doctype html>"), "{page}");
     assert!(page.contains("prices.npy") && page.contains("&lt;b&gt;&amp;") && !page.contains("<b>&"));
     for elsewhere in ["src=\"http", "href=\"http", "@import"] {
         assert!(!page.contains(elsewhere), "{elsewhere}");
     }
-    assert_eq!(folder.run(["explain", "prices.npy", "names.npy", "--html", "-"]).printed(), page);
+    assert_eq!(dir.run(["explain", "prices.npy", "names.npy", "--html", "-"]).expect_success(), page);
 }
 
 #[test]
-fn a_picture_and_a_page_cannot_be_the_same_file() {
+fn svg_and_html_need_different_files() {
     for out in ["-", "p.html"] {
-        let folder = Folder::new();
-        let said = folder.run(["explain", "3", "--svg", out, "--html", out]).refused(2);
-        assert_eq!(said, "unishape: --svg and --html name the same file; give each its own\n");
-        assert_eq!(folder.names(), [""; 0]);
+        let dir = TestDir::new();
+        let message = dir.run(["explain", "3", "--svg", out, "--html", out]).expect_error(2);
+        assert_eq!(message, "unishape: --svg and --html name the same file; give two different files\n");
+        assert_eq!(dir.list(), [""; 0]);
     }
 }
 
 #[test]
-fn one_file_is_one_file_however_its_path_is_written() {
-    let folder = Folder::new();
-    std::fs::create_dir(folder.path("sub")).expect("a folder");
-    let absolute = folder.path("x").into_os_string().into_string().expect("text");
+fn svg_and_html_need_different_files_however_paths_are_written() {
+    let dir = TestDir::new();
+    std::fs::create_dir(dir.path("sub")).expect("a directory");
+    let absolute = dir.path("x").into_os_string().into_string().expect("text");
     for other in ["./x", "sub/../x", &absolute] {
-        let said = folder.run(["explain", "3", "--svg", "x", "--html", other]).refused(2);
-        assert_eq!(said, "unishape: --svg and --html name the same file; give each its own\n");
+        let message = dir.run(["explain", "3", "--svg", "x", "--html", other]).expect_error(2);
+        assert_eq!(message, "unishape: --svg and --html name the same file; give two different files\n");
     }
-    assert_eq!(folder.names(), ["sub"]);
-    // Standard output, and a file that is called so.
-    folder.run(["explain", "3", "--svg", "-", "--html", "./-"]).printed();
-    assert_eq!(folder.names(), ["-", "sub"]);
+    assert_eq!(dir.list(), ["sub"]);
+    // Standard output, and a file named -.
+    dir.run(["explain", "3", "--svg", "-", "--html", "./-"]).expect_success();
+    assert_eq!(dir.list(), ["-", "sub"]);
 }
 
 #[cfg(unix)]
 #[test]
-fn a_link_stays_and_the_picture_is_where_it_leads() {
+fn a_link_stays_and_its_target_is_replaced() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    let folder = Folder::new();
-    let svg = folder.run(["explain", "3", "--svg", "-"]).printed();
-    symlink("target.svg", folder.path("p.svg")).expect("a link");
-    // First there is nothing behind it, then the picture, which hands its permissions on.
+    let dir = TestDir::new();
+    let svg = dir.run(["explain", "3", "--svg", "-"]).expect_success();
+    symlink("target.svg", dir.path("p.svg")).expect("a link");
+    // First the link is dangling; then its target exists and passes its permissions on.
     for _ in 0..2 {
-        folder.run(["explain", "3", "--svg", "p.svg"]).printed();
-        assert!(folder.path("p.svg").is_symlink());
-        assert_eq!(folder.bytes("target.svg"), svg.as_bytes());
+        dir.run(["explain", "3", "--svg", "p.svg", "-f"]).expect_success();
+        assert!(dir.path("p.svg").is_symlink());
+        assert_eq!(dir.read("target.svg"), svg.as_bytes());
         let rights = std::fs::Permissions::from_mode(0o600);
-        std::fs::set_permissions(folder.path("target.svg"), rights).expect("it is mine");
+        std::fs::set_permissions(dir.path("target.svg"), rights).expect("own file");
     }
-    folder.run(["explain", "3", "--svg", "p.svg"]).printed();
-    let mode = std::fs::metadata(folder.path("target.svg")).expect("it is there").permissions().mode();
+    dir.run(["explain", "3", "--svg", "p.svg", "-f"]).expect_success();
+    let mode = std::fs::metadata(dir.path("target.svg")).expect("existing").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let said = folder.run(["explain", "3", "--svg", "p.svg", "--html", "target.svg"]).refused(2);
-    assert!(said.contains("name the same file"), "{said}");
+    let message = dir.run(["explain", "3", "--svg", "p.svg", "--html", "target.svg"]).expect_error(2);
+    assert!(message.contains("name the same file"), "{message}");
 }
 
 #[test]
-fn bc9_e1_is_told_with_the_names_of_the_files_and_nothing_is_drawn() {
-    let folder = two();
+fn bc9_e1_names_the_files_and_nothing_is_drawn() {
+    let dir = prices_and_names();
     let expected = "\
 unishape: E1: incompatible shapes in dimension 0: prices.npy has 3, input 1 has 2
 
@@ -199,127 +211,137 @@ unishape: E1: incompatible shapes in dimension 0: prices.npy has 3, input 1 has 
 Shapes are aligned on the right; in each column every size must be 1 or the same.
 ";
     for out in [&[][..], &["--svg", "p.svg"], &["--html", "p.html"], &["--color", "always"]] {
-        assert_eq!(folder.run(["explain", "prices.npy", "2x1"].iter().chain(out)).refused(1), expected);
+        assert_eq!(dir.run(["explain", "prices.npy", "2x1"].iter().chain(out)).expect_error(1), expected);
     }
-    assert_eq!(folder.names().len(), 2);
+    assert_eq!(dir.list().len(), 2);
 }
 
 #[test]
-fn the_rules_hold_for_pictures_too() {
-    let folder = Folder::new();
-    assert!(folder.run(["explain", "0x3", "1x3"]).printed().contains("gives 0x3"));
+fn rule_options_apply_to_figures() {
+    let dir = TestDir::new();
+    assert!(dir.run(["explain", "0x3", "1x3"]).expect_success().contains("gives 0x3"));
     assert!(
-        folder.run(["explain", "0x3", "1x3", "--rules", "sonnx"]).refused(1).contains("compatible only with 0")
+        dir.run(["explain", "0x3", "1x3", "--rules", "sonnx"])
+            .expect_error(1)
+            .contains("compatible only with 0")
     );
-    assert!(folder.run(["explain", "3x1", "3", "--strict-rank"]).refused(1).contains("strict rank"));
+    assert!(dir.run(["explain", "3x1", "3", "--strict-rank"]).expect_error(1).contains("strict rank"));
 }
 
 #[test]
-fn bc13_a_size_not_known_yet_cannot_be_drawn() {
-    let said = Folder::new().run(["explain", "?x3", "5x1"]).refused(2);
-    assert!(said.starts_with("unishape: '?x3' cannot be drawn: give every size a number "), "{said}");
-    assert_eq!(said.lines().count(), 1);
+fn bc13_unknown_sizes_cannot_be_drawn() {
+    let message = TestDir::new().run(["explain", "?x3", "5x1"]).expect_error(2);
+    assert!(
+        message.starts_with("unishape: '?x3' cannot be drawn: every size must be a number "),
+        "{message}"
+    );
+    assert_eq!(message.lines().count(), 1);
 }
 
 #[test]
 fn bc4_rank_0_and_many_dimensions_are_drawn() {
-    let folder = Folder::new();
-    assert!(folder.run(["explain", "()"]).printed().starts_with("() "));
+    let dir = TestDir::new();
+    assert!(dir.run(["explain", "()"]).expect_success().starts_with("() "));
     let many = vec!["1"; 100].join("x");
-    assert!(folder.run(["explain", &many, "2"]).printed().contains("99   1   1   2  every index reads 0"));
+    assert!(
+        dir.run(["explain", &many, "2"]).expect_success().contains("99   1   1   2  every index reads 0")
+    );
 }
 
 #[test]
-fn bc14_shapes_beyond_counting_are_explained_all_the_same_or_refused() {
-    let ran = Folder::new().run(["explain", "1099511627776x1", "1099511627776"]);
-    assert!(ran.code <= 1 && !ran.stderr.contains("panicked"), "{ran:?}");
+fn bc14_uncountable_shapes_do_not_panic() {
+    let output = TestDir::new().run(["explain", "1099511627776x1", "1099511627776"]);
+    assert!(output.code <= 1 && !output.stderr.contains("panicked"), "{output:?}");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_hostile_name_is_shown_and_does_nothing() {
-    let folder = Folder::new();
+fn hostile_file_names_are_escaped() {
+    let dir = TestDir::new();
     let name = "\u{1b}[31m\r\n<script>alert(1)<!--&\"'.npy";
-    folder.put("x", Array::of("'|u1'", &[3, 1]).file());
-    // The / in a closing tag cannot be part of a file name.
-    std::fs::rename(folder.path("x"), folder.path(name)).expect("any byte but / and NUL may be in a name");
-    let text = folder.run(["explain", name, "1x2"]).printed();
+    dir.write("x", Array::of("'|u1'", &[3, 1]).file());
+    // A file name cannot contain the / of a closing tag.
+    std::fs::rename(dir.path("x"), dir.path(name)).expect("a valid file name");
+    let text = dir.run(["explain", name, "1x2"]).expect_success();
     assert!(text.contains("[31m") && !text.chars().any(|c| c.is_control() && c != '\n'), "{text}");
-    let svg = folder.run(["explain", name, "1x2", "--svg", "-"]).printed();
+    let svg = dir.run(["explain", name, "1x2", "--svg", "-"]).expect_success();
     let document = roxmltree::Document::parse(&svg).expect("XML");
     assert!(!document.descendants().any(|node| node.has_tag_name("script")), "{svg}");
-    let page = folder.run(["explain", name, "1x2", "--html", "-"]).printed();
+    let page = dir.run(["explain", name, "1x2", "--html", "-"]).expect_success();
     assert!(!page.contains("<script>alert") && !page.contains("<!--&"), "{page}");
-    let said = folder.run(["explain", name, "2x2"]).refused(1);
-    assert!(said.contains("[31m"), "{said}");
-    assert_eq!(said.lines().count(), 6, "{said}");
+    let message = dir.run(["explain", name, "2x2"]).expect_error(1);
+    assert!(message.contains("[31m"), "{message}");
+    assert_eq!(message.lines().count(), 6, "{message}");
 }
 
 #[test]
-fn files_at_fault_are_named() {
-    let folder = two();
-    folder.put("text.npy", "not an array");
-    let whole = folder.bytes("prices.npy");
-    folder.put("short.npy", &whole[..whole.len() - 1]);
+fn errors_name_the_file() {
+    let dir = prices_and_names();
+    dir.write("text.npy", "not an array");
+    let whole = dir.read("prices.npy");
+    dir.write("short.npy", &whole[..whole.len() - 1]);
     for (name, problem) in [("gone.npy", ""), ("text.npy", "not an .npy file"), ("short.npy", "truncated")] {
-        for words in [&["explain", "prices.npy", name][..], &["explain", name, "--svg", "p.svg"]] {
-            let said = folder.run(words).refused(1);
-            assert!(said.starts_with(&format!("unishape: {name}: ")) && said.contains(problem), "{said}");
+        for args in [&["explain", "prices.npy", name][..], &["explain", name, "--svg", "p.svg"]] {
+            let message = dir.run(args).expect_error(1);
+            assert!(
+                message.starts_with(&format!("unishape: {name}: ")) && message.contains(problem),
+                "{message}"
+            );
         }
     }
-    assert!(!folder.path("p.svg").exists());
-    let said = folder.run(["explain", "3x", "4"]).refused(2);
-    assert!(said.starts_with("unishape: '3x' is no shape: "), "{said}");
+    assert!(!dir.path("p.svg").exists());
+    let message = dir.run(["explain", "3x", "4"]).expect_error(2);
+    assert!(message.starts_with("unishape: '3x' is no shape: "), "{message}");
 }
 
 #[test]
-fn a_picture_that_cannot_be_written_leaves_nothing() {
-    let folder = Folder::new();
-    for words in [
+fn a_figure_that_cannot_be_written_leaves_nothing() {
+    let dir = TestDir::new();
+    for args in [
         &["explain", "3", "--svg", "missing/p.svg"][..],
         &["explain", "3", "--html", "missing/p.html"],
         &["explain", "3", "--svg", "p.svg", "--html", "missing/p.html"],
     ] {
-        let said = folder.run(words).refused(1);
-        assert!(said.starts_with("unishape: missing"), "{said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
-        assert_eq!(folder.names(), [""; 0]);
+        let message = dir.run(args).expect_error(1);
+        assert!(message.starts_with("unishape: missing"), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert_eq!(dir.list(), [""; 0]);
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn a_picture_that_fails_in_the_middle_leaves_what_was_there() {
-    let folder = Folder::new();
-    folder.put("p.html", "old");
-    let words = ["explain", "8x1x6x1", "7x1x5", "--html", "p.html"];
-    let said = Ran::of(&mut folder.limited("trap '' XFSZ && ulimit -f 4", &words)).refused(1);
-    assert!(said.starts_with("unishape: p.html: "), "{said}");
-    assert_eq!((folder.names(), folder.bytes("p.html")), (vec!["p.html".into()], b"old".into()));
+fn a_failed_write_keeps_the_existing_file() {
+    let dir = TestDir::new();
+    dir.write("p.html", "old");
+    let args = ["explain", "8x1x6x1", "7x1x5", "--html", "p.html", "--force"];
+    let message = RunOutput::of(&mut dir.limited("trap '' XFSZ && ulimit -f 4", &args)).expect_error(1);
+    assert!(message.starts_with("unishape: p.html: "), "{message}");
+    assert_eq!((dir.list(), dir.read("p.html")), (vec!["p.html".into()], b"old".into()));
 }
 
-/// A device is written to; a temporary file renamed over it would take its place.
+/// A temporary file must not be renamed over a device.
 #[cfg(unix)]
 #[test]
-fn what_is_no_ordinary_file_is_written_to_in_place() {
-    let folder = Folder::new();
-    let svg = folder.run(["explain", "3", "--svg", "-"]).printed();
-    assert_eq!(folder.run(["explain", "3", "--svg", "/dev/stdout"]).printed(), svg);
-    std::fs::create_dir(folder.path("p.svg")).expect("a folder");
-    let said = folder.run(["explain", "3", "--svg", "p.svg"]).refused(1);
-    assert!(said.starts_with("unishape: p.svg: "), "{said}");
+fn devices_are_written_in_place_and_directories_are_errors() {
+    let dir = TestDir::new();
+    let svg = dir.run(["explain", "3", "--svg", "-"]).expect_success();
+    assert_eq!(dir.run(["explain", "3", "--svg", "/dev/stdout"]).expect_success(), svg);
+    std::fs::create_dir(dir.path("p.svg")).expect("a directory");
+    let message = dir.run(["explain", "3", "--svg", "p.svg"]).expect_error(1);
+    assert!(message.starts_with("unishape: p.svg: "), "{message}");
 }
 
 #[test]
-fn nobody_reading_is_no_error() {
-    let folder = Folder::new();
+fn a_closed_pipe_is_not_an_error() {
+    let dir = TestDir::new();
     for out in ["--svg", "--html"] {
-        let words = ["explain", "9x1x6x1", "7x1x5", "9x1x1x1", "6x5", "7x1x1", out, "-"];
-        // More than a pipe holds, so that it cannot have been written before the pipe is closed.
-        assert!(folder.run(words).printed().len() > 1 << 16);
-        let mut child = start(&mut folder.command(words));
+        let args = ["explain", "9x1x6x1", "7x1x5", "9x1x1x1", "6x5", "7x1x1", out, "-"];
+        // More than the capacity of a pipe, so that it cannot be written before the pipe is closed.
+        assert!(dir.run(args).expect_success().len() > 1 << 16);
+        let mut child = start(&mut dir.command(args));
         drop(child.stdout.take());
-        let ran = Ran::new(child.wait_with_output().expect("it ends"));
-        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+        let output = RunOutput::new(child.wait_with_output().expect("an exit"));
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
     }
 }

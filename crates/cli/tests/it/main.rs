@@ -1,31 +1,36 @@
-//! The command as people run it: the built binary, its output, its exit code, and what it leaves behind.
+//! The built command: its output, its exit code, and the files that it writes.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
 //! | `shape`, `explain`, `usage` | one part of the command line each |
-//! | `broadcast` | that results are what the specification says, bit for bit |
-//! | `refused` | what `broadcast` does not even begin |
-//! | `stopped` | what `broadcast` leaves behind when it is stopped or fails |
-//! | `eval` | that results of `eval` are what a plain computation gives |
-//! | `eval_words` | what is given on its command line, and what is wrong with it |
-//! | `eval_printed` | results as text |
-//! | `eval_stopped` | what `eval` leaves behind when it is stopped or fails |
+//! | `broadcast` | results of `broadcast` equal those of the specification, bit for bit |
+//! | `broadcast_errors` | errors of `broadcast` that are found before anything is written |
+//! | `broadcast_interrupted` | `broadcast` leaves nothing behind when it is stopped or fails |
+//! | `eval` | results of `eval` equal those of plain computations |
+//! | `eval_arguments` | arguments of `eval`, and errors about them |
+//! | `eval_print` | results of `eval` as text |
+//! | `eval_interrupted` | `eval` leaves nothing behind when it is stopped or fails |
 //! | `onnx` | models run, explained and rewritten |
-//! | `files` | arrays as the oracle sees them, and as files |
-//! | `support` | the command run in a folder of its own |
+//! | `overwrite` | several processes that write the same new file |
+//! | `killed` | signals that end the process at once, and truncated inputs |
+//! | `arrays` | test arrays, as tensors of the oracle and as files |
+//! | `support` | runs the command in a temporary directory |
 
+mod arrays;
 mod broadcast;
+mod broadcast_errors;
+#[cfg(unix)]
+mod broadcast_interrupted;
 mod eval;
-mod eval_printed;
+mod eval_arguments;
 #[cfg(unix)]
-mod eval_stopped;
-mod eval_words;
+mod eval_interrupted;
+mod eval_print;
 mod explain;
-mod files;
+#[cfg(target_os = "linux")]
+mod killed;
 mod onnx;
-mod refused;
+mod overwrite;
 mod shape;
-#[cfg(unix)]
-mod stopped;
 mod support;
 mod usage;

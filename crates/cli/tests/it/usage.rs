@@ -1,89 +1,91 @@
-//! Help, completions, and command lines that cannot be.
+//! Help, completions, and usage errors.
 
-use crate::support::{BINARY, Folder};
+use crate::support::{BINARY, TestDir};
 
 #[test]
 fn every_help_text_has_an_example() {
-    let folder = Folder::new();
+    let dir = TestDir::new();
     for subcommand in ["shape", "explain", "broadcast", "eval", "onnx", "completions"] {
         let example = format!("Examples:\n  unishape {subcommand} ");
-        assert!(folder.run([subcommand, "--help"]).printed().contains(&example), "{subcommand}");
-        assert!(folder.run(["help", subcommand]).printed().contains(&example), "{subcommand}");
-        assert!(folder.run(["--help"]).printed().contains(&format!("\n  {subcommand} ")), "{subcommand}");
+        assert!(dir.run([subcommand, "--help"]).expect_success().contains(&example), "{subcommand}");
+        assert!(dir.run(["help", subcommand]).expect_success().contains(&example), "{subcommand}");
+        assert!(dir.run(["--help"]).expect_success().contains(&format!("\n  {subcommand} ")), "{subcommand}");
     }
     for subcommand in ["run", "explain", "explicit", "implicit"] {
         let example = format!("Examples:\n  unishape onnx {subcommand} ");
-        assert!(folder.run(["onnx", subcommand, "--help"]).printed().contains(&example), "{subcommand}");
+        assert!(dir.run(["onnx", subcommand, "--help"]).expect_success().contains(&example), "{subcommand}");
     }
-    let help = folder.run(["--help"]).printed();
+    let help = dir.run(["--help"]).expect_success();
     assert!(help.contains("Examples:\n  unishape shape 8x1x6x1 7x1x5 "), "{help}");
     assert!(help.contains("Exit codes: "), "{help}");
 }
 
-/// The right side of the examples of `shape` is what the left side gives.
 #[test]
-fn the_examples_of_the_help_are_true() {
-    let folder = Folder::new();
-    assert_eq!(folder.run(["shape", "8x1x6x1", "7x1x5"]).printed(), "8x7x6x5\n");
-    assert_eq!(folder.run(["shape", "(8, 1, 6, 1)", "7,1,5"]).printed(), "8x7x6x5\n");
-    assert_eq!(folder.run(["shape", "?x3", "5x1"]).printed(), "5x3\n");
-    assert_eq!(folder.run(["shape", "--json", "2x1", "8x4x3"]).code, 1);
+fn the_examples_of_the_help_are_correct() {
+    let dir = TestDir::new();
+    assert_eq!(dir.run(["shape", "8x1x6x1", "7x1x5"]).expect_success(), "8x7x6x5\n");
+    assert_eq!(dir.run(["shape", "(8, 1, 6, 1)", "7,1,5"]).expect_success(), "8x7x6x5\n");
+    assert_eq!(dir.run(["shape", "?x3", "5x1"]).expect_success(), "5x3\n");
+    assert_eq!(dir.run(["shape", "--json", "2x1", "8x4x3"]).code, 1);
 }
 
-/// A shell would look for files called `?x3`.
+/// A shell would expand an unquoted `?x3`.
 #[test]
-fn the_help_of_shape_quotes_what_shells_expand_and_tells_how_standard_input_is_read() {
-    let help = Folder::new().run(["shape", "--help"]).printed();
+fn the_help_of_shape_quotes_globs_and_explains_standard_input() {
+    let help = TestDir::new().run(["shape", "--help"]).expect_success();
     assert!(help.contains("unishape shape '?x3' 5x1 ") && !help.contains(" ?x3"), "{help}");
-    assert!(help.contains("Without arguments, standard input is read if it is no terminal."), "{help}");
-    assert!(help.contains("# begins a comment"), "{help}");
+    assert!(
+        help.contains("Without arguments, shapes are read from standard input, unless it is a terminal."),
+        "{help}"
+    );
+    assert!(help.contains("# starts a comment"), "{help}");
 }
 
 #[test]
-fn the_version_is_that_of_the_package() {
+fn the_version_is_the_package_version() {
     let expected = format!("unishape {}\n", env!("CARGO_PKG_VERSION"));
-    assert_eq!(Folder::new().run(["--version"]).printed(), expected);
-    assert_eq!(Folder::new().run(["-V"]).printed(), expected);
+    assert_eq!(TestDir::new().run(["--version"]).expect_success(), expected);
+    assert_eq!(TestDir::new().run(["-V"]).expect_success(), expected);
 }
 
 #[test]
-fn completions_are_there_for_every_shell() {
-    let folder = Folder::new();
+fn completions_exist_for_every_shell() {
+    let dir = TestDir::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let script = folder.run(["completions", shell]).printed();
+        let script = dir.run(["completions", shell]).expect_success();
         for word in ["unishape", "shape", "broadcast", "dry-run", "eval", "memory"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
-    assert!(folder.run(["completions", "abacus"]).refused(2).contains("possible values: bash"));
+    assert!(dir.run(["completions", "abacus"]).expect_error(2).contains("possible values: bash"));
 }
 
 #[cfg(unix)]
 #[test]
-fn the_completions_for_bash_are_what_bash_reads() {
-    let folder = Folder::new();
-    folder.put("script", folder.run(["completions", "bash"]).printed());
-    // Where there is no bash, nobody needs them.
-    match folder.program("bash", ["-n", "script"]).output() {
+fn bash_accepts_its_completions() {
+    let dir = TestDir::new();
+    dir.write("script", dir.run(["completions", "bash"]).expect_success());
+    // Skipped without bash.
+    match dir.program("bash", ["-n", "script"]).output() {
         Ok(output) => assert!(output.status.success() && output.stderr.is_empty(), "{output:?}"),
         Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::NotFound),
     }
-    // Typed as far as `unishape broadcast --d`, then Tab.
+    // `unishape broadcast --d`, then Tab.
     let tab = "source ./script; COMP_WORDS=(unishape broadcast --d) COMP_CWORD=2; _unishape unishape --d broadcast; echo \"${COMPREPLY[@]}\"";
-    if let Ok(output) = folder.program("bash", ["-c", tab]).output() {
+    if let Ok(output) = dir.program("bash", ["-c", tab]).output() {
         assert_eq!(String::from_utf8_lossy(&output.stdout), "--dry-run\n", "{output:?}");
     }
     let tab = tab.replace("broadcast --d)", "eval --dtype comp)").replace("CWORD=2", "CWORD=3");
     let tab = tab.replace("--d broadcast", "comp --dtype");
-    if let Ok(output) = folder.program("bash", ["-c", &tab]).output() {
+    if let Ok(output) = dir.program("bash", ["-c", &tab]).output() {
         assert_eq!(String::from_utf8_lossy(&output.stdout), "complex64 complex128\n", "{output:?}");
     }
 }
 
 #[test]
-fn bad_usage_exits_with_2_and_says_where_help_is() {
-    let folder = Folder::new();
-    for words in [
+fn usage_errors_exit_with_2_and_mention_help() {
+    let dir = TestDir::new();
+    for args in [
         &["frobnicate"][..],
         &["--frobnicate"],
         &["shape", "--frobnicate"],
@@ -101,24 +103,24 @@ fn bad_usage_exits_with_2_and_says_where_help_is() {
         &["eval", "a", "--threads", "0"],
         &["completions"],
     ] {
-        let said = folder.run(words).refused(2);
-        assert!(said.contains("--help"), "{words:?}: {said}");
+        let message = dir.run(args).expect_error(2);
+        assert!(message.contains("--help"), "{args:?}: {message}");
     }
-    assert_eq!(folder.names(), [""; 0]);
+    assert_eq!(dir.list(), [""; 0]);
 }
 
 #[test]
-fn no_arguments_give_the_help_and_exit_with_2() {
-    let said = Folder::new().run([""; 0]).refused(2);
-    assert!(said.contains("Usage: unishape <COMMAND>") && said.contains("Examples:"), "{said}");
+fn no_arguments_print_the_help_and_exit_with_2() {
+    let message = TestDir::new().run([""; 0]).expect_error(2);
+    assert!(message.contains("Usage: unishape <COMMAND>") && message.contains("Examples:"), "{message}");
 }
 
-/// At a terminal nothing is waited for in silence.
+/// Reading from the terminal would look like a hang.
 #[cfg(target_os = "linux")]
 #[test]
-fn no_shapes_at_a_terminal_are_bad_usage_with_a_hint() {
+fn no_shapes_on_a_terminal_are_a_usage_error_with_a_hint() {
     let Some(shown) =
-        crate::support::at_terminal(&Folder::new(), &format!("{BINARY} shape; echo code $?"), &[])
+        crate::support::on_terminal(&TestDir::new(), &format!("{BINARY} shape; echo code $?"), &[])
     else {
         return;
     };

@@ -1,5 +1,4 @@
-//! `unishape onnx explain --html`: where a model broadcasts, as a page with pictures; one file, which loads
-//! nothing.
+//! `unishape onnx explain --html`: the broadcasts of a model as a self-contained HTML page with figures.
 
 use super::explain::summary;
 use std::collections::HashMap;
@@ -9,11 +8,11 @@ use unishape::text;
 use unishape_explain::Explanation;
 use unishape_onnx::{BroadcastNode, Dim, Model, Report};
 
-/// Pictures of more than so many different shapes are left out: a page has an end.
-const MOST_PICTURES: usize = 40;
+/// The most figures of a page.
+const MAX_FIGURES: usize = 40;
 
-/// Sizes that are not known are drawn as if they were this.
-const EXAMPLE: usize = 3;
+/// The size that unknown dimensions are drawn with.
+const EXAMPLE_SIZE: usize = 3;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}
@@ -38,9 +37,9 @@ pub(crate) fn render(title: &str, model: &Model, report: &Report) -> String {
         let _ = writeln!(page, "<pre class=\"wrong\">{}</pre>", text::escape_html(&error.to_string()));
     }
     for skipped in &report.skipped {
-        let _ = writeln!(page, "<p class=\"soft\">Not looked into: {}</p>", text::escape_html(skipped));
+        let _ = writeln!(page, "<p class=\"soft\">Not analyzed: {}</p>", text::escape_html(skipped));
     }
-    // The first node with each set of shapes.
+    // The node whose section has the figure of these input shapes.
     let mut drawn: HashMap<Vec<Vec<usize>>, usize> = HashMap::new();
     for broadcast in &report.broadcasts {
         section(&mut page, broadcast, &mut drawn);
@@ -61,50 +60,53 @@ fn section(page: &mut String, broadcast: &BroadcastNode, drawn: &mut HashMap<Vec
     );
     let shapes = broadcast.inputs.iter().map(|(_, shape)| shape.as_deref().map(sizes));
     let Some(shapes) = shapes.collect::<Option<Vec<Vec<usize>>>>() else {
-        page.push_str("<p class=\"soft\">There is no picture: not all ranks are known.</p>\n");
+        page.push_str("<p class=\"soft\">No figure: not all ranks are known.</p>\n");
         return;
     };
     if let Some(other) = drawn.get(&shapes) {
-        let _ = writeln!(page, "<p class=\"soft\">Drawn at <a href=\"#node{other}\">node {other}</a>.</p>");
+        let _ =
+            writeln!(page, "<p class=\"soft\">Figure: see <a href=\"#node{other}\">node {other}</a>.</p>");
         return;
     }
-    if drawn.len() == MOST_PICTURES {
-        page.push_str("<p class=\"soft\">There are pictures enough; <code>unishape explain</code> draws this one.</p>\n");
+    if drawn.len() == MAX_FIGURES {
+        page.push_str("<p class=\"soft\">No figure, to keep the page short; <code>unishape explain</code> draws it.</p>\n");
         return;
     }
     let Ok(mut explanation) = Explanation::new(Rules::STANDARD, &shapes) else {
-        page.push_str("<p class=\"soft\">There is no picture: whether this goes together shows only when sizes are known.</p>\n");
+        page.push_str(
+            "<p class=\"soft\">No figure: whether the shapes are compatible depends on unknown sizes.</p>\n",
+        );
         return;
     };
-    for (at, (name, _)) in broadcast.inputs.iter().enumerate() {
-        explanation = explanation.name(at, name);
+    for (index, (name, _)) in broadcast.inputs.iter().enumerate() {
+        explanation = explanation.name(index, name);
     }
-    let is_example = broadcast.inputs.iter().flat_map(|(_, shape)| shape.iter().flatten());
-    if is_example.into_iter().any(|dim| matches!(dim, Dim::Unknown(_))) {
-        let _ = writeln!(page, "<p class=\"soft\">Sizes that are not known are drawn as {EXAMPLE}.</p>");
+    let mut dims = broadcast.inputs.iter().flat_map(|(_, shape)| shape.iter().flatten());
+    if dims.any(|dim| matches!(dim, Dim::Unknown(_))) {
+        let _ = writeln!(page, "<p class=\"soft\">Unknown sizes are drawn as {EXAMPLE_SIZE}.</p>");
     }
-    // Pictures are long: the first is shown, the others when they are asked for.
+    // Figures are long: only the first is expanded.
     let _ = writeln!(
         page,
-        "<details{}>\n<summary>picture</summary>\n<img alt=\"{}\" src=\"data:image/svg+xml,{}\">\n</details>",
+        "<details{}>\n<summary>figure</summary>\n<img alt=\"{}\" src=\"data:image/svg+xml,{}\">\n</details>",
         if drawn.is_empty() { " open" } else { "" },
         text::escape_html(title),
-        encoded(&explanation.svg())
+        percent_encoded(&explanation.svg())
     );
     drawn.insert(shapes, broadcast.node);
 }
 
-/// The sizes of a shape, as far as they are known.
+/// The sizes of a shape, with an example for unknown ones.
 fn sizes(dims: &[Dim]) -> Vec<usize> {
     let size = |dim: &Dim| match dim {
         Dim::Known(size) => *size,
-        Dim::Unknown(_) => EXAMPLE,
+        Dim::Unknown(_) => EXAMPLE_SIZE,
     };
     dims.iter().map(size).collect()
 }
 
-/// Text as a part of an address.
-fn encoded(text: &str) -> String {
+/// Percent-encodes text for a `data:` URL.
+fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len() + text.len() / 2);
     for byte in text.bytes() {
         match byte {
@@ -135,10 +137,10 @@ fn encoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::encoded;
+    use super::percent_encoded;
 
     #[test]
-    fn what_means_something_in_addresses_and_attributes_is_written_in_numbers() {
-        assert_eq!(encoded("<a b=\"1\">é#%'</a>"), "%3Ca b=%221%22%3E%C3%A9%23%25%27%3C/a%3E");
+    fn characters_reserved_in_urls_and_attributes_are_encoded() {
+        assert_eq!(percent_encoded("<a b=\"1\">é#%'</a>"), "%3Ca b=%221%22%3E%C3%A9%23%25%27%3C/a%3E");
     }
 }

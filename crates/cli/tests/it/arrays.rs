@@ -1,10 +1,10 @@
-//! Arrays as the oracle sees them, and as `.npy` files hold them.
+//! Test arrays, as tensors of the oracle and as `.npy` files.
 
 use unishape::DType;
 use unishape_npy::{Descr, Header};
 use unishape_oracle::{Indices, Tensor, step_1, step_2};
 
-/// An array whose elements are nothing but bytes.
+/// An array whose elements are bytes of any dtype.
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
     pub(crate) descr: Descr,
@@ -13,11 +13,11 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// Elements of a type as NumPy describes it, no two of them alike in the first 65 536.
+    /// Elements of the type that `descr` describes; the first 65 536 differ from each other.
     pub(crate) fn of(descr: &str, shape: &[usize]) -> Array {
         let descr = Descr::parse(descr).expect("a description");
         let item = descr.item_size();
-        // Bits of every kind: in floats these are NaNs with payloads, −0 and subnormals too (BC-8).
+        // Bit patterns of all kinds: of floats also NaNs with payloads, −0 and subnormal numbers (BC-8).
         let element = |n: usize| {
             let n = n as u64 + 1;
             let mut bytes = match n % 4 {
@@ -32,7 +32,7 @@ impl Array {
         Array { tensor: Tensor::from_fn(shape, element), descr, fortran_order: false }
     }
 
-    /// Elements of a type that tensors have, valid ones.
+    /// Valid elements of a dtype.
     pub(crate) fn numbers(dtype: DType, shape: &[usize]) -> Array {
         match dtype {
             DType::Bool => {
@@ -60,13 +60,13 @@ impl Array {
         &self.tensor.shape
     }
 
-    /// The file of this array.
+    /// The bytes of the `.npy` file.
     pub(crate) fn file(&self) -> Vec<u8> {
         let Array { descr, fortran_order, tensor } = self;
         let header =
             Header { descr: descr.clone(), fortran_order: *fortran_order, shape: tensor.shape.clone() };
         let mut file = Vec::new();
-        header.write(&mut file).expect("it can be written");
+        header.write(&mut file).expect("a valid header");
         if *fortran_order {
             let backwards: Vec<usize> = tensor.shape.iter().rev().copied().collect();
             for mut index in Indices::of(&backwards) {
@@ -79,14 +79,14 @@ impl Array {
         file
     }
 
-    /// The array that the specification makes of it: steps 1 and 2, in C order.
+    /// The array after steps 1 and 2 of the specification, in row-major order.
     pub(crate) fn stretched(&self, common: &[usize]) -> Array {
         let tensor = step_2(&step_1(&self.tensor, common.len()), common);
         Array { descr: self.descr.clone(), fortran_order: false, tensor }
     }
 }
 
-/// The file of an array of bytes that are all 0.
+/// The `.npy` file of an array of zeros.
 pub(crate) fn zeros(descr: &str, shape: &[usize]) -> Vec<u8> {
     let header = Header {
         descr: Descr::parse(descr).expect("a description"),
@@ -94,7 +94,7 @@ pub(crate) fn zeros(descr: &str, shape: &[usize]) -> Vec<u8> {
         shape: shape.to_vec(),
     };
     let mut file = Vec::new();
-    header.write(&mut file).expect("it can be written");
-    file.resize(file.len() + header.data_bytes().expect("few") as usize, 0);
+    header.write(&mut file).expect("a valid header");
+    file.resize(file.len() + header.data_bytes().expect("small") as usize, 0);
     file
 }

@@ -1,56 +1,58 @@
-//! Small arrays written out on the command line: `[1, 2, 3]`, `[[1.5], [2.5]]`.
+//! Small arrays on the command line: `[1, 2, 3]`, `[[1.5], [2.5]]`.
 
 use ndarray::{ArrayD, IxDyn};
 use num_complex::Complex;
 use unishape::Tensor;
 use unishape::expr::Scalar;
 
-/// Lists within each other to this depth.
-const DEEPEST: usize = 64;
+/// The deepest nesting of lists.
+const MAX_DEPTH: usize = 64;
 
-/// Reads a list of numbers, or of lists that are all alike. The numbers decide the type: `bool`, `int64`,
-/// `float64` or `complex128`, the first that holds them all.
+/// Parses a list of numbers, or of lists of the same shape.
+///
+/// The dtype is the first of `bool`, `int64`, `float64` and `complex128` that represents all numbers.
 pub(crate) fn parse(text: &str) -> Result<Tensor, String> {
-    let mut reader = Reader { rest: text, shape: Vec::new(), numbers: Vec::new() };
-    reader.list(0)?;
-    if !reader.rest.trim().is_empty() {
-        return Err(format!("'{}' comes after the end of the list", reader.rest.trim()));
+    let mut parser = Parser { rest: text, shape: Vec::new(), numbers: Vec::new() };
+    parser.list(0)?;
+    if !parser.rest.trim().is_empty() {
+        return Err(format!("unexpected '{}' after the end of the list", parser.rest.trim()));
     }
-    let shape: Vec<usize> = reader.shape.into_iter().map(|size| size.unwrap_or(0)).collect();
-    tensor(&shape, &reader.numbers)
+    let shape: Vec<usize> = parser.shape.into_iter().map(|size| size.unwrap_or(0)).collect();
+    tensor(&shape, &parser.numbers)
 }
 
-struct Reader<'t> {
+struct Parser<'t> {
     rest: &'t str,
-    /// The length of the lists at each depth, once one is complete.
+    /// The length of the lists at each depth, known once one is complete.
     shape: Vec<Option<usize>>,
     numbers: Vec<Scalar>,
 }
 
-impl Reader<'_> {
-    fn take(&mut self, sign: char) -> bool {
+impl Parser<'_> {
+    /// Skips whitespace and this character, if it comes next.
+    fn take(&mut self, expected: char) -> bool {
         let rest = self.rest.trim_start();
-        match rest.strip_prefix(sign) {
-            Some(behind) => {
-                self.rest = behind;
+        match rest.strip_prefix(expected) {
+            Some(rest) => {
+                self.rest = rest;
                 true
             }
             None => false,
         }
     }
 
-    /// A list, from its bracket on.
+    /// Parses a list.
     fn list(&mut self, depth: usize) -> Result<(), String> {
         if !self.take('[') {
-            return Err("lists and numbers are incompatible".into());
+            return Err("a list must not mix numbers and lists".into());
         }
-        if depth == DEEPEST {
-            return Err("the lists are nested too deep".into());
+        if depth == MAX_DEPTH {
+            return Err(format!("lists are nested more than {MAX_DEPTH} deep"));
         }
         if depth == self.shape.len() {
-            // Numbers that came before were not as deep.
+            // Earlier numbers were less deep.
             if !self.numbers.is_empty() {
-                return Err("lists and numbers are incompatible".into());
+                return Err("a list must not mix numbers and lists".into());
             }
             self.shape.push(None);
         }
@@ -58,7 +60,7 @@ impl Reader<'_> {
         while !self.take(']') {
             if length > 0 && !self.take(',') {
                 return Err(match self.rest.trim_start() {
-                    "" => "a bracket is never closed".into(),
+                    "" => "unclosed bracket".into(),
                     rest => format!("unexpected '{rest}': expected a comma or ]"),
                 });
             }
@@ -70,7 +72,7 @@ impl Reader<'_> {
         }
         match self.shape[depth].replace(length) {
             Some(before) if before != length => {
-                Err(format!("its lists are not alike: one has {before} entries, another {length}"))
+                Err(format!("lists of different lengths: {before} and {length}"))
             }
             _ => Ok(()),
         }
@@ -78,14 +80,14 @@ impl Reader<'_> {
 
     fn number(&mut self, depth: usize) -> Result<(), String> {
         if depth + 1 != self.shape.len() {
-            return Err("lists and numbers are incompatible".into());
+            return Err("a list must not mix numbers and lists".into());
         }
         let rest = self.rest.trim_start();
         let end = rest.find([',', ']', '[']).unwrap_or(rest.len());
         let word = rest[..end].trim();
         let number = Scalar::parse(word).ok_or_else(|| match word {
-            "" => "a number is missing".into(),
-            word => format!("'{word}' is no number"),
+            "" => "missing number".into(),
+            word => format!("'{word}' is not a number"),
         })?;
         self.numbers.push(number);
         self.rest = &rest[end..];
@@ -93,7 +95,7 @@ impl Reader<'_> {
     }
 }
 
-/// The numbers as elements of one type.
+/// The tensor of these numbers, in one dtype.
 fn tensor(shape: &[usize], numbers: &[Scalar]) -> Result<Tensor, String> {
     let is = |kind: fn(&Scalar) -> bool| numbers.iter().any(kind);
     if is(|number| matches!(number, Scalar::Complex(_))) {
@@ -106,7 +108,7 @@ fn tensor(shape: &[usize], numbers: &[Scalar]) -> Result<Tensor, String> {
         return array(shape, numbers, |number| match number {
             Scalar::Bool(bool) => Ok(i64::from(*bool)),
             Scalar::Int(int) => i64::try_from(*int).map_err(|_| format!("{int} does not fit int64")),
-            other => Err(format!("{other} is no integer")),
+            other => Err(format!("{other} is not an integer")),
         })
         .map(Tensor::from);
     }
@@ -138,7 +140,7 @@ mod tests {
     use num_complex::Complex;
 
     #[test]
-    fn lists_are_read() {
+    fn lists_are_parsed() {
         assert_eq!(parse("[1,2,-3]"), Ok(arr1(&[1i64, 2, -3]).into()));
         assert_eq!(parse(" [ [1.5 , 2] , [3, 4] ] "), Ok(arr2(&[[1.5, 2.0], [3.0, 4.0]]).into()));
         assert_eq!(parse("[[[true]], [[false]]]"), Ok(arr3(&[[[true]], [[false]]]).into()));
@@ -150,17 +152,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_numbers_is_refused() {
+    fn invalid_lists_are_errors() {
         for (text, problem) in [
-            ("[1,", "a number is missing"),
-            ("[1", "a bracket is never closed"),
-            ("[1 2]", "'1 2' is no number"),
-            ("[1,,2]", "a number is missing"),
-            ("[one]", "'one' is no number"),
-            ("[1] 2", "'2' comes after the end of the list"),
-            ("[[1], [2, 3]]", "its lists are not alike: one has 1 entries, another 2"),
-            ("[[1], 2]", "lists and numbers are incompatible"),
-            ("[1, [2]]", "lists and numbers are incompatible"),
+            ("[1,", "missing number"),
+            ("[1", "unclosed bracket"),
+            ("[1 2]", "'1 2' is not a number"),
+            ("[1,,2]", "missing number"),
+            ("[one]", "'one' is not a number"),
+            ("[1] 2", "unexpected '2' after the end of the list"),
+            ("[[1], [2, 3]]", "lists of different lengths: 1 and 2"),
+            ("[[1], 2]", "a list must not mix numbers and lists"),
+            ("[1, [2]]", "a list must not mix numbers and lists"),
             ("[[1][2]]", "unexpected '[2]]': expected a comma or ]"),
             ("[9223372036854775808]", "9223372036854775808 does not fit int64"),
         ] {

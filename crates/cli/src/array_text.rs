@@ -1,72 +1,73 @@
-//! Arrays as text, as NumPy prints them more or less; of a large one the edges.
+//! Arrays formatted as text, much as NumPy prints them; of a large array only the edges.
 
-use crate::failure::Failure;
+use crate::error::CliError;
 use ndarray::ArrayViewD;
 use num_complex::Complex;
 use std::ops::Range;
 use unishape::{Tensor, element_count, text};
 
-/// Results of up to this many elements are shown in full.
-const MOST: usize = 1000;
+/// Arrays of up to this many elements are printed in full.
+const MAX_ELEMENTS: usize = 1000;
 
-/// Of a larger one, so many are shown at each end of a dimension.
+/// Of a larger array, the number of indices printed at each end of a dimension.
 const EDGE: usize = 3;
 
-/// The most elements that are shown at all: of many dimensions even the edges are many.
-const MOST_AT_EDGES: usize = 10_000;
+/// The most elements that are printed at all: in many dimensions even the edges are many.
+const MAX_EDGE_ELEMENTS: usize = 10_000;
 
-/// The columns that a line has.
+/// The longest line, in columns.
 const WIDTH: usize = 80;
 
-/// A part of an array: the indices of each dimension.
-type Piece = Vec<Range<usize>>;
+/// A part of an array: a range of indices in each dimension.
+type Region = Vec<Range<usize>>;
 
-/// Whether a result is small enough to be shown in full.
+/// Whether an array of this shape is printed in full.
 pub(crate) fn is_small(shape: &[usize]) -> bool {
-    element_count(shape).is_ok_and(|count| count <= MOST)
+    element_count(shape).is_ok_and(|count| count <= MAX_ELEMENTS)
 }
 
-/// An array of this shape as text; `part` gives its elements, those that are shown.
-pub(crate) fn text(
+/// Formats an array of this shape. `region` returns the elements of a region; only printed ones are requested.
+pub(crate) fn format_array(
     shape: &[usize],
-    part: impl Fn(&Piece) -> Result<Tensor, Failure>,
-) -> Result<String, Failure> {
+    region: impl Fn(&Region) -> Result<Tensor, CliError>,
+) -> Result<String, CliError> {
     let is_small = is_small(shape);
-    let is_cut = |&size: &usize| !is_small && size > 2 * EDGE;
-    // The indices that are shown of each dimension.
+    let is_abbreviated = |&size: &usize| !is_small && size > 2 * EDGE;
+    // The printed indices of each dimension.
     let shown: Vec<Vec<Range<usize>>> = shape
         .iter()
-        .map(|size| {
-            if is_cut(size) { vec![0..EDGE, size - EDGE..*size] } else { std::iter::once(0..*size).collect() }
+        .map(|size| match is_abbreviated(size) {
+            true => vec![0..EDGE, size - EDGE..*size],
+            false => std::iter::once(0..*size).collect(),
         })
         .collect();
     let sizes: Vec<usize> = shown.iter().map(|ranges| ranges.iter().map(Range::len).sum()).collect();
-    if !element_count(&sizes).is_ok_and(|count| count <= MOST_AT_EDGES) {
-        return Err(Failure::usage("the result has too many dimensions to be printed; give -o FILE.npy"));
+    if !element_count(&sizes).is_ok_and(|count| count <= MAX_EDGE_ELEMENTS) {
+        return Err(CliError::usage("the result has too many dimensions to print; use -o FILE.npy"));
     }
     let mut cells = Cells::new(&sizes);
     for corner in corners(&shown) {
-        let places =
+        let origin =
             corner.iter().zip(&shown).map(|(range, shown)| if *range == shown[0] { 0 } else { EDGE });
-        cells.put(&places.collect::<Vec<_>>(), &part(&corner)?);
+        cells.fill(&origin.collect::<Vec<_>>(), &region(&corner)?);
     }
     cells.align();
-    let gaps: Vec<bool> = shape.iter().map(is_cut).collect();
+    let gaps: Vec<bool> = shape.iter().map(is_abbreviated).collect();
     Ok(cells.text(0, 0, &gaps) + "\n")
 }
 
-/// All ways to take one range in each dimension.
-fn corners(shown: &[Vec<Range<usize>>]) -> Vec<Piece> {
-    let mut corners = vec![Piece::new()];
+/// The Cartesian product of the ranges of all dimensions.
+fn corners(shown: &[Vec<Range<usize>>]) -> Vec<Region> {
+    let mut corners = vec![Region::new()];
     for ranges in shown {
-        let longer = |corner: &Piece, range: &Range<usize>| corner.iter().chain([range]).cloned().collect();
+        let longer = |corner: &Region, range: &Range<usize>| corner.iter().chain([range]).cloned().collect();
         corners =
             corners.iter().flat_map(|corner| ranges.iter().map(move |range| longer(corner, range))).collect();
     }
     corners
 }
 
-/// The elements that are shown, as text, in row-major order.
+/// The printed elements, as text, in row-major order.
 struct Cells {
     sizes: Vec<usize>,
     texts: Vec<String>,
@@ -77,16 +78,16 @@ impl Cells {
         Cells { sizes: sizes.to_vec(), texts: vec![String::new(); sizes.iter().product()] }
     }
 
-    /// Puts elements to a place.
-    fn put(&mut self, place: &[usize], tensor: &Tensor) {
-        let mut index = vec![0; place.len()];
-        for text in texts(tensor) {
-            let at = index
+    /// Fills the region that begins at `origin` with the elements of a tensor.
+    fn fill(&mut self, origin: &[usize], tensor: &Tensor) {
+        let mut index = vec![0; origin.len()];
+        for text in element_texts(tensor) {
+            let offset = index
                 .iter()
-                .zip(place)
+                .zip(origin)
                 .zip(&self.sizes)
-                .fold(0, |at, ((i, first), size)| at * size + first + i);
-            self.texts[at] = text;
+                .fold(0, |offset, ((i, first), size)| offset * size + first + i);
+            self.texts[offset] = text;
             for (index, &size) in index.iter_mut().zip(tensor.shape()).rev() {
                 *index += 1;
                 if *index < size {
@@ -97,12 +98,12 @@ impl Cells {
         }
     }
 
-    /// Makes all of them as wide, with their points below each other.
+    /// Pads all texts to one width and aligns their decimal points.
     fn align(&mut self) {
         if self.sizes.is_empty() {
             return;
         }
-        // Of a complex number the point is that of one part only, and of text it is none.
+        // Complex numbers have two points and strings none: they are aligned at the end.
         let split = |text: &str| match text.ends_with(['j', '\'']) {
             true => text.len(),
             false => text.find(['.', 'e']).unwrap_or(text.len()),
@@ -110,15 +111,15 @@ impl Cells {
         let widest = |part: fn((&str, &str)) -> usize| {
             self.texts.iter().map(|text| part(text.split_at(split(text)))).max().unwrap_or(0)
         };
-        let (before, behind) =
-            (widest(|(before, _)| before.chars().count()), widest(|(_, behind)| behind.chars().count()));
+        let (before, after) =
+            (widest(|(before, _)| before.chars().count()), widest(|(_, after)| after.chars().count()));
         for text in &mut self.texts {
             let (left, right) = text.split_at(split(text));
-            *text = format!("{left:>before$}{right:<behind$}");
+            *text = format!("{left:>before$}{right:<after$}");
         }
     }
 
-    /// The elements from one on, from a dimension on.
+    /// The elements of dimension `dim` and those after it, from the offset `first` on.
     fn text(&self, dim: usize, first: usize, gaps: &[bool]) -> String {
         let Some(&size) = self.sizes.get(dim) else {
             return self.texts.get(first).cloned().unwrap_or_default();
@@ -131,17 +132,17 @@ impl Cells {
         }
         let indent = " ".repeat(dim + 1);
         let rank = self.sizes.len();
-        let inside = if dim + 1 == rank {
-            lines(&entries, WIDTH.saturating_sub(2 * rank).max(1)).join(&format!("\n{indent}"))
+        let body = if dim + 1 == rank {
+            wrap(&entries, WIDTH.saturating_sub(2 * rank).max(1)).join(&format!("\n{indent}"))
         } else {
             entries.join(&format!("{}{indent}", "\n".repeat(rank - dim - 1)))
         };
-        format!("[{inside}]")
+        format!("[{body}]")
     }
 }
 
-/// Entries in lines of at most so many columns.
-fn lines(entries: &[String], width: usize) -> Vec<String> {
+/// Joins entries to lines of at most `width` columns.
+fn wrap(entries: &[String], width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for entry in entries {
         match lines.last_mut() {
@@ -152,14 +153,14 @@ fn lines(entries: &[String], width: usize) -> Vec<String> {
             _ => lines.push(entry.clone()),
         }
     }
-    // What was written for the sake of the next column is of no use at the end.
+    // Padding is only needed before a further entry.
     let last = lines.len().saturating_sub(1);
     lines[..last].iter_mut().for_each(|line| line.truncate(line.trim_end().len()));
     lines
 }
 
-/// Each element as text, with as many digits as tell it from its neighbours.
-fn texts(tensor: &Tensor) -> Vec<String> {
+/// Formats each element with the fewest digits that identify it.
+fn element_texts(tensor: &Tensor) -> Vec<String> {
     fn all<T>(array: ArrayViewD<'_, T>, text: impl Fn(&T) -> String) -> Vec<String> {
         array.iter().map(text).collect()
     }
@@ -191,7 +192,7 @@ fn texts(tensor: &Tensor) -> Vec<String> {
     }
 }
 
-/// As Python writes what is no number.
+/// Spells NaN as Python does.
 fn float(text: String) -> String {
     text.replace("NaN", "nan")
 }
@@ -201,43 +202,46 @@ fn complex(re: String, im: String) -> String {
     float(format!("{re}{sign}{im}j"))
 }
 
-/// A number of half precision, with the fewest digits that are still read as it.
-fn half(x: f32, is_it: impl Fn(f32) -> bool) -> String {
-    let short = (0..9).map(|digits| format!("{x:.digits$e}")).find(|text| text.parse().is_ok_and(&is_it));
+/// Formats a 16-bit float with the fewest digits that parse to the same value.
+fn half(x: f32, is_same: impl Fn(f32) -> bool) -> String {
+    let short = (0..9).map(|digits| format!("{x:.digits$e}")).find(|text| text.parse().is_ok_and(&is_same));
     let short = short.and_then(|text| text.parse::<f32>().ok()).unwrap_or(x);
     float(format!("{short:?}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::texts;
+    use super::element_texts;
     use half::{bf16, f16};
     use ndarray::arr1;
     use num_complex::Complex;
 
     #[test]
-    fn floats_have_the_digits_that_tell_them_apart() {
+    fn floats_have_the_fewest_digits_that_identify_them() {
         let floats = [1.0, -0.0, 0.1, 1e-7, 1e16, 1e15, f64::NAN, f64::INFINITY];
         let expected = ["1.0", "-0.0", "0.1", "1e-7", "1e16", "1000000000000000.0", "nan", "inf"];
-        assert_eq!(texts(&arr1(&floats).into()), expected);
-        assert_eq!(texts(&arr1(&[0.1f32, 16_777_216.0]).into()), ["0.1", "16777216.0"]);
+        assert_eq!(element_texts(&arr1(&floats).into()), expected);
+        assert_eq!(element_texts(&arr1(&[0.1f32, 16_777_216.0]).into()), ["0.1", "16777216.0"]);
         let halves =
             [0.1, 65504.0, std::f32::consts::PI, f32::NAN, f32::NEG_INFINITY, 6e-8].map(f16::from_f32);
-        assert_eq!(texts(&arr1(&halves).into()), ["0.1", "65500.0", "3.14", "nan", "-inf", "6e-8"]);
-        assert_eq!(texts(&arr1(&[bf16::from_f32(0.1), bf16::from_f32(1e30)]).into()), ["0.1", "1e30"]);
+        assert_eq!(element_texts(&arr1(&halves).into()), ["0.1", "65500.0", "3.14", "nan", "-inf", "6e-8"]);
+        assert_eq!(
+            element_texts(&arr1(&[bf16::from_f32(0.1), bf16::from_f32(1e30)]).into()),
+            ["0.1", "1e30"]
+        );
         for bits in 0..=u16::MAX {
             let half = f16::from_bits(bits);
-            let text = &texts(&arr1(&[half]).into())[0];
+            let text = &element_texts(&arr1(&[half]).into())[0];
             let read = f16::from_f32(text.parse().expect("a number"));
             assert!(read == half || (read.is_nan() && half.is_nan()), "{half} {text}");
         }
     }
 
     #[test]
-    fn complex_numbers_are_written_as_in_python() {
+    fn complex_numbers_and_booleans_are_formatted_as_in_python() {
         let complex =
             [Complex::new(1.0, -2.5), Complex::new(-0.0, f64::NAN), Complex::new(0.0, f64::INFINITY)];
-        assert_eq!(texts(&arr1(&complex).into()), ["1.0-2.5j", "-0.0+nanj", "0.0+infj"]);
-        assert_eq!(texts(&arr1(&[true, false]).into()), ["True", "False"]);
+        assert_eq!(element_texts(&arr1(&complex).into()), ["1.0-2.5j", "-0.0+nanj", "0.0+infj"]);
+        assert_eq!(element_texts(&arr1(&[true, false]).into()), ["True", "False"]);
     }
 }

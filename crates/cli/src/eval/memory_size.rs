@@ -1,13 +1,13 @@
-//! Amounts of memory as they are written on the command line.
+//! Memory sizes on the command line.
 
-/// The least memory that is worth working with.
-const LEAST: u64 = 1 << 20;
+/// The smallest memory limit, in bytes.
+const MIN: u64 = 1 << 20;
 
-/// Reads an amount of memory: `64M`, `1.5G`, `512MiB`, or a number of bytes. K, M, G and T go by 1024.
+/// Parses a size in bytes: `64M`, `1.5G`, `512MiB` or `1048576`. Units are powers of 1024.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
-    let bytes = bytes(text).ok_or("write an amount such as 64M, 1.5G or 512MiB")?;
-    if bytes < LEAST {
-        return Err("less than 1M is too little to work with".into());
+    let bytes = bytes(text).ok_or("expected a size such as 64M, 1.5G or 512MiB")?;
+    if bytes < MIN {
+        return Err("must be at least 1M".into());
     }
     Ok(bytes)
 }
@@ -24,7 +24,7 @@ fn bytes(text: &str) -> Option<u64> {
         _ => return None,
     };
     let number: f64 = number.parse().ok()?;
-    // A larger one than there is on any machine is as good as the largest.
+    // Saturates.
     Some((number * (1u64 << shift) as f64) as u64)
 }
 
@@ -33,19 +33,19 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn amounts_are_read() {
+    fn sizes_are_parsed() {
         let texts = ["1048576", "64M", "64m", "1.5G", "512MiB", "2 GB", "1024k", "3T", "99999999T"];
         let expected = [1 << 20, 64 << 20, 64 << 20, 3 << 29, 512 << 20, 2 << 30, 1 << 20, 3 << 40, u64::MAX];
         assert_eq!(texts.map(|text| parse(text).unwrap_or(0)), expected);
     }
 
     #[test]
-    fn what_is_no_amount_or_too_little_is_refused() {
+    fn invalid_and_small_sizes_are_errors() {
         for text in ["", "M", "ten", "1..5M", "-1M", "1X", "1MM", "inf", "nan"] {
-            assert!(parse(text).is_err_and(|problem| problem.starts_with("write an amount")), "{text}");
+            assert!(parse(text).is_err_and(|problem| problem.starts_with("expected a size")), "{text}");
         }
         for text in ["0", "1023k", "1048575", "0.5M"] {
-            assert!(parse(text).is_err_and(|problem| problem.starts_with("less than 1M")), "{text}");
+            assert!(parse(text).is_err_and(|problem| problem.starts_with("must be at least")), "{text}");
         }
     }
 }

@@ -1,0 +1,88 @@
+//! Progress bar and interruption of long work.
+
+use crate::error::CliError;
+use crate::signals::StopFlag;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{self, Write};
+
+/// The state of long work: how much of it is done, and whether a signal has stopped it.
+pub(crate) struct Progress {
+    stop: StopFlag,
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// Runs work that writes this many bytes. Without `quiet`, shows a progress bar.
+    pub(crate) fn run(
+        bytes: u64,
+        quiet: bool,
+        work: impl FnOnce(&Progress) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let stop = StopFlag::install()
+            .map_err(|error| CliError::failed(format!("cannot install signal handlers: {error}")))?;
+        let bar = if quiet { ProgressBar::hidden() } else { progress_bar(bytes) };
+        let progress = Progress { stop, bar };
+        let result = work(&progress);
+        progress.bar.finish_and_clear();
+        result
+    }
+
+    /// Whether the command has received a stop signal.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.signal().is_some()
+    }
+
+    /// Advances the bar.
+    pub(crate) fn advance(&self, bytes: u64) {
+        self.bar.inc(bytes);
+    }
+
+    /// Replaces an error by the interruption that caused it.
+    pub(crate) fn interruption_or(&self, error: CliError) -> CliError {
+        self.stop.signal().map_or(error, CliError::Interrupted)
+    }
+}
+
+fn progress_bar(total: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{bar:40} {percent}% of {binary_total_bytes}  {binary_bytes_per_sec}  {eta} left",
+    );
+    // Drawn on standard error, and only if that is a terminal.
+    ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// Explains `EFAULT`: a write directly from a truncated memory-mapped input fails without a `SIGBUS`.
+fn explain_bad_address(error: io::Error) -> io::Error {
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(libc::EFAULT) {
+        return io::Error::other("an input file was truncated while it was being read");
+    }
+    error
+}
+
+/// A writer that advances the progress bar and fails after a stop signal.
+pub(crate) struct ProgressWriter<'p, W> {
+    inner: W,
+    progress: &'p Progress,
+}
+
+impl<'p, W: Write> ProgressWriter<'p, W> {
+    pub(crate) fn new(inner: W, progress: &'p Progress) -> ProgressWriter<'p, W> {
+        ProgressWriter { inner, progress }
+    }
+}
+
+impl<W: Write> Write for ProgressWriter<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.progress.is_stopped() {
+            return Err(io::Error::other("stopped"));
+        }
+        let written = self.inner.write(bytes).map_err(explain_bad_address)?;
+        self.progress.advance(written as u64);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

@@ -1,0 +1,121 @@
+//! `unishape eval` leaves nothing behind when it is stopped or fails while writing.
+
+use crate::arrays::zeros;
+use crate::broadcast_interrupted::{ignores_sighup, signal, stretching_to, wait_for_growth};
+use crate::eval::integers;
+use crate::support::{RunOutput, TestDir, start};
+
+/// Computes the sum of two stretched arrays of bytes.
+const SUM: [&str; 5] = ["eval", "column + row", "column.npy", "row.npy", "--quiet"];
+
+#[track_caller]
+fn assert_stopped(name: &str, code: i32, more: &[&str]) {
+    let dir = stretching_to(4 << 10);
+    dir.write("z.npy", "old");
+    let before = dir.list();
+    let args = SUM.iter().chain(more).chain(&["--force", "-o", "z.npy"]);
+    let mut child = start(&mut dir.command(args));
+    wait_for_growth(&dir, &mut child);
+    signal(&child, name);
+    let output = RunOutput::new(child.wait_with_output().expect("an exit"));
+    assert_eq!(output.expect_error(code), "unishape: stopped; nothing was written\n");
+    assert_eq!((dir.list(), dir.read("z.npy")), (before, b"old".into()));
+}
+
+#[test]
+fn ctrl_c_keeps_the_existing_file() {
+    assert_stopped("INT", 130, &[]);
+}
+
+#[test]
+fn sigterm_and_sighup_exit_with_codes_of_their_own() {
+    assert_stopped("TERM", 143, &["--memory", "1M", "--threads", "1"]);
+    if !ignores_sighup() {
+        assert_stopped("HUP", 129, &[]);
+    }
+}
+
+/// As under `nohup`.
+#[test]
+fn sighup_stays_ignored() {
+    let dir = stretching_to(64);
+    let args: Vec<&str> = SUM.iter().chain(&["-o", "z.npy"]).copied().collect();
+    let mut child = start(&mut dir.limited("trap '' HUP", &args));
+    wait_for_growth(&dir, &mut child);
+    signal(&child, "HUP");
+    RunOutput::new(child.wait_with_output().expect("an exit")).expect_success();
+    assert_eq!(dir.read("z.npy").len(), 128 + (64 << 20));
+}
+
+#[test]
+fn a_write_that_fails_in_the_middle_leaves_nothing() {
+    for memory in ["1M", "256M"] {
+        let dir = stretching_to(24);
+        let before = dir.list();
+        // Blocks of 512 bytes: a limit of 12 MiB.
+        let limit = "trap '' XFSZ && ulimit -f 24576";
+        let args: Vec<&str> = SUM.iter().chain(&["--memory", memory, "-o", "z.npy"]).copied().collect();
+        let message = RunOutput::of(&mut dir.limited(limit, &args)).expect_error(1);
+        assert_eq!(dir.list(), before);
+        assert!(
+            message.starts_with("unishape: z.npy: ") && message.ends_with("; nothing was written\n"),
+            "{message}"
+        );
+        assert_eq!(message.lines().count(), 1, "{message}");
+        // An existing file stays, also with --force.
+        dir.write("z.npy", "old");
+        let args: Vec<&str> = args.iter().chain(&["--force"]).copied().collect();
+        RunOutput::of(&mut dir.limited(limit, &args)).expect_error(1);
+        assert_eq!((dir.read("z.npy"), dir.list().len()), (b"old".into(), before.len() + 1));
+    }
+}
+
+/// Found after all elements before it are written.
+#[test]
+fn an_invalid_last_element_leaves_nothing() {
+    let dir = TestDir::new();
+    let mut truths = zeros("'|b1'", &[6 << 20]);
+    *truths.last_mut().expect("elements") = 7;
+    dir.write("m.npy", truths);
+    let message = dir.run(["eval", "m * 2", "m.npy", "-q", "--memory", "1M", "-o", "z.npy"]).expect_error(1);
+    assert_eq!(message, "unishape: m.npy: element [6291455]: a bool is 0 or 1, not 7\n");
+    assert_eq!(dir.list(), ["m.npy"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn devices_are_written_in_place() {
+    let dir = TestDir::new();
+    dir.write("a.npy", integers("<i8", &[1 << 17], |n| n as i64).file());
+    let message = dir.run(["eval", "a + 1", "a.npy", "-q", "-o", "/dev/full"]).expect_error(1);
+    assert!(message.starts_with("unishape: /dev/full: No space left on device"), "{message}");
+    dir.run(["eval", "a + 1", "a.npy", "-q", "-o", "/dev/null"]).expect_success();
+    assert_eq!(dir.list(), ["a.npy"]);
+}
+
+/// 256 MiB from 256 MiB, within `--memory` and the overhead of the program.
+#[cfg(target_os = "linux")]
+#[test]
+fn bc10_files_larger_than_memory_are_computed_in_bounded_memory() {
+    let dir = TestDir::new();
+    let rows = 1 << 13;
+    // A sparse file of zeros.
+    let head = zeros("'>f4'", &[rows, 8 << 10, 0]);
+    let header = unishape_npy::Header::read(&mut &head[..]).expect("a header");
+    let header = unishape_npy::Header { shape: vec![rows, 8 << 10], ..header };
+    let mut file = std::fs::File::create(dir.path("a.npy")).expect("a file");
+    header.write(&mut file).expect("written");
+    file.set_len(header.encoded_len().expect("short") + header.data_bytes().expect("small"))
+        .expect("a sparse file");
+    dir.write("row.npy", integers("<i4", &[8 << 10], |n| n as i64).file());
+    // Converted, and so copied: 4 bytes per element, and twice 2 bytes for the result.
+    let args = ["eval", "float32(row) - a", "a.npy", "row.npy", "--dtype", "float16", "-q", "-o", "z.npy"];
+    let limit = if crate::support::can_measure_memory() { "ulimit -d 49152" } else { "true" };
+    for memory in ["4M", "16M"] {
+        let args: Vec<&str> =
+            args.iter().chain(&["--memory", memory, "--threads", "2", "-f"]).copied().collect();
+        RunOutput::of(&mut dir.limited(limit, &args)).expect_success();
+        let size = std::fs::metadata(dir.path("z.npy")).expect("existing").len();
+        assert_eq!(size, 128 + (rows as u64 * (8 << 10) * 2));
+    }
+}
