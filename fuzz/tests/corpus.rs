@@ -26,13 +26,16 @@ fn every_kept_input_is_well() {
     }
 }
 
-/// `cargo xtask fuzz` finds the targets by these folders.
+/// `cargo xtask fuzz` finds the targets by their corpora, and cargo-fuzz by their programs.
 #[test]
-fn every_target_has_a_corpus_and_every_corpus_a_target() {
-    let folders =
-        fs::read_dir(corpus()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let names = TARGETS.map(|target| target.name.to_string());
-    assert_eq!(folders.collect::<BTreeSet<_>>(), BTreeSet::from(names));
+fn every_target_has_a_corpus_and_a_program() {
+    let names = |folder: &Path| -> BTreeSet<String> {
+        let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        paths.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
+    };
+    let targets = BTreeSet::from(TARGETS.map(|target| target.name.to_owned()));
+    assert_eq!(names(&corpus()), targets);
+    assert_eq!(names(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz_targets")), targets);
 }
 
 /// What is kept is small: inputs that reach something new, not all that were ever found.

@@ -1,42 +1,54 @@
-//! Commands run in the project's folder, told before they run.
+//! Commands that run in the repository root and print what they do.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// The project's folder.
+/// The root of the repository.
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A command in the project's folder.
+/// A command that runs in the repository root.
 pub(crate) fn command(program: impl AsRef<OsStr>, args: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(args).current_dir(root());
     command
 }
 
-/// The cargo that runs this chore.
+/// The cargo that runs this program.
 pub(crate) fn cargo(args: &[&str]) -> Command {
     command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), args)
 }
 
-/// Runs a command, and says so, and how long it took.
-pub(crate) fn run(what: &str, mut command: Command) -> Result<(), String> {
-    eprintln!("\n=== {what}");
-    let begin = Instant::now();
+/// Runs a command under a heading and prints its duration.
+pub(crate) fn run(title: &str, mut command: Command) -> Result<(), String> {
+    eprintln!("\n=== {title}");
+    let start = Instant::now();
     match command.status() {
         Ok(status) if status.success() => {
-            eprintln!("=== {what}: {} s", begin.elapsed().as_secs());
+            eprintln!("=== {title}: {} s", start.elapsed().as_secs());
             Ok(())
         }
-        Ok(status) => Err(format!("\n{what}: failed ({status})")),
-        Err(error) => Err(format!("\n{what}: {} could not be run: {error}", command.get_program().display())),
+        Ok(status) => Err(format!("\n{title}: failed ({status})")),
+        Err(error) => Err(format!("\n{title}: cannot run {}: {error}", command.get_program().display())),
     }
 }
 
-/// Whether a command can be run and succeeds, without a word.
+/// The standard output of a command; an error if it fails.
+pub(crate) fn output(title: &str, mut command: Command) -> Result<String, String> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("{title}: cannot run {}: {error}", command.get_program().display()))?;
+    if !output.status.success() {
+        return Err(format!("{title}: failed ({})", output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|error| format!("{title}: {error}"))
+}
+
+/// Whether a command can be run and succeeds; discards its output.
 pub(crate) fn succeeds(mut command: Command) -> bool {
     command
         .stdin(Stdio::null())

@@ -1,241 +1,225 @@
-//! `cargo xtask coverage`: which lines, regions and branches of the core its tests run through.
+//! `cargo xtask coverage`: lines, regions and branches of the core that its tests run.
 //!
-//! rustc counts, and LLVM's own tools read the counts; their version has to be that of rustc's LLVM.
-//! A region is what runs as a whole: an arm of a `match`, the way out of a `?`. A branch is one outcome
-//! of a condition, each part of an `&&` for itself.
+//! cargo-llvm-cov builds the tests, runs them and merges the counts. This file adds what it lacks: LLVM's
+//! tools where rustup cannot install them, a failure on uncovered branches, and the union over the instances
+//! of a generic function. For an uncovered `else` in `f::<usize>`, its report ignores that `f::<Extent>`
+//! covers it.
 //!
-//! The tests of the core alone count, and not the examples in its documentation: those are there to be
-//! read, and what only they run is not tested.
+//! A region is code that runs as a whole, such as an arm of a `match` or the early return of a `?`. A branch
+//! is one outcome of a condition; each operand of `&&` has its own. Examples in the documentation do not
+//! count.
 
-use crate::command::{command, root, run};
-use crate::nightly::Nightly;
+use crate::command::{command, output, root, run as run_command};
+use crate::install::CargoTool;
+use crate::nightly::{self, Nightly};
+use crate::workspace::package_named;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where everything is made.
-const WORK: &str = "target/coverage";
+const CARGO_LLVM_COV: CargoTool = CargoTool { name: "llvm-cov", version: "0.9.1" };
 
-/// What is looked at.
-const SOURCES: &str = "crates/core/src/";
+/// The package that is measured.
+const PACKAGE: &str = "unishape-core";
 
-pub(crate) fn measure() -> Result<(), String> {
+pub(crate) fn run() -> Result<(), String> {
     let nightly = Nightly::find()?;
-    let tools = Tools::find(&nightly)?;
-    let tests = tests(&nightly)?;
-    let mut covered = Covered::default();
-    // One after another: the same function has other counters in another program, and LLVM leaves out
-    // what does not match.
-    for (number, test) in tests.iter().enumerate() {
-        let base = root().join(WORK).join(number.to_string());
-        let (raw, data) = (base.with_extension("profraw"), base.with_extension("profdata"));
-        let mut count = command(test, &["--quiet"]);
-        count.current_dir(root().join("crates/core")).env("LLVM_PROFILE_FILE", &raw);
-        run(&format!("counting in {}", test.display()), count)?;
-        let mut merge = tools.run("llvm-profdata", &["merge"]);
-        merge.arg(&raw).arg("--output").arg(&data);
-        run("the counts", merge)?;
-        covered.add_lines(&tools.export(test, &data, "lcov")?);
-        covered.add_functions(&tools.export(test, &data, "text")?)?;
-    }
-    covered.report()
+    let llvm = Llvm::find(&nightly)?;
+    CARGO_LLVM_COV.install()?;
+    eprintln!("\n=== tests of {PACKAGE} with coverage");
+    let mut measure = nightly::command(CARGO_LLVM_COV.program());
+    measure.args(["llvm-cov", "--package", PACKAGE, "--tests", "--branch", "--json", "--quiet"]);
+    // Optimised, one function has different counters in different test programs, which cannot be merged.
+    measure.env("CARGO_PROFILE_TEST_OPT_LEVEL", "0");
+    llvm.set_environment(&mut measure);
+    let report = output("coverage", measure)?;
+    // The output of the tests precedes the report.
+    let report = report.lines().rfind(|line| line.starts_with('{')).unwrap_or_default();
+    let report: Value = serde_json::from_str(report).map_err(|error| format!("cargo-llvm-cov: {error}"))?;
+    let sources = package_named(PACKAGE)?.folder.join("src");
+    Coverage::read(&report["data"][0], &sources).check(&sources)
 }
 
-/// Builds the tests of the core so that they count, and says where they are.
-fn tests(nightly: &Nightly) -> Result<Vec<PathBuf>, String> {
-    let what = "the core's tests, made to count";
-    eprintln!("\n=== {what}");
-    let flags = "-Cinstrument-coverage -Zcoverage-options=branch";
-    let mut build = nightly.cargo("test", flags, WORK);
-    build.args([
-        "--package",
-        "unishape-core",
-        "--tests",
-        "--no-run",
-        "--message-format=json-render-diagnostics",
-    ]);
-    // What is built counts, what builds it does not.
-    build.env("LLVM_PROFILE_FILE", "/dev/null").stderr(std::process::Stdio::inherit());
-    let output = build.output().map_err(|error| format!("{what}: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("{what}: failed ({})", output.status));
-    }
-    let messages = String::from_utf8_lossy(&output.stdout);
-    let programs = messages.lines().filter_map(|line| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        Some(PathBuf::from(message["executable"].as_str()?))
-    });
-    let programs: Vec<_> = programs.collect();
-    if programs.is_empty() { Err(format!("{what}: cargo names no program")) } else { Ok(programs) }
-}
-
-/// LLVM's tools for reading counts.
-struct Tools {
-    folder: PathBuf,
-    /// Where their library is, if they do not know.
+/// LLVM's tools that read counts. Their version must be that of rustc's LLVM.
+struct Llvm {
+    tools: PathBuf,
+    /// The folder of their shared library, unless they find it themselves.
     library: Option<PathBuf>,
 }
 
-impl Tools {
-    /// Rust's own, where somebody has added them; otherwise Debian's, unpacked for this project alone.
-    fn find(nightly: &Nightly) -> Result<Tools, String> {
-        let known = [nightly.folder.join("bin"), format!("/usr/lib/llvm-{}/bin", nightly.llvm).into()];
-        if let Some(folder) = known.into_iter().find(|folder| folder.join("llvm-cov").exists()) {
-            return Ok(Tools { folder, library: None });
+impl Llvm {
+    /// The component `llvm-tools`, an installed LLVM, or Debian's packages unpacked into `target/tools`.
+    fn find(nightly: &Nightly) -> Result<Llvm, String> {
+        let installed = [nightly.folder.join("bin"), format!("/usr/lib/llvm-{}/bin", nightly.llvm).into()];
+        if let Some(tools) = installed.into_iter().find(|folder| folder.join("llvm-cov").exists()) {
+            return Ok(Llvm { tools, library: None });
         }
-        let place = root().join("target/tools").join(format!("llvm-{}", nightly.llvm));
-        let folder = place.join(format!("usr/lib/llvm-{}/bin", nightly.llvm));
-        if !folder.join("llvm-cov").exists() {
-            unpack_debians(&nightly.llvm, &place).map_err(|problem| {
-                format!("{problem}\nllvm-cov is missing: rustup component add llvm-tools --toolchain nightly")
+        let folder = root().join("target/tools").join(format!("llvm-{}", nightly.llvm));
+        let tools = folder.join(format!("usr/lib/llvm-{}/bin", nightly.llvm));
+        if !tools.join("llvm-cov").exists() {
+            unpack_debian_packages(&nightly.llvm, &folder).map_err(|error| {
+                format!("{error}\nllvm-cov is missing: rustup component add llvm-tools --toolchain nightly")
             })?;
         }
-        let library = place.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH));
-        Ok(Tools { folder, library: Some(library) })
+        let library = folder.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH));
+        Ok(Llvm { tools, library: Some(library) })
     }
 
-    fn run(&self, name: &str, args: &[&str]) -> std::process::Command {
-        let mut tool = command(self.folder.join(name), args);
+    fn set_environment(&self, command: &mut std::process::Command) {
+        command.env("LLVM_COV", self.tools.join("llvm-cov"));
+        command.env("LLVM_PROFDATA", self.tools.join("llvm-profdata"));
         if let Some(library) = &self.library {
-            tool.env("LD_LIBRARY_PATH", library);
+            command.env("LD_LIBRARY_PATH", library);
         }
-        tool
-    }
-
-    /// What a test program has covered of the core.
-    fn export(&self, test: &Path, data: &Path, format: &str) -> Result<String, String> {
-        let mut export = self.run("llvm-cov", &["export", "--format", format, "--instr-profile"]);
-        export.arg(data).arg(test).args(["--sources", SOURCES]);
-        let output = export.output().map_err(|error| format!("llvm-cov: {error}"))?;
-        let problems = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() || !problems.trim().is_empty() {
-            return Err(format!("llvm-cov: {problems}"));
-        }
-        String::from_utf8(output.stdout).map_err(|error| format!("llvm-cov: {error}"))
     }
 }
 
-/// Needs no root: the packages are fetched and unpacked, not installed.
-fn unpack_debians(version: &str, place: &Path) -> Result<(), String> {
-    let error = |error| format!("{}: {error}", place.display());
-    fs::create_dir_all(place).map_err(error)?;
-    let mut fetch = command("apt-get", &["download", "--quiet"]);
-    fetch.args([format!("llvm-{version}"), format!("libllvm{version}")]).current_dir(place);
-    run(&format!("fetching LLVM {version}'s tools"), fetch)?;
-    for entry in fs::read_dir(place).map_err(error)? {
+/// Downloads and unpacks the packages; this requires no root privileges.
+fn unpack_debian_packages(version: &str, folder: &Path) -> Result<(), String> {
+    let error = |error| format!("{}: {error}", folder.display());
+    fs::create_dir_all(folder).map_err(error)?;
+    let mut download = command("apt-get", &["download", "--quiet"]);
+    download.args([format!("llvm-{version}"), format!("libllvm{version}")]).current_dir(folder);
+    run_command(&format!("downloading LLVM {version}"), download)?;
+    for entry in fs::read_dir(folder).map_err(error)? {
         let package = entry.map_err(error)?.path();
-        if package.extension().is_some_and(|ending| ending == "deb") {
+        if package.extension().is_some_and(|extension| extension == "deb") {
             let mut unpack = command("dpkg-deb", &["--extract"]);
-            unpack.arg(&package).arg(place);
-            run(&format!("unpacking {}", package.display()), unpack)?;
+            unpack.arg(&package).arg(folder);
+            run_command(&format!("unpacking {}", package.display()), unpack)?;
             fs::remove_file(&package).map_err(error)?;
         }
     }
     Ok(())
 }
 
-/// What can be covered, and whether some test does. A generic function is covered where one of its
-/// instances is.
+/// The first and the last position of code: line, column, line, column.
+type Span = [u64; 4];
+
+/// The parts of the source, and whether a test covers them in some instance of a generic function.
 #[derive(Default)]
-struct Covered {
-    /// By file and line.
-    lines: BTreeMap<(String, u64), bool>,
-    /// By file, and line and column where they begin and end.
-    regions: BTreeMap<(String, [u64; 4]), bool>,
-    /// As for regions, and the outcome.
-    branches: BTreeMap<(String, [u64; 4], bool), bool>,
+struct Coverage {
+    /// Covered lines and all lines, by file.
+    lines: BTreeMap<String, (u64, u64)>,
+    regions: BTreeMap<(String, Span), bool>,
+    /// By condition and outcome.
+    branches: BTreeMap<(String, Span, bool), bool>,
 }
 
-impl Covered {
-    /// From lcov's format: `SF:file`, then `DA:line,count` for each line with code.
-    fn add_lines(&mut self, text: &str) {
-        let mut file = None;
-        for line in text.lines() {
-            if let Some(path) = line.strip_prefix("SF:") {
-                file = of_the_core(path);
-            } else if let (Some(file), Some(counted)) = (&file, line.strip_prefix("DA:"))
-                && let Some((number, count)) = counted.split_once(',')
-                && let Ok(number) = number.parse()
+impl Coverage {
+    /// Reads LLVM's JSON: figures per file, and arrays of numbers per function.
+    fn read(report: &Value, sources: &Path) -> Coverage {
+        let mut coverage = Coverage::default();
+        let name = |path: &Value| {
+            let path = Path::new(path.as_str()?).strip_prefix(sources).ok()?;
+            Some(path.display().to_string())
+        };
+        for file in array(&report["files"]) {
+            let lines = &file["summary"]["lines"];
+            if let (Some(name), Some(covered), Some(all)) =
+                (name(&file["filename"]), lines["covered"].as_u64(), lines["count"].as_u64())
             {
-                *self.lines.entry((file.clone(), number)).or_default() |= count != "0";
+                coverage.lines.insert(name, (covered, all));
             }
         }
-    }
-
-    /// From LLVM's own format: for each function its regions and branches, as rows of numbers.
-    fn add_functions(&mut self, text: &str) -> Result<(), String> {
-        let all: Value = serde_json::from_str(text).map_err(|error| format!("llvm-cov: {error}"))?;
-        for function in all["data"][0]["functions"].as_array().into_iter().flatten() {
-            // No macro of ours has code in another file, so a function's first file is its only one.
-            let Some(file) = function["filenames"][0].as_str().and_then(of_the_core) else { continue };
-            for row in rows(&function["regions"]) {
-                if let [a, b, c, d, count, _, _, CODE] = row[..] {
-                    *self.regions.entry((file.clone(), [a, b, c, d])).or_default() |= count > 0;
+        for function in array(&report["functions"]) {
+            // The core's macros expand within one file, so the first file of a function is its only one.
+            let Some(file) = name(&function["filenames"][0]) else { continue };
+            for numbers in array(&function["regions"]).map(numbers) {
+                if let [a, b, c, d, count, _, _, CODE] = numbers[..] {
+                    *coverage.regions.entry((file.clone(), [a, b, c, d])).or_default() |= count > 0;
                 }
             }
-            for row in rows(&function["branches"]) {
-                if let [a, b, c, d, holds, fails, ..] = row[..] {
+            for numbers in array(&function["branches"]).map(numbers) {
+                if let [a, b, c, d, holds, fails, ..] = numbers[..] {
                     for (outcome, count) in [(true, holds), (false, fails)] {
                         let key = (file.clone(), [a, b, c, d], outcome);
-                        *self.branches.entry(key).or_default() |= count > 0;
+                        *coverage.branches.entry(key).or_default() |= count > 0;
                     }
                 }
             }
         }
-        Ok(())
+        coverage
     }
 
-    /// Tells it by file; what is not covered is an error.
-    fn report(&self) -> Result<(), String> {
-        let lines = || self.lines.iter().map(|((file, _), &covered)| (file, covered));
+    /// Prints a table by file; an error lists what is not covered.
+    fn check(&self, sources: &Path) -> Result<(), String> {
         let regions = || self.regions.iter().map(|((file, _), &covered)| (file, covered));
         let branches = || self.branches.iter().map(|((file, ..), &covered)| (file, covered));
-        let mut files: Vec<_> = lines().map(|(file, _)| file).collect();
-        files.dedup();
-        println!("\n{:14}{:>11}{:>11}{:>11}", "core", "lines", "regions", "branches");
-        for file in files.iter().map(|&file| Some(file)).chain([None]) {
-            let columns = [tally(lines(), file), tally(regions(), file), tally(branches(), file)];
+        println!("\n{:14}{:>11}{:>11}{:>11}", "file", "lines", "regions", "branches");
+        for (file, lines) in &self.lines {
+            let columns = [*lines, count(regions(), file), count(branches(), file)];
             let [l, r, b] = columns.map(|(covered, all)| format!("{covered}/{all}"));
-            println!("{:14}{l:>11}{r:>11}{b:>11}", file.map_or("all", |name| name.as_str()));
+            println!("{file:14}{l:>11}{r:>11}{b:>11}");
         }
-        // A report without anything in it is a broken one.
-        if [lines().count(), regions().count(), branches().count()].contains(&0) {
-            return Err("coverage: nothing was counted".into());
+        if self.lines.is_empty() || self.regions.is_empty() || self.branches.is_empty() {
+            return Err("coverage: the report is empty".into());
         }
-        let mut missed: Vec<String> = Vec::new();
-        let place = |file: &str, line: u64| format!("{SOURCES}{file}:{line}");
-        for ((file, line), _) in self.lines.iter().filter(|entry| !entry.1) {
-            missed.push(format!("{}: no test runs this line", place(file, *line)));
+        let mut uncovered: Vec<String> = Vec::new();
+        let place = |file: &str, [line, column, ..]: Span| {
+            format!("{}:{line}:{column}", sources.join(file).display())
+        };
+        for ((file, span), _) in self.regions.iter().filter(|entry| !entry.1) {
+            uncovered.push(format!("{}: no test runs this", place(file, *span)));
         }
-        for ((file, [line, column, ..]), _) in self.regions.iter().filter(|entry| !entry.1) {
-            missed.push(format!("{}:{column}: no test runs this", place(file, *line)));
+        for ((file, span, outcome), _) in self.branches.iter().filter(|entry| !entry.1) {
+            uncovered.push(format!("{}: this is never {outcome}", place(file, *span)));
         }
-        for ((file, [line, column, ..], outcome), _) in self.branches.iter().filter(|entry| !entry.1) {
-            missed.push(format!("{}:{column}: this is never {outcome}", place(file, *line)));
+        for (file, (covered, all)) in self.lines.iter().filter(|(_, (covered, all))| covered < all) {
+            uncovered.push(format!("{}: no test runs {} lines", sources.join(file).display(), all - covered));
         }
-        if missed.is_empty() { Ok(()) } else { Err(missed.join("\n")) }
+        if uncovered.is_empty() { Ok(()) } else { Err(uncovered.join("\n")) }
     }
 }
 
-/// The kind of region that is code, among LLVM's.
+/// LLVM's number for regions that are code.
 const CODE: u64 = 0;
 
-/// How many are covered, of how many; in one file or in all.
-fn tally<'f>(all: impl Iterator<Item = (&'f String, bool)>, file: Option<&String>) -> (usize, usize) {
-    let here = all.filter(|(name, _)| file.is_none_or(|file| file == *name));
-    here.fold((0, 0), |(covered, all), (_, is_covered)| (covered + usize::from(is_covered), all + 1))
+/// Covered items and all items of a file.
+fn count<'f>(items: impl Iterator<Item = (&'f String, bool)>, file: &str) -> (u64, u64) {
+    let of_file = items.filter(|(name, _)| *name == file);
+    of_file.fold((0, 0), |(covered, all), (_, is_covered)| (covered + u64::from(is_covered), all + 1))
 }
 
-/// The name within the core, if a file is of the core.
-fn of_the_core(path: &str) -> Option<String> {
-    Some(path.split_once(SOURCES)?.1.to_owned())
+fn array(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
 }
 
-fn rows(value: &Value) -> impl Iterator<Item = Vec<u64>> {
-    value
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|row| row.as_array().into_iter().flatten().filter_map(Value::as_u64).collect())
+fn numbers(row: &Value) -> Vec<u64> {
+    array(row).filter_map(Value::as_u64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Coverage;
+    use serde_json::json;
+    use std::path::Path;
+
+    /// A report on a generic function with one branch: true in one instance, `fails` times false in the
+    /// other.
+    fn check(fails: u64) -> Result<(), String> {
+        let function = |regions: [u64; 2], branch: [u64; 2]| {
+            json!({
+                "filenames": ["/core/src/a.rs"],
+                "regions": [[1, 1, 9, 2, regions[0], 0, 0, 0], [5, 9, 6, 2, regions[1], 0, 0, 0]],
+                "branches": [[4, 8, 4, 20, branch[0], branch[1], 0, 0, 4]],
+            })
+        };
+        let report = json!({
+            "files": [{ "filename": "/core/src/a.rs", "summary": { "lines": { "count": 9, "covered": 9 } } }],
+            "functions": [function([3, 0], [3, 0]), function([2, fails], [0, fails])],
+        });
+        let sources = Path::new("/core/src");
+        Coverage::read(&report, sources).check(sources)
+    }
+
+    #[test]
+    fn instances_of_a_generic_function_are_united() {
+        assert_eq!(check(2), Ok(()));
+        let missing = "/core/src/a.rs:5:9: no test runs this\n/core/src/a.rs:4:8: this is never false";
+        assert_eq!(check(0), Err(missing.into()));
+        let empty = Coverage::default().check(Path::new(""));
+        assert_eq!(empty, Err("coverage: the report is empty".into()));
+    }
 }

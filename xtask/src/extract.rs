@@ -1,15 +1,15 @@
-//! The proven programs of the core, extracted to C for the tests of `crates/proven`.
+//! Extracts the proven programs of the core to C, for the tests of `crates/proven`.
 
 use crate::command::{command, root, succeeds};
-use crate::tools::apt_install;
+use crate::install::apt_install;
 use std::fs;
 use std::path::PathBuf;
 
-/// Where the C goes.
+/// The folder of the C files.
 const FOLDER: &str = "target/proof/c";
 
-/// Each file and the modules in it; what these use comes with them. The fold is there once for each kind
-/// of sizes, under the same names, and so in files of its own.
+/// The C files and their WhyML modules; dependencies are included. The fold is extracted once per type of
+/// sizes, into separate files because the names are the same.
 const FILES: [(&str, &[&str]); 3] = [
     (
         "core.c",
@@ -27,26 +27,26 @@ const FILES: [(&str, &[&str]); 3] = [
     ("common_extent.c", &["core_common.CommonExtent"]),
 ];
 
-/// The folder with the C; nothing where Why3 or a C compiler cannot be had.
+/// The folder of the C files; `None` if Why3 or a C compiler cannot be installed.
 pub(crate) fn set_up() -> Result<Option<PathBuf>, String> {
-    let can_be_had = |program: &str, package| {
-        let there = || succeeds(command(program, &["--version"]));
-        let had = there() || (apt_install(&[package]) && there());
-        if !had {
-            eprintln!("no {program}: install {package} to have the core run beside the proven programs");
+    let is_available = |program: &str, package| {
+        let found = || succeeds(command(program, &["--version"]));
+        let available = found() || (apt_install(&[package]) && found());
+        if !available {
+            eprintln!("no {program}: install {package} to compare the core with the proven programs");
         }
-        had
+        available
     };
-    // The programs are about 64 bits.
-    if !cfg!(target_pointer_width = "64") || !can_be_had("why3", "why3") || !can_be_had("cc", "gcc") {
+    // The programs are proven for 64-bit sizes.
+    if !cfg!(target_pointer_width = "64") || !is_available("why3", "why3") || !is_available("cc", "gcc") {
         return Ok(None);
     }
     let folder = root().join(FOLDER);
     fs::create_dir_all(&folder).map_err(|error| format!("{FOLDER}: {error}"))?;
     for (name, modules) in FILES {
         let file = folder.join(name);
-        let text = mended(&extracted(modules)?);
-        // A file that is as it was is left alone, and not compiled anew.
+        let text = fix_pointers(&extract(modules)?);
+        // Rewriting an unchanged file would recompile it.
         if fs::read_to_string(&file).is_ok_and(|old| old == text) {
             continue;
         }
@@ -55,22 +55,21 @@ pub(crate) fn set_up() -> Result<Option<PathBuf>, String> {
     Ok(Some(folder))
 }
 
-/// The C of these modules.
-fn extracted(modules: &[&str]) -> Result<String, String> {
-    let what = format!("extracting {}", modules.join(", "));
+/// The C code of these modules.
+fn extract(modules: &[&str]) -> Result<String, String> {
+    let title = format!("extracting {}", modules.join(", "));
     let mut extract = command("why3", &["extract", "--recursive", "--driver", "c", "--library", "proof"]);
-    let output = extract.args(modules).output().map_err(|error| format!("{what}: {error}"))?;
-    // What it cannot translate Why3 leaves out, with a word and without failing.
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() || !said.trim().is_empty() {
-        return Err(format!("{what}: failed ({})\n{said}", output.status));
+    let output = extract.args(modules).output().map_err(|error| format!("{title}: {error}"))?;
+    // Why3 omits what it cannot translate: it prints a message and succeeds.
+    let messages = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() || !messages.trim().is_empty() {
+        return Err(format!("{title}: failed ({})\n{messages}", output.status));
     }
-    String::from_utf8(output.stdout).map_err(|error| format!("{what}: {error}"))
+    String::from_utf8(output.stdout).map_err(|error| format!("{title}: {error}"))
 }
 
-/// Why3 1.5.1 writes a pointer to a record, where it is a parameter, as a pointer to such a pointer,
-/// which no C compiler takes in the places where it is used. There are no pointers to pointers in the
-/// programs, so that none can be meant.
-fn mended(text: &str) -> String {
+/// Works around a defect of Why3 1.5.1: a parameter that is a pointer to a record is declared as a pointer to
+/// a pointer, which does not compile. The programs have no pointers to pointers.
+fn fix_pointers(text: &str) -> String {
     text.replace("struct extent * *", "struct extent *")
 }

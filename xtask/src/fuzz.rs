@@ -1,38 +1,24 @@
-//! `cargo xtask fuzz`: bytes at random, led by what code they reach, into the targets of `fuzz/`.
+//! `cargo xtask fuzz`: runs the targets of `fuzz/` under cargo-fuzz.
 //!
-//! The fuzzer is LLVM's libFuzzer, built from source, and the instrumentation is rustc's: stable Rust
-//! and a C++ compiler suffice.
+//! cargo-fuzz builds, runs, reproduces and merges. This file adds what it has no settings for: one command
+//! for all targets, the limits and the dictionary of every run, and new inputs outside the repository until
+//! `--keep` reduces them to those that reach new code. Without a sanitizer, stable Rust and a C++ compiler
+//! suffice.
 
-use crate::command::{command, root, run, succeeds};
-use crate::tools::apt_install;
-use std::fs::{self, File};
+use crate::command::{self, command, root, succeeds};
+use crate::install::{CargoTool, apt_install};
+use crate::nightly;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
-use std::thread;
 
-const USAGE: &str = "\
-Usage: cargo xtask fuzz [TARGET] [--seconds N] [--keep] [--asan]
-       cargo xtask fuzz TARGET --input FILE
+const CARGO_FUZZ: CargoTool = CargoTool { name: "fuzz", version: "0.13.2" };
 
-  TARGET        one of the folders in fuzz/corpus; all of them if none is given
-  --seconds N   how long each target is fuzzed (300)
-  --keep        what reaches code that no kept input does is put into fuzz/corpus
-  --asan        with AddressSanitizer, which wants a nightly Rust
-  --input FILE  this one input, to see what is wrong with it";
-
+/// Inputs under version control, one folder per target.
 const CORPUS: &str = "fuzz/corpus";
-const CRASHES: &str = "fuzz/crashes";
-/// What is found and not kept, by target, and the logs.
-const WORK: &str = "target/fuzzing";
 
-/// Counters for the code reached and hooks for what is compared, as libFuzzer wants them.
-const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
-    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares --cfg=fuzzing -Dwarnings";
-
-/// For every run. The limit on single allocations holds with a sanitizer only; without one, the targets
-/// count for themselves.
+/// Limits of every run. `-malloc_limit_mb` works only with a sanitizer; without one, the targets themselves
+/// count allocated bytes.
 const LIMITS: [&str; 5] = [
     "-max_len=1024",
     "-timeout=30",
@@ -41,99 +27,77 @@ const LIMITS: [&str; 5] = [
     "-dict=fuzz/dictionary.txt",
 ];
 
-/// For `cargo xtask test`: the same inputs on every machine, some seconds a target.
-const SHORT: [&str; 2] = ["-runs=8000", "-seed=1"];
+/// The part of `cargo xtask test`: the same inputs on every machine, a second per target.
+const SHORT: [&str; 3] = ["-runs=8000", "-seed=1", "-verbosity=0"];
 
-/// What is asked for on the command line.
-struct Options {
+/// Arguments of `cargo xtask fuzz`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// A folder of fuzz/corpus; all targets if omitted.
     target: Option<String>,
+    /// Duration per target, in seconds.
+    #[arg(long, default_value_t = 300)]
     seconds: u64,
+    /// Add inputs that reach new code to fuzz/corpus.
+    #[arg(long)]
     keep: bool,
+    /// Use AddressSanitizer; requires nightly Rust.
+    #[arg(long)]
     asan: bool,
-    input: Option<String>,
+    /// Run one input instead of fuzzing.
+    #[arg(long, value_name = "FILE", requires = "target", conflicts_with_all = ["seconds", "keep"])]
+    input: Option<PathBuf>,
 }
 
-pub(crate) fn run_with(args: &[String]) -> Result<(), String> {
-    let options = parse(args)?;
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let all = targets()?;
     let targets = match &options.target {
-        Some(target) => vec![target.clone()],
-        None => targets()?,
+        None => all,
+        Some(target) if all.contains(target) => vec![target.clone()],
+        Some(target) => return Err(format!("no target '{target}'; targets: {}", all.join(", "))),
     };
     if !can_build() {
-        return Err("there is no C++ compiler; install g++".into());
+        return Err("no C++ compiler: install g++".into());
     }
-    let program = build(options.asan)?;
-    if let (Some(target), Some(input)) = (&options.target, &options.input) {
-        let mut once = fuzzer(&program, target);
-        // Where the user is, rather than where the chores run.
-        once.arg(fs::canonicalize(input).map_err(|error| format!("{input}: {error}"))?);
-        return run(&format!("{target} with {input}"), once);
+    let fuzzer = Fuzzer::build(options.asan)?;
+    if let Some(input) = &options.input {
+        // cargo-fuzz runs in the repository root, the user may not.
+        let path = fs::canonicalize(input).map_err(|error| format!("{}: {error}", input.display()))?;
+        return command::run("one input", fuzzer.run(&targets[0], &[&path], &[]));
     }
     let time = format!("-max_total_time={}", options.seconds);
-    let found = root().join(WORK).join("found");
-    fuzz_all(&program, &targets, &found, &["-print_final_stats=1", &time])?;
+    let found = root().join("target/fuzzing/found");
+    fuzzer.fuzz(&targets, &found, &["-print_final_stats=1", &time])?;
     if options.keep {
         for target in &targets {
-            keep(&program, target, &found)?;
+            // Inputs that only reach known code more often would be hundreds: no counters.
+            let merge = ["-set_cover_merge=1", "-use_counters=0", "-verbosity=0"];
+            let folders = [Path::new(CORPUS).join(target), found.join(target)];
+            let merge = fuzzer.run(target, &[&folders[0], &folders[1]], &merge);
+            command::run(&format!("new inputs for {target}"), merge)?;
         }
     }
     Ok(())
 }
 
-fn parse(args: &[String]) -> Result<Options, String> {
-    let mut options = Options { target: None, seconds: 300, keep: false, asan: false, input: None };
-    let mut args = args.iter();
-    let wrong = |problem: String| format!("{problem}\n\n{USAGE}");
-    while let Some(arg) = args.next() {
-        let mut value = || args.next().ok_or_else(|| wrong(format!("{arg} wants a value")));
-        match arg.as_str() {
-            "--seconds" => {
-                let number = value()?;
-                options.seconds =
-                    number.parse().map_err(|_| wrong(format!("'{number}' is no number of seconds")))?;
-            }
-            "--input" => options.input = Some(value()?.clone()),
-            "--help" | "-h" => {
-                println!("{USAGE}");
-                std::process::exit(0);
-            }
-            "--keep" => options.keep = true,
-            "--asan" => options.asan = true,
-            flag if flag.starts_with('-') => return Err(wrong(format!("'{flag}' is not known"))),
-            target if options.target.is_none() => {
-                let known = targets()?;
-                if !known.iter().any(|name| name == target) {
-                    return Err(wrong(format!("there is no target '{target}', but {}", known.join(", "))));
-                }
-                options.target = Some(target.into());
-            }
-            more => return Err(wrong(format!("one target or all of them, but not '{more}' too"))),
-        }
-    }
-    if options.input.is_some() && options.target.is_none() {
-        return Err(wrong("--input wants a target to put it into".into()));
-    }
-    Ok(options)
-}
-
-/// For `cargo xtask test`: a short run of each target. Gives what was skipped, if it was.
+/// The part of `cargo xtask test`: a short run of every target. Returns what was skipped.
 pub(crate) fn short() -> Result<Option<&'static str>, String> {
     if !can_build() {
         if std::env::var_os("CI").is_some() {
-            return Err("fuzzing: there is no C++ compiler, and it could not be installed".into());
+            return Err("fuzzing: no C++ compiler, and g++ cannot be installed".into());
         }
-        eprintln!("no C++ compiler: install g++ to have more than the kept inputs fuzzed");
+        eprintln!("no C++ compiler: install g++ to fuzz beyond the inputs in {CORPUS}");
         return Ok(Some("fuzzing"));
     }
-    let program = build(false)?;
-    // From the kept inputs alone, every time.
-    let found = root().join(WORK).join("short");
+    let fuzzer = Fuzzer::build(false)?;
+    // Each run starts from the corpus alone.
+    let found = root().join("target/fuzzing/short");
     let _ = fs::remove_dir_all(&found);
-    fuzz_all(&program, &targets()?, &found, &SHORT)?;
+    fuzzer.fuzz(&targets()?, &found, &SHORT)?;
     Ok(None)
 }
 
-/// The targets are what there are inputs for; a test sees to it that these are all.
+/// The targets: a test of `fuzz/` ensures that each has a folder of inputs.
 fn targets() -> Result<Vec<String>, String> {
     let folder = root().join(CORPUS);
     let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -143,120 +107,68 @@ fn targets() -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Whether libFuzzer can be built here; a compiler is installed where it is missing and may be.
+/// Whether libFuzzer can be built; installs g++ if there is no C++ compiler.
 fn can_build() -> bool {
     let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
-    let there = || succeeds(command(&compiler, &["--version"]));
-    cfg!(unix) && (there() || (apt_install(&["g++"]) && there()))
+    let found = || succeeds(command(&compiler, &["--version"]));
+    cfg!(unix) && (found() || (apt_install(&["g++"]) && found()))
 }
 
-/// Builds the program with all targets in it.
-fn build(asan: bool) -> Result<PathBuf, String> {
-    let (toolchain, folder, sanitizer) = match asan {
-        true => (Some("nightly"), "target/asan", " -Zsanitizer=address"),
-        false => (None, "target", ""),
-    };
-    let tool = |name: &str| match toolchain {
-        Some(toolchain) => command("rustup", &["run", toolchain, name]),
-        None if name == "cargo" => crate::command::cargo(&[]),
-        None => command(std::env::var_os("RUSTC").unwrap_or_else(|| name.into()), &[]),
-    };
-    let version = tool("rustc").arg("-vV").output().map_err(|error| format!("rustc: {error}"))?;
-    let version = String::from_utf8_lossy(&version.stdout);
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.ok_or("rustc does not say what it builds for; is the toolchain installed?")?;
-    let mut build = tool("cargo");
-    build.args(["build", "--package", "unishape-fuzz", "--features", "libfuzzer", "--target-dir", folder]);
-    // With a target given, macros and build scripts are left alone, and shared with other builds.
-    build.args(["--target", host]).env("RUSTFLAGS", format!("{INSTRUMENTATION}{sanitizer}"));
-    run("the fuzzer", build)?;
-    Ok(root().join(folder).join(host).join("debug/unishape-fuzz"))
+/// cargo-fuzz with the targets built.
+struct Fuzzer {
+    asan: bool,
 }
 
-/// The program, about to run one target.
-fn fuzzer(program: &Path, target: &str) -> Command {
-    let mut fuzzer = command(program, &LIMITS);
-    fuzzer.env("FUZZ_TARGET", target).arg(format!("-artifact_prefix={CRASHES}/{target}-"));
-    if Path::new("/dev/shm").is_dir() {
-        fuzzer.env("TMPDIR", "/dev/shm"); // a file for each input, and none of them worth a disk's while
+impl Fuzzer {
+    fn build(asan: bool) -> Result<Fuzzer, String> {
+        CARGO_FUZZ.install()?;
+        let fuzzer = Fuzzer { asan };
+        command::run("fuzz targets", fuzzer.cargo_fuzz("build"))?;
+        Ok(fuzzer)
     }
-    fuzzer
-}
 
-/// Fuzzes the targets, as many at once as there are cores. New inputs go to `found`.
-fn fuzz_all(program: &Path, targets: &[String], found: &Path, limits: &[&str]) -> Result<(), String> {
-    eprintln!("\n=== fuzzing {}", targets.join(", "));
-    for folder in [root().join(CRASHES), root().join(WORK).join("log")] {
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    fn cargo_fuzz(&self, subcommand: &str) -> Command {
+        let mut fuzz = match self.asan {
+            true => nightly::command(CARGO_FUZZ.program()),
+            false => command(CARGO_FUZZ.program(), &[]),
+        };
+        // The dev profile, for overflow checks and a quick build, with the optimisation of the test profile.
+        fuzz.args(["fuzz", subcommand, "--dev", "--features", "libfuzzer"]);
+        fuzz.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+        match self.asan {
+            true => fuzz.args(["--target-dir", "target/asan"]),
+            // On stable Rust, and so without warnings.
+            false => fuzz.args(["--sanitizer", "none"]).env("RUSTFLAGS", "-Dwarnings"),
+        };
+        fuzz
     }
-    let (waiting, problems) = (Mutex::new(targets.iter()), Mutex::new(Vec::new()));
-    let next = || waiting.lock().ok()?.next();
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while let Some(target) = next() {
-                    match fuzz(program, target, found, limits) {
-                        Ok(figures) => eprintln!("{target}: {figures}"),
-                        Err(problem) => problems.lock().expect("no thread panics").push(problem),
-                    }
-                }
-            });
+
+    /// One target, on folders of inputs or on single inputs.
+    fn run(&self, target: &str, inputs: &[&Path], arguments: &[&str]) -> Command {
+        let mut run = self.cargo_fuzz("run");
+        run.arg(target).args(inputs).arg("--").args(LIMITS).args(arguments);
+        if Path::new("/dev/shm").is_dir() {
+            run.env("TMPDIR", "/dev/shm"); // the readers' targets write every input to a file
         }
-    });
-    match problems.into_inner().expect("no thread panics")[..] {
-        [] => Ok(()),
-        ref problems => Err(problems.join("\n\n")),
+        run
     }
-}
 
-/// Fuzzes one target and gives its figures, or what is wrong and what to do.
-fn fuzz(program: &Path, target: &str, found: &Path, limits: &[&str]) -> Result<String, String> {
-    let path = root().join(WORK).join("log").join(target);
-    let failed = |error: std::io::Error| format!("{target}: {error}");
-    fs::create_dir_all(found.join(target)).map_err(failed)?;
-    let mut fuzzer = fuzzer(program, target);
-    // New inputs go to the first folder.
-    fuzzer.args(limits).arg(found.join(target)).arg(format!("{CORPUS}/{target}"));
-    fuzzer.stderr(File::create(&path).map_err(failed)?);
-    let status = fuzzer.status().map_err(failed)?;
-    let log = String::from_utf8_lossy(&fs::read(&path).map_err(failed)?).into_owned();
-    if status.success() {
-        return Ok(figures(&log));
+    /// Fuzzes the targets one after another. New inputs go to folders below `found`.
+    fn fuzz(&self, targets: &[String], found: &Path, arguments: &[&str]) -> Result<(), String> {
+        let mut errors = Vec::new();
+        for target in targets {
+            let (new, kept) = (found.join(target), Path::new(CORPUS).join(target));
+            fs::create_dir_all(&new).map_err(|error| format!("{}: {error}", new.display()))?;
+            // libFuzzer writes new inputs to the first folder.
+            let fuzz = self.run(target, &[&new, &kept], arguments);
+            if let Err(error) = command::run(&format!("fuzzing {target}"), fuzz) {
+                errors.push(format!(
+                    "{error}\nThe input is in fuzz/artifacts/{target}. To reproduce the failure:\n  \
+                     cargo xtask fuzz {target} --input fuzz/artifacts/{target}/FILE\n\
+                     Write a test in the crate at fault, fix it, and move the input to {CORPUS}/{target}."
+                ));
+            }
+        }
+        if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
     }
-    let lines: Vec<&str> = log.lines().collect();
-    // What the panic says, or else what the fuzzer does; the rest is in the log.
-    let said = lines.iter().position(|line| line.contains("panicked at"));
-    let from = said.unwrap_or_else(|| lines.len().saturating_sub(12));
-    let mut problem = lines[from..].iter().take(12).copied().collect::<Vec<_>>().join("\n");
-    problem += &format!("\n(all of it: {WORK}/log/{target})");
-    if let Some(input) = log.lines().find_map(|line| line.split_once("Test unit written to ")) {
-        let input = input.1;
-        problem += &format!(
-            "\n\nfuzzing {target}: something is wrong with the input {input}\n  \
-             see it again:  cargo xtask fuzz {target} --input {input}\n  \
-             then write a test for it in the crate at fault, mend that, and keep the input:\n  \
-             mv {input} {CORPUS}/{target}/A_TELLING_NAME"
-        );
-    } else {
-        problem += &format!("\n\nfuzzing {target}: failed ({status})");
-    }
-    Err(problem)
-}
-
-/// What libFuzzer has to say at the end: how many inputs, how much code.
-fn figures(log: &str) -> String {
-    let last = |sign: &str| log.lines().rfind(|line| line.contains(sign)).unwrap_or_default().trim();
-    let covered = last("cov:").split_once("cov:").map_or("", |(_, figures)| figures);
-    let covered = covered.split(" lim:").next().unwrap_or_default().trim();
-    let covered = covered.split(" exec/s").next().unwrap_or_default();
-    format!("{}; code, features, inputs: {covered}", last("Done "))
-}
-
-/// Copies into the kept inputs what reaches code that they do not. How often it is reached does not
-/// count: that would be hundreds of inputs.
-fn keep(program: &Path, target: &str, found: &Path) -> Result<(), String> {
-    let mut merge = fuzzer(program, target);
-    merge.args(["-set_cover_merge=1", "-use_counters=0", "-verbosity=0"]);
-    merge.arg(format!("{CORPUS}/{target}")).arg(found.join(target));
-    run(&format!("keeping inputs for {target}"), merge)
 }

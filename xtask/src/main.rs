@@ -1,10 +1,12 @@
-//! Every chore of this project, as `cargo xtask NAME`.
+//! Development tasks of this repository: `cargo xtask NAME`.
 
+mod assumptions;
 mod bench;
 mod command;
 mod coverage;
 mod extract;
 mod fuzz;
+mod install;
 mod mutants;
 mod nightly;
 mod no_std;
@@ -13,46 +15,90 @@ mod python;
 mod sanitize;
 mod test;
 mod tools;
-mod unproven;
+mod workspace;
 
+use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-Usage: cargo xtask NAME
+/// Development tasks of this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
 
-  test    every check there is; sets up what it needs (a browser, a Python with NumPy, Why3)
-  bench   the benchmarks, beside their rivals; see bench --help
-  prove   the formal proof in proof/, goal by goal; with --from-scratch the provers search anew
-
-In test for a short while or not at all, since they take minutes:
-
-  coverage  which lines and branches of the core its tests run through; nightly Rust
-  fuzz      bytes at random into every reader and the core; see fuzz --help
-  mutants   whether the tests notice changes to the core; with --all, elsewhere too
-  sanitize  all tests under AddressSanitizer and ThreadSanitizer; nightly Rust";
+#[derive(Subcommand)]
+enum Task {
+    /// Run every check; installs what it needs (a browser, Python packages, Why3, cargo-fuzz).
+    Test,
+    /// Run the benchmarks and write docs/benchmarks.md.
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// `python` or `onnx` for the benchmarks in Python; everything else goes to the benchmark program.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Replay the formal proof in proof/ (part of `test`).
+    Prove(prove::Options),
+    /// Measure line, region and branch coverage of the core; requires nightly Rust.
+    Coverage,
+    /// Fuzz the readers, the parsers and the core with cargo-fuzz (for seconds in `test`).
+    Fuzz(fuzz::Options),
+    /// Check with cargo-mutants that the tests detect changes to the code.
+    Mutants(mutants::Options),
+    /// Run all tests under AddressSanitizer and ThreadSanitizer; requires nightly Rust.
+    Sanitize(sanitize::Options),
+}
 
 fn main() -> ExitCode {
-    let mut args = std::env::args().skip(1);
-    let result = match args.next().as_deref() {
-        Some("test") => test::run(),
-        Some("bench") => bench::run_with(&args.collect::<Vec<_>>()),
-        Some("fuzz") => fuzz::run_with(&args.collect::<Vec<_>>()),
-        Some("prove") => prove::run_with(&args.collect::<Vec<_>>()),
-        Some("coverage") => coverage::measure(),
-        Some("mutants") => mutants::run_with(&args.collect::<Vec<_>>()),
-        Some("sanitize") => sanitize::run_with(&args.collect::<Vec<_>>()),
-        Some("help" | "--help" | "-h") => {
-            println!("{USAGE}");
-            Ok(())
-        }
-        Some(other) => Err(format!("there is no chore called '{other}'\n\n{USAGE}")),
-        None => Err(USAGE.into()),
+    let result = match Cli::parse().task {
+        Task::Test => test::run(),
+        Task::Bench { args } => bench::run(&args),
+        Task::Prove(options) => prove::run(&options),
+        Task::Coverage => coverage::run(),
+        Task::Fuzz(options) => fuzz::run(&options),
+        Task::Mutants(options) => mutants::run(&options),
+        Task::Sanitize(options) => sanitize::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(problem) => {
-            eprintln!("{problem}");
+        Err(error) => {
+            eprintln!("{error}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::{CommandFactory, Parser};
+
+    #[test]
+    fn command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn bench_arguments_are_passed_through() {
+        let cli = Cli::try_parse_from(["xtask", "bench", "--quick", "python", "--help"]).unwrap();
+        assert!(matches!(cli.task, super::Task::Bench { args } if args == ["--quick", "python", "--help"]));
+    }
+
+    #[test]
+    fn invalid_arguments_are_rejected() {
+        for args in [
+            &["unknown"][..],
+            &[],
+            &["test", "more"],
+            &["fuzz", "--seconds", "x"],
+            &["fuzz", "--input", "file"],
+            &["prove", "file.mlw"],
+            &["sanitize", "memory"],
+        ] {
+            let all = ["xtask"].iter().chain(args);
+            assert!(Cli::try_parse_from(all).is_err(), "{args:?}");
         }
     }
 }

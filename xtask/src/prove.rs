@@ -1,36 +1,34 @@
-//! `cargo xtask prove`: the formal proof in `proof/`, checked.
+//! `cargo xtask prove`: checks the formal proof in `proof/`.
 //!
-//! The proof is Why3's: it makes goals of the definitions and lemmas, and provers show each goal.
-//! `proof/session` records which prover shows which goal, so that checking them again is quick;
-//! with `--from-scratch` that record is made anew.
+//! Why3 generates goals from definitions and lemmas, and SMT solvers prove them. `proof/session` records
+//! which prover proves which goal, which makes a replay quick; `--from-scratch` creates it again.
 
+use crate::assumptions::{self, without_comments};
 use crate::command::{command, root, succeeds};
-use crate::tools::apt_install;
-use crate::unproven::{self, without_comments};
+use crate::install::apt_install;
 use std::fmt::Write as _;
 use std::time::Instant;
 use std::{fs, io};
 
-/// The Debian packages: Why3 and the provers.
+/// Debian packages of Why3 and the provers.
 const PACKAGES: [&str; 4] = ["why3", "cvc5", "cvc4", "z3"];
 
-/// Where the record is.
+/// The folder of the recorded proof.
 const SESSION: &str = "proof/session";
 
-/// What is made for Why3 to run with.
+/// The folder for Why3's configuration and for replays.
 const WORK: &str = "target/proof";
 
-/// A prover as Why3 is told of it. Its version is left open: whichever is installed is to show the
-/// goals, and a goal shown by another version is shown as well.
+/// A prover as in Why3's configuration. Any version is accepted.
 struct Prover {
     name: &'static str,
     command: &'static str,
-    /// Why3's own driver, or ours.
+    /// A driver of Why3, or [`CVC5_DRIVER`].
     driver: &'static str,
 }
 
 const PROVERS: [Prover; 3] = [
-    Prover { name: "CVC5", command: "cvc5 --tlimit=%t000 --lang=smt2 %f", driver: OUR_DRIVER },
+    Prover { name: "CVC5", command: "cvc5 --tlimit=%t000 --lang=smt2 %f", driver: CVC5_DRIVER },
     Prover {
         name: "Z3",
         command: "z3 -smt2 -T:%t sat.random_seed=42 nlsat.randomize=false smt.random_seed=42 %f",
@@ -39,44 +37,50 @@ const PROVERS: [Prover; 3] = [
     Prover { name: "CVC4", command: "cvc4 --tlimit=%t000 --lang=smt2 %f", driver: "cvc4_17" },
 ];
 
-/// For CVC5, which Why3 1.5 does not know. It reads what CVC4 reads.
-const OUR_DRIVER: &str = "cvc5.drv";
+/// A driver for CVC5, which Why3 1.5 lacks. The input format is that of CVC4.
+const CVC5_DRIVER: &str = "cvc5.drv";
 
-/// Provers in the order they are tried when searching, and the seconds each has for a goal.
+/// The provers of a search in order, by index, with the time limit per goal in seconds.
 const SEARCH: [(usize, u32); 4] = [(0, 5), (0, 15), (2, 10), (1, 10)];
 
-/// The seconds a goal may take in a replay. It takes far less, unless the machine is busy.
+/// The time limit per goal in a replay, in seconds: generous, for machines under load.
 const REPLAY_LIMIT: u32 = 60;
 
-pub(crate) fn run_with(options: &[String]) -> Result<(), String> {
-    let (from_scratch, only) = match options {
-        [] => (false, &[][..]),
-        [first, only @ ..] if first == "--from-scratch" => (true, only),
-        _ => return Err("Usage: cargo xtask prove [--from-scratch [FILE...]]".into()),
-    };
+/// Arguments of `cargo xtask prove`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Search for proofs again and rewrite the session.
+    #[arg(long)]
+    from_scratch: bool,
+    /// Search only in these files of proof/.
+    #[arg(requires = "from_scratch")]
+    files: Vec<String>,
+}
+
+pub(crate) fn run(options: &Options) -> Result<(), String> {
     let start = Instant::now();
     let files = checked_sources()?;
     set_up()?;
-    if from_scratch {
+    if options.from_scratch {
         let folder = root().join(SESSION);
         let known = fs::read_to_string(folder.join("why3session.xml")).unwrap_or_default();
-        let session = search(&files, only, &known)?;
+        let session = search(&files, &options.files, &known)?;
         fs::create_dir_all(&folder)
             .and_then(|()| fs::write(folder.join("why3session.xml"), session))
-            .map_err(|error| format!("the session cannot be written: {error}"))?;
+            .map_err(|error| format!("cannot write the session: {error}"))?;
     }
     replay(&files)?;
-    eprintln!("\nAll is proven, after {} seconds.", start.elapsed().as_secs());
+    eprintln!("\nAll goals are proven, in {} s.", start.elapsed().as_secs());
     Ok(())
 }
 
-/// The replay as a part of the tests: what was left out of them, if there is no Why3 to be had. In
-/// CI that is an error.
-pub(crate) fn in_test() -> Result<Option<&'static str>, String> {
+/// The part of `cargo xtask test`: the replay. Without Why3, returns what was skipped; in CI that is an
+/// error.
+pub(crate) fn replay_if_possible() -> Result<Option<&'static str>, String> {
     let files = checked_sources()?;
     match set_up() {
-        Err(problem) if std::env::var_os("CI").is_none() => {
-            eprintln!("{problem}");
+        Err(error) if std::env::var_os("CI").is_none() => {
+            eprintln!("{error}");
             return Ok(Some("the proof"));
         }
         set_up => set_up?,
@@ -85,16 +89,16 @@ pub(crate) fn in_test() -> Result<Option<&'static str>, String> {
     Ok(None)
 }
 
-/// The proof's files, after a look for what would leave something unproven.
+/// The files of the proof; fails if they contain assumptions.
 fn checked_sources() -> Result<Vec<(String, String)>, String> {
-    let files = sources().map_err(|error| format!("proof/ cannot be read: {error}"))?;
+    let files = sources().map_err(|error| format!("cannot read proof/: {error}"))?;
     for (name, text) in &files {
-        unproven::check(name, text)?;
+        assumptions::check(name, text)?;
     }
     Ok(files)
 }
 
-/// Names and texts of the proof's files, in order.
+/// The names and texts of the proof's files, in order.
 fn sources() -> io::Result<Vec<(String, String)>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(root().join("proof"))? {
@@ -109,16 +113,16 @@ fn sources() -> io::Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-/// Why3, the provers, and what Why3 has to know of them.
+/// Installs Why3 and the provers, and writes the configuration.
 fn set_up() -> Result<(), String> {
     let missing: Vec<_> =
         PACKAGES.into_iter().filter(|package| !succeeds(command(package, &["--version"]))).collect();
     if !missing.is_empty() && !apt_install(&missing) {
-        return Err(format!("missing: {}; install them and try again", missing.join(", ")));
+        return Err(format!("missing programs: {}; install them and try again", missing.join(", ")));
     }
     let data = command("why3", &["--print-datadir"])
         .output()
-        .map_err(|error| format!("why3 could not be run: {error}"))?;
+        .map_err(|error| format!("cannot run why3: {error}"))?;
     let data = String::from_utf8_lossy(&data.stdout).trim().to_owned();
     let work = root().join(WORK);
     let driver = format!(
@@ -130,7 +134,7 @@ fn set_up() -> Result<(), String> {
     );
     for Prover { name, command, driver } in &PROVERS {
         let ours = work.join(driver);
-        let driver = if *driver == OUR_DRIVER { ours.to_string_lossy() } else { (*driver).into() };
+        let driver = if *driver == CVC5_DRIVER { ours.to_string_lossy() } else { (*driver).into() };
         let _ = write!(
             config,
             "\n[prover]\nname = \"{name}\"\nversion = \"any\"\ncommand = \"{command}\"\n\
@@ -138,9 +142,9 @@ fn set_up() -> Result<(), String> {
         );
     }
     fs::create_dir_all(&work)
-        .and_then(|()| fs::write(work.join(OUR_DRIVER), driver))
+        .and_then(|()| fs::write(work.join(CVC5_DRIVER), driver))
         .and_then(|()| fs::write(work.join("why3.conf"), config))
-        .map_err(|error| format!("{WORK} cannot be written: {error}"))
+        .map_err(|error| format!("cannot write {WORK}: {error}"))
 }
 
 /// Why3 with our configuration.
@@ -151,12 +155,11 @@ fn why3(subcommand: &str, args: &[&str]) -> std::process::Command {
     why3
 }
 
-/// Has every recorded goal shown again. A goal without a record, or a record without its goal, fails.
+/// Proves every recorded goal again. Fails on a goal without a record and on a record without a goal.
 fn replay(files: &[(String, String)]) -> Result<(), String> {
-    let session = fs::read_to_string(root().join(SESSION).join("why3session.xml")).map_err(|error| {
-        format!("{SESSION}: {error}; it can be made with `cargo xtask prove --from-scratch`")
-    })?;
-    // In a copy, because Why3 writes to the session that it replays.
+    let session = fs::read_to_string(root().join(SESSION).join("why3session.xml"))
+        .map_err(|error| format!("{SESSION}: {error}; create it with `cargo xtask prove --from-scratch`"))?;
+    // A copy, because Why3 writes to the session that it replays.
     let work = root().join(WORK);
     let copy = work.join("session");
     if copy.exists() {
@@ -165,38 +168,40 @@ fn replay(files: &[(String, String)]) -> Result<(), String> {
     fs::create_dir_all(&copy)
         .and_then(|()| fs::write(copy.join("why3session.xml"), session))
         .and_then(|()| files.iter().try_for_each(|(name, text)| fs::write(work.join(name), text)))
-        .map_err(|error| format!("{WORK} cannot be written: {error}"))?;
-    eprintln!("\n=== every goal shown again");
+        .map_err(|error| format!("cannot write {WORK}: {error}"))?;
+    eprintln!("\n=== replay of the proof");
     let output = why3("replay", &[&format!("{WORK}/session")])
         .output()
-        .map_err(|error| format!("why3 could not be run: {error}"))?;
-    let said =
+        .map_err(|error| format!("cannot run why3: {error}"))?;
+    let messages =
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    let last = said.rsplit(['\r', '\n']).find(|line| line.contains("replay")).unwrap_or_default().trim();
+    let last = messages.rsplit(['\r', '\n']).find(|line| line.contains("replay")).unwrap_or_default().trim();
     // "12/12 (replay OK)"
     let all = last
         .split_once(' ')
         .and_then(|(counts, _)| counts.split_once('/'))
-        .is_some_and(|(shown, all)| shown == all && shown != "0");
+        .is_some_and(|(proven, all)| proven == all && proven != "0");
     if output.status.success() && all && last.contains("replay OK") {
         eprintln!("{last}");
         Ok(())
     } else {
-        Err(format!("{said}\nnot every goal is proven"))
+        Err(format!("{messages}\nnot every goal is proven"))
     }
 }
 
-/// A part of a goal: what Why3 calls it, and the prover that shows it with the seconds it takes.
+/// A part of a goal.
 struct Part {
+    /// Why3's description of it.
     explanation: String,
-    shown: Option<(usize, f64)>,
+    /// The prover that proves it, by index, and the time in seconds.
+    proof: Option<(usize, f64)>,
 }
 
-/// A goal's name and its parts, in Why3's order.
+/// The name of a goal and its parts, in Why3's order.
 type Goal = (String, Vec<Part>);
 
-/// Finds a prover for every goal, and records it. With names in `only`, what is known of the other
-/// files is kept.
+/// Searches for a proof of every goal and returns the text of the session. If `only` names files, the records
+/// of the others are copied from `known`.
 fn search(files: &[(String, String)], only: &[String], known: &str) -> Result<String, String> {
     let mut session = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -234,8 +239,8 @@ fn search(files: &[(String, String)], only: &[String], known: &str) -> Result<St
                     session,
                     " <goal name=\"{goal}\" proved=\"true\">\n <transf name=\"split_vc\" proved=\"true\">"
                 );
-                for (number, Part { explanation, shown }) in parts.iter().enumerate() {
-                    let Some((prover, seconds)) = shown else {
+                for (number, Part { explanation, proof }) in parts.iter().enumerate() {
+                    let Some((prover, seconds)) = proof else {
                         unproven.push(format!("{name}, {module}: {goal}, part {number}: {explanation}"));
                         continue;
                     };
@@ -256,7 +261,7 @@ fn search(files: &[(String, String)], only: &[String], known: &str) -> Result<St
     if unproven.is_empty() {
         Ok(session)
     } else {
-        Err(format!("\nno prover shows\n  {}", unproven.join("\n  ")))
+        Err(format!("\nno prover proves\n  {}", unproven.join("\n  ")))
     }
 }
 
@@ -267,14 +272,14 @@ fn modules(text: &str) -> Vec<String> {
     names.map(|name| name.trim().to_owned()).collect()
 }
 
-/// The goals of a module: one prover after another for those not shown yet.
+/// The goals of a module. Tries one prover after another on those not proven yet.
 fn search_module(file: &str, module: &str) -> Result<Vec<Goal>, String> {
     eprintln!("\n=== {file}, {module}");
     let mut goals: Vec<Goal> = Vec::new();
     for (round, (prover, seconds)) in SEARCH.into_iter().enumerate() {
         let open: Vec<String> = goals
             .iter()
-            .filter(|(_, parts)| parts.iter().any(|part| part.shown.is_none()))
+            .filter(|(_, parts)| parts.iter().any(|part| part.proof.is_none()))
             .map(|(goal, _)| goal.clone())
             .collect();
         if round > 0 && open.is_empty() {
@@ -287,18 +292,18 @@ fn search_module(file: &str, module: &str) -> Result<Vec<Goal>, String> {
             for (goal, again) in found {
                 let known = goals.iter_mut().filter(|(name, _)| *name == goal).flat_map(|(_, parts)| parts);
                 for (part, other) in known.zip(again) {
-                    part.shown = part.shown.or(other.shown);
+                    part.proof = part.proof.or(other.proof);
                 }
             }
         }
         let parts = || goals.iter().flat_map(|(_, parts)| parts);
-        let shown = parts().filter(|part| part.shown.is_some()).count();
-        eprintln!("{}, {seconds} s: {shown} of {}", PROVERS[prover].name, parts().count());
+        let proven = parts().filter(|part| part.proof.is_some()).count();
+        eprintln!("{}, {seconds} s: {proven} of {}", PROVERS[prover].name, parts().count());
     }
     Ok(goals)
 }
 
-/// What one prover shows of these goals (of all, if none is named).
+/// Runs one prover on these goals, or on all if none is named.
 fn attempt(
     file: &str,
     module: &str,
@@ -313,11 +318,11 @@ fn attempt(
     for goal in goals {
         prove.args(["-G", goal]);
     }
-    // It fails where a goal is not shown, and says nothing on its output where the text is wrong.
-    let output = prove.output().map_err(|error| format!("why3 could not be run: {error}"))?;
-    let problem = String::from_utf8_lossy(&output.stderr);
-    if !problem.trim().is_empty() {
-        return Err(problem.into_owned());
+    // Why3 fails if a goal is not proven; only errors in the text go to stderr.
+    let output = prove.output().map_err(|error| format!("cannot run why3: {error}"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if !errors.trim().is_empty() {
+        return Err(errors.into_owned());
     }
     let mut found: Vec<Goal> = Vec::new();
     let mut explanation = String::new();
@@ -327,9 +332,9 @@ fn attempt(
         } else {
             line.strip_prefix("Goal ").map(|goal| ("", goal))
         };
-        if let Some((what, goal)) = goal {
+        if let Some((title, goal)) = goal {
             let goal = goal.trim_end_matches('.');
-            what.clone_into(&mut explanation);
+            title.clone_into(&mut explanation);
             if found.last().is_none_or(|(name, _)| name != goal) {
                 found.push((goal.to_owned(), Vec::new()));
             }
@@ -337,11 +342,11 @@ fn attempt(
             && let Some((_, parts)) = found.last_mut()
         {
             // "Valid (0.03s)."
-            let shown = result.strip_prefix("Valid").map(|rest| {
+            let proof = result.strip_prefix("Valid").map(|rest| {
                 let time = rest.trim_matches([' ', '(', ')', '.']).split('s').next().unwrap_or_default();
                 (prover, time.parse().unwrap_or_default())
             });
-            parts.push(Part { explanation: explanation.clone(), shown });
+            parts.push(Part { explanation: explanation.clone(), proof });
         }
     }
     Ok(found)

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check there is.
+//! `cargo xtask test`: every check.
 
 use crate::command::{self, cargo};
 use crate::{fuzz, no_std, prove, python, tools};
@@ -9,36 +9,35 @@ pub(crate) fn run() -> Result<(), String> {
     let tools = tools::set_up()?;
 
     command::run("format", cargo(&["fmt", "--all", "--check"]))?;
-    // The benchmark is outside the workspace, and its rivals take minutes to build: only its format is looked at.
+    // The benchmark is outside the workspace and takes minutes to build: only its format is checked.
     let bench = cargo(&["fmt", "--manifest-path", "bench/Cargo.toml", "--check"]);
     command::run("format of the benchmark", bench)?;
     let mut lints = cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
-    tools.hand_to(&mut lints); // what calls the proven programs is there only together with them
+    tools.set_environment(&mut lints); // `crates/proven` calls the extracted C only if it exists
     command::run("lints", lints)?;
 
-    no_std::build()?;
-    no_std::cannot_panic()?;
+    no_std::check()?;
+    no_std::check_panics()?;
 
     let mut docs = cargo(&["doc", "--workspace", "--no-deps"]);
     docs.env("RUSTDOCFLAGS", "-D warnings");
-    tools.hand_to(&mut docs);
+    tools.set_environment(&mut docs);
     command::run("documentation", docs)?;
 
     let mut tests = cargo(&["test", "--workspace"]);
-    tools.hand_to(&mut tests);
+    tools.set_environment(&mut tests);
     command::run("tests and examples in the documentation", tests)?;
 
-    let not_in_python = python::test(&tools)?;
-    let not_fuzzed = fuzz::short()?;
-    let not_proven = prove::in_test()?;
+    let python = python::test(tools.python())?;
+    let fuzzing = fuzz::short()?;
+    let proof = prove::replay_if_possible()?;
 
     let seconds = start.elapsed().as_secs();
-    let missing: Vec<_> =
-        tools.missing().into_iter().chain(not_in_python).chain(not_fuzzed).chain(not_proven).collect();
-    match missing[..] {
-        [] => eprintln!("\nAll is well, after {seconds} seconds."),
-        ref missing => {
-            eprintln!("\nWell but for what was skipped ({}), after {seconds} seconds.", missing.join(", "))
+    let skipped: Vec<_> = tools.skipped().into_iter().chain(python).chain(fuzzing).chain(proof).collect();
+    match skipped[..] {
+        [] => eprintln!("\nAll checks passed in {seconds} s."),
+        ref skipped => {
+            eprintln!("\nChecks passed in {seconds} s, except those skipped: {}.", skipped.join(", "));
         }
     }
     Ok(())

@@ -1,20 +1,19 @@
-//! docs/traceability.md leads from every requirement to code, tests, definitions, laws and programs that
-//! exist, and to every test that carries a requirement's number in its name.
+//! docs/traceability.md maps every requirement to existing code, tests, definitions, laws and programs, and
+//! lists every test with the number of a requirement in its name.
 
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
-use support::{cells, quoted, root};
+use support::{cells, quoted, root, rust_files};
 
 const REQUIREMENTS: usize = 14;
 
-/// What a cell names: files, and things in them.
+/// The content of a cell: files, and names of items in them.
 type Cell = Vec<(String, Vec<String>)>;
 
-/// A cell: files, each followed by what is named in it, set apart by line breaks.
-fn files(cell: &str) -> Cell {
+/// Reads a cell: files with names of items, separated by line breaks.
+fn parse_cell(cell: &str) -> Cell {
     cell.split("<br>")
         .map(quoted)
         .filter(|names| !names.is_empty())
@@ -22,10 +21,10 @@ fn files(cell: &str) -> Cell {
         .collect()
 }
 
-/// Before this heading stand code and tests, after it definitions, laws and programs.
+/// The heading between the table of code and tests and the one of definitions, laws and programs.
 const PROOF: &str = "## In the proof";
 
-/// The rows of one of the two tables: what is named in their last columns.
+/// The last columns of one of the two tables, by requirement.
 fn table<const COLUMNS: usize>(proof: bool) -> BTreeMap<usize, [Cell; COLUMNS]> {
     let text = fs::read_to_string(root().join("docs/traceability.md")).unwrap();
     let (code, rest) = text.split_once(PROOF).expect("two tables");
@@ -34,14 +33,14 @@ fn table<const COLUMNS: usize>(proof: bool) -> BTreeMap<usize, [Cell; COLUMNS]> 
         let cells = cells(line);
         let named = cells.last_chunk::<COLUMNS>().unwrap_or_else(|| panic!("too few cells: {line}"));
         let number: usize = cells[0].trim_start_matches("BC-").parse().unwrap();
-        assert!(rows.insert(number, named.map(files)).is_none(), "BC-{number} has two rows");
+        assert!(rows.insert(number, named.map(parse_cell)).is_none(), "BC-{number} has two rows");
     }
     let expected: Vec<usize> = (1..=REQUIREMENTS).collect();
     assert_eq!(rows.keys().copied().collect::<Vec<_>>(), expected, "one row for each requirement");
     rows
 }
 
-/// Whether a Rust file has a function of this name with `#[test]` among the attributes above it.
+/// Whether a Rust file has a function of this name with the attribute `#[test]`.
 fn is_a_test(text: &str, name: &str) -> bool {
     let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
     let Some(at) = lines
@@ -54,7 +53,7 @@ fn is_a_test(text: &str, name: &str) -> bool {
     above.into_iter().any(|line| *line == "#[test]")
 }
 
-/// Whether a Rust file declares something of this name, `Type::method` by its last part.
+/// Whether a Rust file declares an item of this name; of `Type::method`, the last part counts.
 fn declares(text: &str, name: &str) -> bool {
     let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let text = code.join("\n");
@@ -67,7 +66,7 @@ fn declares(text: &str, name: &str) -> bool {
     })
 }
 
-/// Whether a file of the proof declares something of this name.
+/// Whether a file of the proof declares an item of this name.
 fn states(text: &str, name: &str) -> bool {
     text.lines().any(|line| {
         let mut words = line.trim_start().split([' ', ':']).filter(|word| !word.is_empty());
@@ -78,16 +77,16 @@ fn states(text: &str, name: &str) -> bool {
     })
 }
 
-/// Fails on a cell that is empty, and on what is named and does not exist.
-fn check_cell(number: usize, what: &str, cell: &Cell, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
+/// The errors in a cell: no names, or names that do not exist.
+fn check_cell(number: usize, kind: &str, cell: &Cell, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
     let mut problems = Vec::new();
     if cell.iter().all(|(_, names)| names.is_empty()) {
-        problems.push(format!("BC-{number} has no {what}"));
+        problems.push(format!("BC-{number} has no {kind}"));
     }
     for (file, names) in cell {
         let text = fs::read_to_string(root().join(file)).unwrap_or_default();
         let missing = names.iter().filter(|name| !exists(&text, name));
-        problems.extend(missing.map(|name| format!("BC-{number}: {file} has no {what} {name}")));
+        problems.extend(missing.map(|name| format!("BC-{number}: {file} has no {kind} {name}")));
     }
     problems
 }
@@ -102,7 +101,7 @@ fn every_requirement_has_code_and_tests_that_exist() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Requirements on elements, which no program of the core touches.
+/// Requirements on elements, which the core does not handle.
 const WITHOUT_PROGRAM: [usize; 3] = [2, 3, 8];
 
 #[test]
@@ -112,7 +111,7 @@ fn every_requirement_has_definitions_laws_and_programs_that_exist() {
         problems.extend(check_cell(number, "definition", &definitions, states));
         problems.extend(check_cell(number, "law", &laws, states));
         if WITHOUT_PROGRAM.contains(&number) {
-            assert!(programs.is_empty(), "BC-{number} has a program after all");
+            assert!(programs.is_empty(), "BC-{number} has a program");
         } else {
             problems.extend(check_cell(number, "program", &programs, states));
         }
@@ -120,27 +119,13 @@ fn every_requirement_has_definitions_laws_and_programs_that_exist() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Rust files below a folder.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            found.push(path);
-        }
-    }
-}
-
-/// The requirements in a test's name: `bc5_bc7_pairs` shows BC-5 and BC-7.
+/// The requirements in the name of a test: `bc5_bc7_pairs` tests BC-5 and BC-7.
 fn numbers(name: &str) -> Vec<usize> {
     name.split('_').map_while(|part| part.strip_prefix("bc")?.parse().ok()).collect()
 }
 
 #[test]
 fn every_test_that_names_a_requirement_is_listed() {
-    let mut files = Vec::new();
-    sources(&root().join("crates"), &mut files);
     let mut listed = BTreeSet::new();
     for (number, [tests]) in table(false) {
         for (file, names) in tests {
@@ -148,7 +133,7 @@ fn every_test_that_names_a_requirement_is_listed() {
         }
     }
     let (mut missing, mut found) = (Vec::new(), 0);
-    for path in files {
+    for path in rust_files(&root().join("crates")) {
         let text = fs::read_to_string(&path).unwrap();
         let file = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
         for line in text.lines() {
@@ -163,14 +148,14 @@ fn every_test_that_names_a_requirement_is_listed() {
             }
         }
     }
-    assert!(found >= REQUIREMENTS, "only {found} tests carry a number");
+    assert!(found >= REQUIREMENTS, "only {found} tests have a number");
     assert!(missing.is_empty(), "not in docs/traceability.md:\n{}", missing.join("\n"));
 }
 
 #[test]
 fn numbers_are_read_from_names() {
     assert_eq!(numbers("bc5_bc7_pairs_of_bc9"), [5, 7]);
-    assert_eq!(numbers("plain_bc5"), []);
+    assert!(numbers("plain_bc5").is_empty());
     assert!(declares("pub fn join_shape<S>(", "join_shape"));
     assert!(!declares("pub fn join_shapes(", "Common::join_shape"));
     assert!(!declares("// fn join_shape(", "join_shape"));

@@ -1,5 +1,5 @@
-//! docs/verification.md leads from every function of the core to a proven program that exists and that
-//! `crates/proven` runs beside it, and leaves out no program.
+//! docs/verification.md maps every function of the core to an existing proven program that `crates/proven`
+//! compares with it, and lists every program.
 
 mod support;
 
@@ -7,28 +7,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use support::{cells, quoted, root};
 
-/// A file, a module in it, and a program in that.
+/// The file, the module and the name of a program.
 type Program = (String, String, String);
 
-/// What is there, read from the sources.
+/// The functions and programs in the sources.
 #[derive(Default)]
 struct Found {
     /// The functions and constants of the core by file and name, and whether they are public.
     functions: BTreeMap<(String, String), bool>,
-    /// Its implementations of traits that are not its own, as `Default for Rules`.
+    /// Its implementations of traits of other crates, as `Default for Rules`.
     implementations: BTreeSet<String>,
     /// Every program.
     programs: BTreeSet<Program>,
-    /// Where the programs are called.
+    /// The source code of `crates/proven`, which calls the programs.
     calls: String,
 }
 
-/// The name that a text begins with.
+/// The name at the start of a text.
 fn name(text: &str) -> &str {
     text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '\'').next().unwrap_or_default()
 }
 
-/// What follows `const `, `fn ` or `const fn `, and whether `pub ` stands before it.
+/// The name after `const `, `fn ` or `const fn `, and whether it is `pub`.
 fn declared(line: &str) -> Option<(&str, bool)> {
     let (line, public) = match line.strip_prefix("pub ") {
         Some(rest) => (rest, true),
@@ -47,11 +47,11 @@ fn plain(path: &str) -> &str {
 }
 
 impl Found {
-    /// Reads a file of the core. What is formatted begins its items at the beginning of a line, and those
-    /// of an `impl` or a `trait` four blanks later.
+    /// Reads a file of the core. In formatted code, items are not indented, and those of an `impl` or a
+    /// `trait` are indented by four spaces.
     fn add_rust(&mut self, file: &str, text: &str) {
-        // The type that functions belong to, and whether they are all public; none is between items, and
-        // within implementations that are of no interest.
+        // The type of the functions, and whether all of them are public; `None` outside `impl` and `trait`,
+        // and in implementations of other crates' traits.
         let mut owner: Option<(String, bool)> = None;
         for line in text.lines() {
             if line == "}" {
@@ -59,7 +59,7 @@ impl Found {
             } else if let Some(rest) = line.strip_prefix("pub trait ") {
                 owner = Some((name(rest).into(), true));
             } else if let Some(rest) = line.strip_prefix("impl") {
-                // `impl<'b, S: Size> Common<'b, S> {`: parameters end where the first blank follows a `>`.
+                // `impl<'b, S: Size> Common<'b, S> {`: parameters end at the first `> `.
                 let rest = match rest.strip_prefix('<') {
                     Some(rest) => rest.split_once("> ").map_or("", |(_, rest)| rest),
                     None => rest.trim_start(),
@@ -84,7 +84,7 @@ impl Found {
         }
     }
 
-    /// Reads a file of programs, whose declarations begin two blanks into a line. Lemmas and ghosts are no
+    /// Reads a file of programs, whose declarations are indented by two spaces. Lemmas and ghost code are no
     /// programs.
     fn add_programs(&mut self, file: &str, text: &str) {
         let mut module = "";
@@ -101,7 +101,7 @@ impl Found {
         }
     }
 
-    /// Whether C functions of this program are called: one, or one for each kind of sizes.
+    /// Whether the C functions of this program are called: one, or one per type of sizes.
     fn calls(&self, (_, module, name): &Program) -> bool {
         let prefixes: &[&str] =
             if module == "Common" { &["common_usize", "common_extent"] } else { &["core"] };
@@ -110,7 +110,7 @@ impl Found {
     }
 }
 
-/// Everything that is there. The fold's own proof has no programs to be run.
+/// Reads all sources. `core_fold.mlw` has no programs that are extracted.
 fn found() -> Found {
     let mut found = Found::default();
     let read = |folder: &str| {
@@ -139,7 +139,7 @@ fn found() -> Found {
     found
 }
 
-/// The programs in a cell: file, module and names, set apart by line breaks.
+/// The programs in a cell: file, module and names, separated by line breaks.
 fn programs(cell: &str) -> Vec<Program> {
     let parts = cell.split("<br>").map(quoted);
     parts
@@ -152,7 +152,7 @@ fn programs(cell: &str) -> Vec<Program> {
         .collect()
 }
 
-/// What is wrong with the document.
+/// The errors in the document.
 fn problems(found: &Found, text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     let (mut functions, mut listed) = (BTreeSet::new(), BTreeSet::new());
@@ -161,7 +161,7 @@ fn problems(found: &Found, text: &str) -> Vec<String> {
         let of_row = match cells[..] {
             [rust, of, contract, requirements] => {
                 let [file, name] = &quoted(rust)[..] else {
-                    problems.push(format!("a file and a function, rather than {rust}"));
+                    problems.push(format!("not a file and a function: {rust}"));
                     continue;
                 };
                 let public = found.functions.get(&(file.clone(), name.clone()));
@@ -178,7 +178,7 @@ fn problems(found: &Found, text: &str) -> Vec<String> {
                     problems.push(format!("{name}: no contract, or no requirement"));
                 }
                 let of_row = programs(of);
-                // Constants are no functions, and private ones are called by others.
+                // Constants are no functions, and private functions are called by public ones.
                 let called = public == Some(&true) && name.ends_with(|c: char| c.is_lowercase());
                 for (file, module, program) in of_row.iter().filter(|of| called && !found.calls(of)) {
                     problems.push(format!("crates/proven does not call {program} of {file} {module}"));
@@ -187,7 +187,7 @@ fn problems(found: &Found, text: &str) -> Vec<String> {
             }
             [of, meaning] if !meaning.is_empty() => programs(of),
             _ => {
-                problems.push(format!("neither a row of the one table nor of the other: {line}"));
+                problems.push(format!("a row of neither table: {line}"));
                 continue;
             }
         };
@@ -207,10 +207,10 @@ fn problems(found: &Found, text: &str) -> Vec<String> {
     for (file, module, name) in found.programs.difference(&listed) {
         problems.push(format!("{name} of {file} {module} is not listed"));
     }
-    // Lines are broken within backticks too.
+    // Lines may break within backticks.
     let named: BTreeSet<String> = quoted(&text.replace('\n', " ")).into_iter().collect();
     for implementation in found.implementations.difference(&named) {
-        problems.push(format!("nothing is said about `{implementation}`"));
+        problems.push(format!("`{implementation}` is not mentioned"));
     }
     for stale in named.iter().filter(|name| name.contains(" for ")) {
         if !found.implementations.contains(stale) {
@@ -228,7 +228,7 @@ fn every_function_of_the_core_has_its_program() {
     assert!(problems.is_empty(), "docs/verification.md:\n{}", problems.join("\n"));
 }
 
-/// Counted in another way, the functions are as many: none was overlooked.
+/// A second way to count finds as many functions.
 #[test]
 fn no_function_is_overlooked() {
     let mut public = 0;
@@ -239,7 +239,7 @@ fn no_function_is_overlooked() {
         public += text.lines().filter(items).count();
     }
     let found = found();
-    // The trait's two items are public without a word, and so are those of its two implementations.
+    // The two items of the trait, and those of its two implementations, are public without `pub`.
     let listed = found.functions.values().filter(|public| **public).count();
     assert_eq!(listed, public + 6);
     assert!(found.programs.len() > 50, "only {} programs were found", found.programs.len());
@@ -278,7 +278,7 @@ Not in it: `Default for
 Rules`.
 ";
 
-/// What is wrong with a table, for the sources above.
+/// The errors in a table for the sources above.
 fn problems_of(table: &str) -> Vec<String> {
     let mut found =
         Found { calls: "fn common_usize_push(); (common_extent_push)".into(), ..Found::default() };
@@ -288,10 +288,10 @@ fn problems_of(table: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_wrong_is_noticed() {
+fn errors_are_detected() {
     assert_eq!(problems_of(TABLE), [""; 0]);
     let wrong = [
-        // a row that is missing, and one that is stale
+        // a missing row, and a stale one
         ("| `a.rs` `Common::push`", "| `a.rs` `Common::pull`", "a.rs has no Common::pull"),
         ("| `a.rs` `Common::push`", "| `a.rs` `Common::pull`", "Common::push of a.rs has no row"),
         ("| `a.rs` `Common::push`", "| `a.rs` `check_index`", "check_index has two rows"),
@@ -304,14 +304,14 @@ fn what_is_wrong_is_noticed() {
             "core_b.mlw has no program push in module Common",
         ),
         ("`Common` `helper`", "`Common` `known`", "core_a.mlw has no program known in module Common"),
-        // a program left out, and one that is not run
+        // a program that is not listed, and one that is not called
         ("`Common` `helper`", "`Common` `push`", "helper of core_a.mlw Common is not listed"),
         ("`Common` `push`", "`Common` `helper`", "crates/proven does not call helper of core_a.mlw Common"),
         // the rest of a row
         ("BC-1, BC-9", "BC-15", "Common::push: no contract, or no requirement"),
         ("BC-1, BC-9", "–", "Common::push: no contract, or no requirement"),
         // implementations
-        ("`Default for\nRules`", "nothing", "nothing is said about `Default for Rules`"),
+        ("`Default for\nRules`", "nothing", "`Default for Rules` is not mentioned"),
         ("`Default for\nRules`", "`Clone for Rules`", "the core has no Clone for Rules"),
     ];
     for (from, to, problem) in wrong {

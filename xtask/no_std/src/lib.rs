@@ -1,8 +1,8 @@
-//! The core in a program without std or an allocator: every function it has, called.
+//! Calls every function of the core, without std and without an allocator.
 //!
-//! Built as it is, it shows that the core needs no std. Built with optimisation, its object file
-//! shows that nothing here can panic: it refers to nothing of the machinery for that. (`inline(never)`,
-//! because small functions are otherwise left to whoever calls them.)
+//! That it builds shows that the core does not require std. With optimisation, its object file shows that no
+//! function can panic: it does not refer to the panic machinery. `inline(never)` keeps small functions in the
+//! object file.
 #![no_std]
 
 use unishape_core::{
@@ -22,7 +22,7 @@ pub fn dimension(rules: Rules, a: usize, b: usize) -> Option<usize> {
     broadcast_dim(rules, a, b)
 }
 
-/// The rule for one dimension whose size may not be known.
+/// The rule for one dimension whose size may be unknown.
 #[inline(never)]
 pub fn extent(rules: Rules, a: Extent, b: Extent) -> Option<Extent> {
     Extent::join(rules, a, b)
@@ -43,7 +43,7 @@ pub fn fold<'b>(
     common.finish()
 }
 
-/// A fold of sizes that may not be known, taken up in the middle.
+/// A fold of sizes that may be unknown, resumed.
 #[inline(never)]
 pub fn resumed<'b>(
     rules: Rules,
@@ -75,13 +75,13 @@ pub fn check(rules: Rules, shape: &[usize], target: &[usize]) -> Result<(), Stre
     check_broadcast_to(rules, shape, target)
 }
 
-/// f.
+/// The index map of one dimension.
 #[inline(never)]
 pub fn map(a: usize, b: usize, c: usize) -> usize {
     index_map(a, b, c)
 }
 
-/// The index that is read.
+/// The index of the source element.
 #[inline(never)]
 pub fn source(
     shape: &[usize],
@@ -92,7 +92,7 @@ pub fn source(
     source_index(shape, target, index, source)
 }
 
-/// The strides of the stretched view.
+/// The strides of the broadcast view.
 #[inline(never)]
 pub fn strides(
     rules: Rules,
@@ -104,7 +104,7 @@ pub fn strides(
     broadcast_strides(rules, shape, strides, target, stretched)
 }
 
-/// The offset that is read.
+/// The offset of the source element.
 #[inline(never)]
 pub fn offset(target: &[usize], strides: &[isize], index: &[usize]) -> Result<isize, LayoutError> {
     source_offset(target, strides, index)
@@ -116,7 +116,7 @@ pub fn count(shape: &[usize], element: usize) -> Result<(usize, usize), TooLarge
     Ok((element_count(shape)?, byte_count(shape, element)?))
 }
 
-/// Panics where the index is out of bounds.
+/// Panics if the index is out of bounds.
 #[cfg(feature = "control")]
 #[inline(never)]
 pub fn control(shape: &[usize], dim: usize) -> usize {

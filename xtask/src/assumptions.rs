@@ -1,15 +1,13 @@
-//! Whether the proof's text leaves something unproven.
+//! Checks that the proof rests on no assumptions.
 //!
-//! A goal is shown from what stands in the files, so nothing may stand there that need not be shown:
-//! no axiom, no assumption, nothing declared without a definition. One exception is checked in full:
-//! a module may be written against things that it only names, as Rust is against a trait, if the
-//! same file puts something in the place of each of them (`clone ... with`). Why3 then makes goals of
-//! what the named things were said to do.
+//! The files in `proof/` may contain no axiom, no assumption and no declaration without a definition. There
+//! is one exception: a module may declare abstract items, like a Rust trait, if every `clone ... with` in the
+//! same file defines all of them. Why3 then generates goals for their contracts.
 
-/// Words that would let something pass unproven.
+/// Keywords that introduce assumptions.
 const FORBIDDEN: [&str; 4] = ["axiom", "assume", "absurd", "any"];
 
-/// The text without its comments, which may hold others.
+/// Removes comments, which may be nested.
 pub(crate) fn without_comments(text: &str) -> String {
     let (mut kept, mut depth, mut rest) = (String::new(), 0usize, text);
     while let Some(next) = rest.chars().next() {
@@ -30,35 +28,38 @@ pub(crate) fn without_comments(text: &str) -> String {
     kept
 }
 
-/// Fails on what would let something pass unproven.
+/// Fails if the text of a file assumes something without proof.
 pub(crate) fn check(file: &str, text: &str) -> Result<(), String> {
     let text = without_comments(text);
     for (number, line) in (1..).zip(text.lines()) {
         if let Some(word) = words(line).find(|word| FORBIDDEN.contains(word)) {
-            return Err(format!("proof/{file}, line {number}: '{word}' leaves something unproven"));
+            return Err(format!("proof/{file}, line {number}: '{word}' is an assumption"));
         }
     }
-    let named: Vec<(&str, &str)> = text.lines().filter_map(named_only).collect();
+    let abstract_items: Vec<(&str, &str)> = text.lines().filter_map(abstract_item).collect();
     let clones: Vec<&str> = text.split("\n  clone ").skip(1).map(statement).collect();
-    if named.is_empty() != clones.is_empty() {
-        let what = if clones.is_empty() { named[0].1 } else { "a clone" };
-        return Err(format!("proof/{file}: {what} without its other half leaves something unproven"));
+    match (&abstract_items[..], &clones[..]) {
+        ([(_, name), ..], []) => return Err(format!("proof/{file}: {name} has no definition and no clone")),
+        ([], [_, ..]) => {
+            return Err(format!("proof/{file}: a clone of a module of another file is not checked"));
+        }
+        _ => {}
     }
     for clone in clones {
-        for (kind, name) in &named {
+        for (kind, name) in &abstract_items {
             if !clone.contains(&format!("{kind} {name} =")) {
                 return Err(format!(
-                    "proof/{file}: a clone has nothing in the place of {kind} {name}, which stays unproven"
+                    "proof/{file}: a clone does not define {kind} {name}, which stays an assumption"
                 ));
             }
         }
     }
-    // Whatever other form `val` and `clone` come in has not been looked at above.
-    let seen = |word| words(&text).filter(|&found| found == word).count();
-    let vals = named.iter().filter(|(kind, _)| *kind == "val").count();
+    // Other forms of `val` and `clone` are not checked above, so they are rejected.
+    let count = |word| words(&text).filter(|&found| found == word).count();
+    let vals = abstract_items.iter().filter(|(kind, _)| *kind == "val").count();
     let clones = text.matches("\n  clone ").count();
-    if seen("clone") != clones || seen("val") != vals * (clones + 1) {
-        return Err(format!("proof/{file}: a 'val' or 'clone' leaves something unproven"));
+    if count("clone") != clones || count("val") != vals * (clones + 1) {
+        return Err(format!("proof/{file}: a 'val' or 'clone' in a form that is not checked"));
     }
     Ok(())
 }
@@ -67,19 +68,19 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '\'')
 }
 
-/// A declaration, which stands two places in, that only names something: its kind and its name.
-fn named_only(line: &str) -> Option<(&str, &str)> {
+/// The kind and the name of an abstract item, which is indented by two spaces.
+fn abstract_item(line: &str) -> Option<(&str, &str)> {
     let (kind, rest) = line.strip_prefix("  ")?.split_once(' ')?;
     let name = rest.split([' ', ':']).find(|word| !word.is_empty())?;
-    let named = match kind {
+    let is_abstract = match kind {
         "val" => true,
         "type" | "function" | "predicate" | "constant" => !rest.contains('='),
         _ => false,
     };
-    named.then_some((kind, name))
+    is_abstract.then_some((kind, name))
 }
 
-/// The text up to the end of the statement, which an empty line follows.
+/// The text up to the end of the statement, which is followed by an empty line.
 fn statement(text: &str) -> &str {
     text.split("\n\n").next().unwrap_or_default()
 }
@@ -88,7 +89,7 @@ fn statement(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    const TRAIT: &str = "\
+    const ABSTRACT: &str = "\
 module Fold
   type size
 
@@ -98,7 +99,7 @@ module Fold
 end
 ";
 
-    const GIVEN: &str = "\
+    const CLONE: &str = "\
 module FoldInt
   clone export Fold with
     type size = int,
@@ -108,12 +109,12 @@ end
 ";
 
     #[test]
-    fn comments_are_left_out() {
+    fn comments_are_removed() {
         assert_eq!(without_comments("a (* b (* c *) d\n *) e (*) f"), "a \n e (*) f");
     }
 
     #[test]
-    fn what_leaves_something_unproven_is_found() {
+    fn assumptions_are_detected() {
         for text in [
             "  axiom all: false",
             "  let f () = assume { false }",
@@ -123,18 +124,18 @@ end
             "  predicate p int",
             "  let lemma l () ensures { false } = absurd",
             "  use list.List\n  clone list.Append as A",
-            &format!("{TRAIT}{}", GIVEN.replace("val join = first", "")),
-            &format!("{TRAIT}{}", GIVEN.replace("type size = int,", "")),
-            TRAIT,
-            GIVEN,
-            &format!("{TRAIT}{GIVEN}{}", "  let f () =\n    let g = val h : int in g"),
+            &format!("{ABSTRACT}{}", CLONE.replace("val join = first", "")),
+            &format!("{ABSTRACT}{}", CLONE.replace("type size = int,", "")),
+            ABSTRACT,
+            CLONE,
+            &format!("{ABSTRACT}{CLONE}{}", "  let f () =\n    let g = val h : int in g"),
         ] {
             assert!(check("file.mlw", text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn what_is_defined_or_given_passes() {
+    fn definitions_and_complete_clones_pass() {
         for text in [
             "",
             "  (* no axiom (* none *) here *)",
@@ -142,8 +143,8 @@ end
             "  function f (x: int) : int = x",
             "  predicate p (x: int) =\n    x = x",
             "  let lemma any' () = value'val",
-            &format!("{TRAIT}\n{GIVEN}"),
-            &format!("{TRAIT}\n{GIVEN}\n{GIVEN}"),
+            &format!("{ABSTRACT}\n{CLONE}"),
+            &format!("{ABSTRACT}\n{CLONE}\n{CLONE}"),
         ] {
             assert_eq!(check("file.mlw", text), Ok(()), "{text}");
         }

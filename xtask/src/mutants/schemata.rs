@@ -1,0 +1,500 @@
+//! Mutant schemata: all mutants of a package in one program, of which an environment variable activates one.
+//!
+//! cargo-mutants builds the tests once per mutant, which takes much longer than to run them. Here, every
+//! function with mutants becomes a `match` on the number of the active mutant, with one copy of the body per
+//! mutant as cargo-mutants changes it. Mutants that do not compile are removed, and the tests are built once.
+//!
+//! In `unishape`, building the tests takes about ten times as long as the tests that detect a mutant
+//! (docs/mutants.md), and all packages together have 7,400 mutants.
+
+use super::cargo_mutants::{self, ENVIRONMENT, Mutant, Position};
+use crate::command::{cargo, command, output, root};
+use crate::workspace::Package;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use syn::visit::{self, Visit};
+
+/// The variable that holds the number of the active mutant; 0 is the original code.
+const VARIABLE: &str = "UNISHAPE_MUTANT";
+
+/// Tests that take longer than this without a mutant run last, on mutants that the others do not detect.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// The time limit of a test program: a multiple of its duration without a mutant, and a margin for a busy
+/// machine.
+const TIMEOUT_FACTOR: u32 = 4;
+const TIMEOUT_MARGIN: Duration = Duration::from_secs(20);
+
+/// Names of mutants that need attention.
+#[derive(Default)]
+pub(super) struct Results {
+    /// No test detects them.
+    pub(super) survivors: Vec<String>,
+    /// They cannot be activated at run time: constants, and functions that return `impl Trait`.
+    pub(super) unsupported: Vec<String>,
+}
+
+/// Runs the tests of a package on each of its mutants.
+pub(super) fn run(package: &Package, folder: &Path) -> Result<Results, String> {
+    let mutants = cargo_mutants::list(package)?;
+    let sources = sources(&mutants)?;
+    let mut results = Results::default();
+    let mut viable: BTreeSet<usize> = BTreeSet::new();
+    for (at, mutant) in mutants.iter().enumerate() {
+        match sources[&mutant.file].body(mutant) {
+            Some(_) => _ = viable.insert(at),
+            None => results.unsupported.push(mutant.name.clone()),
+        }
+    }
+    let supported = viable.clone();
+    // The target folder is shared by all packages and runs, so dependencies are built once.
+    let target = root().join("target/mutants/target");
+    let tree = Tree { package, folder: folder.join("tree"), target };
+    tree.copy()?;
+    loop {
+        let lines = tree.write(&mutants, &sources, &viable)?;
+        let errors = tree.check(&lines)?;
+        if errors.is_empty() {
+            break;
+        }
+        eprintln!("{} mutants do not compile", errors.len());
+        viable.retain(|at| !errors.contains(at));
+    }
+    let programs = tree.build()?;
+    let mut counts: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
+    for (at, mutant) in mutants.iter().enumerate() {
+        let [all, detected, unviable, surviving] = counts.entry(&mutant.file).or_default();
+        *all += 1;
+        if !viable.contains(&at) {
+            *unviable += usize::from(supported.contains(&at));
+            continue;
+        }
+        // On a busy machine a slow test may fail without a reason, but hardly twice.
+        let fails = |speed| tree.any_fails(&programs, at + 1, speed);
+        if fails(Speed::Quick)? || (fails(Speed::All)? && fails(Speed::All)?) {
+            *detected += 1;
+        } else {
+            *surviving += 1;
+            eprintln!("MISSED   {}", mutant.name);
+            results.survivors.push(mutant.name.clone());
+        }
+    }
+    println!("| file | mutants | detected | do not compile | survivors |\n|---|---|---|---|---|");
+    for (file, [all, detected, unviable, surviving]) in counts {
+        println!("| `{file}` | {all} | {detected} | {unviable} | {surviving} |");
+    }
+    Ok(results)
+}
+
+/// The files that mutants are in.
+fn sources(mutants: &[Mutant]) -> Result<BTreeMap<String, Source>, String> {
+    let files: BTreeSet<&String> = mutants.iter().map(|mutant| &mutant.file).collect();
+    let read = |file: &String| {
+        let text = fs::read_to_string(root().join(file)).map_err(|error| format!("{file}: {error}"))?;
+        Ok((file.clone(), Source::new(text).map_err(|error| format!("{file}: {error}"))?))
+    };
+    files.into_iter().map(read).collect()
+}
+
+/// A copy of the repository.
+struct Tree<'p> {
+    package: &'p Package,
+    folder: PathBuf,
+    target: PathBuf,
+}
+
+/// The lines of each mutant, by file.
+type Lines = BTreeMap<String, Vec<(Range<usize>, usize)>>;
+
+/// Which tests run.
+#[derive(Clone, Copy, PartialEq)]
+enum Speed {
+    Quick,
+    All,
+}
+
+/// A test program with the mutants in it.
+struct Program {
+    path: PathBuf,
+    slow_tests: Vec<String>,
+    /// Time limits without the slow tests and with them.
+    timeouts: [Duration; 2],
+}
+
+impl Tree<'_> {
+    fn copy(&self) -> Result<(), String> {
+        if self.folder.exists() {
+            fs::remove_dir_all(&self.folder)
+                .map_err(|error| format!("{}: {error}", self.folder.display()))?;
+        }
+        let files = command("git", &["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+        for file in output("git ls-files", files)?.split('\0').filter(|file| !file.is_empty()) {
+            let (from, to) = (root().join(file), self.folder.join(file));
+            if from.is_file() {
+                fs::create_dir_all(to.parent().unwrap_or(&self.folder)).map_err(|error| error.to_string())?;
+                fs::copy(&from, &to).map_err(|error| format!("{file}: {error}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the files with these mutants.
+    fn write(
+        &self,
+        mutants: &[Mutant],
+        sources: &BTreeMap<String, Source>,
+        viable: &BTreeSet<usize>,
+    ) -> Result<Lines, String> {
+        let mut lines = Lines::new();
+        let root_file = self.package.relative(&self.package.root_file).to_string_lossy().into_owned();
+        let mut files: BTreeSet<&String> = sources.keys().collect();
+        files.insert(&root_file);
+        for file in files {
+            let of_file = viable.iter().copied().filter(|&at| mutants[at].file == *file);
+            let mut text = match sources.get(file) {
+                Some(source) => source.with(&of_file.map(|at| (at + 1, &mutants[at])).collect::<Vec<_>>()),
+                None => fs::read_to_string(root().join(file)).map_err(|error| format!("{file}: {error}"))?,
+            };
+            let mut first = 0;
+            for (number, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line)) {
+                if line.starts_with("/*mutant*/") {
+                    first = number;
+                } else if let Some(at) =
+                    line.strip_prefix("}/*mutant ").and_then(|rest| rest.strip_suffix("*/"))
+                {
+                    let at = at.parse::<usize>().map_err(|error| error.to_string())? - 1;
+                    lines.entry(file.clone()).or_default().push((first..number + 1, at));
+                }
+            }
+            if *file == root_file {
+                text.push_str(&selector());
+            }
+            let path = self.folder.join(file);
+            fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        Ok(lines)
+    }
+
+    fn cargo(&self, args: &[&str]) -> Command {
+        let mut cargo = cargo(args);
+        cargo.args(["--package", &self.package.name, "--profile", "mutants", "--message-format=json"]);
+        cargo.current_dir(&self.folder).stderr(Stdio::null());
+        cargo.env("CARGO_TARGET_DIR", &self.target).env("RUSTFLAGS", "--cap-lints=warn");
+        cargo
+    }
+
+    /// The mutants that do not compile.
+    fn check(&self, lines: &Lines) -> Result<BTreeSet<usize>, String> {
+        let output = self.cargo(&["check"]).output().map_err(|error| error.to_string())?;
+        let mut unviable = BTreeSet::new();
+        let mut other = String::new();
+        for message in messages(&output.stdout).filter(|message| message["message"]["level"] == "error") {
+            let message = &message["message"];
+            let mut is_known = false;
+            for mut span in message["spans"].as_array().into_iter().flatten() {
+                if span["is_primary"] != true {
+                    continue;
+                }
+                while span["expansion"].is_object() {
+                    span = &span["expansion"]["span"];
+                }
+                let line = span["line_start"].as_u64().unwrap_or(0) as usize;
+                let of_file = span["file_name"].as_str().and_then(|file| lines.get(file));
+                for (_, at) in of_file.into_iter().flatten().filter(|(range, _)| range.contains(&line)) {
+                    is_known = true;
+                    unviable.insert(*at);
+                }
+            }
+            if !is_known {
+                other.push_str(message["rendered"].as_str().unwrap_or_default());
+            }
+        }
+        match output.status.success() || !unviable.is_empty() {
+            true => Ok(unviable),
+            false => Err(format!("the mutants do not compile in one program:\n{other}")),
+        }
+    }
+
+    /// Builds the test programs and measures them without a mutant.
+    fn build(&self) -> Result<Vec<Program>, String> {
+        let mut build = self.cargo(&["test", "--no-run", "--tests"]);
+        let output = build.output().map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            return Err(format!("the tests of {} do not compile with the mutants", self.package.name));
+        }
+        let path = |message: Value| {
+            let path = message["executable"].as_str().filter(|_| message["profile"]["test"] == true)?;
+            Some(PathBuf::from(path))
+        };
+        let mut programs: Vec<Program> = messages(&output.stdout)
+            .filter_map(path)
+            .map(|path| self.measure(path))
+            .collect::<Result<_, _>>()?;
+        programs.sort_by_key(|program| program.timeouts);
+        Ok(programs)
+    }
+
+    /// Finds the slow tests of a program and its time limits.
+    fn measure(&self, path: PathBuf) -> Result<Program, String> {
+        let mut program = Program { path, slow_tests: Vec::new(), timeouts: [Duration::MAX; 2] };
+        let tests = output("list of tests", self.test(&program, &["--list", "--format=terse"]))?;
+        for name in tests.lines().filter_map(|line| line.strip_suffix(": test")) {
+            let start = Instant::now();
+            passes(&mut self.test(&program, &["--exact", name]), Duration::MAX)?;
+            if start.elapsed() > SLOW {
+                program.slow_tests.push(name.to_owned());
+            }
+        }
+        for speed in [Speed::Quick, Speed::All] {
+            let start = Instant::now();
+            if self.fails(&program, 0, speed)? {
+                return Err(format!("{} fails without a mutant", program.path.display()));
+            }
+            program.timeouts[speed as usize] = TIMEOUT_MARGIN + TIMEOUT_FACTOR * start.elapsed();
+        }
+        Ok(program)
+    }
+
+    fn test(&self, program: &Program, args: &[&str]) -> Command {
+        let mut test = command(&program.path, args);
+        test.current_dir(self.folder.join(self.package.relative(&self.package.folder)));
+        test.envs(ENVIRONMENT);
+        test
+    }
+
+    /// Whether a test program fails with this mutant.
+    fn fails(&self, program: &Program, mutant: usize, speed: Speed) -> Result<bool, String> {
+        let mut test = self.test(program, &["--exact"]);
+        if speed == Speed::Quick {
+            test.args(program.slow_tests.iter().flat_map(|name| ["--skip", name]));
+        }
+        test.env(VARIABLE, mutant.to_string());
+        Ok(!passes(&mut test, program.timeouts[speed as usize])?)
+    }
+
+    /// Whether one of the programs fails with this mutant.
+    fn any_fails(&self, programs: &[Program], mutant: usize, speed: Speed) -> Result<bool, String> {
+        for program in programs {
+            if self.fails(program, mutant, speed)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn messages(output: &[u8]) -> impl Iterator<Item = Value> {
+    output.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+/// Whether a command succeeds within the time limit; discards its output.
+fn passes(test: &mut Command, timeout: Duration) -> Result<bool, String> {
+    let error = |error| format!("cannot run a test: {error}");
+    test.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = test.spawn().map_err(error)?;
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().map_err(error)? {
+            return Ok(status.success());
+        }
+        if start.elapsed() > timeout {
+            child.kill().and_then(|()| child.wait()).map_err(error)?;
+            return Ok(false);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The source of the function that returns the number of the active mutant. It does not allocate, because
+/// some tests count allocations.
+fn selector() -> String {
+    format!(
+        "
+#[doc(hidden)]
+#[allow(missing_docs, unsafe_code, unreachable_pub)]
+#[inline(always)]
+pub fn active_mutant() -> u32 {{
+    use std::sync::atomic::{{AtomicU32, Ordering}};
+    unsafe extern \"C\" {{
+        fn getenv(name: *const std::ffi::c_char) -> *const std::ffi::c_char;
+    }}
+    static ACTIVE: AtomicU32 = AtomicU32::new(u32::MAX);
+    match ACTIVE.load(Ordering::Relaxed) {{
+        u32::MAX => {{
+            let value = unsafe {{ getenv(c\"{VARIABLE}\".as_ptr()) }};
+            let number = match value.is_null() {{
+                true => 0,
+                false => unsafe {{ std::ffi::CStr::from_ptr(value) }}
+                    .to_bytes()
+                    .iter()
+                    .fold(0, |number, digit| 10 * number + u32::from(digit - b'0')),
+            }};
+            ACTIVE.store(number, Ordering::Relaxed);
+            number
+        }}
+        active => active,
+    }}
+}}
+"
+    )
+}
+
+/// Mutants by number.
+type Numbered<'m> = Vec<(usize, &'m Mutant)>;
+
+/// A source file.
+struct Source {
+    text: String,
+    /// The bodies, with braces, of functions in which mutants can be activated; outer functions first.
+    bodies: Vec<Range<usize>>,
+}
+
+impl Source {
+    fn new(text: String) -> syn::Result<Source> {
+        let mut finder = BodyFinder::default();
+        finder.visit_file(&syn::parse_file(&text)?);
+        let mut source = Source { text, bodies: Vec::new() };
+        source.bodies =
+            finder.found.iter().map(|body| source.offset(body.start)..source.offset(body.end)).collect();
+        Ok(source)
+    }
+
+    fn offset(&self, Position(line, column): Position) -> usize {
+        let start = match line {
+            1 => 0,
+            _ => self.text.match_indices('\n').nth(line - 2).map_or(0, |(at, _)| at + 1),
+        };
+        start + self.text[start..].chars().take(column - 1).map(char::len_utf8).sum::<usize>()
+    }
+
+    /// The body of the outermost function around a mutant in which it can be activated.
+    fn body(&self, mutant: &Mutant) -> Option<&Range<usize>> {
+        let (from, to) = (self.offset(mutant.span.start), self.offset(mutant.span.end));
+        self.bodies.iter().find(|body| body.start < from && to < body.end)
+    }
+
+    /// The text with these mutants.
+    fn with(&self, mutants: &[(usize, &Mutant)]) -> String {
+        let mut functions: BTreeMap<usize, (usize, Numbered<'_>)> = BTreeMap::new();
+        for &(number, mutant) in mutants {
+            if let Some(body) = self.body(mutant) {
+                functions.entry(body.start).or_insert((body.end, Vec::new())).1.push((number, mutant));
+            }
+        }
+        let (mut text, mut done) = (String::new(), 0);
+        for (start, (end, mutants)) in functions {
+            let inner = start + 1..end - 1;
+            text += &self.text[done..start];
+            text += "{ match crate::active_mutant() {\n";
+            for (number, mutant) in mutants {
+                let (from, to) = (self.offset(mutant.span.start), self.offset(mutant.span.end));
+                let (before, after) = (&self.text[inner.start..from], &self.text[to..inner.end]);
+                let _ = writeln!(
+                    text,
+                    "/*mutant*/ {number} => {{\n{before}{} {after}\n}}/*mutant {number}*/",
+                    mutant.replacement
+                );
+            }
+            text += &format!("_ => {{{}}}\n}} }}", &self.text[inner]);
+            done = end;
+        }
+        text + &self.text[done..]
+    }
+}
+
+/// Finds the bodies of functions, except of a `const fn`, which cannot read a variable, and of functions that
+/// return `impl Trait`, where the arms of a `match` would be of different types.
+#[derive(Default)]
+struct BodyFinder {
+    found: Vec<Range<Position>>,
+}
+
+impl BodyFinder {
+    fn add(&mut self, signature: &syn::Signature, body: &syn::Block) {
+        let mut output = ImplTraitFinder(false);
+        output.visit_return_type(&signature.output);
+        if signature.constness.is_none() && !output.0 {
+            let position = |of: proc_macro2::LineColumn| Position(of.line, of.column + 1);
+            let braces = &body.brace_token.span;
+            self.found.push(position(braces.open().start())..position(braces.close().end()));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for BodyFinder {
+    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
+        self.add(&function.sig, &function.block);
+        visit::visit_item_fn(self, function);
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        self.add(&function.sig, &function.block);
+        visit::visit_impl_item_fn(self, function);
+    }
+
+    fn visit_trait_item_fn(&mut self, function: &'ast syn::TraitItemFn) {
+        if let Some(body) = &function.default {
+            self.add(&function.sig, body);
+        }
+        visit::visit_trait_item_fn(self, function);
+    }
+}
+
+/// Whether a type contains `impl Trait`.
+struct ImplTraitFinder(bool);
+
+impl<'ast> Visit<'ast> for ImplTraitFinder {
+    fn visit_type_impl_trait(&mut self, _: &'ast syn::TypeImplTrait) {
+        self.0 = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bodies(text: &str) -> Vec<String> {
+        let source = Source::new(text.into()).unwrap();
+        source.bodies.iter().map(|body| source.text[body.clone()].to_owned()).collect()
+    }
+
+    #[test]
+    fn bodies_of_functions_are_found() {
+        let text =
+            "/// fn { not this }\n#[doc = \"fn {\"]\nfn a<'a>(b: [u8; 3]) -> char where { '}' /* } */ }";
+        assert_eq!(bodies(text), ["{ '}' /* } */ }"]);
+        assert_eq!(bodies("fn ß() { fn a() { 1 } }"), ["{ fn a() { 1 } }", "{ 1 }"]);
+        assert_eq!(bodies("trait T { fn a() { 1 } fn b(); } impl T for u8 { fn b() {} }"), ["{ 1 }", "{}"]);
+        for text in [
+            "const fn a() { 1 }",
+            "fn a() -> impl Iterator { b() }",
+            "fn a() -> Option<impl Iterator> { b() }",
+            "trait T { fn a(); }",
+        ] {
+            assert_eq!(bodies(text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn each_mutant_is_an_arm_with_the_whole_body() {
+        let source = Source::new("// ß\nfn a() -> u8 { 1 + 2 }\nfn b() {}\n".into()).unwrap();
+        let mutant = |from, to, replacement: &str| Mutant {
+            name: String::new(),
+            file: String::new(),
+            span: Position(2, from)..Position(2, to),
+            replacement: replacement.into(),
+        };
+        let mutants = [mutant(16, 21, "0"), mutant(18, 19, "*")];
+        let text = source.with(&[(7, &mutants[0]), (8, &mutants[1])]);
+        let expected = "// ß\nfn a() -> u8 { match crate::active_mutant() {\n\
+            /*mutant*/ 7 => {\n 0  \n}/*mutant 7*/\n/*mutant*/ 8 => {\n 1 *  2 \n}/*mutant 8*/\n\
+            _ => { 1 + 2 }\n} }\nfn b() {}\n";
+        assert_eq!(text, expected);
+    }
+}
