@@ -1,4 +1,4 @@
-"""Arrays for the tests: of every type, lying in memory in every way."""
+"""Test arrays of every dtype and memory layout."""
 
 import datetime
 
@@ -11,31 +11,31 @@ INTEGERS = [np.dtype(name) for name in "int8 int16 int32 int64 uint8 uint16 uint
 FLOATS = [np.dtype(np.float16), BF16, np.dtype(np.float32), np.dtype(np.float64)]
 COMPLEX = [np.dtype(np.complex64), np.dtype(np.complex128)]
 
-# Those that are computed with.
+# Dtypes that expressions support.
 NUMBERS = [BOOL, *INTEGERS, *FLOATS, *COMPLEX]
 
-# Those that are only broadcast.
+# Dtypes that are only broadcast.
 OTHERS = [
     np.dtype(name) for name in "U5 S3 >U4 O M8[ns] >M8[D] m8[s] V7 longdouble clongdouble >f8 >i2 >u4 >c16".split()
 ]
 OTHERS += [
     np.dtypes.StringDType(),
     np.dtype([("name", "U2"), ("at", "M8[s]"), ("many", "f4", (2, 3))]),
-    np.dtype([("x", "u1"), ("y", "f8")]),  # packed, so that y is not aligned
+    np.dtype([("x", "u1"), ("y", "f8")]),  # packed: y is not aligned
     np.dtype([("key", "O"), ("value", "i4")]),
 ]
 ALL = [*NUMBERS, *OTHERS]
 
 
-def filled(rng, shape, dtype):
-    """An array in C order whose elements tell each other apart."""
+def make_array(rng, shape, dtype):
+    """A C-contiguous array of mostly distinct elements."""
     count = int(np.prod(shape, dtype=int))
     if dtype.names:
         array = np.empty(shape, dtype)
         for name in dtype.names:
             part = dtype[name]
             base = part.subdtype[0] if part.subdtype else part
-            array[name] = filled(rng, array[name].shape, base)
+            array[name] = make_array(rng, array[name].shape, base)
         return array
     if dtype.kind in "US" or isinstance(dtype, np.dtypes.StringDType):
         letters = [f"{number:x}é"[-5:] if dtype.kind != "S" else f"{number:x}" for number in range(count)]
@@ -60,52 +60,52 @@ def filled(rng, shape, dtype):
     return array
 
 
-def in_order(rng, shape, dtype):
-    return filled(rng, shape, dtype)
+def contiguous(rng, shape, dtype):
+    return make_array(rng, shape, dtype)
 
 
 def transposed(rng, shape, dtype):
-    return filled(rng, shape[::-1], dtype).T
+    return make_array(rng, shape[::-1], dtype).T
 
 
-def backwards(rng, shape, dtype):
-    return filled(rng, shape, dtype)[..., *(slice(None, None, -1) for _ in shape)]
+def reversed_axes(rng, shape, dtype):
+    return make_array(rng, shape, dtype)[..., *(slice(None, None, -1) for _ in shape)]
 
 
 def sliced(rng, shape, dtype):
-    larger = filled(rng, tuple(2 * size + 1 for size in shape), dtype)
+    larger = make_array(rng, tuple(2 * size + 1 for size in shape), dtype)
     return larger[..., *(slice(1, None, 2) for _ in shape)]
 
 
-def shuffled(rng, shape, dtype):
-    """Axes in another order, some of them backwards."""
+def permuted(rng, shape, dtype):
+    """Axes permuted, some of them reversed."""
     order = rng.permutation(len(shape))
-    array = filled(rng, tuple(shape[axis] for axis in order), dtype).transpose(np.argsort(order))
+    array = make_array(rng, tuple(shape[axis] for axis in order), dtype).transpose(np.argsort(order))
     return array[..., *(slice(None, None, rng.choice([-1, 1])) for _ in shape)]
 
 
-def repeated(rng, shape, dtype):
-    """One element at all places, without the memory for them."""
-    return np.broadcast_to(filled(rng, (), dtype), shape)
+def broadcast_scalar(rng, shape, dtype):
+    """A broadcast scalar: all strides are 0."""
+    return np.broadcast_to(make_array(rng, (), dtype), shape)
 
 
 def unaligned(rng, shape, dtype):
     if dtype.hasobject or isinstance(dtype, np.dtypes.StringDType):
-        return filled(rng, shape, dtype)
-    array = filled(rng, shape, dtype)
+        return make_array(rng, shape, dtype)
+    array = make_array(rng, shape, dtype)
     place = np.empty(array.nbytes + 1, np.uint8)[1:].view(dtype) if array.nbytes else array.reshape(-1).copy()
     place = place.reshape(shape)
     place[...] = array
     return place
 
 
-LAYOUTS = [in_order, transposed, backwards, sliced, shuffled, repeated, unaligned]
+LAYOUTS = [contiguous, transposed, reversed_axes, sliced, permuted, broadcast_scalar, unaligned]
 
 
-def random_shapes(rng, count, most=5, sizes=(0, 1, 2, 3, 5)):
-    """Shapes that go together, and their common shape."""
+def random_shapes(rng, count, max_rank=5, sizes=(0, 1, 2, 3, 5)):
+    """Compatible shapes."""
     weights = np.array([0.3, *[1.0] * (len(sizes) - 1)])
-    common = rng.choice(sizes, size=rng.integers(0, most + 1), p=weights / weights.sum())
+    common = rng.choice(sizes, size=rng.integers(0, max_rank + 1), p=weights / weights.sum())
     shapes = []
     for _ in range(count):
         shape = common[rng.integers(0, len(common) + 1) :]
@@ -114,7 +114,7 @@ def random_shapes(rng, count, most=5, sizes=(0, 1, 2, 3, 5)):
 
 
 def assert_same(one, other):
-    """Equal types, shapes and elements, NaNs and signs of zeros too; objects are the same ones."""
+    """Equal dtypes, shapes and bytes, so that NaNs and signs of zeros count; objects are equal."""
     assert type(one) is np.ndarray
     assert one.dtype == other.dtype and one.dtype.byteorder == other.dtype.byteorder
     assert one.shape == other.shape

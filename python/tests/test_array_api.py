@@ -1,4 +1,4 @@
-"""The functions of elements: types, broadcasting and special cases, as NumPy and the array API standard have them."""
+"""Element-wise functions: dtypes, broadcasting and special cases of NumPy and the array API standard."""
 
 import itertools
 import math
@@ -12,29 +12,29 @@ from arrays import BF16, COMPLEX, FLOATS, INTEGERS, LAYOUTS, NUMBERS
 import unishape
 from unishape import array_api as xp
 
-TWO = """
+BINARY = """
     add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign divide equal
     floor_divide greater greater_equal hypot less less_equal logaddexp logical_and logical_or logical_xor maximum
     minimum multiply nextafter not_equal pow remainder subtract
 """.split()
-THREE = ["where", "clip"]
+TERNARY = ["where", "clip"]
 SHAPES = ["broadcast_arrays", "broadcast_shapes", "broadcast_to"]
-ONE = [name for name in xp._OURS if name not in [*TWO, *THREE, *SHAPES]]
+UNARY = [name for name in xp._UNISHAPE_NAMES if name not in [*BINARY, *TERNARY, *SHAPES]]
 
-# ml_dtypes' bfloat16 has rules of its own for meeting others; see crates/unishape/tests/expr_numpy.py.
-TYPES = [dtype for dtype in NUMBERS if dtype != BF16]
+# ml_dtypes' bfloat16 has its own promotion rules; see crates/unishape/tests/expr_numpy.py.
+DTYPES = [dtype for dtype in NUMBERS if dtype != BF16]
 
 
 @pytest.fixture(autouse=True)
 def quiet():
-    """NumPy warns of what it computes with infinities; we do not."""
+    """NumPy warns about infinities and NaNs; unishape does not."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
 
 
 def outcome(function, *arguments):
-    """The result, or the kind of refusal: NumPy's UFuncTypeError is a TypeError."""
+    """The result, or the class of the exception: NumPy's UFuncTypeError is a TypeError."""
     try:
         return np.asarray(function(*arguments))
     except TypeError:
@@ -43,47 +43,47 @@ def outcome(function, *arguments):
         return type(error)
 
 
-def assert_alike(ours, numpys, told):
-    """Both refuse, or give the same type and values that are the same but for rounding."""
-    if isinstance(numpys, type) or isinstance(ours, type):
-        assert ours is numpys, told
+def assert_alike(result, expected, case):
+    """The same exception, or the same dtype, shape and, but for rounding, values."""
+    if isinstance(expected, type) or isinstance(result, type):
+        assert result is expected, case
         return
-    assert ours.dtype == numpys.dtype, told
-    assert ours.shape == numpys.shape, told
-    if numpys.dtype.kind in "fc":
-        close = 8 * float(np.finfo(numpys.dtype).eps)
-        np.testing.assert_allclose(ours, numpys, rtol=close, atol=0, err_msg=str(told))
+    assert result.dtype == expected.dtype, case
+    assert result.shape == expected.shape, case
+    if expected.dtype.kind in "fc":
+        tolerance = 8 * float(np.finfo(expected.dtype).eps)
+        np.testing.assert_allclose(result, expected, rtol=tolerance, atol=0, err_msg=str(case))
     else:
-        assert ours.tolist() == numpys.tolist(), told
+        assert result.tolist() == expected.tolist(), case
 
 
-def test_the_namespace_has_all_names_of_the_standard():
-    assert len(ONE) == 38 and len(TWO) == 28
+def test_namespace_has_all_names_of_the_standard():
+    assert len(UNARY) == 38 and len(BINARY) == 28
     for name in xp.__all__:
-        assert getattr(xp, name) is getattr(unishape if name in xp._OURS else np, name)
+        assert getattr(xp, name) is getattr(unishape if name in xp._UNISHAPE_NAMES else np, name)
     assert xp.__array_namespace_info__().dtypes()["float32"] == np.float32
 
 
-# Types.
+# Dtypes.
 
 
-@pytest.mark.parametrize("name", ONE)
-def test_types_of_functions_of_one(name):
-    for dtype in TYPES:
-        # Where every function is defined, and no integer is divided by 0.
+@pytest.mark.parametrize("name", UNARY)
+def test_dtypes_of_unary_functions(name):
+    for dtype in DTYPES:
+        # Every function is defined at 1, and no integer is divided by 0.
         x = np.array([1, 1], dtype)
         assert_alike(outcome(getattr(unishape, name), x), outcome(getattr(np, name), x), (name, dtype))
 
 
-@pytest.mark.parametrize("name", TWO)
-def test_types_of_functions_of_every_two(name):
-    for one, other in itertools.product(TYPES, TYPES):
+@pytest.mark.parametrize("name", BINARY)
+def test_dtypes_of_binary_functions(name):
+    for one, other in itertools.product(DTYPES, DTYPES):
         x, y = np.array([[1], [3]]).astype(one), np.array([1, 2, 3]).astype(other)
         assert_alike(outcome(getattr(unishape, name), x, y), outcome(getattr(np, name), x, y), (name, one, other))
 
 
-def test_types_of_where_and_clip():
-    for one, other in itertools.product(TYPES, TYPES):
+def test_dtypes_of_where_and_clip():
+    for one, other in itertools.product(DTYPES, DTYPES):
         x, y = np.array([[0], [3]]).astype(one), np.array([1, 2, 4]).astype(other)
         for name, arguments in [
             ("where", (x, x, y)),
@@ -93,11 +93,11 @@ def test_types_of_where_and_clip():
             ("clip", (x, None, y)),
             ("clip", (x,)),
         ]:
-            told = (name, one, other, arguments)
-            assert_alike(outcome(getattr(unishape, name), *arguments), outcome(getattr(np, name), *arguments), told)
+            case = (name, one, other, arguments)
+            assert_alike(outcome(getattr(unishape, name), *arguments), outcome(getattr(np, name), *arguments), case)
 
 
-# Row with column, as the standard's tables have them.
+# The standard's promotion tables.
 TABLE = """
        i1 i2 i4 i8 u1 u2 u4
     i1 i1 i2 i4 i8 i2 i4 i8
@@ -122,7 +122,7 @@ TABLE = """
 """
 
 
-def promoted():
+def promotions():
     for table in TABLE.strip("\n").split("\n\n"):
         head, *rows = [line.split() for line in table.splitlines()]
         for row, *results in rows:
@@ -130,19 +130,19 @@ def promoted():
                 yield row, column, result
 
 
-def test_the_standards_table_of_types():
-    cases = list(promoted())
+def test_promotion_tables_of_the_standard():
+    cases = list(promotions())
     assert len(cases) == 49 + 16 + 4
     for one, other, result in cases:
         for x, y in [(one, other), (other, one)]:
             for name in ["add", "subtract", "multiply"]:
-                given = getattr(xp, name)(np.ones(2, x), np.ones((2, 1), y))
-                assert given.dtype == result and given.shape == (2, 2)
+                computed = getattr(xp, name)(np.ones(2, x), np.ones((2, 1), y))
+                assert computed.dtype == result and computed.shape == (2, 2)
             assert xp.where(np.array([True]), np.ones(1, x), np.ones(1, y)).dtype == result
             assert xp.equal(np.ones(2, x), np.ones(2, y)).dtype == bool
 
 
-def test_bfloat16_is_one_of_the_types():
+def test_bfloat16():
     x = np.array([1.5, -2.0], BF16)
     for name in ["add", "multiply", "maximum", "divide"]:
         assert getattr(unishape, name)(x, x).dtype == BF16
@@ -154,23 +154,23 @@ def test_bfloat16_is_one_of_the_types():
 SCALARS = [True, 2, -1, 300, 70_000, 2.5, 1e300, 2j]
 
 
-@pytest.mark.parametrize("name", TWO)
-def test_numbers_of_pythons_take_the_arrays_type(name):
-    for dtype, scalar in itertools.product(TYPES, SCALARS):
+@pytest.mark.parametrize("name", BINARY)
+def test_python_numbers_adopt_the_dtype_of_arrays(name):
+    for dtype, scalar in itertools.product(DTYPES, SCALARS):
         x = np.array([1, 1, 3]).astype(dtype)
         for arguments in [(x, scalar), (scalar, x)]:
-            ours, numpys = (outcome(getattr(module, name), *arguments) for module in (unishape, np))
-            if name == "pow" and numpys is ValueError:
-                # Negative powers of integers, which NumPy refuses, are rounded toward 0.
-                assert ours.dtype.kind == "i" and ours.tolist() == [1, 1, 1 if dtype == bool else 0]
+            result, expected = (outcome(getattr(module, name), *arguments) for module in (unishape, np))
+            if name == "pow" and expected is ValueError:
+                # NumPy rejects negative powers of integers; unishape rounds them toward 0.
+                assert result.dtype.kind == "i" and result.tolist() == [1, 1, 1 if dtype == bool else 0]
                 continue
             if name == "pow" and dtype.kind == "c" and scalar in (300, 70_000, 1e300):
-                assert ours.dtype == numpys.dtype
-                continue  # NumPy's high powers of complex numbers lose digits, and are NaN beyond all numbers
-            assert_alike(ours, numpys, (name, dtype, scalar, arguments))
+                assert result.dtype == expected.dtype
+                continue  # NumPy's high powers of complex numbers lose digits, and overflow to NaN
+            assert_alike(result, expected, (name, dtype, scalar, arguments))
 
 
-def test_numbers_of_numpys_have_their_type():
+def test_numpy_scalars_have_a_dtype():
     x = np.ones(2, np.float32)
     assert unishape.add(x, np.float64(1)).dtype == np.float64
     assert unishape.add(np.ones(2, np.int8), np.int64(1)).dtype == np.int64
@@ -179,7 +179,7 @@ def test_numbers_of_numpys_have_their_type():
     assert unishape.add(1, 2).dtype == np.int64 and unishape.divide(1, 2) == 0.5
 
 
-def test_truths_of_numbers():
+def test_truth_values_of_numbers():
     x = np.array([True, False])
     assert unishape.logical_and(x, 2j).tolist() == [True, False]
     assert unishape.logical_or(x, 0j).tolist() == [True, False]
@@ -191,7 +191,7 @@ def test_truths_of_numbers():
 SMALL = [shape for rank in range(4) for shape in itertools.product([0, 1, 2, 3], repeat=rank)]
 
 
-def test_every_pair_of_small_shapes():
+def test_all_pairs_of_small_shapes():
     for one, other in itertools.product(SMALL, SMALL):
         x = np.arange(math.prod(one)).reshape(one)
         y = 100 * np.arange(math.prod(other)).reshape(other)
@@ -205,27 +205,27 @@ def test_every_pair_of_small_shapes():
         assert result.shape == expected.shape and result.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("name", TWO)
-def test_every_function_broadcasts(name):
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_functions_broadcast(name):
     rng = np.random.default_rng(7)
-    function, numpys = getattr(unishape, name), getattr(np, name)
+    function, reference = getattr(unishape, name), getattr(np, name)
     dtype = np.dtype(np.uint8 if "bitwise" in name else np.float64)
     for _ in range(60):
         one, other = SMALL[rng.integers(len(SMALL))], SMALL[rng.integers(len(SMALL))]
         x, y = rng.choice(LAYOUTS)(rng, one, dtype), rng.choice(LAYOUTS)(rng, other, dtype)
-        assert_alike(outcome(function, x, y), outcome(numpys, x, y), (name, one, other))
+        assert_alike(outcome(function, x, y), outcome(reference, x, y), (name, one, other))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_function_of_one_in_every_layout(layout):
+def test_unary_functions_in_every_layout(layout):
     rng = np.random.default_rng(8)
-    for name in ONE:
+    for name in UNARY:
         dtype = np.dtype(np.int16 if name == "bitwise_invert" else np.float64)
         x = layout(rng, (3, 4, 5), dtype)
         assert_alike(outcome(getattr(unishape, name), x), outcome(getattr(np, name), x), (name, layout))
 
 
-# Special cases of the standard, by function: arguments > result. Signs of zeros count.
+# Special cases of the standard by function: arguments > result. Signs of zeros count.
 REAL = """
 abs: nan>nan; -0>0; inf>inf; -inf>inf
 acos: nan>nan; 1.5>nan; -1.5>nan; 1>0
@@ -290,7 +290,7 @@ logical_and: nan,1>True; nan,0>False
 logical_xor: nan,inf>False; nan,-0>True
 """
 
-# Of complex numbers, real part and imaginary part: a b > c d. A result with ~ may have either sign.
+# Complex special cases, real and imaginary parts: a b > c d. A result with ~ may have either sign.
 COMPLEX_CASES = """
 abs: inf nan>inf; -inf nan>inf; nan inf>inf; nan -inf>inf; nan 0>nan; 3 -4>5; -0 0>0
 exp: 0 0>1 0; -0 0>1 0; 2 inf>nan nan; 2 nan>nan nan; inf 0>inf 0; inf nan>~inf nan; nan 0>nan 0; nan 2>nan nan;
@@ -323,7 +323,7 @@ NAMES = {"nan": math.nan, "inf": math.inf, "pi": math.pi, "True": True, "False":
 
 
 def number(text):
-    """-0 has to be written with a fraction in Python."""
+    """Parses a number; the int -0 would have no sign."""
     text = text.strip().removeprefix("~")
     return -0.0 if text == "-0" else float(eval(text, {"__builtins__": {}}, NAMES))
 
@@ -335,61 +335,61 @@ def cases(table):
             yield name, *case.strip().split(">")
 
 
-def is_same(given, expected, close, either=False):
-    """The same number, its sign too (unless it may be either), but for rounding; NaNs have no sign."""
+def is_same(result, expected, tolerance, any_sign=False):
+    """The same number and sign but for rounding; NaNs have no sign."""
     if math.isnan(expected):
-        return math.isnan(given)
-    if not either and math.copysign(1, given) != math.copysign(1, expected):
+        return math.isnan(result)
+    if not any_sign and math.copysign(1, result) != math.copysign(1, expected):
         return False
-    return math.isclose(abs(given), abs(expected), rel_tol=close)
+    return math.isclose(abs(result), abs(expected), rel_tol=tolerance)
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_special_cases(dtype):
-    close = 4 * float(ml_dtypes.finfo(dtype).eps)
-    seen, wrong = set(), []
-    for name, given, expected in cases(REAL):
-        seen.add(name)
-        if "1e300" in given and dtype != np.float64:
+    tolerance = 4 * float(ml_dtypes.finfo(dtype).eps)
+    tested, wrong = set(), []
+    for name, arguments, expected in cases(REAL):
+        tested.add(name)
+        if "1e300" in arguments and dtype != np.float64:
             continue
-        # Both alone and among others, where vectors are used.
+        # As a single element, and with SIMD.
         for count in (1, 37):
-            arguments = [np.full(count, number(part), dtype) for part in given.split(",")]
-            result = getattr(xp, name)(*arguments)
-            if not all(is_same(float(each), number(expected), close) for each in result):
-                wrong.append((name, given, expected, result[0]))
+            arrays = [np.full(count, number(part), dtype) for part in arguments.split(",")]
+            result = getattr(xp, name)(*arrays)
+            if not all(is_same(float(each), number(expected), tolerance) for each in result):
+                wrong.append((name, arguments, expected, result[0]))
     assert not wrong
-    assert len(seen) >= 48
+    assert len(tested) >= 48
 
 
 @pytest.mark.parametrize("dtype", COMPLEX, ids=str)
-def test_special_cases_of_complex_numbers(dtype):
-    close = 4 * float(np.finfo(dtype).eps)
+def test_complex_special_cases(dtype):
+    tolerance = 4 * float(np.finfo(dtype).eps)
     wrong = []
-    for name, given, expected in cases(COMPLEX_CASES):
+    for name, arguments, expected in cases(COMPLEX_CASES):
         x = np.empty(37, dtype)
-        x.real, x.imag = map(number, given.split())
+        x.real, x.imag = map(number, arguments.split())
         results = getattr(xp, name)(x)
         parts = expected.split()
         for result in (results[0], results[-1]):
-            given_parts = [result.real, result.imag] if len(parts) == 2 else [result]
-            for part, text in zip(given_parts, parts, strict=True):
-                if not is_same(float(part), number(text), close, either="~" in text):
-                    wrong.append((name, given, expected, result))
+            result_parts = [result.real, result.imag] if len(parts) == 2 else [result]
+            for part, text in zip(result_parts, parts, strict=True):
+                if not is_same(float(part), number(text), tolerance, any_sign="~" in text):
+                    wrong.append((name, arguments, expected, result))
     assert not wrong
 
 
-def test_special_cases_of_whole_quotients_are_numpys():
-    # Where the standard would have infinities, NumPy and Python have NaN, and they round -1 / inf down.
-    some = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 3.0, -7.5]
-    x, y = np.array(some)[:, None], np.array(some)
-    ours, numpys = unishape.floor_divide(x, y), np.floor_divide(x, y)
-    np.testing.assert_array_equal(ours, numpys)
-    defined = ~np.isnan(numpys)
-    assert (np.signbit(ours) == np.signbit(numpys))[defined].all()
+def test_special_cases_of_floor_divide():
+    # As NumPy and Python: NaN where the standard has infinities, and -1 // inf is -1.
+    values = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 3.0, -7.5]
+    x, y = np.array(values)[:, None], np.array(values)
+    result, expected = unishape.floor_divide(x, y), np.floor_divide(x, y)
+    np.testing.assert_array_equal(result, expected)
+    defined = ~np.isnan(expected)
+    assert (np.signbit(result) == np.signbit(expected))[defined].all()
 
 
-def test_whole_numbers_without_a_result_have_one():
+def test_integer_edge_cases():
     x = np.array([5, -5, 0, -128], np.int8)
     assert unishape.floor_divide(x, 0).tolist() == [0] * 4
     assert unishape.remainder(x, 0).tolist() == [0] * 4
@@ -400,7 +400,7 @@ def test_whole_numbers_without_a_result_have_one():
     assert unishape.bitwise_right_shift(x, 9).tolist() == [0, -1, 0, -1]
 
 
-# Outputs and refusals.
+# Outputs and errors.
 
 
 @pytest.mark.parametrize("name", ["add", "sqrt", "where", "clip"])
@@ -441,35 +441,35 @@ def test_out(name):
         lambda: unishape.add(np.ma.array([1, 2], mask=[0, 1]), 1),
     ],
 )
-def test_refusals(call):
+def test_type_errors(call):
     with pytest.raises(TypeError) as raised:
         call()
     assert len(str(raised.value)) > 20
 
 
-def test_numbers_that_do_not_fit():
+def test_overflowing_numbers():
     for number_ in (300, -129, 2**64, 2**200):
         with pytest.raises(OverflowError):
             unishape.add(np.ones(2, np.int8), number_)
-    # Comparisons are exact all the same.
+    # Comparisons are exact.
     assert unishape.less(np.ones(2, np.int8), 300).tolist() == [True, True]
     assert unishape.equal(np.array([2**64 - 1], np.uint64), np.array([-1], np.int64)).tolist() == [False]
 
 
-def test_elements_are_compared_across_signs_exactly():
+def test_exact_comparison_of_signed_and_unsigned():
     big, small = np.array([2**63], np.uint64), np.array([-1, 2**62], np.int64)
     assert unishape.greater(big, small).tolist() == [True, True]
     assert unishape.less_equal(big, small).tolist() == [False, False]
 
 
-def test_other_names_are_the_same_functions():
+def test_aliases():
     for name, other in [("abs", "absolute"), ("acos", "arccos"), ("pow", "power"), ("bitwise_invert", "invert")]:
         assert getattr(unishape, name) is getattr(unishape, other)
-    # In NumPy and in the standard these go through whole arrays.
+    # These are reductions in NumPy and in the standard.
     assert not hasattr(unishape, "max") and not hasattr(unishape, "min")
 
 
-def test_every_integer_type_is_computed_with_at_its_ends():
+def test_integer_limits():
     for dtype in INTEGERS:
         info = np.iinfo(dtype)
         x = np.array([info.min, info.max], dtype)

@@ -1,4 +1,4 @@
-"""broadcast_arrays, broadcast_to, broadcast_shapes: every element, type and stride beside NumPy's."""
+"""broadcast_arrays, broadcast_to and broadcast_shapes, compared with NumPy's: elements, dtypes and strides."""
 
 import ctypes
 import gc
@@ -8,13 +8,13 @@ import weakref
 
 import numpy as np
 import pytest
-from arrays import ALL, LAYOUTS, assert_same, filled, random_shapes
+from arrays import ALL, LAYOUTS, assert_same, make_array, random_shapes
 
 import unishape
 
 
 def assert_view(view, source):
-    """A read-only view of the source's own memory, stretched by strides of 0."""
+    """A read-only view of the source's memory; stretched dimensions have stride 0."""
     assert not view.flags.writeable and not view.flags.owndata
     assert view.base is not None
     if view.size:
@@ -27,7 +27,7 @@ def assert_view(view, source):
 
 
 @pytest.mark.parametrize("dtype", ALL, ids=str)
-def test_every_element_is_numpys(dtype):
+def test_elements_match_numpy(dtype):
     rng = np.random.default_rng([ord(letter) for letter in str(dtype)])
     for _ in range(200):
         shapes = random_shapes(rng, rng.integers(1, 5))
@@ -44,10 +44,10 @@ def test_every_element_is_numpys(dtype):
         assert_view(stretched, arrays[0])
 
 
-def test_arrays_of_different_types_together():
+def test_mixed_dtypes():
     rng = np.random.default_rng(1)
     for _ in range(300):
-        shapes = random_shapes(rng, 6, most=7)
+        shapes = random_shapes(rng, 6, max_rank=7)
         arrays = [rng.choice(LAYOUTS)(rng, shape, ALL[rng.integers(len(ALL))]) for shape in shapes]
         views = unishape.broadcast_arrays(*arrays)
         for view, array, expected in zip(views, arrays, np.broadcast_arrays(*arrays), strict=True):
@@ -55,7 +55,7 @@ def test_arrays_of_different_types_together():
             assert_view(view, array)
 
 
-def test_every_pair_of_small_shapes_goes_together_or_not_as_in_numpy():
+def test_all_pairs_of_small_shapes():
     shapes = [shape for rank in range(4) for shape in itertools.product([0, 1, 2, 3], repeat=rank)]
     for one, other in itertools.product(shapes, shapes):
         try:
@@ -74,7 +74,7 @@ def test_every_pair_of_small_shapes_goes_together_or_not_as_in_numpy():
             assert unishape.broadcast_to(np.empty(one), other).shape == expected
 
 
-def test_no_arrays_and_one():
+def test_zero_and_one_array():
     assert unishape.broadcast_arrays() == ()
     assert unishape.broadcast_shapes() == ()
     (view,) = unishape.broadcast_arrays(np.arange(3))
@@ -92,13 +92,13 @@ def test_a_hundred_thousand_arguments():
     assert unishape.broadcast_shapes(*[(3, 1)] * 99_999, (7,)) == (3, 7)
 
 
-def test_numbers_lists_and_scalars_are_arrays_too():
+def test_numbers_lists_and_scalars():
     a, b, c, d = unishape.broadcast_arrays(1, [1.5, 2.5], np.float32(3), "ab")
     assert [x.dtype for x in (a, b, c, d)] == [int, float, np.float32, "U2"]
     assert a.tolist() == [1, 1] and c.tolist() == [3.0, 3.0] and d.tolist() == ["ab", "ab"]
 
 
-def test_subclasses_come_out_as_plain_arrays():
+def test_subclasses_become_plain_arrays():
     class Own(np.ndarray):
         pass
 
@@ -116,22 +116,22 @@ def test_views_are_read_only():
         assert memoryview(view).readonly
         with pytest.raises(ValueError, match="read-only"):
             view[...] = 0
-    # What is written to the array itself is seen through the views: nothing was copied.
+    # Nothing was copied: writes to the array are visible in the views.
     original[1] = 20
     assert views[0].tolist() == [[1, 20, 3]] * 2
 
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in ALL if dtype.kind in "OTfU" or dtype.hasobject], ids=str)
-def test_a_view_keeps_the_memory(dtype):
+def test_view_keeps_memory_alive(dtype):
     rng = np.random.default_rng(5)
-    source = filled(rng, (40, 1), dtype)
+    source = make_array(rng, (40, 1), dtype)
     expected = source.copy()
     gone = weakref.ref(source)
     view = unishape.broadcast_to(source, (2, 40, 3))
     part = view[1, ::-2, 1]
     del source, view
     gc.collect()
-    filled(rng, (40, 1), dtype)  # which would take the memory if it were free
+    make_array(rng, (40, 1), dtype)  # would reuse the memory if it were free
     assert gone() is not None
     assert_same(part, expected[::-2, 0])
     del part
@@ -139,7 +139,7 @@ def test_a_view_keeps_the_memory(dtype):
     assert gone() is None
 
 
-def test_references_are_given_back():
+def test_reference_counts():
     array, objects = np.arange(4.0), np.array([object(), object()])
     one = objects[0]
     counts = [sys.getrefcount(each) for each in (array, objects, one, array.dtype, objects.dtype)]
@@ -154,7 +154,7 @@ def test_references_are_given_back():
         assert abs(sys.getrefcount(each) - count) < 10
 
 
-def test_far_more_elements_than_memory():
+def test_views_larger_than_memory():
     view = unishape.broadcast_to(np.array([1, 2], np.int8), (10**6, 10**6, 10**6, 2))
     assert view[-1, -1, -1].tolist() == [1, 2]
 
@@ -162,7 +162,7 @@ def test_far_more_elements_than_memory():
 # Shapes.
 
 
-def test_sizes_that_are_not_known():
+def test_unknown_sizes():
     assert unishape.broadcast_shapes((None, 3), (1, 1)) == (None, 3)
     assert unishape.broadcast_shapes((None, 3), (7, 1)) == (7, 3)
     assert unishape.broadcast_shapes((None,), (None,)) == (None,)
@@ -172,7 +172,7 @@ def test_sizes_that_are_not_known():
         unishape.broadcast_to(np.arange(3), (None, 3))
 
 
-def test_an_integer_is_a_shape_and_numpys_are_too():
+def test_integers_as_shapes():
     assert unishape.broadcast_shapes(3, 1) == (3,)
     assert unishape.broadcast_shapes(np.int64(3), [np.uint8(2), 1]) == (2, 3)
     assert unishape.broadcast_shapes(np.array([2, 1]), (True, 5)) == (2, 5)
@@ -181,7 +181,7 @@ def test_an_integer_is_a_shape_and_numpys_are_too():
     assert unishape.broadcast_shapes(size for size in (2, 1)) == (2, 1)
 
 
-def test_equal_ranks_on_request():
+def test_strict_rank():
     a, b = np.ones((2, 1)), np.ones((1, 3))
     assert unishape.broadcast_arrays(a, b, strict_rank=True)[0].shape == (2, 3)
     assert unishape.broadcast_to(a, (2, 5), strict_rank=True).shape == (2, 5)
@@ -194,7 +194,7 @@ def test_equal_ranks_on_request():
             call()
 
 
-def test_the_rules_of_sonnx():
+def test_sonnx_rules():
     assert unishape.broadcast_shapes((2, 1), (3,), rules="sonnx") == (2, 3)
     assert unishape.broadcast_shapes((1,), (0,)) == (0,)
     with pytest.raises(ValueError, match="E1"):
@@ -203,13 +203,13 @@ def test_the_rules_of_sonnx():
         unishape.broadcast_arrays(rules="sonnx")
     with pytest.raises(ValueError):
         unishape.broadcast_to(np.ones(1), (0,), rules="sonnx")
-    with pytest.raises(ValueError, match='there are "standard" and "sonnx"'):
+    with pytest.raises(ValueError, match='use "standard" or "sonnx"'):
         unishape.broadcast_shapes((1,), rules="numpy")
 
 
-# What goes wrong.
+# Errors.
 
-PICTURE = """\
+MESSAGE = """\
 E1: incompatible shapes in dimension 1: input 0 has 2, input 1 has 4
 
   input 0      2 x 1
@@ -218,14 +218,14 @@ E1: incompatible shapes in dimension 1: input 0 has 2, input 1 has 4
 Shapes are aligned on the right; in each column every size must be 1 or the same."""
 
 
-def test_shapes_that_do_not_go_together_are_drawn():
+def test_message_for_incompatible_shapes():
     for call in [
         lambda: unishape.broadcast_shapes((2, 1), (8, 4, 3)),
         lambda: unishape.broadcast_arrays(np.ones((2, 1)), np.ones((8, 4, 3))),
     ]:
         with pytest.raises(ValueError) as raised:
             call()
-        assert str(raised.value).strip() == PICTURE
+        assert str(raised.value).strip() == MESSAGE
     with pytest.raises(ValueError, match="input 0.*input 2"):
         unishape.broadcast_arrays(np.ones(2), np.ones((5, 1)), np.ones(3))
 
@@ -233,22 +233,22 @@ def test_shapes_that_do_not_go_together_are_drawn():
 @pytest.mark.parametrize(
     ("shape", "error", "match"),
     [
-        ((2.0, 3), TypeError, "no shape"),
-        (2.5, TypeError, "no shape"),
-        ("23", TypeError, "no shape"),
-        (("2", 3), TypeError, "no shape"),
-        ((2, (3,)), TypeError, "no shape"),
-        (object(), TypeError, "no shape"),
-        ({"a": 1}, TypeError, "no shape"),
-        ((-1, 3), ValueError, "cannot be negative: -1"),
-        (-3, ValueError, "cannot be negative: -3"),
+        ((2.0, 3), TypeError, "invalid shape"),
+        (2.5, TypeError, "invalid shape"),
+        ("23", TypeError, "invalid shape"),
+        (("2", 3), TypeError, "invalid shape"),
+        ((2, (3,)), TypeError, "invalid shape"),
+        (object(), TypeError, "invalid shape"),
+        ({"a": 1}, TypeError, "invalid shape"),
+        ((-1, 3), ValueError, "must not be negative: -1"),
+        (-3, ValueError, "must not be negative: -3"),
         ((10**30,), ValueError, "too large"),
-        (np.ones((2, 2), int), TypeError, "no shape"),
-        (np.array([2.0]), TypeError, "no shape"),
+        (np.ones((2, 2), int), TypeError, "invalid shape"),
+        (np.array([2.0]), TypeError, "invalid shape"),
     ],
     ids=repr,
 )
-def test_what_is_no_shape(shape, error, match):
+def test_invalid_shapes(shape, error, match):
     with pytest.raises(error, match=match):
         unishape.broadcast_shapes((1,), shape)
     with pytest.raises(error, match=match):
@@ -263,16 +263,16 @@ class Size:
         return self.index()
 
 
-def test_objects_that_are_sizes():
+def test_objects_with_index():
     assert unishape.broadcast_shapes((Size(lambda: 3), 1)) == (3, 1)
     assert unishape.broadcast_shapes(Size(lambda: 3)) == (3,)
     with pytest.raises(ZeroDivisionError):
         unishape.broadcast_shapes((Size(lambda: 1 // 0),))
-    with pytest.raises(TypeError, match="no shape"):
+    with pytest.raises(TypeError, match="invalid shape"):
         unishape.broadcast_shapes((Size(lambda: "3"),))
 
 
-def test_a_mistake_in_a_generator_is_told_as_it_is():
+def test_exceptions_of_generators_propagate():
     def sizes():
         yield 1
         raise RuntimeError("mine")
@@ -281,7 +281,7 @@ def test_a_mistake_in_a_generator_is_told_as_it_is():
         unishape.broadcast_shapes(sizes())
 
 
-def test_wrong_arguments():
+def test_invalid_arguments():
     for call in [
         lambda: unishape.broadcast_to(np.ones(3)),
         lambda: unishape.broadcast_to(),
@@ -293,18 +293,18 @@ def test_wrong_arguments():
             call()
 
 
-def test_a_ragged_list_is_numpys_error():
+def test_ragged_list():
     with pytest.raises(ValueError, match="inhomogeneous"):
         unishape.broadcast_arrays([[1, 2], [3]], 1)
 
 
-def test_numpys_limits():
+def test_limits_of_numpy():
     most = unishape.broadcast_to(np.ones(1), (1,) * 64)
     assert most.ndim == 64
     with pytest.raises(ValueError, match="at most 64 dimensions, not 65"):
         unishape.broadcast_to(np.ones(1), (1,) * 65)
     assert unishape.broadcast_shapes((1,) * 65, (3,)) == (1,) * 64 + (3,)
-    # NumPy counts bytes in 63 bits. With a size of 0 there are none to count.
+    # NumPy limits the number of bytes to 63 bits.
     for shape in [(2**62, 4), (2**31, 2**31, 2), (2**63,), (2**64 - 1,)]:
         with pytest.raises(ValueError, match="too big|more elements"):
             unishape.broadcast_to(np.ones(1, np.int64), shape)
@@ -314,7 +314,7 @@ def test_numpys_limits():
 
 
 class Exporter:
-    """Somebody's array, which can do nothing but DLPack."""
+    """An array that supports only DLPack."""
 
     def __init__(self, array):
         self.array = array
@@ -326,8 +326,8 @@ class Exporter:
         return self.array.__dlpack__(**options)
 
 
-class Elsewhere(Exporter):
-    """One whose memory is on a GPU."""
+class GpuArray(Exporter):
+    """An array in GPU memory."""
 
     def __dlpack_device__(self):
         return (2, 0)
@@ -336,7 +336,7 @@ class Elsewhere(Exporter):
         raise BufferError("not on this device")
 
 
-def test_arrays_come_in_by_dlpack_without_a_copy():
+def test_dlpack_import_without_copy():
     array = np.arange(6.0).reshape(2, 3)
     view, other = unishape.broadcast_arrays(Exporter(array.T), Exporter(np.arange(2)))
     assert view.tolist() == array.T.tolist() and view.ctypes.data == array.ctypes.data
@@ -345,12 +345,12 @@ def test_arrays_come_in_by_dlpack_without_a_copy():
     assert unishape.evaluate("a * 2", a=Exporter(array)).tolist() == (array * 2).tolist()
 
 
-def test_memory_that_is_not_the_cpus_is_refused():
-    with pytest.raises(TypeError, match=r"Elsewhere.*cannot be shared.*not on this device.*CPU"):
-        unishape.broadcast_to(Elsewhere(np.ones(3)), (2, 3))
+def test_gpu_memory_is_rejected():
+    with pytest.raises(TypeError, match=r"GpuArray.*cannot be shared.*not on this device.*CPU"):
+        unishape.broadcast_to(GpuArray(np.ones(3)), (2, 3))
 
 
-def test_numpy_takes_what_comes_out_and_keeps_it_read_only():
+def test_numpy_imports_views_read_only():
     source = np.arange(3.0)
     view = unishape.broadcast_to(source, (2, 3))
     taken = np.from_dlpack(view)
@@ -359,7 +359,7 @@ def test_numpy_takes_what_comes_out_and_keeps_it_read_only():
 
 
 class Tensor(ctypes.Structure):
-    """DLPack's DLManagedTensorVersioned, as far as the flags."""
+    """DLPack's DLManagedTensorVersioned up to the flags."""
 
     _fields_ = [
         ("major", ctypes.c_uint32),
@@ -370,19 +370,19 @@ class Tensor(ctypes.Structure):
     ]
 
 
-def test_what_comes_out_says_that_it_is_read_only():
+def test_dlpack_export_is_read_only():
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     for array, read_only in [(unishape.broadcast_to(np.arange(3), (2, 3)), 1), (np.arange(3), 0)]:
         capsule = array.__dlpack__(max_version=(1, 0))
         tensor = Tensor.from_address(get(capsule, b"dltensor_versioned"))
         assert tensor.major == 1 and tensor.flags & 1 == read_only
-    # A consumer that knows only the older protocol could write: it is refused.
+    # The older protocol has no read-only flag: the export fails.
     with pytest.raises(BufferError, match="readonly"):
         unishape.broadcast_to(np.arange(3), (2, 3)).__dlpack__()
 
 
-def test_jax_in_and_out():
+def test_jax():
     jax = pytest.importorskip("jax")
     jax.config.update("jax_platforms", "cpu")
     array = jax.numpy.arange(3.0)
@@ -391,13 +391,13 @@ def test_jax_in_and_out():
     assert view.ctypes.data == array.unsafe_buffer_pointer()
     half = unishape.add(jax.numpy.ones(2, jax.numpy.bfloat16), 1)
     assert half.dtype.name == "bfloat16" and half.astype(float).tolist() == [2.0, 2.0]
-    # JAX has arrays without strides only: it copies, or refuses.
+    # JAX arrays have no strides: it copies, or raises.
     assert jax.numpy.asarray(view).tolist() == view.tolist()
-    with pytest.raises(BufferError, match="give it a copy: .*jax.numpy.asarray"):
+    with pytest.raises(BufferError, match="pass a copy: .*jax.numpy.asarray"):
         jax.dlpack.from_dlpack(view)
 
 
-def test_torch_in_and_out():
+def test_torch():
     torch = pytest.importorskip("torch")
     tensor = torch.arange(3.0)
     view = unishape.broadcast_to(tensor, (2, 3))

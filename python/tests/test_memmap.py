@@ -1,4 +1,4 @@
-"""Files larger than memory: mapped arrays in, mapped arrays out, and next to no memory of one's own."""
+"""Memory-mapped inputs and outputs larger than the memory limit of the process."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-# What has to suffice beside the files, and how large these are.
+# Limit for data besides the files, and size of the files, in bytes.
 MEMORY, FILE = 96 << 20, 1 << 30
 
 PRELUDE = f"""
@@ -18,12 +18,12 @@ def status(what):
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith(what + ":"))
 
 def mapped(name, dtype, shape, mode="r+"):
-    # A file that is nothing but a hole takes no room on the disk.
+    # A sparse file takes no space on the disk.
     with open(name, "ab") as file:
         file.truncate(int(np.prod(shape)) * np.dtype(dtype).itemsize)
     return np.memmap(name, dtype, mode, shape=shape)
 
-unishape.evaluate("a + 1", a=np.zeros(1 << 20, "f4"), threads=2)  # whose threads stay
+unishape.evaluate("a + 1", a=np.zeros(1 << 20, "f4"), threads=2)  # starts the workers
 before = status("RssAnon")
 limit = status("VmData") + {MEMORY}
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
@@ -32,22 +32,22 @@ FILE = {FILE}
 
 
 def run(folder, code, imports=""):
-    """Runs something in a process that cannot have more memory than that for its data, files not counted."""
+    """Runs code in a process with limited memory; mapped files do not count."""
     if not sys.platform.startswith("linux"):
-        pytest.skip("memory is limited and measured as Linux does it")
+        pytest.skip("uses Linux memory limits and /proc")
     result = subprocess.run(
         [sys.executable, "-c", imports + PRELUDE + code + f"\nassert status('RssAnon') - before < {MEMORY}"],
         cwd=folder,
         capture_output=True,
         text=True,
         timeout=300,
-        # NumPy's own libraries may want room for each core.
+        # NumPy's libraries allocate memory for each core.
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"},
     )
     assert result.returncode == 0, result.stderr
 
 
-def test_the_limit_holds(tmp_path):
+def test_limit_is_effective(tmp_path):
     run(
         tmp_path,
         """
@@ -56,13 +56,13 @@ try:
 except MemoryError:
     pass
 else:
-    raise AssertionError("there is memory for a file")
+    raise AssertionError("the limit is not effective")
 """,
     )
 
 
-def test_large_files_are_read(tmp_path):
-    # A gigabyte is read, and a column beside it; what is written is small on disk, too.
+def test_read_large_files(tmp_path):
+    # Reads 1 GiB and a column; writes 128 MiB.
     run(
         tmp_path,
         """
@@ -78,8 +78,8 @@ assert result is out and out[-1, -1] and not out[-1, 0] and not out[0, 0]
     )
 
 
-def test_large_files_are_written(tmp_path):
-    # What is read is stretched to a gigabyte.
+def test_write_large_files(tmp_path):
+    # Stretches the inputs to 1 GiB.
     run(
         tmp_path,
         """
@@ -95,7 +95,7 @@ assert out[7, 9] == 79 and out[-1, -1] == np.float32(10) * (rows - 1) + 4095
     )
 
 
-def test_a_file_of_another_type_is_written_in_parts(tmp_path):
+def test_write_file_of_another_dtype(tmp_path):
     run(
         tmp_path,
         """
@@ -108,7 +108,7 @@ assert out[0] == 3 and out[1] == 0 and out[1000] == 3
     )
 
 
-def test_a_mapped_file_is_changed_in_place(tmp_path):
+def test_update_file_in_place(tmp_path):
     run(
         tmp_path,
         """
@@ -123,7 +123,7 @@ assert a[-1] == 42 and a[0] == 2
     )
 
 
-def test_dask_computes_of_files_in_parts(tmp_path):
+def test_dask_reads_files_in_blocks(tmp_path):
     pytest.importorskip("dask.array")
     run(
         tmp_path,

@@ -1,4 +1,4 @@
-"""NumPy's own tests of broadcast_arrays, broadcast_shapes and broadcast_to, with our functions in their place."""
+"""NumPy's own tests of broadcast_arrays, broadcast_shapes and broadcast_to, run with unishape's functions."""
 
 import os
 import re
@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 def run(folder, *options):
-    """What pytest says of NumPy's tests, and whether all was well."""
+    """Output and exit code of pytest on NumPy's tests."""
     command = [sys.executable, "-m", "pytest", "-p", "numpy_suite_plugin", "-p", "no:cacheprovider", "--noconftest"]
     command += [
         "-rA",
@@ -22,7 +22,7 @@ def run(folder, *options):
         "numpy.lib.tests.test_stride_tricks",
         *options,
     ]
-    # Wherever this Python finds its modules, as it may have been told from another folder.
+    # Relative entries of sys.path are relative to another folder.
     paths = [str(HERE), str(folder), *map(os.path.abspath, filter(None, sys.path))]
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(paths))
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
@@ -34,10 +34,10 @@ def count(text, what):
     return int(found[1]) if found else 0
 
 
-def test_our_functions_pass_numpys_tests(tmp_path):
+def test_unishape_passes_numpys_tests(tmp_path):
     text, code = run(tmp_path)
     assert code == 0, text
-    # That they were there to be run, the tests of our three functions among them.
+    # The tests of all three functions ran.
     assert count(text, "passed") >= 18 and count(text, "xfailed") == 3, text
     for name in ["test_same_as_ufunc", "test_broadcast_to_succeeds", "test_broadcast_shapes_raises"]:
         assert re.search(rf"PASSED .*::{name}\b", text), text
@@ -53,7 +53,7 @@ def broadcast_arrays(*arrays):
 """
 
 
-def test_functions_that_give_zeros_do_not_pass_them(tmp_path):
+def test_wrong_functions_fail(tmp_path):
     (tmp_path / "zeros.py").write_text(ZEROS)
     text, code = run(tmp_path, "--functions-of", "zeros")
     assert code == 1, text
@@ -61,7 +61,7 @@ def test_functions_that_give_zeros_do_not_pass_them(tmp_path):
         assert re.search(rf"FAILED .*::{name}\b", text), text
 
 
-def test_an_exception_that_passes_is_a_failure(tmp_path):
-    # NumPy's own functions need none.
+def test_an_exception_that_passes_is_an_error(tmp_path):
+    # NumPy's own functions need no exceptions.
     text, code = run(tmp_path, "--functions-of", "numpy")
     assert code == 1 and count(text, "failed") == 3 and "XPASS(strict)" in text, text

@@ -1,4 +1,4 @@
-"""The types in __init__.pyi and array_api.pyi are those of what there is: same names, same arguments."""
+"""Type stubs have the same names and arguments as the modules."""
 
 import ast
 import inspect
@@ -21,20 +21,21 @@ CLASSES = {each.name: each for each in STUBS if isinstance(each, ast.ClassDef)}
 
 
 def arguments(function):
-    """Names, kinds and defaults, without types; a method's without self."""
-    given = function.args
-    kinds = [(each.arg, "/") for each in given.posonlyargs] + [(each.arg, "") for each in given.args]
-    firsts = [None] * (len(kinds) - len(given.defaults)) + given.defaults
-    told = [
-        (name, kind, default and ast.literal_eval(default)) for (name, kind), default in zip(kinds, firsts, strict=True)
+    """Names, kinds and defaults, without types and self."""
+    args = function.args
+    kinds = [(each.arg, "/") for each in args.posonlyargs] + [(each.arg, "") for each in args.args]
+    defaults = [None] * (len(kinds) - len(args.defaults)) + args.defaults
+    result = [
+        (name, kind, default and ast.literal_eval(default))
+        for (name, kind), default in zip(kinds, defaults, strict=True)
     ]
-    if given.vararg:
-        told.append((given.vararg.arg, "*", None))
-    for each, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
-        told.append((each.arg, "=", default and ast.literal_eval(default)))
-    if given.kwarg:
-        told.append((given.kwarg.arg, "**", None))
-    return [each for each in told if each[0] != "self"]
+    if args.vararg:
+        result.append((args.vararg.arg, "*", None))
+    for each, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        result.append((each.arg, "=", default and ast.literal_eval(default)))
+    if args.kwarg:
+        result.append((args.kwarg.arg, "**", None))
+    return [each for each in result if each[0] != "self"]
 
 
 KINDS = {
@@ -48,12 +49,14 @@ KINDS = {
 
 def real_arguments(function):
     parameters = inspect.signature(function).parameters.values()
-    told = [(each.name, KINDS[each.kind], None if each.default is each.empty else each.default) for each in parameters]
-    return [each for each in told if each[0] != "self"]
+    result = [
+        (each.name, KINDS[each.kind], None if each.default is each.empty else each.default) for each in parameters
+    ]
+    return [each for each in result if each[0] != "self"]
 
 
 def functions():
-    """Each function of the stubs, with one of its signatures at a time."""
+    """Each function of the stubs with each of its signatures."""
     for each in STUBS:
         if isinstance(each, ast.FunctionDef):
             yield each.name, each
@@ -62,20 +65,20 @@ def functions():
                 yield each.target.id, call
 
 
-def test_all_names_are_there_and_no_others():
+def test_names_match():
     names = {name for name, _ in functions()}
     names |= {name for name in CLASSES if not name.startswith("_")} | {"__version__"}
     assert names == set(unishape.__all__)
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in functions()}))
-def test_arguments_of_functions(name):
+def test_function_arguments_match(name):
     for function in [function for each, function in functions() if each == name]:
         assert arguments(function) == real_arguments(getattr(unishape, name))
 
 
 @pytest.mark.parametrize("name", ["Lazy", "Explanation"])
-def test_methods(name):
+def test_methods_match(name):
     real = getattr(unishape, name)
     stubs = {}
     for each in CLASSES[name].body:
@@ -91,22 +94,22 @@ def test_methods(name):
                 assert arguments(each) == real_arguments(getattr(real, method))
 
 
-def test_operators_of_lazy_values():
+def test_operators_of_lazy_match():
     stubs = {each.name for each in CLASSES["Lazy"].body if each.name.startswith("__")}
-    # Those that every object has, and those that people do not call.
+    # Methods of every object, and methods that users do not call.
     common = set(dir(object)) | {"__reduce__", "__bool__", "__hash__", "__module__", "__weakref__", "__new__"}
     real = {each for each in vars(unishape.Lazy) if each.startswith("__")} - common
-    compared = {f"__{each}__" for each in "lt le eq ne gt ge".split()}
-    assert stubs - compared == real - compared and compared <= stubs
+    comparisons = {f"__{each}__" for each in "lt le eq ne gt ge".split()}
+    assert stubs - comparisons == real - comparisons and comparisons <= stubs
 
 
-def test_names_of_the_namespace():
+def test_array_api_names_match():
     names = set()
     for each in read("array_api.pyi"):
         if isinstance(each, ast.ImportFrom) and each.module != "typing":
             names |= {alias.asname for alias in each.names}
-            ours = each.module == "unishape"
-            assert all((alias.name in array_api._OURS) == ours for alias in each.names)
+            is_unishape = each.module == "unishape"
+            assert all((alias.name in array_api._UNISHAPE_NAMES) == is_unishape for alias in each.names)
         elif isinstance(each, ast.AnnAssign):
             names.add(each.target.id)
         elif isinstance(each, ast.FunctionDef):

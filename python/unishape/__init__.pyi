@@ -1,4 +1,4 @@
-"""Types of what unishape has. test_stubs.py holds them against the module itself."""
+"""Type stubs of unishape. test_stubs.py compares them with the module."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final, overload
@@ -10,19 +10,18 @@ __version__: str
 
 _Array: TypeAlias = NDArray[Any]
 _Rules: TypeAlias = Literal["standard", "sonnx"]
-_Size: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
-_SizeOrUnknown: TypeAlias = SupportsIndex | Sequence[SupportsIndex | None]
+_Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
+_ShapeWithUnknown: TypeAlias = SupportsIndex | Sequence[SupportsIndex | None]
 
 class _SupportsDLPack(Protocol):
     def __dlpack__(self, *, stream: None = ...) -> Any: ...
 
-# Arrays of NumPy's and of others, and what NumPy makes arrays of.
+# Arrays of any library, and objects that numpy.asarray accepts.
 _Input: TypeAlias = ArrayLike | _SupportsDLPack
 
-# Functions of elements, by how many arguments they take. A lazy argument makes the result lazy, unless there is
-# an array for it.
+# Element-wise functions by number of arguments. With a lazy argument the result is lazy, unless out is given.
 
-class _One(Protocol):
+class _Unary(Protocol):
     @overload
     def __call__(self, x: _Input | Lazy, /, *, out: _Array, threads: int | None = None) -> _Array: ...
     @overload
@@ -30,7 +29,7 @@ class _One(Protocol):
     @overload
     def __call__(self, x: _Input, /, *, out: None = None, threads: int | None = None) -> _Array: ...
 
-class _Two(Protocol):
+class _Binary(Protocol):
     @overload
     def __call__(self, x: _Input | Lazy, y: _Input | Lazy, /, *, out: _Array, threads: int | None = None) -> _Array: ...
     @overload
@@ -40,7 +39,7 @@ class _Two(Protocol):
     @overload
     def __call__(self, x: _Input, y: _Input, /, *, out: None = None, threads: int | None = None) -> _Array: ...
 
-class _Three(Protocol):
+class _Ternary(Protocol):
     @overload
     def __call__(
         self,
@@ -104,105 +103,110 @@ class _Clip(Protocol):
         threads: int | None = None,
     ) -> _Array: ...
 
-abs: _One
-absolute: _One
-acos: _One
-acosh: _One
-arccos: _One
-arccosh: _One
-arcsin: _One
-arcsinh: _One
-arctan: _One
-arctanh: _One
-asin: _One
-asinh: _One
-atan: _One
-atanh: _One
-bitwise_invert: _One
-bitwise_not: _One
-cbrt: _One
-ceil: _One
-conj: _One
-conjugate: _One
-cos: _One
-cosh: _One
-erf: _One
-exp: _One
-exp2: _One
-expit: _One
-expm1: _One
-floor: _One
-imag: _One
-invert: _One
-isfinite: _One
-isinf: _One
-isnan: _One
-ln: _One
-log: _One
-log10: _One
-log1p: _One
-log2: _One
-logical_not: _One
-negative: _One
-positive: _One
-real: _One
-reciprocal: _One
-rint: _One
-round: _One
-sigmoid: _One
-sign: _One
-signbit: _One
-sin: _One
-sinh: _One
-sqrt: _One
-square: _One
-tan: _One
-tanh: _One
-trunc: _One
+abs: _Unary
+absolute: _Unary
+acos: _Unary
+acosh: _Unary
+arccos: _Unary
+arccosh: _Unary
+arcsin: _Unary
+arcsinh: _Unary
+arctan: _Unary
+arctanh: _Unary
+asin: _Unary
+asinh: _Unary
+atan: _Unary
+atanh: _Unary
+bitwise_invert: _Unary
+bitwise_not: _Unary
+cbrt: _Unary
+ceil: _Unary
+conj: _Unary
+conjugate: _Unary
+cos: _Unary
+cosh: _Unary
+erf: _Unary
+exp: _Unary
+exp2: _Unary
+expit: _Unary
+expm1: _Unary
+floor: _Unary
+imag: _Unary
+invert: _Unary
+isfinite: _Unary
+isinf: _Unary
+isnan: _Unary
+ln: _Unary
+log: _Unary
+log10: _Unary
+log1p: _Unary
+log2: _Unary
+logical_not: _Unary
+negative: _Unary
+positive: _Unary
+real: _Unary
+reciprocal: _Unary
+rint: _Unary
+round: _Unary
+sigmoid: _Unary
+sign: _Unary
+signbit: _Unary
+sin: _Unary
+sinh: _Unary
+sqrt: _Unary
+square: _Unary
+tan: _Unary
+tanh: _Unary
+trunc: _Unary
 
-add: _Two
-arctan2: _Two
-atan2: _Two
-bitwise_and: _Two
-bitwise_left_shift: _Two
-bitwise_or: _Two
-bitwise_right_shift: _Two
-bitwise_xor: _Two
-copysign: _Two
-divide: _Two
-equal: _Two
-floor_divide: _Two
-fmod: _Two
-greater: _Two
-greater_equal: _Two
-hypot: _Two
-leaky_relu: _Two
-left_shift: _Two
-less: _Two
-less_equal: _Two
-logaddexp: _Two
-logical_and: _Two
-logical_or: _Two
-logical_xor: _Two
-maximum: _Two
-minimum: _Two
-mod: _Two
-multiply: _Two
-nextafter: _Two
-not_equal: _Two
-pow: _Two
-power: _Two
-prelu: _Two
-remainder: _Two
-right_shift: _Two
-subtract: _Two
-true_divide: _Two
-trunc_divide: _Two
+add: _Binary
+arctan2: _Binary
+atan2: _Binary
+bitwise_and: _Binary
+bitwise_left_shift: _Binary
+bitwise_or: _Binary
+bitwise_right_shift: _Binary
+bitwise_xor: _Binary
+copysign: _Binary
+divide: _Binary
+equal: _Binary
+floor_divide: _Binary
+fmod: _Binary
+greater: _Binary
+greater_equal: _Binary
+hypot: _Binary
+leaky_relu: _Binary
+left_shift: _Binary
+less: _Binary
+less_equal: _Binary
+logaddexp: _Binary
+logical_and: _Binary
+logical_or: _Binary
+logical_xor: _Binary
+maximum: _Binary
+minimum: _Binary
+mod: _Binary
+multiply: _Binary
+nextafter: _Binary
+not_equal: _Binary
+pow: _Binary
+power: _Binary
+prelu: _Binary
+remainder: _Binary
+right_shift: _Binary
+subtract: _Binary
+true_divide: _Binary
+trunc_divide: _Binary
 
-where: _Three
+where: _Ternary
 
 clip: _Clip
 clamp: _Clip
+
+# Threads.
+
+def set_num_threads(n: SupportsIndex | None, /) -> int: ...
+def get_num_threads() -> int: ...
 
 # Broadcasting.
 
@@ -210,17 +214,17 @@ def broadcast_arrays(
     *arrays: _Input | Lazy, rules: _Rules = "standard", strict_rank: bool = False
 ) -> tuple[_Array, ...]: ...
 def broadcast_to(
-    x: _Input | Lazy, /, shape: _Size, *, rules: _Rules = "standard", strict_rank: bool = False
+    x: _Input | Lazy, /, shape: _Shape, *, rules: _Rules = "standard", strict_rank: bool = False
 ) -> _Array: ...
 @overload
-def broadcast_shapes(*shapes: _Size, rules: _Rules = "standard", strict_rank: bool = False) -> tuple[int, ...]: ...
+def broadcast_shapes(*shapes: _Shape, rules: _Rules = "standard", strict_rank: bool = False) -> tuple[int, ...]: ...
 @overload
 def broadcast_shapes(
-    *shapes: _SizeOrUnknown, rules: _Rules = "standard", strict_rank: bool = False
+    *shapes: _ShapeWithUnknown, rules: _Rules = "standard", strict_rank: bool = False
 ) -> tuple[int | None, ...]: ...
-def sum_to(x: _Input | Lazy, /, shape: _Size, *, threads: int | None = None) -> _Array: ...
+def sum_to(x: _Input | Lazy, /, shape: _Shape, *, threads: int | None = None) -> _Array: ...
 def explain(
-    *shapes_or_arrays: _Input | _Size, rules: _Rules = "standard", strict_rank: bool = False
+    *shapes_or_arrays: _Input | _Shape, rules: _Rules = "standard", strict_rank: bool = False
 ) -> Explanation: ...
 
 @final
@@ -247,7 +251,7 @@ class Lazy:
     def ndim(self) -> int: ...
     @property
     def dtype(self) -> np.dtype[Any]: ...
-    # Dask's arrays stay Dask's, and so do values of them.
+    # The array type of the result depends on the inputs.
     def compute(self, *, out: _Array | None = None, threads: int | None = None) -> Any: ...
     def astype(self, dtype: DTypeLike, /) -> Lazy: ...
     @overload

@@ -1,5 +1,4 @@
-"""The names in an expression, and what a caller has given for them: what unishape.evaluate does by itself,
-for those who have to know the values before it sees them."""
+"""Name resolution of unishape.evaluate, for modules that need the values before evaluation."""
 
 from __future__ import annotations
 
@@ -13,58 +12,57 @@ import numpy as np
 import unishape
 from unishape import _unishape
 
-
-# The engine looks for names in the frame of Python that calls it. The frame of this code has none.
+# unishape.evaluate resolves names in the Python frame that calls it. The frame of this code object has none.
 _CALL = compile("__call()", "unishape", "eval")
 
 
-def evaluated(expression: str, names: Mapping[str, Any], /, **more: Any) -> np.ndarray:
-    """unishape.evaluate, which sees the names that it is given, and no others."""
+def evaluate_with(expression: str, names: Mapping[str, Any], /, **more: Any) -> np.ndarray:
+    """Evaluates with the given names only, without those of the caller."""
     call = functools.partial(unishape.evaluate, expression, names, **more)
     return eval(_CALL, {"__call": call})
 
 
-def given(
+def resolve(
     expression: str, names: Mapping[str, Any] | None, more: Mapping[str, Any], caller: FrameType
 ) -> dict[str, Any]:
-    """What there is for each name: among the keyword arguments, in the dictionary, in the caller's variables.
+    """The value of each name: from the keyword arguments, the mapping, or the caller's variables.
 
-    A name for which there is nothing is left out: it may be one of the engine's constants, and if it is not, the
-    engine has the better message. So it has for keyword arguments that are not asked for.
+    Names without a value are left out: they may be constants of the expression language, and otherwise
+    unishape.evaluate has the better error message. It also reports unused keyword arguments.
     """
-    found = {}
-    for name in _unishape._names_in(expression):
+    values = {}
+    for name in _unishape._variables(expression):
         if name in more:
-            found[name] = more[name]
+            values[name] = more[name]
         elif names is not None and name in names:
-            found[name] = names[name]
+            values[name] = names[name]
         else:
             for variables in (caller.f_locals, caller.f_globals):
                 if name in variables:
-                    if _is_meant(name, variables[name]):
-                        found[name] = variables[name]
+                    if _is_usable(name, variables[name]):
+                        values[name] = variables[name]
                     break
-    unused = {name: 0 for name in more if name not in found}
+    unused = {name: 0 for name in more if name not in values}
     if unused:
-        refuse_options(unused)
-        evaluated(expression, dict.fromkeys(found, 0), **unused)
-    return found
+        reject_options(unused)
+        evaluate_with(expression, dict.fromkeys(values, 0), **unused)
+    return values
 
 
-def refuse_options(more: Mapping[str, Any]) -> None:
-    """unishape.evaluate's options, where somebody else decides about them."""
+def reject_options(more: Mapping[str, Any]) -> None:
+    """Raises TypeError for options of unishape.evaluate that are not supported with Dask and xarray."""
     if "out" in more:
-        raise TypeError("there is no out= here: the result is an array of its own")
+        raise TypeError("out= is not supported here: the result is a new array")
     if "threads" in more:
-        raise TypeError("there is no threads= here: Dask's scheduler decides how many blocks there are at a time")
+        raise TypeError("threads= is not supported here: Dask's scheduler sets the number of concurrent blocks")
 
 
-def _is_meant(name: str, value: Any) -> bool:
-    """Whether a caller's variable is what the expression means: `e` may well be somebody's exception."""
+def _is_usable(name: str, value: Any) -> bool:
+    """Whether to use a caller's variable rather than a constant of that name: `e` may hold an exception."""
     if isinstance(value, (bool, int, float, complex)) or hasattr(value, "dtype"):
         return True
     try:
-        evaluated(name, {})
+        evaluate_with(name, {})
     except NameError:
         return True
     return False

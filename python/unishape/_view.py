@@ -4,17 +4,13 @@ import numpy as np
 
 
 class View(np.ndarray):
-    """A stretched view of an array of another library's.
-
-    It is NumPy's array, and says what to do where the other library cannot take it back as it is.
-    """
+    """A broadcast view of another library's array, with a helpful error where DLPack cannot export it."""
 
     def __dlpack__(self, **options):
         try:
             return super().__dlpack__(**options)
         except BufferError as error:
             raise BufferError(
-                "this view is read-only and may repeat elements without having them twice, which the library that asks "
-                "for it by DLPack does not understand; give it a copy: from_dlpack(numpy.array(view)), or with JAX "
-                "jax.numpy.asarray(view)"
+                "this view is read-only and may have strides of 0, which the importing library does not support by "
+                "DLPack; pass a copy: from_dlpack(numpy.array(view)), or jax.numpy.asarray(view) with JAX"
             ) from error

@@ -1,7 +1,7 @@
-"""A namespace of the Python array API standard, for code that is written for any array library.
+"""A namespace of the Python array API standard.
 
-Broadcasting and the functions of elements are ours; arrays, their types and all else are NumPy's. Arrays
-themselves are NumPy's as well, and so are their operators: `x + y` is NumPy's addition, `xp.add(x, y)` is ours.
+Broadcasting and element-wise functions are those of unishape; arrays, dtypes and all other functions are those of
+NumPy. Operators are NumPy's, too: `x + y` calls NumPy, `xp.add(x, y)` calls unishape.
 
 >>> import unishape.array_api as xp
 >>> x = xp.asarray([[1.0], [2.0]])
@@ -13,8 +13,8 @@ import numpy as _numpy
 
 import unishape as _unishape
 
-# What the standard's version 2025.12 names; the names are its, not NumPy's, which has some of them twice.
-_OURS = """
+# Names of the standard's version 2025.12, without NumPy's aliases.
+_UNISHAPE_NAMES = """
     abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_invert bitwise_left_shift bitwise_or
     bitwise_right_shift bitwise_xor ceil clip conj copysign cos cosh divide equal exp expm1 floor floor_divide
     greater greater_equal hypot imag isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp
@@ -23,7 +23,7 @@ _OURS = """
     where broadcast_arrays broadcast_shapes broadcast_to
 """.split()
 
-_NUMPYS = """
+_NUMPY_NAMES = """
     bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128
     e inf nan newaxis pi __array_namespace_info__ linalg fft
     arange asarray empty empty_like eye from_dlpack full full_like linspace meshgrid ones ones_like tril triu zeros
@@ -34,12 +34,12 @@ _NUMPYS = """
     argsort sort cumulative_prod cumulative_sum max mean min prod std sum var all any diff
 """.split()
 
-globals().update({name: getattr(_unishape, name) for name in _OURS})
-globals().update({name: getattr(_numpy, name) for name in _NUMPYS})
+globals().update({name: getattr(_unishape, name) for name in _UNISHAPE_NAMES})
+globals().update({name: getattr(_numpy, name) for name in _NUMPY_NAMES})
 
-# As far as NumPy has the rest; what is ours follows 2025.12.
+# The version that NumPy implements; unishape's functions follow 2025.12.
 __array_api_version__ = _numpy.__array_api_version__
 
 __version__ = _unishape.__version__
 
-__all__ = [*_OURS, *_NUMPYS, "__array_api_version__"]
+__all__ = [*_UNISHAPE_NAMES, *_NUMPY_NAMES, "__array_api_version__"]

@@ -1,4 +1,4 @@
-"""Types of the array API's namespace: ours, and NumPy's."""
+"""Type stubs of the array API namespace."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Expressions over xarray's labelled arrays: broadcast by the names of dimensions, computed by the same engine.
+"""Expressions over xarray objects: broadcast by dimension name, evaluated in one pass.
 
 >>> import numpy as np, xarray as xr, unishape.xarray
 >>> field = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("time", "x"), coords={"x": [10, 20, 30]})
@@ -35,78 +35,90 @@ _LABELLED = (xr.DataArray, xr.Dataset, xr.Variable)
 
 
 def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more: Any) -> Any:
-    """Computes an expression of DataArrays in one pass; what comes out is labelled as xarray's arithmetic does it.
+    """Evaluates an expression of xarray objects in one pass.
 
-    expression: as for unishape.evaluate.
-    names: DataArrays, Variables, Datasets and numbers by name, in a dictionary or as keyword arguments; a Dataset
-        in the dictionary's place gives its variables. What is not among them is looked for in the caller's
-        variables.
+    Dimensions are matched by name, in any order; those of the result are in order of first appearance. Indexes
+    are aligned by the option arithmetic_join of xr.set_options. Nothing is expanded in memory.
 
-    Arrays go together by the names of their dimensions, in whatever order these are, and those of the result come
-    in the order in which they first appear. Indexes are aligned (xr.set_options(arithmetic_join=…) says how),
-    coordinates and attributes are merged; all at once, so that one on which two arrays differ is left out even
-    where an array that has it stands further on. With Datasets the expression is computed for each of their variables.
-    Nothing is stretched in memory. Of arrays in Dask's chunks the result is one too, not computed yet: see
-    unishape.dask.
+    Coordinates and attributes are merged as in xarray's arithmetic, but over all inputs at once: a coordinate on
+    which two arrays differ is dropped even where a later array has it, too.
 
+    Parameters
+    ----------
+    expression : str
+        As for unishape.evaluate.
+    names : mapping, optional
+        DataArrays, Variables, Datasets and numbers by name; a Dataset provides its variables. Other names are
+        variables of the caller.
+    **more
+        Objects and numbers by name; these take precedence over names.
+
+    Returns
+    -------
+    DataArray, Variable or Dataset
+        With Datasets, the expression is evaluated for each variable. With Dask arrays, the data of the result is a
+        Dask array, not computed yet: see unishape.dask.
+
+    Examples
+    --------
     >>> import xarray as xr, unishape.xarray
     >>> data = xr.Dataset({"t": ("x", [270.0, 280.0, 290.0]), "scale": ("y", [1.0, 2.0])})
     >>> unishape.xarray.evaluate("(t - 273.15) * scale", data).sizes
     Frozen({'x': 3, 'y': 2})
     """
-    found = _names.given(expression, names, more, sys._getframe(1))
-    for name, value in found.items():
-        _check(name, value)
-    kernel = functools.partial(_evaluated, expression, tuple(found))
-    labelled = [value for value in found.values() if isinstance(value, _LABELLED)]
+    values = _names.resolve(expression, names, more, sys._getframe(1))
+    for name, value in values.items():
+        _check_named(name, value)
+    kernel = functools.partial(_evaluate_arrays, expression, tuple(values))
+    labelled = [value for value in values.values() if isinstance(value, _LABELLED)]
     if not labelled:
-        return xr.DataArray(kernel(*found.values()))
+        return xr.DataArray(kernel(*values.values()))
     join = xr.get_options()["arithmetic_join"]
     try:
         result = xr.apply_ufunc(
             kernel,
-            *found.values(),
+            *values.values(),
             join=join,
             dataset_join=join,
             dataset_fill_value=np.nan,
-            # Arrays of Dask's are handed on as they are: the kernel knows what to do with them.
+            # The kernel accepts Dask arrays.
             dask="allowed",
-            # For coordinates. Those of the data are mended below.
+            # For coordinates. _set_name_and_attributes corrects those of the data.
             keep_attrs="override",
         )
     except ValueError as error:
-        raise _with_shapes(error, found) from error
-    return _labelled(result, labelled)
+        raise _with_shapes(error, values) from error
+    return _set_name_and_attributes(result, labelled)
 
 
-def _check(name: str, value: Any) -> None:
-    """Without names of dimensions there is nothing to broadcast by."""
+def _check_named(name: str, value: Any) -> None:
+    """Rejects arrays without dimension names."""
     if isinstance(value, _LABELLED) or np.ndim(value) == 0:
         return
     raise TypeError(
-        f"{name}: the dimensions of this array have no names; give it some with xr.DataArray({name}, dims=…)"
+        f"{name}: this array has no dimension names; add them with xr.DataArray({name}, dims=…)"
     )
 
 
-def _evaluated(expression: str, names: tuple[str, ...], *arrays: Any) -> Any:
-    """The expression, of arrays that line up on the right; as a Dask array if one of them is."""
+def _evaluate_arrays(expression: str, names: tuple[str, ...], *arrays: Any) -> Any:
+    """Evaluates the expression of arrays that are aligned on the right; a Dask array if one of them is."""
     values = dict(zip(names, arrays))
     if any(hasattr(array, "__dask_graph__") for array in arrays):
         from unishape import dask
 
         return dask.evaluate(expression, values)
-    return _names.evaluated(expression, values)
+    return _names.evaluate_with(expression, values)
 
 
-def _with_shapes(error: ValueError, found: Mapping[str, Any]) -> ValueError:
-    """The same error, with what every array is called and how large it is: xarray does not know the names."""
-    width = max(map(len, found))
-    lines = (f"  {name:{width}}  {_sizes(value)}" for name, value in found.items())
-    told = "\n".join([str(error), "", *lines])
+def _with_shapes(error: ValueError, values: Mapping[str, Any]) -> ValueError:
+    """The error with the name and sizes of each input: xarray does not know the names."""
+    width = max(map(len, values))
+    lines = (f"  {name:{width}}  {_sizes(value)}" for name, value in values.items())
+    text = "\n".join([str(error), "", *lines])
     try:
-        return type(error)(told)
+        return type(error)(text)
     except TypeError:
-        return ValueError(told)
+        return ValueError(text)
 
 
 def _sizes(value: Any) -> str:
@@ -115,26 +127,26 @@ def _sizes(value: Any) -> str:
     return ", ".join(f"{dim}: {size}" for dim, size in value.sizes.items()) or "()"
 
 
-def _labelled(result: Any, objects: Sequence[Any]) -> Any:
-    """The result with the name and the attributes that arithmetic gives; apply_ufunc takes those of the first."""
+def _set_name_and_attributes(result: Any, objects: Sequence[Any]) -> Any:
+    """Sets name and attributes as xarray's arithmetic does; apply_ufunc takes those of the first input."""
     if isinstance(result, xr.Dataset):
         for name in result.data_vars:
-            parts = (each.get(name) if isinstance(each, xr.Dataset) else each for each in objects)
-            result[name].attrs = _attributes([part for part in parts if part is not None])
+            inputs = (each.get(name) if isinstance(each, xr.Dataset) else each for each in objects)
+            result[name].attrs = _attributes([each for each in inputs if each is not None])
     elif isinstance(result, xr.DataArray):
-        called = {each.name for each in objects if isinstance(each, xr.DataArray)}
-        result.name = called.pop() if len(called) == 1 else None
+        names = {each.name for each in objects if isinstance(each, xr.DataArray)}
+        result.name = names.pop() if len(names) == 1 else None
     result.attrs = _attributes(objects)
     return result
 
 
 def _attributes(objects: Sequence[Any]) -> dict[Any, Any]:
-    """The attributes of a sum of these, by xarray's own arithmetic: its rules differ by version and by option."""
-    return functools.reduce(operator.add, map(_bare, objects), 0).attrs
+    """The attributes of a sum, by xarray itself: its rules depend on its version and options."""
+    return functools.reduce(operator.add, map(_scalar_like, objects), 0).attrs
 
 
-def _bare(value: Any) -> Any:
-    """Something of the same kind with the same attributes, and little else."""
+def _scalar_like(value: Any) -> Any:
+    """A scalar object of the same class with the same attributes."""
     if isinstance(value, xr.Dataset):
         return xr.Dataset(attrs=value.attrs)
     if isinstance(value, xr.DataArray):

@@ -1,10 +1,12 @@
-//! Results computed: into fresh arrays or given ones, without the interpreter's lock, until Ctrl-C.
+//! Evaluates bound expressions into new or preallocated arrays.
+//!
+//! Large inputs are computed without the GIL, and Ctrl-C interrupts them.
 
-use crate::failure::of_expression;
+use crate::dtype;
+use crate::errors::expression_error;
 use crate::input::Input;
 use crate::memory::{self, NumPy};
-use crate::threads::{Asked, number};
-use crate::types;
+use crate::threads::ThreadCount;
 use ndarray::ArrayViewMutD;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -15,29 +17,28 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{ThreadId, current};
 use std::time::{Duration, Instant};
 use unishape::DType;
-use unishape::expr::{Bound as Ready, Numeric, Problem};
+use unishape::expr::{Bound as BoundExpr, Numeric, Problem};
 use unishape_kernels::for_each_dtype;
 
-/// Where the result goes, and who computes it.
-pub(crate) struct Way<'py> {
+/// The options `out=` and `threads=` of a call.
+pub(crate) struct Options<'py> {
     pub(crate) out: Option<NumPy<'py>>,
-    pub(crate) threads: Option<Asked>,
+    pub(crate) threads: Option<ThreadCount>,
 }
 
-impl<'py> Way<'py> {
-    /// As a caller asks for it.
-    pub(crate) fn new(out: Option<&Bound<'py, PyAny>>, threads: Option<Asked>) -> PyResult<Way<'py>> {
-        let out = match out {
-            None => None,
-            Some(out) => Some(given_output(out)?),
-        };
-        Ok(Way { out, threads })
+impl<'py> Options<'py> {
+    /// Checks that `out` is a writeable array.
+    pub(crate) fn new(
+        out: Option<&Bound<'py, PyAny>>,
+        threads: Option<ThreadCount>,
+    ) -> PyResult<Options<'py>> {
+        Ok(Options { out: out.map(check_out).transpose()?, threads })
     }
 }
 
-fn given_output<'py>(out: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
+fn check_out<'py>(out: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
     let Ok(array) = out.cast::<PyUntypedArray>() else {
-        let text = format!("out has to be a NumPy array, not {}", out.get_type().name()?);
+        let text = format!("out must be a NumPy array, not {}", out.get_type().name()?);
         return Err(PyTypeError::new_err(text));
     };
     if !memory::is_writeable(array) {
@@ -46,167 +47,173 @@ fn given_output<'py>(out: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
     Ok(array.clone())
 }
 
-/// Computes what is ready, of these inputs.
+/// Evaluates an expression that is bound to these inputs.
 pub(crate) fn compute<'py>(
     py: Python<'py>,
-    ready: &Ready<'_>,
+    expr: &BoundExpr<'_>,
     inputs: &[Input<'py>],
-    way: Way<'py>,
+    options: Options<'py>,
 ) -> PyResult<NumPy<'py>> {
     use half::{bf16, f16};
     use num_complex::Complex;
-    macro_rules! by_type {
+    macro_rules! by_dtype {
         ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
-            match ready.dtype() {
-                $(DType::$variant => by_type!(@ $type $(<$part>)?),)+
+            match expr.dtype() {
+                $(DType::$variant => by_dtype!(@ $type $(<$part>)?),)+
             }
         };
-        (@ String) => { Err(PyTypeError::new_err("text is not computed with")) };
-        (@ $type:ident $(<$part:ident>)?) => { typed::<$type $(<$part>)?>(py, ready, inputs, way) };
+        (@ String) => { Err(PyTypeError::new_err("expressions do not support strings")) };
+        (@ $type:ident $(<$part:ident>)?) => { compute_typed::<$type $(<$part>)?>(py, expr, inputs, options) };
     }
-    for_each_dtype!(by_type)
+    for_each_dtype!(by_dtype)
 }
 
-fn typed<'py, T: Numeric>(
+fn compute_typed<'py, T: Numeric>(
     py: Python<'py>,
-    ready: &Ready<'_>,
+    expr: &BoundExpr<'_>,
     inputs: &[Input<'py>],
-    Way { out, threads }: Way<'py>,
+    Options { out, threads }: Options<'py>,
 ) -> PyResult<NumPy<'py>> {
     let Some(out) = out else {
-        return memory::filled::<T>(py, ready.shape(), |view| run(py, ready, view, true, threads));
+        return memory::new_array_with::<T>(py, expr.shape(), |view| run(py, expr, view, true, threads));
     };
-    if out.shape() != ready.shape() {
-        let problem = Problem::OutputShape { result: ready.shape().into(), output: out.shape().into() };
-        return Err(of_expression(problem.into()));
+    if out.shape() != expr.shape() {
+        let problem = Problem::OutputShape { result: expr.shape().into(), output: out.shape().into() };
+        return Err(expression_error(problem.into()));
     }
     let others: Vec<&NumPy<'py>> = inputs.iter().filter_map(Input::as_array).collect();
-    if memory::written::<T>(&out, &others, |view| run(py, ready, view, false, threads))?.is_none() {
-        // It is an input, element by element; or its elements are of another type or lie in another way.
-        check_harmless(&out, &others)?;
-        check_type(&out, T::DTYPE)?;
+    if memory::write_to::<T>(&out, &others, |view| run(py, expr, view, false, threads))?.is_none() {
+        // `out` is also an input, or has another dtype or an unsupported layout: compute temporaries.
+        check_overlap(&out, &others)?;
+        check_castable(&out, T::DTYPE)?;
         let all: Vec<Range<usize>> = out.shape().iter().map(|&size| 0..size).collect();
-        in_parts(ready, &all, &mut |part, ranges| {
-            let result = memory::filled::<T>(py, part.shape(), |view| run(py, part, view, true, threads))?;
+        for_each_part(expr, &all, &mut |part, ranges| {
+            let result =
+                memory::new_array_with::<T>(py, part.shape(), |view| run(py, part, view, true, threads))?;
             let slices =
                 ranges.iter().map(|range| PySlice::new(py, range.start as isize, range.end as isize, 1));
-            let place = out.get_item(PyTuple::new(py, slices)?)?;
-            py.import("numpy")?.call_method1("copyto", (place, result)).map(drop)
+            let target = out.get_item(PyTuple::new(py, slices)?)?;
+            py.import("numpy")?.call_method1("copyto", (target, result)).map(drop)
         })?;
     }
     Ok(out)
 }
 
-/// An output may be one of the inputs, but not have its elements at other places.
-fn check_harmless(out: &NumPy<'_>, inputs: &[&NumPy<'_>]) -> PyResult<()> {
+/// Checks that each input either is `out` itself or does not share memory with it.
+fn check_overlap(out: &NumPy<'_>, inputs: &[&NumPy<'_>]) -> PyResult<()> {
     for input in inputs {
         let is_same = memory::data(out) == memory::data(input)
             && out.shape() == input.shape()
             && out.strides() == input.strides();
         if !is_same && memory::share_memory(out, input)? {
-            let text = "out overlaps an input whose elements lie in another order; give an array of its own";
+            let text = "out overlaps an input of another layout; pass an array that shares no memory with it";
             return Err(PyValueError::new_err(text));
         }
     }
     Ok(())
 }
 
-/// An output may be of another type of the same kind, as NumPy has it.
-fn check_type(out: &NumPy<'_>, result: DType) -> PyResult<()> {
+/// Checks NumPy's `same_kind` casting rule.
+fn check_castable(out: &NumPy<'_>, result: DType) -> PyResult<()> {
     let py = out.py();
-    let (from, to) = (types::descr(py, result)?, out.dtype());
-    let can = py.import("numpy")?.call_method1("can_cast", (&from, &to, "same_kind"))?;
-    if can.is_truthy()? {
+    let (from, to) = (dtype::to_descr(py, result)?, out.dtype());
+    let can_cast = py.import("numpy")?.call_method1("can_cast", (&from, &to, "same_kind"))?;
+    if can_cast.is_truthy()? {
         return Ok(());
     }
-    Err(PyTypeError::new_err(format!("the result is {from}, and out is {to}; give an array of {from}")))
+    let text =
+        format!("cannot cast the result from {from} to {to}, the dtype of out; pass an array of {from}");
+    Err(PyTypeError::new_err(text))
 }
 
-/// Bytes of a result that is not written where it belongs.
-const PART: usize = 1 << 22;
+/// Limit for temporary results, in bytes.
+const MAX_TEMPORARY: usize = 1 << 22;
 
-/// Does something with parts of the whole, none of which is large, and with where they belong.
-fn in_parts(
-    whole: &Ready<'_>,
+/// Splits an expression into parts of limited size and calls a function with each and its index ranges.
+fn for_each_part(
+    expr: &BoundExpr<'_>,
     ranges: &[Range<usize>],
-    todo: &mut impl FnMut(&Ready<'_>, &[Range<usize>]) -> PyResult<()>,
+    function: &mut impl FnMut(&BoundExpr<'_>, &[Range<usize>]) -> PyResult<()>,
 ) -> PyResult<()> {
     let longest = (0..ranges.len()).max_by_key(|&dim| ranges[dim].len());
-    let bytes = whole.shape().iter().product::<usize>().saturating_mul(size_of::<u128>());
+    let bytes = expr.shape().iter().product::<usize>().saturating_mul(size_of::<u128>());
     match longest {
-        Some(dim) if bytes > PART && ranges[dim].len() > 1 => {
+        Some(dim) if bytes > MAX_TEMPORARY && ranges[dim].len() > 1 => {
             let Range { start, end } = ranges[dim];
             let middle = start + (end - start) / 2;
             for half in [start..middle, middle..end] {
-                let part = whole.slice_axis(dim, half.start - start..half.end - start);
+                let part = expr.slice_axis(dim, half.start - start..half.end - start);
                 let mut ranges = ranges.to_vec();
                 ranges[dim] = half;
-                in_parts(&part, &ranges, todo)?;
+                for_each_part(&part, &ranges, function)?;
             }
             Ok(())
         }
-        _ => todo(whole, ranges),
+        _ => function(expr, ranges),
     }
 }
 
-/// Elements from which on other threads of Python may run meanwhile. Letting them takes some time, too.
-const LONG: usize = 1 << 12;
+/// From this number of elements on, the GIL is released, which takes time itself.
+const DETACH_THRESHOLD: usize = 1 << 12;
 
-/// How often Ctrl-C is listened to, and so how long it takes until it is heard.
-const OFTEN: Duration = Duration::from_millis(50);
+/// Interval between two checks for signals, and so the latency of Ctrl-C.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Computes into elements that are ours.
+/// Evaluates into elements that nothing else accesses.
 fn run<T: Numeric>(
     py: Python<'_>,
-    ready: &Ready<'_>,
+    expr: &BoundExpr<'_>,
     mut out: ArrayViewMutD<'_, T>,
     is_fresh: bool,
-    threads: Option<Asked>,
+    threads: Option<ThreadCount>,
 ) -> PyResult<()> {
     let elements = out.len();
-    if !ready.is_parallel() {
-        let mut work = || ready.compute_into(&mut out);
-        let result = if elements < LONG { work() } else { py.detach(work) };
-        return result.map_err(of_expression);
+    if !expr.is_parallel() {
+        let mut work = || expr.compute_into(&mut out);
+        let result = if elements < DETACH_THRESHOLD { work() } else { py.detach(work) };
+        return result.map_err(expression_error);
     }
-    let ready = ready.clone().threads(number(threads));
-    let ready = if is_fresh { ready.assume_fresh_output() } else { ready };
-    let listening = Listening::new();
-    let result = py.detach(|| ready.compute_while(&mut out, |_| listening.goes_on()));
-    match listening.interrupted() {
+    let expr = expr.clone().threads(ThreadCount::or_default(threads));
+    let expr = if is_fresh { expr.assume_fresh_output() } else { expr };
+    let signals = SignalCheck::new();
+    let result = py.detach(|| expr.compute_while(&mut out, |_| signals.should_continue()));
+    match signals.into_error() {
         Some(error) => Err(error),
-        None => result.map_err(of_expression),
+        None => result.map_err(expression_error),
     }
 }
 
-/// Listens to Ctrl-C while several threads compute. Only the one that called can, which takes part.
-struct Listening {
+/// Runs Python's signal handlers during a parallel computation.
+///
+/// Only the calling thread can run them. It takes part in the work.
+struct SignalCheck {
     caller: ThreadId,
     last: Mutex<Instant>,
-    interrupted: Mutex<Option<PyErr>>,
+    error: Mutex<Option<PyErr>>,
 }
 
-impl Listening {
-    fn new() -> Listening {
-        Listening { caller: current().id(), last: Mutex::new(Instant::now()), interrupted: Mutex::new(None) }
+impl SignalCheck {
+    fn new() -> SignalCheck {
+        SignalCheck { caller: current().id(), last: Mutex::new(Instant::now()), error: Mutex::new(None) }
     }
 
-    fn goes_on(&self) -> bool {
+    fn should_continue(&self) -> bool {
         if current().id() != self.caller {
             return true;
         }
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.elapsed() < OFTEN {
+        if last.elapsed() < SIGNAL_INTERVAL {
             return true;
         }
         *last = Instant::now();
         let result = Python::attach(|py| py.check_signals());
-        let goes_on = result.is_ok();
-        *self.interrupted.lock().unwrap_or_else(PoisonError::into_inner) = result.err();
-        goes_on
+        let should_continue = result.is_ok();
+        *self.error.lock().unwrap_or_else(PoisonError::into_inner) = result.err();
+        should_continue
     }
 
-    fn interrupted(self) -> Option<PyErr> {
-        self.interrupted.into_inner().unwrap_or_else(PoisonError::into_inner)
+    /// The exception that a signal handler raised.
+    fn into_error(self) -> Option<PyErr> {
+        self.error.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,20 +1,20 @@
-//! Broadcasting drawn.
+//! `explain`: diagrams of broadcasting.
 
-use crate::failure::of_shapes;
-use crate::input::{array, is_array};
+use crate::errors::shape_error;
+use crate::input::{as_array, is_array};
 use crate::memory::NumPy;
-use crate::shapes::{known_sizes, rules};
+use crate::shapes::{parse_known_shape, parse_rules};
 use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use unishape_explain as drawn;
+use unishape_explain as diagrams;
 
-/// Arrays with more elements than this are explained by their shape alone.
-const MOST_VALUES: usize = 10_000;
+/// Largest number of elements whose values are shown.
+const MAX_VALUES: usize = 10_000;
 
-/// How some shapes are broadcast: a picture in a notebook, text in a terminal.
+/// A diagram of a broadcast: SVG in a notebook, text in a terminal.
 #[pyclass(frozen, module = "unishape")]
-pub(crate) struct Explanation(drawn::Explanation);
+pub(crate) struct Explanation(diagrams::Explanation);
 
 #[pymethods]
 impl Explanation {
@@ -24,18 +24,25 @@ impl Explanation {
         PyTuple::new(py, self.0.shape())
     }
 
-    /// As text for so many columns, in colours if asked for.
+    /// The diagram as text.
+    ///
+    /// Parameters
+    /// ----------
+    /// color : bool, default False
+    ///     Use ANSI colours.
+    /// width : int, default 80
+    ///     Columns of the terminal.
     #[pyo3(signature = (*, color=false, width=80))]
     fn text(&self, color: bool, width: usize) -> String {
         self.0.text(color, width)
     }
 
-    /// As an SVG picture, in a string.
+    /// The diagram as SVG.
     fn svg(&self) -> String {
         self.0.svg()
     }
 
-    /// As a page of its own whose cells tell where they come from, in a string.
+    /// The diagram as an HTML page in which each cell shows its source elements.
     fn html(&self) -> String {
         self.0.html()
     }
@@ -51,9 +58,25 @@ impl Explanation {
     }
 }
 
-/// Explains how shapes or arrays are broadcast. The result shows itself: as a picture in a notebook, as text in
-/// a terminal. Arrays that are not large are shown with their elements.
+/// Explains how shapes or arrays broadcast.
 ///
+/// The result displays itself as SVG in a notebook and as text in a terminal. Arrays of up to 10 000 elements
+/// are shown with their values.
+///
+/// Parameters
+/// ----------
+/// *shapes_or_arrays : tuple of ints, int or array
+/// rules : {"standard", "sonnx"}
+///     Rule set.
+/// strict_rank : bool, default False
+///     Require equal ranks.
+///
+/// Returns
+/// -------
+/// Explanation
+///
+/// Examples
+/// --------
 /// >>> import unishape
 /// >>> unishape.explain((8, 1, 6, 1), (7, 1, 5)).shape
 /// (8, 7, 6, 5)
@@ -64,21 +87,21 @@ pub(crate) fn explain(
     rules: &str,
     strict_rank: bool,
 ) -> PyResult<Explanation> {
-    let rules = self::rules(rules, strict_rank)?;
+    let rules = parse_rules(rules, strict_rank)?;
     let mut shapes = Vec::new();
     let mut arrays: Vec<Option<NumPy<'_>>> = Vec::new();
     for object in shapes_or_arrays {
-        let array = if is_array(&object)? { Some(array(&object)?) } else { None };
+        let array = if is_array(&object)? { Some(as_array(&object)?) } else { None };
         shapes.push(match &array {
             Some(array) => array.shape().to_vec(),
-            None => known_sizes(&object)?,
+            None => parse_known_shape(&object)?,
         });
         arrays.push(array);
     }
-    let mut explanation = drawn::Explanation::new(rules, &shapes).map_err(of_shapes)?;
+    let mut explanation = diagrams::Explanation::new(rules, &shapes).map_err(shape_error)?;
     for (number, array) in arrays.iter().enumerate() {
         if let Some(array) = array
-            && array.len() <= MOST_VALUES
+            && array.len() <= MAX_VALUES
         {
             explanation = explanation.values(number, |index| element_text(array, index).unwrap_or_default());
         }
@@ -86,7 +109,7 @@ pub(crate) fn explain(
     Ok(Explanation(explanation))
 }
 
-/// An element as Python writes it.
+/// `str` of an element.
 fn element_text(array: &NumPy<'_>, index: &[usize]) -> PyResult<String> {
     let element = array.get_item(PyTuple::new(array.py(), index)?)?;
     Ok(element.str()?.to_string())

@@ -1,41 +1,41 @@
-//! The element-wise functions, from the engine's own table of them.
+//! The element-wise functions, generated from the table of operations.
 
-use crate::compute::{Way, compute};
-use crate::failure::of_expression;
+use crate::compute::{Options, compute};
+use crate::errors::expression_error;
 use crate::input::Input;
 use crate::lazy::Lazy;
-use crate::threads::Asked;
+use crate::threads::ThreadCount;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use unishape::expr::{Expr, Op};
 use unishape_kernels::for_each_op;
 
-/// A function of some arguments: computed, or only remembered where one of them is lazy.
+/// Calls a function; the result is lazy where an argument is.
 pub(crate) fn call<'py, const N: usize>(
     py: Python<'py>,
     op: Op,
-    from: [&Bound<'py, PyAny>; N],
+    arguments: [&Bound<'py, PyAny>; N],
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<Asked>,
+    threads: Option<ThreadCount>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if from.iter().any(|object| Lazy::is(object)) {
-        return Lazy::of_call(py, op, &from, out);
+    if arguments.iter().any(|object| object.is_instance_of::<Lazy>()) {
+        return Lazy::from_call(py, op, &arguments, out, threads);
     }
-    let way = Way::new(out, threads)?;
+    let options = Options::new(out, threads)?;
     let mut inputs: SmallVec<[Input<'py>; 3]> = SmallVec::new();
-    for object in from {
+    for object in arguments {
         inputs.push(Input::new(object)?);
     }
-    let ready =
-        Expr::call(op).bind_positional(inputs.iter().filter_map(Input::value)).map_err(of_expression)?;
-    Ok(compute(py, &ready, &inputs, way)?.into_any())
+    let values = inputs.iter().filter_map(Input::value);
+    let bound = Expr::call(op).bind_positional(values).map_err(expression_error)?;
+    Ok(compute(py, &bound, &inputs, options)?.into_any())
 }
 
 macro_rules! functions {
     ($($op:ident $method:ident $arity:tt [$name:literal $(, $alias:literal)*] $what:literal;)+) => {
         $(functions!(@ $op $method $arity $name $what);)+
 
-        /// Adds all of them to a module, by all their names.
+        /// Adds all functions to a module, under all their names.
         pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
             $({
                 let function = wrap_pyfunction!($method, module)?;
@@ -57,7 +57,7 @@ macro_rules! functions {
             py: Python<'py>,
             x: &Bound<'py, PyAny>,
             out: Option<&Bound<'py, PyAny>>,
-            threads: Option<Asked>,
+            threads: Option<ThreadCount>,
         ) -> PyResult<Bound<'py, PyAny>> {
             call(py, Op::$op, [x], out, threads)
         }
@@ -71,7 +71,7 @@ macro_rules! functions {
             x: &Bound<'py, PyAny>,
             y: &Bound<'py, PyAny>,
             out: Option<&Bound<'py, PyAny>>,
-            threads: Option<Asked>,
+            threads: Option<ThreadCount>,
         ) -> PyResult<Bound<'py, PyAny>> {
             call(py, Op::$op, [x, y], out, threads)
         }
@@ -86,7 +86,7 @@ macro_rules! functions {
             x: &Bound<'py, PyAny>,
             y: &Bound<'py, PyAny>,
             out: Option<&Bound<'py, PyAny>>,
-            threads: Option<Asked>,
+            threads: Option<ThreadCount>,
         ) -> PyResult<Bound<'py, PyAny>> {
             call(py, Op::$op, [condition, x, y], out, threads)
         }
@@ -94,10 +94,10 @@ macro_rules! functions {
 }
 for_each_op!(functions);
 
-/// In NumPy and in the Array API these are functions of whole arrays.
+/// Names that are reductions in NumPy and in the Array API.
 const HIDDEN: [&str; 2] = ["max", "min"];
 
-/// The value, or the nearer of the two bounds where it is not between them. A bound that is None is none.
+/// Limits values to the range from min to max; None means no limit.
 #[pyfunction]
 #[pyo3(signature = (x, /, min=None, max=None, *, out=None, threads=None))]
 pub(crate) fn clip<'py>(
@@ -106,7 +106,7 @@ pub(crate) fn clip<'py>(
     min: Option<&Bound<'py, PyAny>>,
     max: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
-    threads: Option<Asked>,
+    threads: Option<ThreadCount>,
 ) -> PyResult<Bound<'py, PyAny>> {
     match (min, max) {
         (Some(min), Some(max)) => call(py, Op::Clip, [x, min, max], out, threads),

@@ -1,8 +1,8 @@
-//! What Python gives us to compute with: arrays, numbers, and what can be made into arrays.
+//! Conversion of Python objects to arrays and scalars.
 
-use crate::borrowed::borrowed;
-use crate::memory::{self, NumPy, Seen};
-use crate::types;
+use crate::dtype;
+use crate::imports::imports;
+use crate::memory::{self, NumPy, NumericArray};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
@@ -11,93 +11,91 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use unishape::DType;
 use unishape::expr::{Scalar, Value};
 
-/// One thing to compute with.
+/// An input of an expression.
 pub(crate) enum Input<'py> {
-    /// An array whose elements can be read where they are.
-    Array(Seen<'py>),
-    /// A number of Python's, which takes the type of the arrays it meets.
+    Array(NumericArray<'py>),
+    /// A Python number, which adopts the dtype of the arrays in the expression.
     Scalar(Scalar),
 }
 
 impl<'py> Input<'py> {
-    /// An array of NumPy's or of another library's, a number, or anything that NumPy makes an array of.
+    /// Converts an array of any library, a number, or an object that `numpy.asarray` accepts.
     pub(crate) fn new(object: &Bound<'py, PyAny>) -> PyResult<Input<'py>> {
-        match number(object)? {
-            Some(number) => Ok(Input::Scalar(number)),
-            None => Input::array(array(object)?),
+        match python_scalar(object)? {
+            Some(scalar) => Ok(Input::Scalar(scalar)),
+            None => Input::from_array(as_array(object)?),
         }
     }
 
-    /// An array, copied if its elements cannot be read where they are.
-    pub(crate) fn array(array: NumPy<'py>) -> PyResult<Input<'py>> {
-        Seen::of(array).map(Input::Array)
+    /// Converts an array; copies it if its elements cannot be read in place.
+    pub(crate) fn from_array(array: NumPy<'py>) -> PyResult<Input<'py>> {
+        NumericArray::from_array(array).map(Input::Array)
     }
 
-    /// The array, if it is one.
     pub(crate) fn as_array(&self) -> Option<&NumPy<'py>> {
         match self {
-            Input::Array(seen) => Some(seen.array()),
+            Input::Array(array) => Some(array.array()),
             Input::Scalar(_) => None,
         }
     }
 
-    /// The same as the engine takes it.
+    /// The value that an expression is bound to.
     pub(crate) fn value(&self) -> Option<Value<'_>> {
         match self {
-            Input::Array(seen) => seen.tensor().map(Value::Array),
-            Input::Scalar(number) => Some(Value::Scalar(*number)),
+            Input::Array(array) => array.view().map(Value::Array),
+            Input::Scalar(scalar) => Some(Value::Scalar(*scalar)),
         }
     }
 }
 
-impl<'py> Seen<'py> {
-    /// An array, copied if it cannot be seen as it is.
-    pub(crate) fn of(array: NumPy<'py>) -> PyResult<Seen<'py>> {
+impl<'py> NumericArray<'py> {
+    /// Converts an array; copies it if its elements cannot be read in place.
+    pub(crate) fn from_array(array: NumPy<'py>) -> PyResult<NumericArray<'py>> {
         check_unmasked(&array)?;
-        let array = match Seen::new(array) {
-            Ok(seen) if seen.dtype() != DType::Bool || memory::are_truths(&seen) => return Ok(seen),
-            // As bytes, of which each that is not 0 is true.
-            Ok(seen) => seen.array().call_method1("view", ("u1",))?.call_method1("astype", ("?",))?,
+        let copy = match NumericArray::new(array) {
+            Ok(array) if array.dtype() != DType::Bool || memory::is_valid_bool(&array) => return Ok(array),
+            // Every byte other than 0 is true.
+            Ok(array) => array.array().call_method1("view", ("u1",))?.call_method1("astype", ("?",))?,
             Err(array) => {
                 let descr = array.dtype();
-                match types::of(&descr) {
+                match dtype::from_descr(&descr) {
                     Some(_) => array.call_method0("copy")?,
-                    None if types::is_native(&descr) => return Err(not_computed_with(&array)),
+                    None if dtype::is_native(&descr) => return Err(unsupported_dtype(&array)),
                     None => array.call_method1("astype", (descr.call_method1("newbyteorder", ("=",))?,))?,
                 }
             }
         };
-        Seen::new(array.cast_into()?).map_err(|array| not_computed_with(&array))
+        NumericArray::new(copy.cast_into()?).map_err(|array| unsupported_dtype(&array))
     }
 }
 
-/// Masked arrays are refused, as their masks would be lost without a word.
+/// Rejects masked arrays, whose masks would be ignored.
 fn check_unmasked(array: &NumPy<'_>) -> PyResult<()> {
     if !array.get_type().is(PyUntypedArray::type_object(array.py())) && array.hasattr("mask")? {
-        let text = "masked arrays cannot be computed with; use .filled(value), or .data to ignore the mask";
+        let text = "masked arrays are not supported; use .filled(value), or .data to ignore the mask";
         return Err(PyTypeError::new_err(text));
     }
     Ok(())
 }
 
-fn not_computed_with(array: &NumPy<'_>) -> PyErr {
+fn unsupported_dtype(array: &NumPy<'_>) -> PyErr {
     let descr = array.dtype();
-    let what = match descr.str() {
-        Ok(name) => name.to_string(),
-        Err(_) => "this type".into(),
+    let name = match descr.str() {
+        Ok(name) => format!("dtype {name}"),
+        Err(_) => "this dtype".into(),
     };
     let hint = match descr.kind() {
-        b'O' => "; it holds Python objects, so it may not be the array you meant",
+        b'O' => "; the array holds Python objects and may not be the one you meant",
         b'M' | b'm' => "; compute with x.view('int64')",
-        b'U' | b'S' | b'T' => "; it holds text",
+        b'U' | b'S' | b'T' => "; the array holds text",
         b'f' | b'c' => "; cast it to float64 or complex128 first",
         _ => "",
     };
-    PyTypeError::new_err(format!("arrays of {what} cannot be computed with{hint}"))
+    PyTypeError::new_err(format!("expressions do not support {name}{hint}"))
 }
 
-/// A number of Python's own types, not of NumPy's, whose types count.
-pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+/// A number of one of Python's own types. NumPy's scalars are arrays: their dtype matters.
+pub(crate) fn python_scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     if object.is_exact_instance_of::<PyFloat>() {
         return Ok(Some(Scalar::Float(object.extract()?)));
     }
@@ -108,7 +106,7 @@ pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
         return match object.extract::<i128>() {
             Ok(int) => Ok(Some(Scalar::Int(int))),
             Err(_) => {
-                Err(PyOverflowError::new_err("this integer is too large for every type; write it as a float"))
+                Err(PyOverflowError::new_err("this integer is too large for every dtype; pass it as a float"))
             }
         };
     }
@@ -118,69 +116,65 @@ pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     Ok(None)
 }
 
-/// An array of NumPy's from anything that is one, or can be seen as one without a copy, or made into one.
-pub(crate) fn array<'py>(object: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
+/// Converts an object to a NumPy array, without a copy where possible.
+pub(crate) fn as_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
     if let Ok(array) = object.cast::<PyUntypedArray>() {
         return Ok(array.clone());
     }
     let py = object.py();
-    if let Some(error) = labelled_or_later(object)? {
-        return Err(error);
-    }
-    // NumPy's own scalars speak DLPack in no version, and need not.
+    check_convertible(object)?;
     if object.hasattr("__dlpack__")? {
-        match borrowed(py)?.from_dlpack.bind(py).call1((object,)) {
+        match imports(py)?.from_dlpack.bind(py).call1((object,)) {
             Ok(array) => return Ok(array.cast_into()?),
             Err(error) if object.hasattr("__array__")? => drop(error),
-            Err(error) => return Err(not_taken(object, error)),
+            Err(error) => return Err(dlpack_error(object, error)),
         }
     }
-    let array = borrowed(py)?.as_array.bind(py).call1((object,))?;
+    let array = imports(py)?.asarray.bind(py).call1((object,))?;
     Ok(array.cast_into()?)
 }
 
-/// Whether an array is one of Dask's, which is computed later.
-pub(crate) fn is_later(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    // xarray's arrays have this too, and give None where Dask has nothing to do with them.
+/// Whether an object is a Dask array, whose elements are not computed yet.
+pub(crate) fn is_deferred(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    // xarray's arrays have the method, too. It returns None where their data is not a Dask array.
     let has_graph = object.hasattr("__dask_graph__")? && !object.call_method0("__dask_graph__")?.is_none();
-    Ok(has_graph && !is_labelled(object))
+    Ok(has_graph && !is_xarray(object))
 }
 
-/// Whether it is one of xarray's.
-fn is_labelled(object: &Bound<'_, PyAny>) -> bool {
+fn is_xarray(object: &Bound<'_, PyAny>) -> bool {
     object.get_type().module().is_ok_and(|module| module.to_string().starts_with("xarray."))
 }
 
-/// What is not taken as an array of its elements alone, since it is more than that.
-fn labelled_or_later(object: &Bound<'_, PyAny>) -> PyResult<Option<PyErr>> {
-    let text = if is_labelled(object) {
-        "this is an array of xarray's; use unishape.xarray.evaluate, which keeps its labels, or take its .values"
-    } else if is_later(object)? {
+/// Rejects arrays that would lose their labels or be computed by the conversion.
+fn check_convertible(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    let text = if is_xarray(object) {
+        "this is an xarray object; use unishape.xarray.evaluate, which keeps its labels, or pass its .values"
+    } else if is_deferred(object)? {
         "this is a Dask array; use unishape.dask.evaluate, unishape.dask.broadcast_arrays or unishape.lazy, which \
          keep it one, or .compute() it first"
     } else {
-        return Ok(None);
+        return Ok(());
     };
-    Ok(Some(PyTypeError::new_err(text)))
+    Err(PyTypeError::new_err(text))
 }
 
-/// Why another library's array was not taken, and what to do.
-fn not_taken(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+/// The error for an array that cannot be imported by DLPack.
+fn dlpack_error(object: &Bound<'_, PyAny>, cause: PyErr) -> PyErr {
     let py = object.py();
-    let kind = object.get_type();
-    let name = kind.fully_qualified_name().map_or_else(|_| "object".into(), |name| name.to_string());
+    let class = object.get_type();
+    let name = class.fully_qualified_name().map_or_else(|_| "object".into(), |name| name.to_string());
     let text = format!(
-        "the memory of this {name} cannot be shared with NumPy ({}); move it to the CPU and make a plain array of it first",
-        error.value(py)
+        "the memory of this {name} cannot be shared with NumPy ({}); copy it to a plain array on the CPU first",
+        cause.value(py)
     );
-    let failure = PyTypeError::new_err(text);
-    failure.set_cause(py, Some(error));
-    failure
+    let error = PyTypeError::new_err(text);
+    error.set_cause(py, Some(cause));
+    error
 }
 
-/// Whether an object is an array, or something that is taken as one, rather than a shape or a number.
+/// Whether an object is an array rather than a shape or a number.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let generic = borrowed(object.py())?.generic.bind(object.py());
+    let generic = imports(object.py())?.generic.bind(object.py());
     Ok(object.is_instance_of::<PyUntypedArray>()
         || object.is_instance(generic)?
         || object.hasattr("__dlpack__")?)

@@ -1,9 +1,9 @@
 //! The private module `_onnx`, on which `unishape.onnx` is built.
 
-use crate::failure::of_shapes;
-use crate::input::array;
-use crate::memory::{self, Home, NumPy, Seen, Spares};
-use crate::threads::{Asked, number};
+use crate::errors::shape_error;
+use crate::input::as_array;
+use crate::memory::{self, NumPy, NumericArray, SpareSlot, Spares};
+use crate::threads::ThreadCount;
 use ndarray::{ArrayD, IxDyn};
 use numpy::{PyArrayDescrMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyNotImplementedError, PyOSError, PyTypeError, PyValueError};
@@ -31,7 +31,7 @@ fn to_py_err(error: Error) -> PyErr {
         Problem::File(_) => PyOSError::new_err(text),
         Problem::Unsupported(_) => PyNotImplementedError::new_err(text),
         Problem::Input(_) => PyTypeError::new_err(text),
-        Problem::Shapes(error @ unishape::Error::OutOfMemory { .. }) => of_shapes(error.clone()),
+        Problem::Shapes(error @ unishape::Error::OutOfMemory { .. }) => shape_error(error.clone()),
         _ => PyValueError::new_err(text),
     }
 }
@@ -54,9 +54,9 @@ impl OnnxModel {
 
     /// Compiles the model. `threads`: number of worker threads; default: one per core.
     #[pyo3(signature = (*, threads=None))]
-    fn program(&self, threads: Option<Asked>) -> PyResult<OnnxProgram> {
+    fn program(&self, threads: Option<ThreadCount>) -> PyResult<OnnxProgram> {
         let program = Program::new(&self.0).map_err(to_py_err)?;
-        Ok(OnnxProgram::new(program.threads(number(threads))))
+        Ok(OnnxProgram::new(program.threads(ThreadCount::or_default(threads))))
     }
 
     /// Serialized model without implicit broadcasting, and the number of inserted Expand nodes.
@@ -179,7 +179,7 @@ impl OnnxProgram {
     #[staticmethod]
     fn from_node(bytes: &[u8], opset: u32) -> PyResult<OnnxProgram> {
         let program = Program::from_node(bytes, opset).map_err(to_py_err)?;
-        Ok(OnnxProgram::new(program.threads(number(None))))
+        Ok(OnnxProgram::new(program.threads(ThreadCount::or_default(None))))
     }
 
     /// Names of the required inputs.
@@ -211,22 +211,22 @@ impl OnnxProgram {
 
 /// An input: numbers are borrowed from NumPy, strings are copied.
 enum InputArray<'py> {
-    Numbers(Seen<'py>),
+    Numbers(NumericArray<'py>),
     Strings(ArrayD<String>),
 }
 
 impl<'py> InputArray<'py> {
     fn new(object: &Bound<'py, PyAny>) -> PyResult<InputArray<'py>> {
-        let array = array(object)?;
+        let array = as_array(object)?;
         match array.dtype().kind() {
             b'O' | b'U' | b'T' => strings(&array).map(InputArray::Strings),
-            _ => Seen::of(array).map(InputArray::Numbers),
+            _ => NumericArray::from_array(array).map(InputArray::Numbers),
         }
     }
 
     fn view(&self) -> Option<TensorView<'_>> {
         match self {
-            InputArray::Numbers(array) => array.tensor(),
+            InputArray::Numbers(array) => array.view(),
             InputArray::Strings(array) => Some(array.view().into()),
         }
     }
@@ -242,7 +242,7 @@ fn strings(array: &NumPy<'_>) -> PyResult<ArrayD<String>> {
 }
 
 /// Moves a tensor into a NumPy array; its memory returns to `home` when Python releases it.
-fn to_numpy(py: Python<'_>, tensor: Tensor, home: Home) -> PyResult<NumPy<'_>> {
+fn to_numpy(py: Python<'_>, tensor: Tensor, slot: SpareSlot) -> PyResult<NumPy<'_>> {
     macro_rules! by_type {
         ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
             match tensor {
@@ -250,7 +250,7 @@ fn to_numpy(py: Python<'_>, tensor: Tensor, home: Home) -> PyResult<NumPy<'_>> {
             }
         };
         (@ String $array:ident) => { object_array(py, &$array) };
-        (@ $type:ident $array:ident) => { memory::handed_over(py, $array, Some(home)) };
+        (@ $type:ident $array:ident) => { memory::into_numpy(py, $array, Some(slot)) };
     }
     for_each_dtype!(by_type)
 }

@@ -1,7 +1,7 @@
-//! Broadcasting itself: views of any arrays, and shapes alone.
+//! `broadcast_arrays`, `broadcast_to`, `broadcast_shapes`.
 
-use crate::failure::of_shapes;
-use crate::input::array;
+use crate::errors::shape_error;
+use crate::input::as_array;
 use crate::memory::{self, NumPy};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
@@ -10,24 +10,37 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyInt, PyTuple};
 use unishape::{Extent, Rules, broadcast_shapes_with};
 
-/// The rule set of a name.
-pub(crate) fn rules(name: &str, strict_rank: bool) -> PyResult<Rules> {
+/// The rule set with a name.
+pub(crate) fn parse_rules(name: &str, strict_rank: bool) -> PyResult<Rules> {
     let rules = match name {
         "standard" => Rules::STANDARD,
         "sonnx" => Rules::SONNX,
         _ => {
-            let text = format!("there are no rules {name:?}; there are \"standard\" and \"sonnx\"");
+            let text = format!("unknown rules {name:?}; use \"standard\" or \"sonnx\"");
             return Err(PyValueError::new_err(text));
         }
     };
     Ok(if strict_rank { rules.strict_rank() } else { rules })
 }
 
-/// Brings arrays to one shape, without copying.
+/// Broadcasts arrays of any dtypes to their common shape, without copying.
 ///
-/// Every array of any type becomes a read-only view of the common shape, in the order of the arguments.
-/// Arrays of other libraries come in by DLPack, without a copy where it allows that.
+/// Parameters
+/// ----------
+/// *arrays : array_like
+///     Arrays of other libraries are imported by DLPack, without a copy where possible.
+/// rules : {"standard", "sonnx"}
+///     Rule set.
+/// strict_rank : bool, default False
+///     Require equal ranks.
 ///
+/// Returns
+/// -------
+/// tuple of numpy.ndarray
+///     A read-only view for each argument.
+///
+/// Examples
+/// --------
 /// rules="sonnx" are those of ONNX's safety-related profile: at least one array, and 1 does not stretch to 0.
 /// strict_rank=True wants arrays of one rank.
 ///
@@ -45,20 +58,36 @@ pub(crate) fn broadcast_arrays<'py>(
     rules: &str,
     strict_rank: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let rules = self::rules(rules, strict_rank)?;
+    let rules = parse_rules(rules, strict_rank)?;
     let objects: Vec<Bound<'py, PyAny>> = arrays.iter().collect();
-    let arrays: Vec<NumPy<'py>> = objects.iter().map(array).collect::<PyResult<_>>()?;
+    let arrays: Vec<NumPy<'py>> = objects.iter().map(as_array).collect::<PyResult<_>>()?;
     let shapes: Vec<&[usize]> = arrays.iter().map(|array| array.shape()).collect();
-    let common = broadcast_shapes_with(rules, &shapes).map_err(of_shapes)?;
+    let common = broadcast_shapes_with(rules, &shapes).map_err(shape_error)?;
     let views = arrays.iter().zip(&objects).map(|(array, object)| {
-        let view = stretched(array, rules, &common)?;
-        for_its_library(view, object)
+        let view = broadcast_view(array, rules, &common)?;
+        exportable(view, object)
     });
     PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// Stretches an array to a shape, without copying. The result is a read-only view.
+/// Broadcasts an array to a shape, without copying.
 ///
+/// Parameters
+/// ----------
+/// x : array_like
+/// shape : int or tuple of ints
+/// rules : {"standard", "sonnx"}
+///     Rule set.
+/// strict_rank : bool, default False
+///     Require equal ranks.
+///
+/// Returns
+/// -------
+/// numpy.ndarray
+///     A read-only view.
+///
+/// Examples
+/// --------
 /// >>> import numpy as np, unishape
 /// >>> unishape.broadcast_to(np.arange(3), (2, 3)).tolist()
 /// [[0, 1, 2], [0, 1, 2]]
@@ -70,30 +99,43 @@ pub(crate) fn broadcast_to<'py>(
     rules: &str,
     strict_rank: bool,
 ) -> PyResult<NumPy<'py>> {
-    let rules = self::rules(rules, strict_rank)?;
-    for_its_library(stretched(&array(x)?, rules, &known_sizes(shape)?)?, x)
+    let rules = parse_rules(rules, strict_rank)?;
+    exportable(broadcast_view(&as_array(x)?, rules, &parse_known_shape(shape)?)?, x)
 }
 
-/// A view of an array of another library's, which may be handed back to it.
-fn for_its_library<'py>(view: NumPy<'py>, object: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
+/// A view of another library's array, as a subclass with a helpful DLPack error.
+fn exportable<'py>(view: NumPy<'py>, object: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
     static VIEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     if object.is_instance_of::<PyUntypedArray>() || !object.hasattr("__dlpack__")? {
         return Ok(view);
     }
-    let kind = VIEW.import(object.py(), "unishape._view", "View")?;
-    Ok(view.call_method1("view", (kind,))?.cast_into()?)
+    let class = VIEW.import(object.py(), "unishape._view", "View")?;
+    Ok(view.call_method1("view", (class,))?.cast_into()?)
 }
 
-/// A view of another shape, if the array can be stretched to it.
-fn stretched<'py>(array: &NumPy<'py>, rules: Rules, shape: &[usize]) -> PyResult<NumPy<'py>> {
-    memory::stretched(array, rules, shape)?
-        .map_err(|error| of_shapes(unishape::Error::not_broadcastable(array.shape(), shape, error)))
+/// A read-only view of another shape.
+fn broadcast_view<'py>(array: &NumPy<'py>, rules: Rules, shape: &[usize]) -> PyResult<NumPy<'py>> {
+    memory::broadcast_view(array, rules, shape)?
+        .map_err(|error| shape_error(unishape::Error::not_broadcastable(array.shape(), shape, error)))
 }
 
-/// The common shape of several shapes.
+/// Broadcasts shapes to their common shape.
 ///
-/// A size that is not known is None. As an integer is a shape of one dimension, broadcast_shapes(3, 1) is (3,).
+/// Parameters
+/// ----------
+/// *shapes : int or tuple of ints and None
+///     None is an unknown size. An int is a shape of one dimension: broadcast_shapes(3, 1) is (3,).
+/// rules : {"standard", "sonnx"}
+///     Rule set.
+/// strict_rank : bool, default False
+///     Require equal ranks.
 ///
+/// Returns
+/// -------
+/// tuple of ints and None
+///
+/// Examples
+/// --------
 /// >>> import unishape
 /// >>> unishape.broadcast_shapes((8, 1, 6, 1), (7, 1, 5))
 /// (8, 7, 6, 5)
@@ -107,9 +149,9 @@ pub(crate) fn broadcast_shapes<'py>(
     rules: &str,
     strict_rank: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let rules = self::rules(rules, strict_rank)?;
-    let shapes: Vec<Vec<Extent>> = shapes.iter().map(|shape| sizes(&shape)).collect::<PyResult<_>>()?;
-    let common = broadcast_shapes_with(rules, &shapes).map_err(of_shapes)?;
+    let rules = parse_rules(rules, strict_rank)?;
+    let shapes: Vec<Vec<Extent>> = shapes.iter().map(|shape| parse_shape(&shape)).collect::<PyResult<_>>()?;
+    let common = broadcast_shapes_with(rules, &shapes).map_err(shape_error)?;
     PyTuple::new(
         py,
         common.into_iter().map(|size| match size {
@@ -119,40 +161,44 @@ pub(crate) fn broadcast_shapes<'py>(
     )
 }
 
-/// A shape: integers or None, or one integer.
-pub(crate) fn sizes(shape: &Bound<'_, PyAny>) -> PyResult<Vec<Extent>> {
+/// Parses a shape: a sequence of integers and None, or one integer.
+pub(crate) fn parse_shape(shape: &Bound<'_, PyAny>) -> PyResult<Vec<Extent>> {
     let size = |size: &Bound<'_, PyAny>| -> PyResult<Extent> {
         if size.is_none() {
             return Ok(Extent::Unknown);
         }
-        // As Python itself takes indices: its own integers, NumPy's, but no floats.
+        // As for Python indices: any object with `__index__`, but no floats.
         size.extract::<usize>().map(Extent::Known).map_err(|error| {
             if error.is_instance_of::<PyOverflowError>(size.py()) {
                 let is_negative = size.lt(0).unwrap_or(false);
-                let what = if is_negative { "cannot be negative" } else { "is too large" };
+                let what = if is_negative { "must not be negative" } else { "is too large" };
                 return PyValueError::new_err(format!("a size {what}: {size}"));
             }
-            let is_no_size = error.is_instance_of::<PyTypeError>(size.py());
-            if is_no_size { no_shape(shape) } else { error }
+            let is_type_error = error.is_instance_of::<PyTypeError>(size.py());
+            if is_type_error { invalid_shape(shape) } else { error }
         })
     };
     if shape.is_instance_of::<PyInt>() || (shape.hasattr("__index__")? && !shape.hasattr("__len__")?) {
         return Ok(vec![size(shape)?]);
     }
-    let all = shape.try_iter().map_err(|_| no_shape(shape))?;
-    all.map(|each| size(&each?)).collect()
+    let items = shape.try_iter().map_err(|_| invalid_shape(shape))?;
+    items.map(|item| size(&item?)).collect()
 }
 
-fn no_shape(shape: &Bound<'_, PyAny>) -> PyErr {
+fn invalid_shape(shape: &Bound<'_, PyAny>) -> PyErr {
     let text = shape.repr().map_or_else(|_| "this".into(), |repr| repr.to_string());
-    PyTypeError::new_err(format!("{text} is no shape; write integers (or None), such as (8, 1, 6, 1)"))
+    PyTypeError::new_err(format!(
+        "invalid shape {text}; use a tuple of integers (or None), such as (8, 1, 6, 1)"
+    ))
 }
 
-/// A shape whose sizes are all known.
-pub(crate) fn known_sizes(shape: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-    let known = sizes(shape)?.into_iter().map(|size| match size {
+/// Parses a shape without unknown sizes.
+pub(crate) fn parse_known_shape(shape: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    let known = parse_shape(shape)?.into_iter().map(|size| match size {
         Extent::Known(size) => Some(size),
         Extent::Unknown | Extent::Positive => None,
     });
-    known.collect::<Option<_>>().ok_or_else(|| PyValueError::new_err("every size has to be known here"))
+    known
+        .collect::<Option<_>>()
+        .ok_or_else(|| PyValueError::new_err("every size must be known; None is not supported here"))
 }

@@ -1,182 +1,135 @@
-//! Values that remember what is to be done, and do it in one pass when they are asked for.
+//! Lazy values: graphs of operations that are evaluated in one pass.
 
-mod text;
+mod repr;
 
-use crate::compute::{Way, compute};
-use crate::failure::{of_expression, of_shapes};
+use crate::compute::{Options, compute};
+use crate::dtype;
+use crate::errors::{expression_error, shape_error};
 use crate::functions;
 use crate::input::{self, Input};
-use crate::memory::Seen;
-use crate::threads::Asked;
-use crate::types;
+use crate::memory::NumericArray;
+use crate::threads::ThreadCount;
 use numpy::{PyArrayDescr, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use smallvec::SmallVec;
-use std::collections::HashMap;
-use std::sync::Arc;
 use unishape::DType;
-use unishape::expr::{self, Op, Scalar, Value};
+use unishape::expr::{self, Dag, Op, Scalar, Term, Value};
 
-/// A value that has not been computed yet.
+/// A value that is not computed yet.
 ///
-/// Operators, NumPy's ufuncs and our functions make one expression of such values; compute(), or
-/// numpy.asarray(), computes all of it in one pass. What is used twice is computed once.
+/// Operators, NumPy's ufuncs and the functions of this package combine lazy values to one expression.
+/// compute(), or numpy.asarray(), evaluates it in one pass; shared parts are evaluated once.
 ///
+/// Examples
+/// --------
 /// >>> import numpy as np, unishape
 /// >>> x = unishape.lazy(np.array([1.0, 4.0, 9.0]))
 /// >>> (np.sqrt(x) * 2 + 1).compute().tolist()
 /// [3.0, 5.0, 7.0]
 #[pyclass(frozen, module = "unishape", weakref)]
 pub(crate) struct Lazy {
-    node: Arc<Node>,
+    graph: Graph,
 }
 
-/// What a lazy value is, and what is known of it.
-struct Node {
-    term: Term,
-    /// The shape; none where a part of it is not known before it is computed.
+/// An expression over NumPy and Dask arrays; each node knows its shape and dtype.
+type Graph = Dag<Leaf, Meta>;
+
+enum Leaf {
+    /// A NumPy array.
+    Array(Py<PyAny>),
+    /// A Dask array, whose elements are not computed yet.
+    Deferred(Py<PyAny>),
+}
+
+struct Meta {
+    /// The shape; `None` where a size is unknown before the value is computed.
     shape: Option<Vec<usize>>,
-    /// The element type; none for numbers, which take that of the arrays they meet.
+    /// The dtype; `None` for scalars, which adopt that of the arrays in the expression.
     dtype: Option<DType>,
 }
 
-enum Term {
-    /// An array of NumPy's.
-    Array(Py<PyAny>),
-    /// An array of somebody who computes it later, such as Dask's.
-    Later(Py<PyAny>),
-    Scalar(Scalar),
-    Call(Op, SmallVec<[Arc<Node>; 3]>),
-    Cast(DType, Arc<Node>),
-}
-
-impl Term {
-    fn from(&self) -> &[Arc<Node>] {
-        match self {
-            Term::Call(_, from) => from,
-            Term::Cast(_, from) => std::slice::from_ref(from),
-            Term::Array(_) | Term::Later(_) | Term::Scalar(_) => &[],
-        }
+/// The node for an operand: a lazy value, a number or an array.
+fn operand(object: &Bound<'_, PyAny>) -> PyResult<Graph> {
+    if let Ok(lazy) = object.cast::<Lazy>() {
+        return Ok(lazy.get().graph.clone());
+    }
+    match input::python_scalar(object)? {
+        Some(scalar) => Ok(Dag::scalar(scalar, Meta { shape: Some(vec![]), dtype: None })),
+        None => leaf(object),
     }
 }
 
-/// Without recursion: a value may be a chain of a hundred thousand operators.
-impl Drop for Node {
-    fn drop(&mut self) {
-        let mut open: Vec<Arc<Node>> = Vec::new();
-        let take = |term: &mut Term, open: &mut Vec<Arc<Node>>| match std::mem::replace(
-            term,
-            Term::Scalar(Scalar::Int(0)),
-        ) {
-            Term::Call(_, from) => open.extend(from),
-            Term::Cast(_, from) => open.push(from),
-            other => *term = other,
+/// The node for an array. A number is an array of rank 0, as for NumPy.
+fn leaf(object: &Bound<'_, PyAny>) -> PyResult<Graph> {
+    if object.hasattr("dtype")? && input::is_deferred(object)? {
+        let descr = object.getattr("dtype")?.cast_into::<PyArrayDescr>()?;
+        let Some(dtype) = dtype::from_descr(&descr) else {
+            return Err(PyTypeError::new_err(format!("expressions do not support dtype {descr}")));
         };
-        take(&mut self.term, &mut open);
-        while let Some(node) = open.pop() {
-            if let Some(mut node) = Arc::into_inner(node) {
-                take(&mut node.term, &mut open);
-            }
-        }
+        // Dask represents an unknown size by NaN.
+        let shape = object.getattr("shape")?.extract().ok();
+        return Ok(Dag::leaf(Leaf::Deferred(object.clone().unbind()), Meta { shape, dtype: Some(dtype) }));
     }
+    let array = NumericArray::from_array(input::as_array(object)?)?;
+    let meta = Meta { shape: Some(array.array().shape().to_vec()), dtype: Some(array.dtype()) };
+    Ok(Dag::leaf(Leaf::Array(array.array().clone().into_any().unbind()), meta))
 }
 
-impl Node {
-    /// What an object is as part of an expression.
-    fn new(object: &Bound<'_, PyAny>) -> PyResult<Arc<Node>> {
-        if let Ok(lazy) = object.cast::<Lazy>() {
-            return Ok(lazy.get().node.clone());
-        }
-        if let Some(number) = input::number(object)? {
-            return Ok(Arc::new(Node { term: Term::Scalar(number), shape: Some(vec![]), dtype: None }));
-        }
-        Node::leaf(object)
-    }
+/// The node for a function call. Checks shapes and dtypes.
+fn call(op: Op, inputs: SmallVec<[Graph; 3]>) -> PyResult<Graph> {
+    let shapes = inputs.iter().map(|input| input.meta().shape.as_deref()).collect::<Option<Vec<_>>>();
+    let shape = match shapes {
+        Some(shapes) => Some(unishape::broadcast_shapes(&shapes).map_err(shape_error)?),
+        None => None,
+    };
+    let bound = expr::Expr::call(op).bind_positional(inputs.iter().map(placeholder));
+    let dtype = Some(bound.map_err(expression_error)?.dtype());
+    Ok(Dag::call(op, inputs, Meta { shape, dtype }))
+}
 
-    /// An array, of whatever has a shape and a type: a number too has those it has in NumPy.
-    fn leaf(object: &Bound<'_, PyAny>) -> PyResult<Arc<Node>> {
-        if object.hasattr("dtype")? && input::is_later(object)? {
-            let descr = object.getattr("dtype")?.cast_into::<PyArrayDescr>()?;
-            let Some(dtype) = types::of(&descr) else {
-                return Err(PyTypeError::new_err(format!("arrays of {descr} cannot be computed with")));
-            };
-            // A size that Dask does not know is NaN.
-            let shape = object.getattr("shape")?.extract().ok();
-            let term = Term::Later(object.clone().unbind());
-            return Ok(Arc::new(Node { term, shape, dtype: Some(dtype) }));
-        }
-        let seen = Seen::of(input::array(object)?)?;
-        let (shape, dtype) = (Some(seen.array().shape().to_vec()), Some(seen.dtype()));
-        Ok(Arc::new(Node { term: Term::Array(seen.array().clone().into_any().unbind()), shape, dtype }))
-    }
+/// The node for a cast. Checks that it is possible.
+fn cast(dtype: DType, input: Graph) -> PyResult<Graph> {
+    expr::lazy(placeholder(&input)).cast(dtype).bind().map_err(expression_error)?;
+    let meta = Meta { shape: input.meta().shape.clone(), dtype: Some(dtype) };
+    Ok(Dag::cast(dtype, input, meta))
+}
 
-    /// A function of others. That shapes or types are incompatible is told here, where it is written.
-    fn call(op: Op, from: SmallVec<[Arc<Node>; 3]>) -> PyResult<Arc<Node>> {
-        let shape = match from.iter().map(|node| node.shape.as_deref()).collect::<Option<Vec<_>>>() {
-            Some(shapes) => Some(unishape::broadcast_shapes(&shapes).map_err(of_shapes)?),
-            None => None,
+/// An empty array of a node's dtype, or its scalar, for checks of dtypes.
+fn placeholder(node: &Graph) -> Value<'static> {
+    use half::{bf16, f16};
+    use ndarray::aview1;
+    use num_complex::Complex;
+    macro_rules! by_dtype {
+        ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+            match (node.term(), node.meta().dtype) {
+                (Term::Scalar(scalar), _) => Value::Scalar(scalar),
+                (_, None) => Value::Scalar(Scalar::Int(0)),
+                $((_, Some(DType::$variant)) => {
+                    const EMPTY: &[$type $(<$part>)?] = &[];
+                    Value::from(aview1(EMPTY).into_dyn())
+                })+
+            }
         };
-        let stand_ins = from.iter().map(|node| node.stand_in());
-        let dtype = expr::Expr::call(op).bind_positional(stand_ins).map_err(of_expression)?.dtype();
-        Ok(Arc::new(Node { term: Term::Call(op, from), shape, dtype: Some(dtype) }))
     }
-
-    /// The same as another type, if it can be made one, which is told here as well.
-    fn cast(dtype: DType, from: Arc<Node>) -> PyResult<Arc<Node>> {
-        expr::lazy(from.stand_in()).cast(dtype).bind().map_err(of_expression)?;
-        let shape = from.shape.clone();
-        Ok(Arc::new(Node { term: Term::Cast(dtype, from), shape, dtype: Some(dtype) }))
-    }
-
-    /// No elements, but of this type.
-    fn stand_in(&self) -> Value<'static> {
-        use half::{bf16, f16};
-        use ndarray::aview1;
-        use num_complex::Complex;
-        macro_rules! by_type {
-            ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
-                match (&self.term, self.dtype) {
-                    (Term::Scalar(number), _) => Value::Scalar(*number),
-                    (_, None) => Value::Scalar(Scalar::Int(0)),
-                    $((_, Some(DType::$variant)) => {
-                        const NONE: &[$type $(<$part>)?] = &[];
-                        Value::from(aview1(NONE).into_dyn())
-                    })+
-                }
-            };
-        }
-        unishape_kernels::for_each_dtype!(by_type)
-    }
-
-    /// All that it is made of, in an order in which it can be computed, each with where it is in that order.
-    fn flat(self: &Arc<Node>) -> (Vec<Arc<Node>>, HashMap<*const Node, usize>) {
-        let (mut order, mut places) = (Vec::new(), HashMap::new());
-        let mut open = vec![(self.clone(), false)];
-        while let Some((node, is_ready)) = open.pop() {
-            let key = Arc::as_ptr(&node);
-            if places.contains_key(&key) {
-                continue;
-            }
-            if is_ready {
-                places.insert(key, order.len());
-                order.push(node);
-            } else {
-                let from: SmallVec<[Arc<Node>; 3]> = node.term.from().into();
-                open.push((node, true));
-                open.extend(from.into_iter().rev().map(|from| (from, false)));
-            }
-        }
-        (order, places)
-    }
+    unishape_kernels::for_each_dtype!(by_dtype)
 }
 
-/// A lazy value of an array, a number, or anything that NumPy makes an array of.
+/// Makes a lazy value.
 ///
-/// Dask's arrays stay Dask's: see unishape.dask.
+/// Parameters
+/// ----------
+/// x : array_like or dask.array.Array
+///     Dask arrays stay deferred; see unishape.dask.
 ///
+/// Returns
+/// -------
+/// Lazy
+///
+/// Examples
+/// --------
 /// >>> import numpy as np, unishape
 /// >>> x = unishape.lazy(np.ones((2, 3)))
 /// >>> (x + np.arange(3)).shape
@@ -185,127 +138,119 @@ impl Node {
 #[pyo3(signature = (x, /))]
 pub(crate) fn lazy(x: &Bound<'_, PyAny>) -> PyResult<Lazy> {
     match x.cast::<Lazy>() {
-        Ok(lazy) => Ok(Lazy { node: lazy.get().node.clone() }),
-        Err(_) => Ok(Lazy { node: Node::leaf(x)? }),
+        Ok(lazy) => Ok(Lazy { graph: lazy.get().graph.clone() }),
+        Err(_) => Ok(Lazy { graph: leaf(x)? }),
     }
 }
 
 impl Lazy {
-    /// Whether an object is one.
-    pub(crate) fn is(object: &Bound<'_, PyAny>) -> bool {
-        object.is_instance_of::<Lazy>()
-    }
-
-    /// A function, one of whose arguments is lazy.
-    pub(crate) fn of_call<'py>(
+    /// Calls a function one of whose arguments is lazy.
+    pub(crate) fn from_call<'py>(
         py: Python<'py>,
         op: Op,
-        from: &[&Bound<'py, PyAny>],
+        arguments: &[&Bound<'py, PyAny>],
         out: Option<&Bound<'py, PyAny>>,
+        threads: Option<ThreadCount>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let from = from.iter().map(|object| Node::new(object)).collect::<PyResult<_>>()?;
-        let lazy = Lazy { node: Node::call(op, from)? };
+        let inputs = arguments.iter().map(|object| operand(object)).collect::<PyResult<_>>()?;
+        let lazy = Lazy { graph: call(op, inputs)? };
         match out {
             None => Ok(Bound::new(py, lazy)?.into_any()),
-            Some(out) => lazy.compute(py, Some(out), None),
+            Some(out) => lazy.compute(py, Some(out), threads),
         }
     }
 
-    fn with<'py>(&self, op: Op, others: &[&Bound<'py, PyAny>]) -> PyResult<Lazy> {
-        let mut from: SmallVec<[Arc<Node>; 3]> = SmallVec::from_iter([self.node.clone()]);
-        for other in others {
-            from.push(Node::new(other)?);
-        }
-        Ok(Lazy { node: Node::call(op, from)? })
+    fn unary(&self, op: Op) -> PyResult<Lazy> {
+        Ok(Lazy { graph: call(op, SmallVec::from_iter([self.graph.clone()]))? })
     }
 
-    /// The same with the other one first.
-    fn under(&self, op: Op, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        let from = SmallVec::from_iter([Node::new(other)?, self.node.clone()]);
-        Ok(Lazy { node: Node::call(op, from)? })
+    fn binary(&self, op: Op, right: &Bound<'_, PyAny>) -> PyResult<Lazy> {
+        Ok(Lazy { graph: call(op, SmallVec::from_iter([self.graph.clone(), operand(right)?]))? })
+    }
+
+    /// A binary operator with this value on the right.
+    fn reflected(&self, op: Op, left: &Bound<'_, PyAny>) -> PyResult<Lazy> {
+        Ok(Lazy { graph: call(op, SmallVec::from_iter([operand(left)?, self.graph.clone()]))? })
     }
 }
 
-/// Steps, and the arrays they begin with.
-type Parts<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
+/// A serialized graph: its steps, and the arrays that they refer to.
+type Steps<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
 
 #[pymethods]
 impl Lazy {
-    /// The shape of the result.
+    /// Shape of the result.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        match &self.node.shape {
+        match &self.graph.meta().shape {
             Some(shape) => PyTuple::new(py, shape),
-            None => Err(PyValueError::new_err("the shape is not known before it is computed")),
+            None => Err(PyValueError::new_err("the shape is unknown until the value is computed")),
         }
     }
 
-    /// How many dimensions the result has.
+    /// Number of dimensions of the result.
     #[getter]
     fn ndim(&self, py: Python<'_>) -> PyResult<usize> {
         self.shape(py).map(|shape| shape.len())
     }
 
-    /// The element type of the result.
+    /// Dtype of the result.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
-        types::descr(py, self.node.dtype.unwrap_or(DType::F64))
+        dtype::to_descr(py, self.graph.meta().dtype.unwrap_or(DType::F64))
     }
 
-    /// Computes the value, in one pass.
+    /// Evaluates the expression in one pass.
+    ///
+    /// Parameters
+    /// ----------
+    /// out : numpy.ndarray, optional
+    ///     Preallocated output: of the result's shape, and of its dtype or one of the same kind.
+    /// threads : int, optional
+    ///     Number of worker threads. Default: one per core for large inputs. Without effect on Dask arrays.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
     #[pyo3(signature = (*, out=None, threads=None))]
     fn compute<'py>(
         &self,
         py: Python<'py>,
         out: Option<&Bound<'py, PyAny>>,
-        threads: Option<Asked>,
+        threads: Option<ThreadCount>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (order, places) = self.node.flat();
-        if order.iter().any(|node| matches!(node.term, Term::Later(_))) {
-            let later = Bound::new(py, Lazy { node: self.node.clone() })?;
-            return py.import("unishape.dask")?.call_method1("_compute", (later, out));
+        let order = self.graph.topological();
+        if order.iter().any(|node| matches!(node.term(), Term::Leaf(Leaf::Deferred(_)))) {
+            let lazy = Bound::new(py, Lazy { graph: self.graph.clone() })?;
+            return py.import("unishape.dask")?.call_method1("_compute", (lazy, out));
         }
-        let way = Way::new(out, threads)?;
+        let options = Options::new(out, threads)?;
         let mut inputs: Vec<Input<'py>> = Vec::new();
-        for node in &order {
-            if let Term::Array(array) = &node.term {
-                inputs.push(Input::array(array.bind(py).clone().cast_into()?)?);
+        for node in order.iter() {
+            if let Term::Leaf(Leaf::Array(array)) = node.term() {
+                inputs.push(Input::from_array(array.bind(py).clone().cast_into()?)?);
             }
         }
-        let mut arrays = inputs.iter().filter_map(Input::value);
-        let mut lazies: Vec<expr::Lazy<'_>> = Vec::with_capacity(order.len());
-        for node in &order {
-            let at = |from: &Arc<Node>| lazies[places[&Arc::as_ptr(from)]].clone();
-            let lazy = match &node.term {
-                Term::Scalar(number) => expr::lazy(*number),
-                Term::Call(op, from) => expr::Lazy::call(*op, from.iter().map(at)),
-                Term::Cast(dtype, from) => at(from).cast(*dtype),
-                Term::Array(_) | Term::Later(_) => match arrays.next() {
-                    Some(array) => expr::lazy(array),
-                    None => {
-                        return Err(PyTypeError::new_err("an array of this type cannot be computed with"));
-                    }
-                },
-            };
-            lazies.push(lazy);
-        }
-        let Some(lazy) = lazies.pop() else { unreachable!("at least the value itself") };
-        drop(lazies);
-        let ready = lazy.bind().map_err(of_expression)?;
-        Ok(compute(py, &ready, &inputs, way)?.into_any())
+        // One value per leaf: `try_map_leaves` visits them in topological order, too.
+        let mut values = inputs.iter().filter_map(Input::value);
+        let graph = self.graph.try_map_leaves(|_| {
+            values.next().ok_or_else(|| PyTypeError::new_err("expressions do not support strings"))
+        })?;
+        let bound = expr::Lazy::from(graph).bind().map_err(expression_error)?;
+        Ok(compute(py, &bound, &inputs, options)?.into_any())
     }
 
-    /// Lazily, the elements as those of another type.
+    /// Casts lazily to another dtype.
     #[pyo3(signature = (dtype, /))]
     fn astype(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>) -> PyResult<Lazy> {
         let descr = PyArrayDescr::new(py, dtype)?;
-        match types::of(&descr) {
-            Some(dtype) => Ok(Lazy { node: Node::cast(dtype, self.node.clone())? }),
-            None => Err(PyTypeError::new_err(format!("elements cannot be made into {descr} lazily"))),
+        match dtype::from_descr(&descr) {
+            Some(dtype) => Ok(Lazy { graph: cast(dtype, self.graph.clone())? }),
+            None => Err(PyTypeError::new_err(format!("lazy values do not support dtype {descr}"))),
         }
     }
 
-    /// Lazily, each value, or the nearer of the two bounds where it is not between them.
+    /// Limits values lazily to the range from min to max; None means no limit.
     #[pyo3(signature = (min=None, max=None, *, out=None))]
     fn clip<'py>(
         slf: &Bound<'py, Self>,
@@ -325,7 +270,7 @@ impl Lazy {
     ) -> PyResult<Bound<'py, PyAny>> {
         if copy == Some(false) {
             return Err(PyValueError::new_err(
-                "a lazy value becomes an array only by being computed; copy=False forbids that",
+                "converting a lazy value to an array computes a new one, which copy=False forbids",
             ));
         }
         match dtype {
@@ -345,29 +290,33 @@ impl Lazy {
         let py = ufunc.py();
         let name: String = ufunc.getattr("__name__")?.extract()?;
         if method != "__call__" {
-            let text = format!("np.{name}.{method} is not lazy; .compute() first");
+            let text = format!("np.{name}.{method} does not support lazy values; call .compute() first");
             return Err(PyTypeError::new_err(text));
         }
         let Some(op) = Op::from_name(&name).filter(|op| op.arity() == inputs.len()) else {
-            return Err(PyTypeError::new_err(format!("np.{name} is not lazy; .compute() first")));
+            return Err(PyTypeError::new_err(format!(
+                "np.{name} does not support lazy values; call .compute() first"
+            )));
         };
         let mut out = None;
         for (option, value) in options.into_iter().flatten() {
             match option.extract::<String>()?.as_str() {
                 "out" => {
-                    let (given,): (Bound<'py, PyAny>,) = value.extract()?;
-                    out = Some(given);
+                    let (array,): (Bound<'py, PyAny>,) = value.extract()?;
+                    out = Some(array);
                 }
                 option => {
-                    return Err(PyTypeError::new_err(format!("np.{name} of lazy values takes no {option}=")));
+                    return Err(PyTypeError::new_err(format!(
+                        "np.{name} does not support {option}= with lazy values"
+                    )));
                 }
             }
         }
         let inputs: Vec<Bound<'py, PyAny>> = inputs.iter().collect();
-        Lazy::of_call(py, op, &inputs.iter().collect::<Vec<_>>(), out.as_ref())
+        Lazy::from_call(py, op, &inputs.iter().collect::<Vec<_>>(), out.as_ref(), None)
     }
 
-    /// np.where, np.clip, np.real and np.imag stay lazy; other functions of NumPy's get the computed array.
+    /// np.where, np.clip, np.real and np.imag stay lazy; other NumPy functions get the computed array.
     fn __array_function__<'py>(
         &self,
         function: &Bound<'py, PyAny>,
@@ -380,18 +329,18 @@ impl Lazy {
         match (name.as_str(), arguments.len()) {
             ("where", 3) | ("clip" | "real" | "imag", _) => {
                 let options = options.copy()?;
-                // NumPy's names for what the array API calls min and max.
-                for (theirs, ours) in [("a_min", "min"), ("a_max", "max")] {
-                    if let Some(bound) = options.get_item(theirs)? {
-                        options.del_item(theirs)?;
-                        options.set_item(ours, bound)?;
+                // NumPy's older names of min and max.
+                for (old, new) in [("a_min", "min"), ("a_max", "max")] {
+                    if let Some(bound) = options.get_item(old)? {
+                        options.del_item(old)?;
+                        options.set_item(new, bound)?;
                     }
                 }
                 py.import("unishape")?.getattr(name.as_str())?.call(arguments, Some(&options))
             }
             _ => {
-                let arguments = computed(arguments, DEEPEST)?.cast_into::<PyTuple>()?;
-                let options = computed(options, DEEPEST)?.cast_into::<PyDict>()?;
+                let arguments = replace_lazy(arguments, MAX_DEPTH)?.cast_into::<PyTuple>()?;
+                let options = replace_lazy(options, MAX_DEPTH)?.cast_into::<PyDict>()?;
                 function.getattr("_implementation")?.call(arguments, Some(&options))
             }
         }
@@ -399,155 +348,155 @@ impl Lazy {
 
     fn __bool__(&self) -> PyResult<bool> {
         Err(PyTypeError::new_err(
-            "a lazy value is neither true nor false; .compute() it, or use &, |, ~ and where",
+            "a lazy value has no truth value; call .compute() first, or use &, |, ~ and where",
         ))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        text::told(py, &self.node)
+        repr::repr(py, &self.graph)
     }
 
-    /// What it is made of: steps in an order in which they can be taken, and the arrays they begin with.
-    fn _parts<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
-        let (order, places) = self.node.flat();
+    /// Serializes the graph: its steps in topological order, and its arrays.
+    fn _to_steps<'py>(&self, py: Python<'py>) -> PyResult<Steps<'py>> {
+        let order = self.graph.topological();
         let (steps, arrays) = (PyList::empty(py), PyList::empty(py));
-        for node in &order {
-            let at = |from: &Arc<Node>| places[&Arc::as_ptr(from)];
-            match &node.term {
-                Term::Array(array) | Term::Later(array) => {
+        for node in order.iter() {
+            match node.term() {
+                Term::Leaf(Leaf::Array(array) | Leaf::Deferred(array)) => {
                     steps.append(("array", arrays.len()))?;
                     arrays.append(array)?;
                 }
-                Term::Scalar(Scalar::Bool(number)) => steps.append(("number", number))?,
-                Term::Scalar(Scalar::Int(number)) => steps.append(("number", number))?,
-                Term::Scalar(Scalar::Float(number)) => steps.append(("number", number))?,
-                Term::Scalar(Scalar::Complex(number)) => steps.append(("number", number))?,
-                Term::Call(op, from) => {
-                    steps.append((op.name(), PyTuple::new(py, from.iter().map(at))?))?;
+                Term::Scalar(Scalar::Bool(number)) => steps.append(("scalar", number))?,
+                Term::Scalar(Scalar::Int(number)) => steps.append(("scalar", number))?,
+                Term::Scalar(Scalar::Float(number)) => steps.append(("scalar", number))?,
+                Term::Scalar(Scalar::Complex(number)) => steps.append(("scalar", number))?,
+                Term::Call(op, inputs) => {
+                    let positions = inputs.iter().map(|input| order.position(input));
+                    steps.append((op.name(), PyTuple::new(py, positions)?))?;
                 }
-                Term::Cast(dtype, from) => steps.append(("cast", dtype.name(), at(from)))?,
+                Term::Cast(dtype, input) => steps.append(("cast", dtype.name(), order.position(input)))?,
             }
         }
         Ok((steps, arrays))
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
-        let rebuilt = slf.py().import("unishape._unishape")?.getattr("_rebuilt")?;
-        Ok((rebuilt, slf.get()._parts(slf.py())?))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Steps<'py>)> {
+        let from_steps = slf.py().import("unishape._unishape")?.getattr("_from_steps")?;
+        Ok((from_steps, slf.get()._to_steps(slf.py())?))
     }
 
     fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.with(Op::Add, &[other])
+        self.binary(Op::Add, other)
     }
 
     fn __radd__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.under(Op::Add, other)
+        self.reflected(Op::Add, other)
     }
 
     fn __sub__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.with(Op::Subtract, &[other])
+        self.binary(Op::Subtract, other)
     }
 
     fn __rsub__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.under(Op::Subtract, other)
+        self.reflected(Op::Subtract, other)
     }
 
     fn __mul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.with(Op::Multiply, &[other])
+        self.binary(Op::Multiply, other)
     }
 
     fn __rmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.under(Op::Multiply, other)
+        self.reflected(Op::Multiply, other)
     }
 
     fn __truediv__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.with(Op::Divide, &[other])
+        self.binary(Op::Divide, other)
     }
 
     fn __rtruediv__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.under(Op::Divide, other)
+        self.reflected(Op::Divide, other)
     }
 
     fn __floordiv__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.with(Op::FloorDivide, &[other])
+        self.binary(Op::FloorDivide, other)
     }
 
     fn __rfloordiv__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.under(Op::FloorDivide, other)
+        self.reflected(Op::FloorDivide, other)
     }
 
     fn __mod__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.with(Op::Remainder, &[other])
+        self.binary(Op::Remainder, other)
     }
 
     fn __rmod__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.under(Op::Remainder, other)
+        self.reflected(Op::Remainder, other)
     }
 
     fn __and__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.with(Op::And, &[other])
+        self.binary(Op::And, other)
     }
 
     fn __rand__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.under(Op::And, other)
+        self.reflected(Op::And, other)
     }
 
     fn __or__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.with(Op::Or, &[other])
+        self.binary(Op::Or, other)
     }
 
     fn __ror__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.under(Op::Or, other)
+        self.reflected(Op::Or, other)
     }
 
     fn __xor__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.with(Op::Xor, &[other])
+        self.binary(Op::Xor, other)
     }
 
     fn __rxor__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.under(Op::Xor, other)
+        self.reflected(Op::Xor, other)
     }
 
     fn __lshift__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.with(Op::ShiftLeft, &[other])
+        self.binary(Op::ShiftLeft, other)
     }
 
     fn __rlshift__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.under(Op::ShiftLeft, other)
+        self.reflected(Op::ShiftLeft, other)
     }
 
     fn __rshift__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.with(Op::ShiftRight, &[other])
+        self.binary(Op::ShiftRight, other)
     }
 
     fn __rrshift__(&self, other: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-        self.under(Op::ShiftRight, other)
+        self.reflected(Op::ShiftRight, other)
     }
 
     fn __pow__(&self, other: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> PyResult<Lazy> {
-        no_modulo(modulo)?;
-        self.with(Op::Pow, &[other])
+        reject_modulus(modulo)?;
+        self.binary(Op::Pow, other)
     }
 
     fn __rpow__(&self, other: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> PyResult<Lazy> {
-        no_modulo(modulo)?;
-        self.under(Op::Pow, other)
+        reject_modulus(modulo)?;
+        self.reflected(Op::Pow, other)
     }
 
     fn __neg__(&self) -> PyResult<Lazy> {
-        self.with(Op::Negative, &[])
+        self.unary(Op::Negative)
     }
 
     fn __pos__(&self) -> PyResult<Lazy> {
-        self.with(Op::Positive, &[])
+        self.unary(Op::Positive)
     }
 
     fn __abs__(&self) -> PyResult<Lazy> {
-        self.with(Op::Abs, &[])
+        self.unary(Op::Abs)
     }
 
     fn __invert__(&self) -> PyResult<Lazy> {
-        self.with(Op::Invert, &[])
+        self.unary(Op::Invert)
     }
 
     fn __richcmp__(&self, other: &Bound<'_, PyAny>, comparison: CompareOp) -> PyResult<Lazy> {
@@ -559,73 +508,76 @@ impl Lazy {
             CompareOp::Gt => Op::Greater,
             CompareOp::Ge => Op::GreaterEqual,
         };
-        self.with(op, &[other])
+        self.binary(op, other)
     }
 }
 
-/// The same with computed arrays in the place of lazy values, in tuples, lists and dictionaries too, to so many
-/// within each other: a list may be in itself.
-fn computed<'py>(object: &Bound<'py, PyAny>, deep: usize) -> PyResult<Bound<'py, PyAny>> {
+/// Replaces lazy values by computed arrays, also in nested tuples, lists and dictionaries.
+///
+/// The depth is limited, since a list can contain itself.
+fn replace_lazy<'py>(object: &Bound<'py, PyAny>, depth: usize) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
-    if deep == 0 {
+    if depth == 0 {
         return Ok(object.clone());
     }
     if let Ok(lazy) = object.cast::<Lazy>() {
         return lazy.get().compute(py, None, None);
     }
     if let Ok(tuple) = object.cast_exact::<PyTuple>() {
-        let all = tuple.iter().map(|each| computed(&each, deep - 1)).collect::<PyResult<Vec<_>>>()?;
-        return Ok(PyTuple::new(py, all)?.into_any());
+        let items = tuple.iter().map(|item| replace_lazy(&item, depth - 1)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyTuple::new(py, items)?.into_any());
     }
     if let Ok(list) = object.cast_exact::<PyList>() {
-        let all = list.iter().map(|each| computed(&each, deep - 1)).collect::<PyResult<Vec<_>>>()?;
-        return Ok(PyList::new(py, all)?.into_any());
+        let items = list.iter().map(|item| replace_lazy(&item, depth - 1)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyList::new(py, items)?.into_any());
     }
     if let Ok(dictionary) = object.cast_exact::<PyDict>() {
-        let all = PyDict::new(py);
+        let replaced = PyDict::new(py);
         for (key, value) in dictionary {
-            all.set_item(key, computed(&value, deep - 1)?)?;
+            replaced.set_item(key, replace_lazy(&value, depth - 1)?)?;
         }
-        return Ok(all.into_any());
+        return Ok(replaced.into_any());
     }
     Ok(object.clone())
 }
 
-/// NumPy's functions take lists of arrays, and np.block lists of these.
-const DEEPEST: usize = 8;
+/// NumPy's functions take lists of arrays, and np.block nested ones.
+const MAX_DEPTH: usize = 8;
 
-fn no_modulo(modulo: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+fn reject_modulus(modulo: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     match modulo {
-        Some(_) => Err(PyTypeError::new_err("pow of a lazy value takes no modulus; write (x ** y) % z")),
+        Some(_) => {
+            Err(PyTypeError::new_err("pow does not support a modulus with lazy values; use (x ** y) % z"))
+        }
         None => Ok(()),
     }
 }
 
-/// A lazy value put together again of what `_parts` gave, possibly with other arrays.
+/// Builds a lazy value from the result of `_to_steps`, possibly with other arrays.
 #[pyfunction]
 #[pyo3(signature = (steps, arrays, /))]
-pub(crate) fn _rebuilt(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -> PyResult<Lazy> {
-    let mut nodes: Vec<Arc<Node>> = Vec::new();
-    let wrong = || PyValueError::new_err("these are not the steps of a lazy value");
+pub(crate) fn _from_steps(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -> PyResult<Lazy> {
+    let mut nodes: Vec<Graph> = Vec::new();
+    let invalid = || PyValueError::new_err("invalid steps of a lazy value");
     for step in steps.try_iter()? {
         let step = step?.cast_into::<PyTuple>()?;
         let name: String = step.get_item(0)?.extract()?;
         let argument = step.get_item(1)?;
-        let at = |index: usize| nodes.get(index).cloned().ok_or_else(wrong);
+        let node_at = |position: usize| nodes.get(position).cloned().ok_or_else(invalid);
         let node = match name.as_str() {
-            "array" => Node::leaf(&arrays.get_item(argument)?)?,
-            "number" => Node::new(&argument)?,
+            "array" => leaf(&arrays.get_item(argument)?)?,
+            "scalar" => operand(&argument)?,
             "cast" => {
-                let dtype = DType::from_name(&argument.extract::<String>()?).ok_or_else(wrong)?;
-                Node::cast(dtype, at(step.get_item(2)?.extract()?)?)?
+                let dtype = DType::from_name(&argument.extract::<String>()?).ok_or_else(invalid)?;
+                cast(dtype, node_at(step.get_item(2)?.extract()?)?)?
             }
             name => {
-                let from: Vec<usize> = argument.extract()?;
-                let op = Op::from_name(name).filter(|op| op.arity() == from.len()).ok_or_else(wrong)?;
-                Node::call(op, from.into_iter().map(at).collect::<PyResult<_>>()?)?
+                let inputs: Vec<usize> = argument.extract()?;
+                let op = Op::from_name(name).filter(|op| op.arity() == inputs.len()).ok_or_else(invalid)?;
+                call(op, inputs.into_iter().map(node_at).collect::<PyResult<_>>()?)?
             }
         };
         nodes.push(node);
     }
-    Ok(Lazy { node: nodes.pop().ok_or_else(wrong)? })
+    Ok(Lazy { graph: nodes.pop().ok_or_else(invalid)? })
 }

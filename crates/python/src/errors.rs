@@ -1,4 +1,4 @@
-//! What goes wrong, as Python's exceptions.
+//! Rust errors as Python exceptions.
 
 use pyo3::PyErr;
 use pyo3::exceptions::{
@@ -8,8 +8,8 @@ use pyo3::exceptions::{
 use unishape::Error;
 use unishape::expr::{ExprError, Problem};
 
-/// Of shapes.
-pub(crate) fn of_shapes(error: Error) -> PyErr {
+/// Converts an error about shapes.
+pub(crate) fn shape_error(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
         Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
@@ -17,13 +17,13 @@ pub(crate) fn of_shapes(error: Error) -> PyErr {
     }
 }
 
-/// A shape that no array can have.
+/// The error for a shape with more elements than an array can have.
 pub(crate) fn too_large(shape: &[usize]) -> PyErr {
-    of_shapes(Error::TooLarge { shape: shape.into(), element: None })
+    shape_error(Error::TooLarge { shape: shape.into(), element: None })
 }
 
-/// Of expressions.
-pub(crate) fn of_expression(error: ExprError) -> PyErr {
+/// Converts an error about an expression.
+pub(crate) fn expression_error(error: ExprError) -> PyErr {
     let text = error.to_string();
     match error.problem() {
         Problem::Shapes(Error::OutOfMemory { .. }) => PyMemoryError::new_err(text),

@@ -1,4 +1,4 @@
-//! NumPy's element types and ours.
+//! Conversion between NumPy dtypes and [`DType`].
 
 use crate::memory;
 use numpy::npyffi::NPY_TYPES::*;
@@ -9,12 +9,13 @@ use pyo3::types::PyString;
 use std::sync::atomic::{AtomicI32, Ordering};
 use unishape::DType;
 
-/// The number that NumPy gave to bfloat16, which is not its own type, once it has been seen.
+/// The type number that NumPy assigned to bfloat16, which ml_dtypes registers; -1 before its first use.
 static BFLOAT16: AtomicI32 = AtomicI32::new(-1);
 
-/// The type that is computed with, if this is one, in the machine's byte order. By NumPy's number of it, which is
-/// quickest to find; some types of C are the same.
-pub(crate) fn of(descr: &Bound<'_, PyArrayDescr>) -> Option<DType> {
+/// The numeric dtype, in native byte order; `None` for all others.
+///
+/// Compares type numbers, which is fastest. Several C types have the same size.
+pub(crate) fn from_descr(descr: &Bound<'_, PyArrayDescr>) -> Option<DType> {
     const BY_NUMBER: [Option<DType>; 24] = by_number();
     let number = descr.num();
     match usize::try_from(number).ok().and_then(|number| BY_NUMBER.get(number)) {
@@ -46,8 +47,8 @@ const fn by_number() -> [Option<DType>; 24] {
     dtypes
 }
 
-/// How many bytes an element has: a power of 2.
-pub(crate) fn bytes(dtype: DType) -> usize {
+/// Bytes of an element, a power of 2.
+pub(crate) fn item_size(dtype: DType) -> usize {
     match dtype {
         DType::Bool | DType::I8 | DType::U8 => 1,
         DType::I16 | DType::U16 | DType::F16 | DType::BF16 => 2,
@@ -57,7 +58,7 @@ pub(crate) fn bytes(dtype: DType) -> usize {
     }
 }
 
-/// Whether its bytes are in the machine's order.
+/// Whether the byte order is native.
 pub(crate) fn is_native(descr: &Bound<'_, PyArrayDescr>) -> bool {
     let own = if cfg!(target_endian = "little") { b'<' } else { b'>' };
     [b'=', b'|', own].contains(&descr.byteorder())
@@ -76,8 +77,8 @@ fn is_bfloat16(descr: &Bound<'_, PyArrayDescr>) -> bool {
     is
 }
 
-/// NumPy's type for one of ours.
-pub(crate) fn descr(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArrayDescr>> {
+/// The NumPy dtype.
+pub(crate) fn to_descr(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArrayDescr>> {
     let number = match dtype {
         DType::Bool => NPY_BOOL,
         DType::I8 => NPY_BYTE,
@@ -98,10 +99,10 @@ pub(crate) fn descr(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArrayD
         DType::BF16 => return bfloat16(py),
         DType::Str => NPY_OBJECT,
     };
-    Ok(memory::numbered(py, number))
+    Ok(memory::builtin_descr(py, number))
 }
 
-/// That of ml_dtypes, which is there where an array of it is.
+/// The dtype of ml_dtypes, which is installed wherever such an array exists.
 fn bfloat16(py: Python<'_>) -> PyResult<Bound<'_, PyArrayDescr>> {
     static DESCR: PyOnceLock<Py<PyArrayDescr>> = PyOnceLock::new();
     let descr = DESCR.get_or_try_init(py, || {

@@ -1,0 +1,65 @@
+"""Executes the cells of docs/python.md and compares their output and diagrams.
+
+A cell is a block of Python, followed by a block with its printed output and the repr of its last expression, or by an
+SVG file. UNISHAPE_DRAW=1 updates the page.
+"""
+
+import ast
+import contextlib
+import io
+import os
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "python.md"
+CELL = re.compile(
+    r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<text>.*?)```\n)?(?:\n!\[(?P<label>[^]]*)\]\((?P<file>[^)]*)\)\n)?",
+    re.DOTALL,
+)
+
+
+def run(code, names):
+    """Printed output and SVG of a cell."""
+    body = ast.parse(code).body
+    last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+    printed, svg = io.StringIO(), None
+    with contextlib.redirect_stdout(printed):
+        try:
+            exec(compile(ast.Module(body, []), "cell", "exec"), names)
+            shown = eval(compile(ast.Expression(last.value), "cell", "eval"), names) if last else None
+            if hasattr(shown, "_repr_svg_"):
+                svg = shown._repr_svg_()
+            elif shown is not None:
+                print(repr(shown))
+        except Exception as error:
+            print(f"{type(error).__name__}: {error}")
+    return printed.getvalue(), svg
+
+
+def test_page_matches_output(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    page, names, files = PAGE.read_text(), {"__name__": "page"}, {}
+    monkeypatch.chdir(tmp_path)
+
+    def updated(cell):
+        text, svg = run(cell["code"], names)
+        result = f"```python\n{cell['code']}```\n"
+        if text:
+            result += f"\n```text\n{text}```\n"
+        if svg:
+            label, path = cell["label"] or "diagram", cell["file"] or f"pictures/python-{len(files) + 1}.svg"
+            files[path] = svg
+            result += f"\n![{label}]({path})\n"
+        return result
+
+    result = CELL.sub(updated, page)
+    if os.environ.get("UNISHAPE_DRAW"):
+        PAGE.write_text(result)
+        for path, svg in files.items():
+            (DOCS / path).parent.mkdir(exist_ok=True)
+            (DOCS / path).write_text(svg)
+    assert result == PAGE.read_text()
+    assert files, "the page has a diagram"
+    for path, svg in files.items():
+        assert (DOCS / path).read_text() == svg, path
