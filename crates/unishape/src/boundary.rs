@@ -1,7 +1,7 @@
 //! The boundary between ndarray and raw memory: stretched views, and arrays as operands of the engine.
 //!
-//! The only module of this crate with `unsafe` code. What it hands out is safe to use: views borrow from
-//! their arrays, and operands are made from views.
+//! Beside `program_arrays`, the only module of this crate with `unsafe` code. What it hands out is safe to use:
+//! views borrow from their arrays, and operands are made from views.
 
 #![allow(unsafe_code)]
 
@@ -18,6 +18,7 @@ use unishape_engine::lanes::{Assign, Write};
 pub(crate) type Strides = SmallVec<[isize; 6]>;
 
 /// An array as an operand of the engine: address, shape, and strides.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Strided<'a, K: Access> {
     first: *mut K::Elem,
@@ -79,35 +80,11 @@ impl<'a, K: Access> Strided<'a, K> {
     }
 }
 
-/// Arrays as inputs and outputs of block programs.
-#[cfg(feature = "expr")]
-mod program {
-    use crate::numeric::Numeric;
-    use ndarray::{ArrayRef, ArrayViewD, Dimension};
-    use unishape_engine::fused::{Input, Output};
-
-    /// An array that a program reads.
-    pub(crate) fn program_input<'a, T: Numeric>(view: &'a ArrayViewD<'_, T>) -> Input<'a> {
-        // Safety: address, shape and strides are those of a view that is borrowed for 'a.
-        unsafe { Input::new(view.as_ptr(), view.shape(), view.strides()) }
-    }
-
-    /// An array that a program writes.
-    pub(crate) fn program_output<'a, T: Numeric, D: Dimension>(array: &'a mut ArrayRef<T, D>) -> Output<'a> {
-        let first = array.as_mut_ptr();
-        let array: &'a ArrayRef<T, D> = array;
-        // Safety: address, shape and strides are those of an array that is borrowed mutably for 'a. The
-        // sealed trait `Numeric` has the mask of each type.
-        unsafe { Output::new(first, array.shape(), array.strides(), T::BYTE_MASK) }
-    }
-}
-#[cfg(feature = "expr")]
-pub(crate) use program::{program_input, program_output};
-
 /// A shape that arrays can be stretched to: one that ndarray can hold.
 ///
 /// Methods return an `Option` and the caller makes the error: a shape that no error refers to can stay in
 /// registers, which makes a small broadcast twice as fast.
+#[doc(hidden)]
 pub struct Target<'d, E>(&'d E);
 
 impl<'d, E: Dimension> Target<'d, E> {

@@ -17,6 +17,8 @@ pub mod notation;
 #[cfg(feature = "expr")]
 mod numeric;
 mod operand;
+#[cfg(feature = "expr")]
+mod program_arrays;
 mod shapes;
 mod sum;
 #[cfg(feature = "expr")]

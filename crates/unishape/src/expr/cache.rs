@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, TryLockError};
 use unishape_kernels::Op;
 
 /// An expression parsed from text.
@@ -56,6 +56,22 @@ const MAX_COMPILED: usize = 16;
 /// Longest text that is cached, in bytes.
 const MAX_TEXT_LENGTH: usize = 1 << 14;
 
+/// Locks a cache, unless that takes long.
+///
+/// A lock that another thread held during `fork` stays taken in the child for ever. Such a child goes on without
+/// the cache. A panic cannot leave a cache in an invalid state, so a poisoned lock is usable.
+fn lock_cache<T>(cache: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    const TRIES: usize = 1000;
+    for _ in 0..TRIES {
+        match cache.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(error)) => return Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+    None
+}
+
 /// Cache of parsed texts.
 static PARSED: LazyLock<Mutex<HashMap<String, Arc<SharedExpr>>>> = LazyLock::new(Mutex::default);
 
@@ -72,14 +88,13 @@ impl Expr {
     ///
     /// Where the text is not an expression. The message marks the place.
     pub fn parse(text: &str) -> Result<Expr, ExprError> {
-        // A panic cannot leave the map in an invalid state, so a poisoned lock is usable.
-        let parsed = || PARSED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(shared) = parsed().get(text) {
-            return Ok(Expr { shared: shared.clone(), typing: Typing::Promote });
+        if let Some(shared) = lock_cache(&PARSED).and_then(|parsed| parsed.get(text).cloned()) {
+            return Ok(Expr { shared, typing: Typing::Promote });
         }
         let shared = Arc::new(SharedExpr { graph: parse(text)?, compiled: Mutex::default() });
-        if text.len() <= MAX_TEXT_LENGTH {
-            let mut parsed = parsed();
+        if text.len() <= MAX_TEXT_LENGTH
+            && let Some(mut parsed) = lock_cache(&PARSED)
+        {
             if parsed.len() >= MAX_TEXTS {
                 parsed.clear();
             }
@@ -228,21 +243,23 @@ impl Expr {
 
     /// The program for inputs of these types, from the cache if it is there.
     fn compiled(&self, input_types: &[InputType]) -> Result<Arc<CompiledExpr>, ExprError> {
-        let lock = || self.shared.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let cache = &self.shared.compiled;
         let is_match = |entry: &&CacheEntry| entry.input_types == input_types && entry.typing == self.typing;
-        if let Some(entry) = lock().iter().find(is_match) {
-            return Ok(entry.compiled.clone());
+        let find = |entries: &[CacheEntry]| Some(entries.iter().find(is_match)?.compiled.clone());
+        if let Some(compiled) = lock_cache(cache).and_then(|entries| find(&entries)) {
+            return Ok(compiled);
         }
         let compiled = Arc::new(compile(&self.shared.graph, input_types, self.typing)?);
-        let mut entries = lock();
-        if entries.len() >= MAX_COMPILED {
-            entries.remove(0);
+        if let Some(mut entries) = lock_cache(cache) {
+            if entries.len() >= MAX_COMPILED {
+                entries.remove(0);
+            }
+            entries.push(CacheEntry {
+                input_types: input_types.into(),
+                typing: self.typing,
+                compiled: compiled.clone(),
+            });
         }
-        entries.push(CacheEntry {
-            input_types: input_types.into(),
-            typing: self.typing,
-            compiled: compiled.clone(),
-        });
         Ok(compiled)
     }
 }
@@ -265,5 +282,22 @@ impl fmt::Display for Expr {
 impl fmt::Debug for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Expr").field(&self.to_string()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Expr, PARSED};
+
+    /// As in a child that was forked while another thread of its parent used the caches.
+    #[test]
+    fn a_cache_that_stays_locked_is_done_without() {
+        let a = ndarray::arr1(&[1, 2]);
+        let known = Expr::parse("a + 40").unwrap();
+        let (parsed, compiled) = (PARSED.lock().unwrap(), known.shared.compiled.lock().unwrap());
+        for expr in [&known, &Expr::parse("a + 40").unwrap()] {
+            assert_eq!(expr.evaluate([("a", &a)]).unwrap(), ndarray::arr1(&[41, 42]).into());
+        }
+        drop((parsed, compiled));
     }
 }
