@@ -19,6 +19,8 @@ pub(crate) fn test(python: Option<&Path>) -> Result<Option<&'static str>, String
     install.env("MATURIN_PEP517_ARGS", "--profile dev").env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
     run("installation of the Python package", install)?;
     run("tests of the Python package", command(python, &["-m", "pytest", "--quiet"]))?;
+    let report = command(python, &["-m", "unittest", "discover", "--quiet", "-s", "bench/python"]);
+    run("tests of the benchmark's report", report)?;
     Ok(None)
 }
 

@@ -6,7 +6,7 @@
 //!
 //! So kernels split a block into chunks of some 128 elements and prefetch a few cache lines before each one.
 //! Loops of a square root or an exponential take 0.82 of the time with that, and 1.05 to 1.3 of it if they
-//! prefetch 512 to 4096 elements at once; see `docs/benchmarks.md`.
+//! prefetch 512 to 4096 elements at once; see `docs/performance.md`.
 
 /// Size of a cache line, in bytes.
 pub const CACHE_LINE: usize = 64;
