@@ -1,7 +1,7 @@
 //! Operations that depend on the item size only: bitwise operations and `where`.
 
-use super::{Adaptive, Kernel, SimdWidth, chunk, kernel};
-use crate::{DType, KernelContext, Op};
+use super::elementwise::{Adaptive, Kernel, KernelContext, SimdWidth, chunk, kernel};
+use crate::{DType, Op};
 use bytemuck::Pod;
 
 /// The kernel of a bitwise or logical operation of integers or booleans, or of `where` for any dtype.

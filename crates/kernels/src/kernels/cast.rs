@@ -3,8 +3,8 @@
 //! Integers wrap. Floating-point numbers are truncated to integers and saturate; NaN becomes 0. Everything
 //! but 0 is true.
 
-use super::{Kernel, kernel};
-use crate::{DType, KernelContext};
+use super::elementwise::{Kernel, KernelContext, kernel};
+use crate::DType;
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use num_complex::Complex;

@@ -1,6 +1,6 @@
 //! Kernels of complex64 and complex128.
 
-use super::{Kernel, binary_function, kernel, unary_function};
+use super::elementwise::{Kernel, binary_function, kernel, unary_function};
 use crate::Op;
 use num_complex::Complex;
 use unishape_vecmath as vecmath;

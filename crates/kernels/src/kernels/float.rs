@@ -1,7 +1,7 @@
 //! Kernels of float32 and float64, and `nextafter` of float16 and bfloat16.
 
-use super::{Kernel, binary_function, kernel, unary_function};
-use crate::{KernelContext, Op};
+use super::elementwise::{Baseline, Kernel, KernelContext, binary, binary_function, kernel, unary_function};
+use crate::Op;
 use half::{bf16, f16};
 use unishape_vecmath as vecmath;
 
@@ -174,13 +174,13 @@ fn nextafter_bits(from: u16, target: u16, infinity: u16) -> u16 {
 }
 
 pub(super) fn nextafter_f16(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
-    super::binary::<super::Baseline, u16, u16, u16>(inputs, output, context, |a, b| {
+    binary::<Baseline, u16, u16, u16>(inputs, output, context, |a, b| {
         nextafter_bits(a, b, f16::INFINITY.to_bits())
     });
 }
 
 pub(super) fn nextafter_bf16(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
-    super::binary::<super::Baseline, u16, u16, u16>(inputs, output, context, |a, b| {
+    binary::<Baseline, u16, u16, u16>(inputs, output, context, |a, b| {
         nextafter_bits(a, b, bf16::INFINITY.to_bits())
     });
 }

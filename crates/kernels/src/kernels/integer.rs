@@ -1,6 +1,6 @@
 //! Kernels of integers. Arithmetic wraps, and division by 0 gives 0, as in NumPy.
 
-use super::{Kernel, kernel};
+use super::elementwise::{Kernel, kernel};
 use crate::Op;
 
 /// Kernels of signed integers that differ from those of unsigned integers of the same size.
