@@ -1,10 +1,10 @@
 //! The diagram as an interactive page: tables of cells, and a script.
 
+use crate::explanation::{Explanation, Input, Stage};
 use crate::layout::{self, Frame, LEVELS, Level, Slot};
 use crate::palette;
 use crate::size::Sizes;
 use crate::words::{BLOCKS, Line, STEPS};
-use crate::{Explanation, Input, Stage};
 use std::fmt::Write;
 use unishape::text::{escape_html, truncate, truncate_front};
 
@@ -18,62 +18,73 @@ const CELL_LENGTH: usize = 12;
 /// Largest rank for which the page has a form for an index.
 const MAX_FIELDS: usize = 64;
 
-pub(crate) fn render(explanation: &Explanation) -> String {
-    let headline = escape_html(&explanation.headline());
-    let css = palette::rules(explanation.inputs.len(), |[red, green, blue]| {
-        format!("--shade:{red} {green} {blue}")
-    });
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n\
-         <title>Broadcasting: {headline}</title>\n<style>\n{}{css}</style>\n</head>\n<body>\n\
-         <header>\n<h1>{headline}</h1>\n<p>{STEPS}</p>\n<p class=\"soft\">{}</p>\n",
-        include_str!("page.css"),
-        escape_html(&explanation.summary()),
-    );
-    let level = level(explanation);
-    if let Some(why) = explanation.no_diagram_reason() {
-        let _ = writeln!(page, "<p>{why}</p>");
-    } else if !explanation.inputs.is_empty() && !explanation.shape.contains(&0) {
-        page.push_str("<p class=\"soft\">");
-        if explanation.repeats() {
+impl Explanation {
+    /// The diagram as a standalone HTML page whose cells show their source.
+    ///
+    /// ```
+    /// use unishape::Rules;
+    /// use unishape_explain::Explanation;
+    ///
+    /// let page = Explanation::new(Rules::STANDARD, &[[2, 1], [1, 3]])?.html();
+    /// assert!(page.starts_with("<!DOCTYPE html>"));
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    pub fn html(&self) -> String {
+        let headline = escape_html(&self.headline());
+        let css =
+            palette::rules(self.inputs.len(), |[red, green, blue]| format!("--shade:{red} {green} {blue}"));
+        let mut page = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+             style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n\
+             <link rel=\"icon\" href=\"data:,\">\n\
+             <title>Broadcasting: {headline}</title>\n<style>\n{}{css}</style>\n</head>\n<body>\n\
+             <header>\n<h1>{headline}</h1>\n<p>{STEPS}</p>\n<p class=\"soft\">{}</p>\n",
+            include_str!("page.css"),
+            escape_html(&self.summary()),
+        );
+        let level = level(self);
+        if let Some(why) = self.no_diagram_reason() {
+            let _ = writeln!(page, "<p>{why}</p>");
+        } else if !self.inputs.is_empty() && !self.shape.contains(&0) {
+            page.push_str("<p class=\"soft\">");
+            if self.repeats() {
+                page.push_str(
+                    "One colour is one element; pale, dashed cells repeat an element that stands elsewhere. ",
+                );
+            }
             page.push_str(
-                "One colour is one element; pale, dashed cells repeat an element that stands elsewhere. ",
+                "Point at a cell to see where it comes from, or tab to one and use the arrow keys.</p>\n",
             );
+            if self.is_shortened(level) {
+                let _ = writeln!(page, "<p class=\"soft\">{BLOCKS}</p>");
+            }
         }
-        page.push_str(
-            "Point at a cell to see where it comes from, or tab to one and use the arrow keys.</p>\n",
-        );
-        if explanation.is_shortened(level) {
-            let _ = writeln!(page, "<p class=\"soft\">{BLOCKS}</p>");
+        page.push_str("</header>\n<main>\n");
+        for m in 0..self.inputs.len() {
+            input_section(&mut page, self, m, level);
         }
+        if let Some(more) = self.omitted_inputs() {
+            let _ = writeln!(page, "<p>{more}</p>");
+        }
+        let has_form = self.shape.len() <= MAX_FIELDS && !self.inputs.is_empty();
+        if has_form && !self.shape.contains(&0) {
+            index_form(&mut page, self);
+            page.push_str("</main>\n");
+            let _ = writeln!(
+                page,
+                "<script type=\"application/json\" id=\"shapes\">{}</script>\n<script>\n{}</script>",
+                shapes_json(self),
+                include_str!("page.js"),
+            );
+        } else {
+            page.push_str("</main>\n");
+        }
+        page.push_str("</body>\n</html>\n");
+        page
     }
-    page.push_str("</header>\n<main>\n");
-    for m in 0..explanation.inputs.len() {
-        input_section(&mut page, explanation, m, level);
-    }
-    if let Some(more) = explanation.omitted_inputs() {
-        let _ = writeln!(page, "<p>{more}</p>");
-    }
-    let has_form = explanation.shape.len() <= MAX_FIELDS && !explanation.inputs.is_empty();
-    if has_form && !explanation.shape.contains(&0) {
-        index_form(&mut page, explanation);
-        page.push_str("</main>\n");
-        let _ = writeln!(
-            page,
-            "<script type=\"application/json\" id=\"shapes\">{}</script>\n<script>\n{}</script>",
-            shapes_json(explanation),
-            include_str!("page.js"),
-        );
-    } else {
-        page.push_str("</main>\n");
-    }
-    page.push_str("</body>\n</html>\n");
-    page
 }
 
 /// The first level that limits the number of cells.

@@ -1,6 +1,6 @@
 //! Colors of the cells in the SVG file and on the page.
 
-use crate::MAX_INPUTS;
+use crate::explanation::MAX_INPUTS;
 use crate::layout::SHADES;
 
 /// Lightest and darkest shade of each input.

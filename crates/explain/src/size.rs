@@ -1,7 +1,7 @@
 //! Sizes that are written along shortened axes.
 
+use crate::explanation::{Explanation, Input, Stage};
 use crate::layout::Frame;
-use crate::{Explanation, Input, Stage};
 
 /// Smallest size whose digits are grouped.
 const MIN_GROUPED: usize = 10_000;

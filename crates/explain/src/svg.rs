@@ -1,11 +1,11 @@
 //! The diagram as an SVG file.
 
+use crate::explanation::{Explanation, Input, Stage};
 use crate::layout::{self, Frame, LEVELS, Level, Slot};
 use crate::measure::{width, wrap};
 use crate::palette;
 use crate::size::Sizes;
 use crate::words::{BLOCKS, Line, STEPS};
-use crate::{Explanation, Input, Stage};
 use std::fmt::Write;
 use unishape::notation::shape_text;
 use unishape::text::{escape_html, truncate, truncate_front};
@@ -120,63 +120,75 @@ impl Group {
     }
 }
 
-pub(crate) fn render(explanation: &Explanation) -> String {
-    let (level, drawings) = drawings(explanation).unzip();
-    let widest = drawings.iter().flatten().map(|drawing| drawing.width).max().unwrap_or(0);
-    let room = widest.max(MIN_WIDTH);
+impl Explanation {
+    /// The diagram as a standalone SVG file.
+    ///
+    /// ```
+    /// use unishape::Rules;
+    /// use unishape_explain::Explanation;
+    ///
+    /// let svg = Explanation::new(Rules::STANDARD, &[[2, 1], [1, 3]])?.svg();
+    /// assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    pub fn svg(&self) -> String {
+        let (level, drawings) = drawings(self).unzip();
+        let widest = drawings.iter().flatten().map(|drawing| drawing.width).max().unwrap_or(0);
+        let room = widest.max(MIN_WIDTH);
 
-    let mut all = Group { height: 10, ..Group::default() };
-    for line in wrap(&explanation.headline(), room / 13) {
-        all.height += 30;
-        all.text(0, all.height - 8, "headline", &line);
-    }
-    all.paragraph("", STEPS, room);
-    all.paragraph("soft", &explanation.summary(), room);
-    if let Some(why) = explanation.no_diagram_reason() {
-        all.paragraph("soft", &why, room);
-    } else if !explanation.inputs.is_empty() && !explanation.shape.contains(&0) {
-        if explanation.repeats() {
-            let legend =
-                "One colour is one element. Pale, dashed cells repeat an element that stands elsewhere.";
-            all.paragraph("soft", legend, room);
+        let mut all = Group { height: 10, ..Group::default() };
+        for line in wrap(&self.headline(), room / 13) {
+            all.height += 30;
+            all.text(0, all.height - 8, "headline", &line);
         }
-        if level.is_some_and(|level| explanation.is_shortened(level)) {
-            all.paragraph("soft", BLOCKS, room);
+        all.paragraph("", STEPS, room);
+        all.paragraph("soft", &self.summary(), room);
+        if let Some(why) = self.no_diagram_reason() {
+            all.paragraph("soft", &why, room);
+        } else if !self.inputs.is_empty() && !self.shape.contains(&0) {
+            if self.repeats() {
+                let legend =
+                    "One colour is one element. Pale, dashed cells repeat an element that stands elsewhere.";
+                all.paragraph("soft", legend, room);
+            }
+            if level.is_some_and(|level| self.is_shortened(level)) {
+                all.paragraph("soft", BLOCKS, room);
+            }
         }
-    }
-    for (m, input) in explanation.inputs.iter().enumerate() {
-        all.height += 14;
-        let _ = writeln!(all.svg, "<path class=\"rule\" d=\"M0 {0}H{room}\"/>", all.height);
-        all.height += 12;
-        if let Some(name) = &input.name {
-            all.paragraph("soft", &format!("X{m} is {name}"), room);
-        }
-        let mut group = Group::default();
-        match drawings.as_ref().and_then(|drawings| drawings.get(m)) {
-            Some(drawing) => {
-                group.place(0, 0, drawing);
-                group.height += 10;
-                for line in explanation.lines(m) {
-                    if let Line::Dimension(dimension) = line {
-                        let text = format!("dimension {}: {}", dimension.dim, dimension.description());
-                        group.paragraph("", &text, room);
+        for (m, input) in self.inputs.iter().enumerate() {
+            all.height += 14;
+            let _ = writeln!(all.svg, "<path class=\"rule\" d=\"M0 {0}H{room}\"/>", all.height);
+            all.height += 12;
+            if let Some(name) = &input.name {
+                all.paragraph("soft", &format!("X{m} is {name}"), room);
+            }
+            let mut group = Group::default();
+            match drawings.as_ref().and_then(|drawings| drawings.get(m)) {
+                Some(drawing) => {
+                    group.place(0, 0, drawing);
+                    group.height += 10;
+                    for line in self.lines(m) {
+                        if let Line::Dimension(dimension) = line {
+                            let text = format!("dimension {}: {}", dimension.dim, dimension.description());
+                            group.paragraph("", &text, room);
+                        }
                     }
                 }
+                None => table(&mut group, self, m),
             }
-            None => table(&mut group, explanation, m),
+            group.paragraph("map", &self.map(m), room);
+            group.paragraph("soft", &self.reads(m), room);
+            let mut colored = Group { width: group.width, height: group.height, ..Group::default() };
+            let _ = writeln!(colored.svg, "<g class=\"a{m}\">\n{}</g>", group.svg);
+            let at = all.height;
+            all.place(0, at, &colored);
         }
-        group.paragraph("map", &explanation.map(m), room);
-        group.paragraph("soft", &explanation.reads(m), room);
-        let mut colored = Group { width: group.width, height: group.height, ..Group::default() };
-        let _ = writeln!(colored.svg, "<g class=\"a{m}\">\n{}</g>", group.svg);
-        let at = all.height;
-        all.place(0, at, &colored);
+        if let Some(more) = self.omitted_inputs() {
+            all.height += 14;
+            all.paragraph("soft", &more, room);
+        }
+        file(self, &all, room)
     }
-    if let Some(more) = explanation.omitted_inputs() {
-        all.height += 14;
-        all.paragraph("soft", &more, room);
-    }
-    file(explanation, &all, room)
 }
 
 /// The SVG file with the diagram.

@@ -1,10 +1,10 @@
 //! The diagram as text for a terminal.
 
+use crate::explanation::{Explanation, Input, MAX_INPUTS, Stage};
 use crate::layout::{self, Frame, LEVELS, Level, SHADES, Slot};
 use crate::measure::{width, wrap};
 use crate::size::THIN_SPACE;
 use crate::words::{BLOCKS, Line, STEPS, title};
-use crate::{Explanation, Input, Stage};
 use unishape::notation::short_shape_text;
 use unishape::text::{truncate, truncate_front};
 
@@ -32,7 +32,7 @@ enum Style {
 /// Background colors of each input, of the 256 ANSI colors, for black text.
 ///
 /// They differ in lightness too, for color blindness.
-const COLORS: [[u8; 4]; crate::MAX_INPUTS] = [
+const COLORS: [[u8; 4]; MAX_INPUTS] = [
     [117, 75, 39, 33],
     [222, 215, 208, 202],
     [121, 78, 35, 36],
@@ -42,7 +42,7 @@ const COLORS: [[u8; 4]; crate::MAX_INPUTS] = [
 ];
 
 /// Text color of repetitions of each input, readable on black and on white.
-const REPETITION_COLORS: [u8; crate::MAX_INPUTS] = [32, 166, 29, 169, 136, 244];
+const REPETITION_COLORS: [u8; MAX_INPUTS] = [32, 166, 29, 169, 136, 244];
 
 impl Style {
     fn start(self) -> String {
@@ -159,58 +159,76 @@ impl Canvas {
     }
 }
 
-pub(crate) fn render(explanation: &Explanation, color: bool, width: usize) -> String {
-    let width = width.clamp(MIN_WIDTH, MAX_WIDTH);
-    let mut canvas = Canvas::default();
-    paragraph(&mut canvas, &explanation.headline(), 0, width, Style::Bold);
-    canvas.below(&Canvas::line("", Style::Plain));
-    paragraph(&mut canvas, STEPS, 0, width, Style::Plain);
-    paragraph(&mut canvas, &explanation.summary(), 0, width, Style::Plain);
-    let drawn = drawings(explanation, width);
-    if let Some((level, drawn)) = &drawn
-        && !drawn.is_empty()
-        && !explanation.shape.contains(&0)
-    {
-        if explanation.repeats() {
-            let legend = "Dashed cells repeat an element that stands elsewhere.";
-            paragraph(&mut canvas, legend, 0, width, Style::Faint);
-        }
-        if explanation.is_shortened(*level) {
-            paragraph(&mut canvas, BLOCKS, 0, width, Style::Faint);
-        }
-    }
-    if let Some(why) = explanation.no_diagram_reason() {
-        paragraph(&mut canvas, &why, 0, width, Style::Plain);
-    }
-    for (m, input) in explanation.inputs.iter().enumerate() {
+impl Explanation {
+    /// The diagram for a terminal of `width` columns, in ANSI colors if `color`.
+    ///
+    /// ```
+    /// use unishape::Rules;
+    /// use unishape_explain::Explanation;
+    ///
+    /// let explanation = Explanation::new(Rules::STANDARD, &[[2, 1], [1, 3]])?;
+    /// assert!(explanation.text(false, 80).contains("│ 1 │ 1 ┊ 1 ┊"));
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    pub fn text(&self, color: bool, width: usize) -> String {
+        let width = width.clamp(MIN_WIDTH, MAX_WIDTH);
+        let mut canvas = Canvas::default();
+        paragraph(&mut canvas, &self.headline(), 0, width, Style::Bold);
         canvas.below(&Canvas::line("", Style::Plain));
-        let mut heading =
-            Canvas::line(&format!("── {} ", truncate(&title(m, input), width - 6)), Style::Bold);
-        heading.put(heading.width(), 0, &"─".repeat(width - heading.width()), Style::Faint);
-        canvas.below(&heading);
-        canvas.below(&Canvas::line("", Style::Plain));
-        if let Some(drawing) = drawn.as_ref().and_then(|(_, drawn)| drawn.get(m)) {
-            canvas.below(drawing);
-            canvas.below(&Canvas::line("", Style::Plain));
-            sentences(&mut canvas, explanation, m, width);
-        } else {
-            for stage in Stage::ALL {
-                let shape = short_shape_text(&explanation.stage_shape(input, stage));
-                paragraph(&mut canvas, &format!("{}{m}  {shape}", stage.letter()), 2, width, Style::Plain);
+        paragraph(&mut canvas, STEPS, 0, width, Style::Plain);
+        paragraph(&mut canvas, &self.summary(), 0, width, Style::Plain);
+        let drawn = drawings(self, width);
+        if let Some((level, drawn)) = &drawn
+            && !drawn.is_empty()
+            && !self.shape.contains(&0)
+        {
+            if self.repeats() {
+                let legend = "Dashed cells repeat an element that stands elsewhere.";
+                paragraph(&mut canvas, legend, 0, width, Style::Faint);
             }
-            canvas.below(&Canvas::line("", Style::Plain));
-            table(&mut canvas, explanation, m, width);
+            if self.is_shortened(*level) {
+                paragraph(&mut canvas, BLOCKS, 0, width, Style::Faint);
+            }
         }
-        paragraph(&mut canvas, &explanation.map(m), 2, width, Style::Bold);
-        paragraph(&mut canvas, &explanation.reads(m), 2, width, Style::Plain);
+        if let Some(why) = self.no_diagram_reason() {
+            paragraph(&mut canvas, &why, 0, width, Style::Plain);
+        }
+        for (m, input) in self.inputs.iter().enumerate() {
+            canvas.below(&Canvas::line("", Style::Plain));
+            let mut heading =
+                Canvas::line(&format!("── {} ", truncate(&title(m, input), width - 6)), Style::Bold);
+            heading.put(heading.width(), 0, &"─".repeat(width - heading.width()), Style::Faint);
+            canvas.below(&heading);
+            canvas.below(&Canvas::line("", Style::Plain));
+            if let Some(drawing) = drawn.as_ref().and_then(|(_, drawn)| drawn.get(m)) {
+                canvas.below(drawing);
+                canvas.below(&Canvas::line("", Style::Plain));
+                sentences(&mut canvas, self, m, width);
+            } else {
+                for stage in Stage::ALL {
+                    let shape = short_shape_text(&self.stage_shape(input, stage));
+                    paragraph(
+                        &mut canvas,
+                        &format!("{}{m}  {shape}", stage.letter()),
+                        2,
+                        width,
+                        Style::Plain,
+                    );
+                }
+                canvas.below(&Canvas::line("", Style::Plain));
+                table(&mut canvas, self, m, width);
+            }
+            paragraph(&mut canvas, &self.map(m), 2, width, Style::Bold);
+            paragraph(&mut canvas, &self.reads(m), 2, width, Style::Plain);
+        }
+        if let Some(more) = self.omitted_inputs() {
+            canvas.below(&Canvas::line("", Style::Plain));
+            paragraph(&mut canvas, &more, 0, width, Style::Plain);
+        }
+        let mut out = String::new();
+        canvas.write(color, &mut out);
+        out
     }
-    if let Some(more) = explanation.omitted_inputs() {
-        canvas.below(&Canvas::line("", Style::Plain));
-        paragraph(&mut canvas, &more, 0, width, Style::Plain);
-    }
-    let mut out = String::new();
-    canvas.write(color, &mut out);
-    out
 }
 
 /// Adds wrapped text below the content.

@@ -1,6 +1,6 @@
 //! Sentences of the diagrams, the same in every format.
 
-use crate::{Explanation, Input, Stage};
+use crate::explanation::{Explanation, Input, Stage};
 use unishape::notation::short_shape_text;
 use unishape_core::{element_count, index_map};
 

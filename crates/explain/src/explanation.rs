@@ -1,0 +1,230 @@
+//! What a diagram shows: the shapes, names and values of inputs, and the cells of each stage.
+
+use crate::layout::{Frame, LEVELS, Level};
+use std::collections::BTreeMap;
+use unishape::{Error, Rules, broadcast_shapes_with};
+use unishape_core::{padded_dim, source_index};
+
+/// Of more inputs than this …
+pub(crate) const MAX_INPUTS: usize = 6;
+/// … only this many are shown.
+const SHOWN_INPUTS: usize = 4;
+
+/// Maximum length of names and values, in characters.
+const NAME_LENGTH: usize = 60;
+const VALUE_LENGTH: usize = 24;
+
+/// A diagram of how shapes are broadcast, as text, SVG or HTML.
+///
+/// ```
+/// use unishape::Rules;
+/// use unishape_explain::Explanation;
+///
+/// let explanation = Explanation::new(Rules::STANDARD, &[[3], [1]])?;
+/// assert!(explanation.text(false, 80).contains("Z1[i] = Y1[0] = X1[0]"));
+/// # Ok::<(), unishape::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    pub(crate) shape: Vec<usize>,
+    /// The inputs that are shown.
+    pub(crate) inputs: Vec<Input>,
+    /// Number of inputs that are not shown.
+    pub(crate) omitted: usize,
+}
+
+/// One input that is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) name: Option<String>,
+    /// Texts of the elements that can be drawn, by index.
+    values: BTreeMap<Vec<usize>, String>,
+}
+
+impl Explanation {
+    /// The diagram of these shapes.
+    ///
+    /// ```
+    /// use unishape::Rules;
+    /// use unishape_explain::Explanation;
+    ///
+    /// assert!(Explanation::new(Rules::STANDARD, &[[3], [4]]).is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`broadcast_shapes_with`].
+    pub fn new<T: AsRef<[usize]>>(rules: Rules, shapes: &[T]) -> Result<Explanation, Error> {
+        let shape = broadcast_shapes_with(rules, shapes)?;
+        let shown = if shapes.len() > MAX_INPUTS { SHOWN_INPUTS } else { shapes.len() };
+        let inputs = shapes[..shown]
+            .iter()
+            .map(|shape| Input { shape: shape.as_ref().to_vec(), name: None, values: BTreeMap::new() })
+            .collect();
+        Ok(Explanation { shape, inputs, omitted: shapes.len() - shown })
+    }
+
+    /// Names an input, for example after its file.
+    ///
+    /// Does nothing for an input that does not exist or is not shown.
+    ///
+    /// ```
+    /// use unishape::Rules;
+    /// use unishape_explain::Explanation;
+    ///
+    /// let explanation = Explanation::new(Rules::STANDARD, &[[3]])?.name(0, "weights.npy");
+    /// assert!(explanation.text(false, 80).contains("weights.npy"));
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    #[must_use]
+    pub fn name(mut self, input: usize, name: &str) -> Self {
+        if let Some(input) = self.inputs.get_mut(input) {
+            input.name = Some(unishape::text::truncate(name, NAME_LENGTH));
+        }
+        self
+    }
+
+    /// Shows the elements of an input instead of their numbers.
+    ///
+    /// `value` returns the text of the element at an index. It is called only for elements that can be drawn, at
+    /// most a few hundred.
+    ///
+    /// ```
+    /// use ndarray::{IxDyn, arr1};
+    /// use unishape::Rules;
+    /// use unishape_explain::Explanation;
+    ///
+    /// let x = arr1(&["red", "blue"]).into_dyn();
+    /// let explanation = Explanation::new(Rules::STANDARD, &[x.shape(), &[2, 1]])?
+    ///     .values(0, |index| x[IxDyn(index)].to_string());
+    /// assert!(explanation.text(false, 80).contains("│ red  │ blue │"));
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    #[must_use]
+    pub fn values(mut self, input: usize, mut value: impl FnMut(&[usize]) -> String) -> Self {
+        if let Some(input) = self.inputs.get_mut(input)
+            && let Some(frame) = Frame::new(&input.shape, LEVELS[0])
+        {
+            // Every other level draws a subset of these cells.
+            for index in frame.indices() {
+                let text = unishape::text::truncate(&value(&index), VALUE_LENGTH);
+                input.values.insert(index, text);
+            }
+        }
+        self
+    }
+
+    /// The common shape.
+    ///
+    /// ```
+    /// use unishape::Rules;
+    /// use unishape_explain::Explanation;
+    ///
+    /// let explanation = Explanation::new(Rules::STANDARD, &[&[8, 1, 6, 1][..], &[7, 1, 5]])?;
+    /// assert_eq!(explanation.shape(), [8, 7, 6, 5]);
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+}
+
+/// The three stages of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// As given.
+    X,
+    /// With 1s added on the left.
+    Y,
+    /// Stretched.
+    Z,
+}
+
+impl Stage {
+    pub(crate) const ALL: [Stage; 3] = [Stage::X, Stage::Y, Stage::Z];
+
+    pub(crate) fn letter(self) -> char {
+        match self {
+            Stage::X => 'X',
+            Stage::Y => 'Y',
+            Stage::Z => 'Z',
+        }
+    }
+}
+
+/// One cell of a diagram.
+pub(crate) struct Cell {
+    /// Index in its stage.
+    pub(crate) index: Vec<usize>,
+    /// Index of the element of X that it shows.
+    pub(crate) source: Vec<usize>,
+    /// Not a repetition: its indices in Z and in Y are equal.
+    pub(crate) original: bool,
+    /// Text of the cell.
+    pub(crate) label: String,
+}
+
+impl Explanation {
+    /// The shape of an input at a stage.
+    pub(crate) fn stage_shape(&self, input: &Input, stage: Stage) -> Vec<usize> {
+        match stage {
+            Stage::X => input.shape.clone(),
+            Stage::Y => {
+                (0..self.shape.len()).map(|dim| padded_dim(&input.shape, self.shape.len(), dim)).collect()
+            }
+            Stage::Z => self.shape.clone(),
+        }
+    }
+
+    /// Number of dimensions that step 1 adds.
+    pub(crate) fn added(&self, input: &Input) -> usize {
+        self.shape.len() - input.shape.len()
+    }
+
+    /// The cell at an index of a stage.
+    pub(crate) fn cell(&self, input: &Input, stage: Stage, index: Vec<usize>) -> Cell {
+        let added = self.added(input);
+        let source = match stage {
+            Stage::X => index.clone(),
+            Stage::Y => index[added..].to_vec(),
+            Stage::Z => {
+                let mut source = vec![0; input.shape.len()];
+                // Cannot fail: only indices within the shape are drawn.
+                let _ = source_index(&input.shape, &self.shape, &index, &mut source);
+                source
+            }
+        };
+        let original = match stage {
+            Stage::Z => index[..added].iter().all(|&i| i == 0) && index[added..] == source,
+            _ => true,
+        };
+        let label = input.label(&source);
+        Cell { index, source, original, label }
+    }
+
+    /// The frames of an input's three stages, if the common rank can be drawn.
+    pub(crate) fn frames(&self, input: &Input, level: Level) -> Option<[Frame; 3]> {
+        let frame = |stage| Frame::new(&self.stage_shape(input, stage), level);
+        Some([frame(Stage::X)?, frame(Stage::Y)?, frame(Stage::Z)?])
+    }
+}
+
+impl Input {
+    /// Text of an element: its value, or its row-major number.
+    pub(crate) fn label(&self, source: &[usize]) -> String {
+        if let Some(value) = self.values.get(source) {
+            return value.clone();
+        }
+        let mut number = Some(0u128);
+        for (&size, &at) in self.shape.iter().zip(source) {
+            number = number.and_then(|n| n.checked_mul(size as u128)?.checked_add(at as u128));
+        }
+        number.map_or_else(|| "…".into(), |number| number.to_string())
+    }
+
+    /// Whether cells show numbers of elements, whose last digits matter most.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.values.is_empty()
+    }
+}
