@@ -1,8 +1,7 @@
 //! NumPy's descriptions of dtypes.
 
 use crate::error::NpyError;
-use crate::header::MAX_RANK;
-use crate::python_literal::LiteralParser;
+use crate::python_literal::{LiteralParser, MAX_RANK};
 use std::fmt;
 use unishape::DType;
 use unishape_core::element_count;

@@ -2,16 +2,13 @@
 
 use crate::descr::Descr;
 use crate::error::NpyError;
-use crate::python_literal::LiteralParser;
+use crate::python_literal::{LiteralParser, MAX_RANK};
 use std::io::{Read, Write};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// Longest header that is read or written, in bytes. NumPy's default is 10 000.
 const MAX_LEN: u64 = 1 << 20;
-
-/// Largest rank that is read or written. NumPy's limit is 64.
-pub(crate) const MAX_RANK: usize = 1024;
 
 /// Alignment of the data in the file, in bytes, for memory mapping.
 const ALIGNMENT: usize = 64;

@@ -10,6 +10,9 @@ use unishape::text::truncate;
 /// Maximum nesting of brackets. NumPy nests one level per nested structure.
 const MAX_NESTING: usize = 32;
 
+/// Largest rank of a shape that is read or written. NumPy's limit is 64.
+pub(crate) const MAX_RANK: usize = 1024;
+
 /// A position in a text of Python literals.
 pub(crate) struct LiteralParser<'t> {
     text: &'t str,
