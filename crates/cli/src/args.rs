@@ -2,11 +2,12 @@
 
 use crate::eval::memory_size;
 use crate::onnx::args::OnnxArgs;
+use crate::shared_args::{RuleArgs, WritingArgs, threads};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use unishape::{DType, Rules};
+use unishape::DType;
 
 /// Broadcast any number of arrays to one shape
 #[derive(Parser)]
@@ -51,49 +52,6 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-}
-
-/// The broadcasting rules, for several subcommands.
-#[derive(ClapArgs, Clone, Copy)]
-pub(crate) struct RuleArgs {
-    /// Rules for sizes of 0
-    #[arg(long, value_enum, default_value = "standard")]
-    rules: RuleSet,
-    /// Reject shapes of different rank, such as 3x1 and 3, which would give 3x3
-    #[arg(long)]
-    strict_rank: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum RuleSet {
-    /// NumPy, Array API and ONNX: 1 is stretched to 0
-    Standard,
-    /// SONNX: 0 is compatible with 0 only, and at least one input is required
-    Sonnx,
-}
-
-impl RuleArgs {
-    pub(crate) fn rules(self) -> Rules {
-        let rules = match self.rules {
-            RuleSet::Standard => Rules::STANDARD,
-            RuleSet::Sonnx => Rules::SONNX,
-        };
-        if self.strict_rank { rules.strict_rank() } else { rules }
-    }
-}
-
-/// Options of the subcommands that write results to files.
-#[derive(ClapArgs)]
-pub(crate) struct WritingArgs {
-    /// Replace existing files
-    #[arg(short, long)]
-    pub(crate) force: bool,
-    /// Print what would be written, and write nothing
-    #[arg(short = 'n', long)]
-    pub(crate) dry_run: bool,
-    /// Print errors only
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }
 
 const SHAPE_EXAMPLES: &str = "\
@@ -228,13 +186,6 @@ pub(crate) struct EvalArgs {
 fn dtypes() -> impl TypedValueParser<Value = DType> {
     let names = DType::ALL.iter().filter(|&&dtype| dtype != DType::Str).map(|dtype| dtype.name());
     PossibleValuesParser::new(names).try_map(|name| DType::from_name(&name).ok_or("unknown dtype"))
-}
-
-pub(crate) fn threads(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(threads @ 1..=1024) => Ok(threads),
-        _ => Err("expected a number from 1 to 1024".into()),
-    }
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\

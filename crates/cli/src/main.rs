@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `args` | command-line arguments and help texts |
+//! | `shared_args` | options of several subcommands |
 //! | `error` | errors and their exit codes |
 //! | `shape_input` | shapes given as text or as `.npy` files |
 //! | `mapped` | memory-mapped input files |
@@ -30,6 +31,7 @@ mod paths;
 mod progress;
 mod shape;
 mod shape_input;
+mod shared_args;
 mod signals;
 
 use args::{Args, Command};

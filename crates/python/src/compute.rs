@@ -2,7 +2,6 @@
 //!
 //! Large inputs are computed without the GIL, and Ctrl-C interrupts them.
 
-use crate::dtype;
 use crate::errors::expression_error;
 use crate::input::Input;
 use crate::memory::{self, NumPy};
@@ -116,7 +115,7 @@ fn check_overlap(out: &NumPy<'_>, inputs: &[&NumPy<'_>]) -> PyResult<()> {
 /// Checks NumPy's `same_kind` casting rule.
 fn check_castable(out: &NumPy<'_>, result: DType) -> PyResult<()> {
     let py = out.py();
-    let (from, to) = (dtype::to_descr(py, result)?, out.dtype());
+    let (from, to) = (memory::to_descr(py, result)?, out.dtype());
     let can_cast = py.import("numpy")?.call_method1("can_cast", (&from, &to, "same_kind"))?;
     if can_cast.is_truthy()? {
         return Ok(());

@@ -1,7 +1,6 @@
 //! Conversion between NumPy dtypes and [`DType`].
 
-use crate::memory;
-use numpy::npyffi::NPY_TYPES::*;
+use numpy::npyffi::NPY_TYPES::{self, *};
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -77,9 +76,9 @@ fn is_bfloat16(descr: &Bound<'_, PyArrayDescr>) -> bool {
     is
 }
 
-/// The NumPy dtype.
-pub(crate) fn to_descr(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArrayDescr>> {
-    let number = match dtype {
+/// The type number of a NumPy dtype; `None` for bfloat16, which is not built in.
+pub(crate) fn type_number(dtype: DType) -> Option<NPY_TYPES> {
+    Some(match dtype {
         DType::Bool => NPY_BOOL,
         DType::I8 => NPY_BYTE,
         DType::I16 => NPY_SHORT,
@@ -96,14 +95,13 @@ pub(crate) fn to_descr(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArr
         DType::F64 => NPY_DOUBLE,
         DType::C64 => NPY_CFLOAT,
         DType::C128 => NPY_CDOUBLE,
-        DType::BF16 => return bfloat16(py),
+        DType::BF16 => return None,
         DType::Str => NPY_OBJECT,
-    };
-    Ok(memory::builtin_descr(py, number))
+    })
 }
 
 /// The dtype of ml_dtypes, which is installed wherever such an array exists.
-fn bfloat16(py: Python<'_>) -> PyResult<Bound<'_, PyArrayDescr>> {
+pub(crate) fn bfloat16(py: Python<'_>) -> PyResult<Bound<'_, PyArrayDescr>> {
     static DESCR: PyOnceLock<Py<PyArrayDescr>> = PyOnceLock::new();
     let descr = DESCR.get_or_try_init(py, || {
         let bfloat16 = py.import("ml_dtypes")?.getattr("bfloat16")?;

@@ -1,5 +1,6 @@
 //! The element-wise functions, generated from the table of operations.
 
+use crate::clip::clip_call;
 use crate::compute::{Options, compute};
 use crate::errors::expression_error;
 use crate::input::Input;
@@ -11,15 +12,15 @@ use unishape::expr::{Expr, Op};
 use unishape_kernels::for_each_op;
 
 /// Calls a function; the result is lazy where an argument is.
-pub(crate) fn call<'py, const N: usize>(
+fn call<'py>(
     py: Python<'py>,
     op: Op,
-    arguments: [&Bound<'py, PyAny>; N],
+    arguments: &[&Bound<'py, PyAny>],
     out: Option<&Bound<'py, PyAny>>,
     threads: Option<ThreadCount>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if arguments.iter().any(|object| object.is_instance_of::<Lazy>()) {
-        return Lazy::from_call(py, op, &arguments, out, threads);
+        return Lazy::from_call(py, op, arguments, out, threads);
     }
     let options = Options::new(out, threads)?;
     let mut inputs: SmallVec<[Input<'py>; 3]> = SmallVec::new();
@@ -59,7 +60,7 @@ macro_rules! functions {
             out: Option<&Bound<'py, PyAny>>,
             threads: Option<ThreadCount>,
         ) -> PyResult<Bound<'py, PyAny>> {
-            call(py, Op::$op, [x], out, threads)
+            call(py, Op::$op, &[x], out, threads)
         }
     };
     (@ $op:ident $method:ident 2 $name:literal $what:literal) => {
@@ -73,7 +74,7 @@ macro_rules! functions {
             out: Option<&Bound<'py, PyAny>>,
             threads: Option<ThreadCount>,
         ) -> PyResult<Bound<'py, PyAny>> {
-            call(py, Op::$op, [x, y], out, threads)
+            call(py, Op::$op, &[x, y], out, threads)
         }
     };
     (@ $op:ident $method:ident 3 $name:literal $what:literal) => {
@@ -88,7 +89,7 @@ macro_rules! functions {
             out: Option<&Bound<'py, PyAny>>,
             threads: Option<ThreadCount>,
         ) -> PyResult<Bound<'py, PyAny>> {
-            call(py, Op::$op, [condition, x, y], out, threads)
+            call(py, Op::$op, &[condition, x, y], out, threads)
         }
     };
 }
@@ -100,7 +101,7 @@ const HIDDEN: [&str; 2] = ["max", "min"];
 /// Limits values to the range from min to max; None means no limit.
 #[pyfunction]
 #[pyo3(signature = (x, /, min=None, max=None, *, out=None, threads=None))]
-pub(crate) fn clip<'py>(
+fn clip<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     min: Option<&Bound<'py, PyAny>>,
@@ -108,10 +109,6 @@ pub(crate) fn clip<'py>(
     out: Option<&Bound<'py, PyAny>>,
     threads: Option<ThreadCount>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match (min, max) {
-        (Some(min), Some(max)) => call(py, Op::Clip, [x, min, max], out, threads),
-        (Some(min), None) => call(py, Op::Max, [x, min], out, threads),
-        (None, Some(max)) => call(py, Op::Min, [x, max], out, threads),
-        (None, None) => call(py, Op::Positive, [x], out, threads),
-    }
+    let (op, arguments) = clip_call(x, min, max);
+    call(py, op, &arguments, out, threads)
 }

@@ -10,8 +10,10 @@
 //! | `threads` | number of worker threads |
 //! | `compute` | evaluation into new and preallocated arrays; Ctrl-C |
 //! | `onnx` | models, for `unishape.onnx` |
+//! | `clip` | `clip` as a call of an operation |
 //! | `shapes`, `sum_to`, `explain`, `functions`, `evaluate`, `lazy` | the public functions and classes |
 
+mod clip;
 mod compute;
 mod dtype;
 mod errors;
@@ -33,7 +35,7 @@ use pyo3::prelude::*;
 fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Also resolves NumPy's C API before any thread could fork.
     imports::imports(module.py())?;
-    dtype::to_descr(module.py(), unishape::DType::F64)?;
+    memory::to_descr(module.py(), unishape::DType::F64)?;
     functions::add_to(module)?;
     module.add_function(wrap_pyfunction!(shapes::broadcast_arrays, module)?)?;
     module.add_function(wrap_pyfunction!(shapes::broadcast_to, module)?)?;

@@ -159,7 +159,7 @@ pub(crate) fn new_array_with<'py, T: Numeric>(
     shape: &[usize],
     fill: impl FnOnce(ArrayViewMutD<'_, T>) -> PyResult<()>,
 ) -> PyResult<NumPy<'py>> {
-    let array = allocate(py, dtype::to_descr(py, T::DTYPE)?, shape, T::DTYPE == unishape::DType::Bool)?;
+    let array = allocate(py, to_descr(py, T::DTYPE)?, shape, T::DTYPE == unishape::DType::Bool)?;
     // Safety: a new array is regular, its elements are distinct, and nothing else references it yet.
     fill(unsafe { view_mut::<T>(&array) })?;
     Ok(array)
@@ -214,7 +214,7 @@ where
         let array = PY_ARRAY_API.PyArray_NewFromDescr(
             py,
             PyUntypedArray::type_object_raw(py),
-            dtype::to_descr(py, T::DTYPE)?.into_dtype_ptr(),
+            to_descr(py, T::DTYPE)?.into_dtype_ptr(),
             sizes.len() as c_int,
             sizes.as_mut_ptr(),
             none.cast(),
@@ -413,8 +413,16 @@ pub(crate) fn reference_count(object: &Bound<'_, PyAny>) -> isize {
     unsafe { pyo3::ffi::Py_REFCNT(object.as_ptr()) }
 }
 
+/// The NumPy dtype.
+pub(crate) fn to_descr(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyArrayDescr>> {
+    match dtype::type_number(dtype) {
+        Some(number) => Ok(builtin_descr(py, number)),
+        None => dtype::bfloat16(py),
+    }
+}
+
 /// One of NumPy's built-in dtypes.
-pub(crate) fn builtin_descr(py: Python<'_>, number: npyffi::NPY_TYPES) -> Bound<'_, PyArrayDescr> {
+fn builtin_descr(py: Python<'_>, number: npyffi::NPY_TYPES) -> Bound<'_, PyArrayDescr> {
     // Safety: built-in dtypes always exist; the call returns a new reference.
     unsafe {
         let descr = PY_ARRAY_API.PyArray_DescrFromType(py, number as c_int);

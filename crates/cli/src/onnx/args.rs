@@ -1,6 +1,6 @@
 //! Command-line arguments and help texts of `unishape onnx`.
 
-use crate::args::{WritingArgs, threads};
+use crate::shared_args::{WritingArgs, threads};
 use clap::{Args as ClapArgs, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
 //! `unishape onnx explain`: the broadcasts of a model.
 
 use super::args::ExplainArgs;
-use super::{html, open};
+use super::html;
+use super::report_text::report_text;
 use crate::error::CliError;
 use crate::output;
 use serde::Serialize;
@@ -9,7 +10,7 @@ use unishape::text;
 use unishape_onnx::{BroadcastNode, Dim, Model, Problem, Report, StretchedInput, explain};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), CliError> {
-    let model = open(&args.model)?;
+    let model = Model::open(&args.model).map_err(CliError::failed)?;
     let report = explain(&model);
     let title = text::display_path(&args.model);
     match &args.html {
@@ -20,34 +21,6 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     match report.conflicts.first() {
         Some((_, error)) => Err(CliError::failed(format!("{title}: {error}"))),
         None => Ok(()),
-    }
-}
-
-/// A paragraph for each node that broadcasts, and a summary.
-pub(crate) fn report_text(model: &Model, report: &Report) -> String {
-    let mut text = String::new();
-    for broadcast in &report.broadcasts {
-        text += &format!("{broadcast}\n\n");
-    }
-    text += &(summary(model, report) + "\n");
-    for skipped in &report.skipped {
-        text += &format!("not analyzed: {skipped}\n");
-    }
-    text
-}
-
-/// `3 of 12 nodes broadcast`.
-pub(crate) fn summary(model: &Model, report: &Report) -> String {
-    let nodes = model.graph().nodes.len();
-    let of_nodes = if nodes == 1 { "1 node".into() } else { format!("{nodes} nodes") };
-    let is_certain = |stretches: &[StretchedInput]| stretches.iter().any(|stretch| stretch.is_certain);
-    let certain = report.broadcasts.iter().filter(|broadcast| is_certain(&broadcast.stretched)).count();
-    let possible = report.broadcasts.len() - certain;
-    match (certain, possible) {
-        (0, 0) => format!("none of {of_nodes} broadcasts"),
-        (_, 0) => format!("{certain} of {of_nodes} broadcast"),
-        (0, _) => format!("{possible} of {of_nodes} may broadcast"),
-        _ => format!("{certain} of {of_nodes} broadcast, and {possible} more may"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `unishape onnx explain --html`: the broadcasts of a model as a self-contained HTML page with figures.
 
-use super::explain::summary;
+use super::report_text::summary;
 use std::collections::HashMap;
 use std::fmt::Write;
 use unishape::Rules;

@@ -5,7 +5,8 @@
 //! | `args` | command-line arguments and help texts |
 //! | `run` | runs a model on arrays in files |
 //! | `inputs` | files given for the inputs of a model |
-//! | `explain` | broadcasts of a model, as text and JSON |
+//! | `explain` | broadcasts of a model, as JSON, text or a page |
+//! | `report_text` | broadcasts of a model, as text |
 //! | `html` | broadcasts of a model, as an HTML page with figures |
 //! | `rewrite` | makes broadcasts explicit or implicit |
 
@@ -13,13 +14,12 @@ pub(crate) mod args;
 mod explain;
 mod html;
 mod inputs;
+mod report_text;
 mod rewrite;
 mod run;
 
 use crate::error::CliError;
 use args::{OnnxArgs, OnnxCommand};
-use std::path::Path;
-use unishape_onnx::Model;
 
 pub(crate) fn run(args: OnnxArgs) -> Result<(), CliError> {
     match args.command {
@@ -28,8 +28,4 @@ pub(crate) fn run(args: OnnxArgs) -> Result<(), CliError> {
         OnnxCommand::Explicit(args) => rewrite::run(&args, &rewrite::EXPLICIT),
         OnnxCommand::Implicit(args) => rewrite::run(&args, &rewrite::IMPLICIT),
     }
-}
-
-fn open(path: &Path) -> Result<Model, CliError> {
-    Model::open(path).map_err(CliError::failed)
 }

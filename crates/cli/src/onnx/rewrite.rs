@@ -1,8 +1,7 @@
 //! `unishape onnx explicit` and `implicit`: models with explicit or implicit broadcasts.
 
 use super::args::RewriteArgs;
-use super::explain::{report_text, summary};
-use super::open;
+use super::report_text::{report_text, summary};
 use crate::destination::{
     check_directory_exists, check_free_space, check_target, destination_text, free_space,
 };
@@ -31,7 +30,7 @@ pub(crate) const IMPLICIT: Rewrite =
     Rewrite { rewrite: implicit, done: "removed", to_do: "unnecessary", command: "implicit" };
 
 pub(crate) fn run(args: &RewriteArgs, rewrite: &Rewrite) -> Result<(), CliError> {
-    let model = open(&args.model)?;
+    let model = Model::open(&args.model).map_err(CliError::failed)?;
     let shown = text::display_path(&args.model);
     let rewritten =
         (rewrite.rewrite)(&model).map_err(|error| CliError::failed(format!("{shown}: {error}")))?;

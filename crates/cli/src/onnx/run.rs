@@ -2,7 +2,6 @@
 
 use super::args::RunArgs;
 use super::inputs::Input;
-use super::open;
 use crate::array_text;
 use crate::destination::{check_free_space, check_target, destination_text, free_space, in_directory};
 use crate::error::CliError;
@@ -19,10 +18,10 @@ use unishape::notation::short_shape_text;
 use unishape::{Tensor, text};
 use unishape_atomic_file::resolve_target;
 use unishape_npy::{self as npy, Header, NpyError};
-use unishape_onnx::Program;
+use unishape_onnx::{Model, Program};
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
-    let model = open(&args.model)?;
+    let model = Model::open(&args.model).map_err(CliError::failed)?;
     let model_error = |error| CliError::failed(format!("{}: {error}", text::display_path(&args.model)));
     let mut program = Program::new(&model).map_err(model_error)?;
     if let Some(threads) = args.threads {

@@ -1,7 +1,7 @@
 //! Inference rules of the supported operators, and of others that are common between them.
 
+use super::inferred_value::{InferredValue, ShapeData, ShapeElement};
 use super::symbolic::{Dim, MAX_RANK, SymbolicShape, broadcast_all};
-use super::{InferredValue, ShapeData, ShapeElement};
 use crate::elem_type::ElemType;
 use crate::error::Error;
 use crate::graph::Node;

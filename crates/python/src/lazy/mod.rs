@@ -1,22 +1,24 @@
 //! Lazy values: graphs of operations that are evaluated in one pass.
 
+mod graph;
 mod repr;
 
+use crate::clip::clip_call;
 use crate::compute::{Options, compute};
 use crate::dtype;
-use crate::errors::{expression_error, shape_error};
-use crate::functions;
+use crate::errors::expression_error;
 use crate::input::{self, Input};
-use crate::memory::NumericArray;
+use crate::memory;
 use crate::threads::ThreadCount;
-use numpy::{PyArrayDescr, PyUntypedArrayMethods};
+use graph::{Graph, Leaf, Meta, call, cast, leaf};
+use numpy::PyArrayDescr;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use smallvec::SmallVec;
 use unishape::DType;
-use unishape::expr::{self, Dag, Op, Scalar, Term, Value};
+use unishape::expr::{self, Dag, Op, Scalar, Term};
 
 /// A value that is not computed yet.
 ///
@@ -34,23 +36,6 @@ pub(crate) struct Lazy {
     graph: Graph,
 }
 
-/// An expression over NumPy and Dask arrays; each node knows its shape and dtype.
-type Graph = Dag<Leaf, Meta>;
-
-enum Leaf {
-    /// A NumPy array.
-    Array(Py<PyAny>),
-    /// A Dask array, whose elements are not computed yet.
-    Deferred(Py<PyAny>),
-}
-
-struct Meta {
-    /// The shape; `None` where a size is unknown before the value is computed.
-    shape: Option<Vec<usize>>,
-    /// The dtype; `None` for scalars, which adopt that of the arrays in the expression.
-    dtype: Option<DType>,
-}
-
 /// The node for an operand: a lazy value, a number or an array.
 fn operand(object: &Bound<'_, PyAny>) -> PyResult<Graph> {
     if let Ok(lazy) = object.cast::<Lazy>() {
@@ -60,61 +45,6 @@ fn operand(object: &Bound<'_, PyAny>) -> PyResult<Graph> {
         Some(scalar) => Ok(Dag::scalar(scalar, Meta { shape: Some(vec![]), dtype: None })),
         None => leaf(object),
     }
-}
-
-/// The node for an array. A number is an array of rank 0, as for NumPy.
-fn leaf(object: &Bound<'_, PyAny>) -> PyResult<Graph> {
-    if object.hasattr("dtype")? && input::is_deferred(object)? {
-        let descr = object.getattr("dtype")?.cast_into::<PyArrayDescr>()?;
-        let Some(dtype) = dtype::from_descr(&descr) else {
-            return Err(PyTypeError::new_err(format!("expressions do not support dtype {descr}")));
-        };
-        // Dask represents an unknown size by NaN.
-        let shape = object.getattr("shape")?.extract().ok();
-        return Ok(Dag::leaf(Leaf::Deferred(object.clone().unbind()), Meta { shape, dtype: Some(dtype) }));
-    }
-    let array = NumericArray::from_array(input::as_array(object)?)?;
-    let meta = Meta { shape: Some(array.array().shape().to_vec()), dtype: Some(array.dtype()) };
-    Ok(Dag::leaf(Leaf::Array(array.array().clone().into_any().unbind()), meta))
-}
-
-/// The node for a function call. Checks shapes and dtypes.
-fn call(op: Op, inputs: SmallVec<[Graph; 3]>) -> PyResult<Graph> {
-    let shapes = inputs.iter().map(|input| input.meta().shape.as_deref()).collect::<Option<Vec<_>>>();
-    let shape = match shapes {
-        Some(shapes) => Some(unishape::broadcast_shapes(&shapes).map_err(shape_error)?),
-        None => None,
-    };
-    let bound = expr::Expr::call(op).bind_positional(inputs.iter().map(placeholder));
-    let dtype = Some(bound.map_err(expression_error)?.dtype());
-    Ok(Dag::call(op, inputs, Meta { shape, dtype }))
-}
-
-/// The node for a cast. Checks that it is possible.
-fn cast(dtype: DType, input: Graph) -> PyResult<Graph> {
-    expr::lazy(placeholder(&input)).cast(dtype).bind().map_err(expression_error)?;
-    let meta = Meta { shape: input.meta().shape.clone(), dtype: Some(dtype) };
-    Ok(Dag::cast(dtype, input, meta))
-}
-
-/// An empty array of a node's dtype, or its scalar, for checks of dtypes.
-fn placeholder(node: &Graph) -> Value<'static> {
-    use half::{bf16, f16};
-    use ndarray::aview1;
-    use num_complex::Complex;
-    macro_rules! by_dtype {
-        ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
-            match (node.term(), node.meta().dtype) {
-                (Term::Scalar(scalar), _) => Value::Scalar(scalar),
-                (_, None) => Value::Scalar(Scalar::Int(0)),
-                $((_, Some(DType::$variant)) => {
-                    const EMPTY: &[$type $(<$part>)?] = &[];
-                    Value::from(aview1(EMPTY).into_dyn())
-                })+
-            }
-        };
-    }
-    unishape_kernels::for_each_dtype!(by_dtype)
 }
 
 /// Makes a lazy value.
@@ -197,7 +127,7 @@ impl Lazy {
     /// Dtype of the result.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
-        dtype::to_descr(py, self.graph.meta().dtype.unwrap_or(DType::F64))
+        memory::to_descr(py, self.graph.meta().dtype.unwrap_or(DType::F64))
     }
 
     /// Evaluates the expression in one pass.
@@ -258,7 +188,8 @@ impl Lazy {
         max: Option<&Bound<'py, PyAny>>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        functions::clip(slf.py(), slf.as_any(), min, max, out, None)
+        let (op, arguments) = clip_call(slf.as_any(), min, max);
+        Lazy::from_call(slf.py(), op, &arguments, out, None)
     }
 
     #[pyo3(signature = (dtype=None, *, copy=None))]

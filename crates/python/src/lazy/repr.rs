@@ -1,7 +1,7 @@
 //! `repr` of lazy values: dtype, shape, expression and arrays.
 
-use super::{Graph, Leaf, Meta};
-use crate::dtype;
+use super::graph::{Graph, Leaf, Meta};
+use crate::memory;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::fmt::Write;
@@ -34,7 +34,7 @@ pub(super) fn repr(py: Python<'_>, graph: &Graph) -> PyResult<String> {
 
 fn dtype_and_shape(py: Python<'_>, meta: &Meta) -> PyResult<String> {
     let dtype = match meta.dtype {
-        Some(dtype) => dtype::to_descr(py, dtype)?.str()?.to_string(),
+        Some(dtype) => memory::to_descr(py, dtype)?.str()?.to_string(),
         None => "number".into(),
     };
     Ok(match &meta.shape {

@@ -1,0 +1,84 @@
+//! Graphs of operations, whose nodes are checked when they are made.
+
+use crate::dtype;
+use crate::errors::{expression_error, shape_error};
+use crate::input;
+use crate::memory::NumericArray;
+use numpy::{PyArrayDescr, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+use unishape::DType;
+use unishape::expr::{self, Dag, Op, Scalar, Term, Value};
+
+/// An expression over NumPy and Dask arrays; each node knows its shape and dtype.
+pub(super) type Graph = Dag<Leaf, Meta>;
+
+pub(super) enum Leaf {
+    /// A NumPy array.
+    Array(Py<PyAny>),
+    /// A Dask array, whose elements are not computed yet.
+    Deferred(Py<PyAny>),
+}
+
+pub(super) struct Meta {
+    /// The shape; `None` where a size is unknown before the value is computed.
+    pub(super) shape: Option<Vec<usize>>,
+    /// The dtype; `None` for scalars, which adopt that of the arrays in the expression.
+    pub(super) dtype: Option<DType>,
+}
+
+/// The node for an array. A number is an array of rank 0, as for NumPy.
+pub(super) fn leaf(object: &Bound<'_, PyAny>) -> PyResult<Graph> {
+    if object.hasattr("dtype")? && input::is_deferred(object)? {
+        let descr = object.getattr("dtype")?.cast_into::<PyArrayDescr>()?;
+        let Some(dtype) = dtype::from_descr(&descr) else {
+            return Err(PyTypeError::new_err(format!("expressions do not support dtype {descr}")));
+        };
+        // Dask represents an unknown size by NaN.
+        let shape = object.getattr("shape")?.extract().ok();
+        return Ok(Dag::leaf(Leaf::Deferred(object.clone().unbind()), Meta { shape, dtype: Some(dtype) }));
+    }
+    let array = NumericArray::from_array(input::as_array(object)?)?;
+    let meta = Meta { shape: Some(array.array().shape().to_vec()), dtype: Some(array.dtype()) };
+    Ok(Dag::leaf(Leaf::Array(array.array().clone().into_any().unbind()), meta))
+}
+
+/// The node for a function call. Checks shapes and dtypes.
+pub(super) fn call(op: Op, inputs: SmallVec<[Graph; 3]>) -> PyResult<Graph> {
+    let shapes = inputs.iter().map(|input| input.meta().shape.as_deref()).collect::<Option<Vec<_>>>();
+    let shape = match shapes {
+        Some(shapes) => Some(unishape::broadcast_shapes(&shapes).map_err(shape_error)?),
+        None => None,
+    };
+    let bound = expr::Expr::call(op).bind_positional(inputs.iter().map(placeholder));
+    let dtype = Some(bound.map_err(expression_error)?.dtype());
+    Ok(Dag::call(op, inputs, Meta { shape, dtype }))
+}
+
+/// The node for a cast. Checks that it is possible.
+pub(super) fn cast(dtype: DType, input: Graph) -> PyResult<Graph> {
+    expr::lazy(placeholder(&input)).cast(dtype).bind().map_err(expression_error)?;
+    let meta = Meta { shape: input.meta().shape.clone(), dtype: Some(dtype) };
+    Ok(Dag::cast(dtype, input, meta))
+}
+
+/// An empty array of a node's dtype, or its scalar, for checks of dtypes.
+fn placeholder(node: &Graph) -> Value<'static> {
+    use half::{bf16, f16};
+    use ndarray::aview1;
+    use num_complex::Complex;
+    macro_rules! by_dtype {
+        ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+            match (node.term(), node.meta().dtype) {
+                (Term::Scalar(scalar), _) => Value::Scalar(scalar),
+                (_, None) => Value::Scalar(Scalar::Int(0)),
+                $((_, Some(DType::$variant)) => {
+                    const EMPTY: &[$type $(<$part>)?] = &[];
+                    Value::from(aview1(EMPTY).into_dyn())
+                })+
+            }
+        };
+    }
+    unishape_kernels::for_each_dtype!(by_dtype)
+}
