@@ -30,7 +30,7 @@ pub mod layout;
 pub mod memory;
 pub mod nest;
 pub mod parallel;
-#[cfg(any(feature = "lanes", feature = "parallel"))]
+#[cfg(feature = "parallel")]
 mod primitive;
 pub mod reduce;
 pub mod tuning;

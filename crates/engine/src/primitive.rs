@@ -13,11 +13,11 @@ pub(crate) fn is_number<T>() -> bool {
             [$(TypeId::of::<$number>()),+].contains(&typeid::of::<T>())
         };
     }
-    #[cfg(feature = "parallel")]
-    if one_of!(half::f16, half::bf16, num_complex::Complex<f32>, num_complex::Complex<f64>) {
-        return true;
-    }
     one_of!(
+        half::f16,
+        half::bf16,
+        num_complex::Complex<f32>,
+        num_complex::Complex<f64>,
         f32,
         f64,
         i8,
@@ -32,8 +32,6 @@ pub(crate) fn is_number<T>() -> bool {
         u64,
         u128,
         usize,
-        bool,
-        char,
         Wrapping<i8>,
         Wrapping<i16>,
         Wrapping<i32>,

@@ -4,7 +4,6 @@
 
 use super::operand::ErasedOperand;
 use super::rows::{RowKernel, RowKernels, Rows};
-use super::splat::SplatBuffers;
 use crate::memory::prefetch::{prefetch_range, prefetch_strided};
 use crate::memory::stream::{Staging, StreamWriter, can_stream};
 use crate::nest::{LoopNest, RowBlock};
@@ -23,8 +22,6 @@ pub(super) struct Job<'j, const N: usize> {
     items: [usize; N],
     writes: [bool; N],
     has_broadcast_kernels: bool,
-    /// Operands whose broadcast scalars are copied to a contiguous buffer, because there are no such kernels.
-    splats: [bool; N],
     closure: *const (),
     select: fn(usize, &[isize; N]) -> RowKernel<N>,
     /// Drops elements of operand 0 after a panic, where it was uninitialised and they need it.
@@ -67,7 +64,6 @@ impl<'j, const N: usize> Job<'j, N> {
             items: K::ITEMS,
             writes: K::WRITES,
             has_broadcast_kernels: K::HAS_BROADCAST_KERNELS,
-            splats: if K::HAS_BROADCAST_KERNELS { [false; N] } else { K::numbers() },
             closure: (&raw const *closure).cast(),
             select: K::select,
             drop_rows: None,
@@ -97,10 +93,9 @@ impl<'j, const N: usize> Job<'j, N> {
     pub(super) fn run(&self) {
         let nest = self.nest();
         if self.drop_rows.is_some() {
-            return self
-                .run_logged(&|log| self.split(nest.clone(), &|chunk| self.run_chunk(chunk, Some(log))));
+            return self.run_logged(&|log| self.split(&nest, &|chunk| self.run_chunk(chunk, Some(log))));
         }
-        self.split(nest, &|chunk| self.run_chunk(chunk, None));
+        self.split(&nest, &|chunk| self.run_chunk(chunk, None));
     }
 
     /// Runs the closure on the calling thread, whatever it captures.
@@ -111,14 +106,15 @@ impl<'j, const N: usize> Job<'j, N> {
         });
     }
 
-    fn split(&self, nest: LoopNest, work: &(dyn Fn(&LoopNest) + Sync)) {
+    #[inline]
+    fn split(&self, nest: &LoopNest, work: &(impl Fn(&LoopNest) + Sync)) {
         // A writable array has no element at two indices. Where the caller violates that, the work stays on
         // one thread, so that no two threads write to one element.
         let is_safe = |operand: usize| !self.writes[operand] || nest.is_injective(operand);
         if !is_parallel(nest.len(), self.bytes()) || !(0..N).all(is_safe) {
-            work(&nest);
+            work(nest);
         } else {
-            for_each_chunk(nest, self.bytes(), None, work);
+            for_each_chunk(nest.clone(), self.bytes(), None, work);
         }
     }
 
@@ -135,14 +131,6 @@ impl<'j, const N: usize> Job<'j, N> {
         let strides: [isize; N] = std::array::from_fn(|operand| strides[operand]);
         let mut progress = log.map(|log| Progress { log, nest, blocks: 0 });
         let mut advance = || progress.as_mut().map_or((), |progress| progress.blocks += 1);
-        if self.uses_splats(len, &strides) {
-            let kernel = (self.select)(len, &[1; N]);
-            let mut buffers = SplatBuffers::new();
-            return nest.for_each_row_block::<N>(|block| {
-                self.run_splat_rows(kernel, block, &mut buffers);
-                advance();
-            });
-        }
         let kernel = (self.select)(len, &strides);
         let is_strided = strides.iter().any(|&stride| stride != 0 && stride != 1);
         nest.for_each_row_block::<N>(|block| {
@@ -168,53 +156,6 @@ impl<'j, const N: usize> Job<'j, N> {
         })
     }
 
-    /// Whether a row has broadcast scalars that are to be copied to contiguous buffers.
-    fn uses_splats(&self, len: usize, strides: &[isize; N]) -> bool {
-        let fits = |operand: usize| strides[operand] == 1 || strides[operand] == 0 && self.splats[operand];
-        len >= MIN_SIMD_LEN && strides.contains(&0) && (0..N).all(fits)
-    }
-
-    /// Runs rows with broadcast scalars copied to contiguous buffers.
-    fn run_splat_rows(&self, kernel: RowKernel<N>, block: &RowBlock<N>, buffers: &mut SplatBuffers<N>) {
-        for row in 0..block.rows {
-            let starts: [isize; N] =
-                std::array::from_fn(|n| block.starts[n] + row as isize * block.row_strides[n]);
-            let mut first = self.addresses(&starts);
-            let longest = self.splat(&mut first, &block.strides, block.len, buffers);
-            let mut done = 0;
-            while done < block.len {
-                let len = longest.min(block.len - done);
-                let at = std::array::from_fn(|operand| match block.strides[operand] {
-                    0 => first[operand],
-                    _ => first[operand].wrapping_add(done * self.items[operand]),
-                });
-                let rows = Rows { first: at, rows: 1, row_strides: [0; N], len, strides: [1; N] };
-                // Safety: the nest stays within the operands, whose constructor guarantees their elements;
-                // the buffers hold `longest` copies of an element.
-                unsafe { kernel(self.closure, &rows) };
-                done += len;
-            }
-        }
-    }
-
-    /// Replaces the addresses of broadcast scalars by those of buffers with copies of them. Returns how many
-    /// copies there are.
-    #[inline]
-    fn splat(
-        &self,
-        first: &mut [*mut u8; N],
-        strides: &[isize; N],
-        len: usize,
-        buffers: &mut SplatBuffers<N>,
-    ) -> usize {
-        let copies = SplatBuffers::<N>::LEN.min(len);
-        for operand in (0..N).filter(|&operand| strides[operand] == 0) {
-            // Safety: the operand has an element there, a plain number.
-            first[operand] = unsafe { buffers.fill(operand, first[operand], self.items[operand], copies) };
-        }
-        copies
-    }
-
     /// Runs the closure with non-temporal stores to operand 0 where that pays.
     #[inline]
     pub(super) fn run_streaming<T>(&self) {
@@ -222,7 +163,7 @@ impl<'j, const N: usize> Job<'j, N> {
         let (len, strides) = nest.level(nest.innermost());
         let fits = |operand: usize| match strides[operand] {
             1 => true,
-            0 => operand > 0 && (self.has_broadcast_kernels || self.splats[operand]),
+            0 => operand > 0 && self.has_broadcast_kernels,
             _ => false,
         };
         let streams = can_stream(self.first[0].cast::<T>(), nest.len())
@@ -232,7 +173,7 @@ impl<'j, const N: usize> Job<'j, N> {
         if streams {
             for_each_chunk(nest, self.bytes(), None, &|chunk| self.stream_chunk(chunk));
         } else {
-            self.split(nest, &|chunk| self.run_chunk(chunk, None));
+            self.split(&nest, &|chunk| self.run_chunk(chunk, None));
         }
     }
 
@@ -240,30 +181,25 @@ impl<'j, const N: usize> Job<'j, N> {
     fn stream_chunk(&self, nest: &LoopNest) {
         let (len, strides) = nest.level(nest.innermost());
         let strides: [isize; N] = std::array::from_fn(|operand| strides[operand]);
-        let splats = self.uses_splats(len, &strides);
-        let kernel = (self.select)(len.max(MIN_SIMD_LEN), if splats { &[1; N] } else { &strides });
-        let mut buffers = SplatBuffers::new();
+        let kernel = (self.select)(len.max(MIN_SIMD_LEN), &strides);
         let mut staging = Staging::new();
         let mut writer = StreamWriter::new(&mut staging);
         nest.for_each_row_block::<N>(|block| {
             for row in 0..block.rows {
                 let starts: [isize; N] =
                     std::array::from_fn(|n| block.starts[n] + row as isize * block.row_strides[n]);
-                let mut first = self.addresses(&starts);
+                let first = self.addresses(&starts);
                 // Safety: operand 0 is writable, and `can_stream` allowed it.
                 unsafe { writer.seek(first[0]) };
-                let longest =
-                    if splats { self.splat(&mut first, &strides, len, &mut buffers) } else { usize::MAX };
                 let mut done = 0;
                 while done < len {
-                    let count = (writer.free() / self.items[0]).min(len - done).min(longest);
+                    let count = (writer.free() / self.items[0]).min(len - done);
                     let mut at = std::array::from_fn(|operand| match strides[operand] {
                         0 => first[operand],
                         _ => first[operand].wrapping_add(done * self.items[operand]),
                     });
                     self.prefetch_inputs(&at, count, block);
                     at[0] = writer.buffer().wrapping_add(writer.staged());
-                    let strides = if splats { [1; N] } else { strides };
                     let rows = Rows { first: at, rows: 1, row_strides: [0; N], len: count, strides };
                     // Safety: the nest stays within the operands, whose constructor guarantees their elements;
                     // the staging buffer has space for `count` elements, which the closure only writes.

@@ -12,8 +12,6 @@ mod map;
 mod operand;
 #[cfg(feature = "lanes")]
 mod rows;
-#[cfg(feature = "lanes")]
-mod splat;
 
 pub use access::{Access, Assign, ElementRef, Read, Write, WriteUninit};
 #[cfg(feature = "lanes")]

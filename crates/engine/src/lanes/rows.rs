@@ -4,7 +4,6 @@
 //! calls them through a function pointer. A closure is therefore compiled at most [`RowKernels`] times.
 
 use super::access::{Access, Broadcast, Contiguous, Cursor, ElementRef, Strided};
-use crate::primitive::is_number;
 use crate::tuning::MIN_SIMD_LEN;
 use std::marker::PhantomData;
 use std::mem::needs_drop;
@@ -34,9 +33,6 @@ pub(super) trait RowKernels<F, const N: usize> {
     /// Whether there is a SIMD kernel for every combination of contiguous operands and broadcast scalars;
     /// else only for contiguous operands.
     const HAS_BROADCAST_KERNELS: bool;
-
-    /// Whether each operand is read and a plain number.
-    fn numbers() -> [bool; N];
 
     /// The kernel for rows of `len` elements with these strides.
     fn select(len: usize, strides: &[isize; N]) -> RowKernel<N>;
@@ -191,8 +187,8 @@ unsafe fn any_rows<F, C: Cursors<F, N>, const N: usize>(closure: *const (), rows
 const MAX_SHORT_LEN: usize = 8;
 
 /// Implements [`RowKernels`] for a number of operands. `all`: SIMD and unrolled kernels for every
-/// combination of contiguous operands and broadcast scalars, and for strided ones. `contiguous`: a SIMD kernel
-/// for contiguous operands, and one for strided operands.
+/// combination of contiguous operands and broadcast scalars. `simd`: only the SIMD ones of these. `contiguous`: a
+/// SIMD kernel for contiguous operands only. All have a kernel for strided operands.
 macro_rules! row_kernels {
     ($N:literal, $kernels:ident: $($K:ident $C:ident $n:tt)+) => {
         impl<$($C: Cursor,)+ F> Cursors<F, $N> for ($($C,)+)
@@ -234,10 +230,6 @@ macro_rules! row_kernels {
             const WRITES: [bool; $N] = [$($K::WRITES),+];
             const HAS_BROADCAST_KERNELS: bool = row_kernels!(@has $kernels);
 
-            fn numbers() -> [bool; $N] {
-                [$(!$K::WRITES && is_number::<$K::Elem>()),+]
-            }
-
             #[inline]
             fn select(len: usize, strides: &[isize; $N]) -> RowKernel<$N> {
                 if len >= MIN_SIMD_LEN && $(strides[$n] == 1)&&+ {
@@ -248,10 +240,17 @@ macro_rules! row_kernels {
         }
     };
     (@has contiguous) => { false };
-    (@has all) => { true };
+    (@has $kernels:ident) => { true };
     (@select contiguous, $N:literal, $len:ident, $strides:ident, [$($K:ident $n:tt)+]) => {
         any_rows::<F, ($(Strided<$K>,)+), $N>
     };
+    (@select simd, $N:literal, $len:ident, $strides:ident, [$($K:ident $n:tt)+]) => {{
+        let has_cursors = $(($strides[$n] == 1 || !$K::WRITES && $strides[$n] == 0))&&+;
+        if has_cursors && $len >= MIN_SIMD_LEN {
+            row_kernels!(@cursors () [$($K $n)+] $strides, simd_rows, $N);
+        }
+        any_rows::<F, ($(Strided<$K>,)+), $N>
+    }};
     (@select all, $N:literal, $len:ident, $strides:ident, [$($K:ident $n:tt)+]) => {{
         let has_cursors = $(($strides[$n] == 1 || !$K::WRITES && $strides[$n] == 0))&&+;
         if has_cursors && $len >= MIN_SIMD_LEN {
@@ -280,9 +279,9 @@ macro_rules! row_kernels {
 row_kernels!(1, all: A C0 0);
 row_kernels!(2, all: A C0 0 B C1 1);
 row_kernels!(3, all: A C0 0 B C1 1 C C2 2);
-row_kernels!(4, contiguous: A C0 0 B C1 1 C C2 2 D C3 3);
-row_kernels!(5, contiguous: A C0 0 B C1 1 C C2 2 D C3 3 E C4 4);
-row_kernels!(6, contiguous: A C0 0 B C1 1 C C2 2 D C3 3 E C4 4 G C5 5);
+row_kernels!(4, simd: A C0 0 B C1 1 C C2 2 D C3 3);
+row_kernels!(5, simd: A C0 0 B C1 1 C C2 2 D C3 3 E C4 4);
+row_kernels!(6, simd: A C0 0 B C1 1 C C2 2 D C3 3 E C4 4 G C5 5);
 row_kernels!(7, contiguous: A C0 0 B C1 1 C C2 2 D C3 3 E C4 4 G C5 5 H C6 6);
 row_kernels!(8, contiguous: A C0 0 B C1 1 C C2 2 D C3 3 E C4 4 G C5 5 H C6 6 I C7 7);
 row_kernels!(9, contiguous: A C0 0 B C1 1 C C2 2 D C3 3 E C4 4 G C5 5 H C6 6 I C7 7 J C8 8);

@@ -13,7 +13,7 @@ use crate::parallel::is_parallel;
 use crate::parallel::run_tasks;
 use crate::tuning::{
     ACCUMULATORS, ELEMENTS_PER_PARALLEL_PARTIAL_SUM, ELEMENTS_PER_PARTIAL_SUM, MAX_PARTIAL_SUMS,
-    MAX_SUM_TASKS, SERIAL_SUM,
+    MAX_SUM_TASKS, PARALLEL_MIN_BYTES, SERIAL_SUM,
 };
 use num_traits::Zero;
 use smallvec::SmallVec;
@@ -125,7 +125,7 @@ impl<T: Clone + Zero + Add<Output = T>> Sum<T> {
     ///
     /// As for [`add`](Sum::add), and any thread may access the elements.
     unsafe fn add_parallel(self, nest: LoopNest, threads: Option<usize>) {
-        let smallest = nest.len().div_ceil(MAX_SUM_TASKS).max(SERIAL_SUM);
+        let smallest = nest.len().div_ceil(MAX_SUM_TASKS).max(PARALLEL_MIN_BYTES / size_of::<T>());
         let mut tasks = Tasks { tasks: Vec::new(), merges: Vec::new(), partial_sums: Vec::new() };
         tasks.split(self, nest, smallest);
         let Tasks { tasks, merges, partial_sums } = tasks;
