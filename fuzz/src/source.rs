@@ -19,13 +19,13 @@ const EDGE_SIZES: [usize; 8] = [
 ];
 
 /// Takes values from the front of the bytes.
-pub(crate) struct Source<'b> {
+pub(crate) struct ByteSource<'b> {
     bytes: &'b [u8],
 }
 
-impl<'b> Source<'b> {
-    pub(crate) fn new(bytes: &'b [u8]) -> Source<'b> {
-        Source { bytes }
+impl<'b> ByteSource<'b> {
+    pub(crate) fn new(bytes: &'b [u8]) -> ByteSource<'b> {
+        ByteSource { bytes }
     }
 
     pub(crate) fn byte(&mut self) -> u8 {

@@ -44,7 +44,6 @@ mod graph;
 mod graph_editor;
 mod implicit;
 mod model;
-#[doc(hidden)]
 pub mod model_builder;
 mod operators;
 mod runtime;

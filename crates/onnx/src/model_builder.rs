@@ -1,6 +1,6 @@
-//! Builds models for the examples in the documentation and for tests.
+//! Builds small models, for examples and tests.
 //!
-//! Public for doc tests and for tests of other crates, but hidden: the `onnx` Python package has better tools.
+//! The `onnx` Python package has better tools for models of any size.
 
 use crate::elem_type::ElemType;
 use crate::field_numbers::{

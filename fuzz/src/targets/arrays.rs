@@ -3,7 +3,7 @@
 //! Requirements BC-5 to BC-10 and BC-12.
 
 use crate::file::check_message;
-use crate::source::Source;
+use crate::source::ByteSource;
 use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use unishape::{broadcast_all_with, broadcast_to_with, sum_to, to_owned};
 use unishape_oracle::{self as oracle, Tensor, common_shape, step_1, step_2};
@@ -12,7 +12,7 @@ use unishape_oracle::{self as oracle, Tensor, common_shape, step_1, step_2};
 const MAX_ELEMENTS: usize = 4096;
 
 pub(crate) fn run(bytes: &[u8]) {
-    let mut source = Source::new(bytes);
+    let mut source = ByteSource::new(bytes);
     let (reading, rules) = source.rules();
     let goal: Vec<usize> = (0..source.up_to(5)).map(|_| source.up_to(4)).collect();
     let arrays: Vec<ArrayD<String>> = (0..source.up_to(3)).map(|_| array(&mut source, &goal)).collect();
@@ -60,7 +60,7 @@ pub(crate) fn run(bytes: &[u8]) {
 ///
 /// The sizes are doubled, for [`strided_view`]. The elements are strings, so that a sanitizer detects
 /// elements that are leaked or dropped twice.
-fn array(source: &mut Source<'_>, goal: &[usize]) -> ArrayD<String> {
+fn array(source: &mut ByteSource<'_>, goal: &[usize]) -> ArrayD<String> {
     let rank = source.up_to(goal.len());
     let mut shape = Vec::new();
     for &size in &goal[goal.len() - rank..] {
@@ -84,7 +84,7 @@ fn array(source: &mut Source<'_>, goal: &[usize]) -> ArrayD<String> {
 /// A view of half of the array in each dimension, with positive or negative steps.
 ///
 /// Sometimes the order of the dimensions is reversed.
-fn strided_view<'a>(source: &mut Source<'_>, array: &'a ArrayD<String>) -> ArrayViewD<'a, String> {
+fn strided_view<'a>(source: &mut ByteSource<'_>, array: &'a ArrayD<String>) -> ArrayViewD<'a, String> {
     let mut view = array.view();
     for dim in 0..view.ndim() {
         let half = (view.shape()[dim] / 2) as isize;

@@ -2,14 +2,14 @@
 //!
 //! Requirements BC-1, BC-4, BC-6, BC-9, BC-11 and BC-13.
 
-use crate::source::Source;
+use crate::source::ByteSource;
 use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, join_shape, padded_dim};
 use unishape_oracle::{Reading, common_shape, common_size};
 
 type Fold<S> = Result<Vec<S>, FoldError<S>>;
 
 pub(crate) fn run(bytes: &[u8]) {
-    let mut source = Source::new(bytes);
+    let mut source = ByteSource::new(bytes);
     let (reading, rules) = source.rules();
     // The buffers' lengths may be too short, too long or unequal.
     let room = [source.up_to(7), source.up_to(7)];
@@ -31,7 +31,7 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 /// A shape that is mostly compatible with `goal`.
-fn shape(source: &mut Source<'_>, goal: &[usize]) -> Vec<Extent> {
+fn shape(source: &mut ByteSource<'_>, goal: &[usize]) -> Vec<Extent> {
     let rank = source.up_to(goal.len());
     let mut shape = Vec::new();
     for &size in &goal[goal.len() - rank..] {

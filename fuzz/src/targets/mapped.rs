@@ -3,7 +3,7 @@
 
 use super::npy::{MEMORY_PER_BYTE, npy_bytes};
 use crate::file::{check_message, npy_file, with_file, with_memory_limit};
-use crate::source::Source;
+use crate::source::ByteSource;
 use std::ops::Range;
 use std::path::Path;
 use unishape::DType;
@@ -14,7 +14,7 @@ use unishape_oracle::{Indices, Tensor, common_shape, step_1, step_2};
 const MAX_ELEMENTS: usize = 4096;
 
 pub(crate) fn run(bytes: &[u8]) {
-    let mut source = Source::new(bytes);
+    let mut source = ByteSource::new(bytes);
     let (reading, rules) = source.rules();
     let goal: Vec<usize> = (0..source.up_to(4)).map(|_| source.up_to(5)).collect();
     let file = npy_file(source.rest());

@@ -4,7 +4,7 @@
 
 use super::npy::{MEMORY_PER_BYTE, npy_bytes};
 use crate::file::{check_message, npy_file, with_file, with_memory_limit};
-use crate::source::Source;
+use crate::source::ByteSource;
 use std::io::{Cursor, Write};
 use unishape::Tensor;
 use unishape_npy::{self as npy, Header, NpyError, NpzWriter};
@@ -54,7 +54,7 @@ fn write(arrays: &[(String, Tensor)]) -> Result<Vec<u8>, NpyError> {
 
 /// An archive with valid checksums; members are files as in the target `npy`.
 fn archive(bytes: &[u8]) -> Vec<u8> {
-    let mut source = Source::new(bytes);
+    let mut source = ByteSource::new(bytes);
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for _ in 0..1 + source.up_to(2) {
         let method = [CompressionMethod::Stored, CompressionMethod::Deflated][source.up_to(1)];

@@ -2,7 +2,7 @@
 //!
 //! Requirements BC-5, BC-7, BC-10, BC-12 and BC-14.
 
-use crate::source::Source;
+use crate::source::ByteSource;
 use unishape_core::{
     LayoutError, Rules, StretchError, broadcast_strides, byte_count, check_broadcast_to, element_count,
     source_index, source_offset,
@@ -10,7 +10,7 @@ use unishape_core::{
 use unishape_oracle::{Reading, common_size, f, step_1_shape};
 
 pub(crate) fn run(bytes: &[u8]) {
-    let mut source = Source::new(bytes);
+    let mut source = ByteSource::new(bytes);
     let (reading, rules) = source.rules();
     let target = source.shape(5);
     let shape = shape(&mut source, &target);
@@ -60,7 +60,7 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 /// A shape that mostly stretches to `target`.
-fn shape(source: &mut Source<'_>, target: &[usize]) -> Vec<usize> {
+fn shape(source: &mut ByteSource<'_>, target: &[usize]) -> Vec<usize> {
     let rank = source.up_to(6);
     let skip = target.len().saturating_sub(rank);
     let mut own = target.iter().skip(skip).copied();
@@ -74,7 +74,7 @@ fn shape(source: &mut Source<'_>, target: &[usize]) -> Vec<usize> {
 }
 
 /// An index that is mostly in bounds, often near the end.
-fn index(source: &mut Source<'_>, shape: &[usize], dim: usize) -> usize {
+fn index(source: &mut ByteSource<'_>, shape: &[usize], dim: usize) -> usize {
     let size = shape.get(dim).copied().unwrap_or(1);
     match source.byte() {
         0xff => size,

@@ -14,10 +14,10 @@ pub(crate) struct Input {
     pub(crate) name: String,
     /// The value as given on the command line.
     pub(crate) text: String,
-    source: Source,
+    source: InputSource,
 }
 
-enum Source {
+enum InputSource {
     Scalar(Scalar),
     Range(Arange),
     List(Tensor),
@@ -29,16 +29,18 @@ impl Input {
     pub(crate) fn open(binding: Binding) -> Result<Input, CliError> {
         let Binding { name, value, text } = binding;
         let source = match value {
-            BindingValue::Scalar(number) => Source::Scalar(number),
-            BindingValue::Range(range) => Source::Range(range),
-            BindingValue::List(tensor) => Source::List(tensor),
+            BindingValue::Scalar(number) => InputSource::Scalar(number),
+            BindingValue::Range(range) => InputSource::Range(range),
+            BindingValue::List(tensor) => InputSource::List(tensor),
             BindingValue::File(path) => {
                 let mapped = map_array(&path)?;
                 let descr = &mapped.header().descr;
                 let problem = match descr.dtype() {
                     Some(DType::Str) => "strings, which expressions do not support",
                     None => "not numbers; convert them first",
-                    Some(dtype) => return Ok(Input { name, text, source: Source::Mapped(mapped, dtype) }),
+                    Some(dtype) => {
+                        return Ok(Input { name, text, source: InputSource::Mapped(mapped, dtype) });
+                    }
                 };
                 let (path, descr) = (text::display_path(&path), text::truncate(descr.text(), 80));
                 return Err(CliError::failed(format!("{path}: elements of type {descr} are {problem}")));
@@ -50,42 +52,42 @@ impl Input {
     /// The shape; `None` for a number.
     pub(crate) fn shape(&self) -> Option<&[usize]> {
         match &self.source {
-            Source::Scalar(_) => None,
-            Source::Range(range) => Some(range.shape()),
-            Source::List(tensor) => Some(tensor.shape()),
-            Source::Mapped(mapped, _) => Some(&mapped.header().shape),
+            InputSource::Scalar(_) => None,
+            InputSource::Range(range) => Some(range.shape()),
+            InputSource::List(tensor) => Some(tensor.shape()),
+            InputSource::Mapped(mapped, _) => Some(&mapped.header().shape),
         }
     }
 
     /// The dtype; `None` for a number, which takes the dtype of the arrays it is combined with.
     pub(crate) fn dtype(&self) -> Option<DType> {
         match &self.source {
-            Source::Scalar(_) => None,
-            Source::Range(range) => Some(range.dtype()),
-            Source::List(tensor) => Some(tensor.dtype()),
-            Source::Mapped(_, dtype) => Some(*dtype),
+            InputSource::Scalar(_) => None,
+            InputSource::Range(range) => Some(range.dtype()),
+            InputSource::List(tensor) => Some(tensor.dtype()),
+            InputSource::Mapped(_, dtype) => Some(*dtype),
         }
     }
 
     /// Bytes of memory per element of a chunk that are copied or generated.
     pub(crate) fn copied_bytes(&self) -> usize {
         match &self.source {
-            Source::Range(_) => 8,
-            Source::Mapped(mapped, _) => {
+            InputSource::Range(_) => 8,
+            InputSource::Mapped(mapped, _) => {
                 let copies = usize::from(mapped.view().is_none()) + usize::from(self.is_column_major());
                 copies * mapped.header().item_size()
             }
-            Source::Scalar(_) | Source::List(_) => 0,
+            InputSource::Scalar(_) | InputSource::List(_) => 0,
         }
     }
 
     /// How the elements are read, in words; empty for numbers.
     pub(crate) fn access(&self) -> &'static str {
         match &self.source {
-            Source::Scalar(_) => "",
-            Source::Range(_) => "generated chunk by chunk",
-            Source::List(_) => "in memory",
-            Source::Mapped(mapped, _) => match (mapped.view().is_some(), self.is_column_major()) {
+            InputSource::Scalar(_) => "",
+            InputSource::Range(_) => "generated chunk by chunk",
+            InputSource::List(_) => "in memory",
+            InputSource::Mapped(mapped, _) => match (mapped.view().is_some(), self.is_column_major()) {
                 (true, false) => "memory-mapped, not copied",
                 (true, true) => "memory-mapped, column-major, transposed chunk by chunk",
                 (false, false) => "memory-mapped, converted chunk by chunk",
@@ -97,21 +99,21 @@ impl Input {
     /// Whether the elements are in another order than those of the result, so that large chunks are faster.
     pub(crate) fn is_column_major(&self) -> bool {
         match &self.source {
-            Source::Mapped(mapped, _) => {
+            InputSource::Mapped(mapped, _) => {
                 let header = mapped.header();
                 header.fortran_order && header.shape.iter().filter(|&&size| size != 1).count() > 1
             }
-            Source::Scalar(_) | Source::Range(_) | Source::List(_) => false,
+            InputSource::Scalar(_) | InputSource::Range(_) | InputSource::List(_) => false,
         }
     }
 
     /// The elements of a region; `None` for a number.
     fn part(&self, region: &Chunk) -> Result<Option<Region<'_>>, CliError> {
         Ok(Some(match &self.source {
-            Source::Scalar(_) => return Ok(None),
-            Source::Range(range) => Region::Tensor(range.part(region)),
-            Source::List(tensor) => Region::View(tensor.view().slice(region)),
-            Source::Mapped(mapped, _) => {
+            InputSource::Scalar(_) => return Ok(None),
+            InputSource::Range(range) => Region::Tensor(range.part(region)),
+            InputSource::List(tensor) => Region::View(tensor.view().slice(region)),
+            InputSource::Mapped(mapped, _) => {
                 let part = mapped.region(region).map_err(CliError::failed)?;
                 match self.is_column_major() {
                     // A tiled transpose of the whole part is faster than strided reads later.
@@ -124,7 +126,7 @@ impl Input {
 
     fn value<'v>(&self, part: Option<&'v Region<'_>>) -> Value<'v> {
         match (&self.source, part) {
-            (Source::Scalar(number), _) => Value::Scalar(*number),
+            (InputSource::Scalar(number), _) => Value::Scalar(*number),
             (_, Some(part)) => Value::Array(part.view()),
             // Unreachable: only numbers have no part.
             (_, None) => Value::Scalar(Scalar::Bool(false)),
@@ -133,7 +135,7 @@ impl Input {
 
     /// Advises the kernel about the pages of a memory-mapped file.
     fn advise(&self, done: Option<&Chunk>, next: Option<&Chunk>) {
-        if let Source::Mapped(mapped, _) = &self.source {
+        if let InputSource::Mapped(mapped, _) = &self.source {
             if let Some(region) = done {
                 mapped.release(region);
             }

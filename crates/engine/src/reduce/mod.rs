@@ -148,7 +148,7 @@ impl<T: Clone + Zero + Add<Output = T>> Sum<T> {
     unsafe fn add_block(self, block: &RowBlock<2>) {
         // Safety: the block starts there.
         let (from, to) = unsafe { (self.from.offset(block.starts[0]), self.to.offset(block.starts[1])) };
-        let rows = Rows { from, to, block };
+        let rows = SumRows { from, to, block };
         if block.rows * block.len >= ACCUMULATORS {
             run_widest(rows);
         } else {
@@ -208,13 +208,13 @@ fn split_level(nest: &LoopNest, is_parallel: bool) -> Option<usize> {
 }
 
 /// Elements of a row block, and the sums that they are added to.
-struct Rows<'b, A> {
+struct SumRows<'b, A> {
     from: *const A,
     to: *mut A,
     block: &'b RowBlock<2>,
 }
 
-impl<A: Clone + Zero + Add<Output = A>> SimdTask for Rows<'_, A> {
+impl<A: Clone + Zero + Add<Output = A>> SimdTask for SumRows<'_, A> {
     #[inline(always)]
     fn run(self) {
         let &RowBlock { rows, row_strides, len, strides, .. } = self.block;
@@ -300,7 +300,7 @@ unsafe fn sum<A: Clone + Zero + Add<Output = A>>(from: *const A, stride: isize, 
     total
 }
 
-impl<A: Clone + Zero + Add<Output = A>> Rows<'_, A> {
+impl<A: Clone + Zero + Add<Output = A>> SumRows<'_, A> {
     /// Adds each row of `LEN` elements to its sum.
     ///
     /// # Safety

@@ -39,12 +39,12 @@ pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
     /// Names of the variables.
     pub(crate) names: Vec<String>,
-    pub(crate) source: Option<Source>,
+    pub(crate) source: Option<SourceText>,
 }
 
 /// The text of a parsed expression.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Source {
+pub(crate) struct SourceText {
     pub(crate) text: Arc<str>,
     /// Bytes of each node's token: a name, a number, an operator symbol, a function name.
     pub(crate) places: Vec<Range<usize>>,

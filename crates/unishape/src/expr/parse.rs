@@ -1,7 +1,7 @@
 //! Parser of expressions, with Python's operators and precedence.
 
 use super::error::{ExprError, Problem};
-use super::graph::{Graph, Node, NodeId, Source};
+use super::graph::{Graph, Node, NodeId, SourceText};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub(crate) fn parse(text: &str) -> Result<Graph, ExprError> {
         Token::End => Ok(Graph {
             nodes: parser.nodes,
             names: parser.names,
-            source: Some(Source { text: parser.text, places: parser.places }),
+            source: Some(SourceText { text: parser.text, places: parser.places }),
         }),
         _ => Err(parser.unexpected("an operator or the end")),
     }
