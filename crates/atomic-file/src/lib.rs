@@ -241,6 +241,17 @@ impl PendingFile {
 }
 
 /// The error of [`commit_all`]: which file could not be committed, and why.
+///
+/// ```
+/// use unishape_atomic_file::{AtomicFile, commit_all};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("taken");
+/// let file = AtomicFile::create_new(&path)?.finish();
+/// std::fs::write(&path, "another program's")?;
+/// assert_eq!(commit_all([file]).unwrap_err().index, 0);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct CommitError {
     /// The position of that file among those given to [`commit_all`].

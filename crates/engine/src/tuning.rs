@@ -39,7 +39,7 @@ pub(crate) const CHUNKS_PER_WORKER: usize = 8;
 #[cfg(feature = "parallel")]
 pub(crate) const MAX_CHUNKS: usize = 1024;
 
-/// Chunks end at multiples of this many elements, so that no two workers write to one cache line.
+/// Chunks end at multiples of this many elements, so that workers seldom write to one cache line.
 pub(crate) const CHUNK_GRANULARITY: usize = 64;
 
 /// How long a caller that has done its share spins before it sleeps. A wake-up takes as long.

@@ -7,7 +7,7 @@ use std::process::Command;
 use unishape::{Tensor, TensorView};
 use unishape_npy::{self as npy, Header};
 
-/// Runs `numpy.py`; false if there is no Python to run it.
+/// Runs `exchange.py`; false if there is no Python to run it.
 fn numpy(task: &str, folder: &Path) -> bool {
     let Some(python) = std::env::var_os("UNISHAPE_PYTHON") else {
         assert!(
@@ -17,7 +17,7 @@ fn numpy(task: &str, folder: &Path) -> bool {
         println!("skipped: UNISHAPE_PYTHON names no Python with numpy and ml_dtypes");
         return false;
     };
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/numpy.py");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exchange.py");
     let output = Command::new(&python).arg(script).arg(task).arg(folder).output();
     let output = output.unwrap_or_else(|error| panic!("{} does not run: {error}", python.display()));
     assert!(output.status.success(), "{task}: {}", String::from_utf8_lossy(&output.stderr));

@@ -96,7 +96,8 @@ impl PrefetchQueue {
     /// empty.
     #[inline(always)]
     pub fn for_each_chunk(&mut self, elements: usize, max_chunk: usize, mut each: impl FnMut(usize, usize)) {
-        let chunk = if self.count == 0 { max_chunk } else { self.chunk_elements.clamp(1, max_chunk.max(1)) };
+        let max_chunk = max_chunk.max(1);
+        let chunk = if self.count == 0 { max_chunk } else { self.chunk_elements.clamp(1, max_chunk) };
         let mut first = 0;
         while first < elements {
             if self.count > 0 {

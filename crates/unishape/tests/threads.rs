@@ -31,6 +31,49 @@ fn a_number_of_threads_can_be_requested() {
     assert_eq!(with_num_threads(100_000, num_threads), 256);
 }
 
+/// Calls inside closures end and compute the same, on the caller's thread and on workers.
+#[test]
+fn calls_inside_closures_end() {
+    let (large, inner) = (Array2::<f64>::ones((400, 500)), Array2::<f64>::ones((600, 500)));
+    let calls = std::sync::atomic::AtomicUsize::new(0);
+    let result = with_num_threads(3, || {
+        map((&large,), |_| {
+            // Some of the calls: each computes 300 000 elements.
+            match calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 20_000 {
+                0 => map((&inner,), |x| 2.0 * x).unwrap()[(599, 499)],
+                _ => 2.0,
+            }
+        })
+    });
+    assert!(result.unwrap().iter().all(|&x| x == 2.0));
+}
+
+/// Runs in a process of its own: the spinning time is read from the environment once.
+#[test]
+#[ignore = "run by spinning_workers_take_part, in a process with UNISHAPE_SPIN"]
+fn print_time_of_calls() {
+    let a = Array2::<f32>::zeros((1000, 1000));
+    let start = std::time::Instant::now();
+    for _ in 0..20 {
+        with_num_threads(3, || map((&a,), |a| a + 1.0)).unwrap();
+    }
+    println!("took {} ms", start.elapsed().as_millis());
+}
+
+/// Workers that spin take part in the next call, which does not wait for the end of their spinning.
+#[test]
+fn spinning_workers_take_part() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "print_time_of_calls", "--ignored", "--nocapture"])
+        .env("UNISHAPE_SPIN", "1000000")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let took = text.split("took ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or(&text);
+    // Calls that wait for spinning workers would take a second each.
+    assert!(took.parse::<u64>().unwrap() < 10_000, "{text}");
+}
+
 /// A caller inside a rayon pool uses that pool only.
 #[test]
 fn a_pool_of_one_means_one_thread() {

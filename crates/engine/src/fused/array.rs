@@ -2,6 +2,11 @@
 
 use std::marker::PhantomData;
 
+/// Whether elements of this many bytes can be gathered and scattered.
+const fn is_supported_size(bytes: usize) -> bool {
+    matches!(bytes, 1 | 2 | 4 | 8 | 16)
+}
+
 /// An array that a program reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
@@ -29,6 +34,7 @@ impl<'a> Input<'a> {
         shape: &'a [usize],
         strides: &'a [isize],
     ) -> Input<'a> {
+        const { assert!(is_supported_size(size_of::<T>())) };
         Input { first: first.cast(), item: size_of::<T>(), shape, strides, elements: PhantomData }
     }
 }
@@ -67,6 +73,7 @@ impl<'a> Output<'a> {
         strides: &'a [isize],
         mask: u8,
     ) -> Output<'a> {
+        const { assert!(is_supported_size(size_of::<T>())) };
         Output { first: first.cast(), item: size_of::<T>(), shape, strides, mask, elements: PhantomData }
     }
 }

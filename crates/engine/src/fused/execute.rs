@@ -170,7 +170,7 @@ impl Schedule {
     }
 }
 
-/// Clears the bits that are invalid in a boolean, so that no kernel can write an invalid one.
+/// Clears the bits that are invalid in a boolean. Kernels write 0 or 1; this does not rely on it.
 pub(super) fn mask_bits(output: &mut [u8], mask: u8) {
     if mask != u8::MAX {
         output.iter_mut().for_each(|byte| *byte &= mask);

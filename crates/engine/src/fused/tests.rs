@@ -155,7 +155,7 @@ proptest! {
                 let mut out = strided(&shape, &layouts[0], |_| UNTOUCHED);
                 match residence {
                     Some(residence) => _ = run_in(residence, &program, inputs, &mut out),
-                    None => prop_assert!(run(&program, inputs, &output(&mut out), ON_ONE_THREAD)),
+                    None => prop_assert!(run(&program, inputs, &mut output(&mut out), ON_ONE_THREAD)),
                 }
                 for index in Indices::of(&shape) {
                     let (a, b) = (stretched[0][&index[..]], stretched[1][&index[..]]);

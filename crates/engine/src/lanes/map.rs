@@ -52,6 +52,14 @@ fn row_major(shape: &[usize]) -> Strides {
     strides
 }
 
+/// Number of elements of a shape.
+fn checked_len(shape: &[usize]) -> Result<usize, AllocError> {
+    let count = shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
+    // A size of 0 after an overflow: there are no elements.
+    let count = count.or_else(|| shape.contains(&0).then_some(0));
+    count.ok_or(AllocError { bytes: usize::MAX })
+}
+
 macro_rules! for_each {
     ($($K:ident $x:ident)+) => {
         impl<$($K: Access,)+ F> ForEach<F> for ($(Operand<'_, $K>,)+)
@@ -89,7 +97,7 @@ macro_rules! map {
                 let ($($x,)+) = &self;
                 let shape = self.0.shape();
                 let strides = row_major(shape);
-                let count = shape.iter().product();
+                let count = checked_len(shape)?;
                 let mut results: Vec<R> = reserve(count)?;
                 let first = results.as_mut_ptr();
                 // Safety: there is capacity for a row-major array of this shape, which nothing else accesses.
@@ -138,7 +146,7 @@ map!(A a B b C c D d E e G g H h I i);
 /// [`AllocError`] where there is no memory for them.
 pub fn clone_elements<T: Clone>(input: &Operand<'_, Read<T>>) -> Result<Vec<T>, AllocError> {
     let strides = row_major(input.shape());
-    let count = input.shape().iter().product();
+    let count = checked_len(input.shape())?;
     let mut clones: Vec<T> = reserve(count)?;
     // Safety: there is capacity for a row-major array of this shape, which nothing else accesses.
     let output = unsafe { Operand::<WriteUninit<T>>::new(clones.as_mut_ptr(), input.shape(), &strides) };

@@ -1,7 +1,7 @@
 //! Row kernels: the two innermost loops around a closure, compiled for each combination of cursors.
 //!
 //! Everything around them (tiling, streaming, splitting) is compiled once for each number of operands and
-//! calls them through a function pointer. A closure is therefore compiled at most [`RowKernels`] times.
+//! calls them through a function pointer. A closure is compiled for its row kernels only.
 
 use super::access::{Access, Broadcast, Contiguous, Cursor, ElementRef, Strided};
 use crate::tuning::MIN_SIMD_LEN;

@@ -5,6 +5,7 @@ use super::fork_safe::ForkSafe;
 use crate::tuning::{MAX_THREADS, SPIN};
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 /// The one pool of this process. It is replaced by a larger one where a call requests more threads.
 static POOL: ForkSafe<Arc<ThreadPool>> = ForkSafe::new();
 
-/// A pool of at least this many workers; none where the system gives no threads.
+/// A pool of this many workers or more. Of less, or none, where the system gives no more threads.
 fn pool(workers: usize) -> Option<Arc<ThreadPool>> {
     POOL.with(|pool| {
         if let Some(pool) = pool
@@ -20,15 +21,26 @@ fn pool(workers: usize) -> Option<Arc<ThreadPool>> {
         {
             return Some(pool.clone());
         }
-        let name = |worker| format!("unishape-{worker}");
         let wanted = workers.max(num_threads() - 1);
         // Grows to powers of two: a caller that requests 2, 3, 4, … threads starts few pools.
         let size = if pool.is_some() { wanted.next_power_of_two() } else { wanted }.min(MAX_THREADS);
-        let larger = Arc::new(ThreadPoolBuilder::new().num_threads(size).thread_name(name).build().ok()?);
-        // The threads of the smaller pool end when its last caller is done.
-        *pool = Some(larger.clone());
-        Some(larger)
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(size)
+            .thread_name(|worker| format!("unishape-{worker}"))
+            .start_handler(|_| IS_WORKER.set(true));
+        if let Ok(larger) = builder.build() {
+            // The threads of the smaller pool end when its last caller is done.
+            *pool = Some(Arc::new(larger));
+        }
+        pool.clone()
     })
+}
+
+thread_local! {
+    /// Whether this thread is a worker of our pool.
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread, which is not one of a rayon pool, runs tasks at the moment.
+    static RUNS_TASKS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The workers that share a call.
@@ -43,6 +55,10 @@ enum Team {
 
 /// Number of threads for a call, the caller included; none for those of the rayon pool that it is in.
 fn requested(threads: Option<usize>) -> Option<usize> {
+    if RUNS_TASKS.get() {
+        // A call inside a closure of the caller: it would wait for workers that are busy with the outer call.
+        return Some(1);
+    }
     match threads.or_else(scoped_threads) {
         None if rayon::current_thread_index().is_some() => None,
         threads => Some(threads.unwrap_or_else(num_threads).clamp(1, MAX_THREADS)),
@@ -51,16 +67,22 @@ fn requested(threads: Option<usize>) -> Option<usize> {
 
 /// Number of threads that [`run_tasks`] would use, the caller included.
 pub(super) fn team_size(threads: Option<usize>) -> usize {
-    requested(threads).unwrap_or_else(rayon::current_num_threads)
+    requested(threads).unwrap_or_else(current_pool_size)
+}
+
+/// Number of threads for a call inside a rayon pool; of ours, no more than configured now.
+fn current_pool_size() -> usize {
+    let limit = if IS_WORKER.get() { num_threads() } else { MAX_THREADS };
+    rayon::current_num_threads().min(limit)
 }
 
 /// Number of threads for a call, and the pool that they belong to.
 fn team(threads: Option<usize>) -> (usize, Team) {
     match requested(threads) {
-        None => (rayon::current_num_threads(), Team::Current),
+        None => (current_pool_size(), Team::Current),
         Some(1) => (1, Team::Caller),
         Some(threads) => match pool(threads - 1) {
-            Some(pool) => (threads, Team::Pool(pool)),
+            Some(pool) => (threads.min(pool.current_num_threads() + 1), Team::Pool(pool)),
             None => (1, Team::Caller),
         },
     }
@@ -99,8 +121,10 @@ pub(crate) fn run_tasks(count: usize, threads: Option<usize>, work: &(dyn Fn(usi
     };
     match team {
         Team::Pool(pool) => {
+            // Ends the spinning of the workers after the previous call.
+            let call = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
             pool.in_place_scope(|scope| share(scope, threads, &take_part, &pending));
-            keep_spinning(&pool, threads - 1);
+            keep_spinning(&pool, threads - 1, call);
         }
         Team::Current | Team::Caller => {
             rayon::in_place_scope(|scope| share(scope, threads, &take_part, &pending));
@@ -121,11 +145,25 @@ fn share<'s>(
             take_part(own);
         });
     }
-    take_part(0);
+    if rayon::current_thread_index().is_none() {
+        let _reset = Reset(RUNS_TASKS.replace(true));
+        take_part(0);
+    } else {
+        take_part(0);
+    }
     // Sleeping and waking up takes longer than most workers need to finish.
     let (start, limit) = (Instant::now(), spin_time().unwrap_or(SPIN));
     while pending.load(Ordering::Acquire) > 0 && start.elapsed() < limit {
         std::thread::yield_now();
+    }
+}
+
+/// Sets `RUNS_TASKS` back when it is dropped.
+struct Reset(bool);
+
+impl Drop for Reset {
+    fn drop(&mut self) {
+        RUNS_TASKS.set(self.0);
     }
 }
 
@@ -149,6 +187,9 @@ impl Drop for Decrement<'_> {
     }
 }
 
+/// Number of calls that used the pool.
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
 /// Spinning time requested by the environment variable `UNISHAPE_SPIN`, in microseconds.
 fn spin_time() -> Option<Duration> {
     static TIME: OnceLock<Option<Duration>> = OnceLock::new();
@@ -160,14 +201,12 @@ fn spin_time() -> Option<Duration> {
 
 /// Keeps workers awake for the next call, for as long as `UNISHAPE_SPIN` requests. By default they spin as
 /// rayon's workers do, which is less than 50 µs, and park.
-fn keep_spinning(pool: &ThreadPool, workers: usize) {
-    static CALLS: AtomicUsize = AtomicUsize::new(0);
+fn keep_spinning(pool: &ThreadPool, workers: usize, call: usize) {
     let Some(limit) = spin_time().filter(|time| !time.is_zero()) else { return };
-    let call = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
     for _ in 0..workers {
         pool.spawn(move || {
             let start = Instant::now();
-            // The next call needs the workers: it ends the spinning of this one.
+            // The next call needs the workers.
             while CALLS.load(Ordering::Relaxed) == call && start.elapsed() < limit {
                 std::thread::yield_now();
             }

@@ -40,9 +40,14 @@ pub fn add_to_sums<T>(
     if shape.contains(&0) {
         return;
     }
-    let last: usize =
-        shape.iter().zip(sum_strides).map(|(size, stride)| (size - 1) * stride.unsigned_abs()).sum();
-    assert!(sum_strides.len() == shape.len() && sum_strides.iter().all(|&s| s >= 0) && last < sums.len());
+    let last = shape.iter().zip(sum_strides).try_fold(0usize, |last, (size, stride)| {
+        (size - 1).checked_mul(stride.unsigned_abs())?.checked_add(last)
+    });
+    assert!(
+        sum_strides.len() == shape.len()
+            && sum_strides.iter().all(|&s| s >= 0)
+            && last.is_some_and(|last| last < sums.len())
+    );
     let nest = LoopNest::new(shape, 2, |operand, dim| [strides, sum_strides][operand][dim]);
     let sum = Sum { from, to: sums.as_mut_ptr() };
     // Safety: the nest stays within the operand and, as checked above, within the sums.
@@ -52,7 +57,9 @@ pub fn add_to_sums<T>(
 /// Whether several workers share the work. Only for numbers: other types may not be `Send` and `Sync`.
 #[cfg(feature = "parallel")]
 fn is_shared<T>(nest: &LoopNest) -> bool {
-    is_parallel(nest.len(), size_of::<T>()) && crate::primitive::is_number::<T>()
+    // Where sums coincide, two tasks would share one.
+    let are_distinct = || nest.compacted(1).is_injective(1);
+    is_parallel(nest.len(), size_of::<T>()) && crate::primitive::is_number::<T>() && are_distinct()
 }
 
 #[cfg(not(feature = "parallel"))]
@@ -88,7 +95,8 @@ struct Tasks<T> {
     tasks: Vec<Task<T>>,
     /// Additions of partial sums, to be done in this order after the tasks.
     merges: Vec<Task<T>>,
-    partial_sums: Vec<Box<[T]>>,
+    /// Vectors, not boxes: moving a box would invalidate the pointers of the tasks.
+    partial_sums: Vec<Vec<T>>,
 }
 
 impl<T: Clone + Zero + Add<Output = T>> Sum<T> {
@@ -125,9 +133,9 @@ impl<T: Clone + Zero + Add<Output = T>> Sum<T> {
     ///
     /// As for [`add`](Sum::add), and any thread may access the elements.
     unsafe fn add_parallel(self, nest: LoopNest, threads: Option<usize>) {
-        let smallest = nest.len().div_ceil(MAX_SUM_TASKS).max(PARALLEL_MIN_BYTES / size_of::<T>());
+        let max_elements = nest.len().div_ceil(MAX_SUM_TASKS).max(PARALLEL_MIN_BYTES / size_of::<T>());
         let mut tasks = Tasks { tasks: Vec::new(), merges: Vec::new(), partial_sums: Vec::new() };
-        tasks.split(self, nest, smallest);
+        tasks.split(self, nest, max_elements);
         let Tasks { tasks, merges, partial_sums } = tasks;
         run_tasks(tasks.len(), threads, &|task| {
             let Task { sum, nest } = &tasks[task];
@@ -158,23 +166,23 @@ impl<T: Clone + Zero + Add<Output = T>> Sum<T> {
 }
 
 impl<T: Clone + Zero> Tasks<T> {
-    /// Halves a nest into tasks of at most `smallest` elements.
-    fn split(&mut self, sum: Sum<T>, nest: LoopNest, smallest: usize) {
-        let level = if nest.len() > smallest { split_level(&nest, true) } else { None };
+    /// Halves a nest into tasks of at most `max_elements` elements, where it can be halved.
+    fn split(&mut self, sum: Sum<T>, nest: LoopNest, max_elements: usize) {
+        let level = if nest.len() > max_elements { split_level(&nest, true) } else { None };
         let Some(level) = level else {
             return self.tasks.push(Task { sum, nest });
         };
         let (first, mut second, is_shared) = halves(&nest, level);
-        self.split(sum, first, smallest);
+        self.split(sum, first, max_elements);
         if !is_shared {
-            return self.split(sum, second, smallest);
+            return self.split(sum, second, max_elements);
         }
         let kept = nest.compacted(1);
-        let mut partial = vec![T::zero(); kept.len()].into_boxed_slice();
+        let mut partial = vec![T::zero(); kept.len()];
         let to = partial.as_mut_ptr();
         self.partial_sums.push(partial);
         second.make_contiguous(1);
-        self.split(Sum { from: sum.from, to }, second, smallest);
+        self.split(Sum { from: sum.from, to }, second, max_elements);
         self.merges.push(Task { sum: Sum { from: to, to: sum.to }, nest: kept });
     }
 }

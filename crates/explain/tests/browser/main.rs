@@ -340,7 +340,7 @@ fn the_form_answers_for_any_shape() {
 /// The lowest contrast of any text on the page with its background, by WCAG.
 const CONTRAST: &str = "(() => {
     const parse = (color) => {
-      const [r, g, b, a = 1] = color.match(/[0-9.]+/g).map(Scalar);
+      const [r, g, b, a = 1] = color.match(/[0-9.]+/g).map(Number);
       return { rgb: [r, g, b], a };
     };
     const over = (top, below) => top.rgb.map((c, at) => c * top.a + below[at] * (1 - top.a));

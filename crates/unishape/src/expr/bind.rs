@@ -400,7 +400,7 @@ impl<'a> Bound<'a> {
         should_continue: &(dyn Fn(usize) -> bool + Sync),
     ) -> Result<(), ExprError> {
         let options = Options { is_output_fresh, threads: self.threads, should_continue };
-        match fused::run(&self.compiled.program, &self.inputs(), &program_output(out), options) {
+        match fused::run(&self.compiled.program, &self.inputs(), &mut program_output(out), options) {
             true => Ok(()),
             false => Err(Problem::Stopped.into()),
         }

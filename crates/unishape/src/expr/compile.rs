@@ -15,10 +15,28 @@ use unishape_kernels::Scalar;
 use unishape_kernels::{self as kernels, Constant, DTypeKind, Kernel};
 
 /// Type of an input: an array of a dtype, or a scalar with its value.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum InputType {
     Array(DType),
     Scalar(Scalar),
+}
+
+/// Equal where a program compiled for one is right for the other. Floats are compared by their bits: −0 is not 0,
+/// and a NaN equals itself.
+impl PartialEq for InputType {
+    fn eq(&self, other: &InputType) -> bool {
+        match (self, other) {
+            (InputType::Array(a), InputType::Array(b)) => a == b,
+            (InputType::Scalar(Scalar::Float(a)), InputType::Scalar(Scalar::Float(b))) => {
+                a.to_bits() == b.to_bits()
+            }
+            (InputType::Scalar(Scalar::Complex(a)), InputType::Scalar(Scalar::Complex(b))) => {
+                a.re.to_bits() == b.re.to_bits() && a.im.to_bits() == b.im.to_bits()
+            }
+            (InputType::Scalar(a), InputType::Scalar(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// An expression compiled for inputs of certain types.

@@ -446,6 +446,16 @@ fn results_that_are_not_computed() {
     assert_eq!(result, arr2(&[[false], [false]]).into());
 }
 
+/// Programs are cached by the values of scalars: −0 is another value than 0.
+#[test]
+fn zeros_of_both_signs_are_different_scalars() {
+    let (expr, a) = (Expr::parse("a / k").unwrap(), arr1(&[1.0]));
+    for (k, expected) in [(0.0, f64::INFINITY), (-0.0, f64::NEG_INFINITY), (0.0, f64::INFINITY)] {
+        let result = expr.evaluate([("a", Value::from(&a)), ("k", Value::from(k))]).unwrap();
+        assert_eq!(result, arr1(&[expected]).into());
+    }
+}
+
 #[test]
 fn results_that_do_not_fit_are_errors() {
     let a = arr1(&[1u8]);
