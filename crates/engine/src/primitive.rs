@@ -3,7 +3,7 @@
 use std::any::TypeId;
 use std::num::Wrapping;
 
-/// Whether a type is a number: any thread may access it, and a closure may get a copy of an element.
+/// Whether a type is a number, which any thread may access.
 ///
 /// Other types may have interior mutability: a closure can distinguish the copy of an atomic from the original.
 pub(crate) fn is_number<T>() -> bool {

@@ -133,7 +133,7 @@ pub(crate) const ELEMENTS_PER_PARTIAL_SUM: usize = 256;
 /// As [`ELEMENTS_PER_PARTIAL_SUM`], where the halves can run in parallel.
 pub(crate) const ELEMENTS_PER_PARALLEL_PARTIAL_SUM: usize = 16;
 
-/// Largest number of tasks of a parallel sum. Fixed, so that the result does not depend on the workers.
+/// A parallel sum is halved until tasks have at most this part of its elements. Fixed, so that the result does not depend on the workers.
 pub(crate) const MAX_SUM_TASKS: usize = 64;
 
 /// Independent accumulators of one sum, which hide the latency of additions.

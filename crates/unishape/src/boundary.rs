@@ -1,6 +1,6 @@
 //! The boundary between ndarray and raw memory: stretched views, and arrays as operands of the engine.
 //!
-//! Beside `program_arrays`, the only module of this crate with `unsafe` code. What it hands out is safe to use:
+//! Beside `program_arrays`, the only module of this crate with `unsafe` code. What it returns is safe to use:
 //! views borrow from their arrays, and operands are made from views.
 
 #![allow(unsafe_code)]
@@ -154,7 +154,7 @@ impl<'d, E: Dimension> Target<'d, E> {
     }
 }
 
-/// Strides as ndarray keeps them, seen as what they are.
+/// Strides of ndarray, which stores them unsigned, as `isize`.
 #[inline(always)]
 fn as_signed(strides: &mut [usize]) -> &mut [isize] {
     // Safety: the two types have the same size and alignment, and no invalid bit patterns.

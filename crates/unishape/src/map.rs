@@ -11,7 +11,8 @@ use unishape_engine::lanes::Map;
 
 /// Applies a function to the elements of several arrays, broadcast together.
 ///
-/// Returns the array of its results for each index of the common shape. No input is copied: an element that is broadcast is passed to the function many times. The
+/// Returns the array of its results for each index of the common shape. No input is copied: an element that
+/// is broadcast is passed to the function many times. The
 /// function may be called in any order, and on several threads where the arrays are large.
 ///
 /// ```

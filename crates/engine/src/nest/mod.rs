@@ -232,7 +232,7 @@ impl LoopNest {
 
     /// Whether the nest visits no element of an operand twice.
     ///
-    /// A sufficient condition: each stride exceeds the reach of all smaller ones. ndarray asks the same of
+    /// A sufficient condition: each stride exceeds the reach of all smaller ones. ndarray requires the same of
     /// arrays that can be written to.
     pub fn is_injective(&self, operand: usize) -> bool {
         let mut loops: SmallVec<[(usize, usize); 6]> = self

@@ -55,7 +55,7 @@ pub fn set_num_threads(threads: usize) {
 /// How many threads share large work, the calling one included; at most 256.
 ///
 /// In this order: the number set by [`with_num_threads`] or by [`set_num_threads`], the environment variables
-/// `UNISHAPE_NUM_THREADS` and `RAYON_NUM_THREADS`, the CPUs that this process may use (its cgroup quota and
+/// `UNISHAPE_NUM_THREADS` and `RAYON_NUM_THREADS`, the CPUs that the calling thread may use (cgroup quota and
 /// affinity mask).
 pub fn num_threads() -> usize {
     if let Some(threads) = scoped_threads() {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A value of this process behind a lock.
 ///
 /// A child process inherits the memory but not the threads of its parent. An ordinary mutex that another
-/// thread held during `fork` stays locked in the child for ever, and a value such as a thread pool is
+/// thread held during `fork` stays locked in the child, and a value such as a thread pool is
 /// useless there. This lock remembers which process holds it and which process its value belongs to: a child
 /// takes over an inherited lock and forgets the inherited value.
 pub(super) struct ForkSafe<T> {

@@ -358,7 +358,8 @@ impl<'a> Bound<'a> {
 
     /// Computes into a preallocated array while a function returns `true`.
     ///
-    /// [`compute_into`](Bound::compute_into) that can be cancelled. The function is called after each chunk with its number of elements, possibly on several threads at
+    /// [`compute_into`](Bound::compute_into) that can be cancelled. The function is called after each chunk
+    /// with its number of elements, possibly on several threads at
     /// once.
     ///
     /// ```

@@ -58,7 +58,7 @@ const MAX_TEXT_LENGTH: usize = 1 << 14;
 
 /// Locks a cache, unless that takes long.
 ///
-/// A lock that another thread held during `fork` stays taken in the child for ever. Such a child goes on without
+/// A lock that another thread held during `fork` stays locked in the child. Such a child continues without
 /// the cache. A panic cannot leave a cache in an invalid state, so a poisoned lock is usable.
 fn lock_cache<T>(cache: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     const TRIES: usize = 1000;
