@@ -16,6 +16,14 @@ pub(crate) fn run() -> Result<(), String> {
     tools.set_environment(&mut lints); // `crates/proven` calls the extracted C only if it exists
     command::run("lints", lints)?;
 
+    // Without default features, and with each of them alone: what users compile who want less.
+    for features in ["", "map", "parallel", "expr"] {
+        let check = ["clippy", "-p", "unishape", "--no-default-features", "--features", features];
+        let mut check = cargo(&check);
+        check.args(["--", "-D", "warnings"]);
+        command::run(&format!("features of unishape: [{features}]"), check)?;
+    }
+
     no_std::check()?;
     no_std::check_panics()?;
 

@@ -20,6 +20,7 @@ pub(crate) type Strides = SmallVec<[isize; 6]>;
 /// An array as an operand of the engine: address, shape, and strides.
 #[doc(hidden)]
 #[derive(Debug)]
+#[allow(unreachable_pub)] // public for the sealed trait `ForEachOperand`, of the feature `map`
 pub struct Strided<'a, K: Access> {
     first: *mut K::Elem,
     shape: &'a [usize],
@@ -66,6 +67,7 @@ impl<'a, T> Strided<'a, Assign<T>> {
 
 impl<'a, K: Access> Strided<'a, K> {
     /// Its shape.
+    #[cfg(feature = "map")]
     pub(crate) fn shape(&self) -> &'a [usize] {
         self.shape
     }

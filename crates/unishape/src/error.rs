@@ -135,6 +135,7 @@ impl Error {
         }))
     }
 
+    #[cfg(feature = "map")]
     #[cold]
     #[inline(never)]
     pub(crate) fn cannot_write(input: usize, shape: &[usize], common: &[usize]) -> Error {

@@ -66,6 +66,7 @@ fn printable(c: char) -> char {
 }
 
 /// Width of a text in terminal columns.
+#[cfg(feature = "expr")]
 pub(crate) fn width(text: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(text)
 }

@@ -62,6 +62,7 @@ fn is_shared<T>(nest: &LoopNest) -> bool {
     is_parallel(nest.len(), size_of::<T>()) && crate::primitive::is_number::<T>() && are_distinct()
 }
 
+#[allow(clippy::extra_unused_type_parameters)] // as above
 #[cfg(not(feature = "parallel"))]
 fn is_shared<T>(_: &LoopNest) -> bool {
     false
