@@ -14,7 +14,8 @@ pub fn set_row_major(strides: &mut [isize], shape: &[usize]) {
 }
 
 /// Column-major strides: the first dimension is contiguous.
-pub fn column_major(shape: &[usize]) -> Vec<isize> {
+#[cfg(test)]
+pub(crate) fn column_major(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![0; shape.len()];
     set_strides(strides.iter_mut(), shape.iter());
     strides

@@ -4,7 +4,7 @@
 //! calls them through a function pointer. A closure is compiled for its row kernels only.
 
 use super::access::{Access, Broadcast, Contiguous, Cursor, ElementRef, Strided};
-use crate::tuning::MIN_SIMD_LEN;
+use crate::tuning::{MAX_SHORT_LEN, MIN_SIMD_LEN};
 use std::marker::PhantomData;
 use std::mem::needs_drop;
 use unishape_simd::{SimdTask, try_run_avx2};
@@ -181,10 +181,6 @@ unsafe fn any_rows<F, C: Cursors<F, N>, const N: usize>(closure: *const (), rows
         RowLoop::<F, C, N> { closure, rows, cursors: PhantomData }.run_len(rows.len);
     }
 }
-
-/// Rows of at most this many elements have kernels for every combination of cursors, where there are few
-/// operands.
-const MAX_SHORT_LEN: usize = 8;
 
 /// Implements [`RowKernels`] for a number of operands. `all`: SIMD and unrolled kernels for every
 /// combination of contiguous operands and broadcast scalars. `simd`: only the SIMD ones of these. `contiguous`: a
