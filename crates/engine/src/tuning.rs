@@ -20,31 +20,34 @@ pub(crate) const MIN_TILED_SIZE: usize = 32;
 
 // Work splitting.
 
-/// Smallest amount of work that several workers share, in bytes read and written.
+/// Smallest amount of work that several workers share, in bytes of memory that it touches.
 ///
 /// Waking a worker takes 5 to 40 µs, in which one core moves about this much. Xeon.
 pub const PARALLEL_MIN_BYTES: usize = 1 << 20;
 
-/// Smallest and largest chunk, in bytes read and written.
+/// Smallest and largest chunk, in bytes of memory that it touches.
 ///
 /// Larger chunks: workers wait longer for the last one. Smaller: more time between chunks. Xeon.
 #[cfg(feature = "parallel")]
 pub(crate) const CHUNK_BYTES: std::ops::RangeInclusive<usize> = 1 << 18..=1 << 21;
 
+/// Largest chunk of work on one thread, in bytes of memory that it touches. It ends within a millisecond.
+pub(crate) const SERIAL_CHUNK_BYTES: usize = 1 << 22;
+
 /// Chunks per worker, within [`CHUNK_BYTES`]: enough for stealing to balance the load.
 #[cfg(feature = "parallel")]
 pub(crate) const CHUNKS_PER_WORKER: usize = 8;
 
-/// Largest number of chunks that are listed; larger work splits them again while it runs.
-#[cfg(feature = "parallel")]
-pub(crate) const MAX_CHUNKS: usize = 1024;
-
 /// Chunks end at multiples of this many elements, so that workers seldom write to one cache line.
 pub(crate) const CHUNK_GRANULARITY: usize = 64;
 
-/// How long a caller that has done its share spins before it sleeps. A wake-up takes as long.
+/// How long a thread that waits for work, or for other threads, spins before it parks. A wake-up takes as long.
 #[cfg(feature = "parallel")]
 pub(crate) const SPIN: Duration = Duration::from_micros(50);
+
+/// Polls of a spinning thread before it yields to others. About 1 µs.
+#[cfg(feature = "parallel")]
+pub(crate) const POLLS_PER_YIELD: usize = 32;
 
 /// Largest number of threads, whatever is requested.
 #[cfg(feature = "parallel")]
@@ -55,6 +58,14 @@ pub(crate) const MAX_THREADS: usize = 256;
 /// Size of a huge page, in bytes.
 #[cfg(all(target_os = "linux", feature = "lanes"))]
 pub(crate) const HUGE_PAGE: usize = 1 << 21;
+
+/// Allocations of at least this many bytes take fresh pages. glibc: the largest `M_MMAP_THRESHOLD`; smaller
+/// memory may be reused.
+#[cfg(feature = "fused")]
+pub(crate) const FRESH_PAGES_MIN_BYTES: usize = 1 << 25;
+
+/// Last-level cache of a CPU that does not report its size, in bytes.
+pub(crate) const DEFAULT_LAST_LEVEL_CACHE: usize = 1 << 24;
 
 /// Outputs of at least this many bytes are written with non-temporal stores.
 ///

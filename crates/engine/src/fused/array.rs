@@ -49,6 +49,8 @@ pub struct Output<'a> {
     pub(super) strides: &'a [isize],
     /// The bits that may be set in each byte.
     pub(super) mask: u8,
+    /// Whether elements are uninitialised until the program writes them.
+    pub(super) is_uninit: bool,
     elements: PhantomData<&'a mut [u8]>,
 }
 
@@ -74,6 +76,41 @@ impl<'a> Output<'a> {
         mask: u8,
     ) -> Output<'a> {
         const { assert!(is_supported_size(size_of::<T>())) };
-        Output { first: first.cast(), item: size_of::<T>(), shape, strides, mask, elements: PhantomData }
+        let (first, item) = (first.cast(), size_of::<T>());
+        Output { first, item, shape, strides, mask, is_uninit: false, elements: PhantomData }
+    }
+
+    /// An output whose elements need not be initialised. A completed run initialises all of them.
+    ///
+    /// # Safety
+    ///
+    /// As for [`new`](Output::new), but for the initialised elements.
+    #[inline]
+    pub unsafe fn uninit<T: bytemuck::NoUninit + Send>(
+        first: *mut T,
+        shape: &'a [usize],
+        strides: &'a [isize],
+        mask: u8,
+    ) -> Output<'a> {
+        // Safety: the caller guarantees the rest, and the executor initialises elements before it makes
+        // references to them.
+        Output { is_uninit: true, ..unsafe { Output::new(first, shape, strides, mask) } }
+    }
+
+    /// The bytes of `count` contiguous elements, initialised.
+    ///
+    /// # Safety
+    ///
+    /// These are elements of the array, and nothing else accesses them meanwhile.
+    #[allow(clippy::mut_from_ref)]
+    pub(super) unsafe fn bytes(&self, first: *mut u8, count: usize) -> &mut [u8] {
+        let len = count * self.item;
+        // Safety: the caller guarantees the elements. Kernels take initialised bytes.
+        unsafe {
+            if self.is_uninit {
+                first.write_bytes(0, len);
+            }
+            std::slice::from_raw_parts_mut(first, len)
+        }
     }
 }

@@ -3,9 +3,10 @@
 use super::block::is_scalar;
 use super::program::{Program, Step};
 use super::schedule::{Action, BlockRef, Location, Schedule};
-use super::{Input, is_large, loop_nest, residence};
+use super::{Input, cost, loop_nest, residence, touched_bytes};
 use crate::layout::row_major;
 use crate::nest::LoopNest;
+use crate::parallel::is_parallel;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -26,9 +27,12 @@ pub fn describe(
         return "nothing to compute: the result has no elements\n".into();
     }
     let mut text = String::new();
-    let residence = residence(program, &nest);
-    let whole = nest.clone();
-    let nests = if is_large(program, nest.len()) { whole.tiles() } else { SmallVec::from_iter([whole]) };
+    let touched = touched_bytes(program, &nest);
+    let residence = residence(touched);
+    let nests = match is_parallel(cost(program, nest.len(), touched)) {
+        true => nest.tiles(),
+        false => SmallVec::from_iter([nest]),
+    };
     for (number, nest) in nests.iter().enumerate() {
         let mut schedule = Schedule::default();
         schedule.make(program, nest, residence);

@@ -221,7 +221,7 @@ impl Block<'_> {
                         let len = if *is_scalar { 1 } else { self.shape.len() };
                         kernel(sources, self.scratch(scratch, len * item), context);
                     } else {
-                        let output = self.output(*item);
+                        let output = self.output();
                         kernel(sources, output, context);
                         self.mask(output);
                     }
@@ -235,9 +235,9 @@ impl Block<'_> {
                         return self.scatter(source, from.item as usize);
                     }
                     if self.schedule.streams && !from.is_scalar {
-                        return self.stream(source, from.item as usize, context);
+                        return self.stream(source, context);
                     }
-                    let output = self.output(from.item as usize);
+                    let output = self.output();
                     if from.is_scalar {
                         fill(source, output)
                     } else {
@@ -300,12 +300,9 @@ impl Block<'_> {
     ///
     /// As for [`Schedule::run`], and the output is contiguous within the block.
     #[allow(clippy::mut_from_ref)]
-    unsafe fn output(&self, item: usize) -> &mut [u8] {
+    unsafe fn output(&self) -> &mut [u8] {
         // Safety: these are contiguous elements of the output, which no other thread accesses.
-        unsafe {
-            let first = self.arrays.output(self.offsets[0]);
-            std::slice::from_raw_parts_mut(first, item * self.shape.len())
-        }
+        unsafe { self.arrays.output.bytes(self.arrays.output(self.offsets[0]), self.shape.len()) }
     }
 
     /// Streams the output's bytes of this block, and prefetches meanwhile.
@@ -313,10 +310,10 @@ impl Block<'_> {
     /// # Safety
     ///
     /// As for [`Schedule::run`]; the output is contiguous within the block, and the CPU has streaming stores.
-    unsafe fn stream(&self, from: &[u8], item: usize, context: &mut KernelContext) {
+    unsafe fn stream(&self, from: &[u8], context: &mut KernelContext) {
         let mask = self.arrays.output.mask;
         // Safety: the caller guarantees the output.
-        let mut output = unsafe { self.output(item) };
+        let mut output = unsafe { self.output() };
         let mut from = from;
         while !output.is_empty() {
             let (part, target);

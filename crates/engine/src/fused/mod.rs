@@ -29,6 +29,8 @@ pub use array::{Input, Output};
 pub use describe::describe;
 pub use program::{Program, Step};
 
+use crate::layout::row_major;
+use crate::memory::last_level_cache;
 use crate::memory::stream::can_stream;
 use crate::nest::LoopNest;
 use crate::parallel::{for_each_chunk, is_parallel};
@@ -73,7 +75,8 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
         return true;
     }
     let is_injective = nest.is_injective(0);
-    let residence = match residence(program, &nest) {
+    let touched = touched_bytes(program, &nest);
+    let residence = match residence(touched) {
         Residence::Memory if !options.is_output_fresh && is_injective && streams(output, &nest) => {
             Residence::Stream
         }
@@ -97,11 +100,8 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
     };
     // A writable array has no element at two indices. Where the caller violates that, the work stays on one
     // thread, so that no two threads write to one element.
-    if !is_large(program, nest.len()) || !is_injective {
-        work(&nest);
-    } else {
-        for_each_chunk(nest, program.cost(), options.threads, &work);
-    }
+    let threads = if is_injective { options.threads } else { Some(1) };
+    for_each_chunk(&nest, cost(program, nest.len(), touched), threads, &work);
     !is_stopped.into_inner()
 }
 
@@ -130,7 +130,7 @@ fn run_single_block(program: &Program, inputs: &[Input<'_>], output: &Output<'_>
     }
     // Safety: these are the output's elements, contiguous and not aliased. Masked bytes are elements.
     unsafe {
-        let bytes = std::slice::from_raw_parts_mut(output.first, count * step.item);
+        let bytes = output.bytes(output.first, count);
         (step.kernel)(sources, bytes, &mut KernelContext::default());
         mask_bits(bytes, output.mask);
     }
@@ -149,9 +149,19 @@ fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
     true
 }
 
-/// Where the arrays of a call with a freshly allocated output reside.
-fn residence(program: &Program, nest: &LoopNest) -> Residence {
-    if is_parallel(nest.len(), program.traffic()) { Residence::Memory } else { Residence::Cache }
+/// Where the arrays of a call with a freshly allocated output reside, if they take this many bytes.
+fn residence(touched: usize) -> Residence {
+    if touched > last_level_cache() { Residence::Memory } else { Residence::Cache }
+}
+
+/// Bytes of memory that a program touches.
+fn touched_bytes(program: &Program, nest: &LoopNest) -> usize {
+    nest.touched_bytes(std::iter::once(program.item(program.result)).chain(program.operands.iter().copied()))
+}
+
+/// Bytes touched, with arithmetic counted as bytes: a step takes about as long as moving 2 bytes per element.
+fn cost(program: &Program, elements: usize, touched: usize) -> usize {
+    touched.saturating_add(elements.saturating_mul(2 * program.steps.len()))
 }
 
 /// Whether the output is worth streaming.
@@ -167,12 +177,15 @@ fn streams(output: &Output<'_>, nest: &LoopNest) -> bool {
 }
 
 /// Whether several workers share the work on arrays of a shape.
-pub fn is_shared(program: &Program, shape: &[usize]) -> bool {
-    is_large(program, shape.iter().copied().fold(1, usize::saturating_mul))
-}
-
-fn is_large(program: &Program, elements: usize) -> bool {
-    is_parallel(elements, program.cost())
+pub fn is_shared(program: &Program, shape: &[usize], inputs: &[Input<'_>]) -> bool {
+    let items = program.item(program.result) + program.operands.iter().sum::<usize>();
+    let elements = shape.iter().copied().fold(1, usize::saturating_mul);
+    if !is_parallel(cost(program, elements, elements.saturating_mul(items))) {
+        // Even if no input were stretched.
+        return false;
+    }
+    let nest = loop_nest(shape, &row_major(shape), inputs);
+    is_parallel(cost(program, nest.len(), touched_bytes(program, &nest)))
 }
 
 fn loop_nest(shape: &[usize], output: &[isize], inputs: &[Input<'_>]) -> LoopNest {

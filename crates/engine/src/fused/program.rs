@@ -87,14 +87,4 @@ impl Program {
         }
         most
     }
-
-    /// Bytes read and written for one element.
-    pub(super) fn traffic(&self) -> usize {
-        self.operands.iter().sum::<usize>() + self.item(self.result)
-    }
-
-    /// Bytes moved for one element, with arithmetic counted as bytes: a step takes about as long as moving 2.
-    pub(super) fn cost(&self) -> usize {
-        self.traffic() + 2 * self.steps.len()
-    }
 }

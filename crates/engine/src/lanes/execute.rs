@@ -84,8 +84,8 @@ impl<'j, const N: usize> Job<'j, N> {
         LoopNest::new(self.shape, N, |operand, dim| self.strides[operand][dim])
     }
 
-    fn bytes(&self) -> usize {
-        self.items.iter().sum()
+    fn touched_bytes(&self, nest: &LoopNest) -> usize {
+        nest.touched_bytes(self.items.into_iter())
     }
 
     /// Runs the closure on several threads where the work is large.
@@ -111,11 +111,9 @@ impl<'j, const N: usize> Job<'j, N> {
         // A writable array has no element at two indices. Where the caller violates that, the work stays on
         // one thread, so that no two threads write to one element.
         let is_safe = |operand: usize| !self.writes[operand] || nest.is_injective(operand);
-        if !is_parallel(nest.len(), self.bytes()) || !(0..N).all(is_safe) {
-            work(nest);
-        } else {
-            for_each_chunk(nest.clone(), self.bytes(), None, work);
-        }
+        let bytes = self.touched_bytes(nest);
+        let threads = if is_parallel(bytes) && !(0..N).all(is_safe) { Some(1) } else { None };
+        for_each_chunk(nest, bytes, threads, work);
     }
 
     /// Runs with a log of what has been written, and drops that if the closure panics.
@@ -171,7 +169,8 @@ impl<'j, const N: usize> Job<'j, N> {
             && (0..N).all(fits)
             && nest.is_injective(0);
         if streams {
-            for_each_chunk(nest, self.bytes(), None, &|chunk| self.stream_chunk(chunk));
+            let bytes = self.touched_bytes(&nest);
+            for_each_chunk(&nest, bytes, None, &|chunk| self.stream_chunk(chunk));
         } else {
             self.split(&nest, &|chunk| self.run_chunk(chunk, None));
         }

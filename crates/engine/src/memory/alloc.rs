@@ -23,6 +23,12 @@ pub fn reserve<T>(count: usize) -> Result<Vec<T>, AllocError> {
     Ok(elements)
 }
 
+/// Whether memory of this size takes fresh pages, which the system has zeroed: [`zeroed`] then costs nothing.
+#[cfg(feature = "fused")]
+pub fn is_zeroed_by_system(bytes: usize) -> bool {
+    bytes >= crate::tuning::FRESH_PAGES_MIN_BYTES
+}
+
 /// A vector of `count` zeros.
 ///
 /// A large one takes fresh pages, which the system has zeroed already.

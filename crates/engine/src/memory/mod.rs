@@ -1,10 +1,12 @@
 //! Memory: allocation, huge pages, non-temporal stores, prefetching.
 
 mod alloc;
+mod caches;
 mod huge_pages;
 pub(crate) mod prefetch;
 pub(crate) mod stream;
 
-#[cfg(feature = "fused")]
-pub use alloc::zeroed;
 pub use alloc::{AllocError, reserve};
+#[cfg(feature = "fused")]
+pub use alloc::{is_zeroed_by_system, zeroed};
+pub(crate) use caches::last_level_cache;

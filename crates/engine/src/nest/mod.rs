@@ -10,8 +10,8 @@
 //! 4. Adjacent loops that are one loop for every operand are coalesced.
 //!
 //! Where operands disagree about the innermost loop (a transposed operand), [`LoopNest::tiles`] cuts both
-//! loops into tiles, so that each cache line is used completely before it is evicted. [`LoopNest::split`]
-//! cuts a nest in two for work splitting.
+//! loops into tiles, so that each cache line is used completely before it is evicted. [`LoopNest::part`]
+//! cuts a nest into parts for work splitting.
 
 mod odometer;
 mod tile;
@@ -172,27 +172,44 @@ impl LoopNest {
         }
     }
 
-    /// Halves the outermost loop that has more than one iteration.
+    /// Part `number` of 2^`depth` parts of about equal size; none where there is nothing left for it.
     ///
-    /// The innermost loop is cut at a multiple of `granularity`, so that halves begin at cache lines.
-    pub fn split(&self, granularity: usize) -> Option<(LoopNest, LoopNest)> {
-        let level = self.sizes.iter().position(|&size| size > 1)?;
-        let granularity = if level == self.innermost() { granularity } else { 1 };
-        let middle = (self.sizes[level] / 2).next_multiple_of(granularity);
-        if middle == 0 || middle >= self.sizes[level] {
-            return None;
+    /// Each halving divides the outermost loop that has more than one iteration. The innermost loop is cut at
+    /// a multiple of `granularity`, so that parts begin at cache lines.
+    pub fn part(&self, number: usize, depth: u32, granularity: usize) -> Option<LoopNest> {
+        let mut part = self.clone();
+        for halving in (0..depth).rev() {
+            let is_second = number >> halving & 1 == 1;
+            let level = part.sizes.iter().position(|&size| size > 1).unwrap_or(part.innermost());
+            let granularity = if level == part.innermost() { granularity } else { 1 };
+            let size = part.sizes[level];
+            let middle = (size / 2).next_multiple_of(granularity).min(size);
+            match (is_second, middle) {
+                // It cannot be halved: the first half has everything.
+                (false, 0) => {}
+                (true, 0) => return None,
+                (true, _) if middle == size => return None,
+                (false, _) => part.sizes[level] = middle,
+                (true, _) => part.skip(level, middle),
+            }
         }
-        Some(self.split_at(level, middle))
+        Some(part)
+    }
+
+    /// Drops the first iterations of a loop.
+    fn skip(&mut self, level: usize, iterations: usize) {
+        self.sizes[level] -= iterations;
+        let strides = &self.strides[level * self.operands..];
+        for (start, stride) in self.starts.iter_mut().zip(strides) {
+            *start += iterations as isize * stride;
+        }
     }
 
     /// Cuts one loop: its first `middle` iterations, and the others.
     pub(crate) fn split_at(&self, level: usize, middle: usize) -> (LoopNest, LoopNest) {
         let (mut first, mut second) = (self.clone(), self.clone());
         first.sizes[level] = middle;
-        second.sizes[level] -= middle;
-        for (start, stride) in second.starts.iter_mut().zip(self.strides(level)) {
-            *start += middle as isize * stride;
-        }
+        second.skip(level, middle);
         (first, second)
     }
 
@@ -228,6 +245,17 @@ impl LoopNest {
                 next *= self.sizes[level] as isize;
             }
         }
+    }
+
+    /// Bytes of memory that the nest touches: an element that a stretched operand has at many indices counts
+    /// once. `items` are the bytes of an element of each operand.
+    pub fn touched_bytes(&self, items: impl Iterator<Item = usize>) -> usize {
+        let of_operand = |(operand, item): (usize, usize)| {
+            let levels = self.sizes.iter().enumerate();
+            let moved = levels.filter(|&(level, _)| self.strides(level)[operand] != 0);
+            moved.fold(item, |bytes, (_, &size)| bytes.saturating_mul(size))
+        };
+        items.enumerate().map(of_operand).fold(0, usize::saturating_add)
     }
 
     /// Whether the nest visits no element of an operand twice.

@@ -42,17 +42,8 @@ fn expected(shape: &[usize], strides: &[Vec<isize>]) -> Vec<[isize; 3]> {
     offsets
 }
 
-/// Splits recursively, down to single elements where the granularity allows it.
-fn chunks(nest: LoopNest, granularity: usize) -> Vec<LoopNest> {
-    match nest.split(granularity) {
-        None => vec![nest],
-        Some((first, second)) => {
-            assert_eq!(first.len() + second.len(), nest.len());
-            let mut all = chunks(first, granularity);
-            all.extend(chunks(second, granularity));
-            all
-        }
-    }
+fn parts(nest: &LoopNest, depth: u32, granularity: usize) -> Vec<LoopNest> {
+    (0..1 << depth).filter_map(|number| nest.part(number, depth, granularity)).collect()
 }
 
 fn shape_and_strides() -> impl Strategy<Value = (Vec<usize>, Vec<Vec<isize>>)> {
@@ -72,13 +63,14 @@ fn shape_and_strides() -> impl Strategy<Value = (Vec<usize>, Vec<Vec<isize>>)> {
 
 proptest! {
     #[test]
-    fn every_index_is_visited_once((shape, strides) in shape_and_strides(), granularity in 1usize..70) {
+    fn every_index_is_visited_once((shape, strides) in shape_and_strides(), granularity in 1usize..70, depth in 0u32..9) {
         let expected = expected(&shape, &strides);
         let nest = nest(&shape, &strides);
         prop_assert_eq!(&visited([nest.clone()]), &expected);
-        prop_assert_eq!(&visited(nest.clone().tiles()), &expected);
-        let chunks = chunks(nest, granularity).into_iter().flat_map(LoopNest::tiles);
-        prop_assert_eq!(&visited(chunks), &expected);
+        prop_assert_eq!(&visited(nest.tiles()), &expected);
+        let parts = parts(&nest, depth, granularity);
+        prop_assert!(parts.len() <= nest.len().max(1), "no part is empty");
+        prop_assert_eq!(&visited(parts.iter().flat_map(LoopNest::tiles)), &expected);
     }
 }
 
@@ -101,6 +93,15 @@ proptest! {
             prop_assert!(count == 0 || nest.is_injective(operand) == view.is_ok());
         }
     }
+}
+
+#[test]
+fn parts_are_of_about_equal_size() {
+    let nest = nest(&[10, 1000], &[vec![1000, 1], vec![1, 0], vec![0, 1]]);
+    let sizes = |depth| parts(&nest, depth, 64).iter().map(LoopNest::len).collect::<Vec<_>>();
+    assert_eq!(sizes(0), [10_000]);
+    assert_eq!(sizes(2), [2000, 3000, 2000, 3000]);
+    assert!(sizes(6).iter().all(|size| (100..=300).contains(size)), "{:?}", sizes(6));
 }
 
 #[test]

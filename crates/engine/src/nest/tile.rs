@@ -24,9 +24,9 @@ impl LoopNest {
     ///
     /// Up to four nests: whole tiles, and the remainders at the ends of both loops. Only the nest itself where
     /// operands agree about the innermost loop.
-    pub fn tiles(self) -> SmallVec<[LoopNest; 4]> {
+    pub fn tiles(&self) -> SmallVec<[LoopNest; 1]> {
         let Some(level) = self.tiled_level() else {
-            return SmallVec::from_iter([self]);
+            return SmallVec::from_iter([self.clone()]);
         };
         let innermost = self.innermost();
         let mut nests = SmallVec::new();

@@ -4,10 +4,11 @@
 //! their own, and from each other's when they are done; a panic in one chunk stops the others soon.
 //!
 //! - The pool starts with the first large call. It has one worker less than [`num_threads`], since the
-//!   caller takes part; a call that requests more threads replaces it with a larger one.
-//! - No thread's CPU affinity is changed. Workers park when idle.
+//!   caller takes part; a call that requests more threads adds workers.
+//! - Calls of several threads at once share the workers: a call takes those that are idle, and waits for none.
+//! - No thread's CPU affinity is changed. Idle workers spin for 50 µs, then they park.
 //! - A caller inside a rayon pool uses that pool, unless it requests a number of threads.
-//! - A call inside a closure runs on the threads of the outer call.
+//! - A call inside a closure runs on the thread that called the closure.
 //! - A forked child starts a pool of its own.
 //!
 //! Without the feature `parallel` all chunks run on the calling thread.

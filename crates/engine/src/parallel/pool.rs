@@ -1,110 +1,238 @@
-//! The worker pool.
+//! The worker pool: threads that take part in the callers' work.
+//!
+//! A call claims workers that are idle, never waits for busy ones, and takes part itself. So calls from
+//! several threads at once share the workers, and a call that gets none is no slower than on one thread.
+//!
+//! A claimed worker may be parked, and wake up after the caller has done everything. The caller then
+//! withdraws its offer instead of waiting.
 
-use super::cpus::{num_threads, scoped_threads};
+use super::cpus::{num_threads, scoped_threads, with_num_threads};
 use super::fork_safe::ForkSafe;
-use crate::tuning::{MAX_THREADS, SPIN};
-use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
+use crate::tuning::{MAX_THREADS, POLLS_PER_YIELD, SPIN};
 use smallvec::SmallVec;
-use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::{dangling_mut, null_mut};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// The one pool of this process. It is replaced by a larger one where a call requests more threads.
-static POOL: ForkSafe<Arc<ThreadPool>> = ForkSafe::new();
+/// The workers of this process. Their number only grows, to the largest number that a call has requested.
+static POOL: ForkSafe<Vec<&'static Worker>> = ForkSafe::new();
 
-/// A pool of this many workers or more. Of less, or none, where the system gives no more threads.
-fn pool(workers: usize) -> Option<Arc<ThreadPool>> {
-    POOL.with(|pool| {
-        if let Some(pool) = pool
-            && pool.current_num_threads() >= workers
-        {
-            return Some(pool.clone());
+/// A thread of the pool. It lives as long as the process.
+struct Worker {
+    /// Null while the worker is idle; then a job that a caller offers; `RUNNING` while the worker runs it.
+    job: AtomicPtr<Job<'static>>,
+    /// The worker's number among the threads of the job. The caller is number 0.
+    number: AtomicUsize,
+    thread: OnceLock<Thread>,
+}
+
+/// No job has this address.
+const RUNNING: *mut Job<'static> = dangling_mut();
+
+/// Work that a caller shares with workers.
+struct Job<'j> {
+    /// Called once on each thread, with its number.
+    take_part: &'j (dyn Fn(usize) + Sync),
+    /// Workers that may still access the job, and [`WAITING`].
+    pending: AtomicUsize,
+    caller: Thread,
+    /// What the first worker panicked with.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+/// Bit of [`Job::pending`]: the caller is parked until there is no pending worker.
+const WAITING: usize = 1 << (usize::BITS - 1);
+
+impl Worker {
+    /// Starts a thread, unless the system refuses.
+    fn start(index: usize) -> Option<&'static Worker> {
+        let worker: &'static Worker = Box::leak(Box::new(Worker {
+            job: AtomicPtr::new(null_mut()),
+            number: AtomicUsize::new(0),
+            thread: OnceLock::new(),
+        }));
+        let builder = std::thread::Builder::new().name(format!("unishape-{index}"));
+        let handle = builder.spawn(|| worker.run()).ok()?;
+        worker.thread.get_or_init(|| handle.thread().clone());
+        Some(worker)
+    }
+
+    fn run(&self) -> ! {
+        loop {
+            let job = self.next_job();
+            // Fails where the caller has withdrawn the job.
+            let taken = self.job.compare_exchange(job, RUNNING, Ordering::Acquire, Ordering::Relaxed);
+            if taken.is_ok() {
+                // Safety: the caller keeps the job alive while a worker that has taken it is pending.
+                unsafe { (*job).run(self.number.load(Ordering::Relaxed)) };
+                self.job.store(null_mut(), Ordering::Release);
+                // Safety: as above.
+                unsafe { Job::finish(job) };
+            }
         }
-        let wanted = workers.max(num_threads() - 1);
-        // Grows to powers of two: a caller that requests 2, 3, 4, … threads starts few pools.
-        let size = if pool.is_some() { wanted.next_power_of_two() } else { wanted }.min(MAX_THREADS);
-        let builder = ThreadPoolBuilder::new()
-            .num_threads(size)
-            .thread_name(|worker| format!("unishape-{worker}"))
-            .start_handler(|_| IS_WORKER.set(true));
-        if let Ok(larger) = builder.build() {
-            // The threads of the smaller pool end when its last caller is done.
-            *pool = Some(Arc::new(larger));
+    }
+
+    /// Waits for a job: spins, then parks; spins again after a wake-up, since calls come in series.
+    fn next_job(&self) -> *mut Job<'static> {
+        loop {
+            let offered = || Some(self.job.load(Ordering::Relaxed)).filter(|job| !job.is_null());
+            if let Some(job) = spin_until(offered) {
+                return job;
+            }
+            std::thread::park();
         }
-        pool.clone()
+    }
+
+    fn wake(&self) {
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+}
+
+impl<'j> Job<'j> {
+    fn new(take_part: &'j (dyn Fn(usize) + Sync)) -> Job<'j> {
+        let (pending, caller) = (AtomicUsize::new(0), std::thread::current());
+        Job { take_part, pending, caller, panic: Mutex::new(None) }
+    }
+
+    /// Offers the job to at most `workers` workers.
+    fn offer(&self, workers: usize) -> Offer<'_> {
+        let address = (&raw const *self).cast_mut().cast::<Job<'static>>();
+        let mut claimed: SmallVec<[&'static Worker; 16]> = SmallVec::new();
+        POOL.with(|pool| {
+            let pool = pool.get_or_insert_default();
+            while pool.len() < workers
+                && let Some(worker) = Worker::start(pool.len())
+            {
+                pool.push(worker);
+            }
+            // Only here a worker is claimed, one caller at a time.
+            let idle = pool.iter().filter(|worker| worker.job.load(Ordering::Acquire).is_null());
+            for worker in idle.take(workers) {
+                claimed.push(worker);
+                self.pending.fetch_add(1, Ordering::Relaxed);
+                worker.number.store(claimed.len(), Ordering::Relaxed);
+                worker.job.store(address, Ordering::Release);
+            }
+        });
+        claimed.iter().for_each(|worker| worker.wake());
+        Offer { job: self, address, claimed }
+    }
+
+    /// Runs on a worker.
+    fn run(&self, number: usize) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| (self.take_part)(number))) {
+            let mut panic = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+            panic.get_or_insert(payload);
+        }
+    }
+
+    /// Ends a worker's access to a job, which the caller may free meanwhile.
+    ///
+    /// # Safety
+    ///
+    /// The worker is pending.
+    unsafe fn finish(job: *const Job<'j>) {
+        // Safety: the caller keeps the job alive until no worker is pending. Nothing accesses it afterwards.
+        let (caller, pending) =
+            unsafe { ((*job).caller.clone(), (*job).pending.fetch_sub(1, Ordering::AcqRel)) };
+        if pending == WAITING | 1 {
+            caller.unpark();
+        }
+    }
+}
+
+/// A job that workers have been offered. Dropping it waits until none of them accesses the job.
+struct Offer<'o> {
+    job: &'o Job<'o>,
+    address: *mut Job<'static>,
+    claimed: SmallVec<[&'static Worker; 16]>,
+}
+
+impl Drop for Offer<'_> {
+    fn drop(&mut self) {
+        let pending = &self.job.pending;
+        for worker in &self.claimed {
+            let withdrawn =
+                worker.job.compare_exchange(self.address, null_mut(), Ordering::Relaxed, Ordering::Relaxed);
+            if withdrawn.is_ok() {
+                pending.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        let is_done = || (pending.load(Ordering::Acquire) == 0).then_some(());
+        // Sleeping and waking up takes longer than most workers need to finish.
+        if spin_until(is_done).is_none() && pending.fetch_or(WAITING, Ordering::AcqRel) > 0 {
+            while pending.load(Ordering::Acquire) != WAITING {
+                std::thread::park();
+            }
+        }
+    }
+}
+
+/// Calls a function until it returns something, for as long as threads spin; yields to other threads
+/// meanwhile.
+fn spin_until<T>(function: impl Fn() -> Option<T>) -> Option<T> {
+    let start = Instant::now();
+    loop {
+        for _ in 0..POLLS_PER_YIELD {
+            if let Some(result) = function() {
+                return Some(result);
+            }
+            std::hint::spin_loop();
+        }
+        if start.elapsed() >= spin_time() {
+            return None;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// How long idle threads spin before they park: by default [`SPIN`], or as many microseconds as the
+/// environment variable `UNISHAPE_SPIN` requests.
+fn spin_time() -> Duration {
+    static TIME: OnceLock<Duration> = OnceLock::new();
+    *TIME.get_or_init(|| {
+        let requested = std::env::var("UNISHAPE_SPIN").ok().and_then(|text| text.trim().parse().ok());
+        requested.map_or(SPIN, |micros: u64| Duration::from_micros(micros.min(1_000_000)))
     })
-}
-
-thread_local! {
-    /// Whether this thread is a worker of our pool.
-    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
-    /// Whether this thread, which is not one of a rayon pool, runs tasks at the moment.
-    static RUNS_TASKS: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The workers that share a call.
-enum Team {
-    /// The calling thread alone.
-    Caller,
-    /// The rayon pool that the caller is in.
-    Current,
-    /// Our pool.
-    Pool(Arc<ThreadPool>),
 }
 
 /// Number of threads for a call, the caller included; none for those of the rayon pool that it is in.
 fn requested(threads: Option<usize>) -> Option<usize> {
-    if RUNS_TASKS.get() {
-        // A call inside a closure of the caller: it would wait for workers that are busy with the outer call.
-        return Some(1);
-    }
     match threads.or_else(scoped_threads) {
         None if rayon::current_thread_index().is_some() => None,
         threads => Some(threads.unwrap_or_else(num_threads).clamp(1, MAX_THREADS)),
     }
 }
 
-/// Number of threads that [`run_tasks`] would use, the caller included.
+/// Largest number of threads that [`run_tasks`] would use, the caller included.
 pub(super) fn team_size(threads: Option<usize>) -> usize {
-    requested(threads).unwrap_or_else(current_pool_size)
-}
-
-/// Number of threads for a call inside a rayon pool; of ours, no more than configured now.
-fn current_pool_size() -> usize {
-    let limit = if IS_WORKER.get() { num_threads() } else { MAX_THREADS };
-    rayon::current_num_threads().min(limit)
-}
-
-/// Number of threads for a call, and the pool that they belong to.
-fn team(threads: Option<usize>) -> (usize, Team) {
-    match requested(threads) {
-        None => (current_pool_size(), Team::Current),
-        Some(1) => (1, Team::Caller),
-        Some(threads) => match pool(threads - 1) {
-            Some(pool) => (threads.min(pool.current_num_threads() + 1), Team::Pool(pool)),
-            None => (1, Team::Caller),
-        },
-    }
+    requested(threads).unwrap_or_else(rayon::current_num_threads)
 }
 
 /// Calls `work` with every task from 0 to `count`, on several threads.
 ///
 /// Each thread has a contiguous range of tasks, because neighbouring tasks share huge pages, on which two
-/// threads would contend; a thread that is done takes tasks of the others. The caller takes part, so slow
-/// wake-ups of workers do not delay the work.
+/// threads would contend, and because the next call finds the same elements in the same core's caches. A
+/// thread that is done takes tasks of the others. The caller takes part, so slow wake-ups of workers do not
+/// delay the work.
 ///
 /// # Panics
 ///
 /// Where `work` panics; the remaining tasks are not started then.
 pub(crate) fn run_tasks(count: usize, threads: Option<usize>, work: &(dyn Fn(usize) + Sync)) {
-    let (threads, team) = team(threads);
-    let threads = threads.min(count);
+    let requested = requested(threads);
+    let threads = requested.unwrap_or_else(rayon::current_num_threads).min(count);
     if threads <= 1 {
         return (0..count).for_each(work);
     }
     let taken: SmallVec<[AtomicUsize; 16]> = (0..threads).map(|_| AtomicUsize::new(0)).collect();
-    let (aborted, pending) = (AtomicBool::new(false), AtomicUsize::new(threads - 1));
+    let aborted = AtomicBool::new(false);
     let first_task = |range: usize| count * range / threads;
     let take_part = |own: usize| {
         let _abort = AbortOnPanic(&aborted);
@@ -119,51 +247,20 @@ pub(crate) fn run_tasks(count: usize, threads: Option<usize>, work: &(dyn Fn(usi
             }
         }
     };
-    match team {
-        Team::Pool(pool) => {
-            // Ends the spinning of the workers after the previous call.
-            let call = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
-            pool.in_place_scope(|scope| share(scope, threads, &take_part, &pending));
-            keep_spinning(&pool, threads - 1, call);
-        }
-        Team::Current | Team::Caller => {
-            rayon::in_place_scope(|scope| share(scope, threads, &take_part, &pending));
-        }
-    }
-}
-
-/// Runs `take_part` on every thread, the caller among them.
-fn share<'s>(
-    scope: &Scope<'s>,
-    threads: usize,
-    take_part: &'s (impl Fn(usize) + Sync),
-    pending: &'s AtomicUsize,
-) {
-    for own in 1..threads {
-        scope.spawn(move |_| {
-            let _done = Decrement(pending);
-            take_part(own);
+    if requested.is_none() {
+        return rayon::in_place_scope(|scope| {
+            (1..threads).for_each(|own| scope.spawn(move |_| take_part(own)));
+            take_part(0);
         });
     }
-    if rayon::current_thread_index().is_none() {
-        let _reset = Reset(RUNS_TASKS.replace(true));
-        take_part(0);
-    } else {
-        take_part(0);
-    }
-    // Sleeping and waking up takes longer than most workers need to finish.
-    let (start, limit) = (Instant::now(), spin_time().unwrap_or(SPIN));
-    while pending.load(Ordering::Acquire) > 0 && start.elapsed() < limit {
-        std::thread::yield_now();
-    }
-}
-
-/// Sets `RUNS_TASKS` back when it is dropped.
-struct Reset(bool);
-
-impl Drop for Reset {
-    fn drop(&mut self) {
-        RUNS_TASKS.set(self.0);
+    // Calls inside `work` stay on their thread: the others are busy with this call.
+    let take_part = |own: usize| with_num_threads(1, || take_part(own));
+    let job = Job::new(&take_part);
+    let offer = job.offer(threads - 1);
+    take_part(0);
+    drop(offer);
+    if let Some(payload) = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        resume_unwind(payload);
     }
 }
 
@@ -175,41 +272,5 @@ impl Drop for AbortOnPanic<'_> {
         if std::thread::panicking() {
             self.0.store(true, Ordering::Relaxed);
         }
-    }
-}
-
-/// Counts down when it is dropped.
-struct Decrement<'a>(&'a AtomicUsize);
-
-impl Drop for Decrement<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
-    }
-}
-
-/// Number of calls that used the pool.
-static CALLS: AtomicUsize = AtomicUsize::new(0);
-
-/// Spinning time requested by the environment variable `UNISHAPE_SPIN`, in microseconds.
-fn spin_time() -> Option<Duration> {
-    static TIME: OnceLock<Option<Duration>> = OnceLock::new();
-    *TIME.get_or_init(|| {
-        let text = std::env::var("UNISHAPE_SPIN").ok()?;
-        text.trim().parse().ok().map(|micros: u64| Duration::from_micros(micros.min(1_000_000)))
-    })
-}
-
-/// Keeps workers awake for the next call, for as long as `UNISHAPE_SPIN` requests. By default they spin as
-/// rayon's workers do, which is less than 50 µs, and park.
-fn keep_spinning(pool: &ThreadPool, workers: usize, call: usize) {
-    let Some(limit) = spin_time().filter(|time| !time.is_zero()) else { return };
-    for _ in 0..workers {
-        pool.spawn(move || {
-            let start = Instant::now();
-            // The next call needs the workers.
-            while CALLS.load(Ordering::Relaxed) == call && start.elapsed() < limit {
-                std::thread::yield_now();
-            }
-        });
     }
 }

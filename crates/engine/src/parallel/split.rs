@@ -1,58 +1,65 @@
 //! Work splitting: a loop nest cut into chunks.
 
 use crate::nest::LoopNest;
-use crate::tuning::{CHUNK_GRANULARITY, PARALLEL_MIN_BYTES};
+use crate::tuning::{CHUNK_GRANULARITY, PARALLEL_MIN_BYTES, SERIAL_CHUNK_BYTES};
+use smallvec::SmallVec;
 
-/// Whether several workers share work on this many elements.
+/// Whether work is large enough for several threads.
 ///
-/// `bytes` are those read and written for one element.
+/// `bytes` are those of memory that it touches. Arithmetic may count as bytes.
 #[inline]
-pub fn is_parallel(elements: usize, bytes: usize) -> bool {
-    elements.saturating_mul(bytes) > PARALLEL_MIN_BYTES
+pub fn is_parallel(bytes: usize) -> bool {
+    bytes > PARALLEL_MIN_BYTES
 }
 
 /// Calls `work` with chunks of a nest, tiled where that helps, in parallel where the work is large.
 ///
-/// `bytes` are those read and written for one element. `threads` is the requested number of threads; by
-/// default [`num_threads`](super::num_threads), or those of the rayon pool that the caller is in.
+/// `bytes` are those of memory that the nest touches, or more, where the work is more than moving them.
+/// `threads` is the requested number of threads; by default [`num_threads`](super::num_threads), or those of
+/// the rayon pool that the caller is in.
 #[inline]
 pub(crate) fn for_each_chunk(
-    nest: LoopNest,
+    nest: &LoopNest,
     bytes: usize,
     threads: Option<usize>,
     work: &(dyn Fn(&LoopNest) + Sync),
 ) {
-    if is_parallel(nest.len(), bytes) { split(nest, bytes, threads, work) } else { work(&nest) }
+    if is_parallel(bytes) { split(nest, bytes, threads, work) } else { work(nest) }
 }
 
-#[cfg(feature = "parallel")]
-fn split(nest: LoopNest, bytes: usize, threads: Option<usize>, work: &(dyn Fn(&LoopNest) + Sync)) {
-    use crate::tuning::{CHUNK_BYTES, CHUNKS_PER_WORKER, MAX_CHUNKS};
-    let moved = nest.len().saturating_mul(bytes);
-    let chunks = CHUNKS_PER_WORKER * super::pool::team_size(threads);
-    let chunk = (moved / chunks).clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()) / bytes.max(1);
-    let listed = chunk.max(nest.len() / MAX_CHUNKS);
-    let mut tasks = Vec::new();
-    nest.tiles().into_iter().for_each(|nest| cut(nest, listed, &mut |chunk| tasks.push(chunk)));
-    super::run_tasks(tasks.len(), threads, &|task| {
-        cut(tasks[task].clone(), chunk, &mut |chunk| work(&chunk))
-    });
-}
-
-/// One chunk fits the L2 cache; none is larger, so that a panic or a cancelled call ends soon.
-#[cfg(not(feature = "parallel"))]
-fn split(nest: LoopNest, bytes: usize, _: Option<usize>, work: &(dyn Fn(&LoopNest) + Sync)) {
-    let chunk = PARALLEL_MIN_BYTES / bytes.max(1);
-    nest.tiles().into_iter().for_each(|nest| cut(nest, chunk, &mut |chunk| work(&chunk)));
-}
-
-/// Halves a nest until a chunk has at most `elements` elements.
-fn cut(nest: LoopNest, elements: usize, each: &mut dyn FnMut(LoopNest)) {
-    match nest.split(CHUNK_GRANULARITY) {
-        Some((first, second)) if nest.len() > elements => {
-            cut(first, elements, each);
-            cut(second, elements, each);
+fn split(nest: &LoopNest, bytes: usize, threads: Option<usize>, work: &(dyn Fn(&LoopNest) + Sync)) {
+    #[cfg(feature = "parallel")]
+    let (team, chunk) = {
+        use crate::tuning::{CHUNK_BYTES, CHUNKS_PER_WORKER};
+        let team = super::pool::team_size(threads);
+        (team, (bytes / (CHUNKS_PER_WORKER * team)).clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()))
+    };
+    #[cfg(not(feature = "parallel"))]
+    let (team, chunk) = (1, 1);
+    let chunk = if team > 1 { chunk } else { SERIAL_CHUNK_BYTES };
+    let bytes_per_element = bytes as f64 / nest.len().max(1) as f64;
+    let parts: SmallVec<[Parts; 4]> = nest
+        .tiles()
+        .into_iter()
+        .map(|nest| {
+            let chunks = nest.len() as f64 * bytes_per_element / chunk as f64;
+            Parts { depth: chunks.max(1.0).log2() as u32, nest }
+        })
+        .collect();
+    let tasks = parts.iter().map(|parts| 1 << parts.depth).sum();
+    let run = |mut task: usize| {
+        for Parts { nest, depth } in &parts {
+            if task < 1 << depth {
+                return nest.part(task, *depth, CHUNK_GRANULARITY).iter().for_each(work);
+            }
+            task -= 1 << depth;
         }
-        _ => each(nest),
-    }
+    };
+    if team > 1 { super::run_tasks(tasks, threads, &run) } else { (0..tasks).for_each(run) }
+}
+
+/// A nest that is divided into 2^`depth` parts.
+struct Parts {
+    nest: LoopNest,
+    depth: u32,
 }

@@ -59,7 +59,9 @@ pub fn add_to_sums<T>(
 fn is_shared<T>(nest: &LoopNest) -> bool {
     // Where sums coincide, two tasks would share one.
     let are_distinct = || nest.compacted(1).is_injective(1);
-    is_parallel(nest.len(), size_of::<T>()) && crate::primitive::is_number::<T>() && are_distinct()
+    is_parallel(nest.touched_bytes([size_of::<T>(); 2].into_iter()))
+        && crate::primitive::is_number::<T>()
+        && are_distinct()
 }
 
 #[allow(clippy::extra_unused_type_parameters)] // as above

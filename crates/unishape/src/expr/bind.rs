@@ -5,7 +5,7 @@ use super::error::{ExprError, Problem};
 use super::graph::{Graph, Node, NodeId};
 use crate::alloc::{checked_len, out_of_memory};
 use crate::numeric::Numeric;
-use crate::program_arrays::{program_input, program_output};
+use crate::program_arrays::{program_input, program_output, program_result};
 use crate::shapes::{FastCommonShape, broadcast_error, broadcast_shapes};
 use crate::tensor::{Element, Tensor, TensorView};
 use ndarray::{Array, ArrayD, ArrayRef, ArrayView, Dimension, IxDyn};
@@ -14,7 +14,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use unishape_core::Rules;
 use unishape_engine::fused::{self, Input, Options};
-use unishape_engine::memory::zeroed;
 use unishape_kernels::Scalar;
 use unishape_kernels::{DType, for_each_dtype};
 
@@ -249,7 +248,7 @@ impl<'a> Bound<'a> {
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
     pub fn is_parallel(&self) -> bool {
-        fused::is_shared(&self.compiled.program, &self.shape)
+        fused::is_shared(&self.compiled.program, &self.shape, &self.inputs())
     }
 
     /// Restricts the computation to a range of one dimension of the result.
@@ -332,10 +331,14 @@ impl<'a> Bound<'a> {
     where
         Tensor: From<ArrayD<T>>,
     {
-        let elements = zeroed::<T>(checked_len::<T>(&self.shape)?).map_err(out_of_memory)?;
-        let mut result = Array::from_shape_vec(IxDyn(&self.shape), elements)
+        let count = checked_len::<T>(&self.shape)?;
+        let options = Options { is_output_fresh: true, threads: self.threads, should_continue: &|_| true };
+        let elements =
+            program_result::<T>(&self.compiled.program, &self.inputs(), &self.shape, count, options)
+                .map_err(out_of_memory)?
+                .ok_or(Problem::Stopped)?;
+        let result = Array::from_shape_vec(IxDyn(&self.shape), elements)
             .map_err(|_| crate::Error::too_large(&self.shape, None))?;
-        self.run(&mut result, true, &|_| true)?;
         Ok(result.into())
     }
 
