@@ -106,6 +106,10 @@ pub(crate) const L1_BUDGET: usize = 24 << 10;
 #[cfg(feature = "fused")]
 pub(crate) const BLOCK_ELEMENTS: std::ops::RangeInclusive<usize> = 128..=8192;
 
+/// Rows of at least this many elements are processed one by one where that saves gathering them.
+#[cfg(feature = "fused")]
+pub(crate) const MIN_ROW_LEN: usize = 160;
+
 /// Cost of starting a block, and of each of its steps, in elements copied one by one.
 #[cfg(feature = "fused")]
 pub(crate) const STEP_OVERHEAD: usize = 128;

@@ -2,7 +2,7 @@
 
 use super::block::is_scalar;
 use super::program::{Program, Step};
-use super::schedule::{Action, BlockRef, Location, Schedule};
+use super::schedule::{Action, BlockRef, Location, OutputLayout, Schedule, Span};
 use super::{Input, cost, loop_nest, residence, touched_bytes};
 use crate::layout::row_major;
 use crate::nest::LoopNest;
@@ -102,6 +102,13 @@ impl Description<'_> {
         let moves = |level: usize| self.nest.level(level).1[1 + input] != 0;
         let is_part_of_row = block.level == self.nest.depth() - 1;
         let is_row = block.level > 0 && is_part_of_row && !(0..block.level).any(moves);
+        let is_row_of = |stride: isize| match loops[..] {
+            [(len, own), _] => len == self.schedule.row_len && own == stride,
+            _ => false,
+        };
+        if is_row_of(0) {
+            return "a column: one element for each row".into();
+        }
         if is_gathered(&self.schedule.once) {
             return "the same in every block, gathered once".into();
         }
@@ -125,33 +132,39 @@ impl Description<'_> {
             _ if !block.is_whole(self.nest) && is_invariant => {
                 "the same in every block, read in place".into()
             }
+            _ if is_row_of(1) => "read in place, row by row".into(),
             _ if is_row => "the same in every row, read in place".into(),
             _ => "read in place".into(),
         }
     }
 
     fn output(&self) -> &'static str {
-        match self.schedule.is_output_contiguous {
-            true => "written in place",
-            false => "scattered from a block",
+        match self.schedule.output {
+            OutputLayout::Contiguous => "written in place",
+            OutputLayout::Rows => "written in place, row by row",
+            OutputLayout::Scattered => "scattered from a block",
         }
     }
 
     /// `t1 = multiply(a, 2)`, for kernel calls. `held` is what scratch blocks hold.
     fn step(&self, action: &Action, held: &mut HashMap<u32, String>) -> Option<String> {
         match action {
-            Action::Gather { input, scratch } => {
+            Action::Gather { input, scratch, .. } => {
                 held.insert(*scratch, self.names.get(*input as usize).cloned().unwrap_or_default());
                 None
             }
             Action::Store { from } => Some(format!("result = {}", self.value(from, held))),
-            Action::Call { step, inputs, is_scalar, scratch } => {
+            Action::Call { step, inputs, span, scratch, .. } => {
                 let Step { name, inputs: arguments, .. } = &self.program.steps[*step as usize];
                 let inputs: Vec<String> =
                     inputs[..arguments.len()].iter().map(|value| self.value(value, held)).collect();
                 let label = scratch.map_or_else(|| "result".into(), |_| format!("t{}", step + 1));
-                let of_scalar = if *is_scalar { ", a scalar" } else { "" };
-                let step = format!("{label} = {name}({}){of_scalar}", inputs.join(", "));
+                let of_span = match span {
+                    Span::Scalar => ", a scalar",
+                    Span::Column => ", one element for each row",
+                    Span::Block => "",
+                };
+                let step = format!("{label} = {name}({}){of_span}", inputs.join(", "));
                 held.extend(scratch.map(|scratch| (scratch, label)));
                 Some(step)
             }

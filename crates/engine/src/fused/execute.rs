@@ -1,9 +1,9 @@
 //! Executes a schedule: resolves block addresses and calls the kernels.
 
-use super::block::BlockShape;
+use super::block::{BlockLoops, BlockShape};
 use super::gather::{fill, gather, scatter};
 use super::program::{Program, Step};
-use super::schedule::{Action, BlockRef, Location, MAX_ARITY, Schedule};
+use super::schedule::{Action, BlockRef, Location, MAX_ARITY, OutputLayout, Schedule, Span};
 use super::{Input, Output};
 use crate::memory::prefetch::prefetch_strided;
 use crate::memory::stream::{copy_streaming, fence};
@@ -199,14 +199,14 @@ impl Block<'_> {
     /// As for [`Schedule::run`]; the block lies within the nest.
     unsafe fn execute(&self, action: &Action, context: &mut KernelContext) {
         match action {
-            Action::Gather { input, scratch } => {
+            Action::Gather { input, span, scratch } => {
                 // Safety: the block's elements of the input exist, and fit the scratch block.
                 unsafe {
                     let item = self.program.operands[*input as usize];
-                    self.gather(*input, self.scratch(*scratch, item * self.shape.len()));
+                    self.gather(*input, *span, self.scratch(*scratch, item * self.shape.count(*span)));
                 }
             }
-            Action::Call { step, inputs, is_scalar, scratch } => {
+            Action::Call { step, inputs, span, by_rows: false, scratch } => {
                 let Step { kernel, item, inputs: arguments, .. } = &self.program.steps[*step as usize];
                 let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
                 let sources = &mut sources[..arguments.len()];
@@ -218,8 +218,7 @@ impl Block<'_> {
                 // Without one the output is contiguous, and no other thread accesses it.
                 unsafe {
                     if let &Some(scratch) = scratch {
-                        let len = if *is_scalar { 1 } else { self.shape.len() };
-                        kernel(sources, self.scratch(scratch, len * item), context);
+                        kernel(sources, self.scratch(scratch, self.shape.count(*span) * item), context);
                     } else {
                         let output = self.output();
                         kernel(sources, output, context);
@@ -227,26 +226,56 @@ impl Block<'_> {
                     }
                 }
             }
+            // Only results of a whole block are computed row by row.
+            Action::Call { step, inputs, by_rows: true, scratch, .. } => {
+                let Step { kernel, item, inputs: arguments, .. } = &self.program.steps[*step as usize];
+                let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+                let sources = &mut sources[..arguments.len()];
+                for row in 0..self.shape.iterations {
+                    // Safety: as above; rows are parts of the block.
+                    unsafe {
+                        for (source, &input) in sources.iter_mut().zip(inputs) {
+                            *source = self.read_row(input, row);
+                        }
+                        if let &Some(scratch) = scratch {
+                            let bytes = self.schedule.row_len * item;
+                            let block = self.scratch(scratch, self.shape.len() * item);
+                            kernel(sources, &mut block[row * bytes..][..bytes], context);
+                        } else {
+                            let output = self.output_row(row);
+                            kernel(sources, output, context);
+                            self.mask(output);
+                        }
+                    }
+                }
+            }
             Action::Store { from } => {
                 // Safety: inputs exist, and no other thread accesses the output.
                 unsafe {
-                    let source = self.read(*from);
-                    if !self.schedule.is_output_contiguous {
-                        return self.scatter(source, from.item as usize);
+                    if self.schedule.output == OutputLayout::Scattered {
+                        return self.scatter(self.read(*from), from.item as usize);
                     }
-                    if self.schedule.streams && !from.is_scalar {
-                        return self.stream(source, context);
+                    if !from.is_whole(Span::Block) || self.schedule.output == OutputLayout::Rows {
+                        return (0..self.shape.iterations)
+                            .for_each(|row| self.store(self.read_row(*from, row), self.output_row(row)));
                     }
-                    let output = self.output();
-                    if from.is_scalar {
-                        fill(source, output)
-                    } else {
-                        output.copy_from_slice(source)
+                    if self.schedule.streams && from.span == Span::Block {
+                        return self.stream(self.read(*from), context);
                     }
-                    self.mask(output);
+                    self.store(self.read(*from), self.output());
                 }
             }
         }
+    }
+
+    /// Writes elements, or copies of one, to contiguous elements of the output.
+    fn store(&self, from: &[u8], output: &mut [u8]) {
+        if from.len() == output.len() {
+            output.copy_from_slice(from);
+        } else {
+            fill(from, output);
+        }
+        self.mask(output);
     }
 
     /// Address of an input `ahead` elements from its first element of this block.
@@ -261,8 +290,7 @@ impl Block<'_> {
     /// As for [`Schedule::run`]; meanwhile nothing writes to the value's scratch block.
     #[inline(always)]
     unsafe fn read(&self, value: BlockRef) -> &[u8] {
-        let item = value.item as usize;
-        let bytes = item * if value.is_scalar { 1 } else { self.shape.len() };
+        let bytes = value.item as usize * self.shape.count(value.span);
         let first = match value.location {
             Location::Scratch(scratch) => {
                 debug_assert!(bytes <= self.schedule.scratch[scratch as usize]);
@@ -274,6 +302,47 @@ impl Block<'_> {
         // Safety: these are elements of the input or of the scratch block: one, or those of the block, which
         // are contiguous. A scratch block has space for the largest block; this one is not larger.
         unsafe { std::slice::from_raw_parts(first, bytes) }
+    }
+
+    /// The bytes of a value in one row: all elements of the row, or one.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Block::read); the block has this row.
+    #[inline(always)]
+    unsafe fn read_row(&self, value: BlockRef, row: usize) -> &[u8] {
+        let item = value.item as usize;
+        if let (true, Location::Input(input)) = (value.has_row_stride, value.location) {
+            let stride = self.row_stride(1 + input as usize);
+            let first = self.input(input, row as isize * stride);
+            // Safety: these are elements of the input, contiguous in this row.
+            return unsafe { std::slice::from_raw_parts(first, item * self.schedule.row_len) };
+        }
+        // Safety: the caller guarantees the rest.
+        let block = unsafe { self.read(value) };
+        match value.span {
+            Span::Scalar => block,
+            Span::Column => &block[row * item..][..item],
+            Span::Block => &block[row * item * self.schedule.row_len..][..item * self.schedule.row_len],
+        }
+    }
+
+    /// Distance between an operand's rows, in elements.
+    #[inline(always)]
+    fn row_stride(&self, operand: usize) -> isize {
+        self.nest.level(self.shape.level).1[operand]
+    }
+
+    /// The output's bytes of one row.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Schedule::run`]; rows of the output are contiguous, and the block has this row.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn output_row(&self, row: usize) -> &mut [u8] {
+        let first = self.arrays.output(self.offsets[0] + row as isize * self.row_stride(0));
+        // Safety: these are contiguous elements of the output, which no other thread accesses.
+        unsafe { self.arrays.output.bytes(first, self.schedule.row_len) }
     }
 
     /// The first bytes of a scratch block, to write to.
@@ -371,7 +440,7 @@ impl Block<'_> {
         };
         let (next, is_next_block) = each.get(action + 1).map_or((&each[0], true), |next| (next, false));
         let Action::Call { inputs, .. } = next else { return };
-        for value in inputs.iter().filter(|value| !value.is_scalar) {
+        for value in inputs.iter().filter(|value| value.span == Span::Block && !value.has_row_stride) {
             if let Location::Input(input) = value.location {
                 let ahead = if is_next_block { self.block_stride(1 + input as usize) } else { 0 };
                 let bytes = self.shape.len() * value.item as usize;
@@ -396,9 +465,12 @@ impl Block<'_> {
     /// # Safety
     ///
     /// As for [`Schedule::run`].
-    unsafe fn gather(&self, input: u32, to: &mut [u8]) {
+    unsafe fn gather(&self, input: u32, span: Span, to: &mut [u8]) {
         let item = self.program.operands[input as usize];
-        let (loops, len) = (self.shape.loops(self.nest, 1 + input as usize), self.shape.len());
+        let (mut loops, len) = (self.shape.loops(self.nest, 1 + input as usize), self.shape.count(span));
+        if span == Span::Column {
+            loops = BlockLoops::from_slice(&[(len, self.row_stride(1 + input as usize))]);
+        }
         fn elements<const N: usize>(to: &mut [u8], len: usize) -> &mut [[u8; N]] {
             &mut to.as_chunks_mut().0[..len]
         }

@@ -15,6 +15,7 @@
 //! | `schedule` | what is done for each block and what only once, for one layout of the arrays |
 //! | `execute` | runs a schedule |
 //! | `gather` | gathering and scattering |
+//! | `transpose` | gathering a transposed operand |
 //! | `describe` | text descriptions of schedules |
 
 mod array;
@@ -24,6 +25,7 @@ mod execute;
 mod gather;
 mod program;
 mod schedule;
+mod transpose;
 
 pub use array::{Input, Output};
 pub use describe::describe;

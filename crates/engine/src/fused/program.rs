@@ -1,6 +1,6 @@
 //! Block programs: chains of kernels.
 
-use crate::tuning::{BLOCK_ELEMENTS, L1_BUDGET, STEP_OVERHEAD};
+use crate::tuning::{BLOCK_ELEMENTS, L1_BUDGET, MIN_ROW_LEN, STEP_OVERHEAD};
 use smallvec::SmallVec;
 use unishape_kernels::{Constant, Kernel};
 
@@ -35,6 +35,8 @@ pub struct Program {
     pub(super) block_elements: usize,
     /// Cost of starting a block and its steps, in elements copied one by one.
     pub(super) block_overhead: usize,
+    /// Rows of at least this many elements may be processed one by one.
+    pub(super) min_row_len: usize,
 }
 
 impl Program {
@@ -50,8 +52,16 @@ impl Program {
         }
         last_use[result] = usize::MAX;
         let block_overhead = STEP_OVERHEAD * (1 + steps.len());
-        let mut program =
-            Program { operands, constants, steps, result, last_use, block_elements: 0, block_overhead };
+        let mut program = Program {
+            operands,
+            constants,
+            steps,
+            result,
+            last_use,
+            block_elements: 0,
+            block_overhead,
+            min_row_len: MIN_ROW_LEN,
+        };
         let block = L1_BUDGET / program.max_live_bytes().max(3) / 64 * 64;
         program.block_elements = block.clamp(*BLOCK_ELEMENTS.start(), *BLOCK_ELEMENTS.end());
         program

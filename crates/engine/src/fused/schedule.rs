@@ -14,7 +14,18 @@ pub(super) enum Location {
     Scratch(u32),
 }
 
-/// A value's block, or its broadcast scalar.
+/// How many elements a value has in a block.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub(super) enum Span {
+    /// One: a broadcast scalar.
+    Scalar,
+    /// One for each row of the block, contiguous: a column that is stretched along the rows.
+    Column,
+    /// One for each element of the block.
+    Block,
+}
+
+/// A value's elements in a block.
 ///
 /// The fields are small, because making a schedule mostly copies them, and every call makes one.
 #[derive(Clone, Copy, Debug)]
@@ -22,17 +33,26 @@ pub(super) struct BlockRef {
     pub(super) location: Location,
     /// Bytes of an element.
     pub(super) item: u8,
-    pub(super) is_scalar: bool,
+    pub(super) span: Span,
+    /// Whether the rows of a block are contiguous, but apart from each other.
+    pub(super) has_row_stride: bool,
+}
+
+impl BlockRef {
+    /// Whether a kernel can take the elements of a whole block at once.
+    pub(super) fn is_whole(self, span: Span) -> bool {
+        span < Span::Block || self.span != Span::Column && !self.has_row_stride
+    }
 }
 
 /// An action, for each block or once.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     /// Copies an input's elements to a contiguous scratch block.
-    Gather { input: u32, scratch: u32 },
-    /// Calls the kernel of a step, for a block or a scalar, with as many of `inputs` as it takes. Without a
-    /// scratch block the result goes to the output.
-    Call { step: u32, inputs: [BlockRef; MAX_ARITY], is_scalar: bool, scratch: Option<u32> },
+    Gather { input: u32, span: Span, scratch: u32 },
+    /// Calls the kernel of a step with as many of `inputs` as it takes, once or for each row. Without a scratch
+    /// block the result goes to the output.
+    Call { step: u32, inputs: [BlockRef; MAX_ARITY], span: Span, by_rows: bool, scratch: Option<u32> },
     /// Writes the result to the output.
     Store { from: BlockRef },
 }
@@ -53,8 +73,9 @@ pub(super) struct Schedule {
     pub(super) each: Vec<Action>,
     /// Bytes of each scratch block.
     pub(super) scratch: Vec<usize>,
-    /// Whether the output is contiguous within each block.
-    pub(super) is_output_contiguous: bool,
+    /// Elements of a row, where blocks are processed row by row; else 0.
+    pub(super) row_len: usize,
+    pub(super) output: OutputLayout,
     /// Whether the output is written with non-temporal stores.
     pub(super) streams: bool,
     /// Contiguous inputs that are read once, where they are prefetched: for the next block while this one is
@@ -67,6 +88,16 @@ pub(super) struct Schedule {
     /// State of each value, and unused scratch blocks, while the schedule is made.
     values: Vec<ValueState>,
     free: Vec<u32>,
+}
+
+/// The output's elements of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum OutputLayout {
+    Contiguous,
+    /// Rows are contiguous, but apart from each other.
+    Rows,
+    #[default]
+    Scattered,
 }
 
 /// Where the arrays of a call reside.
@@ -83,8 +114,7 @@ pub(super) enum Residence {
 /// How a value varies.
 #[derive(Clone, Copy, Debug)]
 struct Variation {
-    /// All elements of a block are equal: a broadcast scalar.
-    is_scalar: bool,
+    span: Span,
     /// All blocks are equal; the value is computed once.
     is_invariant: bool,
 }
@@ -110,12 +140,26 @@ fn choose_block(program: &Program, nest: &LoopNest) -> BlockShape {
     if is_cheaper() && gather_cost(program, nest, single_row) == 0.0 { single_row } else { largest }
 }
 
+/// Elements of a row of a block, where it is worth processing row by row: 0 if not.
+///
+/// Then inputs and the output can have rows that are contiguous but apart from each other, and a column need
+/// not be repeated along the rows.
+fn row_len(program: &Program, nest: &LoopNest, block: BlockShape) -> usize {
+    let innermost = nest.depth() - 1;
+    let (len, strides) = nest.level(innermost);
+    let has_rows = block.level + 1 == innermost && block.iterations > 1;
+    let is_worth = has_rows && len >= program.min_row_len && strides[0] == 1 && !program.steps.is_empty();
+    if is_worth { len } else { 0 }
+}
+
 /// Cost of gathering and scattering for each element of a block, in elements copied one by one.
 fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape) -> f32 {
+    let row_len = row_len(program, nest, block);
     let cost = |operand: usize| {
         let loops = block.loops(nest, operand);
         match loops[..] {
             _ if is_contiguous(&loops) => 0.0,
+            [(len, 0 | 1), _] if len == row_len => 0.0,
             _ if operand > 0 && (is_scalar(&loops) || block.is_invariant(nest, operand)) => 0.0,
             [(_, 1), ..] => 0.5,
             _ => 1.0,
@@ -143,7 +187,16 @@ impl Schedule {
             Some(block) => block.evened_to_cache_lines(nest, item),
             None => choose_block(program, nest).evened(nest),
         };
-        self.is_output_contiguous = is_contiguous(&self.block.loops(nest, 0));
+        self.row_len = row_len(program, nest, self.block);
+        let loops = self.block.loops(nest, 0);
+        self.output = match loops[..] {
+            _ if is_contiguous(&loops) => OutputLayout::Contiguous,
+            [(len, 1), _] if len == self.row_len => OutputLayout::Rows,
+            _ => {
+                self.row_len = 0;
+                OutputLayout::Scattered
+            }
+        };
         self.classify(program, nest, residence);
         self.add_actions(program);
     }
@@ -155,34 +208,53 @@ impl Schedule {
         let prefetches = residence != Residence::Cache && !is_whole;
         for (input, &item) in program.operands.iter().enumerate() {
             let loops = self.block.loops(nest, 1 + input);
-            let is_scalar = is_scalar(&loops);
-            let block = BlockRef { location: Location::Input(input as u32), item: item as u8, is_scalar };
             let is_invariant = !is_whole && self.block.is_invariant(nest, 1 + input);
-            if prefetches && !is_scalar && self.block.is_read_once(nest, 1 + input) && is_contiguous(&loops) {
+            let location = Location::Input(input as u32);
+            let in_place = |span: Span| BlockRef { location, item: item as u8, span, has_row_stride: false };
+            let (span, block) = match loops[..] {
+                _ if is_scalar(&loops) => (Span::Scalar, Some(in_place(Span::Scalar))),
+                _ if is_contiguous(&loops) => (Span::Block, Some(in_place(Span::Block))),
+                [(len, 0), (_, stride)] if len == self.row_len => {
+                    (Span::Column, (stride == 1).then(|| in_place(Span::Column)))
+                }
+                // A row that is repeated is gathered instead, so that kernels take whole blocks.
+                [(len, 1), (_, stride)] if len == self.row_len && stride != 0 => {
+                    (Span::Block, Some(BlockRef { has_row_stride: true, ..in_place(Span::Block) }))
+                }
+                _ => (Span::Block, None),
+            };
+            if prefetches
+                && span == Span::Block
+                && self.block.is_read_once(nest, 1 + input)
+                && is_contiguous(&loops)
+            {
                 self.prefetched.push(input as u32);
             }
-            let in_place = is_scalar || is_contiguous(&loops);
-            self.push_value(Variation { is_scalar, is_invariant }, in_place.then_some(block));
+            self.push_value(Variation { span, is_invariant }, block);
         }
         for (constant, element) in program.constants.iter().enumerate() {
             let location = Location::Constant(constant as u32);
-            let block = BlockRef { location, item: element.bytes().len() as u8, is_scalar: true };
-            self.push_value(Variation { is_scalar: true, is_invariant: !is_whole }, Some(block));
+            let item = element.bytes().len() as u8;
+            let block = BlockRef { location, item, span: Span::Scalar, has_row_stride: false };
+            self.push_value(Variation { span: Span::Scalar, is_invariant: !is_whole }, Some(block));
         }
         self.limit_hoisting();
         for step in &program.steps {
-            let mut variation = Variation { is_scalar: true, is_invariant: true };
+            let mut variation = Variation { span: Span::Scalar, is_invariant: true };
             for &value in &step.inputs {
-                variation.is_scalar &= self.values[value].variation.is_scalar;
-                variation.is_invariant &= self.values[value].variation.is_invariant;
+                let Variation { span, is_invariant } = self.values[value].variation;
+                variation.span = if span > variation.span { span } else { variation.span };
+                variation.is_invariant &= is_invariant;
             }
             self.push_value(variation, None);
         }
         self.limit_hoisting();
         let steps = &self.values[program.operands.len() + program.constants.len()..];
-        let is_called = |step: &&ValueState| !step.variation.is_scalar && !step.variation.is_invariant;
+        let is_called =
+            |step: &&ValueState| step.variation.span == Span::Block && !step.variation.is_invariant;
         self.calls = steps.iter().filter(is_called).count();
-        self.prefetches_output = prefetches && self.calls > 0 && self.is_output_contiguous && !self.streams;
+        let is_contiguous = self.output == OutputLayout::Contiguous;
+        self.prefetches_output = prefetches && self.calls > 0 && is_contiguous && !self.streams;
     }
 
     fn push_value(&mut self, variation: Variation, block: Option<BlockRef>) {
@@ -203,23 +275,27 @@ impl Schedule {
         let first = program.operands.len() + program.constants.len();
         for (number, step) in program.steps.iter().enumerate() {
             let value = first + number;
-            let Variation { is_scalar, is_invariant } = self.values[value].variation;
-            let unused = BlockRef { location: Location::Constant(0), item: 0, is_scalar };
+            let Variation { span, is_invariant } = self.values[value].variation;
+            let location = Location::Constant(0);
+            let unused = BlockRef { location, item: 0, span: Span::Scalar, has_row_stride: false };
             let mut inputs = [unused; MAX_ARITY];
             for (input, &value) in inputs.iter_mut().zip(&step.inputs) {
                 *input = self.block_of(program, value, is_invariant);
             }
             let to_output = value == program.result
-                && !is_scalar
+                && span == Span::Block
                 && !is_invariant
-                && self.is_output_contiguous
+                && self.output != OutputLayout::Scattered
                 && !self.streams;
-            let scratch = (!to_output).then(|| self.allocate(step.item, is_invariant));
-            self.push(is_invariant, Action::Call { step: number as u32, inputs, is_scalar, scratch });
+            let by_rows = !inputs.iter().all(|input| input.is_whole(span))
+                || to_output && self.output == OutputLayout::Rows;
+            let scratch = (!to_output).then(|| self.allocate(step.item, span, is_invariant));
+            self.push(is_invariant, Action::Call { step: number as u32, inputs, span, by_rows, scratch });
             self.values[value].block = scratch.map(|scratch| BlockRef {
                 location: Location::Scratch(scratch),
                 item: step.item as u8,
-                is_scalar,
+                span,
+                has_row_stride: false,
             });
             if !is_invariant {
                 self.free_unused(program, &step.inputs, number);
@@ -237,14 +313,14 @@ impl Schedule {
 
     /// The block of a value; an input that is not contiguous is gathered.
     fn block_of(&mut self, program: &Program, value: usize, is_taken_once: bool) -> BlockRef {
-        let ValueState { variation: Variation { is_scalar, is_invariant }, block } = self.values[value];
+        let ValueState { variation: Variation { span, is_invariant }, block } = self.values[value];
         debug_assert!(is_invariant || !is_taken_once, "invariant values depend on invariant ones only");
         let block = block.unwrap_or_else(|| {
             // An input: steps have their blocks before other steps take them.
             let item = program.item(value);
-            let scratch = self.allocate(item, is_invariant);
-            self.push(is_invariant, Action::Gather { input: value as u32, scratch });
-            BlockRef { location: Location::Scratch(scratch), item: item as u8, is_scalar }
+            let scratch = self.allocate(item, span, is_invariant);
+            self.push(is_invariant, Action::Gather { input: value as u32, span, scratch });
+            BlockRef { location: Location::Scratch(scratch), item: item as u8, span, has_row_stride: false }
         });
         self.values[value].block = Some(block);
         block
@@ -252,8 +328,8 @@ impl Schedule {
 
     /// An unused scratch block. That of an invariant value is never reused, neither after it nor before it:
     /// it is written before all actions of the first block.
-    fn allocate(&mut self, item: usize, is_invariant: bool) -> u32 {
-        let (bytes, blocks) = (item * self.block.len(), &mut self.scratch);
+    fn allocate(&mut self, item: usize, span: Span, is_invariant: bool) -> u32 {
+        let (bytes, blocks) = (item * self.block.count(span), &mut self.scratch);
         let number = match self.free.pop() {
             Some(number) if !is_invariant => number,
             free => {
@@ -279,6 +355,18 @@ impl Schedule {
             {
                 self.free.push(scratch);
             }
+        }
+    }
+}
+
+impl BlockShape {
+    /// Number of elements that a value has in this block.
+    #[inline]
+    pub(super) fn count(self, span: Span) -> usize {
+        match span {
+            Span::Scalar => 1,
+            Span::Column => self.iterations,
+            Span::Block => self.len(),
         }
     }
 }

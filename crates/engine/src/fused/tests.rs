@@ -136,6 +136,7 @@ proptest! {
         (shape, layouts) in cases(),
         block in 1usize..600,
         overhead in 0usize..20,
+        min_row_len in 1usize..12,
     ) {
         let [a, b] = [1, 2].map(|array| strided(&shape, &layouts[array], |n| (n * n) as i64 * 31 % 101));
         let stretched = [&a, &b].map(|array| array.broadcast(IxDyn(&shape)).unwrap());
@@ -149,7 +150,7 @@ proptest! {
             (single(), &inputs, &by_single),
             (many(), &again, &by_many),
         ] {
-            let program = Program { block_elements: block, block_overhead: overhead, ..program };
+            let program = Program { block_elements: block, block_overhead: overhead, min_row_len, ..program };
             // With each residence, and as it is chosen.
             for residence in residences().map(Some).chain([None]) {
                 let mut out = strided(&shape, &layouts[0], |_| UNTOUCHED);
@@ -193,8 +194,8 @@ fn block_shapes_suit_the_layout() {
         assert_eq!(block_of(residence, [64, 1024], [1, 1]), 2048);
         // A row, which is repeated once.
         assert_eq!(block_of(residence, [64, 1024], [1, 1024]), 2048);
-        // A column, which would have to be repeated for each block; short rows are.
-        assert_eq!(block_of(residence, [64, 1024], [64, 1]), 1024);
+        // A column: long rows are processed one by one, short ones are gathered.
+        assert_eq!(block_of(residence, [64, 1024], [64, 1]), 2048);
         assert_eq!(block_of(residence, [640, 100], [640, 1]), 2000);
         assert_eq!(block_of(residence, [64, 4096], [64, 1]), 2048);
     }
