@@ -49,6 +49,10 @@ pub(crate) const SPIN: Duration = Duration::from_micros(50);
 #[cfg(feature = "parallel")]
 pub(crate) const POLLS_PER_YIELD: usize = 32;
 
+/// Calls that go without another worker after the system has refused to start one.
+#[cfg(feature = "parallel")]
+pub(crate) const CALLS_BETWEEN_STARTS: usize = 1000;
+
 /// Largest number of threads, whatever is requested.
 #[cfg(feature = "parallel")]
 pub(crate) const MAX_THREADS: usize = 256;

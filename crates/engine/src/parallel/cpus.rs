@@ -2,7 +2,6 @@
 
 use crate::tuning::MAX_THREADS;
 use std::cell::Cell;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Number set by [`set_num_threads`]; 0 where none is.
@@ -69,38 +68,85 @@ pub fn num_threads() -> usize {
 
 /// The number in the environment, which is read once.
 fn from_environment() -> Option<usize> {
-    static NUMBER: OnceLock<Option<usize>> = OnceLock::new();
+    // Not a `OnceLock`: a child process that was forked while another thread initialised it would wait forever.
+    static NUMBER: AtomicUsize = AtomicUsize::new(usize::MAX);
     let positive = |name: &str| {
         let text = std::env::var(name).ok()?;
-        text.trim().parse().ok().filter(|&number| number > 0)
+        text.trim().parse::<usize>().ok().filter(|&number| number > 0)
     };
-    *NUMBER.get_or_init(|| positive("UNISHAPE_NUM_THREADS").or_else(|| positive("RAYON_NUM_THREADS")))
+    let mut number = NUMBER.load(Ordering::Relaxed);
+    if number == usize::MAX {
+        let found = positive("UNISHAPE_NUM_THREADS").or_else(|| positive("RAYON_NUM_THREADS"));
+        number = found.unwrap_or(0).min(MAX_THREADS);
+        NUMBER.store(number, Ordering::Relaxed);
+    }
+    Some(number).filter(|&number| number > 0)
 }
 
 /// CPUs that the calling thread may use, at least 1.
 ///
 /// `available_parallelism` reads several files, which takes longer than a middle-sized call. Its answer is
-/// kept until the affinity mask, which is one system call to read, has another number of CPUs.
+/// kept for a second, unless the number of CPUs in the affinity mask changes, which is one system call to read.
 fn available_cpus() -> usize {
     static KNOWN: AtomicU64 = AtomicU64::new(0);
-    let mask = affinity_count();
-    let known = KNOWN.load(Ordering::Relaxed);
-    if known != 0 && (known >> 32) as u32 == mask {
-        return (known & u64::from(u32::MAX)) as usize;
+    known_or(&KNOWN, affinity_count(), seconds(), || {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    })
+}
+
+/// The number of CPUs that `known` has for an affinity mask and a second; else `count` is called, and its
+/// result is kept.
+fn known_or(known: &AtomicU64, mask: u16, second: u32, count: impl Fn() -> usize) -> usize {
+    let key = u64::from(mask) << 48 | u64::from(second) << 16;
+    let kept = known.load(Ordering::Relaxed);
+    let cpus = kept & u64::from(u16::MAX);
+    if cpus != 0 && kept - cpus == key {
+        return cpus as usize;
     }
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    KNOWN.store(u64::from(mask) << 32 | cpus as u64, Ordering::Relaxed);
+    let cpus = count().clamp(1, MAX_THREADS);
+    known.store(key | cpus as u64, Ordering::Relaxed);
     cpus
 }
 
 /// Number of CPUs in the calling thread's affinity mask; 0 where there is none.
-fn affinity_count() -> u32 {
+fn affinity_count() -> u16 {
     #[cfg(target_os = "linux")]
     {
-        rustix::thread::sched_getaffinity(None).map_or(0, |mask| mask.count())
+        rustix::thread::sched_getaffinity(None).map_or(0, |mask| mask.count() as u16)
     }
     #[cfg(not(target_os = "linux"))]
     {
         0
+    }
+}
+
+/// Seconds of a monotonic clock; always 0 where it is not cheap to read.
+fn seconds() -> u32 {
+    #[cfg(target_os = "linux")]
+    {
+        rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse).tv_sec as u32
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::known_or;
+    use std::sync::atomic::AtomicU64;
+
+    /// The limit of a cgroup can change while a process runs.
+    #[test]
+    fn cpus_are_counted_again_after_a_second_or_with_another_mask() {
+        let known = AtomicU64::new(0);
+        assert_eq!(known_or(&known, 8, 5, || 4), 4);
+        assert_eq!(known_or(&known, 8, 5, || 2), 4);
+        assert_eq!(known_or(&known, 8, 6, || 2), 2);
+        assert_eq!(known_or(&known, 3, 6, || 3), 3);
+        assert_eq!(known_or(&known, 0, 0, || 0), 1);
+        assert_eq!(known_or(&known, u16::MAX, u32::MAX, || 7), 7);
+        assert_eq!(known_or(&known, u16::MAX, u32::MAX, || 8), 7);
     }
 }

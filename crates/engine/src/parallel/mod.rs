@@ -8,7 +8,8 @@
 //! - Calls of several threads at once share the workers: a call takes those that are idle, and waits for none.
 //! - No thread's CPU affinity is changed. Idle workers spin for 50 µs, then they park.
 //! - A caller inside a rayon pool uses that pool, unless it requests a number of threads.
-//! - A call inside a closure runs on the thread that called the closure.
+//! - A call inside a closure runs on the thread that called the closure, unless it requests a number of
+//!   threads or is in a rayon pool.
 //! - A forked child starts a pool of its own.
 //!
 //! Without the feature `parallel` all chunks run on the calling thread.

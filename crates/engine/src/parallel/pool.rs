@@ -8,18 +8,41 @@
 
 use super::cpus::{num_threads, scoped_threads, with_num_threads};
 use super::fork_safe::ForkSafe;
-use crate::tuning::{MAX_THREADS, POLLS_PER_YIELD, SPIN};
+use crate::tuning::{CALLS_BETWEEN_STARTS, MAX_THREADS, POLLS_PER_YIELD, SPIN};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::{dangling_mut, null_mut};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+static POOL: ForkSafe<Pool> = ForkSafe::new();
+
 /// The workers of this process. Their number only grows, to the largest number that a call has requested.
-static POOL: ForkSafe<Vec<&'static Worker>> = ForkSafe::new();
+#[derive(Default)]
+struct Pool {
+    workers: Vec<&'static Worker>,
+    /// Calls that start no worker, because the system has refused one.
+    calls_without_start: usize,
+}
+
+impl Pool {
+    /// Starts workers until there are as many as requested, or the system refuses one.
+    fn grow(&mut self, workers: usize, start: impl Fn(usize) -> Option<&'static Worker>) {
+        if self.workers.len() < workers && self.calls_without_start > 0 {
+            self.calls_without_start -= 1;
+            return;
+        }
+        while self.workers.len() < workers {
+            match start(self.workers.len()) {
+                Some(worker) => self.workers.push(worker),
+                None => return self.calls_without_start = CALLS_BETWEEN_STARTS,
+            }
+        }
+    }
+}
 
 /// A thread of the pool. It lives as long as the process.
 struct Worker {
@@ -50,15 +73,17 @@ const WAITING: usize = 1 << (usize::BITS - 1);
 impl Worker {
     /// Starts a thread, unless the system refuses.
     fn start(index: usize) -> Option<&'static Worker> {
-        let worker: &'static Worker = Box::leak(Box::new(Worker {
+        let worker = Arc::new(Worker {
             job: AtomicPtr::new(null_mut()),
             number: AtomicUsize::new(0),
             thread: OnceLock::new(),
-        }));
+        });
         let builder = std::thread::Builder::new().name(format!("unishape-{index}"));
-        let handle = builder.spawn(|| worker.run()).ok()?;
+        let of_thread = Arc::clone(&worker);
+        let handle = builder.spawn(move || of_thread.run()).ok()?;
         worker.thread.get_or_init(|| handle.thread().clone());
-        Some(worker)
+        // Safety: the thread never ends, and has a reference to the worker.
+        Some(unsafe { &*Arc::into_raw(worker) })
     }
 
     fn run(&self) -> ! {
@@ -106,13 +131,9 @@ impl<'j> Job<'j> {
         let mut claimed: SmallVec<[&'static Worker; 16]> = SmallVec::new();
         POOL.with(|pool| {
             let pool = pool.get_or_insert_default();
-            while pool.len() < workers
-                && let Some(worker) = Worker::start(pool.len())
-            {
-                pool.push(worker);
-            }
+            pool.grow(workers, Worker::start);
             // Only here a worker is claimed, one caller at a time.
-            let idle = pool.iter().filter(|worker| worker.job.load(Ordering::Acquire).is_null());
+            let idle = pool.workers.iter().filter(|worker| worker.job.load(Ordering::Acquire).is_null());
             for worker in idle.take(workers) {
                 claimed.push(worker);
                 self.pending.fetch_add(1, Ordering::Relaxed);
@@ -128,7 +149,11 @@ impl<'j> Job<'j> {
     fn run(&self, number: usize) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| (self.take_part)(number))) {
             let mut panic = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-            panic.get_or_insert(payload);
+            match *panic {
+                None => *panic = Some(payload),
+                // Dropping it may panic again, which would end the worker.
+                Some(_) => std::mem::forget(payload),
+            }
         }
     }
 
@@ -195,11 +220,15 @@ fn spin_until<T>(function: impl Fn() -> Option<T>) -> Option<T> {
 /// How long idle threads spin before they park: by default [`SPIN`], or as many microseconds as the
 /// environment variable `UNISHAPE_SPIN` requests.
 fn spin_time() -> Duration {
-    static TIME: OnceLock<Duration> = OnceLock::new();
-    *TIME.get_or_init(|| {
-        let requested = std::env::var("UNISHAPE_SPIN").ok().and_then(|text| text.trim().parse().ok());
-        requested.map_or(SPIN, |micros: u64| Duration::from_micros(micros.min(1_000_000)))
-    })
+    // Not a `OnceLock`: a child process that was forked while another thread initialised it would wait forever.
+    static MICROS: AtomicU32 = AtomicU32::new(u32::MAX);
+    let mut micros = MICROS.load(Ordering::Relaxed);
+    if micros == u32::MAX {
+        let requested = std::env::var("UNISHAPE_SPIN").ok().and_then(|text| text.trim().parse::<u32>().ok());
+        micros = requested.map_or(SPIN.as_micros() as u32, |micros| micros.min(1_000_000));
+        MICROS.store(micros, Ordering::Relaxed);
+    }
+    Duration::from_micros(micros.into())
 }
 
 /// Number of threads for a call, the caller included; none for those of the rayon pool that it is in.
@@ -257,10 +286,17 @@ pub(crate) fn run_tasks(count: usize, threads: Option<usize>, work: &(dyn Fn(usi
     let take_part = |own: usize| with_num_threads(1, || take_part(own));
     let job = Job::new(&take_part);
     let offer = job.offer(threads - 1);
-    take_part(0);
+    let result = catch_unwind(AssertUnwindSafe(|| take_part(0)));
     drop(offer);
-    if let Some(payload) = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        resume_unwind(payload);
+    let of_worker = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match (result, of_worker) {
+        (Ok(()), None) => {}
+        (Ok(()), Some(payload)) => resume_unwind(payload),
+        (Err(payload), of_worker) => {
+            // Dropping it may panic again, which would end the process.
+            std::mem::forget(of_worker);
+            resume_unwind(payload)
+        }
     }
 }
 
@@ -272,5 +308,128 @@ impl Drop for AbortOnPanic<'_> {
         if std::thread::panicking() {
             self.0.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    /// Runs a test on a thread of its own, and fails where it does not end.
+    fn within_10_seconds(test: impl FnOnce() + Send + 'static) {
+        let (done, is_done) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            test();
+            let _ = done.send(());
+        });
+        let ended = is_done.recv_timeout(Duration::from_secs(10));
+        assert!(ended != Err(mpsc::RecvTimeoutError::Timeout), "still running after 10 seconds");
+        thread.join().unwrap();
+    }
+
+    fn wait_for(flag: &AtomicUsize, value: usize) {
+        while flag.load(Ordering::Acquire) < value {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn callers_at_once_run_every_task_once() {
+        within_10_seconds(|| {
+            std::thread::scope(|scope| {
+                for caller in 0..6 {
+                    scope.spawn(move || {
+                        for round in 0..300 {
+                            let count = 1 + (caller * 7 + round) % 40;
+                            let runs: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                            run_tasks(count, Some(1 + round % 4), &|task| {
+                                runs[task].fetch_add(1, Ordering::Relaxed);
+                            });
+                            assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));
+                        }
+                    });
+                }
+            });
+        });
+    }
+
+    #[test]
+    fn a_nested_call_may_request_threads() {
+        within_10_seconds(|| {
+            let runs = AtomicUsize::new(0);
+            run_tasks(8, Some(3), &|_| {
+                run_tasks(8, Some(3), &|_| _ = runs.fetch_add(1, Ordering::Relaxed));
+            });
+            assert_eq!(runs.load(Ordering::Relaxed), 64);
+        });
+    }
+
+    #[test]
+    fn a_panic_of_a_worker_reaches_the_caller() {
+        within_10_seconds(|| {
+            let caller = std::thread::current().id();
+            let panicking = AtomicUsize::new(0);
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                run_tasks(2, Some(2), &|_| {
+                    if std::thread::current().id() == caller {
+                        return wait_for(&panicking, 1);
+                    }
+                    panicking.store(1, Ordering::Release);
+                    panic!("of a worker");
+                });
+            }));
+            assert_eq!(result.unwrap_err().downcast_ref(), Some(&"of a worker"));
+        });
+    }
+
+    /// A payload whose destructor panics, too.
+    struct Explosive;
+
+    impl Drop for Explosive {
+        fn drop(&mut self) {
+            if !std::thread::panicking() {
+                panic!("of a destructor");
+            }
+        }
+    }
+
+    /// Two workers, and then the caller as well.
+    #[test]
+    fn several_panics_whose_payloads_panic_end_the_call() {
+        for does_caller_panic in [false, true] {
+            within_10_seconds(move || {
+                let caller = std::thread::current().id();
+                let panicking = AtomicUsize::new(0);
+                let result = catch_unwind(AssertUnwindSafe(|| {
+                    run_tasks(3, Some(3), &|_| {
+                        if std::thread::current().id() != caller {
+                            panicking.fetch_add(1, Ordering::AcqRel);
+                        }
+                        wait_for(&panicking, 2);
+                        if std::thread::current().id() != caller || does_caller_panic {
+                            std::panic::panic_any(Explosive);
+                        }
+                    });
+                }));
+                std::mem::forget(result.unwrap_err());
+                // The workers are still there.
+                let runs = AtomicUsize::new(0);
+                run_tasks(64, Some(3), &|_| _ = runs.fetch_add(1, Ordering::Relaxed));
+                assert_eq!(runs.load(Ordering::Relaxed), 64);
+            });
+        }
+    }
+
+    #[test]
+    fn a_refused_worker_is_requested_again_after_some_calls() {
+        let (mut pool, starts) = (Pool::default(), AtomicUsize::new(0));
+        for _ in 0..=CALLS_BETWEEN_STARTS + 1 {
+            pool.grow(3, |_| {
+                starts.fetch_add(1, Ordering::Relaxed);
+                None
+            });
+        }
+        assert_eq!((pool.workers.len(), starts.load(Ordering::Relaxed)), (0, 2));
     }
 }
