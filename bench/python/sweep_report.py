@@ -47,7 +47,7 @@ def target(what, cells, ratio, words):
     missed = sorted((cell for cell in cells if ratio(cell) > MOST), key=ratio, reverse=True)
     line = f"- **{'Not met' if missed else 'Met'}**: {what}, in {len(cells) - len(missed)} of {len(cells)} cells."
     if missed:
-        line += f" Largest ratios: {', '.join(map(words, missed[:NAMED]))}."
+        line += f" Largest ratios: {'; '.join(map(words, missed[:NAMED]))}."
     return line
 
 
@@ -100,7 +100,8 @@ def machine(results):
 
 def markdown(results, picture):
     """The part of docs/benchmarks.md for one CPU model."""
-    parts = [f"### {title(results)}", machine(results), "\n".join(map(report.wrapped, targets(results)))]
+    parts = [f"### {title(results)}", machine(results)]
+    parts += ["Targets, over the cells of the heat map:", "\n".join(map(report.wrapped, targets(results)))]
     parts.append(f"![Heat map: time of unishape relative to the fastest other library, {title(results)}]({picture})")
     if results["callers"]:
         parts += ["Concurrent callers: calls per second of all threads together.", callers_table(results["callers"])]
