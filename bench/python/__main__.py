@@ -16,35 +16,15 @@ import timing  # noqa: E402
 
 ROOT = HERE.parents[1]
 RESULTS = ROOT / "bench/results/python.json"
-SIZES_RESULTS = ROOT / "bench/results/sizes.json"
 CHART = ROOT / "docs/pictures/speed.svg"
-SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096, 6000)
-
-
-def check(result, expected, name):
-    import numpy as np
-
-    result, expected = np.asarray(result), np.asarray(expected)
-    tolerance = 1e-2 if expected.dtype == np.float16 else 1e-5
-    if result.shape != expected.shape or not np.allclose(result, expected, rtol=tolerance, atol=tolerance):
-        sys.exit(f"{name}: the result differs from NumPy's")
 
 
 def measure(workload, scale, kind, contestants, limits):
     """Checks and times a workload; gives its line of the results file."""
-    import numpy as np
-    from contestants import numpy_operators
+    from contestants import checked
 
     arrays = workload.arrays(scale)
-    expected = numpy_operators(workload, arrays, None)()
-    functions = {}
-    for name, contestant in contestants.items():
-        out = np.empty_like(expected, order="C") if kind == "preallocated" else None
-        function = contestant(workload, arrays, out)
-        if function is not None:
-            result = function()
-            check(result if out is None else out, expected, f"{workload.name}: {name}")
-            functions[name] = function
+    functions = checked(workload, arrays, kind, contestants)
     shapes = list(dict.fromkeys("x".join(map(str, array.shape)) for array in arrays.values()))
     text = workload.text if len(arrays) < 9 else f"{workload.text[:7]} … ({len(arrays)} arrays)"
     times = timing.measure(functions, *limits)
@@ -75,27 +55,6 @@ def run(options, chosen):
     return results
 
 
-def sweep(options, chosen):
-    """Measures matrices of n x n for each size; gives the contents of the results file."""
-    import contestants
-    from workloads import SQUARE, square
-
-    every = {**contestants.UNISHAPE, **contestants.OTHERS, **(contestants.TORCH if options.torch else {})}
-    results = timing.conditions(contestants.versions(options.torch), contestants.CORES)
-    results["sizes"] = []
-    for name in SQUARE:
-        for n in options.sizes:
-            workload = square(name, n)
-            if chosen(workload):
-                print(f"n = {n:<6}", end="")
-                for kind in ("fresh", "preallocated"):
-                    line = measure(workload, 1, kind, every, (0.05, 3) if options.quick else (2.0, 7))
-                    results["sizes"].append({**line, "n": n, "output": kind})
-    if not results["sizes"]:
-        sys.exit("no workload of the sweep has such a name; the names are:\n" + "\n".join(SQUARE))
-    return results
-
-
 def publish(results, document):
     """Writes the tables and the chart into the documentation."""
     timing.write_section(document, "python", report.markdown(results))
@@ -108,37 +67,25 @@ def main():
     parser.add_argument("name", nargs="*", help="only workloads whose name contains NAME")
     parser.add_argument("--quick", action="store_true", help="small arrays and few rounds, to see that it runs")
     parser.add_argument("--torch", action="store_true", help="also PyTorch, eager and with torch.compile")
-    parser.add_argument(
-        "--sizes",
-        nargs="?",
-        const=SIZES,
-        type=lambda text: tuple(map(int, text.split(","))),
-        metavar="N,N,...",
-        help="sweep float32 matrices of n x n instead; default " + ",".join(map(str, SIZES)),
-    )
     parser.add_argument("--results", type=Path, help="JSON file for the results; default in bench/results/")
     parser.add_argument("--redraw", action="store_true", help="measure nothing; rewrite tables and chart from the results file")
     parser.add_argument("--no-write", action="store_true", help="write no file")
     parser.add_argument("--into", type=Path, default=ROOT / "docs/benchmarks.md", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.redraw:
-        if options.sizes:
-            print(report.sweep_markdown(timing.load(options.results or SIZES_RESULTS)))
-        else:
-            publish(timing.load(options.results or RESULTS), options.into)
+        publish(timing.load(options.results or RESULTS), options.into)
         return
-    chosen = lambda workload: not options.name or any(name in workload.name for name in options.name)
-    results = sweep(options, chosen) if options.sizes else run(options, chosen)
-    print(report.sweep_markdown(results) if options.sizes else report.markdown(results))
+    results = run(options, lambda workload: not options.name or any(name in workload.name for name in options.name))
+    print(report.markdown(results))
     # A partial run goes into a file only if one is named, and never into the documentation.
     partial = options.quick or bool(options.name)
     if options.no_write:
         return
     if options.results or not partial:
-        path = options.results or (SIZES_RESULTS if options.sizes else RESULTS)
+        path = options.results or RESULTS
         timing.save(path, results)
         print(f"wrote {path}")
-    if not (partial or options.sizes):
+    if not partial:
         publish(results, options.into)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -31,27 +32,33 @@ def unishape_evaluate(workload, arrays, out):
     return lambda: unishape.evaluate(workload.text, arrays, out=out)
 
 
-def unishape_function(workload, arrays, out):
-    """The function of a single operator, without parsing an expression."""
+def one_operator(workload, arrays, out, functions):
+    """A call of the function of a single operator; None for a workload of several."""
     if workload.fused:
         return None
     x, sign, y = workload.text.split()
-    function = {"+": unishape.add, "*": unishape.multiply, "&": unishape.bitwise_and}[sign]
-    x, y = arrays[x], arrays[y]
+    function, x, y = functions[sign], arrays[x], arrays[y]
     return (lambda: function(x, y)) if out is None else (lambda: function(x, y, out=out))
 
 
-def numpy_operators(workload, arrays, out):
+def unishape_function(workload, arrays, out):
+    """The function of a single operator, without parsing an expression."""
+    functions = {"+": unishape.add, "*": unishape.multiply, "&": unishape.bitwise_and}
+    return one_operator(workload, arrays, out, functions)
+
+
+def eager(workload, arrays, out, module, functions):
+    """NumPy and PyTorch: one function after another."""
+    if not workload.fused:
+        return one_operator(workload, arrays, out, functions)
     if out is not None:
-        return lambda: workload.into(arrays, out)
-    function, values = python_function(workload.text, arrays, np), list(arrays.values())
+        return lambda: workload.into(module, arrays, out)
+    function, values = python_function(workload.text, arrays, module), list(arrays.values())
     return lambda: function(*values)
 
 
-def numpy_add(workload, arrays, out):
-    """The ufunc alone, without a Python function around it."""
-    a, b = arrays["a"], arrays["b"]
-    return lambda: np.add(a, b)
+def numpy_operators(workload, arrays, out):
+    return eager(workload, arrays, out, np, {"+": np.add, "*": np.multiply, "&": np.bitwise_and})
 
 
 def numexpr_evaluate(workload, arrays, out):
@@ -72,12 +79,18 @@ def numexpr_re_evaluate(workload, arrays, out):
 def jax_jit(workload, arrays, out):
     if out is not None:  # JAX arrays are immutable
         return None
-    function = jax.jit(python_function(workload.text, arrays, jax.numpy))
-    values = [jax.numpy.asarray(array) for array in arrays.values()]
+    # JAX stores arrays in row-major order: a transposed operand is transposed inside the compiled function.
+    flips = [array.ndim == 2 and not array.flags.c_contiguous for array in arrays.values()]
+    flipped = lambda values: [value.T if flip else value for value, flip in zip(values, flips)]
+    inner = python_function(workload.text, arrays, jax.numpy)
+    function = jax.jit(lambda *values: inner(*flipped(values)))
+    values = [jax.numpy.asarray(array) for array in flipped(arrays.values())]
     return lambda: function(*values).block_until_ready()
 
 
 def import_torch():
+    # torch.compile finds what it compiled in an earlier run.
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(__file__).resolve().parents[2] / "target/bench/torch"))
     import torch
 
     torch.set_num_threads(CORES)
@@ -87,15 +100,8 @@ def import_torch():
 def torch_eager(workload, arrays, out):
     torch = import_torch()
     values = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    if out is not None:
-        if workload.fused:
-            return None
-        x, sign, y = workload.text.split()
-        function = {"+": torch.add, "*": torch.mul, "&": torch.bitwise_and}[sign]
-        x, y, to = values[x], values[y], torch.from_numpy(out)
-        return lambda: function(x, y, out=to)
-    function = python_function(workload.text, arrays, torch)
-    return lambda: function(*values.values())
+    functions = {"+": torch.add, "*": torch.multiply, "&": torch.bitwise_and}
+    return eager(workload, values, None if out is None else torch.from_numpy(out), torch, functions)
 
 
 def torch_compile(workload, arrays, out):
@@ -104,7 +110,8 @@ def torch_compile(workload, arrays, out):
     if out is not None:
         # The compiler fuses the copy: results are written into `out` directly.
         names, values, text = ["out", *names], [torch.from_numpy(out), *values], f"out.copy_({text})"
-    function = torch.compile(python_function(text, names, torch))
+    # Compiled for these shapes, as JAX does.
+    function = torch.compile(python_function(text, names, torch), dynamic=False)
     try:
         function(*values)
     except Exception as error:  # no C++ compiler, or an operation that its backend lacks
@@ -117,7 +124,32 @@ UNISHAPE = {"evaluate": unishape_evaluate, "function": unishape_function}
 OTHERS = {"NumPy": numpy_operators, "numexpr": numexpr_evaluate, "JAX": jax_jit}
 TORCH = {"PyTorch": torch_eager, "torch.compile": torch_compile}
 #: For the cost of a call on small arrays.
-SMALL = {**UNISHAPE, "NumPy": numpy_add, "re_evaluate": numexpr_re_evaluate, "JAX": jax_jit}
+SMALL = {**UNISHAPE, "NumPy": numpy_operators, "re_evaluate": numexpr_re_evaluate, "JAX": jax_jit}
+
+
+def check(result, expected, name):
+    """Compares a result with NumPy's, in parts that fit the caches."""
+    result, expected = np.asarray(result), np.asarray(expected)
+    tolerance = 1e-2 if expected.dtype == np.float16 else 1e-5
+    step = max(1, (len(expected) << 18) // max(expected.size, 1))
+    starts = range(0, len(expected), step)
+    close = lambda at: np.allclose(result[at : at + step], expected[at : at + step], rtol=tolerance, atol=tolerance)
+    if result.shape != expected.shape or not all(map(close, starts)):
+        sys.exit(f"{name}: the result differs from NumPy's")
+
+
+def checked(workload, arrays, kind, contestants):
+    """The functions of the contestants that support a workload, after a comparison of their results."""
+    expected = numpy_operators(workload, arrays, None)()
+    functions = {}
+    for name, contestant in contestants.items():
+        out = np.empty_like(expected, order="C") if kind == "preallocated" else None
+        function = contestant(workload, arrays, out)
+        if function is not None:
+            result = function()
+            check(result if out is None else out, expected, f"{workload.name}: {name}")
+            functions[name] = function
+    return functions
 
 
 def versions(with_torch):

@@ -10,7 +10,9 @@ EQUAL = 0.03
 
 
 def duration(seconds):
-    return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-4 else f"{seconds * 1e6:.2f} µs"
+    if seconds >= 1e-3:
+        return f"{seconds * 1e3:.1f} ms"
+    return f"{seconds * 1e6:.0f} µs" if seconds >= 1e-4 else f"{seconds * 1e6:.2f} µs"
 
 
 def best(times):
@@ -53,8 +55,8 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
-def ratio_table(lines, first="", mean=False):
-    """unishape's time and the ratios of the others, with their spread; optionally a last row with means."""
+def ratio_table(lines):
+    """unishape's time and the ratios of the others, with their spread; a last row has the means."""
     names = others(lines)
     rows = []
     for line in lines:
@@ -65,10 +67,9 @@ def ratio_table(lines, first="", mean=False):
         own = best(times)
         widest = percent(max(known) if known else None)
         rows.append([line["name"], duration(own["median"]), percent(spread(own)), *ratios, widest])
-    if mean:
-        means = [geometric_mean([ratio(line["times"], name) for line in lines if name in line["times"]]) for name in names]
-        rows.append(["**geometric mean**", "", "", *(f"**{each:.2f}**" for each in means), ""])
-    return grid([first, "unishape", "spread", *names, "largest spread of the others"], rows)
+    means = [geometric_mean([ratio(line["times"], name) for line in lines if name in line["times"]]) for name in names]
+    rows.append(["**geometric mean**", "", "", *(f"**{each:.2f}**" for each in means), ""])
+    return grid(["", "unishape", "spread", *names, "largest spread of the others"], rows)
 
 
 def workload_table(lines):
@@ -146,10 +147,10 @@ def markdown(results):
             "Median time of unishape: the faster of `evaluate` and, for one operator, its function. Then the ratio of each\n"
             "other library's median to it: above 1, the other library is slower. Spread: interquartile range of the\n"
             "rounds, relative to the median. A dash: not supported, or not recorded.",
-            ratio_table(results["fresh"], mean=True),
+            ratio_table(results["fresh"]),
             "### Preallocated output (`out=`)",
             "As above. JAX arrays are immutable.",
-            ratio_table(results["preallocated"], mean=True),
+            ratio_table(results["preallocated"]),
         ]
     if results["small"]:
         parts += [
@@ -159,16 +160,4 @@ def markdown(results):
         ]
     if results["fresh"]:
         parts += ["### Workloads", "float32 unless the name gives another dtype.", workload_table(results["fresh"])]
-    return "\n\n".join(parts)
-
-
-def sweep_markdown(results):
-    """The tables of a size sweep: one for each workload and kind of output."""
-    parts = [machine(results), "float32, n x n; median times of unishape, and the ratios of the other libraries."]
-    for name in dict.fromkeys(line["name"] for line in results["sizes"]):
-        for kind, title in (("fresh", "freshly allocated output"), ("preallocated", "preallocated output")):
-            lines = [line for line in results["sizes"] if line["name"] == name and line["output"] == kind]
-            if lines:
-                parts += [f"### {name}, {title}", f"`{lines[0]['text']}`"]
-                parts.append(ratio_table([{**line, "name": str(line["n"])} for line in lines], "n"))
     return "\n\n".join(parts)

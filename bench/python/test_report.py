@@ -105,15 +105,6 @@ class Report(unittest.TestCase):
         self.assertIn("**Met**: `evaluate` on small arrays", text)
         self.assertIn("at least twice as fast as NumPy, in 0 of 8. Missed by: row 1.00", text)
 
-    def test_a_sweep_has_a_table_for_each_workload_and_output(self):
-        results = made_up()
-        line = results["fresh"][0]
-        results["sizes"] = [{**line, "n": n, "output": kind} for n in (32, 64) for kind in ("fresh", "preallocated")]
-        text = report.sweep_markdown(results)
-        self.assertIn("### row, freshly allocated output", text)
-        self.assertIn("### row, preallocated output", text)
-        self.assertEqual(text.count("| 64 | 1.0 ms |"), 2)
-
 
 class Timing(unittest.TestCase):
     def test_summary_has_the_quartiles(self):

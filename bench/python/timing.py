@@ -10,6 +10,10 @@ import time
 #: Seconds of pause before each block of calls: the idle threads of other libraries spin for some 30 ms before they
 #: park, and would take a core from the next contestant.
 PAUSE = 0.1
+#: The minimum number of blocks, even of the slowest contestant.
+MIN_BLOCKS = 3
+#: Seconds of a call from which on a block has one timed call.
+SLOW = 0.05
 
 
 def summary(samples):
@@ -28,12 +32,19 @@ def summary(samples):
     }
 
 
-def measure(functions, seconds, least):
+def rotated(names, round_number):
+    """The contestants in the order of a round: each round starts with another one."""
+    first = round_number % len(names)
+    return names[first:] + names[:first]
+
+
+def measure(functions, seconds, least, pause=PAUSE):
     """Times the functions of a dict, in rounds; gives the summary of each.
 
     A round has one block of calls per contestant, and each round starts with another contestant. The first call of a
     block is not timed: it finds the data of another contestant in the caches. A block takes at least 0.2 ms. Rounds
-    go on for `seconds`; there are at least `least` of them.
+    go on for `seconds`; there are at least `least` of them. A slow contestant stops after `MIN_BLOCKS` blocks and
+    half of `seconds`.
     """
     names = list(functions)
     calls = {}
@@ -41,19 +52,22 @@ def measure(functions, seconds, least):
         function()
         start = time.perf_counter()
         function()
-        calls[name] = max(2, int(2e-4 / max(time.perf_counter() - start, 1e-7)))
+        once = max(time.perf_counter() - start, 1e-7)
+        calls[name] = 1 if once > SLOW else max(2, int(2e-4 / once))
     samples = {name: [] for name in names}
-    begin = time.perf_counter()
-    while len(samples[names[0]]) < least or time.perf_counter() - begin < seconds:
-        first = len(samples[names[0]]) % len(names)
-        for name in names[first:] + names[:first]:
+    begin, rounds = time.perf_counter(), 0
+    while rounds < least or time.perf_counter() - begin < seconds:
+        for name in rotated(names, rounds):
+            if len(samples[name]) >= MIN_BLOCKS and sum(samples[name]) * calls[name] > seconds / 2:
+                continue
             function, repeat = functions[name], range(calls[name])
-            time.sleep(PAUSE)
+            time.sleep(pause)
             function()
             start = time.perf_counter()
             for _ in repeat:
                 function()
             samples[name].append((time.perf_counter() - start) / calls[name])
+        rounds += 1
     return {name: summary(each) for name, each in samples.items()}
 
 

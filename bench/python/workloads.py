@@ -1,6 +1,8 @@
 """The workloads: those of the Rust benchmark, as expressions and arrays."""
 
 from dataclasses import dataclass, replace
+from math import isqrt
+from types import ModuleType
 from typing import Callable
 
 import numpy as np
@@ -15,8 +17,9 @@ class Workload:
     text: str
     #: Makes the arrays, with sizes divided by the argument.
     arrays: Callable[[int], Arrays]
-    #: NumPy into a preallocated output, with as few temporary arrays as possible.
-    into: Callable[[Arrays, np.ndarray], object]
+    #: The functions of NumPy or PyTorch (the module) into a preallocated output, with as few temporary arrays as
+    #: possible.
+    into: Callable[[ModuleType, dict, object], object]
     #: More than one operator.
     fused: bool = False
     #: numexpr lacks the dtype, or computes in another.
@@ -27,6 +30,8 @@ def _random(shape, dtype="float32"):
     generator = np.random.default_rng(len(shape) + sum(shape))
     if np.dtype(dtype).kind == "c":
         return (generator.random(shape) + 1j * generator.random(shape)).astype(dtype)
+    if dtype == "float32":
+        return generator.random(shape, dtype) + np.float32(0.5)
     if np.dtype(dtype).kind == "f":
         return (generator.random(shape) + 0.5).astype(dtype)
     return generator.integers(0, 2 if dtype == "bool" else 50, shape).astype(dtype)
@@ -61,64 +66,81 @@ def _many(scale):
     return {f"x{number}": _random((1000 // scale, 1000)) for number in range(64)}
 
 
-def _chain(arrays, out):
-    a, r, c = arrays["a"], arrays["r"], arrays["c"]
-    np.add(np.multiply(a, r, out=out), c, out=out)
+def _chain(module, arrays, out):
+    r, c = arrays["r"], arrays["c"]
+    module.add(module.multiply(arrays["a"], r, out=out), c, out=out)
     for _ in range(5):
-        np.add(np.multiply(out, r, out=out), c, out=out)
+        module.add(module.multiply(out, r, out=out), c, out=out)
 
 
-def _normalise(arrays, out):
-    np.subtract(arrays["x"], arrays["m"], out=out)
-    np.divide(out, arrays["s"], out=out)
-    np.multiply(out, arrays["g"], out=out)
-    np.add(out, arrays["b"], out=out)
+def _multiply_add(module, arrays, out):
+    module.add(module.multiply(arrays["a"], arrays["r"], out=out), arrays["c"], out=out)
 
 
-def _softmax(arrays, out):
-    np.exp(np.subtract(arrays["x"], arrays["m"], out=out), out=out)
-    np.divide(out, arrays["s"], out=out)
+def _normalise(module, arrays, out):
+    module.subtract(arrays["x"], arrays["m"], out=out)
+    module.divide(out, arrays["s"], out=out)
+    module.multiply(out, arrays["g"], out=out)
+    module.add(out, arrays["b"], out=out)
 
 
-def _distances(arrays, out):
-    np.square(np.subtract(arrays["x"], arrays["y"], out=out), out=out)
-    other = np.subtract(arrays["z"], arrays["w"])
-    np.add(out, np.square(other, out=other), out=out)
-    np.sqrt(out, out=out)
+def _softmax(module, arrays, out):
+    module.exp(module.subtract(arrays["x"], arrays["m"], out=out), out=out)
+    module.divide(out, arrays["s"], out=out)
 
 
-def _sum_of_many(arrays, out):
+def _images_into(module, arrays, out):
+    module.divide(module.subtract(arrays["u"], arrays["m"], out=out), arrays["s"], out=out)
+
+
+def _distances(module, arrays, out):
+    module.square(module.subtract(arrays["x"], arrays["y"], out=out), out=out)
+    other = module.subtract(arrays["z"], arrays["w"])
+    module.add(out, module.square(other, out=other), out=out)
+    module.sqrt(out, out=out)
+
+
+def _sum_of_many(module, arrays, out):
     first, second, *others = arrays.values()
-    np.add(first, second, out=out)
+    module.add(first, second, out=out)
     for other in others:
-        np.add(out, other, out=out)
+        module.add(out, other, out=out)
 
 
-def _where(arrays, out):
-    np.copyto(out, arrays["b"])
-    np.copyto(out, arrays["a"], where=arrays["a"] > arrays["b"])
+def _where(module, arrays, out):
+    a, b = arrays["a"], arrays["b"]
+    if module is np:  # its `where` has no `out`
+        np.copyto(out, b)
+        np.copyto(out, a, where=a > b)
+    else:
+        module.where(a > b, a, b, out=out)
 
 
-def _two(ufunc, x="a", y="b"):
-    return lambda arrays, out: ufunc(arrays[x], arrays[y], out=out)
+def _exp(module, arrays, out):
+    module.multiply(module.exp(arrays["a"], out=out), arrays["b"], out=out)
+
+
+def _two(function, x="a", y="b"):
+    """A single operator, by the name of its function."""
+    return lambda module, arrays, out: getattr(module, function)(arrays[x], arrays[y], out=out)
 
 
 LARGE = [
-    Workload("same shape", "a + b", _shaped(a=(-4000, 3000), b=(-4000, 3000)), _two(np.add)),
-    Workload("row", "a + r", _shaped(a=(-4000, 3000), r=(3000,)), _two(np.add, "a", "r")),
-    Workload("column", "a + c", _shaped(a=(-4000, 3000), c=(-4000, 1)), _two(np.add, "a", "c")),
-    Workload("outer product", "c * r", _shaped(c=(-8000, 1), r=(3000,)), _two(np.multiply, "c", "r")),
-    Workload("NCHW bias", "x + b", _shaped(x=(-32, 64, 80, 80), b=(64, 1, 1)), _two(np.add, "x")),
-    Workload("rows of 3, row", "p + t", _shaped(p=(-8000000, 3), t=(3,)), _two(np.add, "p", "t")),
-    Workload("rows of 3, column", "p * k", _shaped(p=(-8000000, 3), k=(-8000000, 1)), _two(np.multiply, "p", "k")),
-    Workload("middle dimension", "a + b", _shaped(a=(-200, 300, 200), b=(-200, 1, 200)), _two(np.add)),
-    Workload("rank 4", "a + b", _rank_4, _two(np.add)),
-    Workload("transposed", "a + b", _transposed, _two(np.add)),
+    Workload("same shape", "a + b", _shaped(a=(-4000, 3000), b=(-4000, 3000)), _two("add")),
+    Workload("row", "a + r", _shaped(a=(-4000, 3000), r=(3000,)), _two("add", "a", "r")),
+    Workload("column", "a + c", _shaped(a=(-4000, 3000), c=(-4000, 1)), _two("add", "a", "c")),
+    Workload("outer product", "c * r", _shaped(c=(-8000, 1), r=(3000,)), _two("multiply", "c", "r")),
+    Workload("NCHW bias", "x + b", _shaped(x=(-32, 64, 80, 80), b=(64, 1, 1)), _two("add", "x")),
+    Workload("rows of 3, row", "p + t", _shaped(p=(-8000000, 3), t=(3,)), _two("add", "p", "t")),
+    Workload("rows of 3, column", "p * k", _shaped(p=(-8000000, 3), k=(-8000000, 1)), _two("multiply", "p", "k")),
+    Workload("middle dimension", "a + b", _shaped(a=(-200, 300, 200), b=(-200, 1, 200)), _two("add")),
+    Workload("rank 4", "a + b", _rank_4, _two("add")),
+    Workload("transposed", "a + b", _transposed, _two("add")),
     Workload(
         "multiply and add",
         "a * r + c",
         _shaped(a=(-4000, 3000), r=(3000,), c=(-4000, 1)),
-        lambda arrays, out: np.add(np.multiply(arrays["a"], arrays["r"], out=out), arrays["c"], out=out),
+        _multiply_add,
         fused=True,
     ),
     Workload(
@@ -139,7 +161,7 @@ LARGE = [
         "uint8 images",
         "(u - m) / s",
         _images,
-        lambda arrays, out: np.divide(np.subtract(arrays["u"], arrays["m"], out=out), arrays["s"], out=out),
+        _images_into,
         fused=True,
     ),
     Workload(
@@ -154,19 +176,19 @@ LARGE = [
         "exp",
         "exp(a) * b",
         _shaped(a=(-4000, 3000), b=(-4000, 3000)),
-        lambda arrays, out: np.multiply(np.exp(arrays["a"], out=out), arrays["b"], out=out),
+        _exp,
         fused=True,
     ),
-    Workload("i8", "a + r", _shaped("int8", a=(-16000, 3000), r=(3000,)), _two(np.add, "a", "r"), no_numexpr=True),
-    Workload("i32", "a + r", _shaped("int32", a=(-4000, 3000), r=(3000,)), _two(np.add, "a", "r")),
-    Workload("u8", "a + r", _shaped("uint8", a=(-16000, 3000), r=(3000,)), _two(np.add, "a", "r"), no_numexpr=True),
-    Workload("f16", "a + r", _shaped("float16", a=(-8000, 3000), r=(3000,)), _two(np.add, "a", "r"), no_numexpr=True),
-    Workload("bool", "a & r", _shaped("bool", a=(-16000, 3000), r=(3000,)), _two(np.bitwise_and, "a", "r")),
+    Workload("i8", "a + r", _shaped("int8", a=(-16000, 3000), r=(3000,)), _two("add", "a", "r"), no_numexpr=True),
+    Workload("i32", "a + r", _shaped("int32", a=(-4000, 3000), r=(3000,)), _two("add", "a", "r")),
+    Workload("u8", "a + r", _shaped("uint8", a=(-16000, 3000), r=(3000,)), _two("add", "a", "r"), no_numexpr=True),
+    Workload("f16", "a + r", _shaped("float16", a=(-8000, 3000), r=(3000,)), _two("add", "a", "r"), no_numexpr=True),
+    Workload("bool", "a & r", _shaped("bool", a=(-16000, 3000), r=(3000,)), _two("bitwise_and", "a", "r")),
     Workload(
         "complex64",
         "a * r",
         _shaped("complex64", a=(-2000, 3000), r=(3000,)),
-        _two(np.multiply, "a", "r"),
+        _two("multiply", "a", "r"),
         no_numexpr=True,
     ),
     Workload(
@@ -180,30 +202,68 @@ LARGE = [
         "rank 8",
         "a + b",
         lambda scale: {"a": _random((8, 1) * 4), "b": _random((1, 8) * 4)},
-        _two(np.add),
+        _two("add"),
     ),
     Workload("64 operands", " + ".join(f"x{number}" for number in range(64)), _many, _sum_of_many, fused=True),
 ]
 
-TINY = Workload("tiny", "a + b", lambda scale: {"a": _random((8, 1, 6, 1)), "b": _random((7, 1, 5))}, _two(np.add))
-TEN = Workload("10 elements", "a + b", lambda scale: {"a": _random((10,)), "b": _random((10,))}, _two(np.add))
+TINY = Workload("tiny", "a + b", lambda scale: {"a": _random((8, 1, 6, 1)), "b": _random((7, 1, 5))}, _two("add"))
+TEN = Workload("10 elements", "a + b", lambda scale: {"a": _random((10,)), "b": _random((10,))}, _two("add"))
 SMALL = [TINY, TEN]
 
-#: The workloads of the size sweep: each array is a matrix of n x n, a row of n or a column of n x 1.
-SQUARE = {
-    "same shape": {"a": "matrix", "b": "matrix"},
-    "row": {"a": "matrix", "r": "row"},
-    "column": {"a": "matrix", "c": "column"},
-    "outer product": {"c": "column", "r": "row"},
-    "multiply and add": {"a": "matrix", "r": "row", "c": "column"},
-    "normalise": {"x": "matrix", "m": "column", "s": "column", "g": "row", "b": "row"},
-    "softmax": {"x": "matrix", "m": "column", "s": "column"},
-    "12 operators": {"a": "matrix", "r": "row", "c": "column"},
+
+
+def split(elements):
+    """The shape of a matrix with this number of elements, as square as possible."""
+    rows = next(rows for rows in range(isqrt(elements), 0, -1) if elements % rows == 0)
+    return rows, elements // rows
+
+
+def _images_of(elements):
+    """Shapes of a batch of images, NCHW, of at most 64 channels, and of a bias per channel."""
+    planes, pixels = split(elements)
+    channels = max(channels for channels in range(1, 65) if planes % channels == 0)
+    return {"x": (planes // channels, channels, *split(pixels)), "b": (channels, 1, 1)}
+
+
+def _matrices(**kinds):
+    """Shapes of a matrix, of its transpose, and of rows and columns for it."""
+
+    def shapes(elements):
+        rows, columns = split(elements)
+        every = {"matrix": (rows, columns), "transposed": (columns, rows), "row": (columns,), "column": (rows, 1)}
+        return {name: every[kind] for name, kind in kinds.items()}
+
+    return shapes
+
+
+#: The workloads of the sweep: name, the workload above that it resizes, and the shapes for a number of elements.
+SWEEP = {
+    "a + b": ("same shape", _matrices(a="matrix", b="matrix")),
+    "a + row": ("row", _matrices(a="matrix", r="row")),
+    "a * column": ("column", _matrices(a="matrix", c="column")),
+    "outer product": ("outer product", _matrices(c="column", r="row")),
+    "NCHW bias": ("NCHW bias", _images_of),
+    "rows of 3 + row": ("rows of 3, row", lambda elements: {"p": (elements // 3, 3), "t": (3,)}),
+    "a + b.T": ("transposed", _matrices(a="matrix", b="transposed")),
+    "where": ("where", _matrices(a="matrix", b="matrix")),
+    "exp(a) * b": ("exp", _matrices(a="matrix", b="matrix")),
+    "normalise": ("normalise", _matrices(x="matrix", m="column", s="column", g="row", b="row")),
+    "12 operators": ("12 operators", _matrices(a="matrix", r="row", c="column")),
 }
 
 
-def square(name, n):
-    """A workload of the sweep with float32 arrays of n x n."""
-    shapes = {"matrix": (n, n), "row": (n,), "column": (n, 1)}
-    workload = next(workload for workload in LARGE if workload.name == name)
-    return replace(workload, arrays=lambda scale: {x: _random(shapes[kind]) for x, kind in SQUARE[name].items()})
+def sized(name, elements, dtype="float32"):
+    """A workload of the sweep whose result has about this number of elements."""
+    like, shapes = SWEEP[name]
+
+    def arrays(scale):
+        made = {x: _random(shape, dtype) for x, shape in shapes(elements).items()}
+        if name == "a + b.T":
+            made["b"] = made["b"].T
+        return made
+
+    workload = replace(next(each for each in LARGE if each.name == like), name=name, arrays=arrays)
+    if name == "a * column":
+        workload = replace(workload, text="a * c", into=_two("multiply", "a", "c"))
+    return workload

@@ -1,6 +1,7 @@
 //! The contestants, and an adapter for each that gives it the same work.
 
 use crate::timing::{Limits, Timed, Times, measure, time, timed};
+use crate::workloads::Scale;
 use candle_core::{Device, WithDType};
 use ndarray::{Array, ArrayD, Dimension, IxDyn};
 use rstsr_core::prelude::rstsr_structs::{DeviceFaer, IxD};
@@ -259,8 +260,15 @@ impl<'a, T: Element> Work<'a, T> {
         ));
     }
 
-    /// Compares the results of all contestants, then times them.
-    pub(crate) fn measure(mut self, limits: Limits) -> Result<Measured, String> {
+    /// Compares the results of all contestants, then times them. Candle and RSTSR do not take part in the sweep over
+    /// sizes.
+    pub(crate) fn measure(mut self, scale: Scale) -> Result<Measured, String> {
+        let limits = scale.limits;
+        if scale.elements.is_some() {
+            let keep = |one: Contestant| !matches!(one, Contestant::Candle | Contestant::Rstsr);
+            self.fresh.retain(|(one, _)| keep(*one));
+            self.preallocated.retain(|(one, _)| keep(*one));
+        }
         self.compare()?;
         let fresh = measured(limits, self.fresh, None);
         let preallocated = measured(limits, self.preallocated, Some(self.bytes));
@@ -379,31 +387,37 @@ pub(crate) fn candle<T: Element + WithDType, D: Dimension>(array: &Array<T, D>) 
     made.expect("the shape matches the number of elements")
 }
 
+/// Results with fewer elements than this are computed on one thread by `Zip` and by hand-written loops.
+pub(crate) const SERIAL: usize = 1 << 18;
+
 /// Adds `map`, `Zip` and an expression to a workload: its arrays, the function of their elements, the expression.
 #[macro_export]
 macro_rules! map_zip_expr {
-    ($work:ident, ($($x:ident),+), $function:expr, $text:expr) => {
-        $crate::map_zip_expr!($work, ($($x),+), $function, $text, par_map_collect, par_for_each)
-    };
-    // With the methods of `Zip`: `par_map_collect` and `par_for_each` are for large arrays.
-    ($work:ident, ($($x:ident),+), $function:expr, $text:expr, $collect:ident, $each:ident) => {{
+    ($work:ident, ($($x:ident),+), $function:expr, $text:expr) => {{
         $work.arrays(
             $crate::contestants::Contestant::Map,
             move || unishape::map(($($x,)+), $function).expect("compatible shapes"),
             move |out| unishape::map_into(out, ($($x,)+), $function).expect("compatible shapes"),
         );
         let shape = unishape::broadcast(($($x,)+)).expect("compatible shapes").0.raw_dim();
-        let same = shape.clone();
+        let (same, serial) = (shape.clone(), ndarray::Dimension::size(&shape) < $crate::contestants::SERIAL);
         $work.arrays(
             $crate::contestants::Contestant::Zip,
             move || {
                 $(let $x = $x.broadcast(shape.clone()).expect("compatible shapes");)+
-                $crate::zip!($($x),+).$collect(|$($x),+| $function($($x),+))
+                let zip = $crate::zip!($($x),+);
+                match serial {
+                    true => zip.map_collect(|$($x),+| $function($($x),+)),
+                    false => zip.par_map_collect(|$($x),+| $function($($x),+)),
+                }
             },
             move |out| {
                 $(let $x = $x.broadcast(same.clone()).expect("compatible shapes");)+
                 let zip = ndarray::Zip::from(out)$(.and($x))+;
-                zip.$each(|out, $($x),+| *out = $function($($x),+));
+                match serial {
+                    true => zip.for_each(|out, $($x),+| *out = $function($($x),+)),
+                    false => zip.par_for_each(|out, $($x),+| *out = $function($($x),+)),
+                }
             },
         );
         let expr = unishape::expr::Expr::parse($text).expect("a valid expression");

@@ -3,10 +3,12 @@
 //! All contestants do the same work on the same numbers. Results are compared before anything is timed. Then the
 //! contestants take turns in rounds, and a figure is the median of the rounds.
 
+mod callers;
 mod contestants;
 mod machine;
 mod report;
 mod scaling;
+mod sizes;
 mod sums;
 mod timing;
 mod views;
@@ -21,7 +23,7 @@ use workloads::Scale;
 
 const USAGE: &str = "\
 Usage: cargo xtask bench [NAME...] [--list] [--quick] [--no-write]
-       cargo xtask bench python|onnx --help
+       cargo xtask bench python|sweep|onnx --help
 
   NAME        only workloads and tables whose name contains NAME
   --list      print all names
@@ -75,12 +77,14 @@ fn main() -> ExitCode {
     }
 }
 
+const SIZES: &str = "sizes";
+const CALLERS: &str = "concurrent callers";
 const VIEWS: &str = "views";
 const SUMS: &str = "sums";
 
 fn names() -> impl Iterator<Item = &'static str> {
     let workloads = workloads::ALL.iter().map(|workload| workload.name);
-    workloads.chain(scaling::ALL.iter().map(|scaling| scaling.name)).chain([VIEWS, SUMS])
+    workloads.chain(scaling::ALL.iter().map(|scaling| scaling.name)).chain([SIZES, CALLERS, VIEWS, SUMS])
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
@@ -100,10 +104,17 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     println!("{}\n", machine.join("\n"));
 
     let limits = |max_rounds, milliseconds| match arguments.quick {
-        true => Limits { min_rounds: 3, max_rounds: 5, time: Duration::from_millis(50) },
-        false => Limits { min_rounds: 5, max_rounds, time: Duration::from_millis(milliseconds) },
+        true => {
+            Limits { min_rounds: 3, max_rounds: 5, time: Duration::from_millis(50), pause: Duration::ZERO }
+        }
+        false => Limits {
+            min_rounds: 5,
+            max_rounds,
+            time: Duration::from_millis(milliseconds),
+            pause: Duration::ZERO,
+        },
     };
-    let scale = Scale { quick: arguments.quick, limits: limits(41, 4000) };
+    let scale = Scale { quick: arguments.quick, limits: limits(41, 4000), elements: None };
     let mut rows = Vec::new();
     for workload in workloads::ALL.iter().filter(|workload| chosen(workload.name)) {
         let measured = (workload.run)(scale).map_err(|problem| format!("{}: {problem}", workload.name))?;
@@ -120,6 +131,12 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         tables.push(table);
     };
     scaling::ALL.iter().filter(|scaling| chosen(scaling.name)).for_each(|scaling| show((scaling.run)(scale)));
+    if chosen(SIZES) {
+        sizes::tables(scale)?.into_iter().for_each(&mut show);
+    }
+    if chosen(CALLERS) {
+        show(callers::table(scale));
+    }
     if chosen(VIEWS) {
         views::tables(scale).into_iter().for_each(&mut show);
     }

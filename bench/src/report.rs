@@ -15,7 +15,7 @@ const TWELVE_TO_ONE: f64 = 2.5;
 /// Target: the maximum time of a call on small arrays, relative to hand-written loops.
 const CALL_TO_LOOPS: f64 = 1.2;
 /// Medians whose relative difference is at most this count as equal.
-const EQUAL: f64 = 0.03;
+pub(crate) const EQUAL: f64 = 0.03;
 
 /// A table of the report.
 pub(crate) struct Table {
@@ -111,13 +111,13 @@ pub(crate) struct Row<'w> {
 
 impl Row<'_> {
     /// The faster of `map` and an expression.
-    fn unishape(times: &[(Contestant, Times)]) -> Option<Times> {
+    pub(crate) fn unishape(times: &[(Contestant, Times)]) -> Option<Times> {
         let both = Contestant::UNISHAPE.iter().filter_map(|&one| of(one, times));
         both.min_by(|a, b| a.median.total_cmp(&b.median))
     }
 
     /// The fastest other contestant.
-    fn fastest_other(times: &[(Contestant, Times)]) -> Option<(Contestant, f64)> {
+    pub(crate) fn fastest_other(times: &[(Contestant, Times)]) -> Option<(Contestant, f64)> {
         let others =
             Contestant::OTHERS.iter().filter_map(|&one| of(one, times).map(|times| (one, times.median)));
         others.min_by(|a, b| a.1.total_cmp(&b.1))

@@ -1,7 +1,6 @@
-//! How the time scales with elements, ranks, operands, operators and threads.
+//! How the time scales with ranks, operands, operators and threads.
 
 use crate::contestants::memcpy;
-use crate::machine::available_memory;
 use crate::report::{Table, percent, rate, ratio, time_text};
 use crate::timing::{Timed, largest_spread, measure, timed};
 use crate::workloads::{Scale, chain, chain_text, extend_rows, fill, floats, near_1, push_elements};
@@ -19,7 +18,6 @@ pub(crate) struct Scaling {
 
 pub(crate) const ALL: &[Scaling] = &[
     Scaling { name: "scaling: overhead of a call", run: calls },
-    Scaling { name: "scaling: elements", run: elements },
     Scaling { name: "scaling: rank", run: ranks },
     Scaling { name: "scaling: operands", run: operands },
     Scaling { name: "scaling: operators", run: operators },
@@ -40,7 +38,7 @@ fn medians(scale: Scale, mut blocks: Vec<Timed<'_>>) -> (Vec<f64>, String) {
     (times.iter().map(|times| times.median).collect(), spread)
 }
 
-fn table(title: &str, note: &str, head: &[&str], rows: Vec<Vec<String>>) -> Table {
+pub(crate) fn table(title: &str, note: &str, head: &[&str], rows: Vec<Vec<String>>) -> Table {
     let head = head.iter().map(|&word| word.into()).collect();
     Table { title: title.into(), note: note.into(), head, rows, ratios: Vec::new() }
 }
@@ -96,73 +94,6 @@ fn calls(scale: Scale) -> Table {
                 to the hand-written loops with one.";
     let table = table("Overhead of a call", note, &["", "time", "spread", "ratio"], rows.collect());
     Table { ratios, ..table }
-}
-
-fn elements(scale: Scale) -> Table {
-    let columns = 1000;
-    let r = &near_1(columns);
-    let (expr, mut rows) = (Expr::parse("a + r").expect("a valid expression"), Vec::new());
-    for power in 3..=scale.size(9, 6) as u32 {
-        let count = 10usize.pow(power);
-        let title = format!("10{}", superscript(power));
-        if available_memory().is_some_and(|left| left < 12 * count as u64) {
-            rows.push(vec![title, "not enough memory".into()]);
-            continue;
-        }
-        let a = &Array2::from_elem((count / columns, columns), 1.5f32);
-        let out = RefCell::new(Array2::from_elem(a.raw_dim(), 0f32));
-        let wide = &r.broadcast(a.raw_dim()).expect("a compatible row");
-        let from = a.as_slice().expect("row-major order");
-        let part = count.div_ceil(if count < 1 << 18 { 1 } else { rayon::current_num_threads() });
-        let (times, spread) = medians(
-            scale,
-            vec![
-                timed(|| map_into(&mut *out.borrow_mut(), (a, r), |a, r| a + r).expect("compatible shapes")),
-                timed(|| {
-                    let bound = expr.bind([("a", Value::from(a)), ("r", Value::from(r))]);
-                    bound
-                        .and_then(|bound| bound.compute_into(&mut *out.borrow_mut()))
-                        .expect("compatible shapes");
-                }),
-                timed(|| {
-                    let mut out = out.borrow_mut();
-                    let zip = Zip::from(&mut *out).and(a).and(wide);
-                    match count < 1 << 18 {
-                        true => zip.for_each(|out, a, r| *out = a + r),
-                        false => zip.par_for_each(|out, a, r| *out = a + r),
-                    }
-                }),
-                timed(|| {
-                    let mut out = out.borrow_mut();
-                    let out = out.as_slice_mut().expect("row-major order");
-                    match part == count {
-                        true => out.copy_from_slice(from),
-                        false => out
-                            .par_chunks_mut(part)
-                            .zip(from.par_chunks(part))
-                            .for_each(|(out, from)| out.copy_from_slice(from)),
-                    }
-                }),
-            ],
-        );
-        let each = |time: f64| format!("{:.3} ns", time / count as f64);
-        let (fastest, copy) = (times[0].min(times[1]), times[3]);
-        rows.push(vec![
-            title,
-            time_text(times[0]),
-            each(times[0]),
-            time_text(times[1]),
-            each(times[1]),
-            ratio(times[2] / fastest),
-            percent(copy / fastest),
-            spread,
-        ]);
-    }
-    let note = "`a + r`, f32, rows of 1000 elements, preallocated output. Zip: its time relative to the faster of \
-                `map` and `expr`.";
-    let head =
-        ["elements", "map", "per element", "expr", "per element", "Zip", "of memcpy", "largest spread"];
-    table("Elements", note, &head, rows)
 }
 
 fn superscript(number: u32) -> String {

@@ -12,6 +12,8 @@ pub(crate) struct Limits {
     pub(crate) max_rounds: usize,
     /// The time after which no round starts, once there are `min_rounds`.
     pub(crate) time: Duration,
+    /// The pause before each block of calls, in which idle threads park. An untimed call follows it.
+    pub(crate) pause: Duration,
 }
 
 /// The rounds of one contestant: nanoseconds per call.
@@ -25,7 +27,7 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    fn of(mut rounds: Vec<f64>) -> Times {
+    pub(crate) fn of(mut rounds: Vec<f64>) -> Times {
         rounds.sort_by(f64::total_cmp);
         let at = |part: usize| rounds[(rounds.len() * part / 4).min(rounds.len() - 1)];
         Times { median: at(2), lower: at(1), upper: at(3) }
@@ -86,6 +88,10 @@ pub(crate) fn measure(limits: Limits, contestants: &mut [Timed<'_>]) -> Vec<Time
             // A slow contestant stops early: it must not take most of the time of all.
             let spent = rounds[number].iter().sum::<f64>() * calls[number] as f64;
             if rounds[number].len() < MIN_BLOCKS || spent < limits.time.as_nanos() as f64 / 2.0 {
+                if !limits.pause.is_zero() {
+                    std::thread::sleep(limits.pause);
+                    contestants[number](1);
+                }
                 rounds[number].push(contestants[number](calls[number]));
             }
         }

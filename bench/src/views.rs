@@ -15,7 +15,8 @@ pub(crate) fn pair<A, B>(
     ndarray: impl FnMut() -> B,
 ) -> (Times, Times) {
     let rounds = scale.size(101, 11);
-    let limits = Limits { min_rounds: rounds, max_rounds: rounds, time: Duration::ZERO };
+    let limits =
+        Limits { min_rounds: rounds, max_rounds: rounds, time: Duration::ZERO, pause: Duration::ZERO };
     let times = measure(limits, &mut [timed(unishape), timed(ndarray)]);
     (times[0], times[1])
 }

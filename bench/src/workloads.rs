@@ -1,6 +1,6 @@
 //! The workloads: shapes, dtypes, and the code of each contestant.
 
-use crate::contestants::{Contestant, Measured, Rstsr, Work, candle, rstsr};
+use crate::contestants::{Contestant, Measured, Rstsr, SERIAL, Work, candle, rstsr};
 use crate::map_zip_expr;
 use crate::timing::Limits;
 use half::f16;
@@ -16,12 +16,21 @@ pub(crate) struct Scale {
     /// Small arrays and few rounds, to test the benchmark itself.
     pub(crate) quick: bool,
     pub(crate) limits: Limits,
+    /// The number of elements of the result, in the sweep over sizes.
+    pub(crate) elements: Option<usize>,
 }
 
 impl Scale {
     /// The full size, or the one of a quick run.
     pub(crate) fn size(&self, full: usize, quick: usize) -> usize {
         if self.quick { quick } else { full }
+    }
+
+    /// Rows and columns of a matrix; in the sweep over sizes as square as possible.
+    fn matrix(&self, full: usize, quick: usize, columns: usize) -> (usize, usize) {
+        let Some(elements) = self.elements else { return (self.size(full, quick), columns) };
+        let rows = (1..=elements.isqrt()).rev().find(|rows| elements.is_multiple_of(*rows)).unwrap_or(1);
+        (rows, elements / rows)
     }
 }
 
@@ -123,8 +132,22 @@ fn each<A: Copy, B: Copy, R>(out: &mut [R], a: &[A], b: &[B], function: impl Fn(
 /// Elements per chunk of the hand-written loops.
 const CHUNK: usize = 1 << 15;
 
+/// A hand-written loop over the chunks of an output and their numbers, on all cores unless the output is small.
+fn chunks<T: Send>(out: &mut [T], size: usize, fill: impl Fn(usize, &mut [T]) + Sync) {
+    match out.len() < SERIAL {
+        true => out.chunks_mut(size).enumerate().for_each(|(at, out)| fill(at, out)),
+        false => out.par_chunks_mut(size).enumerate().for_each(|(at, out)| fill(at, out)),
+    }
+}
+
+/// The elements of a chunk of a row-major array.
+fn chunk<T, D: Dimension>(array: &Array<T, D>, at: usize, size: usize) -> &[T] {
+    let all = flat(array);
+    &all[at * size..all.len().min((at + 1) * size)]
+}
+
 fn same_shape(scale: Scale) -> Result<Measured, String> {
-    let shape = (scale.size(4000, 400), 3000);
+    let shape = scale.matrix(4000, 400, 3000);
     let (a, b) = (&floats(shape), &near_1(shape));
     let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
     let mut work = Work::new(&[shape.0, shape.1]).reads(a).reads(b);
@@ -133,17 +156,16 @@ fn same_shape(scale: Scale) -> Result<Measured, String> {
     work.candle(|| ca + cb);
     work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
     work.hand_written(|out| {
-        let inputs = flat(a).par_chunks(CHUNK).zip(flat(b).par_chunks(CHUNK));
-        out.par_chunks_mut(CHUNK).zip(inputs).for_each(|(out, (a, b))| each(out, a, b, |a, b| a + b));
+        chunks(out, CHUNK, |at, out| each(out, chunk(a, at, CHUNK), chunk(b, at, CHUNK), |a, b| a + b));
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 /// An array and a row of any element type.
 macro_rules! with_a_row {
     ($scale:ident, $rows:expr, $columns:expr, $type:ty, $number:expr, $op:tt, $text:literal,
      candle: $($candle:ident)?, rstsr: $into:ident) => {{
-        let (rows, columns) = ($scale.size($rows, $rows / 16), $columns);
+        let (rows, columns) = $scale.matrix($rows, $rows / 16, $columns);
         let (a, r): (&Array2<$type>, &Array1<$type>) =
             (&numbers((rows, columns), $number), &numbers(columns, $number));
         let (ra, rr) = (&rstsr(a), &rstsr(r));
@@ -154,11 +176,9 @@ macro_rules! with_a_row {
         $(work.candle(move || { let _ = stringify!($candle); op(ca, cr) });)?
         work.rstsr(|| ra $op rr, |out| rt::$into(ra, rr, out));
         work.hand_written(|out| {
-            out.par_chunks_mut(columns)
-                .zip(flat(a).par_chunks(columns))
-                .for_each(|(out, a)| each(out, a, flat(r), |a, r| a $op r));
+            chunks(out, columns, |at, out| each(out, chunk(a, at, columns), flat(r), |a, r| a $op r));
         });
-        work.measure($scale.limits)
+        work.measure($scale)
     }};
 }
 
@@ -196,7 +216,7 @@ fn complex(scale: Scale) -> Result<Measured, String> {
 }
 
 fn column(scale: Scale) -> Result<Measured, String> {
-    let (rows, columns) = (scale.size(4000, 400), 3000);
+    let (rows, columns) = scale.matrix(4000, 400, 3000);
     let (a, c) = (&floats((rows, columns)), &near_1((rows, 1)));
     let (ca, cc, ra, rc) = (&candle(a), &candle(c), &rstsr(a), &rstsr(c));
     let mut work = Work::new(&[rows, columns]).reads(a).reads(c);
@@ -205,18 +225,18 @@ fn column(scale: Scale) -> Result<Measured, String> {
     work.candle(|| ca.broadcast_add(cc));
     work.rstsr(|| ra + rc, |out| rt::add_with_output(ra, rc, out));
     work.hand_written(|out| {
-        let inputs = flat(a).par_chunks(columns).zip(flat(c));
-        out.par_chunks_mut(columns).zip(inputs).for_each(|(out, (a, &c))| {
-            for (out, a) in out.iter_mut().zip(a) {
+        chunks(out, columns, |at, out| {
+            let c = flat(c)[at];
+            for (out, a) in out.iter_mut().zip(chunk(a, at, columns)) {
                 *out = a + c;
             }
         });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 fn outer(scale: Scale) -> Result<Measured, String> {
-    let (rows, columns) = (scale.size(8000, 800), 3000);
+    let (rows, columns) = scale.matrix(8000, 800, 3000);
     let (c, r) = (&floats((rows, 1)), &near_1(columns));
     let (cc, cr, rc, rr) = (&candle(c), &candle(r), &rstsr(c), &rstsr(r));
     let mut work = Work::new(&[rows, columns]).reads(c).reads(r);
@@ -225,13 +245,14 @@ fn outer(scale: Scale) -> Result<Measured, String> {
     work.candle(|| cc.broadcast_mul(cr));
     work.rstsr(|| rc * rr, |out| rt::mul_with_output(rc, rr, out));
     work.hand_written(|out| {
-        out.par_chunks_mut(columns).zip(flat(c)).for_each(|(out, &c)| {
+        chunks(out, columns, |at, out| {
+            let c = flat(c)[at];
             for (out, r) in out.iter_mut().zip(flat(r)) {
                 *out = c * r;
             }
         });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 fn bias(scale: Scale) -> Result<Measured, String> {
@@ -252,7 +273,7 @@ fn bias(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 fn threes_row(scale: Scale) -> Result<Measured, String> {
@@ -272,7 +293,7 @@ fn threes_row(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 fn threes_column(scale: Scale) -> Result<Measured, String> {
@@ -292,7 +313,7 @@ fn threes_column(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 fn middle(scale: Scale) -> Result<Measured, String> {
@@ -311,7 +332,7 @@ fn middle(scale: Scale) -> Result<Measured, String> {
             each(out, a, b, |a, b| a + b);
         });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 /// The shapes of `tiny`, each size ten times as large.
@@ -334,36 +355,36 @@ fn rank_4(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 fn transposed(scale: Scale) -> Result<Measured, String> {
     const TILE: usize = 32;
-    let side = scale.size(3500, 900);
-    let (a, base) = (&floats((side, side)), &near_1((side, side)));
+    let (rows, columns) = scale.matrix(3500, 900, 3500);
+    let (a, base) = (&floats((rows, columns)), &near_1((columns, rows)));
     let b = &base.clone().reversed_axes();
     let (ca, cb, ra, rb) =
         (&candle(a), &candle(base).t().unwrap(), &rstsr(a), &rstsr(base).into_reverse_axes());
-    let mut work = Work::new(&[side, side]).reads(a).reads(b);
+    let mut work = Work::new(&[rows, columns]).reads(a).reads(b);
     map_zip_expr!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
     work.ndarray(|| a + b);
     work.candle(|| ca + cb);
     work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
     work.hand_written(|out| {
         let (a, b) = (flat(a), flat(base));
-        out.par_chunks_mut(TILE * side).enumerate().for_each(|(at, out)| {
+        chunks(out, TILE * columns, |at, out| {
             let top = at * TILE;
-            for left in (0..side).step_by(TILE) {
-                let columns = left..(left + TILE).min(side);
-                for (i, out) in out.chunks_exact_mut(side).enumerate() {
-                    for j in columns.clone() {
-                        out[j] = a[(top + i) * side + j] + b[j * side + top + i];
+            for left in (0..columns).step_by(TILE) {
+                let tile = left..(left + TILE).min(columns);
+                for (i, out) in out.chunks_exact_mut(columns).enumerate() {
+                    for j in tile.clone() {
+                        out[j] = a[(top + i) * columns + j] + b[j * rows + top + i];
                     }
                 }
             }
         });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 fn multiply_add(scale: Scale) -> Result<Measured, String> {
@@ -388,7 +409,7 @@ fn multiply_add(scale: Scale) -> Result<Measured, String> {
             .zip(inputs)
             .for_each(|(out, (a, &c))| each(out, a, flat(r), |a, r| a * r + c));
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 fn normalise(scale: Scale) -> Result<Measured, String> {
@@ -423,7 +444,7 @@ fn normalise(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 fn distances(scale: Scale) -> Result<Measured, String> {
@@ -457,7 +478,7 @@ fn distances(scale: Scale) -> Result<Measured, String> {
             });
         });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 fn choose(scale: Scale) -> Result<Measured, String> {
@@ -474,7 +495,7 @@ fn choose(scale: Scale) -> Result<Measured, String> {
             .zip(inputs)
             .for_each(|(out, (a, b))| each(out, a, b, |a, b| if a > b { a } else { b }));
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 fn exponential(scale: Scale) -> Result<Measured, String> {
@@ -490,7 +511,7 @@ fn exponential(scale: Scale) -> Result<Measured, String> {
         let inputs = flat(a).par_chunks(CHUNK).zip(flat(b).par_chunks(CHUNK));
         out.par_chunks_mut(CHUNK).zip(inputs).for_each(|(out, (a, b))| each(out, a, b, |a, b| a.exp() * b));
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 /// Twelve operators, none of which can be simplified away.
@@ -517,7 +538,7 @@ pub(crate) fn chain_text(operators: usize) -> String {
 
 fn twelve_operators(scale: Scale) -> Result<Measured, String> {
     assert_eq!(chain_text(12), CHAIN_OF_12);
-    let (rows, columns) = (scale.size(4000, 400), 3000);
+    let (rows, columns) = scale.matrix(4000, 400, 3000);
     let (a, r, c) = (&floats((rows, columns)), &near_1(columns), &floats((rows, 1)));
     let (ca, cr, cc) = (&candle(a), &candle(r), &candle(c));
     let (ra, rr, rc) = (&rstsr(a), &rstsr(r), &rstsr(c));
@@ -537,12 +558,12 @@ fn twelve_operators(scale: Scale) -> Result<Measured, String> {
         },
     );
     work.hand_written(|out| {
-        let inputs = flat(a).par_chunks(columns).zip(flat(c));
-        out.par_chunks_mut(columns)
-            .zip(inputs)
-            .for_each(|(out, (a, &c))| each(out, a, flat(r), |a, r| chain::<12>(a, r, c)));
+        chunks(out, columns, |at, out| {
+            let c = flat(c)[at];
+            each(out, chunk(a, at, columns), flat(r), |a, r| chain::<12>(a, r, c));
+        });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 /// No two neighbouring dimensions can be merged.
@@ -575,7 +596,7 @@ fn rank_8(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 /// More arrays than a tuple holds; every other one is a row.
@@ -620,7 +641,7 @@ fn operands_64(scale: Scale) -> Result<Measured, String> {
             }
         });
     });
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 /// The overhead of a call. The hand-written loops take their sizes from the arrays, as the other contestants do.
@@ -628,12 +649,12 @@ fn tiny(scale: Scale) -> Result<Measured, String> {
     let (a, b) = (&floats((8, 1, 6, 1)), &near_1((7, 1, 5)));
     let (ca, cb, ra, rb) = (&candle(a), &candle(b), &rstsr(a), &rstsr(b));
     let mut work = Work::new(&[8, 7, 6, 5]).reads(a).reads(b);
-    map_zip_expr!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b", map_collect, for_each);
+    map_zip_expr!(work, (a, b), |a: &f32, b: &f32| a + b, "a + b");
     work.ndarray(|| a + b);
     work.candle(|| ca.broadcast_add(cb));
     work.rstsr(|| ra + rb, |out| rt::add_with_output(ra, rb, out));
     work.arrays(Contestant::Loops, || extend_rows(a, b), |out| fill(a, b, out));
-    work.measure(scale.limits)
+    work.measure(scale)
 }
 
 /// The hand-written loop nest of `tiny`, the fastest of several: appends one row at a time.

@@ -1,14 +1,20 @@
-//! `cargo xtask bench`: unishape compared with other libraries, in Rust, in Python and on ONNX models.
+//! `cargo xtask bench`: unishape compared with other libraries, in Rust, in Python, by size and on ONNX models.
 //!
 //! `bench/` is a workspace of its own, so that only this task builds the other libraries.
 
 use crate::command::{cargo, command, root, run as run_command, succeeds};
+use crate::install::apt_install;
 use crate::python;
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     match args.split_first() {
-        Some((first, rest)) if first == "python" => return run_python("bench/python", rest),
-        Some((first, rest)) if first == "onnx" => return run_python("bench/python/onnx_graphs.py", rest),
+        Some((first, rest)) if first == "python" => {
+            return run_python("bench/python", rest, rest.iter().any(|arg| arg == "--torch"));
+        }
+        Some((first, rest)) if first == "sweep" => return run_python("bench/python/sweep.py", rest, true),
+        Some((first, rest)) if first == "onnx" => {
+            return run_python("bench/python/onnx_graphs.py", rest, false);
+        }
         _ => {}
     }
     let mut bench = cargo(&["run", "--release", "--manifest-path", "bench/Cargo.toml"]);
@@ -17,8 +23,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 /// Runs a Python benchmark in a virtual environment that has the package, built in release mode, and the other
-/// libraries. With `--redraw` nothing is measured, and any Python will do.
-fn run_python(program: &str, args: &[String]) -> Result<(), String> {
+/// libraries, on request with PyTorch. With `--redraw` nothing is measured, and any Python will do.
+fn run_python(program: &str, args: &[String], torch: bool) -> Result<(), String> {
     if args.iter().any(|arg| arg == "--redraw") {
         let mut redraw = command("python3", &[program]);
         redraw.args(args);
@@ -31,8 +37,12 @@ fn run_python(program: &str, args: &[String]) -> Result<(), String> {
     }
     let mut libraries = python::pip_install(&python);
     libraries.args(["--requirement", "bench/python/packages.txt"]);
-    if args.iter().any(|arg| arg == "--torch") {
+    if torch {
         libraries.arg("torch");
+        // torch.compile compiles C++. Without a compiler it reports an error, and the others are measured.
+        if !succeeds(command("g++", &["--version"])) && !apt_install(&["g++"]) {
+            eprintln!("no g++: install it to measure torch.compile");
+        }
     }
     run_command("the other libraries, installed", libraries)?;
     run_command("the package, installed", python::install(&python)?)?;
