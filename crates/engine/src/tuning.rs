@@ -22,10 +22,15 @@ pub(crate) const MIN_TILED_SIZE: usize = 32;
 
 /// Smallest amount of work that several workers share, in bytes of memory that it touches.
 ///
-/// Waking a worker takes 5 to 40 µs, in which one core moves about this much. Xeon.
-pub const PARALLEL_MIN_BYTES: usize = 1 << 20;
+/// A worker that spins takes over in 1 µs, one that is parked in 5 to 40 µs; the caller does not wait for it.
+/// Xeon: `a + b` of 750 KB took 10 µs on one thread, and 7 µs on two.
+pub const PARALLEL_MIN_BYTES: usize = 1 << 19;
 
-/// Smallest and largest chunk, in bytes of memory that it touches.
+/// Bytes that take as long to move as one arithmetic operation on an element. Xeon.
+pub(crate) const BYTES_PER_STEP: usize = 2;
+
+/// Smallest and largest chunk, in bytes of memory that it touches; work is halved, so that a chunk may have
+/// almost twice as many.
 ///
 /// Larger chunks: workers wait longer for the last one. Smaller: more time between chunks. Xeon.
 #[cfg(feature = "parallel")]
@@ -68,8 +73,17 @@ pub(crate) const HUGE_PAGE: usize = 1 << 21;
 #[cfg(feature = "fused")]
 pub(crate) const FRESH_PAGES_MIN_BYTES: usize = 1 << 25;
 
+/// L2 cache of a CPU that does not report its size, in bytes.
+pub(crate) const DEFAULT_L2_CACHE: usize = 1 << 20;
+
 /// Last-level cache of a CPU that does not report its size, in bytes.
 pub(crate) const DEFAULT_LAST_LEVEL_CACHE: usize = 1 << 24;
+
+/// A call that touches more than this part of the last-level cache streams its output: the cache is shared with
+/// other cores, and often with other virtual machines.
+///
+/// Xeon with 260 MB: at 72 MB as fast as regular stores, at 108 MB 0.92 and at 200 MB 0.46 of the time.
+pub(crate) const STREAM_CACHE_FRACTION: usize = 3;
 
 /// Outputs of at least this many bytes are written with non-temporal stores.
 ///

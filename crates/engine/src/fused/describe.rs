@@ -6,7 +6,7 @@ use super::schedule::{Action, BlockRef, Location, OutputLayout, Schedule, Span};
 use super::{Input, cost, loop_nest, residence, touched_bytes};
 use crate::layout::row_major;
 use crate::nest::LoopNest;
-use crate::parallel::is_parallel;
+use crate::parallel::{Team, is_parallel};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -28,8 +28,9 @@ pub fn describe(
     }
     let mut text = String::new();
     let touched = touched_bytes(program, &nest);
-    let residence = residence(touched);
-    let nests = match is_parallel(cost(program, nest.len(), touched)) {
+    let cost = cost(program, nest.len(), touched);
+    let residence = residence(touched, Team::new(cost, None).threads());
+    let nests = match is_parallel(cost) {
         true => nest.tiles(),
         false => SmallVec::from_iter([nest]),
     };

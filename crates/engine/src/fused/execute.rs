@@ -140,7 +140,7 @@ impl Schedule {
     /// Prefetches inputs that are gathered line by line, for all blocks of the divided loop.
     fn prefetch_gathered(&self, program: &Program, nest: &LoopNest, arrays: Arrays<'_>, starts: &Offsets) {
         let level = self.block.level;
-        if level + 2 != nest.depth() {
+        if !self.prefetches_gathered || level + 2 != nest.depth() {
             return;
         }
         for action in &self.each {

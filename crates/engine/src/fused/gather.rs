@@ -61,12 +61,13 @@ pub(super) unsafe fn gather<const N: usize>(
             [(4, 0), (_, stride)] => repeat::<N, 4>(|i| *from.offset(i as isize * stride), to),
             [(len, stride), (rows, row_stride)] if row_stride.unsigned_abs() < stride.unsigned_abs() => {
                 // A column of the block is contiguous in the input: transpose, reading whole cache lines.
-                let done = if row_stride == 1 { transpose(from, stride, [rows, len], to) } else { [0, 0] };
+                if row_stride == 1 && transpose(from, stride, [rows, len], to) {
+                    return;
+                }
                 let to = to.as_mut_ptr();
                 for i in 0..len {
                     let column = from.offset(i as isize * stride);
-                    let first = if i < done[1] { done[0] } else { 0 };
-                    for row in first..rows {
+                    for row in 0..rows {
                         *to.add(row * len + i) = *column.offset(row as isize * row_stride);
                     }
                 }

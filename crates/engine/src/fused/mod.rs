@@ -32,10 +32,10 @@ pub use describe::describe;
 pub use program::{Program, Step};
 
 use crate::layout::row_major;
-use crate::memory::last_level_cache;
+use crate::memory::max_bytes_without_prefetch;
 use crate::memory::stream::can_stream;
 use crate::nest::LoopNest;
-use crate::parallel::{for_each_chunk, is_parallel};
+use crate::parallel::{Team, for_each_chunk, is_parallel};
 use execute::{Arrays, SCRATCH, mask_bits};
 use schedule::{MAX_ARITY, Residence};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,8 +78,12 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
     }
     let is_injective = nest.is_injective(0);
     let touched = touched_bytes(program, &nest);
-    let residence = match residence(touched) {
-        Residence::Memory if !options.is_output_fresh && is_injective && streams(output, &nest) => {
+    let cost = cost(program, nest.len(), touched);
+    // A writable array has no element at two indices. Where the caller violates that, the work stays on one
+    // thread, so that no two threads write to one element.
+    let team = Team::new(cost, if is_injective { options.threads } else { Some(1) });
+    let residence = match residence(touched, team.threads()) {
+        Residence::Memory if !options.is_output_fresh && is_injective && streams(output, &nest, touched) => {
             Residence::Stream
         }
         residence => residence,
@@ -100,10 +104,7 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
             is_stopped.store(true, Ordering::Relaxed);
         }
     };
-    // A writable array has no element at two indices. Where the caller violates that, the work stays on one
-    // thread, so that no two threads write to one element.
-    let threads = if is_injective { options.threads } else { Some(1) };
-    for_each_chunk(&nest, cost(program, nest.len(), touched), threads, &work);
+    for_each_chunk(&nest, cost, team, &work);
     !is_stopped.into_inner()
 }
 
@@ -152,8 +153,8 @@ fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
 }
 
 /// Where the arrays of a call with a freshly allocated output reside, if they take this many bytes.
-fn residence(touched: usize) -> Residence {
-    if touched > last_level_cache() { Residence::Memory } else { Residence::Cache }
+fn residence(touched: usize, threads: usize) -> Residence {
+    if touched > max_bytes_without_prefetch(threads) { Residence::Memory } else { Residence::Cache }
 }
 
 /// Bytes of memory that a program touches.
@@ -161,20 +162,20 @@ fn touched_bytes(program: &Program, nest: &LoopNest) -> usize {
     nest.touched_bytes(std::iter::once(program.item(program.result)).chain(program.operands.iter().copied()))
 }
 
-/// Bytes touched, with arithmetic counted as bytes: a step takes about as long as moving 2 bytes per element.
+/// Cost of a program.
 fn cost(program: &Program, elements: usize, touched: usize) -> usize {
-    touched.saturating_add(elements.saturating_mul(2 * program.steps.len()))
+    crate::parallel::cost(touched, elements, program.steps.len())
 }
 
 /// Whether the output is worth streaming.
-fn streams(output: &Output<'_>, nest: &LoopNest) -> bool {
+fn streams(output: &Output<'_>, nest: &LoopNest, touched: usize) -> bool {
     let first = output.first.wrapping_offset(nest.starts()[0] * output.item as isize);
     match output.item {
-        1 => can_stream(first.cast::<[u8; 1]>(), nest.len()),
-        2 => can_stream(first.cast::<[u8; 2]>(), nest.len()),
-        4 => can_stream(first.cast::<[u8; 4]>(), nest.len()),
-        8 => can_stream(first.cast::<[u8; 8]>(), nest.len()),
-        _ => can_stream(first.cast::<[u8; 16]>(), nest.len()),
+        1 => can_stream(first.cast::<[u8; 1]>(), nest.len(), touched),
+        2 => can_stream(first.cast::<[u8; 2]>(), nest.len(), touched),
+        4 => can_stream(first.cast::<[u8; 4]>(), nest.len(), touched),
+        8 => can_stream(first.cast::<[u8; 8]>(), nest.len(), touched),
+        _ => can_stream(first.cast::<[u8; 16]>(), nest.len(), touched),
     }
 }
 

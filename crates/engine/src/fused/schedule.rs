@@ -81,6 +81,8 @@ pub(super) struct Schedule {
     /// Contiguous inputs that are read once, where they are prefetched: for the next block while this one is
     /// computed, or, if there are many, for the next step.
     pub(super) prefetched: Vec<u32>,
+    /// Whether gathered inputs are prefetched.
+    pub(super) prefetches_gathered: bool,
     /// Whether the output is prefetched while its results are computed.
     pub(super) prefetches_output: bool,
     /// Number of kernel calls for each block.
@@ -197,6 +199,7 @@ impl Schedule {
                 OutputLayout::Scattered
             }
         };
+        self.prefetches_gathered = residence != Residence::Cache;
         self.classify(program, nest, residence);
         self.add_actions(program);
     }

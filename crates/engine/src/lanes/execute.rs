@@ -7,7 +7,7 @@ use super::rows::{RowKernel, RowKernels, Rows};
 use crate::memory::prefetch::{prefetch_range, prefetch_strided};
 use crate::memory::stream::{Staging, StreamWriter, can_stream};
 use crate::nest::{LoopNest, RowBlock};
-use crate::parallel::{for_each_chunk, is_parallel};
+use crate::parallel::{Team, cost, for_each_chunk, is_parallel};
 use crate::tuning::{MIN_SIMD_LEN, PREFETCH_DISTANCE};
 use smallvec::SmallVec;
 use std::mem::needs_drop;
@@ -111,9 +111,9 @@ impl<'j, const N: usize> Job<'j, N> {
         // A writable array has no element at two indices. Where the caller violates that, the work stays on
         // one thread, so that no two threads write to one element.
         let is_safe = |operand: usize| !self.writes[operand] || nest.is_injective(operand);
-        let bytes = self.touched_bytes(nest);
-        let threads = if is_parallel(bytes) && !(0..N).all(is_safe) { Some(1) } else { None };
-        for_each_chunk(nest, bytes, threads, work);
+        let cost = cost(self.touched_bytes(nest), nest.len(), 1);
+        let threads = if is_parallel(cost) && !(0..N).all(is_safe) { Some(1) } else { None };
+        for_each_chunk(nest, cost, Team::new(cost, threads), work);
     }
 
     /// Runs with a log of what has been written, and drops that if the closure panics.
@@ -164,13 +164,14 @@ impl<'j, const N: usize> Job<'j, N> {
             0 => operand > 0 && self.has_broadcast_kernels,
             _ => false,
         };
-        let streams = can_stream(self.first[0].cast::<T>(), nest.len())
+        let touched = self.touched_bytes(&nest);
+        let streams = can_stream(self.first[0].cast::<T>(), nest.len(), touched)
             && len >= MIN_SIMD_LEN
             && (0..N).all(fits)
             && nest.is_injective(0);
         if streams {
-            let bytes = self.touched_bytes(&nest);
-            for_each_chunk(&nest, bytes, None, &|chunk| self.stream_chunk(chunk));
+            let cost = cost(touched, nest.len(), 1);
+            for_each_chunk(&nest, cost, Team::new(cost, None), &|chunk| self.stream_chunk(chunk));
         } else {
             self.split(&nest, &|chunk| self.run_chunk(chunk, None));
         }

@@ -1,68 +1,115 @@
-//! Sizes of the CPU's caches, as it reports them.
+//! Sizes of the CPU's caches, and what follows from them.
 
-use crate::tuning::DEFAULT_LAST_LEVEL_CACHE;
+use crate::tuning::{DEFAULT_L2_CACHE, DEFAULT_LAST_LEVEL_CACHE, STREAM_CACHE_FRACTION};
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Largest number of bytes that a call touches without software prefetching, when it uses `threads` threads.
+///
+/// Intel: what fits the L2 caches of these threads. Its last-level cache is far from a core, and prefetching
+/// from it pays. Others: what fits the last-level cache.
+pub(crate) fn max_bytes_without_prefetch(threads: usize) -> usize {
+    static MAX_BYTES: AtomicUsize = AtomicUsize::new(0);
+    // The lowest bit tells whether the bytes are per thread.
+    let known = or_init(&MAX_BYTES, || match is_intel() {
+        true => caches().map_or(DEFAULT_L2_CACHE, |[l2, _]| l2) | 1,
+        false => last_level_cache() & !1,
+    });
+    if known & 1 == 1 { known.saturating_mul(threads) } else { known }
+}
+
+/// Largest number of bytes that a call touches without non-temporal stores.
+pub(crate) fn max_bytes_without_streaming() -> usize {
+    last_level_cache() / STREAM_CACHE_FRACTION
+}
 
 /// Bytes of the largest cache that this CPU shares among its cores.
 ///
-/// Asked once per process. Where the CPU does not report it, a typical size.
-pub(crate) fn last_level_cache() -> usize {
+/// Where the CPU does not report it, a typical size.
+fn last_level_cache() -> usize {
     static SIZE: AtomicUsize = AtomicUsize::new(0);
-    match SIZE.load(Ordering::Relaxed) {
+    or_init(&SIZE, || caches().map_or(DEFAULT_LAST_LEVEL_CACHE, |[_, last]| last))
+}
+
+/// A number that is computed once per process; not 0.
+fn or_init(number: &AtomicUsize, compute: impl Fn() -> usize) -> usize {
+    match number.load(Ordering::Relaxed) {
         0 => {
-            let size = reported().filter(|&size| size > 0).unwrap_or(DEFAULT_LAST_LEVEL_CACHE);
-            SIZE.store(size, Ordering::Relaxed);
-            size
+            let computed = compute().max(1);
+            number.store(computed, Ordering::Relaxed);
+            computed
         }
-        size => size,
+        known => known,
     }
 }
 
-/// The `cpuid` leaf with one cache per subleaf: 4 for Intel, 0x8000001D for AMD.
+/// Bytes of the L2 cache and of the last-level cache, where the CPU reports them.
+fn caches() -> Option<[usize; 2]> {
+    let level = |level: u32| (0..8).map_while(cache).find(|cache| cache.0 == level).map(|cache| cache.1);
+    let last = (0..8).map_while(cache).map(|cache| cache.1).max().filter(|&size| size > 0)?;
+    Some([level(2).filter(|&size| size > 0).unwrap_or(DEFAULT_L2_CACHE), last])
+}
+
 #[cfg(target_arch = "x86_64")]
-fn reported() -> Option<usize> {
+fn is_vendor(name: &[u8; 12]) -> bool {
+    let vendor = std::arch::x86_64::__cpuid(0);
+    let found = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
+    found.as_flattened() == name
+}
+
+#[cfg(target_arch = "x86_64")]
+fn is_intel() -> bool {
+    is_vendor(b"GenuineIntel")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_intel() -> bool {
+    false
+}
+
+/// Level and bytes of a cache, from the `cpuid` leaf with one cache per subleaf: 4 for Intel, 0x8000001D for AMD.
+#[cfg(target_arch = "x86_64")]
+fn cache(index: u32) -> Option<(u32, usize)> {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
-    let vendor = __cpuid(0);
-    let is_amd = [vendor.ebx, vendor.edx, vendor.ecx]
-        == [b"Auth", b"enti", b"cAMD"].map(|part| u32::from_le_bytes(*part));
-    let leaf = if is_amd { 0x8000_001D } else { 4 };
+    let leaf = if is_vendor(b"AuthenticAMD") { 0x8000_001D } else { 4 };
     if __cpuid(leaf & 0x8000_0000).eax < leaf {
         return None;
     }
-    let size = |subleaf: u32| {
-        let cache = __cpuid_count(leaf, subleaf);
-        // The low bits are the type; 0: there are no more caches.
-        let part = |shift: u32, bits: u32| ((cache.ebx >> shift & ((1 << bits) - 1)) + 1) as usize;
-        let sets = cache.ecx as usize + 1;
-        (cache.eax & 0x1F != 0).then(|| part(0, 12) * part(12, 10) * part(22, 10) * sets)
-    };
-    (0..8).map_while(size).max()
+    let cache = __cpuid_count(leaf, index);
+    let part = |shift: u32, bits: u32| ((cache.ebx >> shift & ((1 << bits) - 1)) + 1) as usize;
+    let sets = cache.ecx as usize + 1;
+    // The low bits are the type; 0: there are no more caches.
+    (cache.eax & 0x1F != 0).then(|| (cache.eax >> 5 & 7, part(0, 12) * part(12, 10) * part(22, 10) * sets))
 }
 
-/// What the kernel knows: `32768K`.
+/// Level and bytes of a cache, as the kernel knows them: `2` and `32768K`.
 #[cfg(all(target_os = "linux", not(target_arch = "x86_64")))]
-fn reported() -> Option<usize> {
-    let size = |index: usize| {
-        let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size");
-        let text = std::fs::read_to_string(path).ok()?;
-        text.trim().strip_suffix('K')?.parse::<usize>().ok()?.checked_mul(1024)
+fn cache(index: u32) -> Option<(u32, usize)> {
+    let read = |file: &str| {
+        std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{file}")).ok()
     };
-    (0..8).map_while(size).max()
+    let level = read("level")?.trim().parse().ok()?;
+    let size = read("size")?.trim().strip_suffix('K')?.parse::<usize>().ok()?;
+    Some((level, size.checked_mul(1024)?))
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_os = "linux")))]
-fn reported() -> Option<usize> {
+fn cache(_: u32) -> Option<(u32, usize)> {
     None
 }
 
 #[cfg(test)]
 mod tests {
-    use super::last_level_cache;
+    use super::{caches, last_level_cache, max_bytes_without_prefetch};
 
     #[test]
-    fn the_last_level_cache_has_a_plausible_size() {
+    fn caches_have_plausible_sizes() {
         let size = last_level_cache();
         assert!((1 << 16..1 << 34).contains(&size), "{size} bytes");
         assert_eq!(size, last_level_cache());
+        if let Some([l2, last]) = caches() {
+            assert!((1 << 15..=last).contains(&l2), "{l2} of {last} bytes");
+        }
+        assert!((1 << 15..1 << 34).contains(&max_bytes_without_prefetch(1)));
+        assert!(max_bytes_without_prefetch(4) >= max_bytes_without_prefetch(1));
     }
 }

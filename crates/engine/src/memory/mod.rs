@@ -9,4 +9,4 @@ pub(crate) mod stream;
 pub use alloc::{AllocError, reserve};
 #[cfg(feature = "fused")]
 pub use alloc::{is_zeroed_by_system, zeroed};
-pub(crate) use caches::last_level_cache;
+pub(crate) use caches::max_bytes_without_prefetch;

@@ -4,19 +4,24 @@
 //! evicts lines that are still to be read. Results are therefore write-combined in a staging buffer in the
 //! L1 cache and streamed to memory in full cache lines.
 
+use super::caches::max_bytes_without_streaming;
 use crate::tuning::{STAGING_BYTES, STREAM_MIN_BYTES};
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
 use unishape_simd::CACHE_LINE;
 
-/// Whether an output is worth streaming: large, of elements that fill cache lines, on a CPU that can.
-pub(crate) fn can_stream<T>(first: *const T, count: usize) -> bool {
+/// Whether an output is worth streaming: large, of elements that fill cache lines, on a CPU that can, in a call
+/// that touches more bytes than the caches hold.
+pub(crate) fn can_stream<T>(first: *const T, count: usize, touched: usize) -> bool {
     let size = size_of::<T>();
     let fills_lines = !needs_drop::<T>()
         && size.is_power_of_two()
         && size <= CACHE_LINE
         && first.addr().is_multiple_of(size);
-    fills_lines && count >= STREAM_MIN_BYTES / size && has_streaming_stores()
+    fills_lines
+        && count >= STREAM_MIN_BYTES / size
+        && touched > max_bytes_without_streaming()
+        && has_streaming_stores()
 }
 
 /// Whether this CPU has the instructions.
@@ -292,10 +297,12 @@ mod tests {
     fn only_elements_that_fill_cache_lines_are_streamed() {
         let (bytes, many) = ([0u8; 128], 1 << 26);
         let first = bytes.as_ptr().wrapping_add(bytes.as_ptr().align_offset(64));
-        assert_eq!(can_stream(first.cast::<[u8; 4]>(), many), has_streaming_stores());
-        assert!(!can_stream(first.wrapping_add(1).cast::<[u8; 4]>(), many));
-        assert!(!can_stream(first.cast::<[u8; 3]>(), many));
-        assert!(!can_stream(first.cast::<String>(), many));
-        assert!(!can_stream(first, 1 << 20));
+        let touched = usize::MAX;
+        assert_eq!(can_stream(first.cast::<[u8; 4]>(), many, touched), has_streaming_stores());
+        assert!(!can_stream(first.wrapping_add(1).cast::<[u8; 4]>(), many, touched));
+        assert!(!can_stream(first.cast::<[u8; 3]>(), many, touched));
+        assert!(!can_stream(first.cast::<String>(), many, touched));
+        assert!(!can_stream(first, 1 << 20, touched));
+        assert!(!can_stream(first.cast::<[u8; 4]>(), many, 1 << 10));
     }
 }

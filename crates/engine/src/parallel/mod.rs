@@ -14,6 +14,7 @@
 //!
 //! Without the feature `parallel` all chunks run on the calling thread.
 
+mod cost;
 #[cfg(feature = "parallel")]
 mod cpus;
 #[cfg(feature = "parallel")]
@@ -22,15 +23,37 @@ mod fork_safe;
 mod pool;
 mod split;
 
+pub(crate) use cost::cost;
+pub use cost::is_parallel;
 #[cfg(feature = "parallel")]
 pub use cpus::{num_threads, set_num_threads, with_num_threads};
 #[cfg(feature = "parallel")]
-pub(crate) use pool::run_tasks;
+pub(crate) use pool::{Team, run_tasks};
 pub(crate) use split::for_each_chunk;
-pub use split::is_parallel;
-
-/// Runs tasks one after another on the calling thread.
 #[cfg(not(feature = "parallel"))]
-pub(crate) fn run_tasks(count: usize, _: Option<usize>, work: &(dyn Fn(usize) + Sync)) {
-    (0..count).for_each(work);
+pub(crate) use without_pool::{Team, run_tasks};
+
+/// What the pool does, on the calling thread.
+#[cfg(not(feature = "parallel"))]
+mod without_pool {
+    #[derive(Clone, Copy)]
+    pub(crate) struct Team;
+
+    impl Team {
+        pub(crate) fn new(_: usize, _: Option<usize>) -> Team {
+            Team
+        }
+
+        pub(crate) fn of(_: Option<usize>) -> Team {
+            Team
+        }
+
+        pub(crate) fn threads(self) -> usize {
+            1
+        }
+    }
+
+    pub(crate) fn run_tasks(count: usize, _: Team, work: &(dyn Fn(usize) + Sync)) {
+        (0..count).for_each(work);
+    }
 }

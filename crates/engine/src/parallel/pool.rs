@@ -6,6 +6,7 @@
 //! A claimed worker may be parked, and wake up after the caller has done everything. The caller then
 //! withdraws its offer instead of waiting.
 
+use super::cost::is_parallel;
 use super::cpus::{num_threads, scoped_threads, with_num_threads};
 use super::fork_safe::ForkSafe;
 use crate::tuning::{CALLS_BETWEEN_STARTS, MAX_THREADS, POLLS_PER_YIELD, SPIN};
@@ -231,17 +232,40 @@ fn spin_time() -> Duration {
     Duration::from_micros(micros.into())
 }
 
-/// Number of threads for a call, the caller included; none for those of the rayon pool that it is in.
-fn requested(threads: Option<usize>) -> Option<usize> {
-    match threads.or_else(scoped_threads) {
-        None if rayon::current_thread_index().is_some() => None,
-        threads => Some(threads.unwrap_or_else(num_threads).clamp(1, MAX_THREADS)),
-    }
+/// The threads that share the work of a call: the caller, and workers of the pool or of the rayon pool that the
+/// caller is in.
+#[derive(Clone, Copy)]
+pub(crate) struct Team {
+    threads: usize,
+    is_of_rayon: bool,
 }
 
-/// Largest number of threads that [`run_tasks`] would use, the caller included.
-pub(super) fn team_size(threads: Option<usize>) -> usize {
-    requested(threads).unwrap_or_else(rayon::current_num_threads)
+impl Team {
+    const CALLER: Team = Team { threads: 1, is_of_rayon: false };
+
+    /// The team for work of a cost in bytes: the caller alone where it is small.
+    pub(crate) fn new(cost: usize, threads: Option<usize>) -> Team {
+        if is_parallel(cost) { Team::of(threads) } else { Team::CALLER }
+    }
+
+    /// A team of the requested number of threads; by default [`num_threads`], or those of the rayon pool that the
+    /// caller is in.
+    pub(crate) fn of(threads: Option<usize>) -> Team {
+        match threads.or_else(scoped_threads) {
+            None if rayon::current_thread_index().is_some() => {
+                Team { threads: rayon::current_num_threads(), is_of_rayon: true }
+            }
+            threads => {
+                let threads = threads.unwrap_or_else(num_threads).clamp(1, MAX_THREADS);
+                Team { threads, is_of_rayon: false }
+            }
+        }
+    }
+
+    /// Number of threads, the caller included.
+    pub(crate) fn threads(self) -> usize {
+        self.threads
+    }
 }
 
 /// Calls `work` with every task from 0 to `count`, on several threads.
@@ -254,9 +278,8 @@ pub(super) fn team_size(threads: Option<usize>) -> usize {
 /// # Panics
 ///
 /// Where `work` panics; the remaining tasks are not started then.
-pub(crate) fn run_tasks(count: usize, threads: Option<usize>, work: &(dyn Fn(usize) + Sync)) {
-    let requested = requested(threads);
-    let threads = requested.unwrap_or_else(rayon::current_num_threads).min(count);
+pub(crate) fn run_tasks(count: usize, team: Team, work: &(dyn Fn(usize) + Sync)) {
+    let threads = team.threads.min(count);
     if threads <= 1 {
         return (0..count).for_each(work);
     }
@@ -276,7 +299,7 @@ pub(crate) fn run_tasks(count: usize, threads: Option<usize>, work: &(dyn Fn(usi
             }
         }
     };
-    if requested.is_none() {
+    if team.is_of_rayon {
         return rayon::in_place_scope(|scope| {
             (1..threads).for_each(|own| scope.spawn(move |_| take_part(own)));
             take_part(0);
@@ -343,7 +366,7 @@ mod tests {
                         for round in 0..300 {
                             let count = 1 + (caller * 7 + round) % 40;
                             let runs: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
-                            run_tasks(count, Some(1 + round % 4), &|task| {
+                            run_tasks(count, Team::of(Some(1 + round % 4)), &|task| {
                                 runs[task].fetch_add(1, Ordering::Relaxed);
                             });
                             assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));
@@ -358,8 +381,8 @@ mod tests {
     fn a_nested_call_may_request_threads() {
         within_10_seconds(|| {
             let runs = AtomicUsize::new(0);
-            run_tasks(8, Some(3), &|_| {
-                run_tasks(8, Some(3), &|_| _ = runs.fetch_add(1, Ordering::Relaxed));
+            run_tasks(8, Team::of(Some(3)), &|_| {
+                run_tasks(8, Team::of(Some(3)), &|_| _ = runs.fetch_add(1, Ordering::Relaxed));
             });
             assert_eq!(runs.load(Ordering::Relaxed), 64);
         });
@@ -371,7 +394,7 @@ mod tests {
             let caller = std::thread::current().id();
             let panicking = AtomicUsize::new(0);
             let result = catch_unwind(AssertUnwindSafe(|| {
-                run_tasks(2, Some(2), &|_| {
+                run_tasks(2, Team::of(Some(2)), &|_| {
                     if std::thread::current().id() == caller {
                         return wait_for(&panicking, 1);
                     }
@@ -402,7 +425,7 @@ mod tests {
                 let caller = std::thread::current().id();
                 let panicking = AtomicUsize::new(0);
                 let result = catch_unwind(AssertUnwindSafe(|| {
-                    run_tasks(3, Some(3), &|_| {
+                    run_tasks(3, Team::of(Some(3)), &|_| {
                         if std::thread::current().id() != caller {
                             panicking.fetch_add(1, Ordering::AcqRel);
                         }
@@ -415,7 +438,7 @@ mod tests {
                 std::mem::forget(result.unwrap_err());
                 // The workers are still there.
                 let runs = AtomicUsize::new(0);
-                run_tasks(64, Some(3), &|_| _ = runs.fetch_add(1, Ordering::Relaxed));
+                run_tasks(64, Team::of(Some(3)), &|_| _ = runs.fetch_add(1, Ordering::Relaxed));
                 assert_eq!(runs.load(Ordering::Relaxed), 64);
             });
         }

@@ -8,9 +8,9 @@
 
 use crate::lanes::{Operand, Read};
 use crate::nest::{LoopNest, RowBlock};
+use crate::parallel::{Team, run_tasks};
 #[cfg(feature = "parallel")]
-use crate::parallel::is_parallel;
-use crate::parallel::run_tasks;
+use crate::parallel::{cost, is_parallel};
 use crate::tuning::{
     ACCUMULATORS, ELEMENTS_PER_PARALLEL_PARTIAL_SUM, ELEMENTS_PER_PARTIAL_SUM, MAX_PARTIAL_SUMS,
     MAX_SUM_TASKS, PARALLEL_MIN_BYTES, SERIAL_SUM,
@@ -59,7 +59,7 @@ pub fn add_to_sums<T>(
 fn is_shared<T>(nest: &LoopNest) -> bool {
     // Where sums coincide, two tasks would share one.
     let are_distinct = || nest.compacted(1).is_injective(1);
-    is_parallel(nest.touched_bytes([size_of::<T>(); 2].into_iter()))
+    is_parallel(cost(nest.touched_bytes([size_of::<T>(); 2].into_iter()), nest.len(), 1))
         && crate::primitive::is_number::<T>()
         && are_distinct()
 }
@@ -140,7 +140,7 @@ impl<T: Clone + Zero + Add<Output = T>> Sum<T> {
         let mut tasks = Tasks { tasks: Vec::new(), merges: Vec::new(), partial_sums: Vec::new() };
         tasks.split(self, nest, max_elements);
         let Tasks { tasks, merges, partial_sums } = tasks;
-        run_tasks(tasks.len(), threads, &|task| {
+        run_tasks(tasks.len(), Team::of(threads), &|task| {
             let Task { sum, nest } = &tasks[task];
             // Safety: the tasks are parts of the nest with different sums.
             unsafe { sum.add(nest.clone()) };
