@@ -108,7 +108,7 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
     !is_stopped.into_inner()
 }
 
-/// Fast path without a loop nest: one kernel on contiguous arrays, in a single block.
+/// Fast path without a loop nest: one kernel on contiguous arrays, in a single block, on the calling thread.
 ///
 /// Returns the number of elements, or `None` where the program or the arrays do not qualify.
 fn run_single_block(program: &Program, inputs: &[Input<'_>], output: &Output<'_>) -> Option<usize> {
@@ -116,9 +116,11 @@ fn run_single_block(program: &Program, inputs: &[Input<'_>], output: &Output<'_>
         return None;
     };
     let count: usize = output.shape.iter().product();
+    let items = output.item + program.operands.iter().sum::<usize>();
     let is_contiguous = |strides: &[isize]| is_row_major(output.shape, strides);
     let fits = program.result == inputs.len() // the step's result
-        && (1..=program.block_elements).contains(&count)
+        && count > 0
+        && !is_parallel(cost(program, count, count.saturating_mul(items)))
         && is_contiguous(output.strides)
         && inputs.iter().all(|input| is_contiguous(input.strides));
     if !fits {
