@@ -198,7 +198,7 @@ pub(crate) const OPERATORS: &[Operator] = &[
     shape_operator("Unsqueeze", (1, 2), ANY_TYPE),
 ];
 
-/// A version of an operator that [`Program`](crate::Program) runs.
+/// A version of an operator that [`CompiledModel`](crate::CompiledModel) runs.
 ///
 /// ```
 /// let add = unishape_onnx::supported_operators().find(|op| op.name == "Add" && op.since == 14);
@@ -216,7 +216,7 @@ pub struct SupportedOperator {
     pub broadcasts: bool,
 }
 
-/// All versions of all operators that [`Program`](crate::Program) runs.
+/// All versions of all operators that [`CompiledModel`](crate::CompiledModel) runs.
 ///
 /// ```
 /// assert!(unishape_onnx::supported_operators().any(|operator| operator.name == "Where"));
