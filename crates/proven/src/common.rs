@@ -1,6 +1,7 @@
 //! Bindings to the programs of core_common.mlw, for both types of sizes.
 
-use crate::{ExtentRecord, Rules, int32, length, non_negative};
+use crate::int32::{int32, length, non_negative};
+use crate::{ExtentRecord, Rules};
 use std::ffi::c_int;
 use std::fmt;
 use unishape_core::{Extent, FoldError, Mismatch, Size};
