@@ -210,7 +210,9 @@ pub struct SupportedOperator {
     pub name: &'static str,
     /// Opset that introduced this version.
     pub since: u32,
-    /// Element types of the first input; of the second for Where, whose first input is the condition.
+    /// Element types of the first input.
+    ///
+    /// For Where, those of the second: its first input is the condition.
     pub types: Vec<ElemType>,
     /// Whether the operator broadcasts its inputs.
     pub broadcasts: bool,

@@ -81,7 +81,9 @@ impl CompiledModel {
         CompiledModel::with_outputs(model, &outputs)
     }
 
-    /// Compiles a model to compute the given values, which need not be outputs of the model.
+    /// Compiles a model to compute the given values.
+    ///
+    /// They need not be outputs of the model.
     ///
     /// Nodes that these values do not depend on are ignored.
     ///
@@ -209,7 +211,9 @@ impl CompiledModel {
         Ok(CompiledModel { names: table.names, nodes, inputs, outputs, constants, uses, threads: None })
     }
 
-    /// Sets the number of worker threads, at least 1. Default: all threads of the rayon pool.
+    /// Sets the number of worker threads, at least 1.
+    ///
+    /// Default: all threads of the rayon pool.
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();

@@ -35,7 +35,9 @@ pub struct Inference {
 }
 
 impl Inference {
-    /// Inferred type and shape of a value; `None` if the model has no value of that name.
+    /// Inferred type and shape of a value.
+    ///
+    /// `None` if the model has no value of that name.
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();
