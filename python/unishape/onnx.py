@@ -59,17 +59,17 @@ class Model(BackendRep):
     """
 
     def __init__(self, model: ModelLike, *, threads: int | None = None):
-        self._program = _load(model).program(threads=threads)
+        self._compiled = _load(model).compile(threads=threads)
 
     @property
     def inputs(self) -> list[str]:
         """Names of the required inputs."""
-        return self._program.inputs
+        return self._compiled.inputs
 
     @property
     def outputs(self) -> list[str]:
         """Names of the outputs."""
-        return self._program.outputs
+        return self._compiled.outputs
 
     def run(self, inputs: Any, **options: Any) -> tuple[np.ndarray, ...]:
         """Computes the outputs, in order. `inputs`: a dict by name, or a sequence in the order of the inputs."""
@@ -79,12 +79,12 @@ class Model(BackendRep):
             if len(inputs) != len(self.inputs):
                 raise TypeError(f"expected {len(self.inputs)} inputs, got {len(inputs)}")
             inputs = dict(zip(self.inputs, inputs))
-        outputs = self._program.run(inputs)
+        outputs = self._compiled.run(inputs)
         return namedtupledict("Outputs", self.outputs)(*outputs)
 
     def __call__(self, **inputs: Any) -> dict[str, np.ndarray]:
         """Computes the outputs, by name, from inputs by name."""
-        return dict(zip(self.outputs, self._program.run(inputs)))
+        return dict(zip(self.outputs, self._compiled.run(inputs)))
 
 
 def load(model: ModelLike, *, threads: int | None = None) -> Model:
@@ -142,10 +142,10 @@ class UnishapeBackend(Backend):
     ):
         _check_device(device)
         opset = options.get("opset_version", onnx.defs.onnx_opset_version())
-        program = _onnx.OnnxProgram.from_node(node.SerializeToString(), opset)
+        compiled = _onnx.OnnxCompiledModel.from_node(node.SerializeToString(), opset)
         if not isinstance(inputs, dict):
             inputs = dict(zip((name for name in node.input if name), inputs))
-        return namedtupledict("Outputs", program.outputs)(*program.run(inputs))
+        return namedtupledict("Outputs", compiled.outputs)(*compiled.run(inputs))
 
     @classmethod
     def supports_device(cls, device: str) -> bool:

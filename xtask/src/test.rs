@@ -24,6 +24,9 @@ pub(crate) fn run() -> Result<(), String> {
         command::run(&format!("features of unishape: [{features}]"), check)?;
     }
 
+    let tests = cargo(&["test", "-p", "unishape", "--no-default-features", "--tests"]);
+    command::run("tests of unishape without its features", tests)?;
+
     no_std::check()?;
     no_std::check_panics()?;
 

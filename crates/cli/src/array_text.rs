@@ -19,7 +19,7 @@ const MAX_EDGE_ELEMENTS: usize = 10_000;
 const WIDTH: usize = 80;
 
 /// A part of an array: a range of indices in each dimension.
-type Region = Vec<Range<usize>>;
+pub(crate) type IndexRanges = Vec<Range<usize>>;
 
 /// Whether an array of this shape is printed in full.
 pub(crate) fn is_small(shape: &[usize]) -> bool {
@@ -29,7 +29,7 @@ pub(crate) fn is_small(shape: &[usize]) -> bool {
 /// Formats an array of this shape. `region` returns the elements of a region; only printed ones are requested.
 pub(crate) fn format_array(
     shape: &[usize],
-    region: impl Fn(&Region) -> Result<Tensor, CliError>,
+    region: impl Fn(&IndexRanges) -> Result<Tensor, CliError>,
 ) -> Result<String, CliError> {
     let is_small = is_small(shape);
     let is_abbreviated = |&size: &usize| !is_small && size > 2 * EDGE;
@@ -57,10 +57,11 @@ pub(crate) fn format_array(
 }
 
 /// The Cartesian product of the ranges of all dimensions.
-fn corners(shown: &[Vec<Range<usize>>]) -> Vec<Region> {
-    let mut corners = vec![Region::new()];
+fn corners(shown: &[Vec<Range<usize>>]) -> Vec<IndexRanges> {
+    let mut corners = vec![IndexRanges::new()];
     for ranges in shown {
-        let longer = |corner: &Region, range: &Range<usize>| corner.iter().chain([range]).cloned().collect();
+        let longer =
+            |corner: &IndexRanges, range: &Range<usize>| corner.iter().chain([range]).cloned().collect();
         corners =
             corners.iter().flat_map(|corner| ranges.iter().map(move |range| longer(corner, range))).collect();
     }

@@ -18,7 +18,7 @@ pub(crate) struct RuleArgs {
 enum RuleSet {
     /// NumPy, Array API and ONNX: 1 is stretched to 0
     Standard,
-    /// SONNX: 0 is compatible with 0 only, and at least one input is required
+    /// SONNX, the safety-related profile of ONNX: 0 is compatible with 0 only; at least one input is required
     Sonnx,
 }
 

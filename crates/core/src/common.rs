@@ -79,10 +79,11 @@ impl<'b, S: Size> Common<'b, S> {
         rank: usize,
         inputs: usize,
     ) -> Common<'b, S> {
-        let room = sizes.len().min(from.len());
-        let rank = rank.min(room);
-        // Keep the rightmost `room` entries of both, so that their dimensions align.
-        let (more_sizes, more_from) = (sizes.len().saturating_sub(room), from.len().saturating_sub(room));
+        let capacity = sizes.len().min(from.len());
+        let rank = rank.min(capacity);
+        // Keep the rightmost `capacity` entries of both, so that their dimensions align.
+        let (more_sizes, more_from) =
+            (sizes.len().saturating_sub(capacity), from.len().saturating_sub(capacity));
         let sizes = sizes.get_mut(more_sizes..).unwrap_or_default();
         let from = from.get_mut(more_from..).unwrap_or_default();
         Common { rules, sizes, from, rank, inputs }
@@ -108,20 +109,20 @@ impl<'b, S: Size> Common<'b, S> {
     /// ```
     #[inline(always)]
     pub fn push(&mut self, shape: &[S]) -> Result<(), FoldError<S>> {
-        let room = self.sizes.len();
+        let capacity = self.sizes.len();
         let rank = self.rank.max(shape.len());
         if self.inputs >= self.rules.max_inputs() {
             return Err(FoldError::TooManyInputs { limit: self.rules.max_inputs() });
         }
-        if rank > room {
-            return Err(FoldError::NoRoom { rank, room });
+        if rank > capacity {
+            return Err(FoldError::BufferTooSmall { rank, capacity });
         }
         if self.rules.is_strict_rank() && self.inputs > 0 && shape.len() != self.rank {
             return Err(FoldError::UnequalRank { first: self.rank, input: self.inputs, rank: shape.len() });
         }
         // From here on both shapes have `rank` dimensions. The buffer already holds 1s on the left of
         // the common shape; `padded_dim` pads the new shape.
-        let skip = room.saturating_sub(rank);
+        let skip = capacity.saturating_sub(rank);
         let sizes = self.sizes.get_mut(skip..).unwrap_or_default();
         let from = self.from.get_mut(skip..).unwrap_or_default();
         if self.inputs == 0 {
@@ -298,7 +299,7 @@ pub fn join_shape<S: Size>(rules: Rules, sizes: &mut [S], shape: &[S]) -> bool {
 ///
 /// let (mut sizes, mut from) = ([0; 1], [0; 1]);
 /// let mut common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
-/// assert_eq!(common.push(&[2, 2]), Err(FoldError::NoRoom { rank: 2, room: 1 }));
+/// assert_eq!(common.push(&[2, 2]), Err(FoldError::BufferTooSmall { rank: 2, capacity: 1 }));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -325,11 +326,11 @@ pub enum FoldError<S = usize> {
         limit: usize,
     },
     /// The buffers are too short. Extend them and call [`Common::resume`].
-    NoRoom {
+    BufferTooSmall {
         /// The number of dimensions required.
         rank: usize,
         /// The number of dimensions that the buffers hold.
-        room: usize,
+        capacity: usize,
     },
 }
 
@@ -366,8 +367,8 @@ impl<S: Size> fmt::Display for FoldError<S> {
             FoldError::TooManyInputs { limit } => {
                 write!(f, "too many inputs: these rules allow at most {limit}")
             }
-            FoldError::NoRoom { rank, room } => {
-                write!(f, "a shape has {rank} dimensions, but the buffers hold {room}")
+            FoldError::BufferTooSmall { rank, capacity } => {
+                write!(f, "a shape has {rank} dimensions, but the buffers hold {capacity}")
             }
         }
     }

@@ -15,6 +15,12 @@
 //! # Ok::<(), unishape_core::FoldError>(())
 //! ```
 //!
+//! Terms in this crate:
+//!
+//! - SONNX is the working group that writes a safety-related ONNX profile.
+//! - E1 is the error for incompatible shapes in the SONNX documents; here it is [`Mismatch`].
+//! - BC-1 to BC-14 are the numbered requirements, listed in `docs/traceability.md`.
+//!
 //! Each module uses only those above it in this table:
 //!
 //! | module | contents | requirements |
@@ -24,10 +30,6 @@
 //! | `stretch` | one shape stretched to another: padding, check, index map, strides, offsets | BC-5, BC-7, BC-10, BC-12 |
 //! | `common` | the common shape, folded one shape at a time | BC-1, BC-4, BC-9, BC-11 |
 //! | `count` | numbers of elements and bytes | BC-14 |
-//!
-//! - BC-1 to BC-14 are the numbered requirements, listed in `docs/traceability.md`.
-//! - SONNX is the working group that writes a safety-related ONNX profile.
-//! - E1 is the error for incompatible shapes in the SONNX documents; here it is [`Mismatch`].
 //!
 //! The crate does not allocate, has no dependencies and no `unsafe`, and never panics: every
 //! function returns a result or an error for any slices. The loops are simple, so that a proof can

@@ -11,9 +11,9 @@ fn rules(reading: Reading) -> Rules {
     }
 }
 
-/// Folds shapes in buffers of length `room`; checks that errors change nothing.
-fn fold<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T], room: usize) -> Result<Vec<S>, FoldError<S>> {
-    let (mut sizes, mut from) = (vec![S::ONE; room], vec![7; room]);
+/// Folds shapes in buffers of length `capacity`; checks that errors change nothing.
+fn fold<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T], capacity: usize) -> Result<Vec<S>, FoldError<S>> {
+    let (mut sizes, mut from) = (vec![S::ONE; capacity], vec![7; capacity]);
     let mut common = Common::new(rules, &mut sizes, &mut from);
     for shape in shapes {
         let before = (common.shape().to_vec(), common.from().to_vec(), common.inputs());
@@ -136,14 +136,17 @@ fn bc4_rank_zero_and_rank_a_thousand() {
 #[test]
 fn buffers_too_short_are_an_error_and_too_long_ones_are_not() {
     assert!(!join_shape(Rules::STANDARD, &mut [1], &[1, 1]));
-    for room in 0..3 {
-        assert_eq!(fold(Rules::STANDARD, &[[1, 1, 1]], room), Err(FoldError::NoRoom { rank: 3, room }));
+    for capacity in 0..3 {
+        assert_eq!(
+            fold(Rules::STANDARD, &[[1, 1, 1]], capacity),
+            Err(FoldError::BufferTooSmall { rank: 3, capacity })
+        );
     }
     assert_eq!(fold(Rules::STANDARD, &[[2, 1, 1], [1, 1, 3]], 9), Ok(vec![2, 1, 3]));
     // Buffers of unequal length: the shorter one is the limit, and dimensions stay aligned.
     let (mut sizes, mut from) = ([0; 4], [0; 2]);
     let mut common = Common::new(Rules::STANDARD, &mut sizes, &mut from);
-    assert_eq!(common.push(&[1, 2, 3]), Err(FoldError::NoRoom { rank: 3, room: 2 }));
+    assert_eq!(common.push(&[1, 2, 3]), Err(FoldError::BufferTooSmall { rank: 3, capacity: 2 }));
     assert_eq!(common.push(&[2, 1]), Ok(()));
     assert_eq!(common.push(&[3]), Ok(()));
     assert_eq!((common.shape(), common.from()), (&[2, 3][..], &[0, 1][..]));
@@ -320,9 +323,9 @@ proptest! {
     #[test]
     fn arbitrary_arguments_do_not_panic(
         shapes in prop::collection::vec(strategies::shape(0..=5, 0..=usize::MAX), 0..5),
-        (room, rank, inputs) in (0usize..6, any::<usize>(), any::<usize>()),
+        (capacity, rank, inputs) in (0usize..6, any::<usize>(), any::<usize>()),
     ) {
-        let (mut sizes, mut from) = (vec![3; room], vec![usize::MAX; room / 2 + 2]);
+        let (mut sizes, mut from) = (vec![3; capacity], vec![usize::MAX; capacity / 2 + 2]);
         let mut common = Common::resume(Rules::SONNX, &mut sizes, &mut from, rank, inputs);
         for shape in &shapes {
             let _ = common.push(shape);

@@ -20,7 +20,7 @@ fn bc9_errors_say_what_is_wrong() {
             "too many inputs: these rules allow at most 9",
         ),
         (
-            FoldError::<usize>::NoRoom { rank: 3, room: 2 }.to_string(),
+            FoldError::<usize>::BufferTooSmall { rank: 3, capacity: 2 }.to_string(),
             "a shape has 3 dimensions, but the buffers hold 2",
         ),
         (

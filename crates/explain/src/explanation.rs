@@ -1,4 +1,4 @@
-//! What a diagram shows: the shapes, names and values of inputs, and the cells of each stage.
+//! What a diagram shows: the shapes, names and values of inputs, and the cells of each form.
 
 use crate::layout::{Frame, LEVELS, Level};
 use std::collections::BTreeMap;
@@ -130,9 +130,9 @@ impl Explanation {
     }
 }
 
-/// The three stages of an input.
+/// The three forms of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum Form {
     /// As given.
     X,
     /// With 1s added on the left.
@@ -141,21 +141,21 @@ pub(crate) enum Stage {
     Z,
 }
 
-impl Stage {
-    pub(crate) const ALL: [Stage; 3] = [Stage::X, Stage::Y, Stage::Z];
+impl Form {
+    pub(crate) const ALL: [Form; 3] = [Form::X, Form::Y, Form::Z];
 
     pub(crate) fn letter(self) -> char {
         match self {
-            Stage::X => 'X',
-            Stage::Y => 'Y',
-            Stage::Z => 'Z',
+            Form::X => 'X',
+            Form::Y => 'Y',
+            Form::Z => 'Z',
         }
     }
 }
 
 /// One cell of a diagram.
 pub(crate) struct Cell {
-    /// Index in its stage.
+    /// Index in its form.
     pub(crate) index: Vec<usize>,
     /// Index of the element of X that it shows.
     pub(crate) source: Vec<usize>,
@@ -166,14 +166,14 @@ pub(crate) struct Cell {
 }
 
 impl Explanation {
-    /// The shape of an input at a stage.
-    pub(crate) fn stage_shape(&self, input: &Input, stage: Stage) -> Vec<usize> {
-        match stage {
-            Stage::X => input.shape.clone(),
-            Stage::Y => {
+    /// The shape of a form of an input.
+    pub(crate) fn form_shape(&self, input: &Input, form: Form) -> Vec<usize> {
+        match form {
+            Form::X => input.shape.clone(),
+            Form::Y => {
                 (0..self.shape.len()).map(|dim| padded_dim(&input.shape, self.shape.len(), dim)).collect()
             }
-            Stage::Z => self.shape.clone(),
+            Form::Z => self.shape.clone(),
         }
     }
 
@@ -182,31 +182,31 @@ impl Explanation {
         self.shape.len() - input.shape.len()
     }
 
-    /// The cell at an index of a stage.
-    pub(crate) fn cell(&self, input: &Input, stage: Stage, index: Vec<usize>) -> Cell {
+    /// The cell at an index of a form.
+    pub(crate) fn cell(&self, input: &Input, form: Form, index: Vec<usize>) -> Cell {
         let added = self.added(input);
-        let source = match stage {
-            Stage::X => index.clone(),
-            Stage::Y => index[added..].to_vec(),
-            Stage::Z => {
+        let source = match form {
+            Form::X => index.clone(),
+            Form::Y => index[added..].to_vec(),
+            Form::Z => {
                 let mut source = vec![0; input.shape.len()];
                 // Cannot fail: only indices within the shape are drawn.
                 let _ = source_index(&input.shape, &self.shape, &index, &mut source);
                 source
             }
         };
-        let original = match stage {
-            Stage::Z => index[..added].iter().all(|&i| i == 0) && index[added..] == source,
+        let original = match form {
+            Form::Z => index[..added].iter().all(|&i| i == 0) && index[added..] == source,
             _ => true,
         };
         let label = input.label(&source);
         Cell { index, source, original, label }
     }
 
-    /// The frames of an input's three stages, if the common rank can be drawn.
+    /// The frames of an input's three forms, if the common rank can be drawn.
     pub(crate) fn frames(&self, input: &Input, level: Level) -> Option<[Frame; 3]> {
-        let frame = |stage| Frame::new(&self.stage_shape(input, stage), level);
-        Some([frame(Stage::X)?, frame(Stage::Y)?, frame(Stage::Z)?])
+        let frame = |form| Frame::new(&self.form_shape(input, form), level);
+        Some([frame(Form::X)?, frame(Form::Y)?, frame(Form::Z)?])
     }
 }
 

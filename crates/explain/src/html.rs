@@ -1,6 +1,6 @@
 //! The diagram as an interactive page: tables of cells, and a script.
 
-use crate::explanation::{Explanation, Input, Stage};
+use crate::explanation::{Explanation, Form, Input};
 use crate::layout::{self, Frame, LEVELS, Level, Slot};
 use crate::palette;
 use crate::size::Sizes;
@@ -98,7 +98,7 @@ fn level(explanation: &Explanation) -> Level {
     *LEVELS.iter().find(fits).unwrap_or(&LEVELS[LEVELS.len() - 1])
 }
 
-/// One input: its stages and their description.
+/// One input: its forms and their description.
 fn input_section(page: &mut String, explanation: &Explanation, m: usize, level: Level) {
     let input = &explanation.inputs[m];
     let name =
@@ -112,7 +112,7 @@ fn input_section(page: &mut String, explanation: &Explanation, m: usize, level: 
         Some(frames) => {
             page.push_str("<div class=\"stages\">\n");
             let [first, second] = explanation.steps(input);
-            for (at, stage) in Stage::ALL.into_iter().enumerate() {
+            for (at, form) in Form::ALL.into_iter().enumerate() {
                 if at > 0 {
                     let how = if at == 1 { first } else { second };
                     let _ = writeln!(
@@ -121,8 +121,8 @@ fn input_section(page: &mut String, explanation: &Explanation, m: usize, level: 
                          <span>{how}</span></p>"
                     );
                 }
-                let sizes = explanation.sizes(input, stage, &frames[at]);
-                Drawn { explanation, m, stage, frame: &frames[at], x: &frames[0], sizes }.figure(page);
+                let sizes = explanation.sizes(input, form, &frames[at]);
+                Drawn { explanation, m, form, frame: &frames[at], x: &frames[0], sizes }.figure(page);
                 if at > 0 {
                     page.push_str("</div>\n");
                 }
@@ -194,11 +194,11 @@ fn shapes_json(explanation: &Explanation) -> String {
     format!("{{\"z\":{},\"x\":[{}]}}", list(&explanation.shape), inputs.join(","))
 }
 
-/// One stage of an input, to be drawn.
+/// One form of an input, to be drawn.
 struct Drawn<'a> {
     explanation: &'a Explanation,
     m: usize,
-    stage: Stage,
+    form: Form,
     frame: &'a Frame,
     /// The frame of X, which determines the shades.
     x: &'a Frame,
@@ -207,11 +207,11 @@ struct Drawn<'a> {
 
 impl Drawn<'_> {
     fn figure(&self, page: &mut String) {
-        let (letter, m) = (self.stage.letter(), self.m);
+        let (letter, m) = (self.form.letter(), self.m);
         let _ = write!(page, "<figure class=\"stage\">\n<figcaption>{letter}{m} <span class=\"shape\">");
         let input = &self.explanation.inputs[m];
-        let shape = self.explanation.stage_shape(input, self.stage);
-        let added = if self.stage == Stage::Y { self.explanation.added(input) } else { 0 };
+        let shape = self.explanation.form_shape(input, self.form);
+        let added = if self.form == Form::Y { self.explanation.added(input) } else { 0 };
         for (dim, size) in shape.iter().enumerate() {
             let times = if dim > 0 { "×" } else { "" };
             let _ = match dim < added {
@@ -280,7 +280,7 @@ impl Drawn<'_> {
         let _ = writeln!(
             page,
             "<table role=\"grid\" class=\"panel{frame}\" aria-label=\"{}{}{label}\">",
-            self.stage.letter(),
+            self.form.letter(),
             self.m
         );
         // The label of a block is above its dimension line.
@@ -322,9 +322,9 @@ impl Drawn<'_> {
     /// One cell. The first of an array is a tab stop; arrow keys reach the others.
     fn cell(&self, page: &mut String, place: [usize; 4], is_first: &mut bool) {
         let input = &self.explanation.inputs[self.m];
-        let cell = self.explanation.cell(input, self.stage, self.frame.index(place));
+        let cell = self.explanation.cell(input, self.form, self.frame.index(place));
         let index = cell.index.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-        let (letter, m) = (self.stage.letter(), self.m);
+        let (letter, m) = (self.form.letter(), self.m);
         let _ = write!(
             page,
             "<td role=\"gridcell\" class=\"cell k{}{}\" tabindex=\"{}\" data-of=\"{letter}{m}\" \

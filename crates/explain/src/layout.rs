@@ -41,19 +41,19 @@ pub(crate) const LEVELS: [Level; 5] = [
 ];
 
 /// The largest rank that is drawn.
-pub(crate) const MAX_RANK: usize = 4;
+pub(crate) const MAX_DRAWN_RANK: usize = 4;
 
 /// The slots of one array along four axes; a smaller rank uses the last ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     rank: usize,
-    axes: [Vec<Slot>; MAX_RANK],
+    axes: [Vec<Slot>; MAX_DRAWN_RANK],
 }
 
 impl Frame {
     /// The frame of a shape; `None` where its rank is too large.
     pub(crate) fn new(shape: &[usize], level: Level) -> Option<Frame> {
-        let unused = MAX_RANK.checked_sub(shape.len())?;
+        let unused = MAX_DRAWN_RANK.checked_sub(shape.len())?;
         let axes = std::array::from_fn(|axis| match axis.checked_sub(unused) {
             Some(dim) => slots(shape[dim], if axis < 2 { level.outer } else { level.inner }),
             None => vec![Slot::At(0)],
@@ -94,7 +94,7 @@ impl Frame {
     /// The dimension along an axis, if the axis omits indices.
     pub(crate) fn shortened(&self, axis: usize) -> Option<usize> {
         let is_shortened = self.axes.get(axis)?.contains(&Slot::Gap);
-        axis.checked_sub(MAX_RANK - self.rank).filter(|_| is_shortened)
+        axis.checked_sub(MAX_DRAWN_RANK - self.rank).filter(|_| is_shortened)
     }
 
     /// Whether rows have an index of their own.
@@ -108,8 +108,8 @@ impl Frame {
     }
 
     /// The index of a cell from its positions along the axes.
-    pub(crate) fn index(&self, place: [usize; MAX_RANK]) -> Vec<usize> {
-        place[MAX_RANK - self.rank..].to_vec()
+    pub(crate) fn index(&self, place: [usize; MAX_DRAWN_RANK]) -> Vec<usize> {
+        place[MAX_DRAWN_RANK - self.rank..].to_vec()
     }
 
     /// Every index that is drawn, in row-major order.
@@ -133,7 +133,7 @@ impl Frame {
 
     /// Number of a cell among the drawn ones, in row-major order.
     pub(crate) fn ordinal(&self, index: &[usize]) -> usize {
-        let unused = MAX_RANK - self.rank;
+        let unused = MAX_DRAWN_RANK - self.rank;
         self.axes[unused..].iter().zip(index).fold(0, |ordinal, (axis, &i)| {
             ordinal * indices(axis).count() + indices(axis).position(|at| at == i).unwrap_or(0)
         })

@@ -1,6 +1,6 @@
 //! Diagrams of broadcasting, as text, SVG and interactive HTML.
 //!
-//! Each input X is drawn in three stages: as it is, with 1s added on the left (Y), and stretched (Z). Colors show
+//! Each input X is drawn in three forms: as it is, with 1s added on the left (Y), and stretched (Z). Colors show
 //! which cell of Z reads which element of X.
 //!
 //! ```
@@ -18,7 +18,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `explanation` | [`Explanation`]: inputs, stages, cells |
+//! | `explanation` | [`Explanation`]: inputs, forms, cells |
 //! | `layout` | which cells of a shape are drawn, and where |
 //! | `size` | sizes written along shortened axes |
 //! | `words` | sentences, the same in every format |

@@ -1,6 +1,6 @@
 //! Sizes that are written along shortened axes.
 
-use crate::explanation::{Explanation, Input, Stage};
+use crate::explanation::{Explanation, Form, Input};
 use crate::layout::Frame;
 
 /// Smallest size whose digits are grouped.
@@ -36,17 +36,17 @@ impl Sizes {
 
 impl Explanation {
     /// Sizes along shortened axes: `500`, or `1 → 500` where a 1 is stretched.
-    pub(crate) fn sizes(&self, input: &Input, stage: Stage, frame: &Frame) -> Sizes {
+    pub(crate) fn sizes(&self, input: &Input, form: Form, frame: &Frame) -> Sizes {
         if frame.is_empty() {
             return Sizes::default();
         }
-        let before = self.stage_shape(input, Stage::Y);
-        let shape = self.stage_shape(input, stage);
+        let before = self.form_shape(input, Form::Y);
+        let shape = self.form_shape(input, form);
         let size = |axis: usize| {
             let dim = frame.shortened(axis)?;
             let size = grouped(*shape.get(dim)?);
             // Only Z has stretched dimensions; it has the rank of Y.
-            let is_stretched = stage == Stage::Z && before.get(dim) != shape.get(dim);
+            let is_stretched = form == Form::Z && before.get(dim) != shape.get(dim);
             Some(if is_stretched { format!("1 → {size}") } else { size })
         };
         let panels = |axis: usize| size(axis).map(|size| format!("{size} panels"));

@@ -1,6 +1,6 @@
 //! The diagram as an SVG file.
 
-use crate::explanation::{Explanation, Input, Stage};
+use crate::explanation::{Explanation, Form, Input};
 use crate::layout::{self, Frame, LEVELS, Level, Slot};
 use crate::measure::{width, wrap};
 use crate::palette;
@@ -23,9 +23,9 @@ const FRAME: usize = 5;
 const SIZE: usize = 18;
 /// Space between panels.
 const PANEL_SPACE: usize = 20;
-/// Height of the name and shape of a stage.
+/// Height of the name and shape of a form.
 const CAPTION: usize = 34;
-/// Length of the arrows between stages.
+/// Length of the arrows between forms.
 const ARROW_ACROSS: usize = 132;
 const ARROW_DOWN: usize = 48;
 /// Height of a line of text.
@@ -249,10 +249,10 @@ fn drawings(explanation: &Explanation) -> Option<(Level, Vec<Group>)> {
         if at < last && (cells > MAX_CELLS || cells * explanation.inputs.len() > MAX_TOTAL_CELLS) {
             return None;
         }
-        let stages = (0..explanation.inputs.len())
-            .map(|m| stages(explanation, m, level))
+        let forms = (0..explanation.inputs.len())
+            .map(|m| forms(explanation, m, level))
             .collect::<Option<Vec<[Group; 3]>>>()?;
-        let drawings = arrange(explanation, &stages);
+        let drawings = arrange(explanation, &forms);
         (at == last || drawings.iter().all(|drawing| drawing.width <= WIDTH)).then_some((level, drawings))
     })
 }
@@ -260,11 +260,11 @@ fn drawings(explanation: &Explanation) -> Option<(Level, Vec<Group>)> {
 /// Arranges X, Y and Z of every input.
 ///
 /// They are side by side, in common columns if that fits; otherwise Z is below X and Y, or all are stacked.
-fn arrange(explanation: &Explanation, stages: &[[Group; 3]]) -> Vec<Group> {
-    let column = |at: usize| stages.iter().map(|stage| stage[at].width).max().unwrap_or(0);
+fn arrange(explanation: &Explanation, forms: &[[Group; 3]]) -> Vec<Group> {
+    let column = |at: usize| forms.iter().map(|form| form[at].width).max().unwrap_or(0);
     let common = [column(0), column(1), column(2)];
     let end = |widths: [usize; 3]| widths.iter().sum::<usize>() + 2 * ARROW_ACROSS;
-    stages
+    forms
         .iter()
         .zip(&explanation.inputs)
         .map(|([x, y, z], input)| {
@@ -290,7 +290,7 @@ fn arrange(explanation: &Explanation, stages: &[[Group; 3]]) -> Vec<Group> {
         .collect()
 }
 
-/// Adds an arrow to the right beside the first row of cells, and the next stage.
+/// Adds an arrow to the right beside the first row of cells, and the next form.
 fn across(group: &mut Group, from: usize, step: &str, how: &str, next: &Group, at: usize) {
     let (start, end, y) = (from + 12, at - 14, CAPTION + 30);
     let _ = writeln!(
@@ -305,7 +305,7 @@ fn across(group: &mut Group, from: usize, step: &str, how: &str, next: &Group, a
     group.reach(at, y + 20);
 }
 
-/// Adds an arrow downwards below the content, and the next stage.
+/// Adds an arrow downwards below the content, and the next form.
 fn down(group: &mut Group, step: &str, how: &str, next: &Group) {
     let (top, x) = (group.height + 10, 20);
     let _ = writeln!(
@@ -317,27 +317,27 @@ fn down(group: &mut Group, step: &str, how: &str, next: &Group) {
     group.place(0, group.height + ARROW_DOWN, next);
 }
 
-/// The three stages of an input.
-fn stages(explanation: &Explanation, m: usize, level: Level) -> Option<[Group; 3]> {
+/// The three forms of an input.
+fn forms(explanation: &Explanation, m: usize, level: Level) -> Option<[Group; 3]> {
     let input = &explanation.inputs[m];
     let frames = explanation.frames(input, level)?;
     let longest = frames[0].indices().map(|source| width(&cell_text(input, &input.label(&source)))).max();
     let cell_width = (longest.unwrap_or(1) * CHARACTER + 12).max(CELL_HEIGHT);
     Some(std::array::from_fn(|at| {
-        let stage = Stage::ALL[at];
-        let mut group = caption(explanation, m, stage);
-        let sizes = explanation.sizes(input, stage, &frames[at]);
-        let drawn = Drawn { explanation, m, stage, frame: &frames[at], x: &frames[0], cell_width, sizes };
+        let form = Form::ALL[at];
+        let mut group = caption(explanation, m, form);
+        let sizes = explanation.sizes(input, form, &frames[at]);
+        let drawn = Drawn { explanation, m, form, frame: &frames[at], x: &frames[0], cell_width, sizes };
         group.place(0, CAPTION, &drawn.sized_panels());
         group
     }))
 }
 
-/// Name and shape of a stage; added 1s are marked.
-fn caption(explanation: &Explanation, m: usize, stage: Stage) -> Group {
+/// Name and shape of a form; added 1s are marked.
+fn caption(explanation: &Explanation, m: usize, form: Form) -> Group {
     let input = &explanation.inputs[m];
-    let shape = explanation.stage_shape(input, stage);
-    let added = if stage == Stage::Y { explanation.added(input) } else { 0 };
+    let shape = explanation.form_shape(input, form);
+    let added = if form == Form::Y { explanation.added(input) } else { 0 };
     let mut sizes = String::new();
     for (dim, size) in shape.iter().enumerate() {
         let times = if dim > 0 { "×" } else { "" };
@@ -351,17 +351,17 @@ fn caption(explanation: &Explanation, m: usize, stage: Stage) -> Group {
     let _ = writeln!(
         group.svg,
         "<text x=\"0\" y=\"16\" class=\"stage\">{}{m}<tspan class=\"shape\" dx=\"8\">{sizes}</tspan></text>",
-        stage.letter()
+        form.letter()
     );
     group.reach((shape_text(&shape).len() + 4) * 9, CAPTION);
     group
 }
 
-/// One stage of an input, to be drawn.
+/// One form of an input, to be drawn.
 struct Drawn<'a> {
     explanation: &'a Explanation,
     m: usize,
-    stage: Stage,
+    form: Form,
     frame: &'a Frame,
     /// The frame of X, which determines the shades.
     x: &'a Frame,
@@ -497,7 +497,7 @@ impl Drawn<'_> {
 
     fn cell(&self, group: &mut Group, x: usize, y: usize, place: [usize; 4]) {
         let input = &self.explanation.inputs[self.m];
-        let cell = self.explanation.cell(input, self.stage, self.frame.index(place));
+        let cell = self.explanation.cell(input, self.form, self.frame.index(place));
         let index: Vec<String> = cell.index.iter().map(usize::to_string).collect();
         let _ = writeln!(
             group.svg,
@@ -505,7 +505,7 @@ impl Drawn<'_> {
              <rect class=\"k{}\" x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{CELL_HEIGHT}\" rx=\"5\"/>\
              <text x=\"{}\" y=\"{}\">{}</text></g>",
             if cell.original { "" } else { " again" },
-            self.stage.letter(),
+            self.form.letter(),
             self.m,
             index.join(","),
             layout::shade(self.x, &cell.source),

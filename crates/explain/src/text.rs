@@ -1,6 +1,6 @@
 //! The diagram as text for a terminal.
 
-use crate::explanation::{Explanation, Input, MAX_INPUTS, Stage};
+use crate::explanation::{Explanation, Form, Input, MAX_INPUTS};
 use crate::layout::{self, Frame, LEVELS, Level, SHADES, Slot};
 use crate::measure::{width, wrap};
 use crate::size::THIN_SPACE;
@@ -205,15 +205,9 @@ impl Explanation {
                 canvas.below(&Canvas::line("", Style::Plain));
                 sentences(&mut canvas, self, m, width);
             } else {
-                for stage in Stage::ALL {
-                    let shape = short_shape_text(&self.stage_shape(input, stage));
-                    paragraph(
-                        &mut canvas,
-                        &format!("{}{m}  {shape}", stage.letter()),
-                        2,
-                        width,
-                        Style::Plain,
-                    );
+                for form in Form::ALL {
+                    let shape = short_shape_text(&self.form_shape(input, form));
+                    paragraph(&mut canvas, &format!("{}{m}  {shape}", form.letter()), 2, width, Style::Plain);
                 }
                 canvas.below(&Canvas::line("", Style::Plain));
                 table(&mut canvas, self, m, width);
@@ -283,11 +277,11 @@ fn drawings(explanation: &Explanation, limit: usize) -> Option<(Level, Vec<Canva
 fn drawing(explanation: &Explanation, m: usize, level: Level, limit: usize) -> Option<Canvas> {
     let input = &explanation.inputs[m];
     let frames = explanation.frames(input, level)?;
-    let mut stages = Vec::new();
-    for (stage, frame) in Stage::ALL.into_iter().zip(&frames) {
-        stages.push(stage_canvas(explanation, m, stage, frame, &frames[0], limit)?);
+    let mut forms = Vec::new();
+    for (form, frame) in Form::ALL.into_iter().zip(&frames) {
+        forms.push(form_canvas(explanation, m, form, frame, &frames[0], limit)?);
     }
-    let [x, y, z] = stages.try_into().ok()?;
+    let [x, y, z] = forms.try_into().ok()?;
     let across = |left: &Canvas, step: &str, right: &Canvas| {
         let arrow = format!("{}▶", "─".repeat(step.len()));
         let mut canvas = left.clone();
@@ -316,23 +310,23 @@ fn drawing(explanation: &Explanation, m: usize, level: Level, limit: usize) -> O
     }
 }
 
-/// One stage: name, shape, marks of added 1s, cells; `None` if it does not fit.
-fn stage_canvas(
+/// One form: name, shape, marks of added 1s, cells; `None` if it does not fit.
+fn form_canvas(
     explanation: &Explanation,
     m: usize,
-    stage: Stage,
+    form: Form,
     frame: &Frame,
     x: &Frame,
     limit: usize,
 ) -> Option<Canvas> {
     let input = &explanation.inputs[m];
-    let name = format!("{}{m}  ", stage.letter());
+    let name = format!("{}{m}  ", form.letter());
     let mut canvas = Canvas::line(&name, Style::Bold);
-    canvas.put(name.len(), 0, &short_shape_text(&explanation.stage_shape(input, stage)), Style::Bold);
-    // Every stage has a line for the marks, so that all grids start at the same height.
+    canvas.put(name.len(), 0, &short_shape_text(&explanation.form_shape(input, form)), Style::Bold);
+    // Every form has a line for the marks, so that all grids start at the same height.
     canvas.put(0, 1, "", Style::Plain);
     let added = explanation.added(input);
-    if stage == Stage::Y && added > 0 {
+    if form == Form::Y && added > 0 {
         let marks = vec!["^"; added].join(" ");
         canvas.put(name.len(), 1, &format!("{marks} added"), Style::Faint);
     }
@@ -342,22 +336,22 @@ fn stage_canvas(
         empty.put(0, 2, "└───────┘", Style::Faint);
         empty
     } else {
-        panels(explanation, m, stage, frame, x, limit)?
+        panels(explanation, m, form, frame, x, limit)?
     };
     canvas.below(&cells);
     (canvas.width() <= limit).then_some(canvas)
 }
 
-/// All panels of a stage. A row of panels is wrapped if too wide; a matrix is not.
+/// All panels of a form. A row of panels is wrapped if too wide; a matrix is not.
 fn panels(
     explanation: &Explanation,
     m: usize,
-    stage: Stage,
+    form: Form,
     frame: &Frame,
     x: &Frame,
     limit: usize,
 ) -> Option<Canvas> {
-    let sizes = explanation.sizes(&explanation.inputs[m], stage, frame);
+    let sizes = explanation.sizes(&explanation.inputs[m], form, frame);
     // Columns for the number of panel rows.
     let limit = limit.checked_sub(sizes.panels_down.as_ref().map_or(0, |size| 2 + width(size)))?;
     let mut all = Canvas::default();
@@ -382,7 +376,7 @@ fn panels(
                     // The number of rows is written after the last panel.
                     let sizes = sizes.with_down(at + 1 == frame.panel_columns().len());
                     let min_width = sizes.across.as_ref().map_or(0, |size| size_length(size));
-                    let grid = grid(explanation, m, stage, frame, x, [row, column], min_width);
+                    let grid = grid(explanation, m, form, frame, x, [row, column], min_width);
                     panel.below(&sized(&grid, sizes.across.as_deref(), sizes.down.as_deref()));
                     panel
                 }
@@ -406,7 +400,7 @@ fn panels(
 fn sized(part: &Canvas, across: Option<&str>, down: Option<&str>) -> Canvas {
     let mut canvas = Canvas::default();
     if let Some(size) = across {
-        let size = plain(size);
+        let size = without_thin_spaces(size);
         let length = part.width().max(size_length(&size));
         let lines = length - size_length(&size) + 2;
         let (left, right) = ("─".repeat(lines / 2 - 1), "─".repeat(lines - lines / 2 - 1));
@@ -426,13 +420,13 @@ fn sized(part: &Canvas, across: Option<&str>, down: Option<&str>) -> Canvas {
             };
             canvas.put(x, y, sign, Style::Faint);
         }
-        canvas.put(x, (top + bottom) / 2, &plain(size), Style::Faint);
+        canvas.put(x, (top + bottom) / 2, &without_thin_spaces(size), Style::Faint);
     }
     canvas
 }
 
 /// A size with ordinary spaces: terminals have no narrow ones.
-fn plain(size: &str) -> String {
+fn without_thin_spaces(size: &str) -> String {
     size.replace(THIN_SPACE, " ")
 }
 
@@ -451,7 +445,7 @@ const LEFT: u8 = 8;
 fn grid(
     explanation: &Explanation,
     m: usize,
-    stage: Stage,
+    form: Form,
     frame: &Frame,
     x: &Frame,
     panel: [usize; 2],
@@ -479,7 +473,7 @@ fn grid(
                 canvas.put(x, y, if row == Slot::Gap { "⋮" } else { "⋯" }, Style::Faint);
                 continue;
             };
-            let cell = explanation.cell(input, stage, frame.index([panel[0], panel[1], i, j]));
+            let cell = explanation.cell(input, form, frame.index([panel[0], panel[1], i, j]));
             let style = Style::Cell(m, layout::shade(x, &cell.source), cell.original);
             let text = label(&cell.source);
             let blank = " ".repeat(content - width(&text));

@@ -1,6 +1,6 @@
 //! Sentences of the diagrams, the same in every format.
 
-use crate::explanation::{Explanation, Input, Stage};
+use crate::explanation::{Explanation, Form, Input};
 use unishape::notation::short_shape_text;
 use unishape_core::{element_count, index_map};
 
@@ -116,7 +116,7 @@ impl Explanation {
     /// How often an output reads the elements of its input.
     pub(crate) fn reads(&self, m: usize) -> String {
         let input = &self.inputs[m];
-        let y = self.stage_shape(input, Stage::Y);
+        let y = self.form_shape(input, Form::Y);
         let stretched: Vec<usize> =
             self.shape.iter().zip(y).filter(|&(&z, y)| z != y).map(|(&z, _)| z).collect();
         let elements = |shape: &[usize]| match element_count(shape) {
@@ -137,7 +137,7 @@ impl Explanation {
     pub(crate) fn lines(&self, m: usize) -> Vec<Line> {
         let input = &self.inputs[m];
         let (rank, added) = (self.shape.len(), self.added(input));
-        let y = self.stage_shape(input, Stage::Y);
+        let y = self.form_shape(input, Form::Y);
         let line = |dim: usize| {
             let x = (dim >= added).then(|| y[dim]);
             Line::Dimension(Dimension { dim, x, y: y[dim], z: self.shape[dim] })
@@ -174,7 +174,7 @@ impl Explanation {
         if self.shape.contains(&0) {
             return format!("Z{m} has no element, so nothing is read.");
         }
-        let y = self.stage_shape(input, Stage::Y);
+        let y = self.form_shape(input, Form::Y);
         let z_index = |dim: usize| match LETTERS.get(dim) {
             Some(letter) if rank <= LETTERS.len() => (*letter).into(),
             _ => format!("i{dim}"),
@@ -195,7 +195,7 @@ impl Explanation {
     /// Short descriptions of the two steps for an input.
     pub(crate) fn steps(&self, input: &Input) -> [&'static str; 2] {
         let first = if self.added(input) > 0 { "1s on the left" } else { "nothing to add" };
-        let is_same = self.stage_shape(input, Stage::Y) == self.shape;
+        let is_same = self.form_shape(input, Form::Y) == self.shape;
         [first, if is_same { "nothing to stretch" } else { "stretch the 1s" }]
     }
 
@@ -211,7 +211,7 @@ impl Explanation {
     /// Why there is no diagram, if there is none.
     pub(crate) fn no_diagram_reason(&self) -> Option<String> {
         let rank = self.shape.len();
-        (rank > crate::layout::MAX_RANK)
+        (rank > crate::layout::MAX_DRAWN_RANK)
             .then(|| format!("{rank} dimensions are too many for a picture; here they are one by one."))
     }
 }

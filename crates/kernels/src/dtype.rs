@@ -38,7 +38,9 @@ macro_rules! for_each_dtype {
 
 macro_rules! define {
     ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $description:literal;)+) => {
-        /// An element type: those of the source documents, and others of ONNX and NumPy (BC-3).
+        /// An element type of arrays, as in ONNX and NumPy.
+        ///
+        /// They include all types that requirement BC-3 (`docs/traceability.md`) names.
         ///
         /// ```
         /// # use unishape_kernels::DType;
@@ -185,7 +187,9 @@ impl DType {
         }
     }
 
-    /// The smallest dtype that holds the values of both, as in NumPy; `None` for text and numbers.
+    /// The smallest dtype that holds the values of both, as in NumPy.
+    ///
+    /// `None` for text and numbers.
     ///
     /// ```
     /// # use unishape_kernels::DType;
@@ -233,7 +237,9 @@ impl DType {
         })
     }
 
-    /// Whether an integer is in the range of this dtype; always true if it is not an integer dtype or `bool`.
+    /// Whether an integer is in the range of this dtype.
+    ///
+    /// Always true if it is neither an integer dtype nor `bool`.
     ///
     /// ```
     /// # use unishape_kernels::DType;

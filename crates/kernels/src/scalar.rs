@@ -3,7 +3,9 @@
 use num_complex::Complex;
 use std::fmt;
 
-/// A number without a dtype: a literal in an expression, or a value in place of an array.
+/// A number without a dtype.
+///
+/// A literal in an expression, or a value in place of an array.
 ///
 /// It does not promote arrays to a wider dtype: with a `float32` array, 0.1 is a `float32`.
 ///
@@ -55,7 +57,9 @@ impl Scalar {
         })
     }
 
-    /// The number with this name: `true`, `True`, `false`, `False`, `pi`, `e`, `inf` or `nan`.
+    /// The number with this name.
+    ///
+    /// Names are `true`, `True`, `false`, `False`, `pi`, `e`, `inf` and `nan`.
     ///
     /// ```
     /// # use unishape_kernels::Scalar;
@@ -74,7 +78,9 @@ impl Scalar {
         })
     }
 
-    /// Parses an unsigned literal, which starts with a digit, or with a point and a digit.
+    /// Parses an unsigned literal.
+    ///
+    /// It starts with a digit, or with a point and a digit.
     ///
     /// ```
     /// # use unishape_kernels::Scalar;

@@ -1,7 +1,7 @@
 //! NumPy's descriptions of dtypes.
 
 use crate::error::NpyError;
-use crate::python_literal::{LiteralParser, MAX_RANK};
+use crate::python_literal::{LiteralParser, MAX_NPY_RANK};
 use std::fmt;
 use unishape::DType;
 use unishape_core::element_count;
@@ -255,9 +255,9 @@ fn field_name(parser: &mut LiteralParser<'_>) -> Result<(), NpyError> {
 /// Size in bytes of a field with a shape, `3` or `(3, 4)`.
 fn times_shape(parser: &mut LiteralParser<'_>, size: usize) -> Result<usize, NpyError> {
     let shape = if parser.take('(') {
-        parser.sizes(')', MAX_RANK)?.0
+        parser.sizes(')', MAX_NPY_RANK)?.0
     } else if parser.take('[') {
-        parser.sizes(']', MAX_RANK)?.0
+        parser.sizes(']', MAX_NPY_RANK)?.0
     } else {
         vec![parser.size()?]
     };

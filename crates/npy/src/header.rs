@@ -2,7 +2,7 @@
 
 use crate::descr::Descr;
 use crate::error::NpyError;
-use crate::python_literal::{LiteralParser, MAX_RANK};
+use crate::python_literal::{LiteralParser, MAX_NPY_RANK};
 use std::io::{Read, Write};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -150,8 +150,8 @@ impl Header {
 
     fn encode(&self) -> Result<Vec<u8>, NpyError> {
         let too_long = |bytes: usize| NpyError::HeaderTooLong { bytes: bytes as u64, limit: MAX_LEN };
-        if self.shape.len() > MAX_RANK {
-            return Err(NpyError::TooManyDimensions { limit: MAX_RANK });
+        if self.shape.len() > MAX_NPY_RANK {
+            return Err(NpyError::TooManyDimensions { limit: MAX_NPY_RANK });
         }
         let order = if self.fortran_order { "True" } else { "False" };
         let shape = shape_tuple(&self.shape);
@@ -277,7 +277,7 @@ fn read_shape(parser: &mut LiteralParser<'_>) -> Result<Vec<usize>, NpyError> {
     if !parser.take('(') {
         return Err(parser.unexpected("a tuple of sizes, as in (3, 4),"));
     }
-    let (shape, comma) = parser.sizes(')', MAX_RANK)?;
+    let (shape, comma) = parser.sizes(')', MAX_NPY_RANK)?;
     if shape.len() == 1 && !comma {
         return Err(parser.error(format!("({}) is not a tuple; write ({},)", shape[0], shape[0])));
     }

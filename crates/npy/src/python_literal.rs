@@ -11,7 +11,7 @@ use unishape::text::truncate;
 const MAX_NESTING: usize = 32;
 
 /// Largest rank of a shape that is read or written. NumPy's limit is 64.
-pub(crate) const MAX_RANK: usize = 1024;
+pub(crate) const MAX_NPY_RANK: usize = 1024;
 
 /// A position in a text of Python literals.
 pub(crate) struct LiteralParser<'t> {

@@ -11,29 +11,29 @@ const MAX_NAME_CHARS: usize = 60;
 /// Error of an ONNX model or of its inputs, with its context.
 ///
 /// ```
-/// use unishape_onnx::{Model, Problem};
+/// use unishape_onnx::{Model, ErrorKind};
 ///
 /// let error = Model::read(b"not a model").unwrap_err();
-/// assert!(matches!(error.problem(), Problem::Malformed(_)));
+/// assert!(matches!(error.kind(), ErrorKind::Malformed(_)));
 /// assert!(error.to_string().starts_with("not an ONNX model: "));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     /// Outermost first: a file, a node, an attribute.
     context: Vec<String>,
-    problem: Problem,
+    kind: ErrorKind,
 }
 
 /// Kind of an error, with its message.
 ///
 /// ```
-/// use unishape_onnx::{Model, Problem};
+/// use unishape_onnx::{Model, ErrorKind};
 ///
-/// assert!(matches!(Model::open("missing.onnx").unwrap_err().problem(), Problem::File(_)));
+/// assert!(matches!(Model::open("missing.onnx").unwrap_err().kind(), ErrorKind::File(_)));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum ErrorKind {
     /// A file cannot be read.
     File(String),
     /// The bytes are not the expected protobuf message.
@@ -49,32 +49,32 @@ pub enum Problem {
 }
 
 impl Error {
-    pub(crate) fn new(problem: Problem) -> Error {
-        Error { context: Vec::new(), problem }
+    pub(crate) fn new(kind: ErrorKind) -> Error {
+        Error { context: Vec::new(), kind }
     }
 
-    pub(crate) fn malformed(problem: impl fmt::Display) -> Error {
-        Error::new(Problem::Malformed(problem.to_string()))
+    pub(crate) fn malformed(message: impl fmt::Display) -> Error {
+        Error::new(ErrorKind::Malformed(message.to_string()))
     }
 
-    pub(crate) fn invalid(problem: impl fmt::Display) -> Error {
-        Error::new(Problem::Invalid(problem.to_string()))
+    pub(crate) fn invalid(message: impl fmt::Display) -> Error {
+        Error::new(ErrorKind::Invalid(message.to_string()))
     }
 
-    pub(crate) fn unsupported(problem: impl fmt::Display) -> Error {
-        Error::new(Problem::Unsupported(problem.to_string()))
+    pub(crate) fn unsupported(message: impl fmt::Display) -> Error {
+        Error::new(ErrorKind::Unsupported(message.to_string()))
     }
 
-    pub(crate) fn input(problem: impl fmt::Display) -> Error {
-        Error::new(Problem::Input(problem.to_string()))
+    pub(crate) fn input(message: impl fmt::Display) -> Error {
+        Error::new(ErrorKind::Input(message.to_string()))
     }
 
     pub(crate) fn missing_input(index: usize) -> Error {
         Error::invalid(format!("input {index} is missing"))
     }
 
-    pub(crate) fn file(path: &Path, problem: impl fmt::Display) -> Error {
-        Error::new(Problem::File(problem.to_string())).with_context(text::display_path(path))
+    pub(crate) fn file(path: &Path, message: impl fmt::Display) -> Error {
+        Error::new(ErrorKind::File(message.to_string())).with_context(text::display_path(path))
     }
 
     /// Adds an outermost context.
@@ -86,13 +86,13 @@ impl Error {
     /// Kind of the error, with its message.
     ///
     /// ```
-    /// use unishape_onnx::{Model, Problem};
+    /// use unishape_onnx::{Model, ErrorKind};
     ///
     /// let error = Model::read(&[0xff]).unwrap_err();
-    /// assert!(matches!(error.problem(), Problem::Malformed(_)));
+    /// assert!(matches!(error.kind(), ErrorKind::Malformed(_)));
     /// ```
-    pub fn problem(&self) -> &Problem {
-        &self.problem
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
     }
 
     /// Where the error is, outermost first: a file, a node, an attribute.
@@ -111,13 +111,13 @@ impl fmt::Display for Error {
         for context in &self.context {
             write!(f, "{context}: ")?;
         }
-        match &self.problem {
-            Problem::File(problem)
-            | Problem::Malformed(problem)
-            | Problem::Invalid(problem)
-            | Problem::Unsupported(problem)
-            | Problem::Input(problem) => f.write_str(problem),
-            Problem::Shapes(error) => error.fmt(f),
+        match &self.kind {
+            ErrorKind::File(message)
+            | ErrorKind::Malformed(message)
+            | ErrorKind::Invalid(message)
+            | ErrorKind::Unsupported(message)
+            | ErrorKind::Input(message) => f.write_str(message),
+            ErrorKind::Shapes(error) => error.fmt(f),
         }
     }
 }
@@ -132,7 +132,7 @@ impl From<WireError> for Error {
 
 impl From<unishape::Error> for Error {
     fn from(error: unishape::Error) -> Error {
-        Error::new(Problem::Shapes(error))
+        Error::new(ErrorKind::Shapes(error))
     }
 }
 

@@ -2,17 +2,17 @@
 //!
 //! ```
 //! use unishape::Tensor;
-//! use unishape_onnx::{Model, Program};
+//! use unishape_onnx::{Model, CompiledModel};
 //! # let bytes = unishape_onnx::model_builder::add_model();
 //!
 //! let model = Model::read(&bytes)?; // z = Add(x, y), x of shape Nx3, y of shape 3
 //! let (x, y) = (ndarray::arr2(&[[1f32, 2.0, 3.0]]), ndarray::arr1(&[1f32, 1.0, 1.0]));
-//! let outputs = Program::new(&model)?.run([("x", x.view().into()), ("y", y.view().into())])?;
+//! let outputs = CompiledModel::new(&model)?.run([("x", x.view().into()), ("y", y.view().into())])?;
 //! assert_eq!(outputs[0], ("z".into(), Tensor::from(ndarray::arr2(&[[2f32, 3.0, 4.0]]))));
 //! # Ok::<(), unishape_onnx::Error>(())
 //! ```
 //!
-//! [`Program`] runs every element-wise ONNX operator that broadcasts, for all its element types and all its
+//! [`CompiledModel`] runs every element-wise ONNX operator that broadcasts, for all its element types and all its
 //! versions since opset 7, and the unary element-wise operators. Consecutive element-wise nodes are fused into
 //! one pass over memory. A node with any other operator is an error that names the node.
 //!
@@ -52,14 +52,14 @@ mod tensor_proto;
 mod wire;
 
 pub use elem_type::ElemType;
-pub use error::{Error, Problem};
+pub use error::{Error, ErrorKind};
 pub use explain::{BroadcastNode, Report, StretchedDim, StretchedInput, explain};
 pub use explicit::{Rewritten, explicit};
 pub use graph::{DeclaredDim, Graph, Node, ValueInfo};
 pub use implicit::implicit;
 pub use model::Model;
 pub use operators::{SupportedOperator, supported_operators};
-pub use runtime::Program;
+pub use runtime::CompiledModel;
 pub use shape_inference::symbolic::{Dim, Symbols, shape_text};
 pub use shape_inference::{Inference, InferredValue, infer_shapes};
 pub use tensor_proto::{open_tensor, read_tensor, tensor_bytes};

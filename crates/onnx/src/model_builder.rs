@@ -54,7 +54,9 @@ impl ModelBuilder {
         ModelBuilder { opset, graph: Message::default() }
     }
 
-    /// Adds an input; `shape` lists sizes, symbolic dimensions and `?`, separated by spaces.
+    /// Adds an input.
+    ///
+    /// `shape` lists sizes, symbolic dimensions and `?`, separated by spaces.
     #[must_use]
     pub fn input(self, name: &str, dtype: DType, shape: &str) -> ModelBuilder {
         self.message(field::INPUT, &value_info(name, dtype, Some(shape)))
@@ -216,7 +218,9 @@ fn value_info(name: &str, dtype: DType, shape: Option<&str>) -> Message {
     info
 }
 
-/// Serialized model of the examples: `z = Add(x, y)`, `x` of shape `Nx3`, `y` of shape 3, float.
+/// The serialized model of the examples.
+///
+/// It computes `z = Add(x, y)` in float, with `x` of shape `Nx3` and `y` of shape 3.
 pub fn add_model() -> Vec<u8> {
     ModelBuilder::new(21)
         .node("Add", "x y", "z")

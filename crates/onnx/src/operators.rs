@@ -198,7 +198,7 @@ pub(crate) const OPERATORS: &[Operator] = &[
     shape_operator("Unsqueeze", (1, 2), ANY_TYPE),
 ];
 
-/// A version of an operator that [`Program`](crate::Program) runs.
+/// A version of an operator that [`CompiledModel`](crate::CompiledModel) runs.
 ///
 /// ```
 /// let add = unishape_onnx::supported_operators().find(|op| op.name == "Add" && op.since == 14);
@@ -210,13 +210,15 @@ pub struct SupportedOperator {
     pub name: &'static str,
     /// Opset that introduced this version.
     pub since: u32,
-    /// Element types of the first input; of the second for Where, whose first input is the condition.
+    /// Element types of the first input.
+    ///
+    /// For Where, those of the second: its first input is the condition.
     pub types: Vec<ElemType>,
     /// Whether the operator broadcasts its inputs.
     pub broadcasts: bool,
 }
 
-/// All versions of all operators that [`Program`](crate::Program) runs.
+/// All versions of all operators that [`CompiledModel`](crate::CompiledModel) runs.
 ///
 /// ```
 /// assert!(unishape_onnx::supported_operators().any(|operator| operator.name == "Where"));

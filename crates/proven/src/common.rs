@@ -1,6 +1,7 @@
 //! Bindings to the programs of core_common.mlw, for both types of sizes.
 
-use crate::{ExtentRecord, Rules, int32, length, non_negative};
+use crate::int32::{int32, length, non_negative};
+use crate::{ExtentRecord, Rules};
 use std::ffi::c_int;
 use std::fmt;
 use unishape_core::{Extent, FoldError, Mismatch, Size};
@@ -20,7 +21,7 @@ pub trait Proven: Size {
 pub struct CommonRecord<C> {
     sizes: *mut C,
     from: *mut usize,
-    room: i32,
+    capacity: i32,
     rank: i32,
     inputs: usize,
 }
@@ -200,7 +201,7 @@ impl<S: Proven> Common<S> {
             })),
             2 => Err(FoldError::UnequalRank { first: non_negative(x), input: p, rank: non_negative(y) }),
             4 => Err(FoldError::TooManyInputs { limit: p }),
-            5 => Err(FoldError::NoRoom { rank: non_negative(x), room: non_negative(y) }),
+            5 => Err(FoldError::BufferTooSmall { rank: non_negative(x), capacity: non_negative(y) }),
             _ => panic!("push has no result of kind {kind}"),
         }
     }

@@ -1,6 +1,6 @@
 //! Bindings to the programs of core_count.mlw.
 
-use crate::length;
+use crate::int32::length;
 use std::ffi::c_int;
 use unishape_core::TooLarge;
 

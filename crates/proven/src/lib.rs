@@ -18,6 +18,8 @@ mod common;
 #[cfg(proven)]
 mod count;
 #[cfg(proven)]
+mod int32;
+#[cfg(proven)]
 mod rules;
 #[cfg(proven)]
 mod size;
@@ -37,28 +39,3 @@ pub use stretch::{
     broadcast_strides, check_broadcast_to, check_index, checked_add_isize, checked_mul_isize, index_map,
     isize_try_from, padded_known_dim, source_index, source_offset,
 };
-
-/// The length of a slice, as the 32-bit integer that the programs take.
-///
-/// # Panics
-///
-/// If the length exceeds 2³¹−1, which the proof does not cover.
-#[cfg(proven)]
-fn length<T>(slice: &[T]) -> i32 {
-    int32(slice.len())
-}
-
-#[cfg(proven)]
-fn int32(number: usize) -> i32 {
-    i32::try_from(number).expect("the programs represent ranks and dimensions in 32 bits")
-}
-
-/// A rank or dimension returned by a program.
-///
-/// # Panics
-///
-/// If it is negative.
-#[cfg(proven)]
-fn non_negative(number: i32) -> usize {
-    usize::try_from(number).expect("the programs return no negative rank or dimension")
-}

@@ -4,7 +4,8 @@
 //! accesses nothing outside of the slice (which is proven), it writes only to slices that are `&mut`
 //! here, and it keeps no pointer.
 
-use crate::{Rules, int32, length, non_negative};
+use crate::Rules;
+use crate::int32::{int32, length, non_negative};
 use std::ffi::c_int;
 use unishape_core::{LayoutError, StretchError};
 

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{ThreadId, current};
 use std::time::{Duration, Instant};
 use unishape::DType;
-use unishape::expr::{Bound as BoundExpr, Numeric, Problem};
+use unishape::expr::{Bound as BoundExpr, ExprErrorKind, Numeric};
 use unishape_kernels::for_each_dtype;
 
 /// The options `out=` and `threads=` of a call.
@@ -77,8 +77,8 @@ fn compute_typed<'py, T: Numeric>(
         return memory::new_array_with::<T>(py, expr.shape(), |view| run(py, expr, view, true, threads));
     };
     if out.shape() != expr.shape() {
-        let problem = Problem::OutputShape { result: expr.shape().into(), output: out.shape().into() };
-        return Err(expression_error(problem.into()));
+        let kind = ExprErrorKind::OutputShape { result: expr.shape().into(), output: out.shape().into() };
+        return Err(expression_error(kind.into()));
     }
     let others: Vec<&NumPy<'py>> = inputs.iter().filter_map(Input::as_array).collect();
     if memory::write_to::<T>(&out, &others, |view| run(py, expr, view, false, threads))?.is_none() {

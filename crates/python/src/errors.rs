@@ -6,7 +6,7 @@ use pyo3::exceptions::{
     PyValueError,
 };
 use unishape::Error;
-use unishape::expr::{ExprError, Problem};
+use unishape::expr::{ExprError, ExprErrorKind};
 
 /// Converts an error about shapes.
 pub(crate) fn shape_error(error: Error) -> PyErr {
@@ -25,22 +25,22 @@ pub(crate) fn too_large(shape: &[usize]) -> PyErr {
 /// Converts an error about an expression.
 pub(crate) fn expression_error(error: ExprError) -> PyErr {
     let text = error.to_string();
-    match error.problem() {
-        Problem::Shapes(Error::OutOfMemory { .. }) => PyMemoryError::new_err(text),
-        Problem::Shapes(_) | Problem::OutputShape { .. } => PyValueError::new_err(text),
-        Problem::UnknownName { .. } | Problem::NoSuchFunction(_) => PyNameError::new_err(text),
-        Problem::DoesNotFit { .. } => PyOverflowError::new_err(text),
-        Problem::Stopped => PyKeyboardInterrupt::new_err(text),
-        Problem::UnusedName { .. }
-        | Problem::GivenTwice(_)
-        | Problem::Arguments { .. }
-        | Problem::WrongType { .. }
-        | Problem::NoCommonType(_)
-        | Problem::DifferentTypes(_)
-        | Problem::NoCast { .. }
-        | Problem::Strings
-        | Problem::NoSuchType(_)
-        | Problem::OutputType { .. } => PyTypeError::new_err(text),
+    match error.kind() {
+        ExprErrorKind::Shapes(Error::OutOfMemory { .. }) => PyMemoryError::new_err(text),
+        ExprErrorKind::Shapes(_) | ExprErrorKind::OutputShape { .. } => PyValueError::new_err(text),
+        ExprErrorKind::UnknownName { .. } | ExprErrorKind::NoSuchFunction(_) => PyNameError::new_err(text),
+        ExprErrorKind::DoesNotFit { .. } => PyOverflowError::new_err(text),
+        ExprErrorKind::Stopped => PyKeyboardInterrupt::new_err(text),
+        ExprErrorKind::UnusedName { .. }
+        | ExprErrorKind::GivenTwice(_)
+        | ExprErrorKind::Arguments { .. }
+        | ExprErrorKind::WrongType { .. }
+        | ExprErrorKind::NoCommonType(_)
+        | ExprErrorKind::DifferentTypes(_)
+        | ExprErrorKind::NoCast { .. }
+        | ExprErrorKind::Strings
+        | ExprErrorKind::NoSuchType(_)
+        | ExprErrorKind::OutputType { .. } => PyTypeError::new_err(text),
         _ => PySyntaxError::new_err(text),
     }
 }

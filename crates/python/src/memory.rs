@@ -431,11 +431,11 @@ fn builtin_descr(py: Python<'_>, number: npyffi::NPY_TYPES) -> Bound<'_, PyArray
 }
 
 /// Largest rank of a NumPy array.
-const MAX_RANK: usize = 64;
+const MAX_NUMPY_RANK: usize = 64;
 
 fn npy_sizes(shape: &[usize]) -> PyResult<SmallVec<[npy_intp; 8]>> {
-    if shape.len() > MAX_RANK {
-        let text = format!("NumPy arrays have at most {MAX_RANK} dimensions, not {}", shape.len());
+    if shape.len() > MAX_NUMPY_RANK {
+        let text = format!("NumPy arrays have at most {MAX_NUMPY_RANK} dimensions, not {}", shape.len());
         return Err(pyo3::exceptions::PyValueError::new_err(text));
     }
     let sizes = shape.iter().map(|&size| npy_intp::try_from(size));

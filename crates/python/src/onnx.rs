@@ -13,13 +13,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use unishape::{Tensor, TensorView};
 use unishape_kernels::for_each_dtype;
-use unishape_onnx::{Dim, Error, Problem, Program, Report, Rewritten};
+use unishape_onnx::{CompiledModel, Dim, Error, ErrorKind, Report, Rewritten};
 
 /// Adds the submodule `_onnx`.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let onnx = PyModule::new(module.py(), "_onnx")?;
     onnx.add_class::<OnnxModel>()?;
-    onnx.add_class::<OnnxProgram>()?;
+    onnx.add_class::<OnnxCompiledModel>()?;
     onnx.add_class::<OnnxReport>()?;
     module.add_submodule(&onnx)
 }
@@ -27,11 +27,11 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Converts an error to the matching Python exception.
 fn to_py_err(error: Error) -> PyErr {
     let text = error.to_string();
-    match error.problem() {
-        Problem::File(_) => PyOSError::new_err(text),
-        Problem::Unsupported(_) => PyNotImplementedError::new_err(text),
-        Problem::Input(_) => PyTypeError::new_err(text),
-        Problem::Shapes(error @ unishape::Error::OutOfMemory { .. }) => shape_error(error.clone()),
+    match error.kind() {
+        ErrorKind::File(_) => PyOSError::new_err(text),
+        ErrorKind::Unsupported(_) => PyNotImplementedError::new_err(text),
+        ErrorKind::Input(_) => PyTypeError::new_err(text),
+        ErrorKind::Shapes(error @ unishape::Error::OutOfMemory { .. }) => shape_error(error.clone()),
         _ => PyValueError::new_err(text),
     }
 }
@@ -54,9 +54,9 @@ impl OnnxModel {
 
     /// Compiles the model. `threads`: number of worker threads; default: one per core.
     #[pyo3(signature = (*, threads=None))]
-    fn program(&self, threads: Option<ThreadCount>) -> PyResult<OnnxProgram> {
-        let program = Program::new(&self.0).map_err(to_py_err)?;
-        Ok(OnnxProgram::new(program.threads(ThreadCount::or_default(threads))))
+    fn compile(&self, threads: Option<ThreadCount>) -> PyResult<OnnxCompiledModel> {
+        let compiled = CompiledModel::new(&self.0).map_err(to_py_err)?;
+        Ok(OnnxCompiledModel::new(compiled.threads(ThreadCount::or_default(threads))))
     }
 
     /// Serialized model without implicit broadcasting, and the number of inserted Expand nodes.
@@ -154,15 +154,15 @@ fn shape<'py>(py: Python<'py>, dims: Option<&[Dim]>) -> PyResult<Option<Bound<'p
 /// Keeps the memory of large outputs that Python has released for the next run, because allocating fresh memory
 /// costs more than computing most models.
 #[pyclass(frozen, module = "unishape._unishape")]
-pub(crate) struct OnnxProgram {
-    program: Program,
+pub(crate) struct OnnxCompiledModel {
+    compiled: CompiledModel,
     spares: Arc<Spares>,
 }
 
-impl OnnxProgram {
-    fn new(program: Program) -> OnnxProgram {
-        let spares = program.outputs().map(|_| None).collect();
-        OnnxProgram { program, spares: Arc::new(Mutex::new(spares)) }
+impl OnnxCompiledModel {
+    fn new(compiled: CompiledModel) -> OnnxCompiledModel {
+        let spares = compiled.outputs().map(|_| None).collect();
+        OnnxCompiledModel { compiled, spares: Arc::new(Mutex::new(spares)) }
     }
 
     /// Released buffers of earlier outputs, in output order; an empty tensor if no buffer is available.
@@ -174,24 +174,24 @@ impl OnnxProgram {
 }
 
 #[pymethods]
-impl OnnxProgram {
+impl OnnxCompiledModel {
     /// Compiles a single node from its serialized NodeProto.
     #[staticmethod]
-    fn from_node(bytes: &[u8], opset: u32) -> PyResult<OnnxProgram> {
-        let program = Program::from_node(bytes, opset).map_err(to_py_err)?;
-        Ok(OnnxProgram::new(program.threads(ThreadCount::or_default(None))))
+    fn from_node(bytes: &[u8], opset: u32) -> PyResult<OnnxCompiledModel> {
+        let compiled = CompiledModel::from_node(bytes, opset).map_err(to_py_err)?;
+        Ok(OnnxCompiledModel::new(compiled.threads(ThreadCount::or_default(None))))
     }
 
     /// Names of the required inputs.
     #[getter]
     fn inputs(&self) -> Vec<&str> {
-        self.program.inputs().collect()
+        self.compiled.inputs().collect()
     }
 
     /// Names of the outputs.
     #[getter]
     fn outputs(&self) -> Vec<&str> {
-        self.program.outputs().collect()
+        self.compiled.outputs().collect()
     }
 
     /// Computes the outputs, in order, from named inputs.
@@ -203,7 +203,8 @@ impl OnnxProgram {
         }
         let views: Vec<(&str, TensorView<'_>)> =
             arrays.iter().filter_map(|(name, array)| Some((name.as_str(), array.view()?))).collect();
-        let outputs = py.detach(|| self.program.run_reusing(views, self.take_spares())).map_err(to_py_err)?;
+        let outputs =
+            py.detach(|| self.compiled.run_reusing(views, self.take_spares())).map_err(to_py_err)?;
         let tensors = outputs.into_iter().map(|(_, tensor)| tensor).enumerate();
         tensors.map(|(index, tensor)| to_numpy(py, tensor, (Arc::downgrade(&self.spares), index))).collect()
     }

@@ -29,23 +29,24 @@ pub(crate) fn parse_rules(name: &str, strict_rank: bool) -> PyResult<Rules> {
 /// ----------
 /// *arrays : array_like
 ///     Arrays of other libraries are imported by DLPack, without a copy where possible.
-/// rules : {"standard", "sonnx"}
-///     Rule set.
+/// rules : {"standard", "sonnx"}, default "standard"
+///     Rule set. "sonnx" is that of ONNX's safety-related profile: at least one array is required, and 1 does
+///     not stretch to 0.
 /// strict_rank : bool, default False
-///     Require equal ranks.
+///     Whether unequal ranks are an error.
 ///
 /// Returns
 /// -------
 /// tuple of numpy.ndarray
 ///     A read-only view for each argument.
 ///
+/// Raises
+/// ------
+/// ValueError
+///     If the shapes are incompatible; the message shows them aligned.
+///
 /// Examples
 /// --------
-/// rules="sonnx" are those of ONNX's safety-related profile: at least one array, and 1 does not stretch to 0.
-/// strict_rank=True wants arrays of one rank.
-///
-/// Raises ValueError with a picture of the shapes where they are incompatible.
-///
 /// >>> import numpy as np, unishape
 /// >>> a, b = unishape.broadcast_arrays(np.arange(3), np.array([["x"], ["y"]]))
 /// >>> b.tolist()
@@ -75,16 +76,23 @@ pub(crate) fn broadcast_arrays<'py>(
 /// Parameters
 /// ----------
 /// x : array_like
+///     The array.
 /// shape : int or tuple of ints
-/// rules : {"standard", "sonnx"}
-///     Rule set.
+///     The shape of the result; every size must be known.
+/// rules : {"standard", "sonnx"}, default "standard"
+///     Rule set. "sonnx" is that of ONNX's safety-related profile: 1 does not stretch to 0.
 /// strict_rank : bool, default False
-///     Require equal ranks.
+///     Whether unequal ranks are an error.
 ///
 /// Returns
 /// -------
 /// numpy.ndarray
 ///     A read-only view.
+///
+/// Raises
+/// ------
+/// ValueError
+///     If the array cannot be stretched to the shape; the message shows both aligned.
 ///
 /// Examples
 /// --------
@@ -125,14 +133,21 @@ fn broadcast_view<'py>(array: &NumPy<'py>, rules: Rules, shape: &[usize]) -> PyR
 /// ----------
 /// *shapes : int or tuple of ints and None
 ///     None is an unknown size. An int is a shape of one dimension: broadcast_shapes(3, 1) is (3,).
-/// rules : {"standard", "sonnx"}
-///     Rule set.
+/// rules : {"standard", "sonnx"}, default "standard"
+///     Rule set. "sonnx" is that of ONNX's safety-related profile: at least one shape is required, and 1 does
+///     not stretch to 0.
 /// strict_rank : bool, default False
-///     Require equal ranks.
+///     Whether unequal ranks are an error.
 ///
 /// Returns
 /// -------
 /// tuple of ints and None
+///     The common shape; None for a size that is unknown.
+///
+/// Raises
+/// ------
+/// ValueError
+///     If the shapes are incompatible; the message shows them aligned.
 ///
 /// Examples
 /// --------

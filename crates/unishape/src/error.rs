@@ -81,7 +81,7 @@ impl Error {
             FoldError::TooFewInputs { least } => Error::TooFewInputs { least },
             FoldError::TooManyInputs { limit } => Error::TooManyInputs { limit },
             // Unreachable: callers' buffers are as long as the largest rank.
-            FoldError::NoRoom { rank, .. } => {
+            FoldError::BufferTooSmall { rank, .. } => {
                 Error::OutOfMemory { bytes: rank.saturating_mul(size_of::<usize>()) }
             }
             _ => Error::OutOfMemory { bytes: 0 },
@@ -596,6 +596,6 @@ mod tests {
         let from = |error: FoldError<usize>| Error::from_fold(error, |_| panic!("not a mismatch"));
         assert_eq!(from(FoldError::TooManyInputs { limit: 9 }), Error::TooManyInputs { limit: 9 });
         let bytes = 3 * size_of::<usize>();
-        assert_eq!(from(FoldError::NoRoom { rank: 3, room: 2 }), Error::OutOfMemory { bytes });
+        assert_eq!(from(FoldError::BufferTooSmall { rank: 3, capacity: 2 }), Error::OutOfMemory { bytes });
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let mut source = ByteSource::new(bytes);
     let (reading, rules) = source.rules();
     // The buffers' lengths may be too short, too long or unequal.
-    let room = [source.up_to(7), source.up_to(7)];
+    let capacities = [source.up_to(7), source.up_to(7)];
     let inputs = source.up_to(4);
     let goal = source.shape(5);
     let shapes: Vec<Vec<Extent>> = (0..inputs).map(|_| shape(&mut source, &goal)).collect();
@@ -21,7 +21,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let folded = fold(rules, &shapes, [rank; 2]);
     check_extents(reading, rules, &shapes, rank, &folded);
     check_join_shape(rules, &shapes, rank, &folded);
-    check_room(rules, &shapes, rank, room, &folded);
+    check_capacity(rules, &shapes, rank, capacities, &folded);
 
     let known: Option<Vec<Vec<usize>>> =
         shapes.iter().map(|shape| shape.iter().map(|&size| known(size)).collect()).collect();
@@ -146,17 +146,23 @@ fn check_join_shape(rules: Rules, shapes: &[Vec<Extent>], rank: usize, folded: &
     assert_eq!(compatible.then_some(&sizes), folded.as_ref().ok(), "{shapes:?}");
 }
 
-/// Checks that buffers of any length give the same result, or `NoRoom`.
-fn check_room(rules: Rules, shapes: &[Vec<Extent>], rank: usize, room: [usize; 2], folded: &Fold<Extent>) {
-    let least = room[0].min(room[1]);
-    match fold(rules, shapes, room) {
-        Err(FoldError::NoRoom { rank: needed, room }) => {
-            assert!(needed > room && needed <= rank && room == least);
+/// Checks that buffers of any length give the same result, or `BufferTooSmall`.
+fn check_capacity(
+    rules: Rules,
+    shapes: &[Vec<Extent>],
+    rank: usize,
+    capacities: [usize; 2],
+    folded: &Fold<Extent>,
+) {
+    let least = capacities[0].min(capacities[1]);
+    match fold(rules, shapes, capacities) {
+        Err(FoldError::BufferTooSmall { rank: needed, capacity }) => {
+            assert!(needed > capacity && needed <= rank && capacity == least);
         }
         other => assert_eq!(&other, folded),
     }
     if least >= rank {
-        assert_eq!(&fold(rules, shapes, room), folded);
+        assert_eq!(&fold(rules, shapes, capacities), folded);
     }
 }
 

@@ -11,8 +11,8 @@ pub(crate) fn run(bytes: &[u8]) {
     let expr = match Expr::parse(&text) {
         Ok(expr) => expr,
         Err(error) => {
-            let place = error.place().expect("a parse error has a position");
-            assert!(text.get(place).is_some(), "{error}");
+            let span = error.span().expect("a parse error has a position");
+            assert!(text.get(span).is_some(), "{error}");
             return check_message(&error);
         }
     };

@@ -5,7 +5,7 @@
 
 use crate::file::{check_message, with_memory_limit};
 use unishape_onnx::{
-    Model, Problem, Program, explain, explicit, implicit, infer_shapes, read_tensor, tensor_bytes,
+    CompiledModel, ErrorKind, Model, explain, explicit, implicit, infer_shapes, read_tensor, tensor_bytes,
 };
 
 /// Bytes of memory per byte of a model.
@@ -42,7 +42,7 @@ fn model(bytes: &[u8]) {
             check_message(error);
         }
         let report = explain(&model);
-        if let Err(error) = Program::new(&model) {
+        if let Err(error) = CompiledModel::new(&model) {
             check_message(&error);
         }
         match explicit(&model) {
@@ -52,7 +52,7 @@ fn model(bytes: &[u8]) {
                 assert_eq!(made.expands == 0, report.broadcasts.is_empty());
                 if let Err(error) = implicit(&made.model) {
                     // Only `implicit` reads nested graphs, which may be malformed.
-                    assert!(matches!(error.problem(), Problem::Malformed(_)), "{error}");
+                    assert!(matches!(error.kind(), ErrorKind::Malformed(_)), "{error}");
                     check_message(&error);
                 }
             }

@@ -1,10 +1,9 @@
 //! The module graph of a crate, from its sources: which module uses which, and the cycles in it.
 //!
 //! A module is a file; modules declared inline belong to their file. A path counts as a use of the module
-//! that defines the item: re-exports are followed. Not counted are
+//! that defines the item: re-exports are followed, and are uses themselves. Not counted are
 //! - code for tests (`#[cfg(test)]`),
 //! - macros by `macro_rules!` and the paths in their definitions,
-//! - re-exports themselves, unless the file uses the re-exported name,
 //! - methods and fields, since the sources do not say what a value's type is.
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -46,8 +45,6 @@ struct Mention {
     module: ModulePath,
     segments: Vec<String>,
     line: usize,
-    /// For a re-export, the name that it exports.
-    exported: Option<String>,
 }
 
 /// Where a path leads.
@@ -64,8 +61,6 @@ enum Target {
 pub(crate) struct Crate {
     modules: BTreeMap<ModulePath, Module>,
     mentions: Vec<Mention>,
-    /// First segments of paths in code, by module: the names that a module uses.
-    used_names: BTreeMap<ModulePath, BTreeSet<String>>,
 }
 
 impl Crate {
@@ -93,9 +88,6 @@ impl Crate {
     pub(crate) fn uses(&self) -> Vec<Use> {
         let mut uses: BTreeMap<(String, String), Use> = BTreeMap::new();
         for mention in &self.mentions {
-            let is_unused_export = mention.exported.as_ref().is_some_and(|name| {
-                !self.used_names.get(&mention.module).is_some_and(|names| names.contains(name))
-            });
             let (Target::Module(target) | Target::Item(target)) =
                 self.resolve(&mention.module, &mention.segments, 0)
             else {
@@ -103,7 +95,7 @@ impl Crate {
             };
             let from = &self.modules[&mention.module];
             let to = &self.modules[&target].owner;
-            if is_unused_export || from.owner == *to {
+            if from.owner == *to {
                 continue;
             }
             let found = Use {
@@ -279,31 +271,25 @@ impl Reader<'_> {
         self.parsed.modules.get_mut(&self.path).expect("the module that is read is known")
     }
 
-    fn mention(&mut self, segments: Vec<String>, line: usize, exported: Option<String>) {
-        self.parsed.mentions.push(Mention { module: self.path.clone(), segments, line, exported });
-    }
-
-    fn name_used(&mut self, name: String) {
-        self.parsed.used_names.entry(self.path.clone()).or_default().insert(name);
+    fn mention(&mut self, segments: Vec<String>, line: usize) {
+        self.parsed.mentions.push(Mention { module: self.path.clone(), segments, line });
     }
 
     /// Registers the names that a tree of `use` imports.
-    fn import(&mut self, tree: &syn::UseTree, prefix: &[String], is_export: bool) {
+    fn import(&mut self, tree: &syn::UseTree, prefix: &[String]) {
         let mut path = prefix.to_vec();
         let line = tree.span().start().line;
         let (name, ident) = match tree {
             syn::UseTree::Path(inner) => {
                 path.push(inner.ident.to_string());
-                return self.import(&inner.tree, &path, is_export);
+                return self.import(&inner.tree, &path);
             }
             syn::UseTree::Group(group) => {
-                return group.items.iter().for_each(|item| self.import(item, &path, is_export));
+                return group.items.iter().for_each(|item| self.import(item, &path));
             }
             syn::UseTree::Glob(_) => {
                 self.module().glob_imports.push(path.clone());
-                // A glob re-export: nothing tells whether the file uses a name of it.
-                let exported = is_export.then(|| "*".to_owned());
-                return self.mention(path, line, exported);
+                return self.mention(path, line);
             }
             syn::UseTree::Name(name) => (name.ident.to_string(), name.ident.to_string()),
             syn::UseTree::Rename(rename) => (rename.rename.to_string(), rename.ident.to_string()),
@@ -317,7 +303,7 @@ impl Reader<'_> {
                 name
             }
         };
-        self.mention(path.clone(), line, is_export.then(|| name.clone()));
+        self.mention(path.clone(), line);
         self.module().imports.insert(name, path);
     }
 
@@ -350,9 +336,8 @@ impl Reader<'_> {
 
     /// A path in code.
     fn code_path(&mut self, segments: Vec<String>, line: usize) {
-        self.name_used(segments[0].clone());
         if segments.len() > 1 {
-            self.mention(segments, line, None);
+            self.mention(segments, line);
         }
     }
 }
@@ -395,9 +380,8 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        let is_export = !matches!(item.vis, syn::Visibility::Inherited);
         if item.leading_colon.is_none() {
-            self.import(&item.tree, &[], is_export);
+            self.import(&item.tree, &[]);
         }
     }
 

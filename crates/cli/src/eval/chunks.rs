@@ -1,9 +1,7 @@
 //! The result split into chunks, each contiguous in a row-major file.
 
+use crate::array_text::IndexRanges;
 use std::ops::Range;
-
-/// A chunk: a range of indices in each dimension.
-pub(crate) type Chunk = Vec<Range<usize>>;
 
 /// A shape split along one dimension.
 ///
@@ -53,12 +51,12 @@ impl Chunks {
     }
 
     /// The chunks, in the order of the file.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Chunk> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = IndexRanges> {
         (0..self.count).map(|index| self.chunk(index))
     }
 
-    fn chunk(&self, index: usize) -> Chunk {
-        let mut chunk: Chunk = self.shape.iter().map(|&size| 0..size).collect();
+    fn chunk(&self, index: usize) -> IndexRanges {
+        let mut chunk: IndexRanges = self.shape.iter().map(|&size| 0..size).collect();
         if let Some(&size) = self.shape.get(self.dim) {
             let steps = size.div_ceil(self.step);
             let start = index % steps * self.step;
@@ -74,12 +72,12 @@ impl Chunks {
 }
 
 /// The number of elements of a chunk.
-pub(crate) fn len(chunk: &Chunk) -> usize {
+pub(crate) fn len(chunk: &IndexRanges) -> usize {
     chunk.iter().map(Range::len).product()
 }
 
 /// The region of an input of this shape that is broadcast to a chunk of the result.
-pub(crate) fn input_region(shape: &[usize], chunk: &Chunk) -> Chunk {
+pub(crate) fn input_region(shape: &[usize], chunk: &IndexRanges) -> IndexRanges {
     let aligned = &chunk[chunk.len() - shape.len()..];
     shape.iter().zip(aligned).map(|(&size, range)| if size == 1 { 0..1 } else { range.clone() }).collect()
 }
@@ -92,7 +90,7 @@ mod tests {
     fn check(shape: &[usize], max: usize) {
         let chunks = Chunks::new(shape, max);
         let mut seen = Vec::new();
-        let all: Vec<Chunk> = chunks.iter().collect();
+        let all: Vec<IndexRanges> = chunks.iter().collect();
         assert_eq!(all.len(), chunks.count());
         for chunk in all {
             assert!(

@@ -2,10 +2,11 @@
 
 use super::arange::Arange;
 use super::binding::{Binding, BindingValue};
-use super::chunks::{Chunk, input_region};
+use super::chunks::input_region;
+use crate::array_text::IndexRanges;
 use crate::error::CliError;
 use crate::mapped::map_array;
-use unishape::expr::{Expr, ExprError, Problem, Scalar, Value};
+use unishape::expr::{Expr, ExprError, ExprErrorKind, Scalar, Value};
 use unishape::{DType, Tensor, text};
 use unishape_npy::{RawArray, Region};
 
@@ -108,7 +109,7 @@ impl Input {
     }
 
     /// The elements of a region; `None` for a number.
-    fn part(&self, region: &Chunk) -> Result<Option<Region<'_>>, CliError> {
+    fn part(&self, region: &IndexRanges) -> Result<Option<Region<'_>>, CliError> {
         Ok(Some(match &self.source {
             InputSource::Scalar(_) => return Ok(None),
             InputSource::Range(range) => Region::Tensor(range.part(region)),
@@ -134,7 +135,7 @@ impl Input {
     }
 
     /// Advises the kernel about the pages of a memory-mapped file.
-    fn advise(&self, done: Option<&Chunk>, next: Option<&Chunk>) {
+    fn advise(&self, done: Option<&IndexRanges>, next: Option<&IndexRanges>) {
         if let InputSource::Mapped(mapped, _) = &self.source {
             if let Some(region) = done {
                 mapped.release(region);
@@ -153,7 +154,7 @@ pub(crate) struct InputParts<'i> {
 }
 
 struct InputPart<'i> {
-    region: Chunk,
+    region: IndexRanges,
     part: Region<'i>,
 }
 
@@ -167,7 +168,7 @@ impl<'i> InputParts<'i> {
         let mut parts = InputParts::new(inputs);
         for (input, current) in inputs.iter().zip(&mut parts.current) {
             let shape = input.shape().unwrap_or_default();
-            let region: Chunk = shape.iter().map(|&size| 0..size.min(1)).collect();
+            let region: IndexRanges = shape.iter().map(|&size| 0..size.min(1)).collect();
             *current = input.part(&region)?.map(|part| InputPart { region, part });
         }
         Ok(parts)
@@ -176,7 +177,7 @@ impl<'i> InputParts<'i> {
     /// Reads the parts for a chunk, and advises the kernel about those for the next.
     ///
     /// A part that does not change is kept; any other is freed before the next is read.
-    pub(crate) fn load(&mut self, chunk: &Chunk, next: Option<&Chunk>) -> Result<(), CliError> {
+    pub(crate) fn load(&mut self, chunk: &IndexRanges, next: Option<&IndexRanges>) -> Result<(), CliError> {
         for (input, current) in self.inputs.iter().zip(&mut self.current) {
             let Some(shape) = input.shape() else { continue };
             let region = input_region(shape, chunk);
@@ -215,14 +216,14 @@ impl<'i> InputParts<'i> {
 
 /// The error of an expression: about the inputs (exit code 1), or about the command line (exit code 2).
 pub(crate) fn expression_error(error: &ExprError) -> CliError {
-    match error.problem() {
-        Problem::Shapes(_)
-        | Problem::WrongType { .. }
-        | Problem::NoCommonType(_)
-        | Problem::DoesNotFit { .. }
-        | Problem::NoCast { .. }
+    match error.kind() {
+        ExprErrorKind::Shapes(_)
+        | ExprErrorKind::WrongType { .. }
+        | ExprErrorKind::NoCommonType(_)
+        | ExprErrorKind::DoesNotFit { .. }
+        | ExprErrorKind::NoCast { .. }
         // The caller replaces this by the signal: `Progress::interruption_or`.
-        | Problem::Stopped => CliError::failed(error),
+        | ExprErrorKind::Stopped => CliError::failed(error),
         _ => CliError::usage(error),
     }
 }

@@ -1,7 +1,8 @@
 //! The computation: an expression, its inputs, and the shape and dtype of its result.
 
-use super::chunks::{Chunk, Chunks};
+use super::chunks::Chunks;
 use super::inputs::{Input, InputParts, expression_error};
+use crate::array_text::IndexRanges;
 use crate::error::CliError;
 use ndarray::{ArrayViewMutD, IxDyn};
 use std::ops::Range;
@@ -81,7 +82,7 @@ impl Job {
     pub(crate) fn compute_into<T: Numeric>(
         &self,
         parts: &InputParts<'_>,
-        chunk: &Chunk,
+        chunk: &IndexRanges,
         out: &mut [T],
         keep_going: impl Fn() -> bool + Sync,
     ) -> Result<(), CliError> {
@@ -91,7 +92,7 @@ impl Job {
     }
 
     /// Computes a chunk.
-    pub(crate) fn compute(&self, chunk: &Chunk) -> Result<Tensor, CliError> {
+    pub(crate) fn compute(&self, chunk: &IndexRanges) -> Result<Tensor, CliError> {
         let mut parts = InputParts::new(&self.inputs);
         parts.load(chunk, None)?;
         self.bind(&parts)?.compute().map_err(|error| expression_error(&error))

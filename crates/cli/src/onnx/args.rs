@@ -71,7 +71,8 @@ Examples:
   unishape onnx explain model.onnx --html page.html   with figures, as of `unishape explain`
 
 Shapes are inferred from inputs, initializers and the value information of the model; unknown sizes keep their \
-names. Incompatible shapes are reported with their node as E1, with exit code 1.";
+names. Incompatible shapes are reported with their node, as the error E1 of the SONNX profile (safety-related ONNX), \
+with exit code 1.";
 
 #[derive(ClapArgs)]
 pub(crate) struct ExplainArgs {

@@ -7,7 +7,7 @@ use crate::error::CliError;
 use crate::output;
 use serde::Serialize;
 use unishape::text;
-use unishape_onnx::{BroadcastNode, Dim, Model, Problem, Report, StretchedInput, explain};
+use unishape_onnx::{BroadcastNode, Dim, ErrorKind, Model, Report, StretchedInput, explain};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let model = Model::open(&args.model).map_err(CliError::failed)?;
@@ -86,7 +86,7 @@ impl ReportJson<'_> {
     fn new(report: &Report) -> ReportJson<'_> {
         let conflicts = report.conflicts.iter().map(|(node, error)| ConflictJson {
             node: *node,
-            error: if matches!(error.problem(), Problem::Shapes(_)) { "E1" } else { "model" },
+            error: if matches!(error.kind(), ErrorKind::Shapes(_)) { "E1" } else { "model" },
             message: error.to_string(),
         });
         ReportJson {

@@ -18,14 +18,14 @@ use unishape::notation::short_shape_text;
 use unishape::{Tensor, text};
 use unishape_atomic_file::resolve_target;
 use unishape_npy::{self as npy, Header, NpyError};
-use unishape_onnx::{Model, Program};
+use unishape_onnx::{CompiledModel, Model};
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     let model = Model::open(&args.model).map_err(CliError::failed)?;
     let model_error = |error| CliError::failed(format!("{}: {error}", text::display_path(&args.model)));
-    let mut program = Program::new(&model).map_err(model_error)?;
+    let mut compiled = CompiledModel::new(&model).map_err(model_error)?;
     if let Some(threads) = args.threads {
-        program = program.threads(threads);
+        compiled = compiled.threads(threads);
     }
     let names: Vec<&str> = model.graph().inputs.iter().map(|input| input.name.as_str()).collect();
     let inputs: Vec<Input> =
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     for input in &inputs {
         values.push((input.name.as_str(), input.view()?));
     }
-    let outputs = program.run(values).map_err(model_error)?;
+    let outputs = compiled.run(values).map_err(model_error)?;
     match directory {
         Some(directory) => write_outputs(&outputs, directory, &inputs, args),
         None => print_outputs(&outputs, args),

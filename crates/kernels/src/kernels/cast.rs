@@ -9,7 +9,9 @@ use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// The kernel that casts one dtype to another in one step, if there is one; see [`next_cast`].
+/// The kernel that casts one dtype to another in one step, if there is one.
+///
+/// [`next_cast`] is for casts of several steps.
 ///
 /// ```
 /// use unishape_kernels::{DType, find_cast};
@@ -86,7 +88,9 @@ pub fn find_cast(from: DType, to: DType) -> Option<Kernel> {
     })
 }
 
-/// The first step of a cast: an intermediate dtype (or `to`), and the kernel that casts to it.
+/// The first step of a cast: a dtype, and the kernel that casts to it.
+///
+/// The dtype is an intermediate one or `to`.
 ///
 /// The kernel is `None` if the bits stay the same. The result is `None` if there is no cast: from or to text,
 /// and from complex to real numbers.

@@ -29,7 +29,9 @@ pub type Kernel = fn(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelCo
 pub struct KernelContext {
     /// Memory to prefetch while kernels compute.
     pub prefetch: PrefetchQueue,
-    /// Use the widest SIMD also for arithmetic, because the expression is compute-bound.
+    /// Whether arithmetic uses the widest SIMD, too.
+    ///
+    /// For compute-bound expressions.
     pub wide: bool,
 }
 

@@ -101,7 +101,7 @@ macro_rules! power {
 signed!(i8 i16 i32 i64);
 unsigned!(u8 u16 u32 u64);
 
-/// The kernel that compares an `i64` with a `u64`, or a `u64` with an `i64`, exactly.
+/// The kernel that compares `i64` and `u64` exactly, in either order.
 ///
 /// No integer dtype holds both.
 ///

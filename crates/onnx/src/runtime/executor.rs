@@ -1,22 +1,22 @@
-//! Executes a program: holds the values of one run and fuses deferred element-wise steps.
+//! Executes a compiled model: holds the values of one run and fuses deferred element-wise nodes.
 
+use super::compiled_model::{CompiledModel, CompiledNode};
 use super::element_wise;
-use super::program::{Program, Step};
 use super::shape_ops::{self, expanded_shape, reborrow, with_array};
 use super::strings;
 use crate::error::{Error, display_name};
 use crate::operators::ShapeRule;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use unishape::expr::{Bound, ExprError, Lazy, Problem, Typing, lazy};
+use unishape::expr::{Bound, ExprError, ExprErrorKind, Lazy, Typing, lazy};
 use unishape::{DType, Tensor, TensorView, broadcast_shapes, broadcast_to, element_count, to_owned};
 
-/// State of one run of a program.
+/// State of one run of a compiled model.
 ///
-/// Element-wise results are deferred. When a value is materialized, all deferred steps that it depends on are
+/// Element-wise results are deferred. When a value is materialized, all deferred nodes that it depends on are
 /// computed with it in one pass.
 pub(super) struct Executor<'a> {
-    program: &'a Program,
+    model: &'a CompiledModel,
     values: Vec<ValueState<'a>>,
     /// Remaining uses of each value.
     uses: Vec<usize>,
@@ -33,57 +33,57 @@ enum ValueState<'a> {
     Owned(Tensor),
     /// Tensor broadcast to a shape, shared between values.
     Expanded(Arc<Tensor>, Vec<usize>),
-    /// Result of an element-wise step that is not computed yet.
+    /// Result of an element-wise node that is not computed yet.
     Deferred {
-        step: usize,
+        node: usize,
         dtype: DType,
         shape: Vec<usize>,
     },
 }
 
 impl<'a> Executor<'a> {
-    pub(super) fn new(program: &'a Program, buffers: HashMap<usize, Tensor>) -> Executor<'a> {
-        let mut values: Vec<ValueState<'a>> = program.names.iter().map(|_| ValueState::Empty).collect();
-        for (value, tensor) in &program.constants {
+    pub(super) fn new(model: &'a CompiledModel, buffers: HashMap<usize, Tensor>) -> Executor<'a> {
+        let mut values: Vec<ValueState<'a>> = model.names.iter().map(|_| ValueState::Empty).collect();
+        for (value, tensor) in &model.constants {
             values[*value] = ValueState::Borrowed(tensor.view());
         }
-        Executor { program, values, uses: program.uses.clone(), buffers }
+        Executor { model, values, uses: model.uses.clone(), buffers }
     }
 
     pub(super) fn set_input(&mut self, value: usize, view: TensorView<'a>) {
         self.values[value] = ValueState::Borrowed(view);
     }
 
-    /// Executes or defers a step.
+    /// Executes or defers a node.
     pub(super) fn execute(&mut self, index: usize) -> Result<(), Error> {
-        let program = self.program;
-        let step = &program.steps[index];
-        if step.version.operator.shape_rule == ShapeRule::ShapeOperator {
-            let result = match step.version.operator.name {
-                "Expand" => self.expand(step)?,
+        let model = self.model;
+        let compiled = &model.nodes[index];
+        if compiled.version.operator.shape_rule == ShapeRule::ShapeOperator {
+            let result = match compiled.version.operator.name {
+                "Expand" => self.expand(compiled)?,
                 _ => {
-                    let views: Vec<_> = step
+                    let views: Vec<_> = compiled
                         .inputs
                         .iter()
                         .map(|&input| input.map(|value| self.view(value)).transpose())
                         .collect::<Result<_, _>>()?;
-                    ValueState::Owned(shape_ops::run(&step.node, &step.version, &views)?)
+                    ValueState::Owned(shape_ops::run(&compiled.node, &compiled.version, &views)?)
                 }
             };
-            self.finish_step(step, result);
+            self.finish_node(compiled, result);
             return Ok(());
         }
-        let types = self.input_types(step)?;
-        let dtype = element_wise::result_type(&step.node, &step.version, &types)?;
-        element_wise::check_attributes(&step.node, &step.version, &types)?;
-        let shape = self.result_shape(step)?;
+        let types = self.input_types(compiled)?;
+        let dtype = element_wise::result_type(&compiled.node, &compiled.version, &types)?;
+        element_wise::check_attributes(&compiled.node, &compiled.version, &types)?;
+        let shape = self.result_shape(compiled)?;
         if dtype == DType::Str || types.contains(&Some(DType::Str)) {
-            let result = self.run_on_strings(step, dtype)?;
-            self.finish_step(step, result);
+            let result = self.run_on_strings(compiled, dtype)?;
+            self.finish_node(compiled, result);
             return Ok(());
         }
-        let is_clip = step.version.operator.name == "Clip";
-        for (position, input) in step.inputs.iter().enumerate() {
+        let is_clip = compiled.version.operator.name == "Clip";
+        for (position, input) in compiled.inputs.iter().enumerate() {
             let Some(input) = *input else { continue };
             // A stretched input is computed once, not again for each repetition; Clip reads its bounds as scalars.
             let is_bound = is_clip && position > 0;
@@ -92,29 +92,29 @@ impl<'a> Executor<'a> {
                 self.materialize(input)?;
             }
         }
-        self.values[step.output] = ValueState::Deferred { step: index, dtype, shape };
-        if step.is_materialized { self.materialize(step.output) } else { Ok(()) }
+        self.values[compiled.output] = ValueState::Deferred { node: index, dtype, shape };
+        if compiled.is_materialized { self.materialize(compiled.output) } else { Ok(()) }
     }
 
-    fn input_types(&self, step: &Step) -> Result<Vec<Option<DType>>, Error> {
-        step.inputs.iter().map(|&input| input.map(|value| self.dtype(value)).transpose()).collect()
+    fn input_types(&self, compiled: &CompiledNode) -> Result<Vec<Option<DType>>, Error> {
+        compiled.inputs.iter().map(|&input| input.map(|value| self.dtype(value)).transpose()).collect()
     }
 
-    /// Output shape of an element-wise step.
-    fn result_shape(&self, step: &Step) -> Result<Vec<usize>, Error> {
-        let shapes = step.inputs.iter().flatten().map(|&value| self.shape(value));
+    /// Output shape of an element-wise node.
+    fn result_shape(&self, compiled: &CompiledNode) -> Result<Vec<usize>, Error> {
+        let shapes = compiled.inputs.iter().flatten().map(|&value| self.shape(value));
         let shapes = shapes.collect::<Result<Vec<&[usize]>, Error>>()?;
         let [first, ref others @ ..] = shapes[..] else {
             return Err(Error::invalid("it has no inputs"));
         };
         let names = || -> Vec<&str> {
-            step.inputs.iter().flatten().map(|&value| self.program.names[value].as_str()).collect()
+            compiled.inputs.iter().flatten().map(|&value| self.model.names[value].as_str()).collect()
         };
-        match step.version.operator.shape_rule {
+        match compiled.version.operator.shape_rule {
             ShapeRule::SameShape => {
                 // A scalar, or a list of one element.
                 let is_single = |shape: &&[usize]| shape.iter().all(|&size| size == 1) && shape.len() < 2;
-                match step.version.operator.name {
+                match compiled.version.operator.name {
                     "Clip" if !others.iter().all(is_single) => {
                         Err(Error::invalid("the bounds of Clip must be scalars"))
                     }
@@ -132,7 +132,7 @@ impl<'a> Executor<'a> {
             }
             ShapeRule::Multidirectional | ShapeRule::ShapeOperator => {
                 let broadcasts_before_support =
-                    step.version.since < 7 && others.iter().any(|&other| other != first);
+                    compiled.version.since < 7 && others.iter().any(|&other| other != first);
                 if broadcasts_before_support {
                     let problem = "before opset 8 all inputs must have the same shape; \
                                    convert the model to opset 8 or later (onnx.version_converter)";
@@ -143,18 +143,18 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Stores the result of a step and releases its inputs.
-    fn finish_step(&mut self, step: &Step, result: ValueState<'a>) {
-        self.values[step.output] = result;
-        self.release_inputs(step);
+    /// Stores the result of a node and releases its inputs.
+    fn finish_node(&mut self, compiled: &CompiledNode, result: ValueState<'a>) {
+        self.values[compiled.output] = result;
+        self.release_inputs(compiled);
     }
 
     /// Expand as a view: no element is copied.
-    fn expand(&mut self, step: &Step) -> Result<ValueState<'a>, Error> {
-        let [Some(input), Some(shape)] = step.inputs[..] else {
+    fn expand(&mut self, compiled: &CompiledNode) -> Result<ValueState<'a>, Error> {
+        let [Some(input), Some(shape)] = compiled.inputs[..] else {
             return Err(Error::invalid("an input is missing"));
         };
-        step.version.check_type(self.dtype(input)?)?;
+        compiled.version.check_type(self.dtype(input)?)?;
         self.materialize(input)?;
         self.materialize(shape)?;
         let target = expanded_shape(self.shape(input)?, &self.view(shape)?)?;
@@ -175,13 +175,13 @@ impl<'a> Executor<'a> {
         })
     }
 
-    fn run_on_strings(&mut self, step: &Step, dtype: DType) -> Result<ValueState<'a>, Error> {
-        for &input in step.inputs.iter().flatten() {
+    fn run_on_strings(&mut self, compiled: &CompiledNode, dtype: DType) -> Result<ValueState<'a>, Error> {
+        for &input in compiled.inputs.iter().flatten() {
             self.materialize(input)?;
         }
-        let views = step.inputs.iter().flatten().map(|&value| self.view(value));
+        let views = compiled.inputs.iter().flatten().map(|&value| self.view(value));
         let views = views.collect::<Result<Vec<_>, Error>>()?;
-        let result = match (step.version.operator.name, &views[..]) {
+        let result = match (compiled.version.operator.name, &views[..]) {
             ("Identity", [x]) => x.to_owned()?,
             ("Cast" | "CastLike", [x, ..]) if dtype == DType::Str => strings::format_numbers(x)?,
             ("Cast" | "CastLike", [x, ..]) => strings::parse_numbers(x, dtype)?,
@@ -190,40 +190,40 @@ impl<'a> Executor<'a> {
         Ok(ValueState::Owned(result))
     }
 
-    /// Computes a deferred value, and the deferred steps that it depends on, in one pass.
+    /// Computes a deferred value, and the deferred nodes that it depends on, in one pass.
     fn materialize(&mut self, value: usize) -> Result<(), Error> {
-        let ValueState::Deferred { step: last, .. } = self.values[value] else { return Ok(()) };
-        let program = self.program;
+        let ValueState::Deferred { node: last, .. } = self.values[value] else { return Ok(()) };
+        let model = self.model;
         let buffer = self.buffers.remove(&value);
-        let mut steps = BTreeSet::from([last]);
+        let mut nodes = BTreeSet::from([last]);
         let mut pending = vec![last];
         while let Some(index) = pending.pop() {
-            for &input in program.steps[index].inputs.iter().flatten() {
-                if let ValueState::Deferred { step, .. } = self.values[input]
-                    && steps.insert(step)
+            for &input in model.nodes[index].inputs.iter().flatten() {
+                if let ValueState::Deferred { node, .. } = self.values[input]
+                    && nodes.insert(node)
                 {
-                    pending.push(step);
+                    pending.push(node);
                 }
             }
         }
         let mut expressions: HashMap<usize, Lazy<'_>> = HashMap::new();
-        for &index in &steps {
-            let step = &program.steps[index];
-            let expression = self.expression(step, &mut expressions)?;
-            expressions.insert(step.output, expression);
+        for &index in &nodes {
+            let compiled = &model.nodes[index];
+            let expression = self.expression(compiled, &mut expressions)?;
+            expressions.insert(compiled.output, expression);
         }
         let expression = expressions.get(&value).ok_or_else(not_materialized)?;
         let tensor = self.evaluate(expression, buffer)?;
         drop(expressions);
         self.values[value] = ValueState::Owned(tensor);
-        self.release_inputs(&program.steps[last]);
+        self.release_inputs(&model.nodes[last]);
         Ok(())
     }
 
     /// Evaluates an expression, into `buffer` if its dtype and shape fit.
     fn evaluate(&self, expression: &Lazy<'_>, buffer: Option<Tensor>) -> Result<Tensor, Error> {
         let bound = expression.bind_typed(Typing::Strict).map_err(expression_error)?;
-        let bound = match self.program.threads {
+        let bound = match self.model.threads {
             Some(threads) => bound.threads(threads),
             None => bound,
         };
@@ -235,14 +235,14 @@ impl<'a> Executor<'a> {
         tensor.map_err(expression_error)
     }
 
-    /// Expression of a step over materialized values and earlier expressions.
+    /// Expression of a node over materialized values and earlier expressions.
     fn expression<'r>(
         &'r self,
-        step: &Step,
+        compiled: &CompiledNode,
         expressions: &mut HashMap<usize, Lazy<'r>>,
     ) -> Result<Lazy<'r>, Error> {
-        let mut inputs = Vec::with_capacity(step.inputs.len());
-        for &input in &step.inputs {
+        let mut inputs = Vec::with_capacity(compiled.inputs.len());
+        for &input in &compiled.inputs {
             inputs.push(match input {
                 None => None,
                 Some(value) => Some(match expressions.get(&value) {
@@ -255,7 +255,7 @@ impl<'a> Executor<'a> {
                 }),
             });
         }
-        match (step.version.operator.name, &step.inputs[..]) {
+        match (compiled.version.operator.name, &compiled.inputs[..]) {
             // A constant exponent of 2 compiles to a multiplication, which is much faster than a power.
             ("Pow", &[Some(base), Some(exponent)]) => {
                 let rank = |value: usize| self.shape(value).map(<[usize]>::len);
@@ -276,7 +276,12 @@ impl<'a> Executor<'a> {
             ("CastLike", _) => inputs.truncate(1),
             _ => {}
         }
-        element_wise::build_expression(&step.node, &step.version, &inputs, &self.input_types(step)?)
+        element_wise::build_expression(
+            &compiled.node,
+            &compiled.version,
+            &inputs,
+            &self.input_types(compiled)?,
+        )
     }
 
     /// Whether a value is materialized and has the single element 2.
@@ -349,22 +354,22 @@ impl<'a> Executor<'a> {
     }
 
     fn no_value(&self, value: usize) -> Error {
-        Error::input(format!("no value for {}", display_name(&self.program.names[value])))
+        Error::input(format!("no value for {}", display_name(&self.model.names[value])))
     }
 
-    /// Decrements the use counts of a finished step's inputs, and frees the values that are no longer used.
-    fn release_inputs(&mut self, step: &Step) {
-        let mut pending: Vec<usize> = step.inputs.iter().flatten().copied().collect();
+    /// Decrements the use counts of a finished node's inputs, and frees the values that are no longer used.
+    fn release_inputs(&mut self, compiled: &CompiledNode) {
+        let mut pending: Vec<usize> = compiled.inputs.iter().flatten().copied().collect();
         while let Some(value) = pending.pop() {
             self.uses[value] = self.uses[value].saturating_sub(1);
             if self.uses[value] > 0 {
                 continue;
             }
-            if let ValueState::Deferred { step, .. } =
+            if let ValueState::Deferred { node, .. } =
                 std::mem::replace(&mut self.values[value], ValueState::Empty)
             {
-                // A fused step is never materialized, so its inputs are released here.
-                pending.extend(self.program.steps[step].inputs.iter().flatten());
+                // A fused node is never materialized, so its inputs are released here.
+                pending.extend(self.model.nodes[node].inputs.iter().flatten());
             }
         }
     }
@@ -385,13 +390,13 @@ fn compute_into(buffer: Tensor, bound: &Bound<'_>) -> Result<Tensor, ExprError> 
 }
 
 fn expression_error(error: ExprError) -> Error {
-    match error.problem() {
-        Problem::Shapes(error) => error.clone().into(),
+    match error.kind() {
+        ExprErrorKind::Shapes(error) => error.clone().into(),
         _ => Error::invalid(error),
     }
 }
 
-/// Internal error; unreachable, because steps run in topological order.
+/// Internal error; unreachable, because nodes run in topological order.
 fn not_materialized() -> Error {
     Error::invalid("a value is used before it is computed")
 }

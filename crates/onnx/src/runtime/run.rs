@@ -1,7 +1,7 @@
-//! Runs a program: checks its inputs and executes its steps.
+//! Runs a compiled model: checks its inputs and executes its nodes.
 
+use super::compiled_model::CompiledModel;
 use super::executor::Executor;
-use super::program::Program;
 use crate::elem_type::ElemType;
 use crate::error::{Error, display_name};
 use crate::graph::{DeclaredDim, ValueInfo};
@@ -15,16 +15,16 @@ const MAX_LISTED_NAMES: usize = 10;
 /// Maximum number of dimensions of a declared shape shown in a message.
 const MAX_LISTED_DIMS: usize = 16;
 
-impl Program {
+impl CompiledModel {
     /// Computes the outputs, in order, from named inputs.
     ///
     /// ```
-    /// use unishape_onnx::{Model, Program};
+    /// use unishape_onnx::{Model, CompiledModel};
     /// # let bytes = unishape_onnx::model_builder::add_model();
     ///
-    /// let program = Program::new(&Model::read(&bytes)?)?;
+    /// let compiled = CompiledModel::new(&Model::read(&bytes)?)?;
     /// let x = unishape::Tensor::from(ndarray::arr2(&[[1f32, 2.0, 3.0]]));
-    /// let error = program.run([("x", x.view())]).unwrap_err();
+    /// let error = compiled.run([("x", x.view())]).unwrap_err();
     /// assert_eq!(error.to_string(), "no value for the input y");
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
@@ -40,28 +40,28 @@ impl Program {
         self.run_reusing(inputs, Vec::new())
     }
 
-    /// Like [`run`](Program::run), but writes into preallocated tensors.
+    /// Like [`run`](CompiledModel::run), but writes into preallocated tensors.
     ///
     /// `buffers` are in the order of the outputs. A buffer is reused if its dtype and shape match the output and
     /// dropped otherwise. Reusing large outputs is much faster than allocating them.
     ///
     /// ```
-    /// use unishape_onnx::{Model, Program};
+    /// use unishape_onnx::{Model, CompiledModel};
     /// # let bytes = unishape_onnx::model_builder::add_model();
     ///
-    /// let program = Program::new(&Model::read(&bytes)?)?;
+    /// let compiled = CompiledModel::new(&Model::read(&bytes)?)?;
     /// let x = unishape::Tensor::from(ndarray::arr2(&[[1f32, 2.0, 3.0]]));
     /// let y = unishape::Tensor::from(ndarray::arr1(&[1f32, 1.0, 1.0]));
-    /// let outputs = program.run([("x", x.view()), ("y", y.view())])?;
+    /// let outputs = compiled.run([("x", x.view()), ("y", y.view())])?;
     /// let buffers = outputs.into_iter().map(|(_, tensor)| tensor).collect();
-    /// let outputs = program.run_reusing([("x", x.view()), ("y", y.view())], buffers)?;
+    /// let outputs = compiled.run_reusing([("x", x.view()), ("y", y.view())], buffers)?;
     /// assert_eq!(outputs[0].1, ndarray::arr2(&[[2f32, 3.0, 4.0]]).into());
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// As [`run`](Program::run).
+    /// As [`run`](CompiledModel::run).
     pub fn run_reusing<'a, N: AsRef<str>>(
         &'a self,
         inputs: impl IntoIterator<Item = (N, TensorView<'a>)>,
@@ -100,8 +100,8 @@ impl Program {
                 }
             }
         }
-        for (index, step) in self.steps.iter().enumerate() {
-            executor.execute(index).map_err(|error| error.with_context(step.node.to_string()))?;
+        for (index, compiled) in self.nodes.iter().enumerate() {
+            executor.execute(index).map_err(|error| error.with_context(compiled.node.to_string()))?;
         }
         let outputs = self.outputs.iter();
         outputs.map(|&output| Ok((self.names[output].clone(), executor.take_output(output)?))).collect()

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::graph::{DeclaredDim, Graph, ValueInfo};
 use crate::model::Model;
 use std::collections::HashMap;
-use symbolic::{Dim, MAX_RANK, SymbolicShape};
+use symbolic::{Dim, MAX_INFERRED_RANK, SymbolicShape};
 
 pub use inferred_value::InferredValue;
 
@@ -35,7 +35,9 @@ pub struct Inference {
 }
 
 impl Inference {
-    /// Inferred type and shape of a value; `None` if the model has no value of that name.
+    /// Inferred type and shape of a value.
+    ///
+    /// `None` if the model has no value of that name.
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();
@@ -147,7 +149,7 @@ fn declarations(graph: &Graph) -> HashMap<&str, &ValueInfo> {
 
 fn declared_value(info: &ValueInfo, id: usize) -> InferredValue {
     let shape = match &info.shape {
-        Some(dims) if dims.len() <= MAX_RANK => {
+        Some(dims) if dims.len() <= MAX_INFERRED_RANK => {
             let dims = dims.iter().enumerate().map(|(index, dim)| match dim {
                 DeclaredDim::Size(size) => Dim::Known(*size),
                 DeclaredDim::Symbol(name) => Dim::named(name),

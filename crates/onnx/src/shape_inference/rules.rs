@@ -1,7 +1,7 @@
 //! Inference rules of the supported operators, and of others that are common between them.
 
 use super::inferred_value::{InferredValue, ShapeData, ShapeElement};
-use super::symbolic::{Dim, MAX_RANK, SymbolicShape, broadcast_all};
+use super::symbolic::{Dim, MAX_INFERRED_RANK, SymbolicShape, broadcast_all};
 use crate::elem_type::ElemType;
 use crate::error::Error;
 use crate::graph::Node;
@@ -75,7 +75,7 @@ pub(super) fn infer_node(node: &Node, inputs: &[Option<&InferredValue>], id: usi
 
 /// Type and shape of a tensor, and its elements if they may be a shape.
 pub(super) fn infer_tensor(tensor: &TensorProto, base_dir: Option<&Path>) -> InferredValue {
-    let is_short = matches!(tensor.shape[..], [] | [0..=MAX_RANK]);
+    let is_short = matches!(tensor.shape[..], [] | [0..=MAX_INFERRED_RANK]);
     let is_list = is_short && matches!(tensor.elem.dtype(), Some(DType::I64 | DType::I32));
     let ints = is_list.then(|| tensor.decode(base_dir).and_then(|tensor| int_list(&tensor.view())).ok());
     let data = ints.flatten().map(known_ints);
@@ -134,7 +134,7 @@ fn same_shape(node: &Node, operator: &Operator, inputs: Inputs<'_>) -> Inferred 
 /// An int64 value of rank 1 with these elements.
 fn list(elements: Vec<ShapeElement>) -> InferredValue {
     let shape = SymbolicShape::known(&[elements.len()]);
-    let data = (elements.len() <= MAX_RANK).then_some(ShapeData::Elements(elements));
+    let data = (elements.len() <= MAX_INFERRED_RANK).then_some(ShapeData::Elements(elements));
     InferredValue { elem: elem(DType::I64), shape, data }
 }
 
@@ -144,7 +144,7 @@ fn shape_operator(node: &Node, operator: &Operator, inputs: Inputs<'_>, id: usiz
             return Ok(Some(infer_tensor(&value.tensor()?, None)));
         }
         let constant = constant_value(node, None)?;
-        let ints = int_list(&constant.view()).ok().filter(|ints| ints.len() <= MAX_RANK);
+        let ints = int_list(&constant.view()).ok().filter(|ints| ints.len() <= MAX_INFERRED_RANK);
         let (elem, shape) = (elem(constant.dtype()), SymbolicShape::known(constant.shape()));
         return Ok(Some(InferredValue { elem, shape, data: ints.map(known_ints) }));
     }
@@ -232,7 +232,7 @@ fn shape_operator(node: &Node, operator: &Operator, inputs: Inputs<'_>, id: usiz
 /// Shape given by a list with unknown elements: anonymous dimensions, or unknown rank.
 fn shape_from_list(list: &InferredValue, id: usize) -> SymbolicShape {
     match list.shape.sizes().as_deref() {
-        Some(&[rank]) if rank <= MAX_RANK => {
+        Some(&[rank]) if rank <= MAX_INFERRED_RANK => {
             SymbolicShape::new((0..rank).map(|dim| Dim::anonymous(id, dim)).collect())
         }
         _ => SymbolicShape::unranked(id),
@@ -265,7 +265,7 @@ fn concat(node: &Node, x: &InferredValue, inputs: Inputs<'_>, id: usize) -> Infe
     shape[axis] = total.map_or_else(|| Dim::anonymous(id, axis), Dim::Known);
     let lists: Option<Vec<&[ShapeElement]>> = (0..count).map(|input| inputs.elements(input)).collect();
     let elements = lists.filter(|_| dims.len() == 1).map(|lists| lists.concat());
-    let data = elements.filter(|elements| elements.len() <= MAX_RANK).map(ShapeData::Elements);
+    let data = elements.filter(|elements| elements.len() <= MAX_INFERRED_RANK).map(ShapeData::Elements);
     Ok(Some(InferredValue { elem: x.elem, shape: SymbolicShape::new(shape), data }))
 }
 

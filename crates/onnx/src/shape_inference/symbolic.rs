@@ -7,7 +7,7 @@ use std::sync::Arc;
 use unishape::{Error, Extent, broadcast_shapes};
 
 /// Maximum tracked rank; larger shapes become unknown, so that a small file cannot use much memory.
-pub(crate) const MAX_RANK: usize = 64;
+pub(crate) const MAX_INFERRED_RANK: usize = 64;
 
 /// Maximum number of symbols in a dimension, and of unranked values in a shape.
 const MAX_SYMBOLS: usize = 8;
@@ -176,7 +176,7 @@ impl SymbolicShape {
 
     /// Replaces parts that exceed the limits by unknown dimensions, or an unknown rank, of `value`.
     pub(crate) fn limited(mut self, value: usize) -> SymbolicShape {
-        if self.dims.len() > MAX_RANK || self.unranked.len() > MAX_SYMBOLS {
+        if self.dims.len() > MAX_INFERRED_RANK || self.unranked.len() > MAX_SYMBOLS {
             return SymbolicShape::unranked(value);
         }
         for (index, dim) in self.dims.iter_mut().enumerate() {
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn shapes_over_the_limits_become_unknown() {
-        let many = SymbolicShape::known(&[1; MAX_RANK + 1]).limited(7);
+        let many = SymbolicShape::known(&[1; MAX_INFERRED_RANK + 1]).limited(7);
         assert_eq!(many, SymbolicShape::unranked(7));
         let mut all = shape("");
         for name in 0..=MAX_SYMBOLS {

@@ -4,7 +4,7 @@ use crate::support::{run, run_error, tensor};
 use ndarray::arr1;
 use unishape::{DType, Tensor};
 use unishape_onnx::model_builder::{Attr, ModelBuilder};
-use unishape_onnx::{Program, explain, explicit};
+use unishape_onnx::{CompiledModel, explain, explicit};
 
 fn binary(opset: u32, op_type: &str, attributes: &[(&str, Attr<'_>)]) -> ModelBuilder {
     let builder = ModelBuilder::new(opset).input("a", DType::F32, "N 3").input("b", DType::F32, "3");
@@ -14,7 +14,7 @@ fn binary(opset: u32, op_type: &str, attributes: &[(&str, Attr<'_>)]) -> ModelBu
 #[track_caller]
 fn compile_error(builder: &ModelBuilder) -> String {
     let model = builder.build().expect("a model");
-    Program::new(&model).expect_err("an unsupported model").to_string()
+    CompiledModel::new(&model).expect_err("an unsupported model").to_string()
 }
 
 #[test]

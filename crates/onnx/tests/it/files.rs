@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use std::fs;
 use unishape::{DType, Tensor};
 use unishape_onnx::model_builder::{Attr, ModelBuilder, add_model};
-use unishape_onnx::{Model, Program, explain, explicit, implicit, infer_shapes, read_tensor, tensor_bytes};
+use unishape_onnx::{
+    CompiledModel, Model, explain, explicit, implicit, infer_shapes, read_tensor, tensor_bytes,
+};
 
 fn varint(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -140,8 +142,8 @@ fn external_data_is_read_only_from_the_models_directory() {
     let run = |entries: &[(&str, &str)]| {
         fs::write(path("model/m.onnx"), external(entries)).expect("a file");
         let model = Model::open(path("model/m.onnx"))?;
-        let program = Program::new(&model)?;
-        program.run(Vec::<(&str, _)>::new()).map(|mut outputs| outputs.swap_remove(0).1)
+        let compiled = CompiledModel::new(&model)?;
+        compiled.run(Vec::<(&str, _)>::new()).map(|mut outputs| outputs.swap_remove(0).1)
     };
     let location = ("location", "parts/w.bin");
     assert_eq!(run(&[location, ("offset", "4"), ("length", "8")]), Ok(arr1(&[-1f32, -2.0]).into()));
@@ -180,7 +182,7 @@ fn external_data_is_read_only_from_the_models_directory() {
     let bytes = external(&[location]);
     let model = Model::read(&bytes).expect("a model");
     assert_eq!(model.external_files(), ["parts/w.bin"]);
-    let error = Program::new(&model).expect_err("no directory").to_string();
+    let error = CompiledModel::new(&model).expect_err("no directory").to_string();
     assert!(error.contains("but the model has no directory"), "{error}");
 }
 
@@ -191,7 +193,7 @@ fn exercise(bytes: &[u8]) {
         let inference = infer_shapes(&model);
         assert!(inference.conflicts().len() <= model.graph().nodes.len());
         explain(&model);
-        let _ = (explicit(&model), implicit(&model), Program::new(&model));
+        let _ = (explicit(&model), implicit(&model), CompiledModel::new(&model));
     }
 }
 

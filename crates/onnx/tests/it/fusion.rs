@@ -2,7 +2,7 @@
 
 use crate::support::tensor;
 use unishape::{DType, Tensor};
-use unishape_onnx::Program;
+use unishape_onnx::CompiledModel;
 use unishape_onnx::model_builder::ModelBuilder;
 
 const COUNT: usize = 500_000;
@@ -32,10 +32,11 @@ fn tensors() -> (Tensor, Tensor) {
 #[test]
 fn a_chain_allocates_only_its_result() {
     let (x, row) = tensors();
-    let program = Program::new(&chain().build().expect("a model")).expect("a supported model").threads(1);
+    let compiled =
+        CompiledModel::new(&chain().build().expect("a model")).expect("a supported model").threads(1);
     let mut result = None;
     let allocated = allocation_counter::measure(|| {
-        result = program.run([("x", x.view()), ("row", row.view())]).ok();
+        result = compiled.run([("x", x.view()), ("row", row.view())]).ok();
     });
     assert_eq!(result.map(|outputs| outputs[0].1.shape().to_vec()), Some(vec![500, 1000]));
     let bytes = 4 * COUNT as u64;
@@ -47,10 +48,10 @@ fn intermediate_values_do_not_depend_on_what_is_requested() {
     let (x, row) = tensors();
     let model = chain().build().expect("a model");
     let all = ["y", "g", "f", "d", "c", "b", "a", "e", "x"];
-    let all_at_once = Program::with_outputs(&model, &all).expect("a supported model");
+    let all_at_once = CompiledModel::with_outputs(&model, &all).expect("a supported model");
     let all_at_once = all_at_once.run([("x", x.view()), ("row", row.view())]).expect("a valid run");
     for (name, (output_name, tensor)) in all.iter().zip(&all_at_once) {
-        let alone = Program::with_outputs(&model, &[name]).expect("a supported model");
+        let alone = CompiledModel::with_outputs(&model, &[name]).expect("a supported model");
         let inputs = [("x", x.view()), ("row", row.view())];
         let alone = alone.run(inputs).expect("a valid run");
         assert_eq!((*name, tensor), (output_name.as_str(), &alone[0].1));
@@ -61,31 +62,32 @@ fn intermediate_values_do_not_depend_on_what_is_requested() {
 #[test]
 fn programs_and_models_are_send_and_sync() {
     fn is_send_and_sync<T: Send + Sync + 'static>() {}
-    is_send_and_sync::<Program>();
+    is_send_and_sync::<CompiledModel>();
     is_send_and_sync::<unishape_onnx::Model>();
 }
 
 #[test]
 fn nodes_without_consumers_are_ignored() {
     let builder = chain().node("Unsupported", "x", "unused");
-    assert!(Program::new(&builder.build().expect("a model")).is_ok());
+    assert!(CompiledModel::new(&builder.build().expect("a model")).is_ok());
 }
 
 #[test]
 fn output_buffers_are_reused() {
     let (x, row) = tensors();
-    let program = Program::new(&chain().build().expect("a model")).expect("a supported model").threads(1);
+    let compiled =
+        CompiledModel::new(&chain().build().expect("a model")).expect("a supported model").threads(1);
     let inputs = || [("x", x.view()), ("row", row.view())];
-    let first = program.run(inputs()).expect("a valid run");
+    let first = compiled.run(inputs()).expect("a valid run");
     // Buffers of another dtype or shape are dropped.
     let unusable = [tensor(DType::F64, &[500, 1000], &vec![0.0; COUNT]), tensor(DType::F32, &[1], &[0.0])];
     for other in unusable {
-        assert_eq!(program.run_reusing(inputs(), vec![other]).expect("a valid run"), first);
+        assert_eq!(compiled.run_reusing(inputs(), vec![other]).expect("a valid run"), first);
     }
     let buffers = vec![tensor(DType::F32, &[500, 1000], &vec![7.0; COUNT])];
     let mut again = Vec::new();
     let allocated =
-        allocation_counter::measure(|| again = program.run_reusing(inputs(), buffers).expect("a valid run"));
+        allocation_counter::measure(|| again = compiled.run_reusing(inputs(), buffers).expect("a valid run"));
     assert_eq!(again, first);
     assert!(allocated.bytes_max < COUNT as u64, "{} bytes", allocated.bytes_max);
 }

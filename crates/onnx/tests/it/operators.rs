@@ -5,7 +5,7 @@ use half::f16;
 use ndarray::{arr0, arr1, arr2};
 use std::slice::from_ref;
 use unishape::{DType, Tensor};
-use unishape_onnx::Program;
+use unishape_onnx::CompiledModel;
 use unishape_onnx::model_builder::{Attr, ModelBuilder, node_bytes};
 
 /// Runs a single node with inputs a, b and c.
@@ -13,9 +13,9 @@ use unishape_onnx::model_builder::{Attr, ModelBuilder, node_bytes};
 fn node(opset: u32, op_type: &str, inputs: &[Tensor], attributes: &[(&str, Attr<'_>)]) -> Tensor {
     let names = ["a", "b", "c"];
     let bytes = node_bytes(op_type, &names[..inputs.len()].join(" "), "z", attributes);
-    let program = Program::from_node(&bytes, opset).expect("a supported node");
+    let compiled = CompiledModel::from_node(&bytes, opset).expect("a supported node");
     let inputs = names.iter().zip(inputs).map(|(name, tensor)| (name, tensor.view()));
-    program.run(inputs).expect("a valid run").swap_remove(0).1
+    compiled.run(inputs).expect("a valid run").swap_remove(0).1
 }
 
 #[test]

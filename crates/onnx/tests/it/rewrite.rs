@@ -5,7 +5,7 @@ use ndarray::arr1;
 use proptest::prelude::*;
 use unishape::{DType, Tensor};
 use unishape_onnx::model_builder::{Attr, ModelBuilder};
-use unishape_onnx::{Model, Program, explain, explicit, implicit};
+use unishape_onnx::{CompiledModel, Model, explain, explicit, implicit};
 use unishape_oracle::{Reading, common_shape, strategies};
 
 /// How much of an input's shape a model declares.
@@ -78,10 +78,10 @@ fn model() -> impl Strategy<Value = (Vec<Vec<usize>>, ModelBuilder)> {
 }
 
 fn run(model: &Model, inputs: &[Tensor]) -> Tensor {
-    let program = Program::new(model).expect("a supported model");
+    let compiled = CompiledModel::new(model).expect("a supported model");
     let names: Vec<String> = (0..inputs.len()).map(|index| format!("in{index}")).collect();
     let inputs = names.iter().zip(inputs).map(|(name, tensor)| (name, tensor.view()));
-    program.run(inputs).expect("a valid run").swap_remove(0).1
+    compiled.run(inputs).expect("a valid run").swap_remove(0).1
 }
 
 proptest! {

@@ -5,7 +5,7 @@ use ndarray::{ArrayD, IxDyn};
 use num_complex::Complex;
 use unishape::{DType, Tensor};
 use unishape_onnx::model_builder::ModelBuilder;
-use unishape_onnx::{Error, Program};
+use unishape_onnx::{CompiledModel, Error};
 
 /// A tensor of numbers converted to `dtype`; strings are the formatted numbers.
 pub(crate) fn tensor(dtype: DType, shape: &[usize], numbers: &[f64]) -> Tensor {
@@ -32,8 +32,8 @@ pub(crate) fn tensor(dtype: DType, shape: &[usize], numbers: &[f64]) -> Tensor {
 
 /// Runs a model and returns its first output.
 pub(crate) fn run(builder: &ModelBuilder, inputs: &[(&str, &Tensor)]) -> Result<Tensor, Error> {
-    let program = Program::new(&builder.build()?)?;
-    let mut outputs = program.run(inputs.iter().map(|(name, tensor)| (*name, tensor.view())))?;
+    let compiled = CompiledModel::new(&builder.build()?)?;
+    let mut outputs = compiled.run(inputs.iter().map(|(name, tensor)| (*name, tensor.view())))?;
     Ok(outputs.swap_remove(0).1)
 }
 

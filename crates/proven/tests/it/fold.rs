@@ -207,7 +207,7 @@ fn buffers<S: Proven>(size: impl Strategy<Value = S>) -> impl Strategy<Value = (
     (vec(size, 0..=14), vec(any::<usize>(), 0..=14))
 }
 
-/// Buffers that are long enough, so that `NoRoom` is rare.
+/// Buffers that are long enough, so that `BufferTooSmall` is rare.
 fn long_buffers<S: Proven>(size: impl Strategy<Value = S>) -> impl Strategy<Value = (Vec<S>, Vec<usize>)> {
     (vec(size, 12..=14), vec(any::<usize>(), 12..=14))
 }

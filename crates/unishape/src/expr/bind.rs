@@ -1,7 +1,7 @@
 //! An expression bound to its inputs: shapes resolved, ready to be computed.
 
 use super::compile::{CompiledExpr, InputType};
-use super::error::{ExprError, Problem};
+use super::error::{ExprError, ExprErrorKind};
 use super::graph::{Graph, Node, NodeId};
 use crate::alloc::{checked_len, out_of_memory};
 use crate::numeric::Numeric;
@@ -106,7 +106,7 @@ pub(crate) fn order_by_name<'a, N: AsRef<str>>(
     by_name.sort_by_key(|&at| given[at].0.as_ref());
     let repeated = by_name.windows(2).filter(|pair| given[pair[0]].0.as_ref() == given[pair[1]].0.as_ref());
     if let Some(repeated) = repeated.map(|pair| pair[1]).min() {
-        return Err(Problem::GivenTwice(given[repeated].0.as_ref().into()).into());
+        return Err(ExprErrorKind::GivenTwice(given[repeated].0.as_ref().into()).into());
     }
     let mut values = Values::new();
     for (variable, name) in graph.names.iter().enumerate() {
@@ -118,15 +118,15 @@ pub(crate) fn order_by_name<'a, N: AsRef<str>>(
         let Some(value) = value else {
             let known = given.iter().map(|(name, _)| name.as_ref().to_owned()).collect();
             let node = graph.nodes.iter().position(|node| *node == Node::Variable(variable as u32));
-            let place = node.and_then(|node| graph.place(node as NodeId));
-            return Err(ExprError::at(Problem::UnknownName { name: name.clone(), known }, place));
+            let span = node.and_then(|node| graph.span(node as NodeId));
+            return Err(ExprError::at(ExprErrorKind::UnknownName { name: name.clone(), known }, span));
         };
         values.push(value);
     }
     match given.iter().find(|(_, value)| value.is_some()) {
         Some((name, _)) => {
             let name = name.as_ref().to_owned();
-            Err(Problem::UnusedName { name, wanted: graph.names.clone() }.into())
+            Err(ExprErrorKind::UnusedName { name, wanted: graph.names.clone() }.into())
         }
         None => Ok(values),
     }
@@ -321,7 +321,7 @@ impl<'a> Bound<'a> {
                     $(DType::$variant => by_type!(@ $type $(<$part>)?),)+
                 }
             };
-            (@ String) => { Err(Problem::Strings.into()) };
+            (@ String) => { Err(ExprErrorKind::Strings.into()) };
             (@ $type:ident $(<$part:ident>)?) => { self.fresh::<$type $(<$part>)?>() };
         }
         for_each_dtype!(by_type)
@@ -336,7 +336,7 @@ impl<'a> Bound<'a> {
         let elements =
             program_result::<T>(&self.compiled.program, &self.inputs(), &self.shape, count, options)
                 .map_err(out_of_memory)?
-                .ok_or(Problem::Stopped)?;
+                .ok_or(ExprErrorKind::Stopped)?;
         let result = Array::from_shape_vec(IxDyn(&self.shape), elements)
             .map_err(|_| crate::Error::too_large(&self.shape, None))?;
         Ok(result.into())
@@ -366,17 +366,17 @@ impl<'a> Bound<'a> {
     /// once.
     ///
     /// ```
-    /// # use unishape::expr::{Expr, Problem};
+    /// # use unishape::expr::{Expr, ExprErrorKind};
     /// let (a, mut out) = (ndarray::arr1(&[1, 2]), ndarray::arr1(&[0, 0]));
     /// let bound = Expr::parse("a * 3")?.bind([("a", &a)])?;
     /// let stopped = bound.compute_while(&mut out, |_| false).unwrap_err();
-    /// assert_eq!(stopped.problem(), &Problem::Stopped);
+    /// assert_eq!(stopped.kind(), &ExprErrorKind::Stopped);
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// As [`compute_into`](Bound::compute_into), and [`Problem::Stopped`] where the function returned `false`;
+    /// As [`compute_into`](Bound::compute_into), and [`ExprErrorKind::Stopped`] where the function returned `false`;
     /// then a part of the output has been written.
     ///
     /// # Panics
@@ -388,11 +388,11 @@ impl<'a> Bound<'a> {
         should_continue: impl Fn(usize) -> bool + Sync,
     ) -> Result<(), ExprError> {
         if T::DTYPE != self.dtype() {
-            return Err(Problem::OutputType { result: self.dtype(), output: T::DTYPE }.into());
+            return Err(ExprErrorKind::OutputType { result: self.dtype(), output: T::DTYPE }.into());
         }
         if out.shape() != &self.shape[..] {
             let (result, output) = (self.shape.to_vec(), out.shape().to_vec());
-            return Err(Problem::OutputShape { result, output }.into());
+            return Err(ExprErrorKind::OutputShape { result, output }.into());
         }
         self.run(out, self.has_fresh_output, &should_continue)
     }
@@ -406,7 +406,7 @@ impl<'a> Bound<'a> {
         let options = Options { is_output_fresh, threads: self.threads, should_continue };
         match fused::run(&self.compiled.program, &self.inputs(), &mut program_output(out), options) {
             true => Ok(()),
-            false => Err(Problem::Stopped.into()),
+            false => Err(ExprErrorKind::Stopped.into()),
         }
     }
 }
@@ -462,7 +462,7 @@ fn incompatible_operator(graph: &Graph, inputs: &[&[usize]]) -> Option<ExprError
                         let names: Vec<&String> =
                             names.iter().map(|&name| &graph.names[name as usize]).collect();
                         let error = broadcast_shapes(&shapes).err()?.named(&names);
-                        return Some(ExprError::at(Problem::Shapes(error), graph.place(at as NodeId)));
+                        return Some(ExprError::at(ExprErrorKind::Shapes(error), graph.span(at as NodeId)));
                     }
                 }
             }

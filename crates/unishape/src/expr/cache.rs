@@ -2,7 +2,7 @@
 
 use super::bind::{Bound, Value, Values, order_by_name};
 use super::compile::{CompiledExpr, InputType, compile};
-use super::error::{ExprError, Problem};
+use super::error::{ExprError, ExprErrorKind};
 use super::graph::Graph;
 use super::parse::parse;
 use super::types::Typing;
@@ -86,7 +86,7 @@ impl Expr {
     ///
     /// # Errors
     ///
-    /// Where the text is not an expression. The message marks the place.
+    /// Where the text is not an expression. The message marks the span.
     pub fn parse(text: &str) -> Result<Expr, ExprError> {
         if let Some(shared) = lock_cache(&PARSED).and_then(|parsed| parsed.get(text).cloned()) {
             return Ok(Expr { shared, typing: Typing::Promote });
@@ -209,7 +209,7 @@ impl Expr {
     ) -> Result<Bound<'a>, ExprError> {
         let values: Values<'a> = values.into_iter().map(V::into).collect();
         if values.len() != self.names().len() {
-            return Err(Problem::Values { given: values.len(), names: self.names().to_vec() }.into());
+            return Err(ExprErrorKind::Values { given: values.len(), names: self.names().to_vec() }.into());
         }
         self.bind_values(values)
     }

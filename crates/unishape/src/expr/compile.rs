@@ -2,7 +2,7 @@
 //!
 //! Inserts casts, folds constants, and merges common subexpressions.
 
-use super::error::{ExprError, Problem};
+use super::error::{ExprError, ExprErrorKind};
 use super::graph::{Graph, Node};
 use super::types::{ArgumentType, Typing, common_type, default_type, signature};
 use num_complex::Complex;
@@ -60,27 +60,27 @@ pub(crate) fn compile(
     typing: Typing,
 ) -> Result<CompiledExpr, ExprError> {
     let mut compiler = Compiler::new(input_types, typing);
-    let mut values: Vec<Operand> = Vec::with_capacity(graph.nodes.len());
+    let mut values: Vec<Argument> = Vec::with_capacity(graph.nodes.len());
     for (at, node) in graph.nodes.iter().enumerate() {
         let value = match node {
             Node::Variable(variable) => Ok(compiler.variables[*variable as usize]),
-            Node::Scalar(number) => Ok(Operand::Scalar(*number)),
+            Node::Scalar(number) => Ok(Argument::Scalar(*number)),
             Node::Call(op, inputs) => {
-                let operands: SmallVec<[Operand; 3]> =
+                let arguments: SmallVec<[Argument; 3]> =
                     inputs.iter().map(|&input| values[input as usize]).collect();
-                compiler.call(*op, &operands)
+                compiler.call(*op, &arguments)
             }
             Node::Cast(dtype, input) => {
                 let value = compiler.typed_value(values[*input as usize]);
-                value.and_then(|value| compiler.cast(value, *dtype)).map(Operand::Typed)
+                value.and_then(|value| compiler.cast(value, *dtype)).map(Argument::Typed)
             }
         };
-        let value = value.map_err(|problem| ExprError::at(problem, graph.place(at as u32)))?;
+        let value = value.map_err(|kind| ExprError::at(kind, graph.span(at as u32)))?;
         values.push(value);
     }
-    let result = values.last().copied().unwrap_or(Operand::Scalar(Scalar::Int(0)));
-    let place = || graph.place(graph.nodes.len().saturating_sub(1) as u32);
-    let result = compiler.typed_value(result).map_err(|problem| ExprError::at(problem, place()))?;
+    let result = values.last().copied().unwrap_or(Argument::Scalar(Scalar::Int(0)));
+    let span = || graph.span(graph.nodes.len().saturating_sub(1) as u32);
+    let result = compiler.typed_value(result).map_err(|kind| ExprError::at(kind, span()))?;
     let constants = std::mem::take(&mut compiler.constant_names);
     let arrays = graph
         .names
@@ -106,9 +106,9 @@ enum ValueId {
     Step(usize),
 }
 
-/// An operand of a function: a scalar, or a value with a dtype.
+/// An argument of a function: a scalar, or a value with a dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Operand {
+enum Argument {
     Scalar(Scalar),
     Typed(TypedValue),
 }
@@ -143,7 +143,7 @@ impl OpKey {
 struct Compiler {
     typing: Typing,
     /// Value of each variable of the expression.
-    variables: Vec<Operand>,
+    variables: Vec<Argument>,
     /// Bytes of an element of each array input.
     input_items: Vec<usize>,
     constants: Vec<Constant>,
@@ -157,10 +157,10 @@ impl Compiler {
     fn new(input_types: &[InputType], typing: Typing) -> Compiler {
         let mut input_items = Vec::new();
         let variables = input_types.iter().map(|input_type| match *input_type {
-            InputType::Scalar(number) => Operand::Scalar(number),
+            InputType::Scalar(number) => Argument::Scalar(number),
             InputType::Array(dtype) => {
                 input_items.push(dtype.item_size());
-                Operand::Typed(TypedValue { dtype, id: ValueId::Input(input_items.len() - 1) })
+                Argument::Typed(TypedValue { dtype, id: ValueId::Input(input_items.len() - 1) })
             }
         });
         Compiler {
@@ -175,18 +175,18 @@ impl Compiler {
         }
     }
 
-    /// The operand as a typed value; scalars get their default dtype.
-    fn typed_value(&mut self, value: Operand) -> Result<TypedValue, Problem> {
+    /// The argument as a typed value; scalars get their default dtype.
+    fn typed_value(&mut self, value: Argument) -> Result<TypedValue, ExprErrorKind> {
         match value {
-            Operand::Typed(TypedValue { dtype: DType::Str, .. }) => Err(Problem::Strings),
-            Operand::Typed(typed) => Ok(typed),
-            Operand::Scalar(number) => self.scalar_constant(number, default_type(number)),
+            Argument::Typed(TypedValue { dtype: DType::Str, .. }) => Err(ExprErrorKind::Strings),
+            Argument::Typed(typed) => Ok(typed),
+            Argument::Scalar(number) => self.scalar_constant(number, default_type(number)),
         }
     }
 
-    fn scalar_constant(&mut self, number: Scalar, dtype: DType) -> Result<TypedValue, Problem> {
+    fn scalar_constant(&mut self, number: Scalar, dtype: DType) -> Result<TypedValue, ExprErrorKind> {
         let constant = Constant::from_scalar(number, dtype)
-            .ok_or_else(|| Problem::DoesNotFit { number: number.to_string(), dtype })?;
+            .ok_or_else(|| ExprErrorKind::DoesNotFit { number: number.to_string(), dtype })?;
         Ok(self.constant(constant, dtype, &number.to_string()))
     }
 
@@ -200,20 +200,20 @@ impl Compiler {
         TypedValue { dtype, id: ValueId::Constant(id) }
     }
 
-    /// Casts an operand to a dtype.
-    fn cast_operand(&mut self, value: Operand, dtype: DType) -> Result<TypedValue, Problem> {
+    /// Casts an argument to a dtype.
+    fn cast_argument(&mut self, value: Argument, dtype: DType) -> Result<TypedValue, ExprErrorKind> {
         match value {
-            Operand::Typed(typed) => self.cast(typed, dtype),
+            Argument::Typed(typed) => self.cast(typed, dtype),
             // Directly, without its default dtype in between.
-            Operand::Scalar(number) => self.scalar_constant(number, dtype),
+            Argument::Scalar(number) => self.scalar_constant(number, dtype),
         }
     }
 
-    fn cast(&mut self, value: TypedValue, dtype: DType) -> Result<TypedValue, Problem> {
+    fn cast(&mut self, value: TypedValue, dtype: DType) -> Result<TypedValue, ExprErrorKind> {
         let mut value = value;
         while value.dtype != dtype {
             let (next, kernel) = kernels::next_cast(value.dtype, dtype)
-                .ok_or(Problem::NoCast { from: value.dtype, to: dtype })?;
+                .ok_or(ExprErrorKind::NoCast { from: value.dtype, to: dtype })?;
             value = match kernel {
                 Some(kernel) => self.step(OpKey::Cast(value.dtype, next), kernel, &[value], next),
                 None => TypedValue { dtype: next, ..value },
@@ -246,26 +246,26 @@ impl Compiler {
     }
 
     /// Calls a function.
-    fn call(&mut self, op: Op, operands: &[Operand]) -> Result<Operand, Problem> {
-        let numbers: Option<SmallVec<[Scalar; 3]>> = operands
+    fn call(&mut self, op: Op, arguments: &[Argument]) -> Result<Argument, ExprErrorKind> {
+        let numbers: Option<SmallVec<[Scalar; 3]>> = arguments
             .iter()
             .map(|value| match value {
-                Operand::Scalar(number) => Some(*number),
-                Operand::Typed(_) => None,
+                Argument::Scalar(number) => Some(*number),
+                Argument::Typed(_) => None,
             })
             .collect();
         match numbers {
             Some(numbers) => self.call_scalars(op, &numbers),
-            None => self.call_typed(op, operands).map(Operand::Typed),
+            None => self.call_typed(op, arguments).map(Argument::Typed),
         }
     }
 
-    fn call_typed(&mut self, op: Op, operands: &[Operand]) -> Result<TypedValue, Problem> {
-        let arguments: SmallVec<[ArgumentType; 3]> = operands
+    fn call_typed(&mut self, op: Op, arguments: &[Argument]) -> Result<TypedValue, ExprErrorKind> {
+        let argument_types: SmallVec<[ArgumentType; 3]> = arguments
             .iter()
             .map(|value| match value {
-                Operand::Scalar(number) => ArgumentType::Scalar(*number),
-                Operand::Typed(typed) => ArgumentType::Typed(typed.dtype),
+                Argument::Scalar(number) => ArgumentType::Scalar(*number),
+                Argument::Typed(typed) => ArgumentType::Typed(typed.dtype),
             })
             .collect();
         let types = || -> Vec<DType> {
@@ -273,36 +273,37 @@ impl Compiler {
                 ArgumentType::Typed(dtype) => *dtype,
                 ArgumentType::Scalar(number) => default_type(*number),
             };
-            arguments.iter().map(dtype_of).collect()
+            argument_types.iter().map(dtype_of).collect()
         };
-        let wrong_type = || Problem::WrongType { op, types: types() };
+        let wrong_type = || ExprErrorKind::WrongType { op, types: types() };
         let is_bool = |argument: &ArgumentType| {
             matches!(argument, ArgumentType::Typed(DType::Bool) | ArgumentType::Scalar(Scalar::Bool(_)))
         };
         if matches!(op, Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor | Op::LogicalNot) {
-            if self.typing == Typing::Strict && !arguments.iter().all(is_bool) {
+            if self.typing == Typing::Strict && !argument_types.iter().all(is_bool) {
                 return Err(wrong_type());
             }
-            let booleans = self.cast_operands(operands, DType::Bool)?;
+            let booleans = self.cast_arguments(arguments, DType::Bool)?;
             return self.apply(op, DType::Bool, DType::Bool, &booleans).ok_or_else(wrong_type);
         }
         if op == Op::Where {
-            if self.typing == Typing::Strict && !is_bool(&arguments[0]) {
+            if self.typing == Typing::Strict && !is_bool(&argument_types[0]) {
                 return Err(wrong_type());
             }
-            let common = common_type(self.typing, &arguments[1..])?;
-            let condition = self.cast_operand(operands[0], DType::Bool)?;
-            let (a, b) = (self.cast_operand(operands[1], common)?, self.cast_operand(operands[2], common)?);
+            let common = common_type(self.typing, &argument_types[1..])?;
+            let condition = self.cast_argument(arguments[0], DType::Bool)?;
+            let (a, b) =
+                (self.cast_argument(arguments[1], common)?, self.cast_argument(arguments[2], common)?);
             return self.apply(op, common, common, &[condition, a, b]).ok_or_else(wrong_type);
         }
-        if let Some(result) = self.compare(op, operands, &arguments)? {
+        if let Some(result) = self.compare(op, arguments, &argument_types)? {
             return Ok(result);
         }
         let is_int_scalar =
             |argument: &ArgumentType| matches!(argument, ArgumentType::Scalar(Scalar::Int(_)));
         // With an integer scalar, booleans become integers.
-        let are_booleans_and_integers = arguments.iter().any(is_int_scalar)
-            && arguments.iter().all(|each| is_int_scalar(each) || is_bool(each));
+        let are_booleans_and_integers = argument_types.iter().any(is_int_scalar)
+            && argument_types.iter().all(|each| is_int_scalar(each) || is_bool(each));
         let common = match op {
             // NumPy converts integers to floats before promotion: int8 and uint8 give float16.
             Op::Atan2 | Op::Hypot | Op::Logaddexp | Op::Copysign | Op::Nextafter
@@ -310,13 +311,13 @@ impl Compiler {
                     && !are_booleans_and_integers
                     && types().iter().all(|dtype| dtype.kind() < DTypeKind::Float) =>
             {
-                let floats = arguments.iter().map(|argument| match *argument {
+                let floats = argument_types.iter().map(|argument| match *argument {
                     ArgumentType::Typed(dtype) => ArgumentType::Typed(dtype.float_dtype()),
                     number => number,
                 });
                 common_type(self.typing, &floats.collect::<SmallVec<[ArgumentType; 3]>>())?
             }
-            _ => common_type(self.typing, &arguments)?,
+            _ => common_type(self.typing, &argument_types)?,
         };
         let signature = signature(self.typing, op, common).ok_or_else(wrong_type)?;
         if self.typing == Typing::Strict && signature.operand_dtype != common {
@@ -324,34 +325,34 @@ impl Compiler {
         }
         // x * x is much faster than pow(x, 2), and has the same result.
         let is_two = |number: Scalar| matches!(number, Scalar::Int(2)) || number == Scalar::Float(2.0);
-        let (op, operands) = match *operands {
-            [ref base, Operand::Scalar(number)] if op == Op::Pow && is_two(number) => {
+        let (op, arguments) = match *arguments {
+            [ref base, Argument::Scalar(number)] if op == Op::Pow && is_two(number) => {
                 (Op::Square, std::slice::from_ref(base))
             }
-            _ => (op, operands),
+            _ => (op, arguments),
         };
-        let operands = self.cast_operands(operands, signature.operand_dtype)?;
-        self.apply(op, signature.operand_dtype, signature.result_dtype, &operands).ok_or_else(wrong_type)
+        let arguments = self.cast_arguments(arguments, signature.operand_dtype)?;
+        self.apply(op, signature.operand_dtype, signature.result_dtype, &arguments).ok_or_else(wrong_type)
     }
 
-    fn cast_operands(
+    fn cast_arguments(
         &mut self,
-        operands: &[Operand],
+        arguments: &[Argument],
         dtype: DType,
-    ) -> Result<SmallVec<[TypedValue; 3]>, Problem> {
-        operands.iter().map(|&value| self.cast_operand(value, dtype)).collect()
+    ) -> Result<SmallVec<[TypedValue; 3]>, ExprErrorKind> {
+        arguments.iter().map(|&value| self.cast_argument(value, dtype)).collect()
     }
 
     /// Exact comparisons without a common dtype: of signed with unsigned integers, and of integers with a
-    /// scalar beyond their range. `None` for other operands.
+    /// scalar beyond their range. `None` for other arguments.
     fn compare(
         &mut self,
         op: Op,
-        operands: &[Operand],
+        arguments: &[Argument],
         types: &[ArgumentType],
-    ) -> Result<Option<TypedValue>, Problem> {
+    ) -> Result<Option<TypedValue>, ExprErrorKind> {
         use DType::{I8, I16, I32, I64, U64};
-        // The result where the first operand is smaller, and where it is larger.
+        // The result where the first argument is smaller, and where it is larger.
         let (if_less, if_greater) = match op {
             Op::Equal => (false, false),
             Op::NotEqual => (true, true),
@@ -380,35 +381,35 @@ impl Compiler {
                     return Ok(None);
                 }
                 let (first, second) = if signed_first { (I64, U64) } else { (U64, I64) };
-                let operands =
-                    [self.cast_operand(operands[0], first)?, self.cast_operand(operands[1], second)?];
-                let [a, b] = operands;
-                let (op, operands, signed_first) = match op {
+                let arguments =
+                    [self.cast_argument(arguments[0], first)?, self.cast_argument(arguments[1], second)?];
+                let [a, b] = arguments;
+                let (op, arguments, signed_first) = match op {
                     Op::Greater => (Op::Less, [b, a], !signed_first),
                     Op::GreaterEqual => (Op::LessEqual, [b, a], !signed_first),
-                    op => (op, operands, signed_first),
+                    op => (op, arguments, signed_first),
                 };
                 let key = OpKey::CompareMixed(op, signed_first);
                 kernels::compare_mixed(op, signed_first)
-                    .map(|kernel| self.step(key, kernel, &operands, DType::Bool))
+                    .map(|kernel| self.step(key, kernel, &arguments, DType::Bool))
             }
             _ => None,
         })
     }
 
-    /// Applies a function to operands of the dtype that it computes in.
+    /// Applies a function to arguments of the dtype that it computes in.
     fn apply(
         &mut self,
         op: Op,
         dtype: DType,
         result_dtype: DType,
-        operands: &[TypedValue],
+        arguments: &[TypedValue],
     ) -> Option<TypedValue> {
-        if let Some(result) = self.apply_without_kernel(op, dtype, operands) {
+        if let Some(result) = self.apply_without_kernel(op, dtype, arguments) {
             return result;
         }
         if let Some(kernel) = kernels::find_kernel(op, dtype) {
-            return Some(self.step(OpKey::Call(op, dtype), kernel, operands, result_dtype));
+            return Some(self.step(OpKey::Call(op, dtype), kernel, arguments, result_dtype));
         }
         // Half precision is computed in single precision and rounded after each function, complex64 without a
         // kernel in complex128.
@@ -418,9 +419,9 @@ impl Compiler {
             _ => return None,
         };
         let wider_result = if result_dtype == dtype { wider } else { result_dtype };
-        let operands: Option<SmallVec<[TypedValue; 3]>> =
-            operands.iter().map(|&value| self.cast(value, wider).ok()).collect();
-        let result = self.apply(op, wider, wider_result, &operands?)?;
+        let arguments: Option<SmallVec<[TypedValue; 3]>> =
+            arguments.iter().map(|&value| self.cast(value, wider).ok()).collect();
+        let result = self.apply(op, wider, wider_result, &arguments?)?;
         self.cast(result, result_dtype).ok()
     }
 
@@ -429,10 +430,10 @@ impl Compiler {
         &mut self,
         op: Op,
         dtype: DType,
-        operands: &[TypedValue],
+        arguments: &[TypedValue],
     ) -> Option<Option<TypedValue>> {
         let is_integral = dtype.is_integer() || dtype == DType::Bool;
-        let &[a, ref others @ ..] = operands else {
+        let &[a, ref others @ ..] = arguments else {
             return None;
         };
         Some(match (op, others) {
@@ -489,13 +490,13 @@ impl Compiler {
 
     /// Applies a function to scalars. The result is a scalar: it takes the dtype of the arrays that it is
     /// combined with. Integer results are exact where Python's are integers.
-    fn call_scalars(&mut self, op: Op, operands: &[Scalar]) -> Result<Operand, Problem> {
+    fn call_scalars(&mut self, op: Op, arguments: &[Scalar]) -> Result<Argument, ExprErrorKind> {
         let to_integer = |number: &Scalar| match *number {
             Scalar::Int(int) => Some(int),
             Scalar::Bool(boolean) => Some(boolean.into()),
             Scalar::Float(_) | Scalar::Complex(_) => None,
         };
-        let exact = match operands.iter().map(to_integer).collect::<Option<SmallVec<[i128; 3]>>>().as_deref()
+        let exact = match arguments.iter().map(to_integer).collect::<Option<SmallVec<[i128; 3]>>>().as_deref()
         {
             Some(&[a, b]) => match op {
                 Op::Add => a.checked_add(b),
@@ -516,7 +517,7 @@ impl Compiler {
             _ => None,
         };
         if let Some(exact) = exact {
-            return Ok(Operand::Scalar(Scalar::Int(exact)));
+            return Ok(Argument::Scalar(Scalar::Int(exact)));
         }
         // Other functions run the kernels, in floats where integers would overflow.
         let fits = |number: &Scalar| match to_integer(number) {
@@ -524,8 +525,8 @@ impl Compiler {
             None => true,
         };
         let as_floats = matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::LeakyRelu | Op::Pow)
-            || !operands.iter().all(fits);
-        let operands: SmallVec<[Operand; 3]> = operands
+            || !arguments.iter().all(fits);
+        let arguments: SmallVec<[Argument; 3]> = arguments
             .iter()
             .map(|&number| match to_integer(&number) {
                 Some(int) if as_floats => Scalar::Float(int as f64),
@@ -537,14 +538,14 @@ impl Compiler {
                 }
                 number => number,
             })
-            .map(|number| self.scalar_constant(number, default_type(number)).map(Operand::Typed))
+            .map(|number| self.scalar_constant(number, default_type(number)).map(Argument::Typed))
             .collect::<Result<_, _>>()?;
         let typing = std::mem::replace(&mut self.typing, Typing::Promote);
-        let result = self.call_typed(op, &operands);
+        let result = self.call_typed(op, &arguments);
         self.typing = typing;
         let TypedValue { dtype, id } = result?;
         let ValueId::Constant(constant) = id else {
-            return Ok(Operand::Typed(TypedValue { dtype, id }));
+            return Ok(Argument::Typed(TypedValue { dtype, id }));
         };
         let bytes = self.constants[constant];
         let number = match dtype {
@@ -557,7 +558,7 @@ impl Compiler {
             DType::C128 => bytes.get::<Complex<f64>>().map(Scalar::from),
             _ => None,
         };
-        Ok(number.map_or(Operand::Typed(TypedValue { dtype, id }), Operand::Scalar))
+        Ok(number.map_or(Argument::Typed(TypedValue { dtype, id }), Argument::Scalar))
     }
 
     /// The program of the steps that the result depends on.

@@ -1,4 +1,4 @@
-//! Errors of expressions, with messages that mark the place in the text.
+//! Errors of expressions, with messages that mark the span in the text.
 
 use crate::error::Error;
 use crate::notation::short_shape_text;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use unishape_kernels::DType;
 use unishape_kernels::Op;
 
-/// Error of an expression: the problem, and its place in the text.
+/// Error of an expression: its kind, and its span in the text.
 ///
 /// ```
 /// use unishape::expr::Expr;
@@ -22,21 +22,21 @@ use unishape_kernels::Op;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExprError {
-    problem: Problem,
-    place: Option<(Arc<str>, Range<usize>)>,
+    kind: ExprErrorKind,
+    span: Option<(Arc<str>, Range<usize>)>,
 }
 
-/// A problem with an expression.
+/// What is wrong with an expression.
 ///
 /// ```
-/// use unishape::expr::{Expr, Problem};
+/// use unishape::expr::{Expr, ExprErrorKind};
 ///
 /// let error = Expr::parse("sqrt(a, b)").unwrap_err();
-/// assert!(matches!(error.problem(), Problem::Arguments { wanted: 1, given: 2, .. }));
+/// assert!(matches!(error.kind(), ExprErrorKind::Arguments { wanted: 1, given: 2, .. }));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum ExprErrorKind {
     /// An invalid number literal.
     NotANumber(String),
     /// A character that is not part of the syntax.
@@ -140,70 +140,70 @@ pub enum Problem {
 }
 
 impl ExprError {
-    pub(crate) fn new(problem: Problem, text: &Arc<str>, place: Range<usize>) -> ExprError {
-        ExprError { problem, place: Some((text.clone(), place)) }
+    pub(crate) fn new(kind: ExprErrorKind, text: &Arc<str>, span: Range<usize>) -> ExprError {
+        ExprError { kind, span: Some((text.clone(), span)) }
     }
 
-    pub(crate) fn at(problem: Problem, place: Option<(&Arc<str>, Range<usize>)>) -> ExprError {
-        ExprError { problem, place: place.map(|(text, place)| (text.clone(), place)) }
+    pub(crate) fn at(kind: ExprErrorKind, span: Option<(&Arc<str>, Range<usize>)>) -> ExprError {
+        ExprError { kind, span: span.map(|(text, span)| (text.clone(), span)) }
     }
 
-    /// The problem.
+    /// What is wrong.
     ///
     /// ```
-    /// use unishape::expr::{Expr, Problem};
+    /// use unishape::expr::{Expr, ExprErrorKind};
     ///
     /// let error = Expr::parse("(a").unwrap_err();
-    /// assert_eq!(error.problem(), &Problem::NotClosed);
+    /// assert_eq!(error.kind(), &ExprErrorKind::NotClosed);
     /// ```
-    pub fn problem(&self) -> &Problem {
-        &self.problem
+    pub fn kind(&self) -> &ExprErrorKind {
+        &self.kind
     }
 
-    /// Byte range of the problem in the text, for expressions parsed from text.
+    /// Byte range of the error in the text, for expressions parsed from text.
     ///
     /// ```
     /// use unishape::expr::Expr;
     ///
-    /// assert_eq!(Expr::parse("a + $").unwrap_err().place(), Some(4..5));
+    /// assert_eq!(Expr::parse("a + $").unwrap_err().span(), Some(4..5));
     /// ```
-    pub fn place(&self) -> Option<Range<usize>> {
-        self.place.as_ref().map(|(_, place)| place.clone())
+    pub fn span(&self) -> Option<Range<usize>> {
+        self.span.as_ref().map(|(_, span)| span.clone())
     }
 }
 
-impl From<Problem> for ExprError {
-    fn from(problem: Problem) -> ExprError {
-        ExprError { problem, place: None }
+impl From<ExprErrorKind> for ExprError {
+    fn from(kind: ExprErrorKind) -> ExprError {
+        ExprError { kind, span: None }
     }
 }
 
 impl From<Error> for ExprError {
     fn from(error: Error) -> ExprError {
-        Problem::Shapes(error).into()
+        ExprErrorKind::Shapes(error).into()
     }
 }
 
 impl std::error::Error for ExprError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.problem {
-            Problem::Shapes(error) => Some(error),
+        match &self.kind {
+            ExprErrorKind::Shapes(error) => Some(error),
             _ => None,
         }
     }
 }
 
-/// Characters of the text shown before and after the place, at most.
+/// Characters of the text shown before and after the span, at most.
 const MAX_CONTEXT: usize = 60;
 
-/// The problem, and below it the line of the text with the place marked.
+/// The error, and below it the line of the text with the span marked.
 impl fmt::Display for ExprError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.problem.fmt(f)?;
-        let Some((text, place)) = &self.place else {
+        self.kind.fmt(f)?;
+        let Some((text, span)) = &self.span else {
             return Ok(());
         };
-        if let Problem::Shapes(Error::Incompatible(e1)) = &self.problem {
+        if let ExprErrorKind::Shapes(Error::Incompatible(e1)) = &self.kind {
             let [a, b] = e1.inputs().map(|input| {
                 let shape = e1.shapes().iter().find(|(inputs, _)| inputs.contains(&input));
                 let shape = shape.map_or_else(String::new, |(_, shape)| short_shape_text(shape));
@@ -211,11 +211,11 @@ impl fmt::Display for ExprError {
             });
             write!(f, "\n\n{a} with {b}:")?;
         }
-        let from = text[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
-        let to = text[place.start..].find('\n').map_or(text.len(), |newline| place.start + newline);
-        let marked = &text[place.start..place.end.min(to)];
+        let from = text[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let to = text[span.start..].find('\n').map_or(text.len(), |newline| span.start + newline);
+        let marked = &text[span.start..span.end.min(to)];
         let marks = text::width(&text::truncate(marked, MAX_CONTEXT)).max(1);
-        let (before, after) = (&text[from..place.start], &text[place.start + marked.len()..to]);
+        let (before, after) = (&text[from..span.start], &text[span.start + marked.len()..to]);
         let before = text::truncate_front(&text::sanitize(before), MAX_CONTEXT);
         let indent = text::width(&before);
         let (marked, after) = (text::truncate(marked, MAX_CONTEXT), text::truncate(after, MAX_CONTEXT));
@@ -274,18 +274,18 @@ fn write_unknown_name(
     }
 }
 
-/// The problem as a sentence.
-impl fmt::Display for Problem {
+/// The error as a sentence.
+impl fmt::Display for ExprErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::NotANumber(text) => {
+            ExprErrorKind::NotANumber(text) => {
                 write!(
                     f,
                     "{} is not a number; write 12, 2.5, 1e-3, 0xff or 2j",
                     text::truncate(text, MAX_NAME_LENGTH)
                 )
             }
-            Problem::NoSuchSign(character) => {
+            ExprErrorKind::NoSuchSign(character) => {
                 write!(f, "expressions have no {}", text::sanitize(&character.to_string()))?;
                 match character {
                     '=' => f.write_str("; compare with =="),
@@ -302,25 +302,25 @@ impl fmt::Display for Problem {
                     _ => Ok(()),
                 }
             }
-            Problem::Unexpected { found, wanted } if found.is_empty() => {
+            ExprErrorKind::Unexpected { found, wanted } if found.is_empty() => {
                 write!(f, "unexpected end of expression: expected {wanted}")
             }
-            Problem::Unexpected { found, wanted } => {
+            ExprErrorKind::Unexpected { found, wanted } => {
                 write!(f, "unexpected {}: expected {wanted}", text::truncate(found, MAX_NAME_LENGTH))
             }
-            Problem::TooDeep => f.write_str("nested too deeply; compute a part of it first"),
-            Problem::Chained => f.write_str("comparisons do not chain; write a < b and b < c"),
-            Problem::NotPython(symbol) => {
+            ExprErrorKind::TooDeep => f.write_str("nested too deeply; compute a part of it first"),
+            ExprErrorKind::Chained => f.write_str("comparisons do not chain; write a < b and b < c"),
+            ExprErrorKind::NotPython(symbol) => {
                 let word = if *symbol == "&&" { "and" } else { "or" };
                 write!(f, "expressions have no {symbol}; write {word}")
             }
-            Problem::NotClosed => f.write_str("this parenthesis is never closed"),
-            Problem::NoSuchFunction(name) => {
+            ExprErrorKind::NotClosed => f.write_str("this parenthesis is never closed"),
+            ExprErrorKind::NoSuchFunction(name) => {
                 let names = Op::ALL.iter().flat_map(|op| op.names()).copied();
                 let more = did_you_mean(name, names.chain(DType::ALL.iter().map(|dtype| dtype.name())));
                 write!(f, "unknown function {}{more}", text::truncate(name, MAX_NAME_LENGTH))
             }
-            Problem::NoSuchType(name) => {
+            ExprErrorKind::NoSuchType(name) => {
                 let names = DType::ALL.iter().filter(|&&dtype| dtype != DType::Str).map(|dtype| dtype.name());
                 let more = did_you_mean(name, names.clone());
                 let name = text::truncate(name, MAX_NAME_LENGTH);
@@ -331,23 +331,23 @@ impl fmt::Display for Problem {
                     more => write!(f, "unknown dtype {name}{more}"),
                 }
             }
-            Problem::Arguments { name, wanted, given } => {
+            ExprErrorKind::Arguments { name, wanted, given } => {
                 let plural = if *wanted == 1 { "" } else { "s" };
                 write!(f, "{name} takes {wanted} argument{plural}, but {given} given")
             }
-            Problem::UnknownName { name, known } if known.is_empty() => {
+            ExprErrorKind::UnknownName { name, known } if known.is_empty() => {
                 write!(f, "no value for {}", text::truncate(name, MAX_NAME_LENGTH))
             }
-            Problem::UnknownName { name, known } => {
+            ExprErrorKind::UnknownName { name, known } => {
                 write_unknown_name(f, "no value for", name, "given:", known)
             }
-            Problem::UnusedName { name, wanted } => {
+            ExprErrorKind::UnusedName { name, wanted } => {
                 write_unknown_name(f, "the expression has no variable", name, "it has", wanted)
             }
-            Problem::GivenTwice(name) => {
+            ExprErrorKind::GivenTwice(name) => {
                 write!(f, "{} is given twice", text::truncate(name, MAX_NAME_LENGTH))
             }
-            Problem::Values { given, names } => {
+            ExprErrorKind::Values { given, names } => {
                 let count = |number: usize, what: &str| match number {
                     1 => format!("1 {what}"),
                     _ => format!("{number} {what}s"),
@@ -358,7 +358,7 @@ impl fmt::Display for Problem {
                     names.iter().map(|name| text::truncate(name, MAX_NAME_LENGTH)).collect();
                 if names.is_empty() { Ok(()) } else { write!(f, ": {}", list(&names)) }
             }
-            Problem::WrongType { op, types } => {
+            ExprErrorKind::WrongType { op, types } => {
                 let what = op.symbol().unwrap_or(op.name());
                 write!(f, "{what} does not support {}", list(types))?;
                 let is = |dtype: DType| types.contains(&dtype);
@@ -380,28 +380,28 @@ impl fmt::Display for Problem {
                     _ => Ok(()),
                 }
             }
-            Problem::NoCommonType(types) => {
+            ExprErrorKind::NoCommonType(types) => {
                 write!(f, "{} have no common type; cast one, as in float64(x)", list(types))
             }
-            Problem::DifferentTypes(types) => {
+            ExprErrorKind::DifferentTypes(types) => {
                 write!(
                     f,
                     "{} differ, and strict typing converts nothing; cast one, as in float64(x)",
                     list(types)
                 )
             }
-            Problem::DoesNotFit { number, dtype } => {
+            ExprErrorKind::DoesNotFit { number, dtype } => {
                 write!(f, "{number} does not fit {dtype}; use a wider type, as in int64(x) or float64(x)")
             }
-            Problem::NoCast { from, to } => write!(f, "cannot cast {from} to {to}"),
-            Problem::Strings => f.write_str("strings are not supported in expressions"),
-            Problem::OutputType { result, output } => {
+            ExprErrorKind::NoCast { from, to } => write!(f, "cannot cast {from} to {to}"),
+            ExprErrorKind::Strings => f.write_str("strings are not supported in expressions"),
+            ExprErrorKind::OutputType { result, output } => {
                 write!(
                     f,
                     "the result has dtype {result}, but the output has dtype {output}; cast the result, as in {output}(…)"
                 )
             }
-            Problem::OutputShape { result, output } => {
+            ExprErrorKind::OutputShape { result, output } => {
                 write!(
                     f,
                     "the result has shape {}, but the output has shape {}",
@@ -409,8 +409,8 @@ impl fmt::Display for Problem {
                     short_shape_text(output)
                 )
             }
-            Problem::Shapes(error) => error.fmt(f),
-            Problem::Stopped => f.write_str("stopped"),
+            ExprErrorKind::Shapes(error) => error.fmt(f),
+            ExprErrorKind::Stopped => f.write_str("stopped"),
         }
     }
 }

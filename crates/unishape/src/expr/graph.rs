@@ -47,13 +47,13 @@ pub(crate) struct Graph {
 pub(crate) struct SourceText {
     pub(crate) text: Arc<str>,
     /// Bytes of each node's token: a name, a number, an operator symbol, a function name.
-    pub(crate) places: Vec<Range<usize>>,
+    pub(crate) spans: Vec<Range<usize>>,
 }
 
 impl Graph {
     /// The text of the expression, and the bytes of a node's token in it.
-    pub(crate) fn place(&self, node: NodeId) -> Option<(&Arc<str>, Range<usize>)> {
+    pub(crate) fn span(&self, node: NodeId) -> Option<(&Arc<str>, Range<usize>)> {
         let source = self.source.as_ref()?;
-        Some((&source.text, source.places.get(node as usize)?.clone()))
+        Some((&source.text, source.spans.get(node as usize)?.clone()))
     }
 }

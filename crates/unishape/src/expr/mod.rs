@@ -54,7 +54,7 @@ pub use crate::numeric::Numeric;
 pub use bind::{Bound, Value};
 pub use cache::Expr;
 pub use dag::{Dag, Term, Topological};
-pub use error::{ExprError, Problem};
+pub use error::{ExprError, ExprErrorKind};
 pub use lazy::{Lazy, lazy};
 pub use types::Typing;
 pub use unishape_kernels::{Op, Scalar};

@@ -1,6 +1,6 @@
 //! Parser of expressions, with Python's operators and precedence.
 
-use super::error::{ExprError, Problem};
+use super::error::{ExprError, ExprErrorKind};
 use super::graph::{Graph, Node, NodeId, SourceText};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub(crate) fn parse(text: &str) -> Result<Graph, ExprError> {
         next: 0,
         depth: 0,
         nodes: Vec::new(),
-        places: Vec::new(),
+        spans: Vec::new(),
         names: Vec::new(),
         variables: HashMap::new(),
         text,
@@ -32,7 +32,7 @@ pub(crate) fn parse(text: &str) -> Result<Graph, ExprError> {
         Token::End => Ok(Graph {
             nodes: parser.nodes,
             names: parser.names,
-            source: Some(SourceText { text: parser.text, places: parser.places }),
+            source: Some(SourceText { text: parser.text, spans: parser.spans }),
         }),
         _ => Err(parser.unexpected("an operator or the end")),
     }
@@ -72,9 +72,9 @@ fn tokenize(text: &Arc<str>) -> Result<Vec<(Token, Range<usize>)>, ExprError> {
             || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
         {
             let digits = number_literal(rest);
-            let place = at..at + digits.len();
+            let span = at..at + digits.len();
             let number = Scalar::parse_literal(digits)
-                .ok_or_else(|| ExprError::new(Problem::NotANumber(digits.into()), text, place))?;
+                .ok_or_else(|| ExprError::new(ExprErrorKind::NotANumber(digits.into()), text, span))?;
             (Token::Scalar(number), digits.len())
         } else if first.is_alphabetic() || first == '_' {
             let word = word();
@@ -83,8 +83,8 @@ fn tokenize(text: &Arc<str>) -> Result<Vec<(Token, Range<usize>)>, ExprError> {
         } else if let Some(symbol) = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol)) {
             (Token::Symbol(symbol), symbol.len())
         } else {
-            let place = at..at + first.len_utf8();
-            return Err(ExprError::new(Problem::NoSuchSign(first), text, place));
+            let span = at..at + first.len_utf8();
+            return Err(ExprError::new(ExprErrorKind::NoSuchSign(first), text, span));
         };
         tokens.push((token, at..at + length));
         at += length;
@@ -137,7 +137,7 @@ struct Parser {
     next: usize,
     depth: usize,
     nodes: Vec<Node>,
-    places: Vec<Range<usize>>,
+    spans: Vec<Range<usize>>,
     names: Vec<String>,
     /// Index of each name.
     variables: HashMap<String, u32>,
@@ -148,37 +148,37 @@ impl Parser {
         self.tokens[self.next].0
     }
 
-    fn place(&self) -> Range<usize> {
+    fn span(&self) -> Range<usize> {
         self.tokens[self.next].1.clone()
     }
 
-    /// Moves to the next token, and returns the place of this one.
+    /// Moves to the next token, and returns the span of this one.
     fn advance(&mut self) -> Range<usize> {
-        let place = self.place();
+        let span = self.span();
         self.next = (self.next + 1).min(self.tokens.len() - 1);
-        place
+        span
     }
 
-    fn push_node(&mut self, node: Node, place: Range<usize>) -> NodeId {
+    fn push_node(&mut self, node: Node, span: Range<usize>) -> NodeId {
         self.nodes.push(node);
-        self.places.push(place);
+        self.spans.push(span);
         (self.nodes.len() - 1) as NodeId
     }
 
-    fn error(&self, problem: Problem, place: Range<usize>) -> ExprError {
-        ExprError::new(problem, &self.text, place)
+    fn error(&self, kind: ExprErrorKind, span: Range<usize>) -> ExprError {
+        ExprError::new(kind, &self.text, span)
     }
 
     fn unexpected(&self, wanted: &'static str) -> ExprError {
-        let place = self.place();
-        let found = self.text[place.clone()].to_owned();
-        self.error(Problem::Unexpected { found, wanted }, place)
+        let span = self.span();
+        let found = self.text[span.clone()].to_owned();
+        self.error(ExprErrorKind::Unexpected { found, wanted }, span)
     }
 
     /// Runs a rule one nesting level deeper.
     fn nested<T>(&mut self, rule: impl FnOnce(&mut Parser) -> Result<T, ExprError>) -> Result<T, ExprError> {
         if self.depth == MAX_DEPTH {
-            return Err(self.error(Problem::TooDeep, self.place()));
+            return Err(self.error(ExprErrorKind::TooDeep, self.span()));
         }
         self.depth += 1;
         let result = rule(self);
@@ -193,9 +193,9 @@ impl Parser {
             None => (MULTIPLICATIVE, true),
         };
         if level == COMPARISON_LEVEL && self.peek() == Token::Symbol("not") {
-            let place = self.advance();
+            let span = self.advance();
             let operand = self.nested(|parser| parser.binary(COMPARISON_LEVEL))?;
-            return Ok(self.push_node(Node::Call(Op::LogicalNot, smallvec![operand]), place));
+            return Ok(self.push_node(Node::Call(Op::LogicalNot, smallvec![operand]), span));
         }
         let operand = |parser: &mut Parser| if is_last { parser.unary() } else { parser.binary(level + 1) };
         let mut left = operand(self)?;
@@ -205,15 +205,15 @@ impl Parser {
                 break;
             };
             if std::mem::replace(&mut compared, level == COMPARISON_LEVEL) {
-                return Err(self.error(Problem::Chained, self.place()));
+                return Err(self.error(ExprErrorKind::Chained, self.span()));
             }
-            let place = self.advance();
+            let span = self.advance();
             let right = operand(self)?;
-            left = self.push_node(Node::Call(op, smallvec![left, right]), place);
+            left = self.push_node(Node::Call(op, smallvec![left, right]), span);
         }
         match self.peek() {
             Token::Symbol(symbol @ ("&&" | "||")) => {
-                Err(self.error(Problem::NotPython(symbol), self.place()))
+                Err(self.error(ExprErrorKind::NotPython(symbol), self.span()))
             }
             _ => Ok(left),
         }
@@ -227,9 +227,9 @@ impl Parser {
             Token::Symbol("~") => Op::Invert,
             _ => return self.power(),
         };
-        let place = self.advance();
+        let span = self.advance();
         let operand = self.nested(Parser::unary)?;
-        Ok(self.push_node(Node::Call(op, smallvec![operand]), place))
+        Ok(self.push_node(Node::Call(op, smallvec![operand]), span))
     }
 
     /// Parses `x ** y`, which associates to the right.
@@ -238,30 +238,30 @@ impl Parser {
         if self.peek() != Token::Symbol("**") {
             return Ok(base);
         }
-        let place = self.advance();
+        let span = self.advance();
         let exponent = self.nested(Parser::unary)?;
-        Ok(self.push_node(Node::Call(Op::Pow, smallvec![base, exponent]), place))
+        Ok(self.push_node(Node::Call(Op::Pow, smallvec![base, exponent]), span))
     }
 
     /// Parses a number, a variable, a function call, or an expression in parentheses.
     fn primary(&mut self) -> Result<NodeId, ExprError> {
         match self.peek() {
             Token::Scalar(number) => {
-                let place = self.advance();
-                Ok(self.push_node(Node::Scalar(number), place))
+                let span = self.advance();
+                Ok(self.push_node(Node::Scalar(number), span))
             }
             Token::Name => {
-                let place = self.advance();
-                let name = self.text[place.clone()].to_owned();
+                let span = self.advance();
+                let name = self.text[span.clone()].to_owned();
                 if self.peek() == Token::Symbol("(") {
-                    return self.call(&name, place);
+                    return self.call(&name, span);
                 }
                 let names = &mut self.names;
                 let variable = *self.variables.entry(name).or_insert_with_key(|name| {
                     names.push(name.clone());
                     names.len() as u32 - 1
                 });
-                Ok(self.push_node(Node::Variable(variable), place))
+                Ok(self.push_node(Node::Variable(variable), span))
             }
             Token::Symbol("(") => {
                 let open = self.advance();
@@ -279,21 +279,21 @@ impl Parser {
                 self.advance();
                 Ok(())
             }
-            Token::End => Err(self.error(Problem::NotClosed, open)),
+            Token::End => Err(self.error(ExprErrorKind::NotClosed, open)),
             _ => Err(self.unexpected("an operator or )")),
         }
     }
 
     /// Parses the arguments of a function call, or of a cast such as `float32(x)`.
-    fn call(&mut self, name: &str, place: Range<usize>) -> Result<NodeId, ExprError> {
+    fn call(&mut self, name: &str, span: Range<usize>) -> Result<NodeId, ExprError> {
         let open = self.advance();
         if name == "cast" {
-            return self.cast(open, place);
+            return self.cast(open, span);
         }
         let dtype = DType::from_name(name);
         let op = Op::from_name(name);
         if op.is_none() && dtype.is_none() {
-            return Err(self.error(Problem::NoSuchFunction(name.into()), place));
+            return Err(self.error(ExprErrorKind::NoSuchFunction(name.into()), span));
         }
         let mut arguments: SmallVec<[NodeId; 3]> = SmallVec::new();
         while self.peek() != Token::Symbol(")") {
@@ -301,34 +301,35 @@ impl Parser {
             match self.peek() {
                 Token::Symbol(",") => _ = self.advance(),
                 Token::Symbol(")") => {}
-                Token::End => return Err(self.error(Problem::NotClosed, open)),
+                Token::End => return Err(self.error(ExprErrorKind::NotClosed, open)),
                 _ => return Err(self.unexpected("an operator, a comma or )")),
             }
         }
         self.advance();
-        let wrong_arity = |wanted| Problem::Arguments { name: name.into(), wanted, given: arguments.len() };
+        let wrong_arity =
+            |wanted| ExprErrorKind::Arguments { name: name.into(), wanted, given: arguments.len() };
         match (op, dtype) {
             // min and max take any number of arguments.
             (Some(op @ (Op::Min | Op::Max)), _) if arguments.len() > 2 => {
                 let mut left = arguments[0];
                 for &right in &arguments[1..] {
-                    left = self.push_node(Node::Call(op, smallvec![left, right]), place.clone());
+                    left = self.push_node(Node::Call(op, smallvec![left, right]), span.clone());
                 }
                 Ok(left)
             }
             (Some(op), _) if op.arity() == arguments.len() => {
-                Ok(self.push_node(Node::Call(op, arguments), place))
+                Ok(self.push_node(Node::Call(op, arguments), span))
             }
-            (Some(op), _) => Err(self.error(wrong_arity(op.arity()), place)),
+            (Some(op), _) => Err(self.error(wrong_arity(op.arity()), span)),
             (None, Some(dtype)) if arguments.len() == 1 => {
-                Ok(self.push_node(Node::Cast(dtype, arguments[0]), place))
+                Ok(self.push_node(Node::Cast(dtype, arguments[0]), span))
             }
-            (None, _) => Err(self.error(wrong_arity(1), place)),
+            (None, _) => Err(self.error(wrong_arity(1), span)),
         }
     }
 
     /// Parses the arguments of `cast(x, float32)`.
-    fn cast(&mut self, open: Range<usize>, place: Range<usize>) -> Result<NodeId, ExprError> {
+    fn cast(&mut self, open: Range<usize>, span: Range<usize>) -> Result<NodeId, ExprError> {
         let operand = self.nested(|parser| parser.binary(0))?;
         if self.peek() != Token::Symbol(",") {
             return Err(self.unexpected("a comma and a type, as in cast(x, float32)"));
@@ -340,9 +341,9 @@ impl Parser {
         let type_place = self.advance();
         let name = &self.text[type_place.clone()];
         let Some(dtype) = DType::from_name(name) else {
-            return Err(self.error(Problem::NoSuchType(name.into()), type_place));
+            return Err(self.error(ExprErrorKind::NoSuchType(name.into()), type_place));
         };
         self.close(open)?;
-        Ok(self.push_node(Node::Cast(dtype, operand), place))
+        Ok(self.push_node(Node::Cast(dtype, operand), span))
     }
 }

@@ -1,6 +1,6 @@
 //! Type promotion: the dtype of each result, by default as in NumPy 2 (NEP 50).
 
-use super::error::Problem;
+use super::error::ExprErrorKind;
 use unishape_kernels::{DType, DTypeKind, Op, Scalar};
 
 /// Rules of type promotion.
@@ -51,7 +51,7 @@ pub(crate) fn default_type(number: Scalar) -> DType {
 }
 
 /// The common dtype of some arguments.
-pub(crate) fn common_type(typing: Typing, arguments: &[ArgumentType]) -> Result<DType, Problem> {
+pub(crate) fn common_type(typing: Typing, arguments: &[ArgumentType]) -> Result<DType, ExprErrorKind> {
     let typed = || {
         arguments.iter().filter_map(|argument| match argument {
             ArgumentType::Typed(dtype) => Some(*dtype),
@@ -59,16 +59,18 @@ pub(crate) fn common_type(typing: Typing, arguments: &[ArgumentType]) -> Result<
         })
     };
     if typed().any(|dtype| dtype == DType::Str) {
-        return Err(Problem::Strings);
+        return Err(ExprErrorKind::Strings);
     }
     let mut common = None;
     for dtype in typed() {
         common = match common {
             None => Some(dtype),
             Some(same) if same == dtype => Some(same),
-            Some(_) if typing == Typing::Strict => return Err(Problem::DifferentTypes(typed().collect())),
+            Some(_) if typing == Typing::Strict => {
+                return Err(ExprErrorKind::DifferentTypes(typed().collect()));
+            }
             Some(other) => match dtype.promoted_with(other) {
-                None => return Err(Problem::NoCommonType(typed().collect())),
+                None => return Err(ExprErrorKind::NoCommonType(typed().collect())),
                 promoted => promoted,
             },
         };
@@ -80,12 +82,12 @@ pub(crate) fn common_type(typing: Typing, arguments: &[ArgumentType]) -> Result<
         let promoted = promote_with_scalar(common, number);
         match common {
             Some(strong) if typing == Typing::Strict && promoted != strong => {
-                return Err(Problem::DoesNotFit { number: number.to_string(), dtype: strong });
+                return Err(ExprErrorKind::DoesNotFit { number: number.to_string(), dtype: strong });
             }
             _ => common = Some(promoted),
         }
     }
-    common.ok_or_else(|| Problem::NoCommonType(Vec::new()))
+    common.ok_or_else(|| ExprErrorKind::NoCommonType(Vec::new()))
 }
 
 /// The common dtype of an array and a scalar, which changes that of the array only if its kind is higher.

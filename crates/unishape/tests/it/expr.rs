@@ -3,7 +3,7 @@
 use crate::support::{Spec, spec, strided};
 use ndarray::{Array, ArrayD, Axis, IxDyn, arr0, arr1, arr2};
 use proptest::prelude::*;
-use unishape::expr::{Expr, ExprError, Lazy, Op, Problem, Scalar, Typing, Value, lazy};
+use unishape::expr::{Expr, ExprError, ExprErrorKind, Lazy, Op, Scalar, Typing, Value, lazy};
 use unishape::{DType, Tensor, broadcast_to};
 use unishape_oracle::{Reading, common_shape, strategies};
 
@@ -173,7 +173,7 @@ proptest! {
                     prop_assert!(!error.to_string().is_empty());
                 }
             }
-            Err(error) => prop_assert!(error.place().is_some_and(|place| text.get(place).is_some()), "{error}"),
+            Err(error) => prop_assert!(error.span().is_some_and(|span| text.get(span).is_some()), "{error}"),
         }
     }
 }
@@ -302,13 +302,13 @@ fn values_and_variables_match_one_to_one() {
     let a = arr1(&[1]);
     let problem = |given: &[&str]| {
         let given: Vec<_> = given.iter().map(|name| (*name, &a)).collect();
-        Expr::parse("a + pi").unwrap().evaluate(given).map_err(|error| error.problem().clone())
+        Expr::parse("a + pi").unwrap().evaluate(given).map_err(|error| error.kind().clone())
     };
     assert!(problem(&["a"]).is_ok());
     // A value replaces a named constant.
     assert_eq!(problem(&["a", "pi"]), Ok(arr1(&[2]).into()));
-    assert_eq!(problem(&["a", "a"]), Err(Problem::GivenTwice("a".into())));
-    let unused = Problem::UnusedName { name: "b".into(), wanted: vec!["a".into(), "pi".into()] };
+    assert_eq!(problem(&["a", "a"]), Err(ExprErrorKind::GivenTwice("a".into())));
+    let unused = ExprErrorKind::UnusedName { name: "b".into(), wanted: vec!["a".into(), "pi".into()] };
     assert_eq!(problem(&["a", "b"]), Err(unused));
 }
 
@@ -404,7 +404,7 @@ fn long_chains_and_deep_nesting() {
         "2 ** ".repeat(100_000),
         "abs(".repeat(100_000),
     ] {
-        assert_eq!(Expr::parse(&deep).unwrap_err().problem(), &Problem::TooDeep);
+        assert_eq!(Expr::parse(&deep).unwrap_err().kind(), &ExprErrorKind::TooDeep);
     }
 }
 
@@ -595,5 +595,5 @@ fn expressions_of_a_single_function() {
     assert_eq!(error.to_string(), "3 values are given for 2 names: x1 and x2");
     let wide = arr1(&[1, 2, 3]);
     let error = Expr::call(Op::Add).bind_positional([&a, &wide]).unwrap_err();
-    assert!(matches!(error.problem(), Problem::Shapes(_)), "{error}");
+    assert!(matches!(error.kind(), ExprErrorKind::Shapes(_)), "{error}");
 }

@@ -2,10 +2,16 @@
 
 mod adjoint;
 mod errors;
+#[cfg(feature = "expr")]
 mod expr;
+#[cfg(feature = "map")]
 mod for_each;
+#[cfg(feature = "map")]
 mod map;
 mod notation;
 mod operator;
 mod support;
+#[cfg(feature = "expr")]
+mod tensors;
+#[cfg(feature = "expr")]
 mod types;

@@ -1,5 +1,7 @@
 //! Elements of any type are broadcast unchanged.
 
+use crate::support::contents;
+use crate::tensors::{for_typed, same_bits, tensor_of};
 use ndarray::{ArrayD, IxDyn, arr1, arr2};
 use num_rational::Ratio;
 use std::cell::Cell;
@@ -51,7 +53,7 @@ fn bc3_every_dtype_has_a_name_and_a_tensor() {
     ];
     assert_eq!(DType::ALL.iter().map(DType::to_string).collect::<Vec<_>>(), names);
     for &dtype in DType::ALL {
-        assert_eq!(crate::support::tensor_of(dtype, &[2, 3]).dtype(), dtype);
+        assert_eq!(tensor_of(dtype, &[2, 3]).dtype(), dtype);
     }
 }
 
@@ -60,17 +62,14 @@ fn bc3_every_dtype_has_a_name_and_a_tensor() {
 #[test]
 fn bc8_every_bit_survives_broadcasting_and_copying() {
     for &dtype in DType::ALL {
-        let tensor = crate::support::tensor_of(dtype, &[7, 1, 5]);
+        let tensor = tensor_of(dtype, &[7, 1, 5]);
         let copied: Tensor = tensor.view().broadcast_to(&[2, 7, 3, 5]).unwrap().to_owned().unwrap();
         let expected = unishape_oracle::Indices::of(&[2, 7, 3, 5]);
-        crate::support::for_typed!(Tensor, &tensor, |array| {
+        for_typed!(Tensor, &tensor, |array| {
             let copied = copied.view();
             let copied = copied.typed().expect("the same type");
             let expected: Vec<_> = expected.map(|i| array[IxDyn(&[i[1], 0, i[3]])].clone()).collect();
-            assert!(
-                crate::support::same_bits(&crate::support::contents(copied).elements, &expected),
-                "{dtype}"
-            );
+            assert!(same_bits(&contents(copied).elements, &expected), "{dtype}");
         });
     }
 }

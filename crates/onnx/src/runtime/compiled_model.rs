@@ -1,4 +1,4 @@
-//! Compiles a model into a program.
+//! Compiles a model.
 
 use super::shape_ops::constant_value;
 use crate::error::{Error, display_name};
@@ -18,34 +18,34 @@ use unishape::Tensor;
 ///
 /// ```
 /// use unishape::Tensor;
-/// use unishape_onnx::{Model, Program};
+/// use unishape_onnx::{Model, CompiledModel};
 /// # let bytes = unishape_onnx::model_builder::add_model();
 ///
-/// let program = Program::new(&Model::read(&bytes)?)?;
+/// let compiled = CompiledModel::new(&Model::read(&bytes)?)?;
 /// let x = Tensor::from(ndarray::arr2(&[[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]]));
 /// let y = Tensor::from(ndarray::arr1(&[10f32, 20.0, 30.0]));
-/// let outputs = program.run([("x", x.view()), ("y", y.view())])?;
+/// let outputs = compiled.run([("x", x.view()), ("y", y.view())])?;
 /// assert_eq!(outputs[0].0, "z");
 /// assert_eq!(outputs[0].1, ndarray::arr2(&[[11f32, 22.0, 33.0], [14.0, 25.0, 36.0]]).into());
 /// # Ok::<(), unishape_onnx::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Program {
+pub struct CompiledModel {
     /// Names of the values; all other fields refer to values by index.
     pub(super) names: Vec<String>,
-    pub(super) steps: Vec<Step>,
-    pub(super) inputs: Vec<ProgramInput>,
+    pub(super) nodes: Vec<CompiledNode>,
+    pub(super) inputs: Vec<ModelInput>,
     pub(super) outputs: Vec<usize>,
     /// Initializers and Constant nodes.
     pub(super) constants: Vec<(usize, Tensor)>,
-    /// Number of uses of each value, as an input of a step or as an output.
+    /// Number of uses of each value, as an input of a node or as an output.
     pub(super) uses: Vec<usize>,
     pub(super) threads: Option<usize>,
 }
 
-/// A required node.
+/// A node that the outputs depend on.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct CompiledNode {
     pub(super) node: Node,
     pub(super) version: OperatorVersion,
     pub(super) inputs: Vec<Option<usize>>,
@@ -56,72 +56,74 @@ pub(super) struct Step {
 
 /// Input of the model.
 #[derive(Debug)]
-pub(super) struct ProgramInput {
+pub(super) struct ModelInput {
     pub(super) value: usize,
     pub(super) info: ValueInfo,
     /// Whether an initializer provides a default value.
     pub(super) has_default: bool,
 }
 
-impl Program {
+impl CompiledModel {
     /// Compiles a model to compute all its outputs.
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();
     /// let model = unishape_onnx::Model::read(&bytes)?;
-    /// assert_eq!(unishape_onnx::Program::new(&model)?.outputs().collect::<Vec<_>>(), ["z"]);
+    /// assert_eq!(unishape_onnx::CompiledModel::new(&model)?.outputs().collect::<Vec<_>>(), ["z"]);
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// If a required node is not supported (the error names the node), or the model is invalid.
-    pub fn new(model: &Model) -> Result<Program, Error> {
+    pub fn new(model: &Model) -> Result<CompiledModel, Error> {
         let outputs: Vec<&str> = model.graph().outputs.iter().map(|output| output.name.as_str()).collect();
-        Program::with_outputs(model, &outputs)
+        CompiledModel::with_outputs(model, &outputs)
     }
 
-    /// Compiles a model to compute the given values, which need not be outputs of the model.
+    /// Compiles a model to compute the given values.
+    ///
+    /// They need not be outputs of the model.
     ///
     /// Nodes that these values do not depend on are ignored.
     ///
     /// ```
-    /// use unishape_onnx::{Model, Program};
+    /// use unishape_onnx::{Model, CompiledModel};
     /// # let bytes = unishape_onnx::model_builder::add_model();
     ///
-    /// let program = Program::with_outputs(&Model::read(&bytes)?, &["y", "z"])?;
-    /// assert_eq!(program.outputs().collect::<Vec<_>>(), ["y", "z"]);
+    /// let compiled = CompiledModel::with_outputs(&Model::read(&bytes)?, &["y", "z"])?;
+    /// assert_eq!(compiled.outputs().collect::<Vec<_>>(), ["y", "z"]);
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// As [`new`](Program::new), and if the model has no such value.
-    pub fn with_outputs(model: &Model, values: &[&str]) -> Result<Program, Error> {
+    /// As [`new`](CompiledModel::new), and if the model has no such value.
+    pub fn with_outputs(model: &Model, values: &[&str]) -> Result<CompiledModel, Error> {
         let opset = model.opset().ok_or_else(|| {
             Error::invalid("the model imports no opset of the domain ai.onnx (opset_import)")
         })?;
-        Program::compile(model.graph(), opset, model.base_dir(), values)
+        CompiledModel::compile(model.graph(), opset, model.base_dir(), values)
     }
 
     /// Compiles a single node from its serialized `NodeProto`.
     ///
     /// ```
     /// use unishape::Tensor;
-    /// use unishape_onnx::Program;
+    /// use unishape_onnx::CompiledModel;
     /// # let bytes = unishape_onnx::model_builder::node_bytes("Neg", "x", "y", &[]);
     ///
-    /// let program = Program::from_node(&bytes, 21)?;
+    /// let compiled = CompiledModel::from_node(&bytes, 21)?;
     /// let x = Tensor::from(ndarray::arr1(&[1i32, -2]));
-    /// let outputs = program.run([("x", x.view())])?;
+    /// let outputs = compiled.run([("x", x.view())])?;
     /// assert_eq!(outputs, [("y".into(), ndarray::arr1(&[-1i32, 2]).into())]);
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// As [`new`](Program::new).
-    pub fn from_node(bytes: &[u8], opset: u32) -> Result<Program, Error> {
+    /// As [`new`](CompiledModel::new).
+    pub fn from_node(bytes: &[u8], opset: u32) -> Result<CompiledModel, Error> {
         let message = Message::decode(&SharedBytes::from(bytes.to_vec()))
             .map_err(|error| Error::malformed(format!("not an ONNX node: {error}")))?;
         let node = Node::from_message(0, &message)?;
@@ -143,7 +145,7 @@ impl Program {
             sparse_initializers: Vec::new(),
         };
         let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
-        Program::compile(&graph, opset, None, &outputs)
+        CompiledModel::compile(&graph, opset, None, &outputs)
     }
 
     fn compile(
@@ -151,14 +153,14 @@ impl Program {
         opset: u32,
         base_dir: Option<&Path>,
         outputs: &[&str],
-    ) -> Result<Program, Error> {
+    ) -> Result<CompiledModel, Error> {
         let mut table = ValueTable::default();
         let initializers: HashMap<&str, &TensorProto> =
             graph.initializers.iter().map(|tensor| (tensor.name.as_str(), tensor)).collect();
         let mut inputs = Vec::new();
         for info in &graph.inputs {
             let value = table.define(&info.name)?;
-            inputs.push(ProgramInput {
+            inputs.push(ModelInput {
                 value,
                 info: info.clone(),
                 has_default: initializers.contains_key(&*info.name),
@@ -171,14 +173,14 @@ impl Program {
             });
         }
         let is_required = required_nodes(graph, outputs);
-        let mut steps = Vec::new();
+        let mut nodes = Vec::new();
         for node in &graph.nodes {
             if !is_required[node.index] {
                 continue;
             }
-            let step = Step::new(node, opset, graph, &mut table)
+            let compiled = CompiledNode::new(node, opset, graph, &mut table)
                 .map_err(|error| error.with_context(node.to_string()))?;
-            steps.push(step);
+            nodes.push(compiled);
         }
         let outputs = outputs.iter().map(|name| match table.indices.get(*name) {
             Some(&value) => Ok(value),
@@ -186,7 +188,7 @@ impl Program {
         });
         let outputs = outputs.collect::<Result<Vec<usize>, Error>>()?;
         let mut uses = vec![0; table.names.len()];
-        for &value in steps.iter().flat_map(|step| step.inputs.iter().flatten()).chain(&outputs) {
+        for &value in nodes.iter().flat_map(|compiled| compiled.inputs.iter().flatten()).chain(&outputs) {
             uses[value] += 1;
         }
         // Only initializers that are used are decoded.
@@ -197,33 +199,38 @@ impl Program {
                 constants.push((value, tensor.decode(base_dir)?));
             }
         }
-        for step in steps.iter().filter(|step| step.node.op_type == "Constant") {
-            let tensor = constant_value(&step.node, base_dir);
-            constants.push((step.output, tensor.map_err(|error| error.with_context(step.node.to_string()))?));
+        for compiled in nodes.iter().filter(|compiled| compiled.node.op_type == "Constant") {
+            let tensor = constant_value(&compiled.node, base_dir);
+            constants.push((
+                compiled.output,
+                tensor.map_err(|error| error.with_context(compiled.node.to_string()))?,
+            ));
         }
-        steps.retain(|step| step.node.op_type != "Constant");
-        mark_materialized(&mut steps, &outputs, table.names.len());
-        Ok(Program { names: table.names, steps, inputs, outputs, constants, uses, threads: None })
+        nodes.retain(|compiled| compiled.node.op_type != "Constant");
+        mark_materialized(&mut nodes, &outputs, table.names.len());
+        Ok(CompiledModel { names: table.names, nodes, inputs, outputs, constants, uses, threads: None })
     }
 
-    /// Sets the number of worker threads, at least 1. Default: all threads of the rayon pool.
+    /// Sets the number of worker threads, at least 1.
+    ///
+    /// Default: all threads of the rayon pool.
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();
-    /// let program = unishape_onnx::Program::new(&unishape_onnx::Model::read(&bytes)?)?.threads(1);
+    /// let compiled = unishape_onnx::CompiledModel::new(&unishape_onnx::Model::read(&bytes)?)?.threads(1);
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     #[must_use]
-    pub fn threads(self, threads: usize) -> Program {
-        Program { threads: Some(threads.max(1)), ..self }
+    pub fn threads(self, threads: usize) -> CompiledModel {
+        CompiledModel { threads: Some(threads.max(1)), ..self }
     }
 
     /// Names of the required inputs: those without a default value.
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();
-    /// let program = unishape_onnx::Program::new(&unishape_onnx::Model::read(&bytes)?)?;
-    /// assert_eq!(program.inputs().collect::<Vec<_>>(), ["x", "y"]);
+    /// let compiled = unishape_onnx::CompiledModel::new(&unishape_onnx::Model::read(&bytes)?)?;
+    /// assert_eq!(compiled.inputs().collect::<Vec<_>>(), ["x", "y"]);
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     pub fn inputs(&self) -> impl Iterator<Item = &str> {
@@ -234,8 +241,8 @@ impl Program {
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();
-    /// let program = unishape_onnx::Program::new(&unishape_onnx::Model::read(&bytes)?)?;
-    /// assert_eq!(program.outputs().collect::<Vec<_>>(), ["z"]);
+    /// let compiled = unishape_onnx::CompiledModel::new(&unishape_onnx::Model::read(&bytes)?)?;
+    /// assert_eq!(compiled.outputs().collect::<Vec<_>>(), ["z"]);
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     pub fn outputs(&self) -> impl Iterator<Item = &str> {
@@ -261,8 +268,8 @@ impl ValueTable {
     }
 }
 
-impl Step {
-    fn new(node: &Node, opset: u32, graph: &Graph, table: &mut ValueTable) -> Result<Step, Error> {
+impl CompiledNode {
+    fn new(node: &Node, opset: u32, graph: &Graph, table: &mut ValueTable) -> Result<CompiledNode, Error> {
         let version = OperatorVersion::resolve(node, opset)?;
         let inputs = node.inputs.iter().map(|name| match table.indices.get(name) {
             _ if name.is_empty() => Ok(None),
@@ -278,7 +285,7 @@ impl Step {
             [output] if !output.is_empty() => table.define(output)?,
             others => return Err(Error::invalid(format!("expected 1 output, got {}", others.len()))),
         };
-        Ok(Step { node: node.clone(), version, inputs, output, is_materialized: false })
+        Ok(CompiledNode { node: node.clone(), version, inputs, output, is_materialized: false })
     }
 }
 
@@ -295,10 +302,10 @@ fn required_nodes(graph: &Graph, outputs: &[&str]) -> Vec<bool> {
     is_required
 }
 
-/// Sets [`Step::is_materialized`] for all steps.
+/// Sets [`CompiledNode::is_materialized`] for all nodes.
 ///
 /// Materialized are outputs, inputs of shape operators, and values that more than one pass would compute.
-fn mark_materialized(steps: &mut [Step], outputs: &[usize], value_count: usize) {
+fn mark_materialized(nodes: &mut [CompiledNode], outputs: &[usize], value_count: usize) {
     #[derive(Clone, Copy, PartialEq)]
     enum Consumers {
         None,
@@ -310,14 +317,14 @@ fn mark_materialized(steps: &mut [Step], outputs: &[usize], value_count: usize) 
     for &output in outputs {
         consumers[output] = Consumers::Several;
     }
-    for step in steps.iter_mut().rev() {
-        let is_fused = step.version.operator.shape_rule != ShapeRule::ShapeOperator;
-        let (is_materialized, pass) = match consumers[step.output] {
+    for compiled in nodes.iter_mut().rev() {
+        let is_fused = compiled.version.operator.shape_rule != ShapeRule::ShapeOperator;
+        let (is_materialized, pass) = match consumers[compiled.output] {
             Consumers::OnePass(pass) if is_fused => (false, pass),
-            _ => (true, step.output),
+            _ => (true, compiled.output),
         };
-        step.is_materialized = is_materialized;
-        for &input in step.inputs.iter().flatten() {
+        compiled.is_materialized = is_materialized;
+        for &input in compiled.inputs.iter().flatten() {
             consumers[input] = match consumers[input] {
                 _ if !is_fused => Consumers::Several,
                 Consumers::None => Consumers::OnePass(pass),
