@@ -6,7 +6,7 @@ use crate::destination::{
 };
 use crate::error::CliError;
 use crate::mapped::map_array;
-use crate::output::{commit, create_file, print_info, write_error};
+use crate::output::{commit, print_info, write_error};
 use crate::output_names::output_file_names;
 use crate::paths::{file_name, has_extension, is_stdout, parent_directory};
 use crate::progress::{Progress, ProgressWriter};
@@ -171,7 +171,7 @@ impl Plan {
     fn write_files(&self, progress: &Progress) -> Result<(), CliError> {
         let mut pending = Vec::new();
         for array in &self.arrays {
-            let mut file = create_file(&array.path, self.force)?;
+            let mut file = progress.create_file(&array.path, self.force)?;
             let mut writer = ProgressWriter::new(file.file(), progress);
             let header = array.header.write(&mut writer).map_err(|error| write_error(&array.path, &error));
             header
@@ -183,7 +183,7 @@ impl Plan {
     }
 
     fn write_archive(&self, archive: &Path, progress: &Progress) -> Result<(), CliError> {
-        let mut file = create_file(archive, self.force)?;
+        let mut file = progress.create_file(archive, self.force)?;
         let mut npz = NpzWriter::new(file.file());
         for array in &self.arrays {
             let member =

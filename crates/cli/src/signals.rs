@@ -3,6 +3,7 @@
 //! | signal | effect |
 //! |---|---|
 //! | `SIGINT`, `SIGTERM`, `SIGHUP` | long work stops at the next write; exit code 128 + number |
+//! | the same, while a pipe or a device is written | the default action: the signal ends the process |
 //! | `SIGBUS` (Linux) | a memory-mapped input was truncated: error message, exit code 1 |
 //!
 //! `SIGHUP` stays ignored where it is ignored at the start, as by `nohup`.
@@ -11,24 +12,38 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::c_int;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The last stop signal that the process has received.
-pub(crate) struct StopFlag(Arc<AtomicUsize>);
+pub(crate) struct StopFlag {
+    signal: Arc<AtomicUsize>,
+    /// Whether the signals have their default action.
+    is_default: Arc<AtomicBool>,
+}
 
 impl StopFlag {
     /// Installs the handlers of the stop signals.
     pub(crate) fn install() -> io::Result<StopFlag> {
         let signal = Arc::new(AtomicUsize::new(0));
+        let is_default = Arc::new(AtomicBool::new(false));
         for number in stop_signals() {
+            signal_hook::flag::register_conditional_default(number, Arc::clone(&is_default))?;
             signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
         }
-        Ok(StopFlag(signal))
+        Ok(StopFlag { signal, is_default })
     }
 
     /// The number of that signal; `None` before one arrives.
     pub(crate) fn signal(&self) -> Option<u8> {
-        u8::try_from(self.0.load(Ordering::Relaxed)).ok().filter(|&signal| signal != 0)
+        u8::try_from(self.signal.load(Ordering::Relaxed)).ok().filter(|&signal| signal != 0)
+    }
+
+    /// Gives later signals their default action.
+    ///
+    /// A system call that waits for the reader of a pipe is restarted after a handler, so that a flag would
+    /// never be seen.
+    pub(crate) fn restore_default(&self) {
+        self.is_default.store(true, Ordering::SeqCst);
     }
 }
 
