@@ -165,7 +165,7 @@ pub(crate) fn new_array_with<'py, T: Numeric>(
     Ok(array)
 }
 
-/// Slots for arrays whose memory can be reused.
+/// Slots for arrays whose memory can be reused. Locked only by threads that are attached to Python.
 pub(crate) type Spares = Mutex<Vec<Option<Tensor>>>;
 
 /// Owns the memory of a NumPy array. When dropped, it returns the memory to its slot, if it has one.

@@ -203,7 +203,9 @@ impl OnnxProgram {
         }
         let views: Vec<(&str, TensorView<'_>)> =
             arrays.iter().filter_map(|(name, array)| Some((name.as_str(), array.view()?))).collect();
-        let outputs = py.detach(|| self.program.run_reusing(views, self.take_spares())).map_err(to_py_err)?;
+        // Attached, as when buffers are released: no thread forks while another one holds the lock.
+        let spares = self.take_spares();
+        let outputs = py.detach(|| self.program.run_reusing(views, spares)).map_err(to_py_err)?;
         let tensors = outputs.into_iter().map(|(_, tensor)| tensor).enumerate();
         tensors.map(|(index, tensor)| to_numpy(py, tensor, (Arc::downgrade(&self.spares), index))).collect()
     }
