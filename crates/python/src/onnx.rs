@@ -52,11 +52,14 @@ impl OnnxModel {
         }))
     }
 
-    /// Compiles the model. `threads`: number of worker threads; default: one per core.
+    /// Compiles the model. `threads`: number of worker threads; default: that of the process at each run.
     #[pyo3(signature = (*, threads=None))]
     fn program(&self, threads: Option<ThreadCount>) -> PyResult<OnnxProgram> {
         let program = Program::new(&self.0).map_err(to_py_err)?;
-        Ok(OnnxProgram::new(program.threads(ThreadCount::or_default(threads))))
+        Ok(OnnxProgram::new(match threads {
+            Some(threads) => program.threads(threads.get()),
+            None => program,
+        }))
     }
 
     /// Serialized model without implicit broadcasting, and the number of inserted Expand nodes.
@@ -178,8 +181,7 @@ impl OnnxProgram {
     /// Compiles a single node from its serialized NodeProto.
     #[staticmethod]
     fn from_node(bytes: &[u8], opset: u32) -> PyResult<OnnxProgram> {
-        let program = Program::from_node(bytes, opset).map_err(to_py_err)?;
-        Ok(OnnxProgram::new(program.threads(ThreadCount::or_default(None))))
+        Program::from_node(bytes, opset).map(OnnxProgram::new).map_err(to_py_err)
     }
 
     /// Names of the required inputs.

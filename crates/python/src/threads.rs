@@ -24,9 +24,13 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ThreadCount {
 }
 
 impl ThreadCount {
+    pub(crate) fn get(self) -> usize {
+        self.0.get()
+    }
+
     /// The number of a call, or the default.
     pub(crate) fn or_default(count: Option<ThreadCount>) -> usize {
-        count.map_or_else(unishape::num_threads, |ThreadCount(count)| count.get())
+        count.map_or_else(unishape::num_threads, ThreadCount::get)
     }
 }
 
