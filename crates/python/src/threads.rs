@@ -66,7 +66,7 @@ fn parse(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<usize>> {
 ///
 /// Notes
 /// -----
-/// Idle workers park after less than 50 µs. The environment variable UNISHAPE_SPIN sets another time in
+/// Idle workers park after about 50 µs. The environment variable UNISHAPE_SPIN sets another time in
 /// microseconds for which they keep spinning: the next call starts sooner, at the cost of CPU time.
 /// Both variables are read once, before the first large call.
 ///

@@ -206,7 +206,7 @@ impl Program {
         Ok(Program { names: table.names, steps, inputs, outputs, constants, uses, threads: None })
     }
 
-    /// Sets the number of worker threads, at least 1. Default: all threads of the rayon pool.
+    /// Sets the number of worker threads, at least 1. Default: `unishape::num_threads()`.
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();
