@@ -160,6 +160,40 @@ def test_fork_while_another_thread_computes():
     run(script, timeout=200, UNISHAPE_NUM_THREADS="2")
 
 
+def test_fork_while_another_thread_runs_an_onnx_model():
+    pytest.importorskip("onnx")
+    # Of many outputs, so that a fork often meets the thread that looks for memory to reuse.
+    script = """
+        import onnx.helper, unishape.onnx
+        names = [f"y{number}" for number in range(1000)]
+        info = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["N"])
+        nodes = [onnx.helper.make_node("Neg", ["x"], [name]) for name in names]
+        graph = onnx.helper.make_graph(nodes, "many", [info("x")], [info(name) for name in names])
+        opset = [onnx.helper.make_opsetid("", 21)]
+        program = unishape.onnx.load(onnx.helper.make_model(graph, ir_version=10, opset_imports=opset))
+        one = np.ones(1, "float32")
+
+        def negate():
+            assert all(y == -1 for y in program(x=one).values())
+
+        stop = threading.Event()
+        def work():
+            while not stop.is_set():
+                negate()
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(100):
+                in_child(negate)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+    """
+    run(script, timeout=200, UNISHAPE_NUM_THREADS="2")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_multiprocessing(name):
     script = f"""

@@ -114,6 +114,29 @@ def test_threads_argument_of_lazy_functions_with_out():
     assert run(script, UNISHAPE_NUM_THREADS="1") == ["2"]
 
 
+@LINUX
+def test_compiled_models_follow_the_default():
+    pytest.importorskip("onnx")
+    script = COUNT_WORKERS + """
+    import onnx.helper, unishape.onnx
+    info = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.DOUBLE, ["N"])
+    node = onnx.helper.make_node("Neg", ["x"], ["y"])
+    opset = onnx.helper.make_opsetid("", 21)
+    graph = onnx.helper.make_graph([node], "negate", [info("x")], [info("y")])
+    model = onnx.helper.make_model(graph, ir_version=10, opset_imports=[opset])
+    if sys.argv[-1] == "node":
+        program = unishape.onnx._onnx.OnnxProgram.from_node(node.SerializeToString(), 21)
+    else:
+        program = unishape.onnx._load(model).program(threads={"default": None, "two": 2}[sys.argv[-1]])
+    unishape.set_num_threads(4)
+    program.run({"x": x})
+    print(workers())
+    """
+    for kind, workers in (("default", "3"), ("node", "3"), ("two", "1")):
+        selected = f"import sys; sys.argv = [{kind!r}]\n" + textwrap.dedent(script)
+        assert run(selected, UNISHAPE_NUM_THREADS="1") == [workers], kind
+
+
 def test_environment_variable():
     script = """
         import unishape

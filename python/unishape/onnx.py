@@ -55,7 +55,7 @@ class Model(BackendRep):
     model : ModelProto, bytes or path
         External data is read only if `model` is a path, from the directory of the file.
     threads : int, optional
-        Number of worker threads. Default: one per core.
+        Number of worker threads. Default: `unishape.get_num_threads()` at each run.
     """
 
     def __init__(self, model: ModelLike, *, threads: int | None = None):

@@ -1,5 +1,6 @@
 //! Arrays formatted as text, much as NumPy prints them; of a large array only the edges.
 
+use crate::columns::width;
 use crate::error::CliError;
 use ndarray::ArrayViewD;
 use num_complex::Complex;
@@ -112,11 +113,10 @@ impl Cells {
         let widest = |part: fn((&str, &str)) -> usize| {
             self.texts.iter().map(|text| part(text.split_at(split(text)))).max().unwrap_or(0)
         };
-        let (before, after) =
-            (widest(|(before, _)| before.chars().count()), widest(|(_, after)| after.chars().count()));
+        let (before, after) = (widest(|(before, _)| width(before)), widest(|(_, after)| width(after)));
         for text in &mut self.texts {
             let (left, right) = text.split_at(split(text));
-            *text = format!("{left:>before$}{right:<after$}");
+            *text = format!("{}{left}{right:<after$}", " ".repeat(before - width(left)));
         }
     }
 
@@ -143,11 +143,11 @@ impl Cells {
 }
 
 /// Joins entries to lines of at most `width` columns.
-fn wrap(entries: &[String], width: usize) -> Vec<String> {
+fn wrap(entries: &[String], limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for entry in entries {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + entry.chars().count() <= width => {
+            Some(line) if width(line) + 1 + width(entry) <= limit => {
                 line.push(' ');
                 line.push_str(entry);
             }
@@ -212,7 +212,7 @@ fn half(x: f32, is_same: impl Fn(f32) -> bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::element_texts;
+    use super::{element_texts, format_array};
     use half::{bf16, f16};
     use ndarray::arr1;
     use num_complex::Complex;
@@ -244,5 +244,12 @@ mod tests {
             [Complex::new(1.0, -2.5), Complex::new(-0.0, f64::NAN), Complex::new(0.0, f64::INFINITY)];
         assert_eq!(element_texts(&arr1(&complex).into()), ["1.0-2.5j", "-0.0+nanj", "0.0+infj"]);
         assert_eq!(element_texts(&arr1(&[true, false]).into()), ["True", "False"]);
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        let strings = ndarray::arr2(&[["宽".to_owned(), "a".into()], ["abc".into(), "b".into()]]);
+        let text = format_array(&[2, 2], |_| Ok(strings.clone().into_dyn().into())).unwrap();
+        assert_eq!(text, "[[ '宽'   'a']\n ['abc'   'b']]\n");
     }
 }

@@ -1,12 +1,13 @@
 //! `unishape broadcast`: arrays in files, stretched to their common shape and written to files.
 
 use crate::args::BroadcastArgs;
+use crate::columns::{max_width, pad};
 use crate::destination::{
     check_directory_exists, check_free_space, check_target, destination_text, free_space, in_directory,
 };
 use crate::error::CliError;
 use crate::mapped::map_array;
-use crate::output::{commit, create_file, print_info, write_error};
+use crate::output::{commit, print_info, write_error};
 use crate::output_names::output_file_names;
 use crate::paths::{file_name, has_extension, is_stdout, parent_directory};
 use crate::progress::{Progress, ProgressWriter};
@@ -148,13 +149,13 @@ impl Plan {
         let from: Vec<String> =
             self.arrays.iter().map(|array| short_shape_text(&array.input.header().shape)).collect();
         let names: Vec<String> = self.arrays.iter().map(PlannedArray::title).collect();
-        let width = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
-        let (name_width, from_width) = (width(&names), width(&from));
+        let (name_width, from_width) = (max_width(&names), max_width(&from));
         let to = short_shape_text(&self.shape);
         let mut text = String::new();
         for ((array, name), from) in self.arrays.iter().zip(&names).zip(&from) {
             let bytes = BinaryBytes(array.bytes);
-            text += &format!("{name:name_width$}  {from:>from_width$} → {to}  {bytes}\n");
+            let name = pad(name, name_width);
+            text += &format!("{name}  {from:>from_width$} → {to}  {bytes}\n");
         }
         let destination = self.archive.as_ref().unwrap_or(&self.directory);
         text + &destination_text(self.total, destination, self.free) + "\n"
@@ -171,7 +172,7 @@ impl Plan {
     fn write_files(&self, progress: &Progress) -> Result<(), CliError> {
         let mut pending = Vec::new();
         for array in &self.arrays {
-            let mut file = create_file(&array.path, self.force)?;
+            let mut file = progress.create_file(&array.path, self.force)?;
             let mut writer = ProgressWriter::new(file.file(), progress);
             let header = array.header.write(&mut writer).map_err(|error| write_error(&array.path, &error));
             header
@@ -183,7 +184,7 @@ impl Plan {
     }
 
     fn write_archive(&self, archive: &Path, progress: &Progress) -> Result<(), CliError> {
-        let mut file = create_file(archive, self.force)?;
+        let mut file = progress.create_file(archive, self.force)?;
         let mut npz = NpzWriter::new(file.file());
         for array in &self.arrays {
             let member =

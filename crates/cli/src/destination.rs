@@ -60,6 +60,8 @@ pub(crate) fn in_directory(
     work: impl FnOnce() -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let (created, result) = create_directories(directory);
+    #[cfg(target_os = "linux")]
+    crate::signals::remove_if_truncated(&created);
     let result = result
         .map_err(|error| CliError::failed(format!("{}: {error}", text::display_path(directory))))
         .and_then(|()| work());

@@ -12,6 +12,7 @@
 //! | `output` | standard output and atomically written files |
 //! | `output_names` | unique file names of results |
 //! | `array_text` | arrays formatted as text |
+//! | `columns` | widths of text in terminal columns |
 //! | `progress` | progress bar and interruption of long work |
 //! | `signals` | signal handlers |
 //! | `shape`, `explain`, `broadcast`, `eval`, `onnx` | one subcommand each |
@@ -19,6 +20,7 @@
 mod args;
 mod array_text;
 mod broadcast;
+mod columns;
 mod destination;
 mod error;
 mod eval;

@@ -2,6 +2,7 @@
 
 use crate::error::CliError;
 use crate::paths::is_stdout;
+use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use unishape::text;
@@ -54,9 +55,15 @@ pub(crate) fn already_exists(path: &Path) -> CliError {
     CliError::failed(format!("{} already exists; use --force to replace it", text::display_path(path)))
 }
 
+/// Whether a path is a pipe or a device: written directly, and not taken back after an error.
+pub(crate) fn is_in_place(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
+}
+
 /// An error while a result is written, with the path of the result and not of its temporary file.
 pub(crate) fn write_error(path: &Path, error: &dyn std::error::Error) -> CliError {
-    CliError::failed(format!("{}: {error}; nothing was written", text::display_path(path)))
+    let undone = if is_in_place(path) { "" } else { "; nothing was written" };
+    CliError::failed(format!("{}: {error}{undone}", text::display_path(path)))
 }
 
 /// Writes text files, all of them or none. The path `-` is standard output.

@@ -1,9 +1,12 @@
 //! Progress bar and interruption of long work.
 
 use crate::error::CliError;
+use crate::output::{self, is_in_place};
 use crate::signals::StopFlag;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, Write};
+use std::path::Path;
+use unishape_atomic_file::AtomicFile;
 
 /// The state of long work: how much of it is done, and whether a signal has stopped it.
 pub(crate) struct Progress {
@@ -25,6 +28,18 @@ impl Progress {
         let result = work(&progress);
         progress.bar.finish_and_clear();
         result
+    }
+
+    /// Starts a file, as [`output::create_file`]. From a pipe or a device on, a signal ends the process.
+    pub(crate) fn create_file(&self, path: &Path, force: bool) -> Result<AtomicFile, CliError> {
+        if is_in_place(path) {
+            self.stop.restore_default();
+            // A signal before that has only set the flag.
+            if let Some(signal) = self.stop.signal() {
+                return Err(CliError::Interrupted(signal));
+            }
+        }
+        output::create_file(path, force)
     }
 
     /// Whether the command has received a stop signal.

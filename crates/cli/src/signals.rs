@@ -3,6 +3,7 @@
 //! | signal | effect |
 //! |---|---|
 //! | `SIGINT`, `SIGTERM`, `SIGHUP` | long work stops at the next write; exit code 128 + number |
+//! | the same, while a pipe or a device is written | the default action: the signal ends the process |
 //! | `SIGBUS` (Linux) | a memory-mapped input was truncated: error message, exit code 1 |
 //!
 //! `SIGHUP` stays ignored where it is ignored at the start, as by `nohup`.
@@ -11,24 +12,38 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::c_int;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The last stop signal that the process has received.
-pub(crate) struct StopFlag(Arc<AtomicUsize>);
+pub(crate) struct StopFlag {
+    signal: Arc<AtomicUsize>,
+    /// Whether the signals have their default action.
+    is_default: Arc<AtomicBool>,
+}
 
 impl StopFlag {
     /// Installs the handlers of the stop signals.
     pub(crate) fn install() -> io::Result<StopFlag> {
         let signal = Arc::new(AtomicUsize::new(0));
+        let is_default = Arc::new(AtomicBool::new(false));
         for number in stop_signals() {
+            signal_hook::flag::register_conditional_default(number, Arc::clone(&is_default))?;
             signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
         }
-        Ok(StopFlag(signal))
+        Ok(StopFlag { signal, is_default })
     }
 
     /// The number of that signal; `None` before one arrives.
     pub(crate) fn signal(&self) -> Option<u8> {
-        u8::try_from(self.0.load(Ordering::Relaxed)).ok().filter(|&signal| signal != 0)
+        u8::try_from(self.signal.load(Ordering::Relaxed)).ok().filter(|&signal| signal != 0)
+    }
+
+    /// Gives later signals their default action.
+    ///
+    /// A system call that waits for the reader of a pipe is restarted after a handler, so that a flag would
+    /// never be seen.
+    pub(crate) fn restore_default(&self) {
+        self.is_default.store(true, Ordering::SeqCst);
     }
 }
 
@@ -44,11 +59,17 @@ fn stop_signals() -> Vec<c_int> {
 /// Makes the command exit with an error message when a memory-mapped input is truncated while it is read.
 ///
 /// The handler ends the process at once. Results under way are files without a name, which the kernel
-/// removes; on a file system without `O_TMPFILE`, the named temporary file stays.
+/// removes; on a file system without `O_TMPFILE`, the named temporary file and its directory stay.
 #[cfg(target_os = "linux")]
 pub(crate) fn report_truncated_inputs() {
     // Without the handler, the process is killed by the signal: not worth an error of its own.
     let _ = unix::handle_sigbus();
+}
+
+/// Makes that handler remove directories that are empty, the last one first.
+#[cfg(target_os = "linux")]
+pub(crate) fn remove_if_truncated(directories: &[std::path::PathBuf]) {
+    unix::REMOVED.store(Box::into_raw(Box::new(unix::c_paths(directories))), Ordering::Release);
 }
 
 #[cfg(unix)]
@@ -57,6 +78,8 @@ mod unix {
     use std::ffi::c_int;
     use std::mem::MaybeUninit;
     use std::ptr;
+    #[cfg(target_os = "linux")]
+    use std::{ffi::CString, sync::atomic::AtomicPtr};
 
     /// Whether the process ignores a signal.
     pub(super) fn is_ignored(signal: c_int) -> bool {
@@ -68,6 +91,17 @@ mod unix {
             action.assume_init()
         };
         action.sa_sigaction == libc::SIG_IGN
+    }
+
+    /// Directories that the handler of `SIGBUS` removes; null for none. Never freed: the handler may read them.
+    #[cfg(target_os = "linux")]
+    pub(super) static REMOVED: AtomicPtr<Vec<CString>> = AtomicPtr::new(ptr::null_mut());
+
+    /// Paths as C strings. No existing directory has a NUL in its path.
+    #[cfg(target_os = "linux")]
+    pub(super) fn c_paths(paths: &[std::path::PathBuf]) -> Vec<CString> {
+        use std::os::unix::ffi::OsStrExt;
+        paths.iter().filter_map(|path| CString::new(path.as_os_str().as_bytes()).ok()).collect()
     }
 
     #[cfg(target_os = "linux")]
@@ -98,7 +132,8 @@ mod unix {
         use std::sync::atomic::{AtomicBool, Ordering};
         static REPORTED: AtomicBool = AtomicBool::new(false);
         // Safety: the kernel passes a valid `siginfo_t` to a handler with `SA_SIGINFO`. All functions called
-        // here are async-signal-safe, and `TRUNCATED` is valid for reads of its length.
+        // here are async-signal-safe, and `TRUNCATED` is valid for reads of its length. `REMOVED` is null or
+        // points to strings that are neither changed nor freed.
         unsafe {
             if (*info).si_code != libc::BUS_ADRERR {
                 // Another cause, such as `kill -BUS`: the default action, once the handler has returned.
@@ -110,6 +145,12 @@ mod unix {
                 // Another thread reports and exits.
                 loop {
                     libc::pause();
+                }
+            }
+            if let Some(directories) = REMOVED.load(Ordering::Acquire).as_ref() {
+                for directory in directories.iter().rev() {
+                    // Fails if another process has put a file into it, which is right.
+                    libc::rmdir(directory.as_ptr());
                 }
             }
             libc::write(libc::STDERR_FILENO, TRUNCATED.as_ptr().cast(), TRUNCATED.len());

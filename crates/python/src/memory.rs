@@ -3,6 +3,15 @@
 //! NumPy allows several arrays and threads to share memory. Elements that another Python thread writes during a
 //! computation are read as arbitrary bytes, as in NumPy itself. Only `bool` has invalid byte values, and the
 //! kernels read booleans as bytes.
+//!
+//! # Initialization
+//!
+//! Memory from NumPy counts as initialized, with arbitrary bytes. NumPy is a library of its own, which is loaded at
+//! run time and called through function pointers: no compiler sees that its allocation functions leave memory
+//! unset, so the contract that this module states for them, "returns memory that holds some bytes", is one that
+//! their machine code fulfills. Nothing else is possible: an `out=numpy.empty(n)`, or an input like it, cannot be
+//! distinguished from an array that has been written. New arrays of booleans are zeroed, and other element types
+//! have no invalid bytes. Rust's own allocations have no such contract: see `Output::uninit` in the engine.
 #![allow(unsafe_code)]
 
 use crate::dtype;
@@ -106,7 +115,7 @@ pub(crate) fn data(array: &NumPy<'_>) -> *mut u8 {
 
 /// Whether all bytes of an array of booleans are 0 or 1.
 ///
-/// Views of other dtypes, files and uninitialized memory may hold other bytes. Stretched dimensions are read once.
+/// Views of other dtypes, files and unset memory may hold other bytes. Stretched dimensions are read once.
 pub(crate) fn is_valid_bool(array: &NumericArray<'_>) -> bool {
     assert!(array.dtype == DType::Bool, "only booleans have invalid values");
     // Safety: booleans have the size and alignment of `u8`, for which every byte is valid.
@@ -132,8 +141,8 @@ pub(crate) fn is_valid_bool(array: &NumericArray<'_>) -> bool {
 unsafe fn view<'a, T: Numeric>(array: &'a NumPy<'_>) -> ArrayViewD<'a, T> {
     // Safety: the caller guarantees dtype and layout.
     let Layout { first, strides, reversed } = unsafe { Layout::<T>::new(array) };
-    // Safety: NumPy guarantees an element at each index for the life of the array, 'a. The caller guarantees
-    // that it is an aligned `T`. Sizes and strides are NumPy's, with negative strides reversed.
+    // Safety: NumPy guarantees an element at each index for the life of the array, 'a; it is initialized, as the
+    // module's documentation explains. The caller guarantees that it is an aligned `T`. Sizes and strides are NumPy's, with negative strides reversed.
     let mut view = unsafe { ArrayViewD::from_shape_ptr(IxDyn(array.shape()).strides(strides), first) };
     reversed.into_iter().for_each(|axis| view.invert_axis(axis));
     view
@@ -153,19 +162,20 @@ unsafe fn view_mut<'a, T: Numeric>(array: &'a NumPy<'_>) -> ArrayViewMutD<'a, T>
     view
 }
 
-/// Allocates an array and calls a function that writes every element and reads none.
+/// Allocates an array of arbitrary elements and calls a function that writes all of them.
 pub(crate) fn new_array_with<'py, T: Numeric>(
     py: Python<'py>,
     shape: &[usize],
     fill: impl FnOnce(ArrayViewMutD<'_, T>) -> PyResult<()>,
 ) -> PyResult<NumPy<'py>> {
     let array = allocate(py, to_descr(py, T::DTYPE)?, shape, T::DTYPE == unishape::DType::Bool)?;
-    // Safety: a new array is regular, its elements are distinct, and nothing else references it yet.
+    // Safety: a new array is regular, its elements are distinct, and nothing else references it yet. They are
+    // initialized: see the module's documentation.
     fill(unsafe { view_mut::<T>(&array) })?;
     Ok(array)
 }
 
-/// Slots for arrays whose memory can be reused.
+/// Slots for arrays whose memory can be reused. Locked only by threads that are attached to Python.
 pub(crate) type Spares = Mutex<Vec<Option<Tensor>>>;
 
 /// Owns the memory of a NumPy array. When dropped, it returns the memory to its slot, if it has one.
@@ -340,7 +350,7 @@ pub(crate) fn wrapping<T>(view: ArrayViewD<'_, T>) -> ArrayViewD<'_, Wrapping<T>
     unsafe { view.raw_view().cast().deref_into_view() }
 }
 
-/// Allocates an array: uninitialized, but zeroed where it `is_bool`, since booleans have invalid bytes.
+/// Allocates an array of arbitrary bytes, but of zeros where it `is_bool`, since booleans have invalid bytes.
 fn allocate<'py>(
     py: Python<'py>,
     descr: Bound<'py, PyArrayDescr>,

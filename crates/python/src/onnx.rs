@@ -52,11 +52,14 @@ impl OnnxModel {
         }))
     }
 
-    /// Compiles the model. `threads`: number of worker threads; default: one per core.
+    /// Compiles the model. `threads`: number of worker threads; default: that of the process at each run.
     #[pyo3(signature = (*, threads=None))]
     fn compile(&self, threads: Option<ThreadCount>) -> PyResult<OnnxCompiledModel> {
         let compiled = CompiledModel::new(&self.0).map_err(to_py_err)?;
-        Ok(OnnxCompiledModel::new(compiled.threads(ThreadCount::or_default(threads))))
+        Ok(OnnxCompiledModel::new(match threads {
+            Some(threads) => compiled.threads(threads.get()),
+            None => compiled,
+        }))
     }
 
     /// Serialized model without implicit broadcasting, and the number of inserted Expand nodes.
@@ -178,8 +181,7 @@ impl OnnxCompiledModel {
     /// Compiles a single node from its serialized NodeProto.
     #[staticmethod]
     fn from_node(bytes: &[u8], opset: u32) -> PyResult<OnnxCompiledModel> {
-        let compiled = CompiledModel::from_node(bytes, opset).map_err(to_py_err)?;
-        Ok(OnnxCompiledModel::new(compiled.threads(ThreadCount::or_default(None))))
+        CompiledModel::from_node(bytes, opset).map(OnnxCompiledModel::new).map_err(to_py_err)
     }
 
     /// Names of the required inputs.
@@ -203,8 +205,9 @@ impl OnnxCompiledModel {
         }
         let views: Vec<(&str, TensorView<'_>)> =
             arrays.iter().filter_map(|(name, array)| Some((name.as_str(), array.view()?))).collect();
-        let outputs =
-            py.detach(|| self.compiled.run_reusing(views, self.take_spares())).map_err(to_py_err)?;
+        // Attached, as when buffers are released: no thread forks while another one holds the lock.
+        let spares = self.take_spares();
+        let outputs = py.detach(|| self.compiled.run_reusing(views, spares)).map_err(to_py_err)?;
         let tensors = outputs.into_iter().map(|(_, tensor)| tensor).enumerate();
         tensors.map(|(index, tensor)| to_numpy(py, tensor, (Arc::downgrade(&self.spares), index))).collect()
     }

@@ -24,9 +24,13 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ThreadCount {
 }
 
 impl ThreadCount {
+    pub(crate) fn get(self) -> usize {
+        self.0.get()
+    }
+
     /// The number of a call, or the default.
     pub(crate) fn or_default(count: Option<ThreadCount>) -> usize {
-        count.map_or_else(unishape::num_threads, |ThreadCount(count)| count.get())
+        count.map_or_else(unishape::num_threads, ThreadCount::get)
     }
 }
 
@@ -62,7 +66,7 @@ fn parse(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<usize>> {
 ///
 /// Notes
 /// -----
-/// Idle workers park after less than 50 µs. The environment variable UNISHAPE_SPIN sets another time in
+/// Idle workers park after about 50 µs. The environment variable UNISHAPE_SPIN sets another time in
 /// microseconds for which they keep spinning: the next call starts sooner, at the cost of CPU time.
 /// Both variables are read once, before the first large call.
 ///

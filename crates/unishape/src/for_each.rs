@@ -86,6 +86,10 @@ pub trait ForEachInputs<F> {
     /// # Errors
     ///
     /// As [`for_each`].
+    ///
+    /// # Panics
+    ///
+    /// As [`for_each`].
     fn for_each(self, function: F) -> Result<(), Error>;
 }
 

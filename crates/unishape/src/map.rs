@@ -109,6 +109,10 @@ pub trait MapInputs<F> {
     /// # Errors
     ///
     /// As [`map`].
+    ///
+    /// # Panics
+    ///
+    /// As [`map`].
     fn map(self, function: F) -> Result<Array<Self::Result, Self::Dim>, Error>;
 
     /// See [`map_into`].
@@ -124,6 +128,10 @@ pub trait MapInputs<F> {
     /// ```
     ///
     /// # Errors
+    ///
+    /// As [`map_into`].
+    ///
+    /// # Panics
     ///
     /// As [`map_into`].
     fn map_into<D: Dimension>(self, out: &mut ArrayRef<Self::Result, D>, function: F) -> Result<(), Error>;

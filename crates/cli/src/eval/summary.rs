@@ -3,6 +3,7 @@
 use super::chunks::Chunks;
 use super::inputs::{Input, InputParts};
 use super::job::Job;
+use crate::columns::{max_width, pad};
 use crate::error::CliError;
 use indicatif::BinaryBytes;
 use unishape::notation::short_shape_text;
@@ -25,12 +26,12 @@ pub(crate) fn inputs_text(inputs: &[Input], with_access: bool) -> String {
         [text::truncate(&input.name, 40), text::truncate(&input.text, 60), shape, dtype, access]
     };
     let rows: Vec<[String; 5]> = inputs.iter().map(row).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3].map(width);
+    let widths = [0, 1, 2, 3].map(|column: usize| max_width(rows.iter().map(|row| &row[column])));
     let mut text = String::new();
     for [name, value, shape, dtype, access] in &rows {
         let [a, b, c, d] = widths;
-        let line = format!("{name:a$}  {value:b$}  {shape:>c$}  {dtype:d$}  {access}");
+        let (name, value) = (pad(name, a), pad(value, b));
+        let line = format!("{name}  {value}  {shape:>c$}  {dtype:d$}  {access}");
         text += line.trim_end();
         text.push('\n');
     }

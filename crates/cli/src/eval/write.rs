@@ -4,7 +4,7 @@ use super::chunks::{Chunks, len};
 use super::inputs::InputParts;
 use super::job::{BUFFERS, Job};
 use crate::error::CliError;
-use crate::output::{commit, create_file, write_error};
+use crate::output::{commit, write_error};
 use crate::progress::{Progress, ProgressWriter};
 use half::{bf16, f16};
 use indicatif::BinaryBytes;
@@ -26,7 +26,7 @@ pub(crate) fn write(
     force: bool,
     progress: &Progress,
 ) -> Result<(), CliError> {
-    let mut file = create_file(path, force)?;
+    let mut file = progress.create_file(path, force)?;
     let mut writer = ProgressWriter::new(file.file(), progress);
     let header = job.header().write(&mut writer).map_err(|error| write_error(path, &error));
     header

@@ -5,7 +5,7 @@ use super::inputs::Input;
 use crate::array_text;
 use crate::destination::{check_free_space, check_target, destination_text, free_space, in_directory};
 use crate::error::CliError;
-use crate::output::{self, commit, create_file, print_info, write_error};
+use crate::output::{self, commit, print_info, write_error};
 use crate::output_names::output_file_names;
 use crate::paths::is_stdout;
 use crate::progress::{Progress, ProgressWriter};
@@ -134,7 +134,7 @@ fn write_outputs(
 fn write_files(planned: &[PlannedOutput<'_>], force: bool, progress: &Progress) -> Result<(), CliError> {
     let mut pending = Vec::new();
     for PlannedOutput { tensor, header, path } in planned {
-        let mut file = create_file(path, force)?;
+        let mut file = progress.create_file(path, force)?;
         let mut writer = ProgressWriter::new(BufWriter::new(file.file()), progress);
         header
             .write(&mut writer)

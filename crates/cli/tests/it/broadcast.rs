@@ -1,6 +1,6 @@
 //! `unishape broadcast`: results compared with the specification, bit for bit.
 
-use crate::arrays::Array;
+use crate::arrays::{Array, zeros};
 use crate::support::{RunOutput, TestDir};
 use proptest::prelude::*;
 use unishape::{DType, Tensor};
@@ -391,4 +391,17 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn wide_file_names_are_aligned_in_columns() {
+    let dir = TestDir::new();
+    dir.write("宽的.npy", zeros("'|u1'", &[2, 1]));
+    dir.write("abcde.npy", zeros("'|u1'", &[3]));
+    let message = dir.run(["broadcast", "宽的.npy", "abcde.npy", "--out", "z", "--dry-run"]).message();
+    let lines: Vec<&str> = message.lines().take(2).collect();
+    assert_eq!(lines, ["宽的.npy   2x1 → 2x3  134 B", "abcde.npy    3 → 2x3  134 B"]);
+    let message = dir.run(["eval", "a + b", "a=宽的.npy", "b=abcde.npy", "--dry-run"]).message();
+    let lines: Vec<&str> = message.lines().take(2).collect();
+    assert_eq!(lines, ["a  宽的.npy   2x1  uint8", "b  abcde.npy    3  uint8"]);
 }

@@ -4,6 +4,11 @@ use crate::arrays::zeros;
 use crate::broadcast_interrupted::{ignores_sighup, signal, stretching_to, wait_for_growth};
 use crate::eval::integers;
 use crate::support::{RunOutput, TestDir, start};
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Computes the sum of two stretched arrays of bytes.
 const SUM: [&str; 5] = ["eval", "column + row", "column.npy", "row.npy", "--quiet"];
@@ -80,6 +85,57 @@ fn an_invalid_last_element_leaves_nothing() {
     let message = dir.run(["eval", "m * 2", "m.npy", "-q", "--memory", "1M", "-o", "z.npy"]).expect_error(1);
     assert_eq!(message, "unishape: m.npy: element [6291455]: a bool is 0 or 1, not 7\n");
     assert_eq!(dir.list(), ["m.npy"]);
+}
+
+/// The status of a process that must end soon; it is killed otherwise.
+fn wait_soon(child: &mut Child) -> ExitStatus {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < deadline {
+        if let Some(status) = child.try_wait().expect("a child") {
+            return status;
+        }
+        sleep(Duration::from_millis(5));
+    }
+    child.kill().expect("killed");
+    child.wait().expect("an exit")
+}
+
+/// Without a reader, opening the pipe blocks; with one that stops reading, a write does.
+#[test]
+fn signals_end_a_command_that_waits_for_the_reader_of_a_pipe() {
+    for (name, number) in [("INT", 2), ("TERM", 15)] {
+        for has_reader in [false, true] {
+            let dir = stretching_to(4);
+            assert!(dir.program("mkfifo", ["pipe"]).status().expect("mkfifo").success());
+            let args = SUM.iter().chain(&["-o", "pipe"]);
+            let mut child = start(&mut dir.command(args));
+            let reader = has_reader.then(|| {
+                let mut pipe = std::fs::File::open(dir.path("pipe")).expect("a pipe");
+                pipe.read_exact(&mut [0; 1 << 10]).expect("the start of the result");
+                pipe
+            });
+            sleep(Duration::from_millis(500));
+            signal(&child, name);
+            assert_eq!(wait_soon(&mut child).signal(), Some(number), "{name}, {has_reader}");
+            let output = child.wait_with_output().expect("an exit");
+            assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{name}, {has_reader}");
+            drop(reader);
+        }
+    }
+}
+
+/// What a pipe or a device has taken cannot be taken back.
+#[test]
+fn errors_of_pipes_do_not_claim_that_nothing_was_written() {
+    let dir = stretching_to(4);
+    assert!(dir.program("mkfifo", ["pipe"]).status().expect("mkfifo").success());
+    let child = start(&mut dir.command(SUM.iter().chain(&["-o", "pipe"])));
+    let mut pipe = std::fs::File::open(dir.path("pipe")).expect("a pipe");
+    pipe.read_exact(&mut [0; 1 << 10]).expect("the start of the result");
+    drop(pipe);
+    let message = RunOutput::new(child.wait_with_output().expect("an exit")).expect_error(1);
+    assert!(message.starts_with("unishape: pipe: Broken pipe"), "{message}");
+    assert!(!message.contains("nothing was written"), "{message}");
 }
 
 #[cfg(target_os = "linux")]

@@ -87,6 +87,24 @@ fn an_input_that_is_truncated_meanwhile_is_an_error() {
     }
 }
 
+/// A stretched input is read in user space, so that the truncation is a `SIGBUS`.
+#[test]
+fn a_truncated_input_leaves_no_new_directory() {
+    for out in ["new", "new/dir", "./new/../new/dir/"] {
+        let dir = directory();
+        let before = dir.list();
+        let args = ["broadcast", "column.npy", "row.npy", "-q", "--out", out];
+        let mut child = start(&mut dir.command(args));
+        wait_for_growth(&dir, &mut child);
+        let file = File::options().write(true).open(dir.path("column.npy")).expect("a file");
+        file.set_len(128).expect("truncated");
+        let output = RunOutput::new(child.wait_with_output().expect("an exit"));
+        let message = output.expect_error(1);
+        assert_eq!(message, "unishape: an input file was truncated while it was being read\n", "{out}");
+        assert_eq!(dir.list(), before, "{out}");
+    }
+}
+
 /// The handler is for truncated files only.
 #[test]
 fn sigbus_of_another_cause_kills_the_process() {

@@ -213,7 +213,7 @@ impl CompiledModel {
 
     /// Sets the number of worker threads, at least 1.
     ///
-    /// Default: all threads of the rayon pool.
+    /// Default: `unishape::num_threads()`.
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 use unishape_kernels::Op;
 
 /// An expression parsed from text.
@@ -72,8 +72,14 @@ fn lock_cache<T>(cache: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     None
 }
 
-/// Cache of parsed texts.
-static PARSED: LazyLock<Mutex<HashMap<String, Arc<SharedExpr>>>> = LazyLock::new(Mutex::default);
+/// Cache of parsed texts. Not lazily initialized: a child forked meanwhile would wait for that forever.
+static PARSED: Mutex<Option<HashMap<String, Arc<SharedExpr>>>> = Mutex::new(None);
+
+/// Expressions of single functions.
+static CALLS: [OnceLock<Arc<SharedExpr>>; Op::ALL.len()] = [const { OnceLock::new() }; Op::ALL.len()];
+
+/// Locked while one of [`CALLS`] is initialized.
+static CALLS_INIT: Mutex<()> = Mutex::new(());
 
 impl Expr {
     /// Parses an expression.
@@ -88,13 +94,14 @@ impl Expr {
     ///
     /// Where the text is not an expression. The message marks the span.
     pub fn parse(text: &str) -> Result<Expr, ExprError> {
-        if let Some(shared) = lock_cache(&PARSED).and_then(|parsed| parsed.get(text).cloned()) {
+        if let Some(shared) = lock_cache(&PARSED).and_then(|parsed| parsed.as_ref()?.get(text).cloned()) {
             return Ok(Expr { shared, typing: Typing::Promote });
         }
         let shared = Arc::new(SharedExpr { graph: parse(text)?, compiled: Mutex::default() });
         if text.len() <= MAX_TEXT_LENGTH
             && let Some(mut parsed) = lock_cache(&PARSED)
         {
+            let parsed = parsed.get_or_insert_default();
             if parsed.len() >= MAX_TEXTS {
                 parsed.clear();
             }
@@ -118,14 +125,22 @@ impl Expr {
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
     pub fn call(op: Op) -> Expr {
-        static CALLS: [OnceLock<Arc<SharedExpr>>; Op::ALL.len()] = [const { OnceLock::new() }; Op::ALL.len()];
-        let shared = CALLS[op as usize].get_or_init(|| {
+        let parsed = || {
             let names: Vec<String> = (1..=op.arity()).map(|number| format!("x{number}")).collect();
             let text = format!("{}({})", op.name(), names.join(", "));
             let graph = parse(&text).unwrap_or_else(|error| unreachable!("{error}"));
             Arc::new(SharedExpr { graph, compiled: Mutex::default() })
-        });
-        Expr { shared: shared.clone(), typing: Typing::Promote }
+        };
+        let call = &CALLS[op as usize];
+        let shared = match call.get() {
+            Some(shared) => shared.clone(),
+            // Initialized under a lock that a forked child need not wait for.
+            None => match lock_cache(&CALLS_INIT) {
+                Some(_guard) => call.get_or_init(parsed).clone(),
+                None => parsed(),
+            },
+        };
+        Expr { shared, typing: Typing::Promote }
     }
 
     /// Sets the rules of type promotion.
@@ -287,7 +302,8 @@ impl fmt::Debug for Expr {
 
 #[cfg(test)]
 mod tests {
-    use super::{Expr, PARSED};
+    use super::{CALLS_INIT, Expr, PARSED};
+    use unishape_kernels::Op;
 
     /// As in a child that was forked while another thread of its parent used the caches.
     #[test]
@@ -299,5 +315,14 @@ mod tests {
             assert_eq!(expr.evaluate([("a", &a)]).unwrap(), ndarray::arr1(&[41, 42]).into());
         }
         drop((parsed, compiled));
+    }
+
+    /// As in a child that was forked while another thread of its parent called a function for the first time.
+    #[test]
+    fn a_function_whose_initialization_never_ends_is_parsed_again() {
+        let initializing = CALLS_INIT.lock().unwrap();
+        let expr = Expr::call(Op::Negative);
+        assert_eq!(expr.evaluate([("x1", &ndarray::arr1(&[1]))]).unwrap(), ndarray::arr1(&[-1]).into());
+        drop(initializing);
     }
 }
