@@ -125,9 +125,9 @@ def test_compiled_models_follow_the_default():
     graph = onnx.helper.make_graph([node], "negate", [info("x")], [info("y")])
     model = onnx.helper.make_model(graph, ir_version=10, opset_imports=[opset])
     if sys.argv[-1] == "node":
-        program = unishape.onnx._onnx.OnnxProgram.from_node(node.SerializeToString(), 21)
+        program = unishape.onnx._onnx.OnnxCompiledModel.from_node(node.SerializeToString(), 21)
     else:
-        program = unishape.onnx._load(model).program(threads={"default": None, "two": 2}[sys.argv[-1]])
+        program = unishape.onnx._load(model).compile(threads={"default": None, "two": 2}[sys.argv[-1]])
     unishape.set_num_threads(4)
     program.run({"x": x})
     print(workers())

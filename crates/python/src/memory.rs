@@ -16,7 +16,9 @@
 
 use crate::dtype;
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD, Axis, Dimension, IxDyn, ShapeBuilder};
-use numpy::npyffi::{self, NPY_ARRAY_ALIGNED, NPY_ARRAY_WRITEABLE, PY_ARRAY_API, npy_intp};
+use numpy::npyffi::{
+    self, NPY_ARRAY_ALIGNED, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_WRITEABLE, PY_ARRAY_API, npy_intp,
+};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
@@ -74,6 +76,80 @@ impl<'py> NumericArray<'py> {
         }
         for_each_dtype!(by_dtype)
     }
+}
+
+/// An array whose elements are contiguous, aligned, and valid whatever their bytes are.
+///
+/// Its dtype is numeric, but not `bool`, and its rank at least 1. Instances of subclasses are none.
+pub(crate) struct ContiguousArray<'a> {
+    pub(crate) dtype: DType,
+    pub(crate) shape: &'a [usize],
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> ContiguousArray<'a> {
+    #[inline]
+    pub(crate) fn new(object: &'a Bound<'_, PyAny>) -> Option<ContiguousArray<'a>> {
+        const FLAGS: c_int = NPY_ARRAY_ALIGNED | NPY_ARRAY_C_CONTIGUOUS;
+        let array = object.cast_exact::<PyUntypedArray>().ok()?;
+        if flags(array) & FLAGS != FLAGS || array.ndim() == 0 {
+            return None;
+        }
+        let dtype = dtype::from_descr(&array.dtype()).filter(|&dtype| dtype != DType::Bool)?;
+        let shape = array.shape();
+        let len = shape.iter().product::<usize>() * dtype::item_size(dtype);
+        // Safety: the array has this many contiguous bytes, which live as long as it does. The caller is attached
+        // to the interpreter; what other threads write meanwhile is read as arbitrary bytes, as in NumPy.
+        let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data(array), len) } };
+        Some(ContiguousArray { dtype, shape, bytes })
+    }
+}
+
+/// Allocates an array and calls a function with its bytes, which are 0.
+pub(crate) fn new_contiguous_array<'py>(
+    py: Python<'py>,
+    dtype: DType,
+    shape: &[usize],
+    fill: impl FnOnce(&mut [u8]),
+) -> PyResult<Bound<'py, PyAny>> {
+    let array = allocate(py, to_descr(py, dtype)?, shape, false)?;
+    let len = shape.iter().product::<usize>() * dtype::item_size(dtype);
+    if len > 0 {
+        // Safety: a new array has this many contiguous bytes, and nothing else references it yet. They are
+        // initialized before there is a reference to them.
+        fill(unsafe {
+            data(&array).write_bytes(0, len);
+            std::slice::from_raw_parts_mut(data(&array), len)
+        });
+    }
+    Ok(array.into_any())
+}
+
+/// Calls a function with the bytes of an existing array.
+///
+/// Returns `None` where it is not contiguous and writeable, has another dtype or another shape than the inputs, or
+/// shares memory with one of them.
+pub(crate) fn write_to_contiguous(
+    out: &Bound<'_, PyAny>,
+    dtype: DType,
+    inputs: &[ContiguousArray<'_>],
+    fill: impl FnOnce(&mut [u8]),
+) -> Option<()> {
+    let (array, numpy) = (ContiguousArray::new(out)?, out.cast_exact::<PyUntypedArray>().ok()?);
+    let is_apart = |input: &ContiguousArray<'_>| {
+        let (own, other) = (array.bytes.as_ptr_range(), input.bytes.as_ptr_range());
+        own.end <= other.start || other.end <= own.start
+    };
+    let fits = array.dtype == dtype
+        && is_writeable(numpy)
+        && inputs.iter().all(|input| input.shape == array.shape && is_apart(input));
+    if fits && !array.bytes.is_empty() {
+        let len = array.bytes.len();
+        // Safety: these are the bytes of a writeable array, none of which an input has, and the reference in `array`
+        // is not used any more. The caller is attached to the interpreter.
+        fill(unsafe { std::slice::from_raw_parts_mut(data(numpy), len) });
+    }
+    fits.then_some(())
 }
 
 /// Whether elements are aligned and all strides are multiples of the element size.

@@ -39,7 +39,6 @@ use crate::parallel::{Team, for_each_chunk, is_parallel};
 use execute::{Arrays, SCRATCH, mask_bits};
 use schedule::{MAX_ARITY, Residence};
 use std::sync::atomic::{AtomicBool, Ordering};
-use unishape_kernels::KernelContext;
 
 /// How a program is run.
 #[derive(Clone, Copy)]
@@ -112,14 +111,13 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
 ///
 /// Returns the number of elements, or `None` where the program or the arrays do not qualify.
 fn run_single_block(program: &Program, inputs: &[Input<'_>], output: &Output<'_>) -> Option<usize> {
-    let ([step], []) = (&program.steps[..], &program.constants[..]) else {
+    if !program.is_single_kernel() || inputs.len() > MAX_ARITY {
         return None;
-    };
+    }
     let count: usize = output.shape.iter().product();
     let items = output.item + program.operands.iter().sum::<usize>();
     let is_contiguous = |strides: &[isize]| is_row_major(output.shape, strides);
-    let fits = program.result == inputs.len() // the step's result
-        && count > 0
+    let fits = count > 0
         && !is_parallel(cost(program, count, count.saturating_mul(items)))
         && is_contiguous(output.strides)
         && inputs.iter().all(|input| is_contiguous(input.strides));
@@ -127,16 +125,15 @@ fn run_single_block(program: &Program, inputs: &[Input<'_>], output: &Output<'_>
         return None;
     }
     let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
-    let sources = &mut sources[..step.inputs.len()];
-    for (source, &input) in sources.iter_mut().zip(&step.inputs) {
-        let Input { first, item, .. } = inputs[input];
+    let sources = &mut sources[..inputs.len()];
+    for (source, &Input { first, item, .. }) in sources.iter_mut().zip(inputs) {
         // Safety: the input has the output's shape, and so as many elements, which are contiguous.
         *source = unsafe { std::slice::from_raw_parts(first, count * item) };
     }
     // Safety: these are the output's elements, contiguous and not aliased. Masked bytes are elements.
     unsafe {
         let bytes = output.bytes(output.first, count);
-        (step.kernel)(sources, bytes, &mut KernelContext::default());
+        program.run_single_kernel(sources, bytes);
         mask_bits(bytes, output.mask);
     }
     Some(count)

@@ -1,8 +1,9 @@
 //! Block programs: chains of kernels.
 
+use super::schedule::MAX_ARITY;
 use crate::tuning::{BLOCK_ELEMENTS, L1_BUDGET, MIN_ROW_LEN, STEP_OVERHEAD};
 use smallvec::SmallVec;
-use unishape_kernels::{Constant, Kernel};
+use unishape_kernels::{Constant, Kernel, KernelContext};
 
 /// A kernel call of a program.
 #[derive(Clone, Debug)]
@@ -76,6 +77,35 @@ impl Program {
             _ if value < steps => self.constants[value - constants].bytes().len(),
             _ => self.steps[value - steps].item,
         }
+    }
+
+    /// Whether the program is a single kernel of its operands.
+    pub fn is_single_kernel(&self) -> bool {
+        self.steps.len() == 1 && self.constants.is_empty() && self.result == self.operands.len()
+    }
+
+    /// Runs a [single kernel](Program::is_single_kernel) on the bytes of contiguous elements, equally many of
+    /// each operand and of the result.
+    ///
+    /// # Panics
+    ///
+    /// Where the program is no single kernel, or the bytes are not those of its elements: their number, or the
+    /// alignment of their addresses.
+    #[inline]
+    pub fn run_single_kernel(&self, inputs: &[&[u8]], output: &mut [u8]) {
+        assert!(
+            self.is_single_kernel() && inputs.len() == self.operands.len(),
+            "a single kernel of its operands"
+        );
+        let step = &self.steps[0];
+        let count = output.len() / step.item;
+        let has_size = |(input, item): (&&[u8], &usize)| input.len() == count * item;
+        assert!(output.len() == count * step.item && inputs.iter().zip(&self.operands).all(has_size));
+        let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+        for (source, &input) in sources.iter_mut().zip(&step.inputs) {
+            *source = inputs[input];
+        }
+        (step.kernel)(&sources[..step.inputs.len()], output, &mut KernelContext::default());
     }
 
     /// Largest number of bytes that one element of each live value takes. Constants take none.

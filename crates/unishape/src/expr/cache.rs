@@ -257,7 +257,7 @@ impl Expr {
     }
 
     /// The program for inputs of these types, from the cache if it is there.
-    fn compiled(&self, input_types: &[InputType]) -> Result<Arc<CompiledExpr>, ExprError> {
+    pub(super) fn compiled(&self, input_types: &[InputType]) -> Result<Arc<CompiledExpr>, ExprError> {
         let cache = &self.shared.compiled;
         let is_match = |entry: &&CacheEntry| entry.input_types == input_types && entry.typing == self.typing;
         let find = |entries: &[CacheEntry]| Some(entries.iter().find(is_match)?.compiled.clone());

@@ -43,6 +43,7 @@
 mod bind;
 mod cache;
 mod compile;
+mod contiguous;
 mod dag;
 mod error;
 mod graph;
@@ -53,6 +54,7 @@ mod types;
 pub use crate::numeric::Numeric;
 pub use bind::{Bound, Value};
 pub use cache::Expr;
+pub use contiguous::ContiguousCall;
 pub use dag::{Dag, Term, Topological};
 pub use error::{ExprError, ExprErrorKind};
 pub use lazy::{Lazy, lazy};

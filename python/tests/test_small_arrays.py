@@ -1,0 +1,99 @@
+"""Functions of small contiguous arrays, which skip the binding of expressions, compared with NumPy."""
+
+import numpy as np
+import pytest
+
+import unishape
+
+DTYPES = ["int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+ONE = ["negative", "sqrt", "exp", "square", "conj"]
+TWO = ["add", "subtract", "multiply", "divide", "less", "greater", "equal", "maximum", "power", "bitwise_and"]
+
+
+def array(dtype, shape=(2, 5), start=1):
+    values = np.arange(start, start + np.prod(shape)).reshape(shape)
+    return values.astype(dtype)
+
+
+def same(result, expected):
+    assert type(result) is np.ndarray
+    assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_allclose(result, expected, rtol=2e-3 if expected.dtype.itemsize == 2 else 1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ONE + TWO)
+def test_as_numpy(name, dtype):
+    arguments = [array(dtype), array(dtype, start=3)][: 1 if name in ONE else 2]
+    try:
+        with np.errstate(all="ignore"):
+            expected = getattr(np, name)(*arguments)
+    except TypeError:
+        with pytest.raises(TypeError):
+            getattr(unishape, name)(*arguments)
+        return
+    same(getattr(unishape, name)(*arguments), expected)
+    # Strided and Fortran-ordered arrays take the other path.
+    wide = [np.repeat(each, 2, axis=1)[:, ::2] for each in arguments]
+    same(getattr(unishape, name)(*wide), expected)
+    same(getattr(unishape, name)(*map(np.asfortranarray, arguments)), expected)
+
+
+def test_three_arguments():
+    condition, x, y = array("int32", start=-5) > 0, array("float32"), array("float32", start=9)
+    same(unishape.where(condition, x, y), np.where(condition, x, y))
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0, 2), (1,), (1, 1, 1), (4096,), (5000,)])
+def test_shapes(shape):
+    x, y = array("float32", shape), array("float32", shape, start=7)
+    same(unishape.add(x, y), x + y)
+
+
+def test_mixed_dtypes_and_shapes():
+    x, y = array("int32"), array("float32", (5,))
+    same(unishape.add(x, x.astype("int8")), x + x.astype("int8"))
+    same(unishape.add(x, y), x + y)
+    same(unishape.add(x[0], 2), x[0] + 2)
+
+
+def test_out():
+    x, y, out = array("float32"), array("float32", start=4), np.full((2, 5), np.nan, "float32")
+    assert unishape.add(x, y, out=out) is out
+    same(out, x + y)
+    # An input itself, a part of its memory, another dtype.
+    expected = x + y
+    assert unishape.add(x, y, out=x) is x
+    same(x, expected)
+    memory = array("float32", (11,))
+    with pytest.raises(ValueError, match="overlaps"):
+        unishape.add(memory[:10], memory[:10], out=memory[1:])
+    wide = np.empty((2, 5))
+    unishape.add(y, y, out=wide)
+    same(wide, (y + y).astype("float64"))
+
+
+def test_unusable_out():
+    x = array("float32")
+    out = np.empty_like(x)
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        unishape.add(x, x, out=out)
+    with pytest.raises(ValueError, match="shape"):
+        unishape.add(x, x, out=np.empty(10, "float32"))
+    with pytest.raises(TypeError):
+        unishape.add(x, x, out=np.empty((2, 5), "int32"))
+
+
+def test_other_byte_order_and_alignment():
+    x = array("float32")
+    same(unishape.add(x.astype(">f4"), x), x + x)
+    unaligned = np.frombuffer(b"x" + x.tobytes(), "float32", offset=1).reshape(x.shape)
+    assert not unaligned.flags.aligned
+    same(unishape.add(unaligned, x), x + x)
+
+
+def test_subclasses_take_the_other_path():
+    x = array("float32").view(np.matrix)
+    result = unishape.add(x, x)
+    np.testing.assert_array_equal(np.asarray(result), np.asarray(x) * 2)
