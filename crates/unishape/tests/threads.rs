@@ -138,31 +138,46 @@ fn no_affinity_is_changed() {
     }
 }
 
-/// Idle workers use no CPU time.
+/// CPU time of all workers of this process, in µs.
 #[cfg(target_os = "linux")]
-#[test]
-#[ignore = "run by idle_workers_park, in a process without other work"]
-fn print_idle_ticks() {
-    with_num_threads(4, threads_of_a_large_map);
-    std::thread::sleep(std::time::Duration::from_millis(20));
-    let ticks = || {
-        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
-    };
-    let before = ticks();
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    println!("idle {}", ticks() - before);
+fn worker_micros() -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+    let workers = tasks.filter(|task| read(task.join("comm")).starts_with("unishape-"));
+    let nanos = |stat: String| stat.split_whitespace().next().map_or(0, |nanos| nanos.parse().unwrap());
+    workers.map(|task| nanos(read(task.join("schedstat")))).sum::<u64>() / 1000
 }
 
+/// Runs in a process of its own, without other work and with its own spinning time.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "run by idle_workers_park"]
+fn print_worker_micros() {
+    // Starts the workers, and lets them park.
+    with_num_threads(4, threads_of_a_large_map);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let (before, small) = (worker_micros(), Array2::<f32>::zeros((400, 400)));
+    for _ in 0..20 {
+        with_num_threads(4, || map((&small,), |a| a + 1.0)).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    println!("workers {} µs", worker_micros() - before);
+}
+
+/// After each of twenty calls, three workers spin for 50 µs; or for 15 ms where that is requested,
+/// though less where other tests use the CPUs.
 #[cfg(target_os = "linux")]
 #[test]
 fn idle_workers_park() {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "print_idle_ticks", "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    // Ticks of 10 ms: three workers that spin would use some 50 to 150 of them.
-    assert!(text.contains("idle 0\n") || text.contains("idle 1\n"), "{text}");
+    let micros = |spin: Option<&str>| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "print_worker_micros", "--ignored", "--nocapture"]);
+        command.env_remove("UNISHAPE_SPIN").envs(spin.map(|spin| ("UNISHAPE_SPIN", spin)));
+        let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let number = text.split("workers ").nth(1).and_then(|rest| rest.split(' ').next());
+        number.unwrap_or(&text).parse::<u64>().unwrap()
+    };
+    let (by_default, spinning) = (micros(None), micros(Some("15000")));
+    assert!(by_default < 30_000, "{by_default} µs");
+    assert!(spinning > 2 * by_default + 10_000, "{spinning} µs, {by_default} µs by default");
 }

@@ -6,7 +6,7 @@ use super::program::{Program, Step};
 use super::schedule::{Action, BlockRef, Location, MAX_ARITY, OutputLayout, Schedule, Span};
 use super::{Input, Output};
 use crate::memory::prefetch::prefetch_strided;
-use crate::memory::stream::{copy_streaming, fence};
+use crate::memory::stream::{Fence, copy_streaming};
 use crate::nest::LoopNest;
 use crate::tuning::{
     COMPUTE_BOUND_STEPS, MAX_PREFETCHED_INPUTS, NEAR_PREFETCH_DISTANCE, PREFETCH_CHUNK, STAGING_BYTES,
@@ -96,6 +96,7 @@ impl Schedule {
         scratch: &mut Scratch,
     ) {
         let scratch = scratch.resize(&self.scratch);
+        let _fence = self.streams.then_some(Fence);
         let shape = self.block;
         let (size, strides) = nest.level(shape.level);
         let mut is_first = true;
@@ -132,9 +133,6 @@ impl Schedule {
                 iterations = shape.iterations;
             }
         });
-        if self.streams {
-            fence();
-        }
     }
 
     /// Prefetches inputs that are gathered line by line, for all blocks of the divided loop.

@@ -7,6 +7,9 @@ use super::{Input, Options, Output, Program, Step, loop_nest, run};
 use crate::memory::stream::has_streaming_stores;
 use ndarray::{ArrayD, ArrayViewD, Axis, Ix, IxDyn, Slice};
 use proptest::prelude::*;
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::time::Duration;
 use unishape_kernels::{Constant, DType, Op, find_kernel};
 use unishape_oracle::Indices;
 
@@ -176,6 +179,32 @@ const ON_ONE_THREAD: Options<'static> =
 
 /// No program here computes it.
 const UNTOUCHED: i64 = i64::MIN;
+
+/// An output that has one element at several indices is written by one thread only.
+#[test]
+fn outputs_with_coinciding_elements_stay_on_one_thread() {
+    let a = ArrayD::<i64>::ones(&[500, 1000][..]);
+    let view = a.view();
+    let inputs = [input(&view), input(&view)];
+    for (row_stride, is_alone) in [(0, true), (1, true), (1000, false)] {
+        let mut elements = vec![UNTOUCHED; 500 * 1000];
+        let strides = [row_stride, 1];
+        let first = elements.as_mut_ptr();
+        // Safety: the indices lead to elements of the vector. Some share one, which `run` takes care of.
+        let mut output = unsafe { Output::new(first, view.shape(), &strides, u8::MAX) };
+        let threads = Mutex::new(HashSet::new());
+        let should_continue = |_: usize| {
+            threads.lock().unwrap().insert(std::thread::current().id());
+            // Time for other threads to take part.
+            std::thread::sleep(Duration::from_millis(1));
+            true
+        };
+        let options = Options { is_output_fresh: false, threads: Some(4), should_continue: &should_continue };
+        assert!(run(&single(), &inputs, &mut output, options));
+        assert_eq!(elements[..1000], [0; 1000]);
+        assert_eq!(threads.into_inner().unwrap().len() == 1, is_alone, "row stride {row_stride}");
+    }
+}
 
 /// The elements of a block of `a - b`, for arrays of these shapes.
 fn block_of(residence: Residence, a: [usize; 2], b: [usize; 2]) -> usize {

@@ -148,10 +148,17 @@ impl Drop for Counted<'_> {
     }
 }
 
+fn on_two_threads<R>(function: impl FnOnce() -> R) -> R {
+    #[cfg(feature = "parallel")]
+    return crate::parallel::with_num_threads(2, function);
+    #[cfg(not(feature = "parallel"))]
+    function()
+}
+
 /// A panic at any element drops all results so far, and stops the other chunks soon.
 #[test]
 fn a_panic_drops_what_was_mapped() {
-    let large = PARALLEL_MIN_BYTES / 4;
+    let large = PARALLEL_MIN_BYTES;
     for (shape, panics_at) in [
         (vec![7], 0),
         (vec![7], 4),
@@ -170,8 +177,13 @@ fn a_panic_drops_what_was_mapped() {
             assert!(element != panics_at, "expected");
             Counted::new(&alive)
         };
-        let result = catch_unwind(AssertUnwindSafe(|| (input(),).map(&map).map(drop)));
+        let result = catch_unwind(AssertUnwindSafe(|| on_two_threads(|| (input(),).map(&map).map(drop))));
         assert!(result.is_err());
+        if shape[0] == large {
+            // The first half, and the chunks that had been started.
+            let calls = calls.into_inner();
+            assert!(calls < elements.len() * 3 / 4, "{calls} of {} calls", elements.len());
+        }
         assert_eq!(alive.load(Ordering::Relaxed), 0, "{shape:?}");
         let result = (input(),).map(&|_: &usize| Counted::new(&alive)).unwrap();
         assert_eq!((result.len(), alive.load(Ordering::Relaxed)), (elements.len(), elements.len()));

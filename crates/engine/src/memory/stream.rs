@@ -58,13 +58,15 @@ pub(crate) struct StreamWriter<'s> {
     /// Destination of the staged bytes, and their number.
     target: *mut u8,
     staged: usize,
+    _fence: Fence,
 }
 
 impl<'s> StreamWriter<'s> {
     #[inline(always)]
     pub(crate) fn new(staging: &'s mut Staging) -> StreamWriter<'s> {
         let staging = staging.0.as_mut_ptr().cast();
-        StreamWriter { staging, _staging: PhantomData, target: std::ptr::null_mut(), staged: 0 }
+        let target = std::ptr::null_mut();
+        StreamWriter { staging, _staging: PhantomData, target, staged: 0, _fence: Fence }
     }
 
     /// Start of the staging buffer.
@@ -154,14 +156,8 @@ impl<'s> StreamWriter<'s> {
     }
 }
 
-impl Drop for StreamWriter<'_> {
-    fn drop(&mut self) {
-        fence();
-    }
-}
-
-/// Copies bytes, those in whole cache lines with non-temporal stores. [`fence`] has to be called on this
-/// thread before another one reads them.
+/// Copies bytes, those in whole cache lines with non-temporal stores. A [`Fence`] has to be dropped on
+/// this thread before another one reads them.
 ///
 /// # Safety
 ///
@@ -227,13 +223,19 @@ unsafe fn stream_line(from: *const u8, to: *mut u8) {
     }
 }
 
-/// Orders streamed stores before all later ones.
-#[inline(always)]
-pub(crate) fn fence() {
-    #[cfg(target_arch = "x86_64")]
-    // Safety: every x86-64 CPU has this instruction.
-    unsafe {
-        std::arch::x86_64::_mm_sfence();
+/// Orders streamed stores before all later ones when it is dropped, also by a panic.
+pub(crate) struct Fence;
+
+impl Drop for Fence {
+    #[inline(always)]
+    fn drop(&mut self) {
+        #[cfg(test)]
+        tests::FENCES.set(tests::FENCES.get() + 1);
+        #[cfg(target_arch = "x86_64")]
+        // Safety: every x86-64 CPU has this instruction.
+        unsafe {
+            std::arch::x86_64::_mm_sfence();
+        }
     }
 }
 
@@ -241,6 +243,23 @@ pub(crate) fn fence() {
 mod tests {
     use super::{Staging, StreamWriter, can_stream, has_streaming_stores};
     use proptest::prelude::*;
+
+    thread_local! {
+        /// Number of fences on this thread.
+        pub(super) static FENCES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    #[test]
+    fn a_panic_fences() {
+        let before = FENCES.get();
+        let panics = || {
+            let mut staging = Staging::new();
+            let _writer = StreamWriter::new(&mut staging);
+            panic!("expected");
+        };
+        assert!(std::panic::catch_unwind(panics).is_err());
+        assert_eq!(FENCES.get(), before + 1);
+    }
 
     #[derive(Clone, Copy, Debug, PartialEq)]
     #[repr(align(64))]
