@@ -1,5 +1,7 @@
 //! Every tuning constant: its unit, what was measured, and on which CPUs.
 //!
+//! A constant without a CPU follows from the reason that is given, and was not measured apart.
+//!
 //! "Xeon" is a two-core Intel Xeon (Sapphire Rapids) with 2 MB of L2 cache per core, "EPYC" a two-core AMD
 //! EPYC (Zen 4) with 1 MB of L2 and 32 MB of L3. docs/performance.md has the measurements.
 
@@ -44,6 +46,8 @@ pub(crate) const SERIAL_CHUNK_BYTES: usize = 1 << 22;
 pub(crate) const CHUNKS_PER_WORKER: usize = 8;
 
 /// Chunks end at multiples of this many elements, so that workers seldom write to one cache line.
+///
+/// Elements of one byte fill a line of 64 bytes.
 pub(crate) const CHUNK_GRANULARITY: usize = 64;
 
 /// How long a thread that waits for work, or for other threads, spins before it parks. A wake-up takes as long.
@@ -68,6 +72,10 @@ pub(crate) const MAX_THREADS: usize = 256;
 #[cfg(all(target_os = "linux", feature = "lanes"))]
 pub(crate) const HUGE_PAGE: usize = 1 << 21;
 
+/// Fewer whole huge pages than this are not worth the system call that requests them.
+#[cfg(all(target_os = "linux", feature = "lanes"))]
+pub(crate) const MIN_HUGE_PAGES: usize = 2;
+
 /// Allocations of at least this many bytes take fresh pages. glibc: the largest `M_MMAP_THRESHOLD`; smaller
 /// memory may be reused.
 #[cfg(feature = "fused")]
@@ -89,6 +97,15 @@ pub(crate) const STREAM_CACHE_FRACTION: usize = 3;
 ///
 /// Smaller ones are likely to be read again while they are still in the last-level cache. Xeon.
 pub(crate) const STREAM_MIN_BYTES: usize = 1 << 25;
+
+/// Part of a block's elements that is computed at a time where it is streamed: inputs of the next block are in the
+/// L1 cache as well.
+#[cfg(feature = "fused")]
+pub(crate) const STREAMED_BLOCK: [usize; 2] = [3, 4];
+
+/// Smallest block that is streamed, in bytes: smaller ones would be flushed too often. Xeon.
+#[cfg(feature = "fused")]
+pub(crate) const MIN_STREAMED_BLOCK: usize = 2 * STAGING_BYTES;
 
 /// Bytes that are write-combined before they are streamed to memory.
 ///
@@ -132,11 +149,15 @@ pub(crate) const MIN_ROW_LEN: usize = 160;
 #[cfg(feature = "fused")]
 pub(crate) const STEP_OVERHEAD: usize = 128;
 
-/// Blocks that are a part of a row have a multiple of this many elements.
+/// Blocks that are a part of a row have a multiple of this many elements: of 512-bit SIMD with 4-byte elements.
 #[cfg(feature = "fused")]
 pub(crate) const BLOCK_MULTIPLE: usize = 16;
 
-/// Values that stay the same from block to block and are kept, at most.
+/// The largest block has a multiple of this many elements: whole cache lines of any element.
+#[cfg(feature = "fused")]
+pub(crate) const MAX_BLOCK_MULTIPLE: usize = 64;
+
+/// Values that stay the same from block to block and are kept, at most. Bounds the scratch memory.
 #[cfg(feature = "fused")]
 pub(crate) const MAX_HOISTED: usize = 64;
 
@@ -170,8 +191,14 @@ pub(crate) const ELEMENTS_PER_PARTIAL_SUM: usize = 256;
 /// As [`ELEMENTS_PER_PARTIAL_SUM`], where the halves can run in parallel.
 pub(crate) const ELEMENTS_PER_PARALLEL_PARTIAL_SUM: usize = 16;
 
-/// A parallel sum is halved until tasks have at most this part of its elements. Fixed, so that the result does not depend on the workers.
+/// A parallel sum is halved until tasks have at most this part of its elements.
+///
+/// Fixed, so that the result does not depend on the workers.
 pub(crate) const MAX_SUM_TASKS: usize = 64;
+
+/// Loops of more iterations than the first number are halved at a multiple of the second, so that halves begin at
+/// cache lines.
+pub(crate) const SUM_GRANULARITY: [usize; 2] = [128, 64];
 
 /// Independent accumulators of one sum, which hide the latency of additions.
 pub(crate) const ACCUMULATORS: usize = 64;

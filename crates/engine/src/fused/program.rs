@@ -1,7 +1,7 @@
 //! Block programs: chains of kernels.
 
 use super::schedule::MAX_ARITY;
-use crate::tuning::{BLOCK_ELEMENTS, L1_BUDGET, MIN_ROW_LEN, STEP_OVERHEAD};
+use crate::tuning::{BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MIN_ROW_LEN, STEP_OVERHEAD};
 use smallvec::SmallVec;
 use unishape_kernels::{Constant, Kernel, KernelContext};
 
@@ -63,7 +63,7 @@ impl Program {
             block_overhead,
             min_row_len: MIN_ROW_LEN,
         };
-        let block = L1_BUDGET / program.max_live_bytes().max(3) / 64 * 64;
+        let block = L1_BUDGET / program.max_live_bytes().max(3) / MAX_BLOCK_MULTIPLE * MAX_BLOCK_MULTIPLE;
         program.block_elements = block.clamp(*BLOCK_ELEMENTS.start(), *BLOCK_ELEMENTS.end());
         program
     }

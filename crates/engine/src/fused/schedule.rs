@@ -3,7 +3,7 @@
 use super::block::{BlockShape, is_contiguous, is_scalar};
 use super::program::Program;
 use crate::nest::LoopNest;
-use crate::tuning::{MAX_HOISTED, STAGING_BYTES};
+use crate::tuning::{MAX_HOISTED, MIN_STREAMED_BLOCK, STREAMED_BLOCK};
 
 /// Location of a value's block.
 #[derive(Clone, Copy, Debug)]
@@ -182,8 +182,8 @@ impl Schedule {
         let item = program.item(program.result);
         // Smaller blocks: prefetched inputs of the next block are in the L1 cache as well.
         let streamed = (residence == Residence::Stream)
-            .then(|| BlockShape::new(nest, program.block_elements / 4 * 3))
-            .filter(|block| item * block.len() >= 2 * STAGING_BYTES && is_contiguous(&block.loops(nest, 0)));
+            .then(|| BlockShape::new(nest, program.block_elements / STREAMED_BLOCK[1] * STREAMED_BLOCK[0]))
+            .filter(|block| item * block.len() >= MIN_STREAMED_BLOCK && is_contiguous(&block.loops(nest, 0)));
         self.streams = streamed.is_some();
         self.block = match streamed {
             Some(block) => block.evened_to_cache_lines(nest, item),

@@ -154,7 +154,7 @@ impl<'j, const N: usize> Job<'j, N> {
         })
     }
 
-    /// Runs the closure with non-temporal stores to operand 0 where that pays.
+    /// Runs the closure, with non-temporal stores to operand 0 where it is large.
     #[inline]
     pub(super) fn run_streaming<T>(&self) {
         let nest = self.nest();
@@ -215,14 +215,14 @@ impl<'j, const N: usize> Job<'j, N> {
         unsafe { writer.finish() };
     }
 
-    /// Prefetches the contiguous inputs that go on in the next row, some way ahead.
+    /// Prefetches the contiguous inputs that continue in the next row.
     #[inline]
     fn prefetch_inputs(&self, at: &[*mut u8; N], count: usize, block: &RowBlock<N>) {
-        let goes_on = if block.rows == 1 { &block.strides } else { &block.row_strides };
+        let next = if block.rows == 1 { &block.strides } else { &block.row_strides };
         for operand in 1..N {
-            if block.strides[operand] == 1 && goes_on[operand] != 0 {
-                let ahead = at[operand].wrapping_add(PREFETCH_DISTANCE);
-                prefetch_range(ahead, count * self.items[operand]);
+            if block.strides[operand] == 1 && next[operand] != 0 {
+                let first = at[operand].wrapping_add(PREFETCH_DISTANCE);
+                prefetch_range(first, count * self.items[operand]);
             }
         }
     }

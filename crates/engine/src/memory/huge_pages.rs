@@ -5,12 +5,12 @@
 pub(crate) fn advise_huge_pages<T>(memory: &mut [T]) {
     #[cfg(all(target_os = "linux", feature = "lanes"))]
     {
-        use crate::tuning::HUGE_PAGE;
+        use crate::tuning::{HUGE_PAGE, MIN_HUGE_PAGES};
         let (start, bytes) = (memory.as_mut_ptr().cast::<u8>(), size_of_val(memory));
         // Only whole huge pages: those at the ends are shared with other allocations.
         let before = start.align_offset(HUGE_PAGE);
         let whole = bytes.saturating_sub(before) / HUGE_PAGE * HUGE_PAGE;
-        if whole >= 2 * HUGE_PAGE {
+        if whole >= MIN_HUGE_PAGES * HUGE_PAGE {
             // Safety: these are whole pages of the caller's own memory, and the advice does not change their
             // contents. A refusal is of no consequence.
             unsafe { libc::madvise(start.add(before).cast(), whole, libc::MADV_HUGEPAGE) };

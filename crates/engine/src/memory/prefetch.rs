@@ -1,4 +1,4 @@
-//! Prefetching where the CPU's own prefetcher does not foresee the next access.
+//! Prefetching where the CPU's own prefetcher does not predict the next access.
 //!
 //! Kernels prefetch through `unishape_simd::PrefetchQueue` while they compute. This module has the two
 //! patterns of the executors: a range ahead of a streamed output, and the rows of a strided operand.

@@ -13,7 +13,7 @@ use crate::parallel::{Team, run_tasks};
 use crate::parallel::{cost, is_parallel};
 use crate::tuning::{
     ACCUMULATORS, ELEMENTS_PER_PARALLEL_PARTIAL_SUM, ELEMENTS_PER_PARTIAL_SUM, MAX_PARTIAL_SUMS,
-    MAX_SUM_TASKS, PARALLEL_MIN_BYTES, SERIAL_SUM,
+    MAX_SUM_TASKS, PARALLEL_MIN_BYTES, SERIAL_SUM, SUM_GRANULARITY,
 };
 use num_traits::Zero;
 use smallvec::SmallVec;
@@ -193,7 +193,8 @@ impl<T: Clone + Zero> Tasks<T> {
 /// The two halves of a nest, and whether their iterations share sums.
 fn halves(nest: &LoopNest, level: usize) -> (LoopNest, LoopNest, bool) {
     let (size, strides) = nest.level(level);
-    let middle = (size / 2).next_multiple_of(if size > 128 { 64 } else { 1 });
+    let [min_size, multiple] = SUM_GRANULARITY;
+    let middle = (size / 2).next_multiple_of(if size > min_size { multiple } else { 1 });
     let is_shared = strides[1] == 0;
     let (first, second) = nest.split_at(level, middle);
     (first, second, is_shared)
