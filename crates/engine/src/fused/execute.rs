@@ -2,8 +2,8 @@
 
 use super::block::{BlockLoops, BlockShape};
 use super::gather::{fill, gather, scatter};
-use super::program::{Program, Step};
-use super::schedule::{Action, BlockRef, Location, MAX_ARITY, OutputLayout, Schedule, Span};
+use super::program::{MAX_ARITY, Program, Step};
+use super::schedule::{Action, BlockRef, Location, OutputLayout, Schedule, Span};
 use super::{Input, Output};
 use crate::memory::prefetch::prefetch_strided;
 use crate::memory::stream::{Fence, copy_streaming};

@@ -37,7 +37,8 @@ use crate::memory::stream::can_stream;
 use crate::nest::LoopNest;
 use crate::parallel::{Team, for_each_chunk, is_parallel};
 use execute::{Arrays, SCRATCH, mask_bits};
-use schedule::{MAX_ARITY, Residence};
+use program::MAX_ARITY;
+use schedule::Residence;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How a program is run.

@@ -1,9 +1,11 @@
 //! Block programs: chains of kernels.
 
-use super::schedule::MAX_ARITY;
 use crate::tuning::{BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MIN_ROW_LEN, STEP_OVERHEAD};
 use smallvec::SmallVec;
 use unishape_kernels::{Constant, Kernel, KernelContext};
+
+/// Largest number of inputs of a kernel.
+pub(super) const MAX_ARITY: usize = 3;
 
 /// A kernel call of a program.
 #[derive(Clone, Debug)]

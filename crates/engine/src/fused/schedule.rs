@@ -1,7 +1,7 @@
 //! Schedules: what a program does for each block and what only once, for one layout of its arrays.
 
 use super::block::{BlockShape, is_contiguous, is_scalar};
-use super::program::Program;
+use super::program::{MAX_ARITY, Program};
 use crate::nest::LoopNest;
 use crate::tuning::{MAX_HOISTED, MIN_STREAMED_BLOCK, STREAMED_BLOCK};
 
@@ -56,9 +56,6 @@ pub(super) enum Action {
     /// Writes the result to the output.
     Store { from: BlockRef },
 }
-
-/// Largest number of inputs of a kernel.
-pub(super) const MAX_ARITY: usize = 3;
 
 /// The actions of a program for one loop nest.
 ///

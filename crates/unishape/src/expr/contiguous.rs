@@ -19,9 +19,6 @@ use unishape_kernels::Op;
 /// let mut sums = [0; 3];
 /// add.compute(&[&[1, 2, 3], &[10, 20, 30]], &mut sums);
 /// assert_eq!((add.dtype(), sums), (DType::U8, [11, 22, 33]));
-///
-/// // The arrays would have to be converted.
-/// assert!(ContiguousCall::new(Op::Add, &[DType::U8, DType::I32]).is_none());
 /// ```
 #[derive(Clone, Debug)]
 pub struct ContiguousCall(Arc<CompiledExpr>);
@@ -30,6 +27,16 @@ impl ContiguousCall {
     /// A function of arrays of these dtypes.
     ///
     /// `None` where it takes more than a single kernel, and where the function does not support them.
+    ///
+    /// ```
+    /// use unishape::DType::{F32, F64, I32};
+    /// use unishape::expr::{ContiguousCall, Op};
+    ///
+    /// assert!(ContiguousCall::new(Op::Add, &[F32, F32]).is_some());
+    /// // One of the arrays has to be converted; integers have no sine.
+    /// assert!(ContiguousCall::new(Op::Add, &[F32, F64]).is_none());
+    /// assert!(ContiguousCall::new(Op::Sin, &[I32]).is_none());
+    /// ```
     pub fn new(op: Op, dtypes: &[DType]) -> Option<ContiguousCall> {
         let types: SmallVec<[InputType; 3]> = dtypes.iter().map(|&dtype| InputType::Array(dtype)).collect();
         if types.len() != op.arity() {
@@ -40,11 +47,28 @@ impl ContiguousCall {
     }
 
     /// Dtype of the result.
+    ///
+    /// ```
+    /// use unishape::DType;
+    /// use unishape::expr::{ContiguousCall, Op};
+    ///
+    /// let less = ContiguousCall::new(Op::Less, &[DType::F32; 2]).unwrap();
+    /// assert_eq!(less.dtype(), DType::Bool);
+    /// ```
     pub fn dtype(&self) -> DType {
         self.0.dtype
     }
 
     /// Computes the bytes of the result from those of the arrays.
+    ///
+    /// ```
+    /// use unishape::DType;
+    /// use unishape::expr::{ContiguousCall, Op};
+    ///
+    /// let mut result = [0; 2];
+    /// ContiguousCall::new(Op::Square, &[DType::U8]).unwrap().compute(&[&[5, 7]], &mut result);
+    /// assert_eq!(result, [25, 49]);
+    /// ```
     ///
     /// # Panics
     ///
