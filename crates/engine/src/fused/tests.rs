@@ -186,7 +186,7 @@ fn outputs_with_coinciding_elements_stay_on_one_thread() {
     let a = ArrayD::<i64>::ones(&[500, 1000][..]);
     let view = a.view();
     let inputs = [input(&view), input(&view)];
-    for (row_stride, is_alone) in [(0, true), (1, true), (1000, false)] {
+    let count_threads = |row_stride: isize| {
         let mut elements = vec![UNTOUCHED; 500 * 1000];
         let strides = [row_stride, 1];
         let first = elements.as_mut_ptr();
@@ -202,8 +202,11 @@ fn outputs_with_coinciding_elements_stay_on_one_thread() {
         let options = Options { is_output_fresh: false, threads: Some(4), should_continue: &should_continue };
         assert!(run(&single(), &inputs, &mut output, options));
         assert_eq!(elements[..1000], [0; 1000]);
-        assert_eq!(threads.into_inner().unwrap().len() == 1, is_alone, "row stride {row_stride}");
-    }
+        threads.into_inner().unwrap().len()
+    };
+    assert_eq!([0, 1].map(count_threads), [1, 1]);
+    // Other tests may use all workers for a while.
+    assert!((0..100).any(|_| count_threads(1000) > 1));
 }
 
 /// The elements of a block of `a - b`, for arrays of these shapes.

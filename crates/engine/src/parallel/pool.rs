@@ -351,10 +351,21 @@ mod tests {
         thread.join().unwrap();
     }
 
-    fn wait_for(flag: &AtomicUsize, value: usize) {
-        while flag.load(Ordering::Acquire) < value {
+    /// Waits until a number has been reached, for a while: other tests may use all workers.
+    fn wait_for(number: &AtomicUsize, value: usize) -> bool {
+        let start = Instant::now();
+        while number.load(Ordering::Acquire) < value {
+            if start.elapsed() > Duration::from_millis(200) {
+                return false;
+            }
             std::thread::yield_now();
         }
+        true
+    }
+
+    /// Calls a function until it returns something.
+    fn retry<T>(function: impl Fn() -> Option<T>) -> T {
+        (0..40).find_map(|_| function()).expect("idle workers")
     }
 
     #[test]
@@ -392,17 +403,19 @@ mod tests {
     fn a_panic_of_a_worker_reaches_the_caller() {
         within_10_seconds(|| {
             let caller = std::thread::current().id();
-            let panicking = AtomicUsize::new(0);
-            let result = catch_unwind(AssertUnwindSafe(|| {
-                run_tasks(2, Team::of(Some(2)), &|_| {
+            let payload = retry(|| {
+                let panicking = AtomicUsize::new(0);
+                let work = |_| {
                     if std::thread::current().id() == caller {
-                        return wait_for(&panicking, 1);
+                        wait_for(&panicking, 1);
+                    } else {
+                        panicking.store(1, Ordering::Release);
+                        panic!("of a worker");
                     }
-                    panicking.store(1, Ordering::Release);
-                    panic!("of a worker");
-                });
-            }));
-            assert_eq!(result.unwrap_err().downcast_ref(), Some(&"of a worker"));
+                };
+                catch_unwind(AssertUnwindSafe(|| run_tasks(2, Team::of(Some(2)), &work))).err()
+            });
+            assert_eq!(payload.downcast_ref(), Some(&"of a worker"));
         });
     }
 
@@ -423,19 +436,20 @@ mod tests {
         for does_caller_panic in [false, true] {
             within_10_seconds(move || {
                 let caller = std::thread::current().id();
-                let panicking = AtomicUsize::new(0);
-                let result = catch_unwind(AssertUnwindSafe(|| {
-                    run_tasks(3, Team::of(Some(3)), &|_| {
-                        if std::thread::current().id() != caller {
+                let payload = retry(|| {
+                    let panicking = AtomicUsize::new(0);
+                    let work = |_| {
+                        let is_caller = std::thread::current().id() == caller;
+                        if !is_caller {
                             panicking.fetch_add(1, Ordering::AcqRel);
                         }
-                        wait_for(&panicking, 2);
-                        if std::thread::current().id() != caller || does_caller_panic {
+                        if wait_for(&panicking, 2) && (!is_caller || does_caller_panic) {
                             std::panic::panic_any(Explosive);
                         }
-                    });
-                }));
-                std::mem::forget(result.unwrap_err());
+                    };
+                    catch_unwind(AssertUnwindSafe(|| run_tasks(3, Team::of(Some(3)), &work))).err()
+                });
+                std::mem::forget(payload);
                 // The workers are still there.
                 let runs = AtomicUsize::new(0);
                 run_tasks(64, Team::of(Some(3)), &|_| _ = runs.fetch_add(1, Ordering::Relaxed));

@@ -484,10 +484,10 @@ fn plans_describe_every_access_pattern() {
     assert_eq!(
         plan("(x - mean) * exp(g) + 2"),
         "loops: 200 x 1024 elements\n\
-         block: 1024 elements\n  \
+         block: 2 x 1024 elements\n  \
            x: read in place\n  \
-           mean: broadcast scalar, one for each block\n  \
-           g: the same in every block, read in place\n  \
+           mean: a column: one element for each row\n  \
+           g: the same in every block, gathered once\n  \
            result: written in place\n\
          once:\n  \
            t2 = exp(g)\n\
@@ -500,12 +500,11 @@ fn plans_describe_every_access_pattern() {
         plan("x + t"),
         "loops: 3 x 4 x 64 x 256 elements\n\
          block: 8 x 256 elements\n  \
-           x: contiguous rows, gathered into each block\n  \
+           x: read in place, row by row\n  \
            t: transposed into each block\n  \
-           result: scattered from a block\n\
+           result: written in place, row by row\n\
          for each block:\n  \
-           t1 = add(x, t)\n  \
-           result = t1\n\
+           result = add(x, t)\n\
          remainder of the tiles: 1 x 4 x 8 x 256 elements\n"
     );
     // Small work is not tiled.
