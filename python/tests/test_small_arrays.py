@@ -93,6 +93,18 @@ def test_other_byte_order_and_alignment():
     same(unishape.add(unaligned, x), x + x)
 
 
+@pytest.mark.parametrize("count", [3, 5000])
+def test_bfloat16_of_another_byte_order(count):
+    bfloat16 = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    x = (np.arange(count) % 100).astype(bfloat16)
+    swapped = x.astype(bfloat16.newbyteorder(">"))
+    result = unishape.add(swapped, x)
+    np.testing.assert_array_equal(result.astype("float32"), (x + x).astype("float32"))
+    out = np.zeros(count, bfloat16.newbyteorder(">"))
+    unishape.add(x, x, out=out)
+    np.testing.assert_array_equal(out.astype("float32"), (x + x).astype("float32"))
+
+
 def test_subclasses_take_the_other_path():
     x = array("float32").view(np.matrix)
     result = unishape.add(x, x)

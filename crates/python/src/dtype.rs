@@ -19,7 +19,7 @@ pub(crate) fn from_descr(descr: &Bound<'_, PyArrayDescr>) -> Option<DType> {
     let number = descr.num();
     match usize::try_from(number).ok().and_then(|number| BY_NUMBER.get(number)) {
         Some(&dtype) => dtype.filter(|_| is_native(descr)),
-        None if is_bfloat16(descr) => Some(DType::BF16),
+        None if is_native(descr) && is_bfloat16(descr) => Some(DType::BF16),
         None => None,
     }
 }

@@ -96,7 +96,7 @@ impl Schedule {
         scratch: &mut Scratch,
     ) {
         let scratch = scratch.resize(&self.scratch);
-        let _fence = self.streams.then_some(Fence);
+        let _fence = self.streams.then(|| Fence);
         let shape = self.block;
         let (size, strides) = nest.level(shape.level);
         let mut is_first = true;

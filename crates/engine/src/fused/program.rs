@@ -103,6 +103,10 @@ impl Program {
         let count = output.len() / step.item;
         let has_size = |(input, item): (&&[u8], &usize)| input.len() == count * item;
         assert!(output.len() == count * step.item && inputs.iter().zip(&self.operands).all(has_size));
+        if output.is_empty() {
+            // Empty slices need not be aligned.
+            return;
+        }
         let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
         for (source, &input) in sources.iter_mut().zip(&step.inputs) {
             *source = inputs[input];

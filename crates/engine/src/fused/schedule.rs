@@ -158,7 +158,9 @@ fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape) -> f32 {
         let loops = block.loops(nest, operand);
         match loops[..] {
             _ if is_contiguous(&loops) => 0.0,
-            [(len, 0 | 1), _] if len == row_len => 0.0,
+            [(len, 0), _] if len == row_len => 0.0,
+            // A row that is repeated is gathered, so that kernels take whole blocks.
+            [(len, 1), (_, stride)] if len == row_len && stride != 0 => 0.0,
             _ if operand > 0 && (is_scalar(&loops) || block.is_invariant(nest, operand)) => 0.0,
             [(_, 1), ..] => 0.5,
             _ => 1.0,

@@ -210,9 +210,9 @@ fn outputs_with_coinciding_elements_stay_on_one_thread() {
 }
 
 /// The elements of a block of `a - b`, for arrays of these shapes.
-fn block_of(residence: Residence, a: [usize; 2], b: [usize; 2]) -> usize {
+fn block_of<const N: usize>(residence: Residence, a: [usize; N], b: [usize; N]) -> usize {
     let [a, b] = [a, b].map(|shape| ArrayD::<i64>::zeros(&shape[..]));
-    let shape = [0, 1].map(|dim| a.shape()[dim].max(b.shape()[dim]));
+    let shape: [usize; N] = std::array::from_fn(|dim| a.shape()[dim].max(b.shape()[dim]));
     let stretched = [&a, &b].map(|array| array.broadcast(&shape[..]).unwrap());
     let program = Program { block_elements: 2048, ..single() };
     run_in(residence, &program, &stretched.each_ref().map(input), &mut ArrayD::zeros(&shape[..])).len()
@@ -226,6 +226,8 @@ fn block_shapes_suit_the_layout() {
         assert_eq!(block_of(residence, [64, 1024], [1, 1]), 2048);
         // A row, which is repeated once.
         assert_eq!(block_of(residence, [64, 1024], [1, 1024]), 2048);
+        // Rows that would have to be repeated for each block.
+        assert_eq!(block_of(residence, [64, 64, 1024], [64, 1, 1024]), 1024);
         // A column: long rows are processed one by one, short ones are gathered.
         assert_eq!(block_of(residence, [64, 1024], [64, 1]), 2048);
         assert_eq!(block_of(residence, [640, 100], [640, 1]), 2000);

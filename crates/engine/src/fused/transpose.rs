@@ -22,8 +22,8 @@ pub(super) unsafe fn transpose<const N: usize>(
         // Safety: the CPU has the instructions, and the matrices have a square.
         unsafe {
             match N {
-                4 => x86::transpose::<f32, 8>(from.cast(), stride, [rows, len], to.cast()),
-                _ => x86::transpose::<f64, 4>(from.cast(), stride, [rows, len], to.cast()),
+                4 => x86::transpose::<f32>(from.cast(), stride, [rows, len], to.cast()),
+                _ => x86::transpose::<f64>(from.cast(), stride, [rows, len], to.cast()),
             }
         }
         return true;
@@ -37,6 +37,9 @@ mod x86 {
 
     /// Elements whose squares fit the registers.
     pub(super) trait Square: Copy {
+        /// Elements of a row of a square.
+        const SIDE: usize;
+
         /// Transposes a square.
         ///
         /// # Safety
@@ -51,15 +54,15 @@ mod x86 {
     /// # Safety
     ///
     /// The CPU has AVX. `from` has `len` contiguous runs of `rows` readable elements, `stride` elements apart,
-    /// `to` has `rows * len` elements, and `rows` and `len` are at least `SIDE`, the side of a square.
+    /// `to` has `rows * len` elements, and `rows` and `len` are at least `T::SIDE`.
     #[target_feature(enable = "avx")]
-    pub(super) unsafe fn transpose<T: Square, const SIDE: usize>(
+    pub(super) unsafe fn transpose<T: Square>(
         from: *const T,
         stride: isize,
         [rows, len]: [usize; 2],
         to: *mut T,
     ) {
-        let mut i = 0;
+        let (side, mut i) = (T::SIDE, 0);
         // Runs of a cache line are read completely before the next ones: with a stride of a power of two they
         // would evict each other.
         loop {
@@ -74,20 +77,22 @@ mod x86 {
                         len,
                     )
                 };
-                if row + SIDE == rows {
+                if row + side == rows {
                     break;
                 }
-                row = (row + SIDE).min(rows - SIDE);
+                row = (row + side).min(rows - side);
             }
-            if i + SIDE == len {
+            if i + side == len {
                 break;
             }
-            i = (i + SIDE).min(len - SIDE);
+            i = (i + side).min(len - side);
         }
     }
 
     /// 8 x 8 elements.
     impl Square for f32 {
+        const SIDE: usize = 8;
+
         #[inline(always)]
         unsafe fn transpose(from: *const f32, stride: isize, to: *mut f32, to_stride: usize) {
             // Safety: the caller guarantees the elements and the instructions.
@@ -121,6 +126,8 @@ mod x86 {
 
     /// 4 x 4 elements.
     impl Square for f64 {
+        const SIDE: usize = 4;
+
         #[inline(always)]
         unsafe fn transpose(from: *const f64, stride: isize, to: *mut f64, to_stride: usize) {
             // Safety: the caller guarantees the elements and the instructions.

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Intel: what fits the L2 caches of these threads. Its last-level cache is far from a core, and prefetching
 /// from it pays. Others: what fits the last-level cache.
 pub(crate) fn max_bytes_without_prefetch(threads: usize) -> usize {
-    static MAX_BYTES: AtomicUsize = AtomicUsize::new(0);
-    // The lowest bit tells whether the bytes are per thread.
-    let known = or_init(&MAX_BYTES, || match is_intel() {
-        true => caches().map_or(DEFAULT_L2_CACHE, |[l2, _]| l2) | 1,
-        false => last_level_cache() & !1,
-    });
-    if known & 1 == 1 { known.saturating_mul(threads) } else { known }
+    static L2: AtomicUsize = AtomicUsize::new(0);
+    // No L2 cache of a byte: prefetching starts at the last-level cache.
+    let l2 = || if is_intel() { caches().map_or(DEFAULT_L2_CACHE, |[l2, _]| l2) } else { 1 };
+    match or_init(&L2, l2) {
+        1 => last_level_cache(),
+        l2 => l2.saturating_mul(threads),
+    }
 }
 
 /// Largest number of bytes that a call touches without non-temporal stores.
@@ -78,7 +78,8 @@ fn cache(index: u32) -> Option<(u32, usize)> {
     let part = |shift: u32, bits: u32| ((cache.ebx >> shift & ((1 << bits) - 1)) + 1) as usize;
     let sets = cache.ecx as usize + 1;
     // The low bits are the type; 0: there are no more caches.
-    (cache.eax & 0x1F != 0).then(|| (cache.eax >> 5 & 7, part(0, 12) * part(12, 10) * part(22, 10) * sets))
+    let size = || [part(12, 10), part(22, 10), sets].into_iter().fold(part(0, 12), usize::saturating_mul);
+    (cache.eax & 0x1F != 0).then(|| (cache.eax >> 5 & 7, size()))
 }
 
 /// Level and bytes of a cache, as the kernel knows them: `2` and `32768K`.

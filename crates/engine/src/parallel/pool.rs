@@ -83,7 +83,7 @@ impl Worker {
         let of_thread = Arc::clone(&worker);
         let handle = builder.spawn(move || of_thread.run()).ok()?;
         worker.thread.get_or_init(|| handle.thread().clone());
-        // Safety: the thread never ends, and has a reference to the worker.
+        // Safety: this reference is never given back, so that the worker is never freed.
         Some(unsafe { &*Arc::into_raw(worker) })
     }
 

@@ -68,6 +68,8 @@ impl ContiguousCall {
     /// let mut result = [0; 2];
     /// ContiguousCall::new(Op::Square, &[DType::U8]).unwrap().compute(&[&[5, 7]], &mut result);
     /// assert_eq!(result, [25, 49]);
+    ///
+    /// ContiguousCall::new(Op::Square, &[DType::F64]).unwrap().compute(&[&[]], &mut []);
     /// ```
     ///
     /// # Panics
