@@ -5,7 +5,8 @@
 //!
 //! - The pool starts with the first large call. It has one worker less than [`num_threads`], since the
 //!   caller takes part; a call that requests more threads adds workers.
-//! - Calls of several threads at once share the workers: a call takes those that are idle, and waits for none.
+//! - Calls of several threads at once share the workers: a call takes those that are idle, and waits for none. It
+//!   takes one less for each other caller, which has a core already.
 //! - No thread's CPU affinity is changed. Idle workers spin for 50 µs, then they park.
 //! - A caller inside a rayon pool uses that pool, unless it requests a number of threads.
 //! - A call inside a closure runs on the thread that called the closure, unless it requests a number of

@@ -27,6 +27,8 @@ struct Pool {
     workers: Vec<&'static Worker>,
     /// Calls that start no worker, because the system has refused one.
     calls_without_start: usize,
+    /// Threads that are in a call.
+    callers: usize,
 }
 
 impl Pool {
@@ -132,6 +134,9 @@ impl<'j> Job<'j> {
         let mut claimed: SmallVec<[&'static Worker; 16]> = SmallVec::new();
         POOL.with(|pool| {
             let pool = pool.get_or_insert_default();
+            // Every other caller has a core already.
+            let workers = workers.saturating_sub(pool.callers);
+            pool.callers += 1;
             pool.grow(workers, Worker::start);
             // Only here a worker is claimed, one caller at a time.
             let idle = pool.workers.iter().filter(|worker| worker.job.load(Ordering::Acquire).is_null());
@@ -182,6 +187,12 @@ struct Offer<'o> {
 
 impl Drop for Offer<'_> {
     fn drop(&mut self) {
+        POOL.with(|pool| {
+            // None in a child process that was forked meanwhile.
+            if let Some(pool) = pool {
+                pool.callers = pool.callers.saturating_sub(1);
+            }
+        });
         let pending = &self.job.pending;
         for worker in &self.claimed {
             let withdrawn =
@@ -388,6 +399,21 @@ mod tests {
         });
     }
 
+    /// Each of them has a core already.
+    #[test]
+    fn callers_at_once_offer_fewer_workers() {
+        let nothing = |_: usize| {};
+        let (first, second) = (Job::new(&nothing), Job::new(&nothing));
+        let offer = first.offer(1);
+        assert_eq!(second.offer(1).claimed.len(), 0);
+        drop(offer);
+        // Other tests are callers, too.
+        assert!((0..10_000).any(|_| {
+            std::thread::yield_now();
+            second.offer(16).claimed.len() > 0
+        }));
+    }
+
     #[test]
     fn a_nested_call_may_request_threads() {
         within_10_seconds(|| {
@@ -413,7 +439,7 @@ mod tests {
                         panic!("of a worker");
                     }
                 };
-                catch_unwind(AssertUnwindSafe(|| run_tasks(2, Team::of(Some(2)), &work))).err()
+                catch_unwind(AssertUnwindSafe(|| run_tasks(16, Team::of(Some(16)), &work))).err()
             });
             assert_eq!(payload.downcast_ref(), Some(&"of a worker"));
         });
@@ -447,7 +473,7 @@ mod tests {
                             std::panic::panic_any(Explosive);
                         }
                     };
-                    catch_unwind(AssertUnwindSafe(|| run_tasks(3, Team::of(Some(3)), &work))).err()
+                    catch_unwind(AssertUnwindSafe(|| run_tasks(16, Team::of(Some(16)), &work))).err()
                 });
                 std::mem::forget(payload);
                 // The workers are still there.
