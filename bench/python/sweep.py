@@ -26,7 +26,7 @@ QUICK_ELEMENTS = [10, 10**5]
 OUTPUTS = ("fresh", "preallocated")
 CALLERS = "concurrent callers"
 #: Seconds before each block of calls; see timing.PAUSE.
-PAUSE = 0.08
+PAUSE = 0.06
 
 
 def measure(workload, elements, limits):
@@ -64,7 +64,7 @@ def run(options, chosen):
     results |= {"model": cpu_model.here(), "commit": commit.stdout.strip(), "cells": [], "callers": []}
     for elements in options.elements or (QUICK_ELEMENTS if options.quick else ELEMENTS):
         for name in names:
-            limits = (0.05, 3, 0.02) if options.quick else (2.0, 7, PAUSE)
+            limits = (0.05, 3, 0.02) if options.quick else (1.5, 5, PAUSE)
             results["cells"] += measure(sized(name, elements), elements, limits)
     if chosen(CALLERS):
         for name in callers.WORKLOADS:

@@ -14,6 +14,11 @@ PAUSE = 0.1
 MIN_BLOCKS = 3
 #: Seconds of a call from which on a block has one timed call.
 SLOW = 0.05
+#: Seconds of calls at the start of a block that are not timed: after a pause the CPUs of a virtual machine take up to
+#: 2 ms to wake up, and the caches hold the data of another contestant.
+WARM_UP = 3e-3
+#: Seconds of timed calls in a block.
+TIMED = 3e-3
 
 
 def summary(samples):
@@ -38,22 +43,29 @@ def rotated(names, round_number):
     return names[first:] + names[:first]
 
 
+def warm_up(function):
+    """Calls a function at least once, until `WARM_UP` has passed."""
+    end = time.perf_counter() + WARM_UP
+    function()
+    while time.perf_counter() < end:
+        function()
+
+
 def measure(functions, seconds, least, pause=PAUSE):
     """Times the functions of a dict, in rounds; gives the summary of each.
 
-    A round has one block of calls per contestant, and each round starts with another contestant. The first call of a
-    block is not timed: it finds the data of another contestant in the caches. A block takes at least 0.2 ms. Rounds
-    go on for `seconds`; there are at least `least` of them. A slow contestant stops after `MIN_BLOCKS` blocks and
-    half of `seconds`.
+    A round has one block of calls per contestant, and each round starts with another contestant. A block starts with
+    calls that are not timed, see `WARM_UP`. Rounds go on for `seconds`; there are at least `least` of them. A slow
+    contestant stops after `MIN_BLOCKS` blocks and half of `seconds`.
     """
     names = list(functions)
     calls = {}
     for name, function in functions.items():
-        function()
+        warm_up(function)
         start = time.perf_counter()
         function()
         once = max(time.perf_counter() - start, 1e-7)
-        calls[name] = 1 if once > SLOW else max(2, int(2e-4 / once))
+        calls[name] = 1 if once > SLOW else max(2, int(TIMED / once))
     samples = {name: [] for name in names}
     begin, rounds = time.perf_counter(), 0
     while rounds < least or time.perf_counter() - begin < seconds:
@@ -62,7 +74,7 @@ def measure(functions, seconds, least, pause=PAUSE):
                 continue
             function, repeat = functions[name], range(calls[name])
             time.sleep(pause)
-            function()
+            warm_up(function)
             start = time.perf_counter()
             for _ in repeat:
                 function()
