@@ -199,7 +199,8 @@ fn outputs_with_coinciding_elements_stay_on_one_thread() {
             std::thread::sleep(Duration::from_millis(1));
             true
         };
-        let options = Options { is_output_fresh: false, threads: Some(16), should_continue: &should_continue };
+        let options =
+            Options { is_output_fresh: false, threads: Some(16), should_continue: &should_continue };
         assert!(run(&single(), &inputs, &mut output, options));
         assert_eq!(elements[..1000], [0; 1000]);
         threads.into_inner().unwrap().len()
