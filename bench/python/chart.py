@@ -73,7 +73,7 @@ def groups(results):
     return found
 
 
-def shortened(text, most=38):
+def shortened(text, most=34):
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
