@@ -14,8 +14,8 @@ PAUSE = 0.1
 MIN_BLOCKS = 3
 #: Seconds of a call from which on a block has one timed call.
 SLOW = 0.05
-#: Seconds of calls at the start of a block that are not timed: after a pause the CPUs of a virtual machine take up to
-#: 2 ms to wake up, and the caches hold the data of another contestant.
+#: Seconds of calls at the start of a block that are not timed: right after a pause, calls that wait for other threads
+#: took up to 2 ms longer, and the caches hold the data of another contestant.
 WARM_UP = 3e-3
 #: Seconds of timed calls in a block.
 TIMED = 3e-3

@@ -410,7 +410,7 @@ mod tests {
         // Other tests are callers, too.
         assert!((0..10_000).any(|_| {
             std::thread::yield_now();
-            second.offer(16).claimed.len() > 0
+            !second.offer(16).claimed.is_empty()
         }));
     }
 
