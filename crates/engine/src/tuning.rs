@@ -87,12 +87,19 @@ pub(crate) const DEFAULT_L2_CACHE: usize = 1 << 20;
 /// Last-level cache of a CPU that does not report its size, in bytes.
 pub(crate) const DEFAULT_LAST_LEVEL_CACHE: usize = 1 << 24;
 
-/// A call that touches more than this part of the last-level cache streams its output: the cache is shared with
+/// An expression that touches more than this part of the last-level cache streams its output: the cache is shared with
 /// other cores, and often with other virtual machines.
 ///
-/// Xeon with 260 MB, relative to regular stores: `a + row` of 72 MB the same time, of 200 MB 0.46 of it. At 96 MB, in
-/// two runs with a large spread, a column took 5.0 ms streamed and 4.6 ms not, `i8` 6.1 and 4.1 ms.
-pub(crate) const STREAM_CACHE_FRACTION: usize = 2;
+/// Xeon with 260 MB, relative to regular stores: 70 to 105 MB touched 0.96 to 1.26, 104 to 156 MB 1.00 to 1.18, from
+/// 200 MB on 0.46 to 1.01.
+#[cfg(feature = "fused")]
+pub(crate) const STREAM_CACHE_FRACTION_FUSED: usize = 2;
+
+/// As [`STREAM_CACHE_FRACTION_FUSED`], for compiled closures: they compute while earlier results are still being
+/// written, where an expression computes a block first.
+///
+/// Xeon with 260 MB, relative to regular stores: 70 to 105 MB touched 0.84 to 0.98, 104 to 156 MB 0.78 to 0.95.
+pub(crate) const STREAM_CACHE_FRACTION_LANES: usize = 4;
 
 /// Outputs of at least this many bytes are written with non-temporal stores.
 ///

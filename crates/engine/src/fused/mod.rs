@@ -36,6 +36,7 @@ use crate::memory::max_bytes_without_prefetch;
 use crate::memory::stream::can_stream;
 use crate::nest::LoopNest;
 use crate::parallel::{Team, for_each_chunk, is_parallel};
+use crate::tuning::STREAM_CACHE_FRACTION_FUSED;
 use execute::{Arrays, SCRATCH, mask_bits};
 use program::MAX_ARITY;
 use schedule::Residence;
@@ -76,6 +77,13 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
     if nest.is_empty() {
         return true;
     }
+    let arrays = Arrays { inputs, output };
+    if !is_parallel(cost(program, nest.len(), nest.len().saturating_mul(program.items_per_element()))) {
+        // Small even if no input is stretched: what it touches need not be counted.
+        // Safety: the nest stays within the arrays, as their constructors guarantee, and nothing else runs.
+        unsafe { run_chunk(program, &nest, arrays, Residence::Cache) };
+        return (options.should_continue)(nest.len());
+    }
     let is_injective = nest.is_injective(0);
     let touched = touched_bytes(program, &nest);
     let cost = cost(program, nest.len(), touched);
@@ -88,24 +96,34 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
         }
         residence => residence,
     };
-    let arrays = Arrays { inputs, output };
     let is_stopped = AtomicBool::new(false);
     let work = |chunk: &LoopNest| {
         if is_stopped.load(Ordering::Relaxed) {
             return;
         }
-        SCRATCH.with_borrow_mut(|(schedule, scratch)| {
-            schedule.make(program, chunk, residence);
-            // Safety: the nest stays within the arrays, as their constructors guarantee, and their elements
-            // have the program's sizes. Chunks run on several threads only where they share no element.
-            unsafe { schedule.run(program, chunk, arrays, scratch) };
-        });
+        // Safety: the nest stays within the arrays, as their constructors guarantee. Chunks run on several threads
+        // only where they share no element.
+        unsafe { run_chunk(program, chunk, arrays, residence) };
         if !(options.should_continue)(chunk.len()) {
             is_stopped.store(true, Ordering::Relaxed);
         }
     };
     for_each_chunk(&nest, cost, team, &work);
     !is_stopped.into_inner()
+}
+
+/// Runs a program for a chunk of the loop nest.
+///
+/// # Safety
+///
+/// The nest stays within the arrays. Meanwhile no other thread accesses the elements of the output that it visits.
+unsafe fn run_chunk(program: &Program, chunk: &LoopNest, arrays: Arrays<'_>, residence: Residence) {
+    SCRATCH.with_borrow_mut(|(schedule, scratch)| {
+        schedule.make(program, chunk, residence);
+        // Safety: the schedule was just made for this program and nest; the caller guarantees the rest, and `run`
+        // has checked that the elements have the program's sizes.
+        unsafe { schedule.run(program, chunk, arrays, scratch) };
+    });
 }
 
 /// Fast path without a loop nest: one kernel on contiguous arrays, in a single block, on the calling thread.
@@ -116,7 +134,7 @@ fn run_single_block(program: &Program, inputs: &[Input<'_>], output: &Output<'_>
         return None;
     }
     let count: usize = output.shape.iter().product();
-    let items = output.item + program.operands.iter().sum::<usize>();
+    let items = program.items_per_element();
     let is_contiguous = |strides: &[isize]| is_row_major(output.shape, strides);
     let fits = count > 0
         && !is_parallel(cost(program, count, count.saturating_mul(items)))
@@ -170,18 +188,21 @@ fn cost(program: &Program, elements: usize, touched: usize) -> usize {
 /// Whether the output is worth streaming.
 fn streams(output: &Output<'_>, nest: &LoopNest, touched: usize) -> bool {
     let first = output.first.wrapping_offset(nest.starts()[0] * output.item as isize);
+    fn fits<const N: usize>(first: *const u8, count: usize, touched: usize) -> bool {
+        can_stream(first.cast::<[u8; N]>(), count, touched, STREAM_CACHE_FRACTION_FUSED)
+    }
     match output.item {
-        1 => can_stream(first.cast::<[u8; 1]>(), nest.len(), touched),
-        2 => can_stream(first.cast::<[u8; 2]>(), nest.len(), touched),
-        4 => can_stream(first.cast::<[u8; 4]>(), nest.len(), touched),
-        8 => can_stream(first.cast::<[u8; 8]>(), nest.len(), touched),
-        _ => can_stream(first.cast::<[u8; 16]>(), nest.len(), touched),
+        1 => fits::<1>(first, nest.len(), touched),
+        2 => fits::<2>(first, nest.len(), touched),
+        4 => fits::<4>(first, nest.len(), touched),
+        8 => fits::<8>(first, nest.len(), touched),
+        _ => fits::<16>(first, nest.len(), touched),
     }
 }
 
 /// Whether several workers share the work on arrays of a shape.
 pub fn is_shared(program: &Program, shape: &[usize], inputs: &[Input<'_>]) -> bool {
-    let items = program.item(program.result) + program.operands.iter().sum::<usize>();
+    let items = program.items_per_element();
     let elements = shape.iter().copied().fold(1, usize::saturating_mul);
     if !is_parallel(cost(program, elements, elements.saturating_mul(items))) {
         // Even if no input were stretched.

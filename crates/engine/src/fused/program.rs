@@ -81,6 +81,11 @@ impl Program {
         }
     }
 
+    /// Bytes of one element of each operand and of the result.
+    pub(super) fn items_per_element(&self) -> usize {
+        self.operands.iter().sum::<usize>() + self.item(self.result)
+    }
+
     /// Whether the program is a single kernel of its operands.
     pub fn is_single_kernel(&self) -> bool {
         self.steps.len() == 1 && self.constants.is_empty() && self.result == self.operands.len()

@@ -8,7 +8,7 @@ use crate::memory::prefetch::{prefetch_range, prefetch_strided};
 use crate::memory::stream::{Staging, StreamWriter, can_stream};
 use crate::nest::{LoopNest, RowBlock};
 use crate::parallel::{Team, cost, for_each_chunk, is_parallel};
-use crate::tuning::{MIN_SIMD_LEN, PREFETCH_DISTANCE};
+use crate::tuning::{MIN_SIMD_LEN, PREFETCH_DISTANCE, STREAM_CACHE_FRACTION_LANES};
 use smallvec::SmallVec;
 use std::mem::needs_drop;
 use std::sync::{Mutex, PoisonError};
@@ -88,6 +88,14 @@ impl<'j, const N: usize> Job<'j, N> {
         nest.touched_bytes(self.items.into_iter())
     }
 
+    /// Whether the work is small even if no operand is stretched. Takes less time than to count what it touches.
+    #[inline]
+    fn is_small(&self, nest: &LoopNest) -> bool {
+        let elements = nest.len();
+        let items: usize = self.items.iter().sum();
+        !is_parallel(cost(elements.saturating_mul(items), elements, 1))
+    }
+
     /// Runs the closure on several threads where the work is large.
     #[inline]
     pub(super) fn run(&self) {
@@ -108,6 +116,9 @@ impl<'j, const N: usize> Job<'j, N> {
 
     #[inline]
     fn split(&self, nest: &LoopNest, work: &(impl Fn(&LoopNest) + Sync)) {
+        if self.is_small(nest) {
+            return work(nest);
+        }
         // A writable array has no element at two indices. Where the caller violates that, the work stays on
         // one thread, so that no two threads write to one element.
         let is_safe = |operand: usize| !self.writes[operand] || nest.is_injective(operand);
@@ -158,6 +169,9 @@ impl<'j, const N: usize> Job<'j, N> {
     #[inline]
     pub(super) fn run_streaming<T>(&self) {
         let nest = self.nest();
+        if self.is_small(&nest) {
+            return self.run_chunk(&nest, None);
+        }
         let (len, strides) = nest.level(nest.innermost());
         let fits = |operand: usize| match strides[operand] {
             1 => true,
@@ -165,7 +179,7 @@ impl<'j, const N: usize> Job<'j, N> {
             _ => false,
         };
         let touched = self.touched_bytes(&nest);
-        let streams = can_stream(self.first[0].cast::<T>(), nest.len(), touched)
+        let streams = can_stream(self.first[0].cast::<T>(), nest.len(), touched, STREAM_CACHE_FRACTION_LANES)
             && len >= MIN_SIMD_LEN
             && (0..N).all(fits)
             && nest.is_injective(0);

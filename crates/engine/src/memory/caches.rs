@@ -1,6 +1,6 @@
 //! Sizes of the CPU's caches, and what follows from them.
 
-use crate::tuning::{DEFAULT_L2_CACHE, DEFAULT_LAST_LEVEL_CACHE, STREAM_CACHE_FRACTION};
+use crate::tuning::{DEFAULT_L2_CACHE, DEFAULT_LAST_LEVEL_CACHE};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Largest number of bytes that a call touches without software prefetching, when it uses `threads` threads.
@@ -18,8 +18,8 @@ pub(crate) fn max_bytes_without_prefetch(threads: usize) -> usize {
 }
 
 /// Largest number of bytes that a call touches without non-temporal stores.
-pub(crate) fn max_bytes_without_streaming() -> usize {
-    last_level_cache() / STREAM_CACHE_FRACTION
+pub(crate) fn max_bytes_without_streaming(cache_fraction: usize) -> usize {
+    last_level_cache() / cache_fraction
 }
 
 /// Bytes of the largest cache that this CPU shares among its cores.

@@ -12,7 +12,7 @@ use unishape_simd::CACHE_LINE;
 
 /// Whether an output is worth streaming: large, of elements that fill cache lines, on a CPU that can, in a call
 /// that touches more bytes than the caches hold.
-pub(crate) fn can_stream<T>(first: *const T, count: usize, touched: usize) -> bool {
+pub(crate) fn can_stream<T>(first: *const T, count: usize, touched: usize, cache_fraction: usize) -> bool {
     let size = size_of::<T>();
     let fills_lines = !needs_drop::<T>()
         && size.is_power_of_two()
@@ -20,7 +20,7 @@ pub(crate) fn can_stream<T>(first: *const T, count: usize, touched: usize) -> bo
         && first.addr().is_multiple_of(size);
     fills_lines
         && count >= STREAM_MIN_BYTES / size
-        && touched > max_bytes_without_streaming()
+        && touched > max_bytes_without_streaming(cache_fraction)
         && has_streaming_stores()
 }
 
@@ -317,11 +317,11 @@ mod tests {
         let (bytes, many) = ([0u8; 128], 1 << 26);
         let first = bytes.as_ptr().wrapping_add(bytes.as_ptr().align_offset(64));
         let touched = usize::MAX;
-        assert_eq!(can_stream(first.cast::<[u8; 4]>(), many, touched), has_streaming_stores());
-        assert!(!can_stream(first.wrapping_add(1).cast::<[u8; 4]>(), many, touched));
-        assert!(!can_stream(first.cast::<[u8; 3]>(), many, touched));
-        assert!(!can_stream(first.cast::<String>(), many, touched));
-        assert!(!can_stream(first, 1 << 20, touched));
-        assert!(!can_stream(first.cast::<[u8; 4]>(), many, 1 << 10));
+        assert_eq!(can_stream(first.cast::<[u8; 4]>(), many, touched, 2), has_streaming_stores());
+        assert!(!can_stream(first.wrapping_add(1).cast::<[u8; 4]>(), many, touched, 2));
+        assert!(!can_stream(first.cast::<[u8; 3]>(), many, touched, 2));
+        assert!(!can_stream(first.cast::<String>(), many, touched, 2));
+        assert!(!can_stream(first, 1 << 20, touched, 2));
+        assert!(!can_stream(first.cast::<[u8; 4]>(), many, 1 << 10, 2));
     }
 }
