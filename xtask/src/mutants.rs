@@ -27,6 +27,9 @@ pub(crate) struct Options {
     /// The package to test.
     #[arg(default_value = CORE)]
     package: String,
+    /// Test only files that match this pattern, from the root of the repository; may be repeated.
+    #[arg(long = "file", value_name = "GLOB")]
+    files: Vec<String>,
     /// Options of cargo-mutants, which then runs the mutants itself.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, requires = "package")]
     options: Vec<String>,
@@ -41,22 +44,23 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     cargo_mutants::TOOL.install()?;
     for package in chosen {
-        test(&package, &options.options)?;
+        test(&package, &options.files, &options.options)?;
     }
     Ok(())
 }
 
 /// Tests the mutants of a package; an error lists the survivors without a reason.
-fn test(package: &Package, options: &[String]) -> Result<(), String> {
+fn test(package: &Package, files: &[String], options: &[String]) -> Result<(), String> {
     let title = format!("mutants of {}", package.name);
     eprintln!("\n=== {title}");
     let output = root().join("target/mutants").join(&package.name);
     fs::create_dir_all(&output).map_err(|error| format!("{}: {error}", output.display()))?;
     let is_core = package.name == CORE;
+    let of_files = files.iter().flat_map(|file| ["--file".to_owned(), file.clone()]).collect::<Vec<_>>();
     let survivors = if is_core || !options.is_empty() {
-        cargo_mutants::run(package, &output, options, is_core)?
+        cargo_mutants::run(package, &output, &[&of_files, options].concat(), is_core)?
     } else {
-        let mut results = schemata::run(package, &output)?;
+        let mut results = schemata::run(package, &output, &of_files)?;
         if !results.unsupported.is_empty() {
             let names = results.unsupported.iter();
             let only: Vec<String> =

@@ -160,6 +160,7 @@ mod unnamed {
 #[cfg(test)]
 mod tests {
     use super::Temporary;
+    use crate::{AtomicFile, Existing, PendingFile, commit_all};
     use std::fs;
     use std::io::{ErrorKind, Write};
     use tempfile::tempdir;
@@ -201,5 +202,36 @@ mod tests {
         }
         let mode = |name| fs::metadata(directory.path().join(name)).unwrap().permissions().mode();
         assert_eq!((mode("default"), mode("named")), (mode("plain"), mode("plain")));
+    }
+
+    /// The old file has been renamed when the new one turns out to be missing.
+    #[test]
+    fn a_file_that_cannot_be_renamed_restores_the_one_that_it_replaces() {
+        let directory = tempdir().unwrap();
+        let [first, last] = ["first", "last"].map(|name| directory.path().join(name));
+        fs::write(&first, "old").unwrap();
+        let named = Temporary::create_named(directory.path()).unwrap();
+        for entry in fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap()) {
+            if entry.file_name() != "first" {
+                fs::remove_file(entry.path()).unwrap();
+            }
+        }
+        let written = Some(named.finish());
+        let pending = PendingFile { target: first.clone(), written, existing: Existing::Replace };
+        let error = commit_all([pending, AtomicFile::create(last).unwrap().finish()]).unwrap_err();
+        assert_eq!((error.index, error.source.kind()), (0, ErrorKind::NotFound));
+        assert_eq!(fs::read_to_string(&first).unwrap(), "old");
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+    }
+
+    /// Only files that are open at the same time count towards the limit.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn files_have_no_name_however_many_came_before() {
+        let directory = tempdir().unwrap();
+        for number in 0..1000 {
+            let file = Temporary::create(directory.path()).unwrap();
+            assert!(matches!(file, Temporary::Unnamed(_)), "file {number}");
+        }
     }
 }

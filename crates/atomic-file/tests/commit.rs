@@ -1,12 +1,13 @@
 //! Commits of one and of several files: complete or not at all, all or none.
 
+use std::error::Error;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::sync::Barrier;
 use std::thread;
 use tempfile::{TempDir, tempdir};
-use unishape_atomic_file::{AtomicFile, PendingFile, commit_all, resolve_target};
+use unishape_atomic_file::{AtomicFile, CommitError, PendingFile, commit_all, resolve_target};
 
 fn written(file: std::io::Result<AtomicFile>, text: &str) -> PendingFile {
     let mut file = file.unwrap();
@@ -140,7 +141,27 @@ fn a_directory_that_has_been_removed_undoes_the_other_files() {
     fs::remove_dir_all(at("sub")).unwrap();
     let error = commit_all(pending).unwrap_err();
     assert_eq!((error.index, error.source.kind()), (1, ErrorKind::NotFound));
+    // Nothing is left, so the message does not list anything.
+    assert!(!error.source.to_string().contains("could not be removed"), "{error}");
     assert_eq!(contents(&directory), files(&[("a", "old")]));
+}
+
+#[test]
+fn the_error_has_the_index_of_the_file_and_the_reason() {
+    let source = std::io::Error::other("disk full");
+    let error = CommitError { index: 2, source };
+    assert_eq!(error.to_string(), "file 2: disk full");
+    assert_eq!(error.source().unwrap().to_string(), "disk full");
+}
+
+/// Before anything is written to it.
+#[test]
+fn a_name_that_no_file_can_have_is_an_error_from_the_beginning() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("x".repeat(1000));
+    for create in [AtomicFile::create, AtomicFile::create_new] {
+        assert!(create(&path).is_err());
+    }
 }
 
 #[cfg(unix)]

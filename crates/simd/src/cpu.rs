@@ -115,3 +115,35 @@ pub fn prefetch(address: *const u8) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{SimdTask, run_avx2, run_widest, try_run_avx2};
+
+    /// Counts how often it runs.
+    struct Count<'a>(&'a mut usize);
+
+    impl SimdTask for Count<'_> {
+        #[inline(always)]
+        fn run(self) {
+            *self.0 += 1;
+        }
+    }
+
+    #[test]
+    fn tasks_run_once() {
+        let mut runs = 0;
+        run_avx2(Count(&mut runs));
+        assert_eq!(runs, 1);
+        run_widest(Count(&mut runs));
+        assert_eq!(runs, 2);
+    }
+
+    /// The caller runs its fallback on a task that is given back.
+    #[test]
+    fn a_task_either_runs_once_or_is_given_back() {
+        let mut runs = 0;
+        let given_back = try_run_avx2(Count(&mut runs)).is_err();
+        assert_eq!(runs, usize::from(!given_back));
+    }
+}

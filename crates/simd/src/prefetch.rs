@@ -112,7 +112,7 @@ impl PrefetchQueue {
 
 #[cfg(test)]
 mod tests {
-    use super::{CACHE_LINE, PrefetchQueue};
+    use super::{CACHE_LINE, MAX_RANGES, PrefetchQueue};
     use proptest::prelude::*;
 
     proptest! {
@@ -125,16 +125,22 @@ mod tests {
             sizes in prop::collection::vec(0usize..10_000, 0..12),
         ) {
             let mut queue = PrefetchQueue::new();
+            // Ranges from before the restart are not prefetched.
+            queue.restart(1);
+            queue.push(std::ptr::dangling(), 1, 1);
             queue.restart(chunk);
             for &bytes in &sizes {
                 queue.push(std::ptr::null(), bytes, elements.div_ceil(chunk.max(1)));
             }
+            prop_assert_eq!(queue.count, sizes.len().min(MAX_RANGES));
             let (mut done, mut chunks) = (0, 0);
             queue.for_each_chunk(elements, max_chunk, |first, end| {
                 assert!(first == done && end > first && end - first <= max_chunk);
                 (done, chunks) = (end, chunks + 1);
             });
             prop_assert_eq!(done, elements);
+            let size = if sizes.is_empty() { max_chunk } else { chunk.clamp(1, max_chunk) };
+            prop_assert_eq!(chunks, elements.div_ceil(size));
             // Evenly: every chunk prefetches some lines of each range, and no more than needed.
             for (range, bytes) in queue.ranges[..queue.count].iter().zip(sizes) {
                 let lines = bytes.div_ceil(CACHE_LINE);

@@ -11,9 +11,10 @@ use std::path::Path;
 /// The version is fixed because another one generates other mutants.
 pub(super) const TOOL: CargoTool = CargoTool { name: "mutants", version: "27.1.0" };
 
-/// Environment of the tests of mutants: any failing case will do, neither minimal nor saved; and code without
-/// optimisation needs larger stacks.
-pub(super) const ENVIRONMENT: [(&str, &str); 3] = [
+/// Environment of the tests of mutants: any failing case will do, neither minimal nor saved, without a
+/// backtrace, which takes longer than most tests; and code without optimisation needs larger stacks.
+pub(super) const ENVIRONMENT: [(&str, &str); 4] = [
+    ("RUST_BACKTRACE", "0"),
     ("PROPTEST_MAX_SHRINK_ITERS", "0"),
     ("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1"),
     ("RUST_MIN_STACK", "33554432"),
@@ -32,9 +33,10 @@ pub(super) struct Mutant {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position(pub(super) usize, pub(super) usize);
 
-/// The mutants that cargo-mutants generates.
-pub(super) fn list(package: &Package) -> Result<Vec<Mutant>, String> {
-    let list = command(TOOL.program(), &["mutants", "--list", "--json", "--package", &package.name]);
+/// The mutants that cargo-mutants generates with these options.
+pub(super) fn list(package: &Package, options: &[String]) -> Result<Vec<Mutant>, String> {
+    let mut list = command(TOOL.program(), &["mutants", "--list", "--json", "--package", &package.name]);
+    list.args(options);
     let list: Value = serde_json::from_str(&output("cargo-mutants --list", list)?)
         .map_err(|error| format!("cargo-mutants --list: {error}"))?;
     let position = |of: &Value| {

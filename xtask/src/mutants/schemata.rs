@@ -23,13 +23,16 @@ use syn::visit::{self, Visit};
 /// The variable that holds the number of the active mutant; 0 is the original code.
 const VARIABLE: &str = "UNISHAPE_MUTANT";
 
+/// The variable that holds the path of a file, to which the numbers of the functions that are called are added.
+const REACHED: &str = "UNISHAPE_REACHED_FUNCTIONS";
+
 /// Tests that take longer than this without a mutant run last, on mutants that the others do not detect.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// The time limit of a test program: a multiple of its duration without a mutant, and a margin for a busy
 /// machine.
 const TIMEOUT_FACTOR: u32 = 4;
-const TIMEOUT_MARGIN: Duration = Duration::from_secs(20);
+const TIMEOUT_MARGIN: Duration = Duration::from_secs(10);
 
 /// Names of mutants that need attention.
 #[derive(Default)]
@@ -40,9 +43,9 @@ pub(super) struct Results {
     pub(super) unsupported: Vec<String>,
 }
 
-/// Runs the tests of a package on each of its mutants.
-pub(super) fn run(package: &Package, folder: &Path) -> Result<Results, String> {
-    let mutants = cargo_mutants::list(package)?;
+/// Runs the tests of a package on each of the mutants that cargo-mutants lists with these options.
+pub(super) fn run(package: &Package, folder: &Path, options: &[String]) -> Result<Results, String> {
+    let mutants = cargo_mutants::list(package, options)?;
     let sources = sources(&mutants)?;
     let mut results = Results::default();
     let mut viable: BTreeSet<usize> = BTreeSet::new();
@@ -66,6 +69,15 @@ pub(super) fn run(package: &Package, folder: &Path) -> Result<Results, String> {
         eprintln!("{} mutants do not compile", errors.len());
         viable.retain(|at| !errors.contains(at));
     }
+    // A function has the number of its first mutant.
+    let mut functions: BTreeMap<(&str, usize), usize> = BTreeMap::new();
+    let mut function_of: BTreeMap<usize, usize> = BTreeMap::new();
+    for &at in &viable {
+        let file = &mutants[at].file;
+        if let Some(body) = sources[file].body(&mutants[at]) {
+            function_of.insert(at, *functions.entry((file, body.start)).or_insert(at + 1));
+        }
+    }
     let programs = tree.build()?;
     let mut counts: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     for (at, mutant) in mutants.iter().enumerate() {
@@ -76,8 +88,8 @@ pub(super) fn run(package: &Package, folder: &Path) -> Result<Results, String> {
             continue;
         }
         // On a busy machine a slow test may fail without a reason, but hardly twice.
-        let fails = |speed| tree.any_fails(&programs, at + 1, speed);
-        if fails(Speed::Quick)? || (fails(Speed::All)? && fails(Speed::All)?) {
+        let fails = |speed| tree.any_fails(&programs, Some((at + 1, function_of[&at])), speed);
+        if fails(Speed::Quick)? || (fails(Speed::Slow)? && fails(Speed::Slow)?) {
             *detected += 1;
         } else {
             *surviving += 1;
@@ -116,15 +128,23 @@ type Lines = BTreeMap<String, Vec<(Range<usize>, usize)>>;
 #[derive(Clone, Copy, PartialEq)]
 enum Speed {
     Quick,
-    All,
+    Slow,
 }
 
 /// A test program with the mutants in it.
 struct Program {
     path: PathBuf,
-    slow_tests: Vec<String>,
-    /// Time limits without the slow tests and with them.
+    tests: Vec<Test>,
+    /// Time limits of the quick tests and of the slow ones.
     timeouts: [Duration; 2],
+}
+
+/// A test without a mutant.
+struct Test {
+    name: String,
+    speed: Speed,
+    /// The functions with mutants that it calls.
+    reached: BTreeSet<usize>,
 }
 
 impl Tree<'_> {
@@ -173,7 +193,7 @@ impl Tree<'_> {
                 }
             }
             if *file == root_file {
-                text.push_str(&selector());
+                text.push_str(&selector(mutants.len() + 1));
             }
             let path = self.folder.join(file);
             fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -240,20 +260,24 @@ impl Tree<'_> {
         Ok(programs)
     }
 
-    /// Finds the slow tests of a program and its time limits.
+    /// Finds out what the tests of a program reach, and their time limits.
     fn measure(&self, path: PathBuf) -> Result<Program, String> {
-        let mut program = Program { path, slow_tests: Vec::new(), timeouts: [Duration::MAX; 2] };
+        let mut program = Program { path, tests: Vec::new(), timeouts: [Duration::MAX; 2] };
         let tests = output("list of tests", self.test(&program, &["--list", "--format=terse"]))?;
+        let reached = self.target.join("reached");
         for name in tests.lines().filter_map(|line| line.strip_suffix(": test")) {
+            fs::write(&reached, "").map_err(|error| format!("{}: {error}", reached.display()))?;
+            let mut test = self.test(&program, &["--exact", name]);
             let start = Instant::now();
-            passes(&mut self.test(&program, &["--exact", name]), Duration::MAX)?;
-            if start.elapsed() > SLOW {
-                program.slow_tests.push(name.to_owned());
-            }
+            passes(test.env(REACHED, &reached), Duration::MAX)?;
+            let speed = if start.elapsed() > SLOW { Speed::Slow } else { Speed::Quick };
+            let numbers = fs::read_to_string(&reached).unwrap_or_default();
+            let reached = numbers.lines().filter_map(|number| number.parse().ok()).collect();
+            program.tests.push(Test { name: name.into(), speed, reached });
         }
-        for speed in [Speed::Quick, Speed::All] {
+        for speed in [Speed::Quick, Speed::Slow] {
             let start = Instant::now();
-            if self.fails(&program, 0, speed)? {
+            if self.fails(&program, None, speed)? {
                 return Err(format!("{} fails without a mutant", program.path.display()));
             }
             program.timeouts[speed as usize] = TIMEOUT_MARGIN + TIMEOUT_FACTOR * start.elapsed();
@@ -268,18 +292,28 @@ impl Tree<'_> {
         test
     }
 
-    /// Whether a test program fails with this mutant.
-    fn fails(&self, program: &Program, mutant: usize, speed: Speed) -> Result<bool, String> {
-        let mut test = self.test(program, &["--exact"]);
-        if speed == Speed::Quick {
-            test.args(program.slow_tests.iter().flat_map(|name| ["--skip", name]));
+    /// Whether a test program fails with a mutant, of which the number and that of its function are given.
+    fn fails(&self, program: &Program, mutant: Option<(usize, usize)>, speed: Speed) -> Result<bool, String> {
+        let reaches = |test: &Test| mutant.is_none_or(|(_, function)| test.reached.contains(&function));
+        let chosen = program.tests.iter().filter(|test| test.speed == speed && reaches(test));
+        let names: Vec<&str> = chosen.map(|test| test.name.as_str()).collect();
+        if names.is_empty() {
+            return Ok(false);
         }
-        test.env(VARIABLE, mutant.to_string());
+        // The first failure decides. Only unstable Rust accepts the option without the variable.
+        let mut test = self.test(program, &["-Zunstable-options", "--fail-fast", "--exact"]);
+        test.args(names).env("RUSTC_BOOTSTRAP", "1");
+        test.env(VARIABLE, mutant.map_or(0, |(number, _)| number).to_string());
         Ok(!passes(&mut test, program.timeouts[speed as usize])?)
     }
 
     /// Whether one of the programs fails with this mutant.
-    fn any_fails(&self, programs: &[Program], mutant: usize, speed: Speed) -> Result<bool, String> {
+    fn any_fails(
+        &self,
+        programs: &[Program],
+        mutant: Option<(usize, usize)>,
+        speed: Speed,
+    ) -> Result<bool, String> {
         for program in programs {
             if self.fails(program, mutant, speed)? {
                 return Ok(true);
@@ -312,31 +346,43 @@ fn passes(test: &mut Command, timeout: Duration) -> Result<bool, String> {
 }
 
 /// The source of the function that returns the number of the active mutant. It does not allocate, because
-/// some tests count allocations.
-fn selector() -> String {
+/// some tests count allocations, unless it adds `function` to the file of the functions that are called.
+fn selector(functions: usize) -> String {
     format!(
         "
 #[doc(hidden)]
 #[allow(missing_docs, unsafe_code, unreachable_pub)]
 #[inline(always)]
-pub fn active_mutant() -> u32 {{
-    use std::sync::atomic::{{AtomicU32, Ordering}};
+pub fn active_mutant(function: usize) -> u32 {{
+    use std::sync::atomic::{{AtomicBool, AtomicU32, Ordering}};
     unsafe extern \"C\" {{
         fn getenv(name: *const std::ffi::c_char) -> *const std::ffi::c_char;
     }}
+    const RECORDING: u32 = u32::MAX - 1;
     static ACTIVE: AtomicU32 = AtomicU32::new(u32::MAX);
+    static REACHED: [AtomicBool; {functions}] = [const {{ AtomicBool::new(false) }}; {functions}];
+    if ACTIVE.load(Ordering::Relaxed) == u32::MAX {{
+        let value = unsafe {{ getenv(c\"{VARIABLE}\".as_ptr()) }};
+        let is_recording = unsafe {{ !getenv(c\"{REACHED}\".as_ptr()).is_null() }};
+        let number = match value.is_null() {{
+            _ if is_recording => RECORDING,
+            true => 0,
+            false => unsafe {{ std::ffi::CStr::from_ptr(value) }}
+                .to_bytes()
+                .iter()
+                .fold(0, |number, digit| 10 * number + u32::from(digit - b'0')),
+        }};
+        ACTIVE.store(number, Ordering::Relaxed);
+    }}
     match ACTIVE.load(Ordering::Relaxed) {{
-        u32::MAX => {{
-            let value = unsafe {{ getenv(c\"{VARIABLE}\".as_ptr()) }};
-            let number = match value.is_null() {{
-                true => 0,
-                false => unsafe {{ std::ffi::CStr::from_ptr(value) }}
-                    .to_bytes()
-                    .iter()
-                    .fold(0, |number, digit| 10 * number + u32::from(digit - b'0')),
-            }};
-            ACTIVE.store(number, Ordering::Relaxed);
-            number
+        RECORDING => {{
+            if !REACHED[function].swap(true, Ordering::Relaxed)
+                && let Some(path) = std::env::var_os(\"{REACHED}\")
+                && let Ok(mut file) = std::fs::File::options().append(true).open(path)
+            {{
+                let _ = std::io::Write::write_all(&mut file, format!(\"{{function}}\\n\").as_bytes());
+            }}
+            0
         }}
         active => active,
     }}
@@ -391,7 +437,7 @@ impl Source {
         for (start, (end, mutants)) in functions {
             let inner = start + 1..end - 1;
             text += &self.text[done..start];
-            text += "{ match crate::active_mutant() {\n";
+            let _ = writeln!(text, "{{ match crate::active_mutant({}) {{", mutants[0].0);
             for (number, mutant) in mutants {
                 let (from, to) = (self.offset(mutant.span.start), self.offset(mutant.span.end));
                 let (before, after) = (&self.text[inner.start..from], &self.text[to..inner.end]);
@@ -492,7 +538,7 @@ mod tests {
         };
         let mutants = [mutant(16, 21, "0"), mutant(18, 19, "*")];
         let text = source.with(&[(7, &mutants[0]), (8, &mutants[1])]);
-        let expected = "// ß\nfn a() -> u8 { match crate::active_mutant() {\n\
+        let expected = "// ß\nfn a() -> u8 { match crate::active_mutant(7) {\n\
             /*mutant*/ 7 => {\n 0  \n}/*mutant 7*/\n/*mutant*/ 8 => {\n 1 *  2 \n}/*mutant 8*/\n\
             _ => { 1 + 2 }\n} }\nfn b() {}\n";
         assert_eq!(text, expected);

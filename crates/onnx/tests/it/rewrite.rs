@@ -222,3 +222,23 @@ node 2 (Add Add_of_y) to batch x seq x 16
     dimension 2: ? → 16"
     );
 }
+
+/// `PRelu` broadcasts its second input to the shape of the first, and never the first.
+#[test]
+fn the_slope_of_prelu_is_expanded_and_restored() {
+    let builder = ModelBuilder::new(21)
+        .input("in0", DType::F32, "2 3")
+        .input("in1", DType::F32, "3")
+        .node("PRelu", "in0 in1", "out")
+        .unranked_output("out", DType::F32);
+    let model = builder.build().unwrap();
+    let inputs = [
+        tensor(DType::F32, &[2, 3], &[-1.0, 2.0, -3.0, 4.0, -5.0, -6.0]),
+        tensor(DType::F32, &[3], &[0.5, 2.0, 4.0]),
+    ];
+    let rewritten = explicit(&model).unwrap();
+    assert_eq!(rewritten.expands, 1);
+    assert_eq!(run(&rewritten.model, &inputs), run(&model, &inputs));
+    let restored = implicit(&rewritten.model).unwrap();
+    assert_eq!((restored.expands, restored.model.to_bytes()), (1, model.to_bytes()));
+}
