@@ -420,6 +420,18 @@ def test_lazy_values_into_out():
         (unishape.lazy(part) * 1.0).compute(out=np.empty(6))
 
 
+@pytest.mark.parametrize(
+    "expression", ["sum(x, axis=1)", "x[::-1]", "x.T", "x - x.mean()", "softmax(x)", "x[:, None] + x", "max(x, 0)"]
+)
+def test_axes_and_reductions_are_refused(expression):
+    """They need more than one block."""
+    x = da.ones((4, 4), chunks=2)
+    for arrays in ({"x": x}, {"x": np.ones((4, 4))}):
+        with pytest.raises(NotImplementedError, match="unishape.dask supports element-wise expressions only; .*sum"):
+            ud.evaluate(expression, arrays)
+    assert ud.evaluate("max(x, x)").compute().tolist() == np.ones((4, 4)).tolist()
+
+
 def test_to_dask_requires_a_lazy_value():
     with pytest.raises(TypeError, match="make one with unishape.lazy"):
         ud.to_dask(da.ones(3))
@@ -485,3 +497,36 @@ def test_killed_worker(client, tmp_path):
     (tmp_path / "go").touch()
     np.testing.assert_array_equal(future.result(timeout=100), x * x + np.arange(40.0)[:, None])
     assert waiting[0] not in client.run(os.getpid).values()
+
+
+def test_lazy_views_and_reductions():
+    x = np.random.default_rng(8).normal(size=(6, 8))
+    y = np.arange(6.0)
+    value = unishape.lazy(da.from_array(x, chunks=(2, 3)))
+    for function in [
+        lambda x, y: x - x.mean(axis=1, keepdims=True),
+        lambda x, y: (x * 2 + 1).sum(axis=0) * 3,
+        lambda x, y: x.var(ddof=1) + y.sum(),
+        lambda x, y: np.max(x, axis=(0, 1)) - x[::-1, 1:].T + y,
+        lambda x, y: (x + y[:, None]).argmin(axis=1),
+        lambda x, y: np.expand_dims(x, 1).swapaxes(0, 2).squeeze(),
+        lambda x, y: np.broadcast_to(x[:, None, 0], (6, 6)) + y.sum(),
+        lambda x, y: (x > 0).any(axis=0) & np.all(x < 9, axis=0),
+    ]:
+        expected = function(x, y)
+        result = function(value, unishape.lazy(y))
+        assert isinstance(result, unishape.Lazy)
+        assert result.shape == expected.shape and result.dtype == expected.dtype
+        np.testing.assert_allclose(result.compute(), expected, rtol=1e-13)
+        np.testing.assert_allclose(ud.to_dask(result).compute(), expected, rtol=1e-13)
+    with pytest.raises(TypeError, match="where= and initial="):
+        value.sum(where=value > 0).compute()
+
+
+def test_lazy_reductions_of_unknown_sizes():
+    x = da.from_array(np.arange(10.0), chunks=4)
+    value = unishape.lazy(x[x > 2])
+    assert value.sum().shape == () and value.sum().compute() == sum(range(3, 10))
+    assert (value - value.mean()).compute().tolist() == [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match="unknown until"):
+        value.sum(axis=0).shape

@@ -1,5 +1,6 @@
 """Expressions over xarray objects have the labels, attributes and values of xarray's own arithmetic."""
 
+import importlib.util
 import subprocess
 import sys
 
@@ -145,3 +146,15 @@ def test_import_error_without_xarray():
     code = "import sys; sys.modules['xarray'] = None\nimport unishape.xarray"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "ImportError: unishape.xarray needs xarray: pip install unishape[xarray]" in result.stderr
+
+
+@pytest.mark.parametrize("expression", ["sum(x, axis=1)", "x[::-1]", "x.T", "softmax(x)", "x[:, None] + x"])
+def test_axes_and_reductions_are_refused(expression):
+    """Their result would have the labels of other dimensions or elements."""
+    x = xr.DataArray(np.ones((3, 3)), dims=("time", "x"))
+    objects = [x, x.to_dataset(name="x"), x.variable]
+    if importlib.util.find_spec("dask"):
+        objects.append(x.chunk(2))
+    for value in objects:
+        with pytest.raises(NotImplementedError, match='unishape.xarray supports element-wise .* x.sum\\(dim="time"\\)'):
+            ux.evaluate(expression, x=value)

@@ -11,6 +11,7 @@ __version__: str
 _Array: TypeAlias = NDArray[Any]
 _Rules: TypeAlias = Literal["standard", "sonnx"]
 _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
+_Axis: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
 _ShapeWithUnknown: TypeAlias = SupportsIndex | Sequence[SupportsIndex | None]
 
 class _SupportsDLPack(Protocol):
@@ -238,9 +239,39 @@ class Explanation:
 
 # Expressions.
 
+@overload
 def evaluate(
-    expression: str, names: Any = None, /, *, out: _Array | None = None, threads: int | None = None, **more: Any
+    expression: str,
+    names: Any = None,
+    /,
+    *,
+    out: _Array | None = None,
+    threads: int | None = None,
+    explain: Literal[False] = False,
+    **more: Any,
 ) -> _Array: ...
+@overload
+def evaluate(
+    expression: list[str] | tuple[str, ...],
+    names: Any = None,
+    /,
+    *,
+    out: Sequence[_Array | None] | None = None,
+    threads: int | None = None,
+    explain: Literal[False] = False,
+    **more: Any,
+) -> list[_Array]: ...
+@overload
+def evaluate(
+    expression: str,
+    names: Any = None,
+    /,
+    *,
+    out: _Array | None = None,
+    threads: int | None = None,
+    explain: bool = False,
+    **more: Any,
+) -> _Array | str: ...
 def lazy(x: _Input | Lazy, /) -> Lazy: ...
 
 @final
@@ -250,7 +281,11 @@ class Lazy:
     @property
     def ndim(self) -> int: ...
     @property
+    def size(self) -> int: ...
+    @property
     def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def T(self) -> Lazy: ...
     # The array type of the result depends on the inputs.
     def compute(self, *, out: _Array | None = None, threads: int | None = None) -> Any: ...
     def astype(self, dtype: DTypeLike, /) -> Lazy: ...
@@ -258,6 +293,97 @@ class Lazy:
     def clip(self, min: _Input | Lazy | None = None, max: _Input | Lazy | None = None, *, out: None = None) -> Lazy: ...
     @overload
     def clip(self, min: _Input | Lazy | None = None, max: _Input | Lazy | None = None, *, out: _Array) -> _Array: ...
+    # Reductions are lazy, unless out is given.
+    def sum(
+        self,
+        axis: _Axis = None,
+        dtype: DTypeLike | None = None,
+        out: _Array | None = None,
+        keepdims: bool = False,
+        initial: complex | None = None,
+        where: _Input | Lazy | None = None,
+    ) -> Any: ...
+    def prod(
+        self,
+        axis: _Axis = None,
+        dtype: DTypeLike | None = None,
+        out: _Array | None = None,
+        keepdims: bool = False,
+        initial: complex | None = None,
+        where: _Input | Lazy | None = None,
+    ) -> Any: ...
+    def max(
+        self,
+        axis: _Axis = None,
+        out: _Array | None = None,
+        keepdims: bool = False,
+        initial: complex | None = None,
+        where: _Input | Lazy | None = None,
+    ) -> Any: ...
+    def min(
+        self,
+        axis: _Axis = None,
+        out: _Array | None = None,
+        keepdims: bool = False,
+        initial: complex | None = None,
+        where: _Input | Lazy | None = None,
+    ) -> Any: ...
+    def mean(
+        self,
+        axis: _Axis = None,
+        dtype: DTypeLike | None = None,
+        out: _Array | None = None,
+        keepdims: bool = False,
+        *,
+        where: _Input | Lazy | None = None,
+    ) -> Any: ...
+    def var(
+        self,
+        axis: _Axis = None,
+        dtype: DTypeLike | None = None,
+        out: _Array | None = None,
+        ddof: float | None = None,
+        keepdims: bool = False,
+        *,
+        where: _Input | Lazy | None = None,
+        correction: float | None = None,
+    ) -> Any: ...
+    def std(
+        self,
+        axis: _Axis = None,
+        dtype: DTypeLike | None = None,
+        out: _Array | None = None,
+        ddof: float | None = None,
+        keepdims: bool = False,
+        *,
+        where: _Input | Lazy | None = None,
+        correction: float | None = None,
+    ) -> Any: ...
+    def any(
+        self,
+        axis: _Axis = None,
+        out: _Array | None = None,
+        keepdims: bool = False,
+        *,
+        where: _Input | Lazy | None = None,
+    ) -> Any: ...
+    def all(
+        self,
+        axis: _Axis = None,
+        out: _Array | None = None,
+        keepdims: bool = False,
+        *,
+        where: _Input | Lazy | None = None,
+    ) -> Any: ...
+    def argmin(self, axis: _Axis = None, out: _Array | None = None, *, keepdims: bool = False) -> Any: ...
+    def argmax(self, axis: _Axis = None, out: _Array | None = None, *, keepdims: bool = False) -> Any: ...
+    # Views.
+    def transpose(self, *axes: Any) -> Lazy: ...
+    def swapaxes(self, axis1: SupportsIndex, axis2: SupportsIndex, /) -> Lazy: ...
+    def squeeze(self, axis: _Axis = None) -> Lazy: ...
+    def reshape(self, *shape: Any) -> Lazy: ...
+    def __getitem__(self, key: Any) -> Lazy: ...
+    def __iter__(self) -> Any: ...
     def __array__(self, dtype: DTypeLike | None = None, *, copy: bool | None = None) -> _Array: ...
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any: ...
     def __array_function__(self, function: Any, _types: Any, arguments: Any, options: Any) -> Any: ...

@@ -37,6 +37,9 @@ from unishape._unishape import Lazy, _from_steps
 
 __all__ = ["broadcast_arrays", "evaluate", "to_dask"]
 
+#: What to do instead of a view or a reduction in a text, which needs more than one block.
+_HINT = "use unishape.lazy, or index and reduce with Dask, as in x[:, None] or x.sum(axis=1)"
+
 #: Chunk sizes along a dimension, as in Dask. An unknown size is NaN.
 ChunkSizes = tuple[float, ...]
 
@@ -53,7 +56,7 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     Parameters
     ----------
     expression : str
-        As for unishape.evaluate.
+        As for unishape.evaluate, but element-wise: without axes and reductions.
     names : mapping, optional
         Dask arrays, NumPy arrays, lazy values and numbers by name. Other names are variables of the caller.
     **more
@@ -74,6 +77,7 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     >>> y[:, 0].compute().tolist()
     [0.5, 1.5, 2.5, 3.5]
     """
+    _names.check_element_wise(expression, "unishape.dask", _HINT)
     resolved = _names.resolve(expression, names, more, sys._getframe(1))
     values = {name: _value(name, value) for name, value in resolved.items()}
     arrays = {name: value for name, value in values.items() if isinstance(value, (da.Array, np.ndarray))}
@@ -109,12 +113,96 @@ def to_dask(lazy: Lazy) -> da.Array:
     """
     if not isinstance(lazy, Lazy):
         raise TypeError(f"to_dask takes a lazy value, not {_class_name(lazy)}; make one with unishape.lazy")
-    steps, leaves = lazy._to_steps()
+    steps, leaves = _without_views_and_reductions(*lazy._to_steps())
     # Named as in the repr of the value.
     arrays = {f"x{number}": _value(f"x{number}", leaf) for number, leaf in enumerate(leaves, 1)}
     _check_shapes(arrays)
     rank = max(array.ndim for array in arrays.values())
     return _blockwise(functools.partial(_compute_block, steps), arrays, np.empty((0,) * rank, lazy.dtype))
+
+
+#: Steps of a lazy value that are views, with Dask's function of the array and the argument.
+_VIEWS: dict[str, Callable[[da.Array, Any], da.Array]] = {
+    "getitem": lambda array, index: array[index],
+    "transpose": lambda array, axes: da.transpose(array, axes),
+    "swapaxes": lambda array, axes: da.swapaxes(array, *axes),
+    "expand_dims": lambda array, axes: da.expand_dims(array, axes),
+    "squeeze": lambda array, axes: da.squeeze(array, None if axes is None else tuple(axes)),
+    "broadcast_to": lambda array, shape: da.broadcast_to(array, shape),
+}
+
+
+def _without_views_and_reductions(steps: list[Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Element-wise steps: views and reductions become leaves, which Dask's own functions compute."""
+    leaves, result = list(leaves), []
+    for step in steps:
+        name = step[0]
+        if name in _VIEWS:
+            array = _VIEWS[name](_step_to_dask(result, leaves, step[2]), step[1])
+        elif name == "reduce":
+            array = _reduce(step[1], *(_step_to_dask(result, leaves, position) for position in step[2]))
+        else:
+            result.append(step)
+            continue
+        result.append(("array", len(leaves)))
+        leaves.append(array)
+    # Only those leaves that are still used.
+    used = _used(result, len(result) - 1)
+    return _select(result, leaves, used)
+
+
+def _step_to_dask(steps: list[Any], leaves: list[Any], position: int) -> da.Array:
+    """The value of an element-wise step."""
+    return to_dask(_from_steps(*_select(steps, leaves, _used(steps, position))))
+
+
+def _inputs(step: Any) -> tuple[int, ...]:
+    """Positions of the steps that an element-wise step depends on."""
+    if step[0] in ("array", "scalar"):
+        return ()
+    return (step[2],) if step[0] == "cast" else tuple(step[1])
+
+
+def _used(steps: list[Any], root: int) -> list[int]:
+    """Positions of the steps that one depends on, itself included."""
+    used = {root}
+    for position in range(root, -1, -1):
+        if position in used:
+            used.update(_inputs(steps[position]))
+    return sorted(used)
+
+
+def _select(steps: list[Any], leaves: list[Any], used: list[int]) -> tuple[list[Any], list[Any]]:
+    """Some steps, and the leaves that they need."""
+    places = {position: place for place, position in enumerate(used)}
+    selected, arrays = [], []
+    for position in used:
+        name, *rest = steps[position]
+        if name == "array":
+            arrays.append(leaves[rest[0]])
+            selected.append((name, len(arrays) - 1))
+        elif name == "scalar":
+            selected.append((name, *rest))
+        elif name == "cast":
+            selected.append((name, rest[0], places[rest[1]]))
+        else:
+            selected.append((name, tuple(places[each] for each in rest[0])))
+    return selected, arrays
+
+
+def _reduce(arguments: Any, array: da.Array, mask: da.Array | None = None) -> da.Array:
+    """A reduction by Dask: partial results of each chunk, combined in a tree."""
+    name, axes, keepdims, ddof, dtype, initial = arguments
+    if mask is not None or initial is not None:
+        raise TypeError(f"{name} of Dask arrays does not support where= and initial=; use where(mask, x, 0)")
+    options: dict[str, Any] = {"keepdims": keepdims}
+    if name in ("var", "std"):
+        options["ddof"] = ddof
+    if dtype is not None:
+        options["dtype"] = dtype
+    if axes is not None:
+        options["axis"] = axes[0] if len(axes) == 1 else tuple(axes)
+    return getattr(da, name)(array, **options)
 
 
 def _compute(lazy: Lazy, out: np.ndarray | None = None) -> np.ndarray:

@@ -46,7 +46,7 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     Parameters
     ----------
     expression : str
-        As for unishape.evaluate.
+        As for unishape.evaluate, but element-wise: without axes and reductions, which xarray has itself.
     names : mapping, optional
         DataArrays, Variables, Datasets and numbers by name; a Dataset provides its variables. Other names are
         variables of the caller.
@@ -66,6 +66,8 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     >>> unishape.xarray.evaluate("(t - 273.15) * scale", data).sizes
     Frozen({'x': 3, 'y': 2})
     """
+    hint = 'select and reduce with xarray, as in x.isel(time=0) or x.sum(dim="time")'
+    _names.check_element_wise(expression, "unishape.xarray", hint)
     values = _names.resolve(expression, names, more, sys._getframe(1))
     for name, value in values.items():
         _check_named(name, value)

@@ -35,7 +35,8 @@ enum Task {
     /// Run the benchmarks and write docs/benchmarks.md.
     #[command(disable_help_flag = true)]
     Bench {
-        /// `python`, `sweep` or `onnx` for the benchmarks in Python; everything else goes to the benchmark program.
+        /// `python`, `sweep`, `reduce` or `onnx` for the benchmarks in Python; everything else goes to the benchmark
+        /// program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },

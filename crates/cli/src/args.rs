@@ -137,6 +137,8 @@ Examples:
   unishape eval '(x - mean) / sqrt(var + eps)' x.npy mean.npy var.npy eps=1e-5 -o out.npy
   unishape eval 'where(a > k, a, 0)' a.npy k=2.5 --dtype float32 -o out.npy
   unishape eval 'i * j' i=1:10x1 j=1:10        the multiplication table, printed
+  unishape eval 'mean(x, axis=0)' x.npy         the mean of each column
+  unishape eval 'softmax(x[:, None] - y)' x.npy y.npy -o out.npy
   unishape eval 'sqrt(x)' 'x=[[1, 4], [9, 16]]'
 
 Values of variables:
@@ -149,10 +151,13 @@ A valid number, range or list is never a file name: write ./4 for the file 4.
 
 Operators are those of Python: + - * / // % **, < <= == != >= >, & | ^ ~ << >>, and or not; functions those of \
 NumPy: sqrt, exp, where, minimum, clip, …; float32(x) casts. Dtypes are promoted as in NumPy 2.
+Axes and reductions are those of NumPy, too: x[:, None], x[1:, ::-1], x.T, transpose(x, (2, 0, 1)); sum, mean, max, \
+argmax, std, norm, … with axis=, keepdims= and where=; softmax, layer_norm.
 
 The result is computed in one pass, chunk by chunk; one chunk is computed while another is written. Files may \
 be larger than memory, and must not change meanwhile. Chunks of column-major files are as large as --memory \
-allows: more memory makes them faster. With --force, the result may replace one of the inputs. \
+allows: more memory makes them faster. With axes or reductions, ranges and files in another byte order are loaded \
+whole, and must fit --memory. With --force, the result may replace one of the inputs. \
 Nothing is written if the command fails or is stopped.";
 
 #[derive(ClapArgs)]
@@ -169,7 +174,7 @@ pub(crate) struct EvalArgs {
     /// Dtype of the result. Default: that of the expression
     #[arg(long, value_name = "TYPE", value_parser = dtypes())]
     pub(crate) dtype: Option<DType>,
-    /// Memory limit for chunks of the result and copies of inputs. Memory-mapped files and the program itself (a few megabytes) do not count
+    /// Memory limit for chunks of the result and copies of inputs. Memory-mapped files, results of inner reductions and the program itself (a few megabytes) do not count
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = memory_size::parse)]
     pub(crate) memory: u64,
     /// Number of threads. Default: one per core

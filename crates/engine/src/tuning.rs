@@ -190,6 +190,24 @@ pub(crate) const MAX_PREFETCHED_INPUTS: usize = 7;
 /// Elements that are accumulated without splitting.
 pub(crate) const SERIAL_SUM: usize = 1 << 14;
 
+/// Elements that are folded into one accumulator without halving, where the innermost loop is kept and where it is
+/// reduced. In the second case kernels fold rows with independent accumulators.
+#[cfg(feature = "fused")]
+pub(crate) const FOLD_LEAF: [usize; 2] = [256, 1 << 14];
+
+/// Accumulators that are folded at a time where loops are halved, as for [`FOLD_LEAF`]: those of a row stay in the L1
+/// cache.
+#[cfg(feature = "fused")]
+pub(crate) const FOLD_KEPT: [usize; 2] = [1 << 12, 64];
+
+/// An innermost loop with accumulators of its own is cut only where it has more iterations than this.
+#[cfg(feature = "fused")]
+pub(crate) const FOLD_ROW_SPLIT: usize = 1 << 12;
+
+/// Largest number of tasks of a reduction. Fixed, so that the result does not depend on the workers.
+#[cfg(feature = "fused")]
+pub(crate) const FOLD_MAX_TASKS: usize = 64;
+
 /// Largest number of partial sums, beside the result.
 pub(crate) const MAX_PARTIAL_SUMS: usize = 1 << 14;
 

@@ -12,15 +12,18 @@
 //! | `scalar` | [`Scalar`], a number without a dtype |
 //! | `constant` | [`Constant`], one element of any dtype |
 //! | `kernels` | kernels of operations and casts |
+//! | `folds` | [`Fold`], and kernels that reduce many elements to one |
 
 mod constant;
 mod dtype;
+mod folds;
 mod kernels;
 mod op;
 mod scalar;
 
 pub use constant::Constant;
 pub use dtype::{DType, DTypeKind};
+pub use folds::{Fold, FoldKernel, find_fold};
 pub use kernels::{Kernel, KernelContext, compare_mixed, find_cast, find_kernel, next_cast};
 pub use op::Op;
 pub use scalar::Scalar;

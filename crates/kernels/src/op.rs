@@ -60,8 +60,8 @@ macro_rules! for_each_op {
             LogicalNot logical_not 1 ["logical_not"] "`not x`: whether it is 0.";
             LogicalOr logical_or 2 ["logical_or"] "`x or y`: whether at least one is nonzero.";
             LogicalXor logical_xor 2 ["logical_xor"] "Whether exactly one of them is nonzero.";
-            Max max 2 ["max", "maximum"] "The larger argument; NaN if either is NaN.";
-            Min min 2 ["min", "minimum"] "The smaller argument; NaN if either is NaN.";
+            Max max 2 ["maximum", "max"] "The larger argument; NaN if either is NaN.";
+            Min min 2 ["minimum", "min"] "The smaller argument; NaN if either is NaN.";
             Multiply times 2 ["multiply"] "`x * y`. Integers wrap; booleans: logical and.";
             Negative negative 1 ["negative"] "`-x`. Integers wrap.";
             Nextafter nextafter 2 ["nextafter"] "The next representable number from `x` toward `y`.";

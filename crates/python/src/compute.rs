@@ -83,17 +83,23 @@ fn compute_typed<'py, T: Numeric>(
     let others: Vec<&NumPy<'py>> = inputs.iter().filter_map(Input::as_array).collect();
     if memory::write_to::<T>(&out, &others, |view| run(py, expr, view, false, threads))?.is_none() {
         // `out` is also an input, or has another dtype or an unsupported layout: compute temporaries.
-        check_overlap(&out, &others)?;
         check_castable(&out, T::DTYPE)?;
         let all: Vec<Range<usize>> = out.shape().iter().map(|&size| 0..size).collect();
-        for_each_part(expr, &all, &mut |part, ranges| {
+        let mut compute_part = |part: &BoundExpr<'_>, ranges: &[Range<usize>]| -> PyResult<()> {
             let result =
                 memory::new_array_with::<T>(py, part.shape(), |view| run(py, part, view, true, threads))?;
             let slices =
                 ranges.iter().map(|range| PySlice::new(py, range.start as isize, range.end as isize, 1));
             let target = out.get_item(PyTuple::new(py, slices)?)?;
             py.import("numpy")?.call_method1("copyto", (target, result)).map(drop)
-        })?;
+        };
+        if expr.is_element_wise() {
+            check_overlap(&out, &others)?;
+            for_each_part(expr, &all, &mut compute_part)?;
+        } else {
+            // Elements may depend on inputs at other indices: no part of `out` is written before all is computed.
+            compute_part(expr, &all)?;
+        }
     }
     Ok(out)
 }

@@ -6,9 +6,11 @@ use crate::imports::imports;
 use crate::input::Input;
 use crate::memory::{self, NumPy};
 use crate::threads::ThreadCount;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use unishape::expr::{Expr, Scalar, Value};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use smallvec::{SmallVec, smallvec};
+use unishape::expr::{Bound as BoundExpr, Expr, Scalar, Value};
 
 /// Evaluates an expression in one pass over its arrays.
 ///
@@ -16,21 +18,26 @@ use unishape::expr::{Expr, Scalar, Value};
 ///
 /// Parameters
 /// ----------
-/// expression : str
-///     For example "(x - mean) / sqrt(var + eps)". Operators are those of Python, functions those of NumPy;
-///     comparisons and the operators and, or, not are element-wise. Parsed expressions are cached.
+/// expression : str, or list or tuple of str
+///     For example "(x - mean(x, axis=1, keepdims=True)) / sqrt(var + eps)". Operators are those of Python,
+///     functions those of NumPy; comparisons and the operators and, or, not are element-wise. Parsed expressions
+///     are cached. Several expressions give a list of results.
 /// names : mapping, optional
 ///     Arrays and numbers by name. Other names are variables of the caller.
 /// out : numpy.ndarray, optional
-///     Preallocated output: of the result's shape, and of its dtype or one of the same kind.
+///     Preallocated output: of the result's shape, and of its dtype or one of the same kind. For several
+///     expressions, a list with an array or None for each.
 /// threads : int, optional
 ///     Number of worker threads. Default: one per core for large inputs.
+/// explain : bool, default False
+///     Whether to return a description of how the result would be computed, and compute nothing.
 /// **more
 ///     Arrays and numbers by name; these take precedence over names.
 ///
 /// Returns
 /// -------
 /// numpy.ndarray
+///     For several expressions, a list of arrays. With explain, a str in place of each array.
 ///
 /// Examples
 /// --------
@@ -38,30 +45,140 @@ use unishape::expr::{Expr, Scalar, Value};
 /// >>> a, b = np.arange(3), np.array([[10], [20]])
 /// >>> unishape.evaluate("a * b + c", c=0.5).tolist()
 /// [[0.5, 10.5, 20.5], [0.5, 20.5, 40.5]]
+/// >>> low, high = unishape.evaluate(["min(a * b, axis=1)", "max(a * b, axis=1)"])
+/// >>> low.tolist(), high.tolist()
+/// ([0, 0], [20, 40])
+/// >>> print(unishape.evaluate("a + 1", explain=True).splitlines()[0])
+/// loops: 3 elements
 #[pyfunction]
-#[pyo3(signature = (expression, names=None, /, *, out=None, threads=None, **more))]
+#[pyo3(signature = (expression, names=None, /, *, out=None, threads=None, explain=false, **more))]
 pub(crate) fn evaluate<'py>(
     py: Python<'py>,
-    expression: &str,
+    expression: &Bound<'py, PyAny>,
     names: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
     threads: Option<ThreadCount>,
+    explain: bool,
     more: Option<&Bound<'py, PyDict>>,
-) -> PyResult<NumPy<'py>> {
-    let options = Options::new(out, threads)?;
-    let expr = Expr::parse(expression).map_err(expression_error)?;
-    let (known, inputs) = resolve(py, expr.names(), names, more)?;
-    let mut values: Vec<(&str, Value<'_>)> =
-        known.iter().zip(&inputs).filter_map(|(name, input)| Some((*name, input.value()?))).collect();
+) -> PyResult<Bound<'py, PyAny>> {
+    let texts = Texts::new(expression)?;
+    let outs = texts.outs(out)?;
+    let options = outs.iter().map(|out| Options::new(out.as_ref(), threads)).collect::<PyResult<Vec<_>>>()?;
+    let exprs = texts
+        .iter()
+        .map(|text| Expr::parse(text).map_err(expression_error))
+        .collect::<PyResult<SmallVec<[Expr; 1]>>>()?;
+    let mut all_names: SmallVec<[&str; 8]> = SmallVec::new();
+    for name in exprs.iter().flat_map(Expr::names) {
+        if exprs.len() == 1 || !all_names.contains(&name.as_str()) {
+            all_names.push(name);
+        }
+    }
+    let (known, inputs) = resolve(py, &all_names, names, more)?;
     // Binding reports unused keyword arguments together with the names that the expression has.
     let unused: Vec<String> = match more {
         Some(more) => more.keys().iter().filter_map(|name| name.extract().ok()).collect(),
         None => Vec::new(),
     };
-    let unused = unused.iter().filter(|name| !known.contains(&name.as_str()));
-    values.extend(unused.map(|name| (name.as_str(), Value::from(0))));
-    let bound = expr.bind(values).map_err(expression_error)?;
-    compute(py, &bound, &inputs, options)
+    let unused: Vec<&String> = unused.iter().filter(|name| !known.contains(&name.as_str())).collect();
+    let mut bounds: SmallVec<[BoundExpr<'_>; 1]> = SmallVec::new();
+    for expr in &exprs {
+        let is_used = |name: &str| exprs.len() == 1 || expr.names().iter().any(|own| own == name);
+        let values = known.iter().zip(&inputs).filter(|(name, _)| is_used(name));
+        let values = values.filter_map(|(name, input)| Some((*name, input.value()?)));
+        let unused = unused.iter().map(|name| (name.as_str(), Value::from(0)));
+        bounds.push(expr.bind(values.chain(unused)).map_err(expression_error)?);
+    }
+    if explain {
+        return texts.results(py, bounds.iter().map(|bound| PyString::new(py, &bound.plan()).into_any()));
+    }
+    if bounds.len() > 1 {
+        check_outs(&options, &inputs)?;
+    }
+    let mut results: SmallVec<[Bound<'py, PyAny>; 1]> = SmallVec::new();
+    for (bound, options) in bounds.iter().zip(options) {
+        results.push(compute(py, bound, &inputs, options)?.into_any());
+    }
+    texts.results(py, results)
+}
+
+/// The texts of one expression or of several.
+enum Texts {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Texts {
+    fn new(expression: &Bound<'_, PyAny>) -> PyResult<Texts> {
+        if expression.is_instance_of::<PyList>() || expression.is_instance_of::<PyTuple>() {
+            return expression.extract().map(Texts::Several);
+        }
+        expression.extract().map(Texts::One)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &String> {
+        match self {
+            Texts::One(text) => std::slice::from_ref(text).iter(),
+            Texts::Several(texts) => texts.iter(),
+        }
+    }
+
+    /// The argument `out` of each expression.
+    fn outs<'py>(
+        &self,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<SmallVec<[Option<Bound<'py, PyAny>>; 1]>> {
+        let outs = match (self, out) {
+            (Texts::One(_), out) => smallvec![out.cloned()],
+            (Texts::Several(texts), None) => smallvec![None; texts.len()],
+            (Texts::Several(_), Some(out)) => {
+                if !out.is_instance_of::<PyList>() && !out.is_instance_of::<PyTuple>() {
+                    let text = "out must be a list of arrays, one for each expression";
+                    return Err(PyTypeError::new_err(text));
+                }
+                let outs = out.extract::<Vec<Option<Bound<'py, PyAny>>>>()?;
+                SmallVec::from_vec(outs)
+            }
+        };
+        let count = self.iter().count();
+        match outs.len() == count {
+            true => Ok(outs),
+            false => {
+                let text = format!("out has {} arrays for {count} expressions", outs.len());
+                Err(PyValueError::new_err(text))
+            }
+        }
+    }
+
+    /// The result, or a list of the results.
+    fn results<'py>(
+        &self,
+        py: Python<'py>,
+        results: impl IntoIterator<Item = Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut results = results.into_iter();
+        match (self, results.next()) {
+            (Texts::One(_), Some(only)) => Ok(only),
+            (_, first) => {
+                Ok(PyList::new(py, first.into_iter().chain(results).collect::<Vec<_>>())?.into_any())
+            }
+        }
+    }
+}
+
+/// Checks that the outputs of several expressions share no memory with an input or with each other.
+fn check_outs(options: &[Options<'_>], inputs: &[Input<'_>]) -> PyResult<()> {
+    let outs: Vec<&NumPy<'_>> = options.iter().filter_map(|options| options.out.as_ref()).collect();
+    for (at, out) in outs.iter().enumerate() {
+        let arrays = inputs.iter().filter_map(Input::as_array);
+        for other in arrays.chain(outs[at + 1..].iter().copied()) {
+            if memory::share_memory(out, other)? {
+                let text = "with several expressions, an output must not share memory with an input or another output";
+                return Err(PyValueError::new_err(text));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The variables of an expression, in order of appearance.
@@ -71,18 +188,25 @@ pub(crate) fn _variables(expression: &str) -> PyResult<Vec<String>> {
     Ok(Expr::parse(expression).map_err(expression_error)?.names().to_vec())
 }
 
+/// Whether an expression has neither axes nor reductions, so that it can be evaluated block by block.
+#[pyfunction]
+#[pyo3(signature = (expression, /))]
+pub(crate) fn _is_element_wise(expression: &str) -> PyResult<bool> {
+    Ok(Expr::parse(expression).map_err(expression_error)?.is_element_wise())
+}
+
 /// The inputs for the names, and the names that have one.
 ///
 /// Keyword arguments come first, then the mapping, then the caller's variables.
 fn resolve<'py, 'n>(
     py: Python<'py>,
-    names: &'n [String],
+    names: &[&'n str],
     mapping: Option<&Bound<'py, PyAny>>,
     more: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<(Vec<&'n str>, Vec<Input<'py>>)> {
     let mut scopes = None;
     let (mut known, mut inputs) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
-    for name in names {
+    for &name in names {
         let mut object = match more {
             Some(more) => more.get_item(name)?,
             None => None,
@@ -108,7 +232,7 @@ fn resolve<'py, 'n>(
                 }
             }
         };
-        known.push(name.as_str());
+        known.push(name);
         inputs.push(input);
     }
     Ok((known, inputs))

@@ -16,3 +16,12 @@ pub(crate) fn checked_len<T>(shape: &[usize]) -> Result<usize, Error> {
 pub(crate) fn out_of_memory(error: AllocError) -> Error {
     Error::OutOfMemory { bytes: error.bytes }
 }
+
+/// Number of bytes of a shape's elements, if they can be addressed.
+#[cfg(feature = "expr")]
+pub(crate) fn checked_bytes(shape: &[usize], item: usize) -> Result<usize, Error> {
+    match byte_count(shape, item) {
+        Ok(bytes) if bytes <= isize::MAX as usize => Ok(bytes),
+        _ => Err(Error::too_large(shape, Some(item))),
+    }
+}

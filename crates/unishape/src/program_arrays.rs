@@ -2,12 +2,16 @@
 
 #![allow(unsafe_code)]
 
+use crate::dim_map::DimMap;
 use crate::numeric::Numeric;
+use crate::tensor::TensorView;
 use ndarray::{ArrayRef, ArrayViewD, Dimension};
 use smallvec::SmallVec;
+use std::marker::PhantomData;
 use unishape_engine::fused::{self, Input, Options, Output, Program};
 use unishape_engine::layout::set_row_major;
 use unishape_engine::memory::{AllocError, is_zeroed_by_system, reserve, zeroed};
+use unishape_kernels::for_each_dtype;
 
 /// An array that a program reads.
 pub(crate) fn program_input<'a, T: Numeric>(view: &'a ArrayViewD<'_, T>) -> Input<'a> {
@@ -51,4 +55,287 @@ pub(crate) fn program_result<T: Numeric>(
     // Safety: a completed run has written every element.
     unsafe { elements.set_len(count) };
     Ok(Some(elements))
+}
+
+/// Strided elements that are read at least this many times are copied to contiguous memory first.
+const MIN_PACKED_READS: usize = 16;
+
+/// An array of any dtype, as a stage of an expression reads it: address, shape and strides.
+#[derive(Clone, Debug)]
+pub(crate) struct RawArray<'a> {
+    /// Address of the element at index 0.
+    first: *const u8,
+    item: usize,
+    shape: SmallVec<[usize; 6]>,
+    strides: SmallVec<[isize; 6]>,
+    elements: PhantomData<&'a [u8]>,
+}
+
+// Safety: elements are plain numbers, which any thread may read.
+unsafe impl Sync for RawArray<'_> {}
+// Safety: as above.
+unsafe impl Send for RawArray<'_> {}
+
+impl<'a> RawArray<'a> {
+    /// The array of a tensor view; `None` for strings.
+    pub(crate) fn of_tensor(view: &'a TensorView<'_>) -> Option<RawArray<'a>> {
+        fn raw<'a, T: Numeric>(view: &'a ArrayViewD<'_, T>) -> RawArray<'a> {
+            RawArray {
+                first: view.as_ptr().cast(),
+                item: size_of::<T>(),
+                shape: SmallVec::from_slice(view.shape()),
+                strides: SmallVec::from_slice(view.strides()),
+                elements: PhantomData,
+            }
+        }
+        macro_rules! by_type {
+            ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+                match view {
+                    $(TensorView::$variant(view) => by_type!(@ $type view),)+
+                }
+            };
+            (@ String $view:ident) => {{
+                let _ = $view;
+                None
+            }};
+            (@ $type:ident $view:ident) => { Some(raw($view)) };
+        }
+        for_each_dtype!(by_type)
+    }
+
+    /// The elements at the indices that the maps lead to from each index of `shape`.
+    ///
+    /// # Panics
+    ///
+    /// Where an index is out of bounds.
+    pub(crate) fn mapped(&self, maps: &[DimMap], shape: &[usize]) -> RawArray<'a> {
+        assert_eq!(maps.len(), self.shape.len(), "a map for each dimension");
+        let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(0, shape.len());
+        let mut offset = 0isize;
+        if !shape.contains(&0) {
+            for ((map, &size), &stride) in maps.iter().zip(&self.shape).zip(&self.strides) {
+                let last = match map.dim {
+                    None => map.start,
+                    Some(dim) => {
+                        strides[dim] += stride * map.step;
+                        map.start + map.step * (shape[dim] as isize - 1)
+                    }
+                };
+                let bounds = 0..size as isize;
+                assert!(bounds.contains(&map.start) && bounds.contains(&last), "an index out of bounds");
+                offset += map.start * stride;
+            }
+        }
+        let first = self.first.wrapping_offset(offset * self.item as isize);
+        RawArray {
+            first,
+            item: self.item,
+            shape: SmallVec::from_slice(shape),
+            strides,
+            elements: PhantomData,
+        }
+    }
+
+    /// Whether elements are read many times along the loops but are not contiguous: then they are worth copying.
+    pub(crate) fn is_worth_packing(&self) -> bool {
+        let moves = |dim: &usize| self.strides[*dim] != 0 && self.shape[*dim] > 1;
+        let moving = || (0..self.shape.len()).filter(moves);
+        let Some(innermost) = moving().next_back() else { return false };
+        let own: usize = moving().map(|dim| self.shape[dim]).product();
+        let times: usize = self.shape.iter().product::<usize>() / own.max(1);
+        self.strides[innermost] != 1 && times >= MIN_PACKED_READS && !self.shape.contains(&0)
+    }
+
+    /// The same elements with size 1 in dimensions along which they do not change.
+    pub(crate) fn without_repeats(&self) -> RawArray<'a> {
+        let mut array = self.clone();
+        for (size, stride) in array.shape.iter_mut().zip(&array.strides) {
+            *size = if *stride == 0 { (*size).min(1) } else { *size };
+        }
+        array
+    }
+
+    /// Its shape.
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Bytes of an element.
+    pub(crate) fn item(&self) -> usize {
+        self.item
+    }
+
+    /// The array as an input of a program.
+    pub(crate) fn input(&self) -> Input<'_> {
+        let (shape, strides) = (&self.shape[..], &self.strides[..]);
+        // Safety: the constructors take address, shape and strides from arrays of initialised elements that are
+        // borrowed for 'a, and `mapped` checks that every index leads to one of these elements. Elements of this
+        // size without padding can be seen as integers.
+        unsafe {
+            match self.item {
+                1 => Input::new(self.first, shape, strides),
+                2 => Input::new(self.first.cast::<u16>(), shape, strides),
+                4 => Input::new(self.first.cast::<u32>(), shape, strides),
+                8 => Input::new(self.first.cast::<u64>(), shape, strides),
+                _ => Input::new(self.first.cast::<u128>(), shape, strides),
+            }
+        }
+    }
+}
+
+/// An array of any dtype that a stage of an expression writes.
+#[derive(Debug)]
+pub(crate) struct RawOutput<'a> {
+    first: *mut u8,
+    item: usize,
+    mask: u8,
+    shape: SmallVec<[usize; 6]>,
+    strides: SmallVec<[isize; 6]>,
+    is_folded: bool,
+    elements: PhantomData<&'a mut [u8]>,
+}
+
+// Safety: elements are plain numbers, which any thread may write, and no two outputs share an element.
+unsafe impl Send for RawOutput<'_> {}
+
+impl<'a> RawOutput<'a> {
+    /// An array that is borrowed mutably.
+    pub(crate) fn of_array<T: Numeric, D: Dimension>(array: &'a mut ArrayRef<T, D>) -> RawOutput<'a> {
+        RawOutput {
+            first: array.as_mut_ptr().cast(),
+            item: size_of::<T>(),
+            mask: T::BYTE_MASK,
+            shape: SmallVec::from_slice(array.shape()),
+            strides: SmallVec::from_slice(array.strides()),
+            is_folded: false,
+            elements: PhantomData,
+        }
+    }
+
+    /// Number of dimensions.
+    pub(crate) fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Whether it has no elements.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+
+    /// Cuts the array along one dimension into parts of `step` indices, but for the last.
+    ///
+    /// # Panics
+    ///
+    /// Where the dimension does not exist, or `step` is 0.
+    pub(crate) fn split(self, dim: usize, step: usize) -> Vec<RawOutput<'a>> {
+        let (size, stride) = (self.shape[dim], self.strides[dim]);
+        let part = |start: usize| {
+            let mut shape = self.shape.clone();
+            shape[dim] = step.min(size - start);
+            // Parts have different indices, and so share no element.
+            let first = self.first.wrapping_offset(start as isize * stride * self.item as isize);
+            RawOutput { first, shape, strides: self.strides.clone(), ..self }
+        };
+        (0..size).step_by(step).map(part).collect()
+    }
+
+    /// The accumulators of a reduction of some dimensions of `shape`. These have size 1 in the output, or are missing.
+    ///
+    /// # Panics
+    ///
+    /// Where other dimensions differ, or there are no elements.
+    #[must_use]
+    pub(crate) fn folded(self, shape: &[usize], dims: &[usize]) -> RawOutput<'a> {
+        assert!(!self.is_empty(), "an output with elements");
+        let keeps_dims = self.shape.len() == shape.len();
+        let mut own = self.shape.iter().zip(&self.strides);
+        let mut strides: SmallVec<[isize; 6]> = SmallVec::new();
+        for (dim, &size) in shape.iter().enumerate() {
+            let is_reduced = dims.contains(&dim);
+            let (own_size, stride) = match is_reduced && !keeps_dims {
+                true => (1, 0),
+                false => own.next().map_or((0, 0), |(&size, &stride)| (size, stride)),
+            };
+            assert_eq!(own_size, if is_reduced { 1 } else { size }, "the shape of the reduction");
+            strides.push(if is_reduced { 0 } else { stride });
+        }
+        assert!(own.next().is_none(), "the rank of the reduction");
+        RawOutput { shape: SmallVec::from_slice(shape), strides, is_folded: true, ..self }
+    }
+
+    /// The array as an output of a program.
+    pub(crate) fn output(&mut self) -> Output<'_> {
+        fn sized<'o, T: bytemuck::NoUninit + Send>(raw: &'o RawOutput<'_>) -> Output<'o> {
+            let (first, shape, strides) = (raw.first.cast::<T>(), &raw.shape[..], &raw.strides[..]);
+            // Safety: the constructors take address, shape and strides from an array of initialised elements that is
+            // borrowed mutably for 'a, and `self` is borrowed mutably. `folded` has checked that all elements of the
+            // array belong to kept dimensions and that there are some. The mask is that of the dtype.
+            unsafe {
+                match raw.is_folded {
+                    true => Output::folded(first, shape, strides, raw.mask),
+                    false => Output::new(first, shape, strides, raw.mask),
+                }
+            }
+        }
+        match self.item {
+            1 => sized::<u8>(self),
+            2 => sized::<u16>(self),
+            4 => sized::<u32>(self),
+            8 => sized::<u64>(self),
+            _ => sized::<u128>(self),
+        }
+    }
+}
+
+/// The results of a stage that later stages read.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    /// Elements in row-major order, aligned for every dtype.
+    elements: Vec<u128>,
+    item: usize,
+    shape: SmallVec<[usize; 6]>,
+    strides: SmallVec<[isize; 6]>,
+}
+
+impl Temporary {
+    /// An array of zeros.
+    ///
+    /// # Panics
+    ///
+    /// Where `bytes` are not those of the shape's elements.
+    pub(crate) fn new(
+        bytes: usize,
+        item: usize,
+        shape: SmallVec<[usize; 6]>,
+    ) -> Result<Temporary, AllocError> {
+        assert_eq!(bytes, item * shape.iter().product::<usize>(), "the bytes of the elements");
+        let elements = zeroed(bytes.div_ceil(size_of::<u128>()))?;
+        let mut strides = SmallVec::from_elem(0, shape.len());
+        set_row_major(&mut strides, &shape);
+        Ok(Temporary { elements, item, shape, strides })
+    }
+
+    /// The array, to read.
+    pub(crate) fn array(&self) -> RawArray<'_> {
+        RawArray {
+            first: self.elements.as_ptr().cast(),
+            item: self.item,
+            shape: self.shape.clone(),
+            strides: self.strides.clone(),
+            elements: PhantomData,
+        }
+    }
+
+    /// The array, to write. Any bytes are elements: booleans are seen as bytes.
+    pub(crate) fn output(&mut self) -> RawOutput<'_> {
+        RawOutput {
+            first: self.elements.as_mut_ptr().cast(),
+            item: self.item,
+            mask: u8::MAX,
+            shape: self.shape.clone(),
+            strides: self.strides.clone(),
+            is_folded: false,
+            elements: PhantomData,
+        }
+    }
 }

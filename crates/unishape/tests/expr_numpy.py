@@ -111,7 +111,7 @@ def unary_cases():
 
 def literal_cases():
     texts = "a + 2|2 - a|a * 2.5|a / 3|a // 2|7 % a|a ** 2|a + 2j|a < 200|a == 300|-1 < a|a + 300|a - 70000|a * 1e300"
-    texts += "|a + True|a > 0.5|min(a, 0)|clip(a, 0, 1)|where(a > 0, a, 0)|where(a > 0, a, -1.5)|a * (2 * 3)|a + 2**3"
+    texts += "|a + True|a > 0.5|minimum(a, 0)|clip(a, 0, 1)|where(a > 0, a, 0)|where(a > 0, a, -1.5)|a * (2 * 3)|a + 2**3"
     texts += "|hypot(a, 2)|copysign(3, a)|logical_and(a, 2j)|where(2j, a, a)"
     texts += "|a * pi|(a + 1) * (a + 1)|-a ** 2|2 ** a|1 / (1 + a)|a << 1|a & 1|a + (7 // 2)|a * (1 / 2)|not_(a > 1)"
     for text, x in itertools.product(texts.split("|"), ALL):

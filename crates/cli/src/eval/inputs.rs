@@ -6,7 +6,7 @@ use super::chunks::input_region;
 use crate::array_text::IndexRanges;
 use crate::error::CliError;
 use crate::mapped::map_array;
-use unishape::expr::{Expr, ExprError, ExprErrorKind, Scalar, Value};
+use unishape::expr::{Bound, Expr, ExprError, ExprErrorKind, Scalar, Value};
 use unishape::{DType, Tensor, text};
 use unishape_npy::{RawArray, Region};
 
@@ -82,7 +82,34 @@ impl Input {
         }
     }
 
-    /// How the elements are read, in words; empty for numbers.
+    /// Bytes of memory that the whole input takes where it is loaded; 0 for files that are read where they are mapped.
+    pub(crate) fn whole_bytes(&self) -> usize {
+        let bytes = |item: usize| {
+            self.shape().unwrap_or_default().iter().fold(item, |bytes, &size| bytes.saturating_mul(size))
+        };
+        match &self.source {
+            InputSource::Range(_) => bytes(8),
+            InputSource::Mapped(mapped, _) if mapped.view().is_none() => bytes(mapped.header().item_size()),
+            InputSource::Scalar(_) | InputSource::List(_) | InputSource::Mapped(..) => 0,
+        }
+    }
+
+    /// How the elements are read by an expression that needs the whole input, in words; empty for numbers.
+    pub(crate) fn whole_access(&self) -> &'static str {
+        match &self.source {
+            InputSource::Scalar(_) => "",
+            InputSource::Range(_) => "generated in memory",
+            InputSource::List(_) => "in memory",
+            InputSource::Mapped(mapped, _) => match (mapped.view().is_some(), self.is_column_major()) {
+                (true, false) => "memory-mapped, not copied",
+                (true, true) => "memory-mapped, column-major, not copied",
+                (false, false) => "converted in memory",
+                (false, true) => "column-major, converted in memory",
+            },
+        }
+    }
+
+    /// How the elements are read chunk by chunk, in words; empty for numbers.
     pub(crate) fn access(&self) -> &'static str {
         match &self.source {
             InputSource::Scalar(_) => "",
@@ -123,6 +150,17 @@ impl Input {
                 }
             }
         }))
+    }
+
+    /// All elements; `None` for a number. A file that needs no conversion is not copied.
+    fn whole(&self) -> Result<Option<InputPart<'_>>, CliError> {
+        let shape = self.shape().unwrap_or_default();
+        let region: IndexRanges = shape.iter().map(|&size| 0..size).collect();
+        let part = match &self.source {
+            InputSource::Mapped(mapped, _) => Some(mapped.region(&region).map_err(CliError::failed)?),
+            _ => self.part(&region)?,
+        };
+        Ok(part.map(|part| InputPart { region, part }))
     }
 
     fn value<'v>(&self, part: Option<&'v Region<'_>>) -> Value<'v> {
@@ -174,6 +212,12 @@ impl<'i> InputParts<'i> {
         Ok(parts)
     }
 
+    /// The whole inputs, for expressions with views or reductions.
+    pub(crate) fn whole(inputs: &'i [Input]) -> Result<InputParts<'i>, CliError> {
+        let current = inputs.iter().map(Input::whole).collect::<Result<_, _>>()?;
+        Ok(InputParts { inputs, current })
+    }
+
     /// Reads the parts for a chunk, and advises the kernel about those for the next.
     ///
     /// A part that does not change is kept; any other is freed before the next is read.
@@ -201,16 +245,17 @@ impl<'i> InputParts<'i> {
         })
     }
 
-    /// The shape and dtype of the result, from [samples](InputParts::samples).
-    pub(crate) fn result_type(&self, expr: &Expr) -> Result<(Vec<usize>, DType), ExprError> {
+    /// Binds an expression to [samples](InputParts::samples) stretched to the shapes of the inputs.
+    ///
+    /// The result has the right shape, dtype and plan, but not the right elements.
+    pub(crate) fn bind_stretched(&self, expr: &Expr) -> Result<Bound<'_>, ExprError> {
         let values =
             self.values().zip(self.inputs).map(|((name, value), input)| match (value, input.shape()) {
                 (Value::Array(view), Some(shape)) => Ok((name, Value::Array(view.broadcast_to(shape)?))),
                 (value, _) => Ok((name, value)),
             });
         let values: Vec<(&str, Value<'_>)> = values.collect::<Result<_, unishape::Error>>()?;
-        let bound = expr.bind(values)?;
-        Ok((bound.shape().to_vec(), bound.dtype()))
+        expr.bind(values)
     }
 }
 
@@ -222,6 +267,14 @@ pub(crate) fn expression_error(error: &ExprError) -> CliError {
         | ExprErrorKind::NoCommonType(_)
         | ExprErrorKind::DoesNotFit { .. }
         | ExprErrorKind::NoCast { .. }
+        | ExprErrorKind::Axis { .. }
+        | ExprErrorKind::RepeatedAxis(_)
+        | ExprErrorKind::Permutation { .. }
+        | ExprErrorKind::Squeeze { .. }
+        | ExprErrorKind::TooManyIndices { .. }
+        | ExprErrorKind::IndexOutOfBounds { .. }
+        | ExprErrorKind::EmptyReduction(_)
+        | ExprErrorKind::ReductionType { .. }
         // The caller replaces this by the signal: `Progress::interruption_or`.
         | ExprErrorKind::Stopped => CliError::failed(error),
         _ => CliError::usage(error),

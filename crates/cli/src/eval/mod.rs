@@ -45,6 +45,7 @@ pub(crate) fn run(args: EvalArgs) -> Result<(), CliError> {
         args.inputs.iter().map(|word| Binding::parse(word, &expr)).collect::<Result<_, _>>()?;
     let inputs: Vec<Input> = bindings.into_iter().map(Input::open).collect::<Result<_, _>>()?;
     let job = Job::new(expr, inputs, args.dtype, args.threads)?;
+    job.check_memory(args.memory)?;
     if args.plan {
         return output::print(&summary::plan_text(&job, &job.chunks(args.memory), args.memory)?);
     }
@@ -65,7 +66,7 @@ fn print_result(job: &Job, with_edges: bool, args: &EvalArgs) -> Result<(), CliE
     };
     let quiet = args.writing.quiet;
     if args.writing.dry_run {
-        print_info(quiet, &format!("{}{}\n", summary::inputs_text(&job.inputs, false), result()));
+        print_info(quiet, &format!("{}{}\n", summary::inputs_text(&job.inputs, |_| ""), result()));
         return Ok(());
     }
     let is_small = array_text::is_small(&job.shape);
@@ -73,7 +74,9 @@ fn print_result(job: &Job, with_edges: bool, args: &EvalArgs) -> Result<(), CliE
         let hint = "use -o FILE.npy to write it, or -o - to print its edges";
         return Err(CliError::usage(format!("the result is {}, too large to print; {hint}", result())));
     }
-    output::print(&array_text::format_array(&job.shape, |region| job.compute(region))?)?;
+    let whole = job.whole_inputs()?;
+    let whole = whole.as_ref().map(|inputs| job.bind(inputs)).transpose()?;
+    output::print(&array_text::format_array(&job.shape, |region| job.compute(region, whole.as_ref()))?)?;
     if !is_small {
         let note = format!("unishape: printed the edges of {}; use -o FILE.npy to write all\n", result());
         print_info(quiet, &note);
@@ -100,7 +103,7 @@ fn write_to_file(job: &Job, path: &Path, args: &EvalArgs) -> Result<(), CliError
         check_target(path, args.writing.force)?;
         check_free_space("the result needs", bytes, directory, free)?;
     }
-    let inputs = summary::inputs_text(&job.inputs, false);
+    let inputs = summary::inputs_text(&job.inputs, |_| "");
     let result = summary::result_text(job);
     let quiet = args.writing.quiet;
     print_info(quiet, &format!("{inputs}{result}, {}\n", destination_text(bytes, path, free)));

@@ -2,7 +2,7 @@
 
 use super::chunks::{Chunks, len};
 use super::inputs::InputParts;
-use super::job::{BUFFERS, Job};
+use super::job::{BUFFERS, Job, slice};
 use crate::error::CliError;
 use crate::output::{commit, write_error};
 use crate::progress::{Progress, ProgressWriter};
@@ -107,13 +107,21 @@ impl Pipeline<'_> {
         computed: Sender<Computed<T>>,
         buffers: &Receiver<Vec<T>>,
     ) -> Result<(), CliError> {
+        let whole = self.job.whole_inputs()?;
+        let whole = whole.as_ref().map(|inputs| self.job.bind(inputs)).transpose()?;
         let mut parts = InputParts::new(&self.job.inputs);
         let mut chunks = self.chunks.iter().peekable();
         while let Some(chunk) = chunks.next() {
             let Ok(mut buffer) = buffers.recv() else { break };
-            parts.load(&chunk, chunks.peek())?;
             let len = len(&chunk);
-            self.job.compute_into(&parts, &chunk, &mut buffer[..len], || !self.progress.is_stopped())?;
+            let (out, keep_going) = (&mut buffer[..len], || !self.progress.is_stopped());
+            match &whole {
+                Some(whole) => Job::compute_into(&slice(whole, &chunk), &chunk, out, keep_going)?,
+                None => {
+                    parts.load(&chunk, chunks.peek())?;
+                    Job::compute_into(&self.job.bind(&parts)?, &chunk, out, keep_going)?;
+                }
+            }
             if computed.send(Computed { buffer, len }).is_err() {
                 break;
             }

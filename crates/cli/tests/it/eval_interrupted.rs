@@ -40,6 +40,22 @@ fn sigterm_and_sighup_exit_with_codes_of_their_own() {
     }
 }
 
+/// A long reduction writes nothing before it is done.
+#[test]
+fn signals_stop_a_reduction() {
+    for expr in ["sum(sin(float64(column) + row))", "max(softmax(float64(column) + row, 0), 0)"] {
+        let dir = stretching_to(16 << 10);
+        let before = dir.list();
+        let mut child = start(&mut dir.command(["eval", expr, "column.npy", "row.npy", "-q", "-o", "z.npy"]));
+        sleep(Duration::from_millis(500));
+        signal(&child, "TERM");
+        assert_eq!(wait_soon(&mut child).code(), Some(143), "{expr}");
+        let message = RunOutput::new(child.wait_with_output().expect("an exit")).expect_error(143);
+        assert_eq!(message, "unishape: stopped; nothing was written\n");
+        assert_eq!(dir.list(), before);
+    }
+}
+
 /// As under `nohup`.
 #[test]
 fn sighup_stays_ignored() {

@@ -8,6 +8,7 @@
 //! | `broadcast_interrupted` | `broadcast` leaves nothing behind when it is stopped or fails |
 //! | `eval` | results of `eval` equal those of plain computations |
 //! | `eval_arguments` | arguments of `eval`, and errors about them |
+//! | `eval_axes` | `eval` with axes and reductions |
 //! | `eval_print` | results of `eval` as text |
 //! | `eval_interrupted` | `eval` leaves nothing behind when it is stopped or fails |
 //! | `onnx` | models run, explained and rewritten |
@@ -23,6 +24,7 @@ mod broadcast_errors;
 mod broadcast_interrupted;
 mod eval;
 mod eval_arguments;
+mod eval_axes;
 #[cfg(unix)]
 mod eval_interrupted;
 mod eval_print;

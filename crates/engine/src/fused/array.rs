@@ -15,6 +15,8 @@ pub struct Input<'a> {
     pub(super) item: usize,
     pub(super) shape: &'a [usize],
     pub(super) strides: &'a [isize],
+    /// Whether elements are their own offsets.
+    pub(super) is_index: bool,
     elements: PhantomData<&'a [u8]>,
 }
 
@@ -35,7 +37,20 @@ impl<'a> Input<'a> {
         strides: &'a [isize],
     ) -> Input<'a> {
         const { assert!(is_supported_size(size_of::<T>())) };
-        Input { first: first.cast(), item: size_of::<T>(), shape, strides, elements: PhantomData }
+        let (first, item) = (first.cast(), size_of::<T>());
+        Input { first, item, shape, strides, is_index: false, elements: PhantomData }
+    }
+
+    /// An input whose elements are `int64` numbers that are not in memory: `start`, and the index times the strides.
+    ///
+    /// # Panics
+    ///
+    /// Where there are not as many strides as sizes.
+    pub fn index(start: isize, shape: &'a [usize], strides: &'a [isize]) -> Input<'a> {
+        assert_eq!(shape.len(), strides.len(), "a stride for each dimension");
+        // No address, but a number.
+        let (first, item) = (std::ptr::without_provenance(start as usize), size_of::<i64>());
+        Input { first, item, shape, strides, is_index: true, elements: PhantomData }
     }
 }
 
@@ -51,6 +66,8 @@ pub struct Output<'a> {
     pub(super) mask: u8,
     /// Whether elements are uninitialised until the program writes them.
     pub(super) is_uninit: bool,
+    /// Whether elements are accumulators: the output of a program that folds its results.
+    pub(super) is_folded: bool,
     elements: PhantomData<&'a mut [u8]>,
 }
 
@@ -77,7 +94,16 @@ impl<'a> Output<'a> {
     ) -> Output<'a> {
         const { assert!(is_supported_size(size_of::<T>())) };
         let (first, item) = (first.cast(), size_of::<T>());
-        Output { first, item, shape, strides, mask, is_uninit: false, elements: PhantomData }
+        Output {
+            first,
+            item,
+            shape,
+            strides,
+            mask,
+            is_uninit: false,
+            is_folded: false,
+            elements: PhantomData,
+        }
     }
 
     /// An output whose elements need not be initialised. A completed run initialises all of them.
@@ -95,6 +121,32 @@ impl<'a> Output<'a> {
         // Safety: the caller guarantees the rest, and the executor initialises elements before it makes
         // references to them.
         Output { is_uninit: true, ..unsafe { Output::new(first, shape, strides, mask) } }
+    }
+
+    /// An output into which results are [folded](super::Program::folding), from the address of its element at index
+    /// 0. Its elements need not be initialised.
+    ///
+    /// `shape` is that of the inputs. Strides are 0 in the dimensions that are reduced, and only in these or where the
+    /// size is 1.
+    ///
+    /// # Safety
+    ///
+    /// As for [`uninit`](Output::uninit), and where all dimensions of size 0 are reduced, the element at index 0
+    /// exists.
+    #[inline]
+    pub unsafe fn folded<T: bytemuck::NoUninit + Send>(
+        first: *mut T,
+        shape: &'a [usize],
+        strides: &'a [isize],
+        mask: u8,
+    ) -> Output<'a> {
+        // Safety: the caller guarantees it.
+        Output { is_folded: true, ..unsafe { Output::uninit(first, shape, strides, mask) } }
+    }
+
+    /// An output of the same shape at another address, whose elements are initialised and may be any bytes.
+    pub(super) fn at(&self, first: *mut u8) -> Output<'a> {
+        Output { first, mask: u8::MAX, is_uninit: false, ..*self }
     }
 
     /// The bytes of `count` contiguous elements, initialised.

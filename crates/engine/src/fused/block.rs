@@ -132,7 +132,22 @@ impl BlockShape {
 #[cfg(test)]
 mod tests {
     use super::BlockShape;
+    use crate::nest::LoopNest;
     use proptest::prelude::*;
+    use unishape_simd::CACHE_LINE;
+
+    #[test]
+    fn operands_are_read_again_where_the_divided_loop_or_the_next_one_stretches_them() {
+        let strides = [[100, 10, 1], [0, 10, 1], [100, 0, 1], [100, 10, 0]];
+        let nest = LoopNest::new(&[4, 5, 6], 4, |operand, dim| strides[operand][dim]);
+        let read_once = |level: usize| {
+            let block = BlockShape { level, iterations: 1, elements: 1 };
+            [0, 1, 2, 3].map(|operand| block.is_read_once(&nest, operand))
+        };
+        assert_eq!(read_once(0), [true, false, true, true]);
+        assert_eq!(read_once(1), [true, false, false, true]);
+        assert_eq!(read_once(2), [true, true, false, false]);
+    }
 
     proptest! {
         #[test]
@@ -155,6 +170,37 @@ mod tests {
             } else {
                 prop_assert_eq!(iterations, largest.iterations);
             }
+        }
+
+        /// All blocks but the first begin at cache lines, where elements can, and are no more than before.
+        #[test]
+        fn blocks_begin_at_cache_lines(
+            size in 1usize..5000,
+            iterations in 1usize..600,
+            elements in prop_oneof![Just(1usize), 1usize..40],
+            item in (0u32..5).prop_map(|shift| 1usize << shift),
+            offset in 0usize..70,
+        ) {
+            let nest = LoopNest::new(&[size], 1, |_, _| 1);
+            let largest = BlockShape { level: 0, iterations: iterations.min(size), elements };
+            let bytes = elements * item;
+            let multiple = (1..=CACHE_LINE).find(|n| (n * bytes).is_multiple_of(CACHE_LINE)).unwrap();
+            prop_assert_eq!(largest.iterations_per_cache_line(item), multiple);
+            let block = largest.evened_to_cache_lines(&nest, item);
+            let address = (1 << 20) + offset * item;
+            let first = block.first_iterations(std::ptr::without_provenance(address), item);
+            if largest.iterations >= size || largest.iterations < multiple {
+                prop_assert_eq!(block.iterations, largest.iterations);
+                return Ok(());
+            }
+            prop_assert!(block.iterations <= largest.iterations && block.iterations.is_multiple_of(multiple));
+            // The first block is as large as it can be.
+            let is_aligned = |n: &usize| (address + n * bytes).is_multiple_of(CACHE_LINE);
+            let aligned = (1..=block.iterations).rfind(is_aligned);
+            prop_assert_eq!(first, aligned.unwrap_or(block.iterations));
+            let most = largest.iterations / multiple * multiple;
+            let blocks = 1 + size.saturating_sub(first).div_ceil(block.iterations);
+            prop_assert!(blocks <= (size + multiple - 1).div_ceil(most).max(1));
         }
     }
 }

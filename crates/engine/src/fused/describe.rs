@@ -1,9 +1,10 @@
 //! Text descriptions of schedules.
 
+use super::array::Input;
 use super::block::is_scalar;
+use super::call::{cost, loop_nest, residence, touched_bytes};
 use super::program::{Program, Step};
 use super::schedule::{Action, BlockRef, Location, OutputLayout, Schedule, Span};
-use super::{Input, cost, loop_nest, residence, touched_bytes};
 use crate::layout::row_major;
 use crate::nest::LoopNest;
 use crate::parallel::{Team, is_parallel};
@@ -49,9 +50,9 @@ pub fn describe(
 /// `20000 x 1024 elements`.
 fn elements(sizes: impl Iterator<Item = usize>) -> String {
     let sizes: Vec<String> = sizes.map(|size| size.to_string()).collect();
-    match sizes.len() {
-        0 => "1 element".into(),
-        _ => format!("{} elements", sizes.join(" x ")),
+    match sizes.join(" x ").as_str() {
+        "" | "1" => "1 element".into(),
+        sizes => format!("{sizes} elements"),
     }
 }
 
@@ -144,6 +145,7 @@ impl Description<'_> {
             OutputLayout::Contiguous => "written in place",
             OutputLayout::Rows => "written in place, row by row",
             OutputLayout::Scattered => "scattered from a block",
+            OutputLayout::Folded => "folded into accumulators",
         }
     }
 
@@ -154,7 +156,10 @@ impl Description<'_> {
                 held.insert(*scratch, self.names.get(*input as usize).cloned().unwrap_or_default());
                 None
             }
-            Action::Store { from } => Some(format!("result = {}", self.value(from, held))),
+            Action::Store { from } | Action::Fold { from } => {
+                Some(format!("result = {}", self.value(from, held)))
+            }
+            Action::Expand { .. } => None,
             Action::Call { step, inputs, span, scratch, .. } => {
                 let Step { name, inputs: arguments, .. } = &self.program.steps[*step as usize];
                 let inputs: Vec<String> =

@@ -1,10 +1,11 @@
 //! Executes a schedule: resolves block addresses and calls the kernels.
 
+use super::accumulate::fold_values;
+use super::array::{Input, Output};
 use super::block::{BlockLoops, BlockShape};
-use super::gather::{fill, gather, scatter};
+use super::gather::{fill, gather, scatter, write_indices};
 use super::program::{MAX_ARITY, Program, Step};
 use super::schedule::{Action, BlockRef, Location, OutputLayout, Schedule, Span};
-use super::{Input, Output};
 use crate::memory::prefetch::prefetch_strided;
 use crate::memory::stream::{Fence, copy_streaming};
 use crate::nest::LoopNest;
@@ -142,7 +143,9 @@ impl Schedule {
             return;
         }
         for action in &self.each {
-            if let Action::Gather { input, .. } = action {
+            if let Action::Gather { input, .. } = action
+                && !program.is_index[*input as usize]
+            {
                 let input = *input as usize;
                 let [outer, inner] = [level, level + 1]
                     .map(|level| nest.level(level))
@@ -247,6 +250,22 @@ impl Block<'_> {
                     }
                 }
             }
+            Action::Expand { from, scratch } => {
+                // Safety: as above; the scratch block has space for a block.
+                unsafe {
+                    let item = from.item as usize;
+                    let block = self.scratch(*scratch, self.shape.len() * item);
+                    match from.span {
+                        Span::Column => block
+                            .chunks_exact_mut(self.schedule.row_len * item)
+                            .enumerate()
+                            .for_each(|(row, to)| fill(self.read_row(*from, row), to)),
+                        _ => fill(self.read(*from), block),
+                    }
+                }
+            }
+            // Safety: inputs exist, and no other thread accesses the accumulators.
+            Action::Fold { from } => unsafe { self.fold(*from) },
             Action::Store { from } => {
                 // Safety: inputs exist, and no other thread accesses the output.
                 unsafe {
@@ -274,6 +293,28 @@ impl Block<'_> {
             fill(from, output);
         }
         self.mask(output);
+    }
+
+    /// Folds a value of this block into the accumulators.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Schedule::run`].
+    unsafe fn fold(&self, from: BlockRef) {
+        let Some(kernel) = &self.program.fold else { return };
+        let (item, first) = (from.item as usize, self.arrays.output(self.offsets[0]));
+        // Safety: inputs exist, scratch blocks hold what earlier actions wrote, and the nest stays within the
+        // accumulators.
+        unsafe {
+            if !from.has_row_stride {
+                return fold_values(kernel, item, self.read(from), first, &self.shape.loops(self.nest, 0));
+            }
+            let row_loop = [(self.schedule.row_len, self.nest.level(self.nest.innermost()).1[0])];
+            for row in 0..self.shape.iterations {
+                let first = first.wrapping_offset(row as isize * self.row_stride(0) * item as isize);
+                fold_values(kernel, item, self.read_row(from, row), first, &row_loop);
+            }
+        }
     }
 
     /// Address of an input `ahead` elements from its first element of this block.
@@ -471,6 +512,11 @@ impl Block<'_> {
         }
         fn elements<const N: usize>(to: &mut [u8], len: usize) -> &mut [[u8; N]] {
             &mut to.as_chunks_mut().0[..len]
+        }
+        if self.program.is_index[input as usize] {
+            let start = self.arrays.inputs[input as usize].first.addr() as isize;
+            let first = start.wrapping_add(self.offsets[1 + input as usize]);
+            return write_indices(first, &loops, to.as_chunks_mut().0);
         }
         let from = self.input(input, 0);
         // Safety: the block's elements of the input exist, and may be seen as bytes.

@@ -29,6 +29,25 @@ pub(super) fn fill(element: &[u8], to: &mut [u8]) {
     }
 }
 
+/// Writes the offsets of some loops, innermost first, to a contiguous block.
+pub(super) fn write_indices(first: isize, loops: &[(usize, isize)], to: &mut [[u8; 8]]) {
+    match *loops {
+        [] => to.fill((first as i64).to_ne_bytes()),
+        [(_, stride)] => {
+            let mut index = first as i64;
+            for element in to {
+                *element = index.to_ne_bytes();
+                index = index.wrapping_add(stride as i64);
+            }
+        }
+        [ref inner @ .., (count, stride)] => {
+            for (i, to) in to.chunks_exact_mut(to.len() / count).enumerate() {
+                write_indices(first.wrapping_add(stride.wrapping_mul(i as isize)), inner, to);
+            }
+        }
+    }
+}
+
 /// Copies the elements of some loops, innermost first, to a contiguous block.
 ///
 /// # Safety

@@ -11,55 +11,48 @@
 //! |---|---|
 //! | `program` | [`Program`]: which kernels take which values |
 //! | `array` | [`Input`] and [`Output`] |
+//! | `call` | [`Options`] of a call, and what it costs |
 //! | `block` | the shape of a block, and the loops of each operand within it |
 //! | `schedule` | what is done for each block and what only once, for one layout of the arrays |
 //! | `execute` | runs a schedule |
+//! | `accumulate` | folds blocks of results into accumulators |
+//! | `fold` | reductions: results are folded into accumulators |
 //! | `gather` | gathering and scattering |
 //! | `transpose` | gathering a transposed operand |
 //! | `describe` | text descriptions of schedules |
 
+mod accumulate;
 mod array;
 mod block;
+mod call;
 mod describe;
 mod execute;
+mod fold;
 mod gather;
 mod program;
 mod schedule;
 mod transpose;
 
 pub use array::{Input, Output};
+pub use call::Options;
 pub use describe::describe;
 pub use program::{Program, Step};
 
 use crate::layout::row_major;
-use crate::memory::max_bytes_without_prefetch;
 use crate::memory::stream::can_stream;
 use crate::nest::LoopNest;
 use crate::parallel::{Team, for_each_chunk, is_parallel};
 use crate::tuning::STREAM_CACHE_FRACTION_FUSED;
+use call::{cost, loop_nest, residence, touched_bytes};
 use execute::{Arrays, SCRATCH, mask_bits};
 use program::MAX_ARITY;
 use schedule::Residence;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How a program is run.
-#[derive(Clone, Copy)]
-pub struct Options<'o> {
-    /// Whether the output is freshly allocated.
-    ///
-    /// Streaming stores to pages without physical memory are slower.
-    pub is_output_fresh: bool,
-    /// Requested number of threads.
-    ///
-    /// Default: [`num_threads`](crate::parallel::num_threads).
-    pub threads: Option<usize>,
-    /// Called after each chunk with its number of elements; `false` stops the run.
-    pub should_continue: &'o (dyn Fn(usize) -> bool + Sync),
-}
-
 /// Runs a program and returns whether it was completed.
 ///
-/// All arrays have the output's shape.
+/// All arrays have the output's shape. A program that [folds](Program::folding) its results takes an
+/// [`Output::folded`].
 ///
 /// # Panics
 ///
@@ -69,7 +62,12 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
     let output: &Output<'_> = output;
     let fits = |(input, &item): (&Input<'_>, &usize)| input.item == item && input.shape == output.shape;
     assert!(inputs.len() == program.operands.len() && inputs.iter().zip(&program.operands).all(fits));
+    assert!(inputs.iter().map(|input| input.is_index).eq(program.is_index.iter().copied()));
     assert!(program.item(program.result) == output.item);
+    assert!(program.fold.is_some() == output.is_folded);
+    if let Some(kernel) = &program.fold {
+        return fold::run(program, kernel, inputs, output, options);
+    }
     if let Some(elements) = run_single_block(program, inputs, output) {
         return (options.should_continue)(elements);
     }
@@ -170,21 +168,6 @@ fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
     true
 }
 
-/// Where the arrays of a call with a freshly allocated output reside, if they take this many bytes.
-fn residence(touched: usize, threads: usize) -> Residence {
-    if touched > max_bytes_without_prefetch(threads) { Residence::Memory } else { Residence::Cache }
-}
-
-/// Bytes of memory that a program touches.
-fn touched_bytes(program: &Program, nest: &LoopNest) -> usize {
-    nest.touched_bytes(std::iter::once(program.item(program.result)).chain(program.operands.iter().copied()))
-}
-
-/// Cost of a program.
-fn cost(program: &Program, elements: usize, touched: usize) -> usize {
-    crate::parallel::cost(touched, elements, program.steps.len())
-}
-
 /// Whether the output is worth streaming.
 fn streams(output: &Output<'_>, nest: &LoopNest, touched: usize) -> bool {
     let first = output.first.wrapping_offset(nest.starts()[0] * output.item as isize);
@@ -212,12 +195,7 @@ pub fn is_shared(program: &Program, shape: &[usize], inputs: &[Input<'_>]) -> bo
     is_parallel(cost(program, nest.len(), touched_bytes(program, &nest)))
 }
 
-fn loop_nest(shape: &[usize], output: &[isize], inputs: &[Input<'_>]) -> LoopNest {
-    LoopNest::new(shape, 1 + inputs.len(), |operand, dim| match operand.checked_sub(1) {
-        None => output[dim],
-        Some(input) => inputs[input].strides[dim],
-    })
-}
-
+#[cfg(test)]
+mod selection_tests;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use crate::tuning::{BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MIN_ROW_LEN, STEP_OVERHEAD};
 use smallvec::SmallVec;
-use unishape_kernels::{Constant, Kernel, KernelContext};
+use unishape_kernels::{Constant, FoldKernel, Kernel, KernelContext};
 
 /// Largest number of inputs of a kernel.
 pub(super) const MAX_ARITY: usize = 3;
@@ -30,6 +30,10 @@ pub struct Program {
     pub(super) operands: Vec<usize>,
     pub(super) constants: Vec<Constant>,
     pub(super) steps: Vec<Step>,
+    /// Folds the results, unless they are stored.
+    pub(super) fold: Option<FoldKernel>,
+    /// Which operands are indices, see [`Input::index`](super::Input::index).
+    pub(super) is_index: Vec<bool>,
     /// The value that is the result.
     pub(super) result: usize,
     /// Last step that takes each value; `usize::MAX` for the result.
@@ -56,6 +60,8 @@ impl Program {
         last_use[result] = usize::MAX;
         let block_overhead = STEP_OVERHEAD * (1 + steps.len());
         let mut program = Program {
+            is_index: vec![false; operands.len()],
+            fold: None,
             operands,
             constants,
             steps,
@@ -70,6 +76,24 @@ impl Program {
         program
     }
 
+    /// The same program with its results folded into accumulators, instead of stored.
+    #[must_use]
+    pub fn folding(self, kernel: FoldKernel) -> Program {
+        Program { fold: Some(kernel), ..self }
+    }
+
+    /// The same program with an operand that is an [index](super::Input::index).
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such operand, or its elements do not have 8 bytes.
+    #[must_use]
+    pub fn with_index(mut self, operand: usize) -> Program {
+        assert_eq!(self.operands[operand], size_of::<i64>(), "indices are int64");
+        self.is_index[operand] = true;
+        self
+    }
+
     /// Bytes of an element of a value.
     pub fn item(&self, value: usize) -> usize {
         let constants = self.operands.len();
@@ -81,6 +105,23 @@ impl Program {
         }
     }
 
+    /// The steps as text, such as `t1 = multiply(a, 2)`, and the name of the result.
+    ///
+    /// `names` are those of the operands, `constants` those of the constants.
+    pub fn listing(&self, names: &[String], constants: &[String]) -> (Vec<String>, String) {
+        let first = self.operands.len() + self.constants.len();
+        let name = |value: usize| match value.checked_sub(self.operands.len()) {
+            None => names.get(value).cloned().unwrap_or_default(),
+            Some(constant) if value < first => constants.get(constant).cloned().unwrap_or_default(),
+            Some(_) => format!("t{}", value - first + 1),
+        };
+        let step = |(number, step): (usize, &Step)| {
+            let inputs: Vec<String> = step.inputs.iter().map(|&input| name(input)).collect();
+            format!("{} = {}({})", name(first + number), step.name, inputs.join(", "))
+        };
+        (self.steps.iter().enumerate().map(step).collect(), name(self.result))
+    }
+
     /// Bytes of one element of each operand and of the result.
     pub(super) fn items_per_element(&self) -> usize {
         self.operands.iter().sum::<usize>() + self.item(self.result)
@@ -88,7 +129,11 @@ impl Program {
 
     /// Whether the program is a single kernel of its operands.
     pub fn is_single_kernel(&self) -> bool {
-        self.steps.len() == 1 && self.constants.is_empty() && self.result == self.operands.len()
+        self.steps.len() == 1
+            && self.constants.is_empty()
+            && self.result == self.operands.len()
+            && self.fold.is_none()
+            && !self.is_index.contains(&true)
     }
 
     /// Runs a [single kernel](Program::is_single_kernel) on the bytes of contiguous elements, equally many of
@@ -120,7 +165,7 @@ impl Program {
     }
 
     /// Largest number of bytes that one element of each live value takes. Constants take none.
-    fn max_live_bytes(&self) -> usize {
+    pub(super) fn max_live_bytes(&self) -> usize {
         let is_constant =
             |value| (self.operands.len()..self.operands.len() + self.constants.len()).contains(&value);
         let mut is_live = vec![false; self.operands.len()];
@@ -133,8 +178,12 @@ impl Program {
                 }
             }
             most = most.max(live);
-            let ends = |&&value: &&usize| self.last_use[value] == number && !is_constant(value);
-            live = live.saturating_sub(step.inputs.iter().filter(ends).map(|&value| self.item(value)).sum());
+            let ends = |&(at, &value): &(usize, &usize)| {
+                let is_repeated = step.inputs[..at].contains(&value);
+                self.last_use[value] == number && !is_constant(value) && !is_repeated
+            };
+            let ended = step.inputs.iter().enumerate().filter(ends);
+            live -= ended.map(|(_, &value)| self.item(value)).sum::<usize>();
         }
         most
     }

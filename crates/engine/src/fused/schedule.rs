@@ -1,6 +1,6 @@
 //! Schedules: what a program does for each block and what only once, for one layout of its arrays.
 
-use super::block::{BlockShape, is_contiguous, is_scalar};
+use super::block::{BlockLoops, BlockShape, is_contiguous, is_scalar};
 use super::program::{MAX_ARITY, Program};
 use crate::nest::LoopNest;
 use crate::tuning::{MAX_HOISTED, MIN_STREAMED_BLOCK, STREAMED_BLOCK};
@@ -55,6 +55,10 @@ pub(super) enum Action {
     Call { step: u32, inputs: [BlockRef; MAX_ARITY], span: Span, by_rows: bool, scratch: Option<u32> },
     /// Writes the result to the output.
     Store { from: BlockRef },
+    /// Repeats a value that has fewer elements than the block.
+    Expand { from: BlockRef, scratch: u32 },
+    /// Folds the result into accumulators.
+    Fold { from: BlockRef },
 }
 
 /// The actions of a program for one loop nest.
@@ -97,6 +101,8 @@ pub(super) enum OutputLayout {
     Rows,
     #[default]
     Scattered,
+    /// The output is accumulators, into which results are folded.
+    Folded,
 }
 
 /// Where the arrays of a call reside.
@@ -126,6 +132,15 @@ struct ValueState {
     block: Option<BlockRef>,
 }
 
+/// How an index varies within a block.
+fn index_span(loops: &BlockLoops, row_len: usize) -> Span {
+    match loops[..] {
+        _ if is_scalar(loops) => Span::Scalar,
+        [(len, 0), _] if len == row_len => Span::Column,
+        _ => Span::Block,
+    }
+}
+
 /// The largest block that fits, or a single row where that needs no gathering and saves more than the
 /// additional blocks cost.
 fn choose_block(program: &Program, nest: &LoopNest) -> BlockShape {
@@ -147,12 +162,14 @@ fn row_len(program: &Program, nest: &LoopNest, block: BlockShape) -> usize {
     let innermost = nest.depth() - 1;
     let (len, strides) = nest.level(innermost);
     let has_rows = block.level + 1 == innermost && block.iterations > 1;
-    let is_worth = has_rows && len >= program.min_row_len && strides[0] == 1 && !program.steps.is_empty();
+    // Rows of results are contiguous, or each is folded into one accumulator.
+    let has_output = strides[0] == 1 || strides[0] == 0;
+    let is_worth = has_rows && len >= program.min_row_len && has_output && !program.steps.is_empty();
     if is_worth { len } else { 0 }
 }
 
 /// Cost of gathering and scattering for each element of a block, in elements copied one by one.
-fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape) -> f32 {
+pub(super) fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape) -> f32 {
     let row_len = row_len(program, nest, block);
     let cost = |operand: usize| {
         let loops = block.loops(nest, operand);
@@ -166,7 +183,8 @@ fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape) -> f32 {
             _ => 1.0,
         }
     };
-    (0..=program.operands.len()).map(cost).sum()
+    // Results that are folded are not scattered.
+    (usize::from(program.fold.is_some())..=program.operands.len()).map(cost).sum()
 }
 
 impl Schedule {
@@ -180,7 +198,7 @@ impl Schedule {
         self.free.clear();
         let item = program.item(program.result);
         // Smaller blocks: prefetched inputs of the next block are in the L1 cache as well.
-        let streamed = (residence == Residence::Stream)
+        let streamed = (residence == Residence::Stream && program.fold.is_none())
             .then(|| BlockShape::new(nest, program.block_elements / STREAMED_BLOCK[1] * STREAMED_BLOCK[0]))
             .filter(|block| item * block.len() >= MIN_STREAMED_BLOCK && is_contiguous(&block.loops(nest, 0)));
         self.streams = streamed.is_some();
@@ -191,6 +209,7 @@ impl Schedule {
         self.row_len = row_len(program, nest, self.block);
         let loops = self.block.loops(nest, 0);
         self.output = match loops[..] {
+            _ if program.fold.is_some() => OutputLayout::Folded,
             _ if is_contiguous(&loops) => OutputLayout::Contiguous,
             [(len, 1), _] if len == self.row_len => OutputLayout::Rows,
             _ => {
@@ -214,6 +233,8 @@ impl Schedule {
             let location = Location::Input(input as u32);
             let in_place = |span: Span| BlockRef { location, item: item as u8, span, has_row_stride: false };
             let (span, block) = match loops[..] {
+                // Indices are not in memory.
+                _ if program.is_index[input] => (index_span(&loops, self.row_len), None),
                 _ if is_scalar(&loops) => (Span::Scalar, Some(in_place(Span::Scalar))),
                 _ if is_contiguous(&loops) => (Span::Block, Some(in_place(Span::Block))),
                 [(len, 0), (_, stride)] if len == self.row_len => {
@@ -229,6 +250,7 @@ impl Schedule {
                 && span == Span::Block
                 && self.block.is_read_once(nest, 1 + input)
                 && is_contiguous(&loops)
+                && !program.is_index[input]
             {
                 self.prefetched.push(input as u32);
             }
@@ -287,7 +309,7 @@ impl Schedule {
             let to_output = value == program.result
                 && span == Span::Block
                 && !is_invariant
-                && self.output != OutputLayout::Scattered
+                && matches!(self.output, OutputLayout::Contiguous | OutputLayout::Rows)
                 && !self.streams;
             let by_rows = !inputs.iter().all(|input| input.is_whole(span))
                 || to_output && self.output == OutputLayout::Rows;
@@ -303,10 +325,23 @@ impl Schedule {
                 self.free_unused(program, &step.inputs, number);
             }
         }
-        if self.values[program.result].block.is_some() || program.result < first {
+        if program.fold.is_some() {
+            self.add_fold(program);
+        } else if self.values[program.result].block.is_some() || program.result < first {
             let from = self.block_of(program, program.result, false);
             self.each.push(Action::Store { from });
         }
+    }
+
+    /// Folds the result, which has an element for each element of the block.
+    fn add_fold(&mut self, program: &Program) {
+        let mut from = self.block_of(program, program.result, false);
+        if from.span != Span::Block {
+            let scratch = self.allocate(from.item as usize, Span::Block, false);
+            self.each.push(Action::Expand { from, scratch });
+            from = BlockRef { location: Location::Scratch(scratch), span: Span::Block, ..from };
+        }
+        self.each.push(Action::Fold { from });
     }
 
     fn push(&mut self, is_invariant: bool, action: Action) {

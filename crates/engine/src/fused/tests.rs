@@ -10,15 +10,15 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Duration;
-use unishape_kernels::{Constant, DType, Op, find_kernel};
+use unishape_kernels::{Constant, DType, Fold, Op, find_fold, find_kernel};
 use unishape_oracle::Indices;
 
-fn step(op: Op, inputs: [usize; 2]) -> Step {
+pub(super) fn step(op: Op, inputs: [usize; 2]) -> Step {
     Step { name: "", kernel: find_kernel(op, DType::I64).unwrap(), inputs: inputs[..].into(), item: 8 }
 }
 
 /// `(a + b) * (b + 7) - a`, of which `b + 7` is computed once where `b` is the same in every block.
-fn chain() -> Program {
+pub(super) fn chain() -> Program {
     let steps = vec![
         step(Op::Add, [0, 1]),
         step(Op::Add, [1, 2]),
@@ -29,7 +29,7 @@ fn chain() -> Program {
 }
 
 /// `a - b`.
-fn single() -> Program {
+pub(super) fn single() -> Program {
     Program::new(vec![8, 8], vec![], vec![step(Op::Subtract, [0, 1])], 2)
 }
 
@@ -94,12 +94,12 @@ fn cases() -> impl Strategy<Value = (Vec<usize>, [Layout; 3])> {
         })
 }
 
-fn input<'a>(view: &'a ArrayViewD<'_, i64>) -> Input<'a> {
+pub(super) fn input<'a>(view: &'a ArrayViewD<'_, i64>) -> Input<'a> {
     // Safety: address, shape and strides are those of the view.
     unsafe { Input::new(view.as_ptr(), view.shape(), view.strides()) }
 }
 
-fn output(array: &mut ArrayD<i64>) -> Output<'_> {
+pub(super) fn output(array: &mut ArrayD<i64>) -> Output<'_> {
     let first = array.as_mut_ptr();
     // Safety: address, shape and strides are those of the array, which is borrowed mutably.
     unsafe { Output::new(first, array.shape(), array.strides(), u8::MAX) }
@@ -174,7 +174,7 @@ proptest! {
     }
 }
 
-const ON_ONE_THREAD: Options<'static> =
+pub(super) const ON_ONE_THREAD: Options<'static> =
     Options { is_output_fresh: false, threads: Some(1), should_continue: &|_| true };
 
 /// No program here computes it.
@@ -236,4 +236,224 @@ fn block_shapes_suit_the_layout() {
     }
     // Small arrays are one block.
     assert_eq!(block_of(Residence::Cache, [2, 1024], [2, 1]), 2048);
+}
+
+/// The accumulators of a reduction of the dimensions that are flagged.
+fn accumulators<'a, T: bytemuck::NoUninit + Send>(
+    array: &'a mut ArrayD<T>,
+    shape: &'a [usize],
+    strides: &'a mut Vec<isize>,
+    is_reduced: &[bool],
+) -> Output<'a> {
+    let first = array.as_mut_ptr();
+    strides.extend((0..shape.len()).map(|dim| match (is_reduced[dim], shape[dim]) {
+        (true, _) => 0,
+        (false, 0) => 1,
+        (false, _) => array.strides()[dim],
+    }));
+    // Safety: indices lead to elements of the array, which has size 1 where it is reduced.
+    unsafe { Output::folded(first, shape, strides, u8::MAX) }
+}
+
+/// The shape of a reduction that keeps its dimensions.
+fn reduced_shape(shape: &[usize], is_reduced: &[bool]) -> Vec<usize> {
+    shape.iter().zip(is_reduced).map(|(&size, &is_reduced)| if is_reduced { 1 } else { size }).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Folds along any dimensions, of arrays of any layout, in blocks of any size.
+    #[test]
+    fn folds_along_any_dimensions(
+        (shape, layouts) in cases(),
+        is_reduced in prop::collection::vec(any::<bool>(), 6),
+        block in 1usize..600,
+        min_row_len in 1usize..12,
+    ) {
+        let [a, b] = [1, 2].map(|array| strided(&shape, &layouts[array], |n| (n * n) as i64 * 31 % 101));
+        let stretched = [&a, &b].map(|array| array.broadcast(IxDyn(&shape)).unwrap());
+        let inputs = stretched.each_ref().map(input);
+        let is_reduced = &is_reduced[..shape.len()];
+        let kept = reduced_shape(&shape, is_reduced);
+        let identity = |a: i64, _: i64| a;
+        let by_chain = |a: i64, b: i64| (a + b) * (b + 7) - a;
+        for (program, inputs, element) in [
+            (chain(), &inputs[..], &by_chain as &dyn Fn(i64, i64) -> i64),
+            (Program::new(vec![8], vec![], vec![], 0), &inputs[..1], &identity),
+        ] {
+            for fold in [Fold::Sum, Fold::Max] {
+                let program = Program { block_elements: block, min_row_len, ..program.clone() }
+                    .folding(find_fold(fold, DType::I64).unwrap());
+                let neutral = if fold == Fold::Sum { 0 } else { i64::MIN };
+                let mut expected = ArrayD::from_elem(IxDyn(&kept), neutral);
+                for index in Indices::of(&shape) {
+                    let of_kept: Vec<usize> =
+                        index.iter().zip(is_reduced).map(|(&i, &is_reduced)| if is_reduced { 0 } else { i }).collect();
+                    let (a, b) = (stretched[0][&index[..]], stretched[1][&index[..]]);
+                    let folded = &mut expected[&of_kept[..]];
+                    *folded = if fold == Fold::Sum { *folded + element(a, b) } else { (*folded).max(element(a, b)) };
+                }
+                // Outputs of any layout, too.
+                let layout = (layouts[0].0.clone(), layouts[0].1.clone(), is_reduced.to_vec(), layouts[0].3);
+                let mut out = strided(&kept, &layout, |_| UNTOUCHED);
+                let count = out.len();
+                if count > 0 {
+                    let mut strides = Vec::new();
+                    let mut output = accumulators(&mut out, &shape, &mut strides, is_reduced);
+                    prop_assert!(run(&program, inputs, &mut output, ON_ONE_THREAD));
+                }
+                prop_assert_eq!(&out, &expected);
+                let memory = out.into_raw_vec_and_offset().0;
+                let touched = memory.iter().filter(|&&element| element != UNTOUCHED).count();
+                prop_assert!(touched <= count);
+            }
+        }
+    }
+
+    /// An index is the sum of each loop's index times a number.
+    #[test]
+    fn indices_are_not_in_memory((shape, layouts) in cases(), start in -5isize..5, block in 1usize..600) {
+        let a = strided(&shape, &layouts[1], |n| n as i64);
+        let stretched = a.broadcast(IxDyn(&shape)).unwrap();
+        let strides: Vec<isize> = (0..shape.len() as isize).map(|dim| 7 * dim - 3).collect();
+        let inputs = [input(&stretched), Input::index(start, &shape, &strides)];
+        let program = Program { block_elements: block, ..single() }.with_index(1);
+        let mut out = strided(&shape, &layouts[0], |_| UNTOUCHED);
+        prop_assert!(run(&program, &inputs, &mut output(&mut out), ON_ONE_THREAD));
+        for index in Indices::of(&shape) {
+            let number: isize = index.iter().zip(&strides).map(|(&i, stride)| i as isize * stride).sum();
+            prop_assert_eq!(out[&index[..]], stretched[&index[..]] - (start + number) as i64);
+        }
+    }
+}
+
+/// Long loops are halved at the same indices on any number of threads, and the sums are close to exact ones.
+#[test]
+fn sums_have_the_same_bits_on_any_number_of_threads() {
+    for (shape, is_reduced) in [
+        (vec![3000, 130], vec![true, false]),
+        (vec![9, 70_000], vec![false, true]),
+        (vec![700_001], vec![true]),
+        (vec![40, 60, 300], vec![true, false, true]),
+        (vec![3, 700, 500], vec![false, true, false]),
+        (vec![5, 20_000], vec![true, false]),
+    ] {
+        let mut number = 0u32;
+        let a = ArrayD::from_shape_simple_fn(&shape[..], || {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (number >> 8) as f32 / 16_777_216.0
+        });
+        let program =
+            Program::new(vec![4], vec![], vec![], 0).folding(find_fold(Fold::Sum, DType::F32).unwrap());
+        let kept = reduced_shape(&shape, &is_reduced);
+        let sums = |threads: usize| {
+            let mut sums = ArrayD::<f32>::from_elem(IxDyn(&kept), f32::NAN);
+            let mut strides = Vec::new();
+            // Safety: address, shape and strides are those of the array.
+            let inputs = [unsafe { Input::new(a.as_ptr(), a.shape(), a.strides()) }];
+            let options =
+                Options { is_output_fresh: false, threads: Some(threads), should_continue: &|_| true };
+            assert!(run(
+                &program,
+                &inputs,
+                &mut accumulators(&mut sums, &shape, &mut strides, &is_reduced),
+                options
+            ));
+            sums
+        };
+        let first = sums(1);
+        for threads in [2, 3, 7] {
+            assert_eq!(first, sums(threads), "{shape:?}");
+        }
+        let mut exact = a.mapv(f64::from);
+        for (dim, _) in is_reduced.iter().enumerate().filter(|&(_, &is_reduced)| is_reduced) {
+            exact = exact.sum_axis(Axis(dim)).insert_axis(Axis(dim));
+        }
+        for (sum, exact) in first.iter().zip(&exact) {
+            // 2⁻²⁴ for each of at most 256 + 40 + log2(n) additions, though far less in practice.
+            assert!((f64::from(*sum) - exact).abs() <= 20.0 * exact / 16_777_216.0, "{sum} {exact}");
+        }
+    }
+}
+
+/// A reduction stops when it is told to.
+#[test]
+fn a_fold_can_be_stopped() {
+    let a = ArrayD::<i64>::ones(&[64, 1 << 17][..]);
+    let view = a.view();
+    let program = Program::new(vec![8], vec![], vec![], 0).folding(find_fold(Fold::Sum, DType::I64).unwrap());
+    let (mut sum, mut strides) = (ArrayD::<i64>::zeros(&[1, 1][..]), Vec::new());
+    let options = Options { is_output_fresh: false, threads: Some(2), should_continue: &|_| false };
+    let mut output = accumulators(&mut sum, &[64, 1 << 17], &mut strides, &[true, true]);
+    assert!(!run(&program, &[input(&view)], &mut output, options));
+}
+
+/// Copies `count` elements with these strides to every second element of an output.
+fn copied<T: bytemuck::Pod + Send + Sync>(from: &[T], stride: isize, count: usize, gap: isize) -> Vec<T> {
+    let (shape, strides, gaps) = ([count], [stride], [gap]);
+    let first = if stride < 0 { (count - 1) * stride.unsigned_abs() } else { 0 };
+    assert!(from.len() > (count - 1) * stride.unsigned_abs());
+    let mut to = vec![T::zeroed(); count * gap as usize];
+    let program = Program::new(vec![size_of::<T>()], vec![], vec![], 0);
+    // Safety: the indices lead to elements of the slice and of the vector, as the assertion checks.
+    let (input, mut output) = unsafe {
+        let input = Input::new(from[first..].as_ptr(), &shape, &strides);
+        (input, Output::new(to.as_mut_ptr(), &shape, &gaps, u8::MAX))
+    };
+    assert!(run(&program, &[input], &mut output, ON_ONE_THREAD));
+    to
+}
+
+/// Gathered, scattered, and filled with copies of one.
+#[test]
+fn elements_of_every_size() {
+    fn check<T: bytemuck::Pod + Send + Sync + PartialEq + std::fmt::Debug>(element: impl Fn(u8) -> T) {
+        let from: Vec<T> = (1..=250).map(element).collect();
+        for (stride, gap) in [1, 2, -1, -3, 0].into_iter().flat_map(|stride| [1, 2].map(|gap| (stride, gap)))
+        {
+            let count = 80;
+            let to = copied(&from, stride, count, gap);
+            for (i, to) in to.chunks(gap as usize).enumerate() {
+                let at = if stride < 0 { count - 1 - i } else { i } * stride.unsigned_abs();
+                assert_eq!(to[0], from[at], "{i} with stride {stride} and gap {gap}");
+                assert!(to[1..].iter().all(|between| *between == T::zeroed()));
+            }
+        }
+    }
+    check(|n| n);
+    check(|n| u16::from(n) * 257);
+    check(|n| u32::from(n) * 0x0101_0101);
+    check(|n| u64::from(n) << 56 | u64::from(n));
+    check(|n| u128::from(n) << 120 | u128::from(n));
+}
+
+/// Also in elements that are gathered, scattered or copies of one.
+#[test]
+fn bits_that_are_no_boolean_are_cleared() {
+    let from: Vec<u8> = (0..200).collect();
+    let program = Program::new(vec![1], vec![], vec![], 0);
+    for (stride, gap) in [0, 1, 2].into_iter().flat_map(|stride| [1, 2].map(|gap| (stride, gap))) {
+        let (shape, strides, gaps) = ([90], [stride], [gap]);
+        for residence in residences() {
+            let mut to = vec![0u8; 180];
+            // Safety: the indices lead to elements of the vectors.
+            let (input, output) = unsafe {
+                let input = Input::new(from[1..].as_ptr(), &shape, &strides);
+                (input, Output::new(to.as_mut_ptr(), &shape, &gaps, 1))
+            };
+            let nest = loop_nest(&shape, &gaps, &[input]);
+            let (mut schedule, mut scratch) = (Schedule::default(), Scratch::default());
+            schedule.make(&program, &nest, residence);
+            // Safety: the nest was made for these arrays, whose elements are the program's.
+            unsafe {
+                let arrays = Arrays { inputs: &[input], output: &output };
+                schedule.run(&program, &nest, arrays, &mut scratch);
+            }
+            for i in 0..90 {
+                let element = from[1 + i * stride as usize];
+                assert_eq!(to[i * gap as usize], element & 1, "stride {stride}, gap {gap}, {residence:?}");
+            }
+        }
+    }
 }

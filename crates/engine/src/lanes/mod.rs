@@ -18,5 +18,6 @@ pub use access::{Access, Assign, ElementRef, Read, Write, WriteUninit};
 pub use map::{ForEach, Map, clone_elements};
 pub use operand::Operand;
 
-#[cfg(all(test, feature = "lanes"))]
+#[cfg(test)]
+#[cfg(feature = "lanes")]
 mod tests;

@@ -54,3 +54,33 @@ pub fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>, AllocError>
     advise_huge_pages(elements.as_mut_slice());
     Ok(elements)
 }
+
+#[cfg(test)]
+#[cfg(feature = "fused")]
+mod tests {
+    use super::{AllocError, is_zeroed_by_system, reserve, zeroed};
+    use crate::tuning::FRESH_PAGES_MIN_BYTES;
+
+    #[test]
+    fn vectors_have_the_requested_elements() {
+        assert_eq!(zeroed::<u32>(5), Ok(vec![0; 5]));
+        assert_eq!(zeroed::<u32>(0), Ok(vec![]));
+        assert_eq!(zeroed::<()>(5), Ok(vec![(); 5]));
+        let reserved = reserve::<u32>(5).unwrap();
+        assert!(reserved.is_empty() && reserved.capacity() >= 5);
+    }
+
+    #[test]
+    fn memory_that_is_not_available_is_an_error() {
+        for (count, bytes) in [(usize::MAX, usize::MAX), (1 << 58, 1 << 61)] {
+            assert_eq!(reserve::<u64>(count), Err(AllocError { bytes }));
+            assert_eq!(zeroed::<u64>(count), Err(AllocError { bytes }));
+        }
+    }
+
+    #[test]
+    fn large_memory_is_zeroed_by_the_system() {
+        let bytes = FRESH_PAGES_MIN_BYTES;
+        assert_eq!([bytes - 1, bytes].map(is_zeroed_by_system), [false, true]);
+    }
+}

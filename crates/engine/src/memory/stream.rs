@@ -241,7 +241,7 @@ impl Drop for Fence {
 
 #[cfg(test)]
 mod tests {
-    use super::{Staging, StreamWriter, can_stream, has_streaming_stores};
+    use super::{Staging, StreamWriter, can_stream, has_streaming_stores, max_bytes_without_streaming};
     use proptest::prelude::*;
 
     thread_local! {
@@ -323,5 +323,14 @@ mod tests {
         assert!(!can_stream(first.cast::<String>(), many, touched, 2));
         assert!(!can_stream(first, 1 << 20, touched, 2));
         assert!(!can_stream(first.cast::<[u8; 4]>(), many, 1 << 10, 2));
+        let most = max_bytes_without_streaming(2);
+        assert!(!can_stream(first.cast::<[u8; 4]>(), many, most, 2));
+        assert_eq!(can_stream(first.cast::<[u8; 4]>(), many, most + 1, 2), has_streaming_stores());
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn cpus_with_avx_have_streaming_stores() {
+        assert_eq!(has_streaming_stores(), is_x86_feature_detected!("avx"));
     }
 }

@@ -234,6 +234,14 @@ impl LoopNest {
         compacted
     }
 
+    /// Moves the last operand before the others.
+    pub(crate) fn move_last_operand_first(&mut self) {
+        for strides in self.strides.chunks_exact_mut(self.operands.max(1)) {
+            strides.rotate_right(1);
+        }
+        self.starts.rotate_right(1);
+    }
+
     /// Gives an operand the strides of a contiguous array in the loops in which it moves.
     pub(crate) fn make_contiguous(&mut self, operand: usize) {
         let mut next = 1;

@@ -136,3 +136,64 @@ fn a_transposed_operand_is_tiled() {
     assert_eq!(sizes, [[12, 3, 64, 256], [12, 1, 64, 5], [1, 3, 5, 256], [1, 1, 5, 5]]);
     assert_eq!(nest(&[side, side], &[own.clone(), own.clone(), own]).tiles().len(), 1);
 }
+
+/// An operand that is stretched in one of two loops does not compare them.
+#[test]
+fn a_stretched_operand_leaves_the_order_to_the_next() {
+    for stretched in [vec![1, 0], vec![0, 1], vec![0, 0], vec![3, 3]] {
+        let sizes = |next: [isize; 2]| nest(&[5, 7], &[stretched.clone(), next.into(), vec![9, 9]]).sizes;
+        assert_eq!((&sizes([1, 5])[..], &sizes([7, 1])[..]), (&[7, 5][..], &[5, 7][..]), "{stretched:?}");
+    }
+}
+
+#[test]
+fn a_compacted_operand_is_contiguous_in_the_loops_in_which_it_moves() {
+    let nest = nest(&[3, 4, 5, 6], &[vec![120, 30, 6, 1], vec![500, 0, 70, 8], vec![0, 0, 0, 0]]);
+    let compacted = nest.compacted(1);
+    assert_eq!(&compacted.sizes[..], [3, 5, 6]);
+    assert_eq!([0, 1, 2].map(|level| compacted.strides(level)), [[30, 500], [6, 70], [1, 8]]);
+    let mut contiguous = nest.clone();
+    contiguous.make_contiguous(1);
+    assert_eq!([0, 1, 2, 3].map(|level| contiguous.strides(level)[1]), [30, 0, 6, 1]);
+    // A broadcast scalar is one element.
+    assert_eq!(nest.compacted(2).len(), 1);
+}
+
+/// Its stride is never used.
+#[test]
+fn a_loop_of_one_iteration_visits_no_element_twice() {
+    let (one, others) = nest(&[5, 7], &[vec![0, 1], vec![7, 1], vec![0, 2]]).split_at(0, 1);
+    assert_eq!([0, 1, 2].map(|operand| one.is_injective(operand)), [true; 3]);
+    assert_eq!([0, 1, 2].map(|operand| others.is_injective(operand)), [false, true, false]);
+}
+
+#[test]
+fn tiles_visit_every_index_once() {
+    let row = |size: isize| vec![130 * size, size, 1];
+    for shape in [[2, 130, 520], [2, 64, 256], [3, 40, 300], [2, 128, 100]] {
+        let transposed = vec![130 * 600, 1, 130];
+        let strides = [row(520), row(600), transposed];
+        let nest = nest(&shape, &strides);
+        assert!(nest.tiles().iter().all(|tile| tile.depth() == 5 && !tile.is_empty()), "{shape:?}");
+        assert_eq!(visited(nest.tiles()), expected(&shape, &strides), "{shape:?}");
+    }
+}
+
+#[test]
+fn only_large_loops_that_operands_disagree_about_are_tiled() {
+    let depths = |shape: [usize; 2], last: [isize; 2]| -> Vec<usize> {
+        let own = vec![10_000, 1];
+        nest(&shape, &[own.clone(), own, last.into()]).tiles().iter().map(LoopNest::depth).collect()
+    };
+    let large = MIN_TILED_SIZE + 1;
+    assert_eq!(depths([large, large], [1, 10_000]), [4]);
+    assert_eq!(depths([large - 1, large], [1, 10_000]), [2]);
+    assert_eq!(depths([large, large - 1], [1, 10_000]), [2]);
+    // Whole tiles, and remainders where there are any.
+    assert_eq!(depths([2 * TILE[0], 2 * TILE[1]], [1, 10_000]), [4]);
+    assert_eq!(depths([2 * TILE[0] + 1, 2 * TILE[1]], [1, 10_000]), [4, 4]);
+    // Stretched, strided, or overlapping, but not transposed.
+    for last in [[0, 5], [10_000, 2], [5, 5], [1, 0]] {
+        assert_eq!(depths([large, large], last), [2], "{last:?}");
+    }
+}

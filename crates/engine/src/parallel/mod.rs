@@ -34,6 +34,15 @@ pub(crate) use split::for_each_chunk;
 #[cfg(not(feature = "parallel"))]
 pub(crate) use without_pool::{Team, run_tasks};
 
+/// Calls `work` with every task from 0 to `count`, on as many threads as requested, or [`num_threads`] by default.
+///
+/// # Panics
+///
+/// Where `work` panics; the remaining tasks are not started then.
+pub fn for_each_task(count: usize, threads: Option<usize>, work: &(dyn Fn(usize) + Sync)) {
+    run_tasks(count, Team::of(threads), work);
+}
+
 /// What the pool does, on the calling thread.
 #[cfg(not(feature = "parallel"))]
 mod without_pool {

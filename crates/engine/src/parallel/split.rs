@@ -49,3 +49,42 @@ struct Parts {
     nest: LoopNest,
     depth: u32,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::for_each_chunk;
+    use crate::nest::LoopNest;
+    use crate::parallel::Team;
+    use std::sync::Mutex;
+
+    /// The chunks of a nest, for work of a cost in bytes.
+    fn chunks(nest: &LoopNest, bytes: usize, threads: usize) -> Vec<LoopNest> {
+        let chunks = Mutex::new(Vec::new());
+        for_each_chunk(nest, bytes, Team::of(Some(threads)), &|chunk| {
+            chunks.lock().unwrap().push(chunk.clone())
+        });
+        chunks.into_inner().unwrap()
+    }
+
+    #[cfg(feature = "parallel")]
+    #[test]
+    fn each_thread_gets_several_chunks_of_bounded_size() {
+        let nest = LoopNest::new(&[1 << 23], 1, |_, _| 1);
+        let count = |bytes, threads| chunks(&nest, bytes, threads).len();
+        assert_eq!(count(1 << 26, 16), 16 * 8);
+        // Chunks of 2 MiB, of 256 KiB, and of 4 MiB on one thread.
+        assert_eq!((count(1 << 26, 2), count(1 << 20, 16), count(1 << 26, 1)), (32, 4, 16));
+        assert_eq!(count(1 << 10, 16), 1);
+    }
+
+    #[test]
+    fn chunks_of_tiles_are_the_whole_nest() {
+        let nest = LoopNest::new(&[1000, 1100], 2, |operand, dim| [[1100, 1], [1, 1000]][operand][dim]);
+        let chunks = chunks(&nest, 1 << 24, 2);
+        assert_eq!(chunks.iter().map(LoopNest::len).sum::<usize>(), nest.len());
+        let mut starts: Vec<&[isize]> = chunks.iter().map(|chunk| chunk.starts()).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        assert!(starts.len() == chunks.len() && chunks.len() > 4);
+    }
+}

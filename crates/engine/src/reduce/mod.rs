@@ -409,3 +409,6 @@ impl<A: Clone + Zero + Add<Output = A>> SumRows<'_, A> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,8 +8,8 @@ use numpy::{PyArrayDescr, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
-use unishape::DType;
-use unishape::expr::{self, Dag, Op, Scalar, Term, Value};
+use unishape::expr::{self, Dag, Op, Reduction, Scalar, Term, Value, View};
+use unishape::{DType, Tensor};
 
 /// An expression over NumPy and Dask arrays; each node knows its shape and dtype.
 pub(super) type Graph = Dag<Leaf, Meta>;
@@ -61,6 +61,74 @@ pub(super) fn cast(dtype: DType, input: Graph) -> PyResult<Graph> {
     expr::lazy(placeholder(&input)).cast(dtype).bind().map_err(expression_error)?;
     let meta = Meta { shape: input.meta().shape.clone(), dtype: Some(dtype) };
     Ok(Dag::cast(dtype, input, meta))
+}
+
+/// The node for a view. Checks axes and indices.
+pub(super) fn view(view: View, input: Graph) -> PyResult<Graph> {
+    let meta = match &input.meta().shape {
+        Some(_) => meta_of(&[&input], |inputs| inputs[0].clone().view(view.clone()))?,
+        None => Meta { shape: None, dtype: input.meta().dtype },
+    };
+    Ok(Dag::view(view, input, meta))
+}
+
+/// The node for a reduction. Checks axes, shapes and dtypes.
+pub(super) fn reduce(reduction: Reduction, input: Graph, mask: Option<Graph>) -> PyResult<Graph> {
+    let inputs: Vec<&Graph> = std::iter::once(&input).chain(&mask).collect();
+    let meta = match inputs.iter().all(|input| input.meta().shape.is_some()) {
+        true => meta_of(&inputs, |inputs| reduced(reduction.clone(), inputs))?,
+        false => {
+            let shape = if reduction.axes.is_none() && !reduction.keep_dims { Some(vec![]) } else { None };
+            let checked = Reduction { axes: None, ..reduction.clone() };
+            Meta { shape, ..meta_of(&inputs, |inputs| reduced(checked, inputs))? }
+        }
+    };
+    Ok(Dag::reduce(reduction, input, mask, meta))
+}
+
+/// The reduction of an array, or of an array and a mask.
+fn reduced<'a>(reduction: Reduction, inputs: &[expr::Lazy<'a>]) -> expr::Lazy<'a> {
+    match inputs {
+        [input, mask] => input.clone().reduce_where(reduction, mask),
+        inputs => inputs[0].clone().reduce(reduction),
+    }
+}
+
+/// Shape and dtype of an expression of some nodes. An unknown shape is that of one element.
+fn meta_of(
+    nodes: &[&Graph],
+    build: impl for<'a> FnOnce(&[expr::Lazy<'a>]) -> expr::Lazy<'a>,
+) -> PyResult<Meta> {
+    let elements: SmallVec<[Option<Tensor>; 2]> = nodes.iter().map(|node| element(node)).collect();
+    let mut inputs: SmallVec<[expr::Lazy<'_>; 2]> = SmallVec::new();
+    for (node, element) in nodes.iter().zip(&elements) {
+        inputs.push(match (element, node.term()) {
+            (Some(element), _) => {
+                let shape = node.meta().shape.as_deref().unwrap_or(&[]);
+                // One element in all places: nothing is allocated.
+                expr::lazy(element.view().broadcast_to(shape).map_err(shape_error)?)
+            }
+            (None, Term::Scalar(scalar)) => expr::lazy(scalar),
+            (None, _) => expr::lazy(0),
+        });
+    }
+    let bound = build(&inputs).bind().map_err(expression_error)?;
+    Ok(Meta { shape: Some(bound.shape().to_vec()), dtype: Some(bound.dtype()) })
+}
+
+/// One element of a node's dtype; `None` for scalars.
+fn element(node: &Graph) -> Option<Tensor> {
+    use half::{bf16, f16};
+    use ndarray::{ArrayD, IxDyn};
+    use num_complex::Complex;
+    macro_rules! by_dtype {
+        ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+            match node.meta().dtype? {
+                $(DType::$variant => ArrayD::<$type $(<$part>)?>::default(IxDyn(&[])).into(),)+
+            }
+        };
+    }
+    Some(unishape_kernels::for_each_dtype!(by_dtype))
 }
 
 /// An empty array of a node's dtype, or its scalar, for checks of dtypes.

@@ -1,7 +1,10 @@
 //! Lazy values: graphs of operations that are evaluated in one pass.
 
+mod arguments;
 mod graph;
+mod reduce;
 mod repr;
+mod steps;
 
 use crate::clip::clip_call;
 use crate::compute::{Options, compute};
@@ -16,9 +19,10 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyList, PyTuple};
+use reduce::{Arguments, Call};
 use smallvec::SmallVec;
 use unishape::DType;
-use unishape::expr::{self, Dag, Op, Scalar, Term};
+use unishape::expr::{self, Dag, Op, ReduceOp, Term, View};
 
 /// A value that is not computed yet.
 ///
@@ -90,6 +94,25 @@ impl Lazy {
         }
     }
 
+    /// A reduction. The result is lazy, unless `out` is given.
+    fn reduced<'py>(
+        &self,
+        py: Python<'py>,
+        op: ReduceOp,
+        arguments: &Arguments<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mask = arguments.mask().map(operand).transpose()?;
+        let lazy = Lazy { graph: graph::reduce(arguments.reduction(op)?, self.graph.clone(), mask)? };
+        match arguments.out {
+            None => Ok(Bound::new(py, lazy)?.into_any()),
+            Some(out) => lazy.compute(py, Some(out), None),
+        }
+    }
+
+    fn viewed(&self, view: View) -> PyResult<Lazy> {
+        Ok(Lazy { graph: graph::view(view, self.graph.clone())? })
+    }
+
     fn unary(&self, op: Op) -> PyResult<Lazy> {
         Ok(Lazy { graph: call(op, SmallVec::from_iter([self.graph.clone()]))? })
     }
@@ -122,6 +145,12 @@ impl Lazy {
     #[getter]
     fn ndim(&self, py: Python<'_>) -> PyResult<usize> {
         self.shape(py).map(|shape| shape.len())
+    }
+
+    /// Number of elements of the result.
+    #[getter]
+    fn size(&self, py: Python<'_>) -> PyResult<usize> {
+        self.shape(py)?.iter().try_fold(1, |size: usize, dim| Ok(size.saturating_mul(dim.extract()?)))
     }
 
     /// Dtype of the result.
@@ -192,6 +221,256 @@ impl Lazy {
         Lazy::from_call(slf.py(), op, &arguments, out, None)
     }
 
+    /// Sums elements lazily.
+    ///
+    /// Parameters
+    /// ----------
+    /// axis : int or tuple of ints, optional
+    ///     The reduced axes. Default: all.
+    /// dtype : dtype, optional
+    ///     Dtype of the result and of its computation. Default: as in NumPy.
+    /// out : numpy.ndarray, optional
+    ///     Preallocated output. With it, the result is computed now.
+    /// keepdims : bool, default False
+    ///     Whether reduced axes stay, with size 1.
+    /// initial : number, optional
+    ///     Value that the sum starts with.
+    /// where : array_like of bool, optional
+    ///     Elements that take part. Default: all.
+    ///
+    /// Returns
+    /// -------
+    /// Lazy
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy as np, unishape
+    /// >>> x = unishape.lazy(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    /// >>> (x / x.sum(axis=1, keepdims=True)).compute()[0].tolist()
+    /// [0.3333333333333333, 0.6666666666666666]
+    #[pyo3(signature = (axis=None, dtype=None, out=None, keepdims=false, initial=None, r#where=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn sum<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+        initial: Option<&Bound<'py, PyAny>>,
+        r#where: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments =
+            Arguments { axis, dtype, out, keepdims, initial, mask: r#where, ..Arguments::default() };
+        self.reduced(py, ReduceOp::Sum, &arguments)
+    }
+
+    /// Multiplies elements lazily; the arguments are those of sum.
+    #[pyo3(signature = (axis=None, dtype=None, out=None, keepdims=false, initial=None, r#where=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn prod<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+        initial: Option<&Bound<'py, PyAny>>,
+        r#where: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments =
+            Arguments { axis, dtype, out, keepdims, initial, mask: r#where, ..Arguments::default() };
+        self.reduced(py, ReduceOp::Prod, &arguments)
+    }
+
+    /// Largest element, lazily; the arguments are those of sum.
+    #[pyo3(signature = (axis=None, out=None, keepdims=false, initial=None, r#where=None))]
+    fn max<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+        initial: Option<&Bound<'py, PyAny>>,
+        r#where: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = Arguments { axis, out, keepdims, initial, mask: r#where, ..Arguments::default() };
+        self.reduced(py, ReduceOp::Max, &arguments)
+    }
+
+    /// Smallest element, lazily; the arguments are those of sum.
+    #[pyo3(signature = (axis=None, out=None, keepdims=false, initial=None, r#where=None))]
+    fn min<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+        initial: Option<&Bound<'py, PyAny>>,
+        r#where: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = Arguments { axis, out, keepdims, initial, mask: r#where, ..Arguments::default() };
+        self.reduced(py, ReduceOp::Min, &arguments)
+    }
+
+    /// Mean, lazily; the arguments are those of sum.
+    #[pyo3(signature = (axis=None, dtype=None, out=None, keepdims=false, *, r#where=None))]
+    fn mean<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+        r#where: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = Arguments { axis, dtype, out, keepdims, mask: r#where, ..Arguments::default() };
+        self.reduced(py, ReduceOp::Mean, &arguments)
+    }
+
+    /// Variance, lazily; the other arguments are those of sum.
+    ///
+    /// ddof, or correction, is subtracted from the number of elements. Default: 0.
+    #[pyo3(signature = (axis=None, dtype=None, out=None, ddof=None, keepdims=false, *, r#where=None, correction=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn var<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        ddof: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+        r#where: Option<&Bound<'py, PyAny>>,
+        correction: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments =
+            Arguments { axis, dtype, out, ddof, keepdims, mask: r#where, correction, ..Arguments::default() };
+        self.reduced(py, ReduceOp::Var, &arguments)
+    }
+
+    /// Standard deviation, lazily; the arguments are those of var.
+    #[pyo3(signature = (axis=None, dtype=None, out=None, ddof=None, keepdims=false, *, r#where=None, correction=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn std<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        ddof: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+        r#where: Option<&Bound<'py, PyAny>>,
+        correction: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments =
+            Arguments { axis, dtype, out, ddof, keepdims, mask: r#where, correction, ..Arguments::default() };
+        self.reduced(py, ReduceOp::Std, &arguments)
+    }
+
+    /// Whether any element is true, lazily; the arguments are those of sum.
+    #[pyo3(signature = (axis=None, out=None, keepdims=false, *, r#where=None))]
+    fn any<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+        r#where: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = Arguments { axis, out, keepdims, mask: r#where, ..Arguments::default() };
+        self.reduced(py, ReduceOp::Any, &arguments)
+    }
+
+    /// Whether all elements are true, lazily; the arguments are those of sum.
+    #[pyo3(signature = (axis=None, out=None, keepdims=false, *, r#where=None))]
+    fn all<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+        r#where: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = Arguments { axis, out, keepdims, mask: r#where, ..Arguments::default() };
+        self.reduced(py, ReduceOp::All, &arguments)
+    }
+
+    /// Index of the first smallest element, lazily; the arguments are those of sum.
+    #[pyo3(signature = (axis=None, out=None, *, keepdims=false))]
+    fn argmin<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = Arguments { axis, out, keepdims, ..Arguments::default() };
+        self.reduced(py, ReduceOp::ArgMin, &arguments)
+    }
+
+    /// Index of the first largest element, lazily; the arguments are those of sum.
+    #[pyo3(signature = (axis=None, out=None, *, keepdims=false))]
+    fn argmax<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        out: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = Arguments { axis, out, keepdims, ..Arguments::default() };
+        self.reduced(py, ReduceOp::ArgMax, &arguments)
+    }
+
+    /// A view: integers, slices, None and ... as indices, as in NumPy. Nothing is copied.
+    fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Lazy> {
+        self.viewed(View::Index(arguments::index(key)?))
+    }
+
+    /// Without it, Python would iterate with growing indices.
+    fn __iter__(&self) -> PyResult<Py<PyAny>> {
+        Err(PyTypeError::new_err("a lazy value is not iterable; call .compute() first"))
+    }
+
+    /// The value with its axes reversed.
+    #[getter(T)]
+    fn transposed(&self) -> PyResult<Lazy> {
+        self.viewed(View::Transpose(None))
+    }
+
+    /// Permutes the axes: as one tuple, or as several arguments. Default: reversed.
+    #[pyo3(signature = (*axes))]
+    fn transpose(&self, axes: &Bound<'_, PyTuple>) -> PyResult<Lazy> {
+        self.viewed(reduce::transpose(axes)?)
+    }
+
+    /// Swaps two axes.
+    #[pyo3(signature = (axis1, axis2, /))]
+    fn swapaxes(&self, axis1: i64, axis2: i64) -> PyResult<Lazy> {
+        self.viewed(View::SwapAxes(axis1, axis2))
+    }
+
+    /// Removes axes of size 1. Default: all of them.
+    #[pyo3(signature = (axis=None))]
+    fn squeeze(&self, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Lazy> {
+        self.viewed(View::Squeeze(arguments::axes(axis)?))
+    }
+
+    /// Changes the shape by adding or removing axes of size 1.
+    ///
+    /// Other shapes need a copy in general, and are an error: call compute() first.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy as np, unishape
+    /// >>> unishape.lazy(np.ones((2, 3))).reshape(2, 1, 3).shape
+    /// (2, 1, 3)
+    #[pyo3(signature = (*shape))]
+    fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Lazy> {
+        let shape = arguments::integers(shape, "a size")?;
+        Ok(Lazy { graph: reduce::reshape(&self.graph, &shape)? })
+    }
+
     #[pyo3(signature = (dtype=None, *, copy=None))]
     fn __array__<'py>(
         &self,
@@ -220,6 +499,12 @@ impl Lazy {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = ufunc.py();
         let name: String = ufunc.getattr("__name__")?.extract()?;
+        if let ("reduce", Some(method)) = (method, reduce::method_of_ufunc(&name)) {
+            let array = lazy(&inputs.get_item(0)?)?;
+            let rank = array.graph.meta().shape.as_ref().map(Vec::len);
+            let arguments = reduce::ufunc_arguments(rank, inputs, options)?;
+            return Bound::new(py, array)?.call_method(method, (), Some(&arguments));
+        }
         if method != "__call__" {
             let text = format!("np.{name}.{method} does not support lazy values; call .compute() first");
             return Err(PyTypeError::new_err(text));
@@ -247,7 +532,7 @@ impl Lazy {
         Lazy::from_call(py, op, &inputs.iter().collect::<Vec<_>>(), out.as_ref(), None)
     }
 
-    /// np.where, np.clip, np.real and np.imag stay lazy; other NumPy functions get the computed array.
+    /// np.where, np.clip, np.real, np.imag, reductions and views stay lazy; others get the computed array.
     fn __array_function__<'py>(
         &self,
         function: &Bound<'py, PyAny>,
@@ -257,6 +542,17 @@ impl Lazy {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = function.py();
         let name: String = function.getattr("__name__")?.extract()?;
+        if function.getattr("__module__")?.eq("numpy")?
+            && let Some((array, call)) = reduce::array_function(&name, arguments, options)?
+        {
+            let array = lazy(&array)?;
+            return match call {
+                Call::Method(method, options) => {
+                    Bound::new(py, array)?.call_method(method, (), Some(&options))
+                }
+                Call::View(view) => Ok(Bound::new(py, array.viewed(view)?)?.into_any()),
+            };
+        }
         match (name.as_str(), arguments.len()) {
             ("where", 3) | ("clip" | "real" | "imag", _) => {
                 let options = options.copy()?;
@@ -297,15 +593,26 @@ impl Lazy {
                     steps.append(("array", arrays.len()))?;
                     arrays.append(array)?;
                 }
-                Term::Scalar(Scalar::Bool(number)) => steps.append(("scalar", number))?,
-                Term::Scalar(Scalar::Int(number)) => steps.append(("scalar", number))?,
-                Term::Scalar(Scalar::Float(number)) => steps.append(("scalar", number))?,
-                Term::Scalar(Scalar::Complex(number)) => steps.append(("scalar", number))?,
+                Term::Scalar(number) => {
+                    steps.append(("scalar", arguments::number_object(py, number)?))?;
+                }
                 Term::Call(op, inputs) => {
                     let positions = inputs.iter().map(|input| order.position(input));
                     steps.append((op.name(), PyTuple::new(py, positions)?))?;
                 }
                 Term::Cast(dtype, input) => steps.append(("cast", dtype.name(), order.position(input)))?,
+                Term::View(view, input) => {
+                    let (name, argument) = steps::view(py, view)?;
+                    steps.append((name, argument, order.position(input)))?;
+                }
+                Term::Reduce(reduction, inputs) => {
+                    let positions = inputs.iter().map(|input| order.position(input));
+                    steps.append((
+                        "reduce",
+                        steps::reduction(py, reduction)?,
+                        PyTuple::new(py, positions)?,
+                    ))?;
+                }
             }
         }
         Ok((steps, arrays))
@@ -501,6 +808,17 @@ pub(crate) fn _from_steps(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -
             "cast" => {
                 let dtype = DType::from_name(&argument.extract::<String>()?).ok_or_else(invalid)?;
                 cast(dtype, node_at(step.get_item(2)?.extract()?)?)?
+            }
+            "reduce" => {
+                let inputs: Vec<usize> = step.get_item(2)?.extract()?;
+                let (&[input] | &[input, _]) = &inputs[..] else { return Err(invalid()) };
+                let mask = inputs.get(1).map(|&mask| node_at(mask)).transpose()?;
+                let reduction = steps::to_reduction(&argument)?.ok_or_else(invalid)?;
+                graph::reduce(reduction, node_at(input)?, mask)?
+            }
+            name if steps::is_view(name) => {
+                let view = steps::to_view(name, &argument)?;
+                graph::view(view, node_at(step.get_item(2)?.extract()?)?)?
             }
             name => {
                 let inputs: Vec<usize> = argument.extract()?;

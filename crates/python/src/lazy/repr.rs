@@ -5,7 +5,7 @@ use crate::memory;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::fmt::Write;
-use unishape::expr::{Op, Term, Topological};
+use unishape::expr::{IndexItem, Op, Reduction, Scalar, Term, Topological, View};
 
 /// Deeper nested operators are abbreviated.
 const MAX_DEPTH: usize = 32;
@@ -69,6 +69,27 @@ impl Formatter<'_> {
                 self.write(input, 0, depth - 1);
                 self.text.push(')');
             }
+            Term::View(View::Index(items), input) => {
+                self.write(input, MAX_PRECEDENCE, depth - 1);
+                let items: Vec<String> = items.iter().map(index_text).collect();
+                let _ = write!(self.text, "[{}]", items.join(", "));
+            }
+            Term::View(view, input) => {
+                let (name, arguments) = view_text(view);
+                let _ = write!(self.text, "{name}(");
+                self.write(input, 0, depth - 1);
+                let _ = write!(self.text, "{arguments})");
+            }
+            Term::Reduce(reduction, inputs) => {
+                let _ = write!(self.text, "{}(", reduction.op.name());
+                self.write(&inputs[0], 0, depth - 1);
+                self.text.push_str(&options_text(reduction));
+                if let [_, mask] = inputs {
+                    self.text.push_str(", where=");
+                    self.write(mask, 0, depth - 1);
+                }
+                self.text.push(')');
+            }
             Term::Call(op, inputs) => match (op.symbol(), precedence(op), inputs) {
                 (Some(symbol), Some(own), [left, right]) => {
                     let needs_parentheses = own < min_precedence;
@@ -92,6 +113,71 @@ impl Formatter<'_> {
         }
     }
 }
+
+/// An item of an index, as in Python.
+fn index_text(item: &IndexItem) -> String {
+    let number = |number: Option<i64>| number.map(|number| number.to_string()).unwrap_or_default();
+    match *item {
+        IndexItem::At(index) => index.to_string(),
+        IndexItem::Slice { start, stop, step: None } => format!("{}:{}", number(start), number(stop)),
+        IndexItem::Slice { start, stop, step } => {
+            format!("{}:{}:{}", number(start), number(stop), number(step))
+        }
+        IndexItem::NewAxis => "None".into(),
+        IndexItem::Ellipsis => "...".into(),
+    }
+}
+
+/// Function of a view, and its arguments after the array.
+fn view_text(view: &View) -> (&'static str, String) {
+    let optional = |axes: &Option<Vec<i64>>| match axes {
+        Some(axes) => format!(", {}", tuple(axes)),
+        None => String::new(),
+    };
+    match view {
+        View::Index(items) => ("index", format!(", {items:?}")),
+        View::Transpose(axes) => ("transpose", optional(axes)),
+        View::SwapAxes(one, other) => ("swapaxes", format!(", {one}, {other}")),
+        View::ExpandDims(axes) => ("expand_dims", format!(", {}", tuple(axes))),
+        View::Squeeze(axes) => ("squeeze", optional(axes)),
+        View::BroadcastTo(shape) => ("broadcast_to", format!(", {}", tuple(shape))),
+    }
+}
+
+/// Options of a reduction that are not the default.
+fn options_text(reduction: &Reduction) -> String {
+    let mut text = String::new();
+    match reduction.axes.as_deref() {
+        None => {}
+        Some([axis]) => drop(write!(text, ", axis={axis}")),
+        Some(axes) => drop(write!(text, ", axis={}", tuple(axes))),
+    }
+    if reduction.keep_dims {
+        text.push_str(", keepdims=True");
+    }
+    if reduction.ddof != Scalar::Int(0) {
+        let _ = write!(text, ", ddof={}", reduction.ddof);
+    }
+    if let Some(dtype) = reduction.dtype {
+        let _ = write!(text, ", dtype={dtype}");
+    }
+    if let Some(initial) = reduction.initial {
+        let _ = write!(text, ", initial={initial}");
+    }
+    text
+}
+
+/// Numbers as a Python tuple.
+fn tuple<T: ToString>(numbers: &[T]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(T::to_string).collect();
+    match &numbers[..] {
+        [number] => format!("({number},)"),
+        numbers => format!("({})", numbers.join(", ")),
+    }
+}
+
+/// Binds more tightly than all operators.
+const MAX_PRECEDENCE: u8 = 9;
 
 /// Precedence of a binary operator, as in Python.
 fn precedence(op: Op) -> Option<u8> {

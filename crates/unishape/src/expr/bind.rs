@@ -1,99 +1,26 @@
 //! An expression bound to its inputs: shapes resolved, ready to be computed.
 
-use super::compile::{CompiledExpr, InputType};
+use super::axes::Shape;
+use super::compile::CompiledExpr;
 use super::error::{ExprError, ExprErrorKind};
 use super::graph::{Graph, Node, NodeId};
+use super::lower::StagedExpr;
+use super::staged::Staged;
+use super::value::{Value, Values};
 use crate::alloc::{checked_len, out_of_memory};
 use crate::numeric::Numeric;
-use crate::program_arrays::{program_input, program_output, program_result};
+use crate::program_arrays::{RawOutput, program_input, program_output, program_result};
 use crate::shapes::{FastCommonShape, broadcast_error, broadcast_shapes};
-use crate::tensor::{Element, Tensor, TensorView};
-use ndarray::{Array, ArrayD, ArrayRef, ArrayView, Dimension, IxDyn};
+use crate::tensor::{Tensor, TensorView};
+use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 use unishape_core::Rules;
 use unishape_engine::fused::{self, Input, Options};
+use unishape_engine::memory::zeroed;
 use unishape_kernels::Scalar;
 use unishape_kernels::{DType, for_each_dtype};
-
-/// The value of a variable of an expression.
-///
-/// ```
-/// use ndarray::arr1;
-/// use unishape::expr::Value;
-///
-/// let array = arr1(&[1.5, 2.5]);
-/// let values = [Value::from(&array), Value::from(array.view()), Value::from(2.5)];
-/// assert!(matches!(values[2], Value::Scalar(_)));
-/// ```
-#[derive(Clone, Debug)]
-pub enum Value<'a> {
-    /// An array of any rank, with a dtype.
-    Array(TensorView<'a>),
-    /// A number without a dtype: it takes that of the arrays it is combined with.
-    Scalar(Scalar),
-}
-
-impl Value<'_> {
-    pub(crate) fn input_type(&self) -> InputType {
-        match self {
-            Value::Array(view) => InputType::Array(view.dtype()),
-            Value::Scalar(number) => InputType::Scalar(*number),
-        }
-    }
-
-    fn shape(&self) -> &[usize] {
-        match self {
-            Value::Array(view) => view.shape(),
-            Value::Scalar(_) => &[],
-        }
-    }
-}
-
-impl<'a> From<TensorView<'a>> for Value<'a> {
-    fn from(view: TensorView<'a>) -> Value<'a> {
-        Value::Array(view)
-    }
-}
-
-impl<'a> From<&'a Tensor> for Value<'a> {
-    fn from(tensor: &'a Tensor) -> Value<'a> {
-        Value::Array(tensor.view())
-    }
-}
-
-impl<'a, T: Element, D: Dimension> From<ArrayView<'a, T, D>> for Value<'a>
-where
-    TensorView<'a>: From<ArrayView<'a, T, D>>,
-{
-    fn from(view: ArrayView<'a, T, D>) -> Value<'a> {
-        Value::Array(view.into())
-    }
-}
-
-impl<'a, T: Element, D: Dimension> From<&'a Array<T, D>> for Value<'a>
-where
-    TensorView<'a>: From<ArrayView<'a, T, D>>,
-{
-    fn from(array: &'a Array<T, D>) -> Value<'a> {
-        Value::Array(array.view().into())
-    }
-}
-
-macro_rules! from_number {
-    ($($type:ty),+) => {
-        $(impl From<$type> for Value<'_> {
-            fn from(number: $type) -> Self {
-                Value::Scalar(number.into())
-            }
-        })+
-    };
-}
-from_number!(Scalar, bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
-
-/// Values of an expression's variables, in the order of the variables.
-pub(crate) type Values<'a> = SmallVec<[Value<'a>; 3]>;
 
 /// Orders values that are given by name.
 pub(crate) fn order_by_name<'a, N: AsRef<str>>(
@@ -145,8 +72,8 @@ pub(crate) fn order_by_name<'a, N: AsRef<str>>(
 /// ```
 #[derive(Clone, Debug)]
 pub struct Bound<'a> {
-    compiled: Arc<CompiledExpr>,
-    /// The inputs. Arrays are stretched, and are the program's operands.
+    plan: BoundPlan,
+    /// The inputs. For a single program, arrays are stretched and are its operands.
     values: Values<'a>,
     shape: Shape,
     /// Requested number of threads.
@@ -155,8 +82,14 @@ pub struct Bound<'a> {
     has_fresh_output: bool,
 }
 
-/// A shape of an ordinary rank without an allocation.
-type Shape = SmallVec<[usize; 6]>;
+/// What a bound expression executes.
+#[derive(Clone, Debug)]
+enum BoundPlan {
+    /// An element-wise expression: one program.
+    Fused(Arc<CompiledExpr>),
+    /// An expression with views or reductions: stages.
+    Staged(Staged),
+}
 
 impl<'a> Bound<'a> {
     pub(crate) fn new(
@@ -173,7 +106,15 @@ impl<'a> Bound<'a> {
                 _ => {}
             }
         }
-        Ok(Bound { compiled, values, shape, threads: None, has_fresh_output: false })
+        let plan = BoundPlan::Fused(compiled);
+        Ok(Bound { plan, values, shape, threads: None, has_fresh_output: false })
+    }
+
+    /// An expression that is computed in stages.
+    pub(crate) fn staged(staged: Arc<StagedExpr>, values: Values<'a>) -> Bound<'a> {
+        let shape = staged.shape.clone();
+        let plan = BoundPlan::Staged(Staged::new(staged));
+        Bound { plan, values, shape, threads: None, has_fresh_output: false }
     }
 
     /// The program's operands.
@@ -202,7 +143,10 @@ impl<'a> Bound<'a> {
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
     pub fn dtype(&self) -> DType {
-        self.compiled.dtype
+        match &self.plan {
+            BoundPlan::Fused(compiled) => compiled.dtype,
+            BoundPlan::Staged(staged) => staged.dtype(),
+        }
     }
 
     /// Sets how many threads share the work, the calling one included.
@@ -248,10 +192,30 @@ impl<'a> Bound<'a> {
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
     pub fn is_parallel(&self) -> bool {
-        fused::is_shared(&self.compiled.program, &self.shape, &self.inputs())
+        match &self.plan {
+            BoundPlan::Fused(compiled) => fused::is_shared(&compiled.program, &self.shape, &self.inputs()),
+            BoundPlan::Staged(staged) => staged.is_parallel(),
+        }
+    }
+
+    /// Whether the expression has neither views nor reductions.
+    ///
+    /// Then an element of the result depends only on the elements of the inputs at the same index.
+    ///
+    /// ```
+    /// # use unishape::expr::Expr;
+    /// let a = ndarray::arr1(&[1, 2]);
+    /// assert!(Expr::parse("a + a")?.bind([("a", &a)])?.is_element_wise());
+    /// assert!(!Expr::parse("a + a[::-1]")?.bind([("a", &a)])?.is_element_wise());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn is_element_wise(&self) -> bool {
+        matches!(self.plan, BoundPlan::Fused(_))
     }
 
     /// Restricts the computation to a range of one dimension of the result.
+    ///
+    /// Slices of one bound expression share the results of its reductions, which the first one computes.
     ///
     /// ```
     /// # use unishape::expr::Expr;
@@ -268,6 +232,11 @@ impl<'a> Bound<'a> {
     pub fn slice_axis(&self, dim: usize, range: Range<usize>) -> Bound<'a> {
         let mut slice = self.clone();
         slice.shape[dim] = range.len();
+        if let BoundPlan::Staged(staged) = &self.plan {
+            assert!(range.start <= range.end && range.end <= self.shape[dim], "a range of the dimension");
+            slice.plan = BoundPlan::Staged(staged.slice_axis(dim, range));
+            return slice;
+        }
         for value in &mut slice.values {
             if let Value::Array(view) = value {
                 view.slice_axis_in_place(dim, range.clone());
@@ -296,8 +265,13 @@ impl<'a> Bound<'a> {
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
     pub fn plan(&self) -> String {
-        let CompiledExpr { program, names, constants, .. } = &*self.compiled;
-        fused::describe(program, &self.shape, &self.inputs(), names, constants)
+        match &self.plan {
+            BoundPlan::Fused(compiled) => {
+                let CompiledExpr { program, names, constants, .. } = &**compiled;
+                fused::describe(program, &self.shape, &self.inputs(), names, constants)
+            }
+            BoundPlan::Staged(staged) => staged.describe(&self.values),
+        }
     }
 
     /// Computes the result.
@@ -333,10 +307,20 @@ impl<'a> Bound<'a> {
     {
         let count = checked_len::<T>(&self.shape)?;
         let options = Options { is_output_fresh: true, threads: self.threads, should_continue: &|_| true };
-        let elements =
-            program_result::<T>(&self.compiled.program, &self.inputs(), &self.shape, count, options)
-                .map_err(out_of_memory)?
-                .ok_or(ExprErrorKind::Stopped)?;
+        let elements = match &self.plan {
+            BoundPlan::Fused(compiled) => {
+                program_result::<T>(&compiled.program, &self.inputs(), &self.shape, count, options)
+                    .map_err(out_of_memory)?
+                    .ok_or(ExprErrorKind::Stopped)?
+            }
+            BoundPlan::Staged(staged) => {
+                let elements = zeroed::<T>(count).map_err(out_of_memory)?;
+                let mut result = Array::from_shape_vec(IxDyn(&self.shape), elements)
+                    .map_err(|_| crate::Error::too_large(&self.shape, None))?;
+                staged.run(&self.values, RawOutput::of_array(&mut *result), options)?;
+                return Ok(result.into());
+            }
+        };
         let result = Array::from_shape_vec(IxDyn(&self.shape), elements)
             .map_err(|_| crate::Error::too_large(&self.shape, None))?;
         Ok(result.into())
@@ -404,9 +388,14 @@ impl<'a> Bound<'a> {
         should_continue: &(dyn Fn(usize) -> bool + Sync),
     ) -> Result<(), ExprError> {
         let options = Options { is_output_fresh, threads: self.threads, should_continue };
-        match fused::run(&self.compiled.program, &self.inputs(), &mut program_output(out), options) {
-            true => Ok(()),
-            false => Err(ExprErrorKind::Stopped.into()),
+        match &self.plan {
+            BoundPlan::Staged(staged) => staged.run(&self.values, RawOutput::of_array(out), options),
+            BoundPlan::Fused(compiled) => {
+                match fused::run(&compiled.program, &self.inputs(), &mut program_output(out), options) {
+                    true => Ok(()),
+                    false => Err(ExprErrorKind::Stopped.into()),
+                }
+            }
         }
     }
 }

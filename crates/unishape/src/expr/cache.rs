@@ -1,11 +1,15 @@
 //! Parsed expressions, with caches of parsed texts and compiled programs.
 
-use super::bind::{Bound, Value, Values, order_by_name};
+use super::axes::Shape;
+use super::bind::{Bound, order_by_name};
 use super::compile::{CompiledExpr, InputType, compile};
 use super::error::{ExprError, ExprErrorKind};
 use super::graph::Graph;
+use super::lower::{StagedExpr, lower};
 use super::parse::parse;
+use super::typed::InputInfo;
 use super::types::Typing;
+use super::value::{Value, Values};
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -38,6 +42,24 @@ struct SharedExpr {
     graph: Graph,
     /// Programs for the most recent combinations of input types, oldest first.
     compiled: Mutex<Vec<CacheEntry>>,
+    /// Stages for the most recent combinations of input types and shapes, oldest first.
+    staged: Mutex<Vec<StagedEntry>>,
+    /// Whether there are neither views nor reductions.
+    is_element_wise: bool,
+}
+
+impl SharedExpr {
+    fn new(graph: Graph) -> Arc<SharedExpr> {
+        let is_element_wise = graph.is_element_wise();
+        Arc::new(SharedExpr { graph, compiled: Mutex::default(), staged: Mutex::default(), is_element_wise })
+    }
+}
+
+/// An expression lowered for inputs of these types and shapes.
+struct StagedEntry {
+    inputs: Vec<(InputType, Shape)>,
+    typing: Typing,
+    staged: Arc<StagedExpr>,
 }
 
 /// An expression compiled for inputs of these types.
@@ -97,7 +119,7 @@ impl Expr {
         if let Some(shared) = lock_cache(&PARSED).and_then(|parsed| parsed.as_ref()?.get(text).cloned()) {
             return Ok(Expr { shared, typing: Typing::Promote });
         }
-        let shared = Arc::new(SharedExpr { graph: parse(text)?, compiled: Mutex::default() });
+        let shared = SharedExpr::new(parse(text)?);
         if text.len() <= MAX_TEXT_LENGTH
             && let Some(mut parsed) = lock_cache(&PARSED)
         {
@@ -129,7 +151,7 @@ impl Expr {
             let names: Vec<String> = (1..=op.arity()).map(|number| format!("x{number}")).collect();
             let text = format!("{}({})", op.name(), names.join(", "));
             let graph = parse(&text).unwrap_or_else(|error| unreachable!("{error}"));
-            Arc::new(SharedExpr { graph, compiled: Mutex::default() })
+            SharedExpr::new(graph)
         };
         let call = &CALLS[op as usize];
         let shared = match call.get() {
@@ -168,6 +190,24 @@ impl Expr {
     /// ```
     pub fn names(&self) -> &[String] {
         &self.shared.graph.names
+    }
+
+    /// Whether the expression has neither views nor reductions.
+    ///
+    /// Then each element of the result depends only on the elements at the same index of the broadcast inputs, so
+    /// that the expression can be computed from parts of them. A result with views or reductions is computed part
+    /// by part with [`Bound::slice_axis`].
+    ///
+    /// ```
+    /// use unishape::expr::Expr;
+    ///
+    /// assert!(Expr::parse("a * b + 1")?.is_element_wise());
+    /// assert!(!Expr::parse("a[:, None] * b")?.is_element_wise());
+    /// assert!(!Expr::parse("sum(a, axis=1)")?.is_element_wise());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn is_element_wise(&self) -> bool {
+        self.shared.is_element_wise
     }
 
     /// Binds the variables to values.
@@ -230,8 +270,12 @@ impl Expr {
     }
 
     fn bind_values<'a>(&self, values: Values<'a>) -> Result<Bound<'a>, ExprError> {
+        let graph = &self.shared.graph;
+        if !self.shared.is_element_wise {
+            return Ok(Bound::staged(self.staged(&values)?, values));
+        }
         let input_types: SmallVec<[InputType; 3]> = values.iter().map(Value::input_type).collect();
-        Bound::new(&self.shared.graph, values, self.compiled(&input_types)?)
+        Bound::new(graph, values, self.compiled(&input_types)?)
     }
 
     /// Binds the variables to values and computes the result.
@@ -254,6 +298,33 @@ impl Expr {
         values: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Tensor, ExprError> {
         self.bind(values)?.compute()
+    }
+
+    /// The stages for inputs of these types and shapes, from the cache if they are there.
+    fn staged(&self, values: &[Value<'_>]) -> Result<Arc<StagedExpr>, ExprError> {
+        let cache = &self.shared.staged;
+        let is_match = |entry: &&StagedEntry| {
+            let inputs = entry.inputs.iter().zip(values);
+            entry.typing == self.typing
+                && inputs.clone().all(|((input_type, shape), value)| {
+                    *input_type == value.input_type() && shape[..] == *value.shape()
+                })
+        };
+        let find = |entries: &[StagedEntry]| Some(entries.iter().find(is_match)?.staged.clone());
+        if let Some(staged) = lock_cache(cache).and_then(|entries| find(&entries)) {
+            return Ok(staged);
+        }
+        let inputs: Vec<InputInfo<'_>> = values.iter().map(Value::info).collect();
+        let staged = Arc::new(lower(&self.shared.graph, &inputs, self.typing)?);
+        if let Some(mut entries) = lock_cache(cache) {
+            if entries.len() >= MAX_COMPILED {
+                entries.remove(0);
+            }
+            let inputs = values.iter().map(|value| (value.input_type(), Shape::from_slice(value.shape())));
+            let (typing, inputs) = (self.typing, inputs.collect());
+            entries.push(StagedEntry { inputs, typing, staged: staged.clone() });
+        }
+        Ok(staged)
     }
 
     /// The program for inputs of these types, from the cache if it is there.

@@ -74,6 +74,8 @@ pub(crate) fn compile(
                 let value = compiler.typed_value(values[*input as usize]);
                 value.and_then(|value| compiler.cast(value, *dtype)).map(Argument::Typed)
             }
+            // Expressions with such nodes are lowered to stages.
+            Node::View(..) | Node::Reduce(..) => Err(ExprErrorKind::NotElementWise),
         };
         let value = value.map_err(|kind| ExprError::at(kind, graph.span(at as u32)))?;
         values.push(value);
@@ -93,14 +95,14 @@ pub(crate) fn compile(
 
 /// A value with a dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct TypedValue {
-    dtype: DType,
-    id: ValueId,
+pub(super) struct TypedValue {
+    pub(super) dtype: DType,
+    pub(super) id: ValueId,
 }
 
 /// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum ValueId {
+pub(super) enum ValueId {
     Input(usize),
     Constant(usize),
     Step(usize),
@@ -108,7 +110,7 @@ enum ValueId {
 
 /// An argument of a function: a scalar, or a value with a dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Argument {
+pub(super) enum Argument {
     Scalar(Scalar),
     Typed(TypedValue),
 }
@@ -140,21 +142,22 @@ impl OpKey {
     }
 }
 
-struct Compiler {
+/// Makes a program step by step.
+pub(super) struct Compiler {
     typing: Typing,
     /// Value of each variable of the expression.
-    variables: Vec<Argument>,
+    pub(super) variables: Vec<Argument>,
     /// Bytes of an element of each array input.
     input_items: Vec<usize>,
     constants: Vec<Constant>,
     constant_ids: HashMap<Constant, usize>,
-    constant_names: Vec<String>,
+    pub(super) constant_names: Vec<String>,
     steps: Vec<PendingStep>,
     step_ids: HashMap<(OpKey, SmallVec<[ValueId; 3]>), ValueId>,
 }
 
 impl Compiler {
-    fn new(input_types: &[InputType], typing: Typing) -> Compiler {
+    pub(super) fn new(input_types: &[InputType], typing: Typing) -> Compiler {
         let mut input_items = Vec::new();
         let variables = input_types.iter().map(|input_type| match *input_type {
             InputType::Scalar(number) => Argument::Scalar(number),
@@ -175,8 +178,14 @@ impl Compiler {
         }
     }
 
+    /// Adds an array as an operand of the program.
+    pub(super) fn add_input(&mut self, dtype: DType) -> Argument {
+        self.input_items.push(dtype.item_size());
+        Argument::Typed(TypedValue { dtype, id: ValueId::Input(self.input_items.len() - 1) })
+    }
+
     /// The argument as a typed value; scalars get their default dtype.
-    fn typed_value(&mut self, value: Argument) -> Result<TypedValue, ExprErrorKind> {
+    pub(super) fn typed_value(&mut self, value: Argument) -> Result<TypedValue, ExprErrorKind> {
         match value {
             Argument::Typed(TypedValue { dtype: DType::Str, .. }) => Err(ExprErrorKind::Strings),
             Argument::Typed(typed) => Ok(typed),
@@ -209,7 +218,7 @@ impl Compiler {
         }
     }
 
-    fn cast(&mut self, value: TypedValue, dtype: DType) -> Result<TypedValue, ExprErrorKind> {
+    pub(super) fn cast(&mut self, value: TypedValue, dtype: DType) -> Result<TypedValue, ExprErrorKind> {
         let mut value = value;
         while value.dtype != dtype {
             let (next, kernel) = kernels::next_cast(value.dtype, dtype)
@@ -246,7 +255,7 @@ impl Compiler {
     }
 
     /// Calls a function.
-    fn call(&mut self, op: Op, arguments: &[Argument]) -> Result<Argument, ExprErrorKind> {
+    pub(super) fn call(&mut self, op: Op, arguments: &[Argument]) -> Result<Argument, ExprErrorKind> {
         let numbers: Option<SmallVec<[Scalar; 3]>> = arguments
             .iter()
             .map(|value| match value {
@@ -562,7 +571,7 @@ impl Compiler {
     }
 
     /// The program of the steps that the result depends on.
-    fn program(self, result: ValueId) -> Program {
+    pub(super) fn program(self, result: ValueId) -> Program {
         let mut is_needed = vec![false; self.steps.len()];
         if let ValueId::Step(step) = result {
             is_needed[step] = true;

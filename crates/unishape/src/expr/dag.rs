@@ -1,5 +1,7 @@
 //! Expressions as graphs with shared parts, generic over their leaves.
 
+use super::reduction::Reduction;
+use super::view::View;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::fmt;
@@ -38,6 +40,9 @@ enum Owned<L, M> {
     Scalar(Scalar),
     Call(Op, SmallVec<[Dag<L, M>; 3]>),
     Cast(DType, Dag<L, M>),
+    View(Box<View>, Dag<L, M>),
+    /// The second input, if any, is the mask.
+    Reduce(Box<Reduction>, SmallVec<[Dag<L, M>; 2]>),
 }
 
 /// What a node of a [`Dag`] is.
@@ -58,6 +63,10 @@ pub enum Term<'d, L, M = ()> {
     Call(Op, &'d [Dag<L, M>]),
     /// Another node cast to a dtype.
     Cast(DType, &'d Dag<L, M>),
+    /// A view of another node.
+    View(&'d View, &'d Dag<L, M>),
+    /// A reduction of the first node; the second, if any, selects the elements that take part.
+    Reduce(&'d Reduction, &'d [Dag<L, M>]),
 }
 
 impl<L, M> Dag<L, M> {
@@ -112,6 +121,28 @@ impl<L, M> Dag<L, M> {
         Dag::new(Owned::Cast(dtype, input), meta)
     }
 
+    /// A view of another node.
+    ///
+    /// ```
+    /// # use unishape::expr::{Dag, View};
+    /// assert_eq!(Dag::view(View::SwapAxes(0, 1), Dag::leaf("x", ()), ()).inputs().len(), 1);
+    /// ```
+    pub fn view(view: View, input: Dag<L, M>, meta: M) -> Dag<L, M> {
+        Dag::new(Owned::View(Box::new(view), input), meta)
+    }
+
+    /// A reduction of another node, of those elements for which the mask is true if there is one.
+    ///
+    /// ```
+    /// # use unishape::expr::{Dag, ReduceOp, Reduction};
+    /// let sum = Dag::reduce(Reduction::new(ReduceOp::Sum), Dag::leaf("x", ()), None, ());
+    /// assert_eq!(sum.inputs().len(), 1);
+    /// ```
+    pub fn reduce(reduction: Reduction, input: Dag<L, M>, mask: Option<Dag<L, M>>, meta: M) -> Dag<L, M> {
+        let inputs = std::iter::once(input).chain(mask).collect();
+        Dag::new(Owned::Reduce(Box::new(reduction), inputs), meta)
+    }
+
     /// What this node is.
     ///
     /// ```
@@ -124,6 +155,8 @@ impl<L, M> Dag<L, M> {
             Owned::Scalar(scalar) => Term::Scalar(*scalar),
             Owned::Call(op, inputs) => Term::Call(*op, inputs),
             Owned::Cast(dtype, input) => Term::Cast(*dtype, input),
+            Owned::View(view, input) => Term::View(view, input),
+            Owned::Reduce(reduction, inputs) => Term::Reduce(reduction, inputs),
         }
     }
 
@@ -146,7 +179,8 @@ impl<L, M> Dag<L, M> {
     pub fn inputs(&self) -> &[Dag<L, M>] {
         match &self.0.term {
             Owned::Call(_, inputs) => inputs,
-            Owned::Cast(_, input) => std::slice::from_ref(input),
+            Owned::Reduce(_, inputs) => inputs,
+            Owned::Cast(_, input) | Owned::View(_, input) => std::slice::from_ref(input),
             Owned::Leaf(_) | Owned::Scalar(_) => &[],
         }
     }
@@ -204,6 +238,10 @@ impl<L, M> Dag<L, M> {
                 Owned::Scalar(scalar) => Owned::Scalar(*scalar),
                 Owned::Call(op, inputs) => Owned::Call(*op, inputs.iter().map(input).collect()),
                 Owned::Cast(dtype, from) => Owned::Cast(*dtype, input(from)),
+                Owned::View(view, of) => Owned::View(view.clone(), input(of)),
+                Owned::Reduce(reduction, inputs) => {
+                    Owned::Reduce(reduction.clone(), inputs.iter().map(input).collect())
+                }
             };
             mapped.push(Dag::new(term, ()));
         }
@@ -287,7 +325,8 @@ impl<L, M> Drop for Node<L, M> {
         fn take<L, M>(term: &mut Owned<L, M>, open: &mut Vec<Dag<L, M>>) {
             match std::mem::replace(term, Owned::Scalar(Scalar::Int(0))) {
                 Owned::Call(_, inputs) => open.extend(inputs),
-                Owned::Cast(_, input) => open.push(input),
+                Owned::Reduce(_, inputs) => open.extend(inputs),
+                Owned::Cast(_, input) | Owned::View(_, input) => open.push(input),
                 leaf => *term = leaf,
             }
         }

@@ -1,5 +1,7 @@
 //! Errors of expressions, with messages that mark the span in the text.
 
+use super::function::{ATTRIBUTES, Function};
+use super::reduce_op::ReduceOp;
 use crate::error::Error;
 use crate::notation::short_shape_text;
 use crate::text;
@@ -56,8 +58,29 @@ pub enum ExprErrorKind {
     NotPython(&'static str),
     /// An opening parenthesis without a closing one.
     NotClosed,
+    /// An opening bracket without a closing one.
+    BracketNotClosed,
     /// An unknown function.
     NoSuchFunction(String),
+    /// An unknown attribute or method.
+    NoSuchAttribute(String),
+    /// A method without parentheses.
+    MethodNotCalled(String),
+    /// The prefix of a Python module, such as `np.`.
+    ModulePrefix {
+        /// The module.
+        module: String,
+        /// The name after it.
+        name: String,
+    },
+    /// An index that is not an integer literal, a slice, `None` or `...`.
+    UnsupportedIndex(String),
+    /// A slice with step 0.
+    ZeroStep,
+    /// An index with more than one `...`.
+    TwoEllipses,
+    /// `None` in place of a value.
+    NoneAsValue,
     /// An unknown dtype.
     NoSuchType(String),
     /// A function call with a wrong number of arguments.
@@ -68,6 +91,42 @@ pub enum ExprErrorKind {
         wanted: usize,
         /// Number of arguments in the call.
         given: usize,
+    },
+    /// A function call without a required argument.
+    MissingArgument {
+        /// Name of the function.
+        name: String,
+        /// Name of the argument.
+        argument: &'static str,
+    },
+    /// A function call with too many positional arguments.
+    TooManyArguments {
+        /// Name of the function.
+        name: String,
+        /// The largest number of positional arguments.
+        most: usize,
+        /// Arguments that are given by keyword only.
+        keywords: Vec<&'static str>,
+    },
+    /// A positional argument after a keyword argument.
+    PositionalAfterKeyword,
+    /// An unknown keyword argument.
+    NoSuchKeyword {
+        /// Name of the function.
+        name: String,
+        /// The keyword.
+        keyword: String,
+        /// Keywords of the function.
+        known: Vec<&'static str>,
+    },
+    /// An argument that is not one of the literals that the function takes.
+    InvalidArgument {
+        /// Name of the function.
+        name: String,
+        /// Name of the argument.
+        argument: &'static str,
+        /// The literals that the function takes.
+        expected: &'static str,
     },
     /// A variable without a value.
     UnknownName {
@@ -83,7 +142,7 @@ pub enum ExprErrorKind {
         /// Variables of the expression.
         wanted: Vec<String>,
     },
-    /// Two values for one variable.
+    /// Two values for one variable, or for one argument of a function.
     GivenTwice(String),
     /// A wrong number of positional values.
     Values {
@@ -132,6 +191,58 @@ pub enum ExprErrorKind {
         result: Vec<usize>,
         /// Shape of the output.
         output: Vec<usize>,
+    },
+    /// An axis that an array does not have.
+    Axis {
+        /// The axis.
+        axis: i64,
+        /// Number of dimensions of the array.
+        rank: usize,
+    },
+    /// An axis that is given twice.
+    RepeatedAxis(i64),
+    /// A permutation that does not have all axes.
+    Permutation {
+        /// Number of axes that are given.
+        given: usize,
+        /// Number of dimensions of the array.
+        rank: usize,
+    },
+    /// A squeezed axis whose size is not 1.
+    Squeeze {
+        /// The axis.
+        axis: usize,
+        /// Its size.
+        size: usize,
+    },
+    /// More indices than dimensions.
+    TooManyIndices {
+        /// Number of indices.
+        given: usize,
+        /// Number of dimensions of the array.
+        rank: usize,
+    },
+    /// An index beyond the size of its axis.
+    IndexOutOfBounds {
+        /// The index.
+        index: i64,
+        /// The axis.
+        axis: usize,
+        /// Its size.
+        size: usize,
+    },
+    /// A view or a reduction where only element-wise expressions are supported.
+    NotElementWise,
+    /// A reduction without a neutral element of no elements.
+    EmptyReduction(ReduceOp),
+    /// A reduction with a mask that needs an initial value.
+    NeedsInitial(ReduceOp),
+    /// A reduction that does not support a dtype.
+    ReductionType {
+        /// The reduction.
+        op: ReduceOp,
+        /// The dtype.
+        dtype: DType,
     },
     /// Incompatible shapes, or a result that is too large or cannot be allocated.
     Shapes(Error),
@@ -274,6 +385,11 @@ fn write_unknown_name(
     }
 }
 
+/// `1 dimension`, `2 dimensions`.
+fn dimensions(rank: usize) -> String {
+    if rank == 1 { "1 dimension".into() } else { format!("{rank} dimensions") }
+}
+
 /// The error as a sentence.
 impl fmt::Display for ExprErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -290,9 +406,7 @@ impl fmt::Display for ExprErrorKind {
                 match character {
                     '=' => f.write_str("; compare with =="),
                     '!' => f.write_str("; write not, or != for unequal"),
-                    '[' | ']' => f.write_str("; indexing is not supported"),
                     '"' | '\'' => f.write_str("; strings are not supported"),
-                    '.' => f.write_str("; call functions as sqrt(x), and cast as float32(x)"),
                     '×' | '·' => f.write_str("; multiply with *"),
                     '÷' => f.write_str("; divide with /"),
                     '−' | '–' => f.write_str("; subtract with -"),
@@ -315,10 +429,34 @@ impl fmt::Display for ExprErrorKind {
                 write!(f, "expressions have no {symbol}; write {word}")
             }
             ExprErrorKind::NotClosed => f.write_str("this parenthesis is never closed"),
+            ExprErrorKind::BracketNotClosed => f.write_str("this bracket is never closed"),
             ExprErrorKind::NoSuchFunction(name) => {
-                let names = Op::ALL.iter().flat_map(|op| op.names()).copied();
-                let more = did_you_mean(name, names.chain(DType::ALL.iter().map(|dtype| dtype.name())));
+                let more = did_you_mean(name, Function::names());
                 write!(f, "unknown function {}{more}", text::truncate(name, MAX_NAME_LENGTH))
+            }
+            // Its arguments have another order as a method of other libraries.
+            ExprErrorKind::NoSuchAttribute(name) if name == "where" => {
+                f.write_str("where is not a method; write where(condition, x, y)")
+            }
+            ExprErrorKind::NoSuchAttribute(name) => {
+                let more = did_you_mean(name, ATTRIBUTES.into_iter().chain(Function::names()));
+                write!(f, "unknown attribute {}", text::truncate(name, MAX_NAME_LENGTH))?;
+                f.write_str(if more.is_empty() { "; write x.T, or call x.sum()" } else { &more })
+            }
+            ExprErrorKind::MethodNotCalled(name) => write!(f, "{name} is a method; call it as x.{name}()"),
+            ExprErrorKind::ModulePrefix { module, name } => {
+                let name = text::truncate(name, MAX_NAME_LENGTH);
+                write!(f, "names have no prefix; write {name} instead of {module}.{name}")
+            }
+            ExprErrorKind::UnsupportedIndex(index) => write!(
+                f,
+                "unsupported index {}; use integer literals, slices, None and ..., as in x[0, 1:, None]",
+                text::truncate(index, MAX_NAME_LENGTH)
+            ),
+            ExprErrorKind::ZeroStep => f.write_str("the step of a slice must not be 0"),
+            ExprErrorKind::TwoEllipses => f.write_str("an index has at most one ..."),
+            ExprErrorKind::NoneAsValue => {
+                f.write_str("None is not a value; write it in an index, as in x[:, None], or as axis=None")
             }
             ExprErrorKind::NoSuchType(name) => {
                 let names = DType::ALL.iter().filter(|&&dtype| dtype != DType::Str).map(|dtype| dtype.name());
@@ -334,6 +472,30 @@ impl fmt::Display for ExprErrorKind {
             ExprErrorKind::Arguments { name, wanted, given } => {
                 let plural = if *wanted == 1 { "" } else { "s" };
                 write!(f, "{name} takes {wanted} argument{plural}, but {given} given")
+            }
+            ExprErrorKind::MissingArgument { name, argument } => {
+                write!(f, "{name} needs the argument {argument}")
+            }
+            ExprErrorKind::TooManyArguments { name, most, keywords } => {
+                let plural = if *most == 1 { "" } else { "s" };
+                write!(f, "{name} takes at most {most} positional argument{plural}")?;
+                match &keywords[..] {
+                    [] => Ok(()),
+                    keywords => write!(f, "; by keyword it takes {}", list(keywords)),
+                }
+            }
+            ExprErrorKind::PositionalAfterKeyword => f.write_str(
+                "positional argument after a keyword argument; write it before, or give its keyword",
+            ),
+            ExprErrorKind::NoSuchKeyword { name, known, .. } if known.is_empty() => {
+                write!(f, "{name} takes no keyword arguments")
+            }
+            ExprErrorKind::NoSuchKeyword { name, keyword, known } => {
+                let keyword = text::truncate(keyword, MAX_NAME_LENGTH);
+                write!(f, "{name} has no keyword argument {keyword}; it takes {}", list(known))
+            }
+            ExprErrorKind::InvalidArgument { name, argument, expected } => {
+                write!(f, "{argument} of {name} must be {expected}")
             }
             ExprErrorKind::UnknownName { name, known } if known.is_empty() => {
                 write!(f, "no value for {}", text::truncate(name, MAX_NAME_LENGTH))
@@ -409,6 +571,43 @@ impl fmt::Display for ExprErrorKind {
                     short_shape_text(output)
                 )
             }
+            ExprErrorKind::Axis { axis, rank } => {
+                write!(f, "axis {axis} is out of bounds for an array with {}", dimensions(*rank))?;
+                match *rank as i64 {
+                    0 => Ok(()),
+                    rank => write!(f, "; axes are {} to {}", -rank, rank - 1),
+                }
+            }
+            ExprErrorKind::RepeatedAxis(axis) => write!(f, "axis {axis} is given twice"),
+            ExprErrorKind::Permutation { given, rank } => {
+                let plural = if *given == 1 { "axis" } else { "axes" };
+                write!(
+                    f,
+                    "{given} {plural} given for an array with {}; give each axis once",
+                    dimensions(*rank)
+                )
+            }
+            ExprErrorKind::Squeeze { axis, size } => {
+                write!(f, "axis {axis} has size {size}; only axes of size 1 can be squeezed")
+            }
+            ExprErrorKind::TooManyIndices { given, rank } => {
+                write!(f, "{given} indices for an array with {}", dimensions(*rank))
+            }
+            ExprErrorKind::IndexOutOfBounds { index, axis, size } => {
+                write!(f, "index {index} is out of bounds for axis {axis} with size {size}")
+            }
+            ExprErrorKind::NotElementWise => f.write_str("only element-wise expressions are supported here"),
+            ExprErrorKind::EmptyReduction(op) => {
+                write!(f, "{} of no elements is not defined: an axis that is reduced has size 0", op.name())?;
+                match op {
+                    ReduceOp::Min | ReduceOp::Max => f.write_str("; give a value to start with, as initial="),
+                    _ => Ok(()),
+                }
+            }
+            ExprErrorKind::NeedsInitial(op) => {
+                write!(f, "{} with where= needs a value to start with; give initial=", op.name())
+            }
+            ExprErrorKind::ReductionType { op, dtype } => write!(f, "{} does not support {dtype}", op.name()),
             ExprErrorKind::Shapes(error) => error.fmt(f),
             ExprErrorKind::Stopped => f.write_str("stopped"),
         }

@@ -1,5 +1,7 @@
 //! The graph of an expression, independent of the types of its inputs.
 
+use super::reduction::Reduction;
+use super::view::View;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,6 +20,10 @@ pub(crate) enum Node {
     Scalar(Scalar),
     Call(Op, SmallVec<[NodeId; 3]>),
     Cast(DType, NodeId),
+    /// A node's elements at other indices.
+    View(Box<View>, NodeId),
+    /// A reduction of the first node; the second, if any, is the mask `where`.
+    Reduce(Box<Reduction>, SmallVec<[NodeId; 2]>),
 }
 
 impl Node {
@@ -25,7 +31,8 @@ impl Node {
     pub(crate) fn inputs(&self) -> &[NodeId] {
         match self {
             Node::Call(_, inputs) => inputs,
-            Node::Cast(_, input) => std::slice::from_ref(input),
+            Node::Reduce(_, inputs) => inputs,
+            Node::Cast(_, input) | Node::View(_, input) => std::slice::from_ref(input),
             Node::Variable(_) | Node::Scalar(_) => &[],
         }
     }
@@ -51,6 +58,11 @@ pub(crate) struct SourceText {
 }
 
 impl Graph {
+    /// Whether all nodes are element-wise: neither views nor reductions.
+    pub(crate) fn is_element_wise(&self) -> bool {
+        !self.nodes.iter().any(|node| matches!(node, Node::View(..) | Node::Reduce(..)))
+    }
+
     /// The text of the expression, and the bytes of a node's token in it.
     pub(crate) fn span(&self, node: NodeId) -> Option<(&Arc<str>, Range<usize>)> {
         let source = self.source.as_ref()?;

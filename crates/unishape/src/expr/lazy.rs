@@ -1,11 +1,17 @@
 //! Expressions built from values by operators and methods.
 
-use super::bind::{Bound, Value, Values};
+use super::bind::Bound;
 use super::compile::{InputType, compile};
 use super::dag::{Dag, Term};
 use super::error::ExprError;
 use super::graph::{Graph, Node, NodeId};
+use super::lower::lower;
+use super::reduce_op::ReduceOp;
+use super::reduction::{Axes, Reduction};
+use super::typed::InputInfo;
 use super::types::Typing;
+use super::value::{Value, Values};
+use super::view::{IndexItem, View};
 use crate::tensor::Tensor;
 use std::ops;
 use std::sync::Arc;
@@ -77,6 +83,160 @@ impl<'a> Lazy<'a> {
         Lazy(Dag::cast(dtype, self.0, ()))
     }
 
+    /// A view of the value. Axes that do not exist are errors of [`bind`](Lazy::bind).
+    ///
+    /// ```
+    /// use unishape::expr::{View, lazy};
+    ///
+    /// let a = ndarray::arr1(&[1, 2]);
+    /// assert_eq!(lazy(&a).view(View::ExpandDims(vec![0, 1])).bind()?.shape(), [1, 1, 2]);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn view(self, view: View) -> Lazy<'a> {
+        Lazy(Dag::view(view, self.0, ()))
+    }
+
+    /// Basic indexing: integers, slices, new axes and an ellipsis, as in NumPy.
+    ///
+    /// ```
+    /// use unishape::expr::{IndexItem, lazy};
+    ///
+    /// let a = ndarray::arr2(&[[1, 2, 3], [4, 5, 6]]);
+    /// let tail = lazy(&a).index([IndexItem::At(-1), IndexItem::from(1..), IndexItem::NewAxis]);
+    /// assert_eq!(tail.compute()?, ndarray::arr2(&[[5], [6]]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn index(self, items: impl IntoIterator<Item = IndexItem>) -> Lazy<'a> {
+        self.view(View::Index(items.into_iter().collect()))
+    }
+
+    /// An index of one axis: an integer, which drops the axis, or a slice.
+    ///
+    /// ```
+    /// use unishape::expr::lazy;
+    ///
+    /// let a = ndarray::arr2(&[[1, 2, 3], [4, 5, 6]]);
+    /// assert_eq!(lazy(&a).index_axis(-1, ..2).compute()?, ndarray::arr2(&[[1, 2], [4, 5]]).into());
+    /// assert_eq!(lazy(&a).index_axis(0, 1).compute()?, ndarray::arr1(&[4, 5, 6]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn index_axis(self, axis: i64, item: impl Into<IndexItem>) -> Lazy<'a> {
+        let full = |count: i64| (0..count).map(|_| IndexItem::FULL);
+        match axis < 0 {
+            true => self.index([IndexItem::Ellipsis, item.into()].into_iter().chain(full(-1 - axis))),
+            false => self.index(full(axis).chain([item.into()])),
+        }
+    }
+
+    /// Permutes the axes: axis `d` of the result is axis `axes[d]`.
+    ///
+    /// ```
+    /// let a = ndarray::Array3::<f32>::zeros((2, 3, 4));
+    /// assert_eq!(unishape::expr::lazy(&a).transpose([2, 0, 1]).bind()?.shape(), [4, 2, 3]);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn transpose(self, axes: impl Into<Vec<i64>>) -> Lazy<'a> {
+        self.view(View::Transpose(Some(axes.into())))
+    }
+
+    /// Reverses the axes.
+    ///
+    /// ```
+    /// let a = ndarray::Array3::<f32>::zeros((2, 3, 4));
+    /// assert_eq!(unishape::expr::lazy(&a).t().bind()?.shape(), [4, 3, 2]);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn t(self) -> Lazy<'a> {
+        self.view(View::Transpose(None))
+    }
+
+    /// Swaps two axes.
+    ///
+    /// ```
+    /// let a = ndarray::Array3::<f32>::zeros((2, 3, 4));
+    /// assert_eq!(unishape::expr::lazy(&a).swap_axes(0, -1).bind()?.shape(), [4, 3, 2]);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn swap_axes(self, a: i64, b: i64) -> Lazy<'a> {
+        self.view(View::SwapAxes(a, b))
+    }
+
+    /// Adds axes of size 1, at these positions of the result.
+    ///
+    /// ```
+    /// let a = ndarray::Array2::<f32>::zeros((2, 3));
+    /// assert_eq!(unishape::expr::lazy(&a).expand_dims([0, -1]).bind()?.shape(), [1, 2, 3, 1]);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn expand_dims(self, axes: impl Into<Vec<i64>>) -> Lazy<'a> {
+        self.view(View::ExpandDims(axes.into()))
+    }
+
+    /// Removes axes of size 1: all of them for `..`.
+    ///
+    /// ```
+    /// use unishape::expr::lazy;
+    ///
+    /// let a = ndarray::Array3::<f32>::zeros((1, 3, 1));
+    /// assert_eq!(lazy(&a).squeeze(0).bind()?.shape(), [3, 1]);
+    /// assert_eq!(lazy(&a).squeeze(..).bind()?.shape(), [3]);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn squeeze(self, axes: impl Into<Axes>) -> Lazy<'a> {
+        self.view(View::Squeeze(axes.into().0))
+    }
+
+    /// Broadcasts to a shape.
+    ///
+    /// ```
+    /// let a = ndarray::arr2(&[[1], [2]]);
+    /// assert_eq!(unishape::expr::lazy(&a).broadcast_to([2, 3]).bind()?.shape(), [2, 3]);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn broadcast_to(self, shape: impl Into<Vec<usize>>) -> Lazy<'a> {
+        self.view(View::BroadcastTo(shape.into()))
+    }
+
+    /// A reduction with options. [`sum`](Lazy::sum) and the like are reductions without.
+    ///
+    /// ```
+    /// use unishape::expr::{ReduceOp, Reduction, lazy};
+    ///
+    /// let a = ndarray::arr2(&[[1, 2, 3], [4, 5, 6]]);
+    /// let sum = Reduction::new(ReduceOp::Sum).axes(-1).keep_dims(true).initial(100);
+    /// assert_eq!(lazy(&a).reduce(sum).compute()?, ndarray::arr2(&[[106i64], [115]]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn reduce(self, reduction: Reduction) -> Lazy<'a> {
+        Lazy(Dag::reduce(reduction, self.0, None, ()))
+    }
+
+    /// A reduction of the elements for which a mask is true, as NumPy's `where=`.
+    ///
+    /// ```
+    /// use unishape::expr::{ReduceOp, Reduction, lazy};
+    ///
+    /// let a = ndarray::arr1(&[1.0, -2.0, 3.0]);
+    /// let is_positive = lazy(&a).greater(0);
+    /// let mean = lazy(&a).reduce_where(Reduction::new(ReduceOp::Mean), is_positive);
+    /// assert_eq!(mean.compute()?, ndarray::arr0(2.0).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn reduce_where(self, reduction: Reduction, mask: impl Into<Lazy<'a>>) -> Lazy<'a> {
+        Lazy(Dag::reduce(reduction, self.0, Some(mask.into().0), ()))
+    }
+
     /// Determines the dtype and shape of the result. Nothing is computed yet.
     ///
     /// ```
@@ -108,6 +268,11 @@ impl<'a> Lazy<'a> {
     /// Where dtypes or shapes are incompatible.
     pub fn bind_typed(&self, typing: Typing) -> Result<Bound<'a>, ExprError> {
         let (graph, values) = self.flatten();
+        if !graph.is_element_wise() {
+            let inputs: Vec<InputInfo<'_>> = values.iter().map(Value::info).collect();
+            let staged = Arc::new(lower(&graph, &inputs, typing)?);
+            return Ok(Bound::staged(staged, values));
+        }
         let input_types: Vec<InputType> = values.iter().map(Value::input_type).collect();
         let compiled = Arc::new(compile(&graph, &input_types, typing)?);
         Bound::new(&graph, values, compiled)
@@ -144,6 +309,10 @@ impl<'a> Lazy<'a> {
                 }
                 Term::Call(op, inputs) => Node::Call(op, inputs.iter().map(at).collect()),
                 Term::Cast(dtype, input) => Node::Cast(dtype, at(input)),
+                Term::View(view, input) => Node::View(Box::new(view.clone()), at(input)),
+                Term::Reduce(reduction, inputs) => {
+                    Node::Reduce(Box::new(reduction.clone()), inputs.iter().map(at).collect())
+                }
             });
         }
         (graph, values)
@@ -210,6 +379,45 @@ macro_rules! methods {
     };
 }
 for_each_op!(methods);
+
+macro_rules! reductions {
+    ($($op:ident $method:ident $what:literal;)+) => {
+        /// Reductions without options; [`reduce`](Lazy::reduce) has more.
+        impl<'a> Lazy<'a> {
+            $(
+                #[doc = $what]
+                ///
+                #[doc = concat!("[`ReduceOp::", stringify!($op), "`] of some axes, or of all: `..`.")]
+                ///
+                /// ```
+                /// let a = ndarray::arr2(&[[1.0, 2.0, 3.0]]);
+                #[doc = concat!("let value = unishape::expr::lazy(&a).", stringify!($method), "(-1);")]
+                /// assert_eq!(value.compute()?.shape(), [1]);
+                /// # Ok::<(), unishape::expr::ExprError>(())
+                /// ```
+                #[must_use]
+                pub fn $method(self, axes: impl Into<Axes>) -> Lazy<'a> {
+                    self.reduce(Reduction::new(ReduceOp::$op).axes(axes))
+                }
+            )+
+        }
+    };
+}
+reductions! {
+    Sum sum "Sum.";
+    Prod prod "Product.";
+    Min amin "Minimum; [`min`](Lazy::min) is element-wise.";
+    Max amax "Maximum; [`max`](Lazy::max) is element-wise.";
+    Mean mean "Arithmetic mean.";
+    Var var "Variance.";
+    Std std "Standard deviation.";
+    Any any "Whether any element is true.";
+    All all "Whether all elements are true.";
+    CountNonzero count_nonzero "Number of elements that are not zero.";
+    ArgMin argmin "Index of the first minimum.";
+    ArgMax argmax "Index of the first maximum.";
+    LogSumExp logsumexp "Logarithm of the sum of exponentials.";
+}
 
 macro_rules! numbers {
     ($($type:ty),+) => {

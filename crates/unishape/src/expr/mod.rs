@@ -1,6 +1,6 @@
 //! Fused expressions over arrays whose types and ranks are known only at run time.
 //!
-//! An expression is parsed from text, or built from [lazy values](Lazy) with operators. It is computed in one
+//! An expression is parsed from text, or built from [lazy values](Lazy) with operators. Element-wise work is done in one
 //! pass: every array is read once and the result is written once, for any number of operators. Intermediate
 //! results stay in blocks that fit the L1 cache. Stretched arrays are not copied.
 //!
@@ -27,7 +27,36 @@
 //! | operators, with Python's precedence, element-wise | `+ - * / // % **`, `< <= == != >= >`, `& \| ^ ~ << >>`, `and or not` |
 //! | numbers | `12`, `1_000`, `0xff`, `2.5`, `1e-3`, `2j`, `true`, `pi`, `e`, `inf`, `nan` |
 //! | functions: see [`Op`], with their names in NumPy, the Array API and C | `sqrt(x)`, `where(c, x, y)` |
-//! | casts | `float32(x)`, `cast(x, float32)` |
+//! | casts | `float32(x)`, `cast(x, float32)`, `x.astype(float32)` |
+//! | indices: integer literals, slices, `None` and `...` | `x[0]`, `x[1:, ::-1]`, `x[..., None, :]` |
+//! | views | `x.T`, `transpose(x, (2, 0, 1))`, `swapaxes(x, 0, 1)`, `expand_dims(x, 0)`, `squeeze(x)`, `broadcast_to(x, (3, 4))` |
+//! | reductions: see [`ReduceOp`] | `sum(x)`, `mean(x, axis=(0, 1))`, `norm(x, 1, axis=-1)`, `argmax(x, axis=0, keepdims=True)` |
+//! | options of reductions, as in NumPy | `var(x, ddof=1)`, `sum(x, dtype=float64)`, `mean(x, where=x > 0)`, `max(x, initial=0)` |
+//! | normalizations | `softmax(x, axis=-1)`, `log_softmax(x)`, `layer_norm(x, eps=1e-5, weight=w, bias=b)`, `rms_norm(x)` |
+//! | methods: functions of the array before the point | `x.sum(axis=1)`, `x.transpose(2, 0, 1)`, `(a + b).sqrt()` |
+//!
+//! `max(x)`, `max(x, 0)` and `max(x, axis=0)` are reductions, as in NumPy; so is `min`. With two expressions or more
+//! than two arguments, as in `max(x, y)`, they are element-wise. `maximum` and `minimum` always are. `norm` is a
+//! vector norm, of order 1, 2 or infinity.
+//!
+//! # Axes and reductions
+//!
+//! Reductions stand anywhere in an expression. Element-wise work before a reduction is fused with it, so that nothing as
+//! large as the loops is kept in memory. Views cost nothing.
+//!
+//! ```
+//! use ndarray::arr2;
+//! use unishape::expr::Expr;
+//!
+//! // Index of the nearest point of `y`, for each point of `x`.
+//! let (x, y) = (arr2(&[[0.0, 0.0], [5.0, 5.0]]), arr2(&[[4.0, 4.0], [1.0, 0.0], [9.0, 9.0]]));
+//! let nearest = Expr::parse("argmin(sum((x[:, None] - y)**2, axis=-1), axis=1)")?;
+//! assert_eq!(nearest.evaluate([("x", &x), ("y", &y)])?, ndarray::arr1(&[1i64, 0]).into());
+//! # Ok::<(), unishape::expr::ExprError>(())
+//! ```
+//!
+//! [`Bound::plan`] prints how an expression is computed. Sums are as accurate as pairwise ones and have the same bits on
+//! any number of threads.
 //!
 //! # Types
 //!
@@ -35,28 +64,45 @@
 //! takes the dtype of the arrays it is combined with, unless its kind is higher: `float32 + 2.5` is `float32`,
 //! `int16 + 2.5` is `float64`. A function of scalars is a scalar. [`Typing::Strict`] converts nothing, as ONNX.
 //!
+//! - Sums and products of integers are 64 bits wide, means and variances of integers are `float64`.
 //! - Integers wrap around. `//` and `%` of integers by 0 are 0.
 //! - An integer to a negative power is the reciprocal of the power, rounded toward 0; for 0 it is 0.
 //! - A shift by a negative number, or by at least the number of bits, shifts all bits out.
 //! - Half precision is computed in single precision and rounded after every operator.
 
+mod axes;
 mod bind;
 mod cache;
 mod compile;
 mod contiguous;
 mod dag;
+mod describe;
 mod error;
+mod function;
 mod graph;
+mod group;
 mod lazy;
+mod lower;
 mod parse;
+mod reduce_op;
+mod reduction;
+mod stage;
+mod staged;
+mod typed;
 mod types;
+mod value;
+mod view;
 
 pub use crate::numeric::Numeric;
-pub use bind::{Bound, Value};
+pub use bind::Bound;
 pub use cache::Expr;
 pub use contiguous::ContiguousCall;
 pub use dag::{Dag, Term, Topological};
 pub use error::{ExprError, ExprErrorKind};
 pub use lazy::{Lazy, lazy};
+pub use reduce_op::ReduceOp;
+pub use reduction::{Axes, Reduction};
 pub use types::Typing;
 pub use unishape_kernels::{Op, Scalar};
+pub use value::Value;
+pub use view::{IndexItem, View};

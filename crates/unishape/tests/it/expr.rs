@@ -199,7 +199,7 @@ fn operators_bind_as_in_python() {
         ("- - 5", 5),
         ("10 - 3 - 2", 5),
         ("0x10 + 0b11 + 0o7 + 1_000", 1026),
-        ("min(5, 3, 4) + max(1, 2)", 5),
+        ("min(5, 3, 4) + maximum(1, 2)", 5),
     ] {
         let result = number(text);
         let expected =
@@ -403,6 +403,8 @@ fn long_chains_and_deep_nesting() {
         "not ".repeat(100_000),
         "2 ** ".repeat(100_000),
         "abs(".repeat(100_000),
+        "sum(".repeat(100_000),
+        "a.clip(".repeat(100_000),
     ] {
         assert_eq!(Expr::parse(&deep).unwrap_err().kind(), &ExprErrorKind::TooDeep);
     }

@@ -10,6 +10,8 @@ mod for_each;
 mod map;
 mod notation;
 mod operator;
+#[cfg(feature = "expr")]
+mod reductions;
 mod support;
 #[cfg(feature = "expr")]
 mod tensors;

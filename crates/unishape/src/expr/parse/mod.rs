@@ -1,14 +1,21 @@
 //! Parser of expressions, with Python's operators and precedence.
 
+mod call;
+mod composite;
+mod index;
+mod tokens;
+
+#[cfg(test)]
+mod tests;
+
 use super::error::{ExprError, ExprErrorKind};
 use super::graph::{Graph, Node, NodeId, SourceText};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-use unishape_kernels::DType;
+use tokens::{Token, tokenize};
 use unishape_kernels::Op;
-use unishape_kernels::Scalar;
 
 /// Largest depth of nested parentheses, function calls and unary operators: the parser is recursive.
 const MAX_DEPTH: usize = 200;
@@ -36,73 +43,6 @@ pub(crate) fn parse(text: &str) -> Result<Graph, ExprError> {
         }),
         _ => Err(parser.unexpected("an operator or the end")),
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Token {
-    Name,
-    Scalar(Scalar),
-    /// An operator symbol, punctuation, or one of the words `and`, `or`, `not`.
-    Symbol(&'static str),
-    End,
-}
-
-/// All symbols, longer ones first.
-const SYMBOLS: [&str; 24] = [
-    "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "&", "|",
-    "^", "~", "(", ")", ",",
-];
-
-const WORD_OPERATORS: [&str; 3] = ["and", "or", "not"];
-
-/// Splits a text into tokens, each with its bytes in the text.
-fn tokenize(text: &Arc<str>) -> Result<Vec<(Token, Range<usize>)>, ExprError> {
-    let mut tokens = Vec::new();
-    let mut at = 0;
-    while let Some(first) = text[at..].chars().next() {
-        let rest = &text[at..];
-        let word = || {
-            let end = |c: char| !(c.is_alphanumeric() || c == '_');
-            &rest[..rest.find(end).unwrap_or(rest.len())]
-        };
-        let (token, length) = if first.is_whitespace() {
-            at += first.len_utf8();
-            continue;
-        } else if first.is_ascii_digit()
-            || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
-        {
-            let digits = number_literal(rest);
-            let span = at..at + digits.len();
-            let number = Scalar::parse_literal(digits)
-                .ok_or_else(|| ExprError::new(ExprErrorKind::NotANumber(digits.into()), text, span))?;
-            (Token::Scalar(number), digits.len())
-        } else if first.is_alphabetic() || first == '_' {
-            let word = word();
-            let operator = WORD_OPERATORS.into_iter().find(|&operator| operator == word);
-            (operator.map_or(Token::Name, Token::Symbol), word.len())
-        } else if let Some(symbol) = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol)) {
-            (Token::Symbol(symbol), symbol.len())
-        } else {
-            let span = at..at + first.len_utf8();
-            return Err(ExprError::new(ExprErrorKind::NoSuchSign(first), text, span));
-        };
-        tokens.push((token, at..at + length));
-        at += length;
-    }
-    tokens.push((Token::End, text.len()..text.len()));
-    Ok(tokens)
-}
-
-/// The number literal at the start of a text: letters, digits, points, and the sign of an exponent.
-fn number_literal(text: &str) -> &str {
-    let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-    let mut before = ' ';
-    let end = text.find(|c: char| {
-        let is_sign = matches!(c, '+' | '-') && matches!(before, 'e' | 'E') && !hexadecimal;
-        before = c;
-        !(c.is_alphanumeric() || c == '_' || c == '.' || is_sign)
-    });
-    &text[..end.unwrap_or(text.len())]
 }
 
 /// Binary operators by precedence, lowest first.
@@ -171,6 +111,9 @@ impl Parser {
 
     fn unexpected(&self, wanted: &'static str) -> ExprError {
         let span = self.span();
+        if self.peek() == Token::Symbol("=") {
+            return self.error(ExprErrorKind::NoSuchSign('='), span);
+        }
         let found = self.text[span.clone()].to_owned();
         self.error(ExprErrorKind::Unexpected { found, wanted }, span)
     }
@@ -243,18 +186,28 @@ impl Parser {
         Ok(self.push_node(Node::Call(Op::Pow, smallvec![base, exponent]), span))
     }
 
-    /// Parses a number, a variable, a function call, or an expression in parentheses.
+    /// Parses an operand, and the indices, attributes and methods after it.
     fn primary(&mut self) -> Result<NodeId, ExprError> {
+        let operand = self.operand()?;
+        self.postfix(operand)
+    }
+
+    /// Parses a number, a variable, a function call, or an expression in parentheses.
+    fn operand(&mut self) -> Result<NodeId, ExprError> {
         match self.peek() {
             Token::Scalar(number) => {
                 let span = self.advance();
                 Ok(self.push_node(Node::Scalar(number), span))
             }
             Token::Name => {
+                self.reject_module()?;
                 let span = self.advance();
                 let name = self.text[span.clone()].to_owned();
                 if self.peek() == Token::Symbol("(") {
-                    return self.call(&name, span);
+                    return self.call(&name, span, None);
+                }
+                if name == "None" {
+                    return Err(self.error(ExprErrorKind::NoneAsValue, span));
                 }
                 let names = &mut self.names;
                 let variable = *self.variables.entry(name).or_insert_with_key(|name| {
@@ -282,68 +235,5 @@ impl Parser {
             Token::End => Err(self.error(ExprErrorKind::NotClosed, open)),
             _ => Err(self.unexpected("an operator or )")),
         }
-    }
-
-    /// Parses the arguments of a function call, or of a cast such as `float32(x)`.
-    fn call(&mut self, name: &str, span: Range<usize>) -> Result<NodeId, ExprError> {
-        let open = self.advance();
-        if name == "cast" {
-            return self.cast(open, span);
-        }
-        let dtype = DType::from_name(name);
-        let op = Op::from_name(name);
-        if op.is_none() && dtype.is_none() {
-            return Err(self.error(ExprErrorKind::NoSuchFunction(name.into()), span));
-        }
-        let mut arguments: SmallVec<[NodeId; 3]> = SmallVec::new();
-        while self.peek() != Token::Symbol(")") {
-            arguments.push(self.nested(|parser| parser.binary(0))?);
-            match self.peek() {
-                Token::Symbol(",") => _ = self.advance(),
-                Token::Symbol(")") => {}
-                Token::End => return Err(self.error(ExprErrorKind::NotClosed, open)),
-                _ => return Err(self.unexpected("an operator, a comma or )")),
-            }
-        }
-        self.advance();
-        let wrong_arity =
-            |wanted| ExprErrorKind::Arguments { name: name.into(), wanted, given: arguments.len() };
-        match (op, dtype) {
-            // min and max take any number of arguments.
-            (Some(op @ (Op::Min | Op::Max)), _) if arguments.len() > 2 => {
-                let mut left = arguments[0];
-                for &right in &arguments[1..] {
-                    left = self.push_node(Node::Call(op, smallvec![left, right]), span.clone());
-                }
-                Ok(left)
-            }
-            (Some(op), _) if op.arity() == arguments.len() => {
-                Ok(self.push_node(Node::Call(op, arguments), span))
-            }
-            (Some(op), _) => Err(self.error(wrong_arity(op.arity()), span)),
-            (None, Some(dtype)) if arguments.len() == 1 => {
-                Ok(self.push_node(Node::Cast(dtype, arguments[0]), span))
-            }
-            (None, _) => Err(self.error(wrong_arity(1), span)),
-        }
-    }
-
-    /// Parses the arguments of `cast(x, float32)`.
-    fn cast(&mut self, open: Range<usize>, span: Range<usize>) -> Result<NodeId, ExprError> {
-        let operand = self.nested(|parser| parser.binary(0))?;
-        if self.peek() != Token::Symbol(",") {
-            return Err(self.unexpected("a comma and a type, as in cast(x, float32)"));
-        }
-        self.advance();
-        if self.peek() != Token::Name {
-            return Err(self.unexpected("a type, as in cast(x, float32)"));
-        }
-        let type_place = self.advance();
-        let name = &self.text[type_place.clone()];
-        let Some(dtype) = DType::from_name(name) else {
-            return Err(self.error(ExprErrorKind::NoSuchType(name.into()), type_place));
-        };
-        self.close(open)?;
-        Ok(self.push_node(Node::Cast(dtype, operand), span))
     }
 }

@@ -1,0 +1,370 @@
+//! Executor of reductions: folds the results of a program into accumulators.
+//!
+//! In some loops of the nest each iteration has an accumulator of its own (*kept* loops), in others all
+//! iterations share one (*reduced* loops). Long reduced loops are halved recursively: the second half gets
+//! partial accumulators, which are merged with those of the first half afterwards. Rounding errors of sums
+//! therefore grow with the logarithm of the number of elements.
+//!
+//! Only the shape and the strides decide where loops are halved and which parts are tasks of their own, so that
+//! the result does not depend on the number of threads.
+
+use super::array::{Input, Output};
+use super::call::{Options, cost, residence, touched_bytes};
+use super::execute::{Arrays, SCRATCH, mask_bits};
+use super::gather::fill;
+use super::program::Program;
+use super::schedule::Residence;
+use crate::nest::{LoopNest, RowBlock};
+use crate::parallel::{Team, run_tasks};
+use crate::tuning::{
+    FOLD_KEPT, FOLD_LEAF, FOLD_MAX_TASKS, FOLD_ROW_SPLIT, PARALLEL_MIN_BYTES, SERIAL_CHUNK_BYTES,
+    SUM_GRANULARITY,
+};
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, Ordering};
+use unishape_kernels::FoldKernel;
+
+/// Runs a program that folds its results, and returns whether it was completed.
+///
+/// The output's elements need not be initialised.
+pub(super) fn run(
+    program: &Program,
+    kernel: &FoldKernel,
+    inputs: &[Input<'_>],
+    output: &Output<'_>,
+    options: Options<'_>,
+) -> bool {
+    fill_output(output, kernel.identity.bytes());
+    let nest = loop_nest(inputs, output);
+    if nest.is_empty() {
+        return true;
+    }
+    let accumulators = nest.compacted(0);
+    let touched = touched_bytes(program, &nest);
+    let cost = cost(program, nest.len(), touched);
+    let team = Team::new(cost, options.threads);
+    let is_stopped = AtomicBool::new(false);
+    let folding = Folding {
+        program,
+        kernel,
+        inputs,
+        output,
+        residence: residence(touched, team.threads()),
+        is_row_reduced: nest.level(nest.innermost()).1[0] == 0,
+        is_stopped: &is_stopped,
+        should_continue: options.should_continue,
+    };
+    // Where the output is not contiguous in the order of the loops, its elements are accumulated elsewhere.
+    let mut temporary = None;
+    let (mut nest, mut first) = (nest, output.first);
+    if !is_identity(&accumulators) {
+        nest.make_contiguous(0);
+        first = temporary.insert(folding.accumulators(accumulators.len())).as_mut_ptr().cast();
+    }
+    // Safety: the nest stays within the inputs, as their constructors guarantee, and within the accumulators: the
+    // output's elements, or as many in contiguous memory. Nothing else accesses them.
+    unsafe {
+        if team.threads() > 1 {
+            folding.fold_parallel(nest, first, team);
+        } else {
+            folding.fold(nest, first);
+        }
+    }
+    if let Some(temporary) = &temporary {
+        for_each_run(&accumulators, |[from, to], [from_stride, to_stride], len| {
+            let from = temporary.as_ptr().cast::<u8>().wrapping_offset(from * output.item as isize);
+            let to = output.first.wrapping_offset(to * output.item as isize);
+            let (count, steps) = if [from_stride, to_stride] == [1, 1] { (len, 1) } else { (1, len) };
+            for step in 0..steps as isize {
+                let (from, to) = (
+                    from.wrapping_offset(step * from_stride * output.item as isize),
+                    to.wrapping_offset(step * to_stride * output.item as isize),
+                );
+                // Safety: these are elements of the temporary accumulators and of the output.
+                unsafe { std::ptr::copy_nonoverlapping(from, to, count * output.item) };
+            }
+        });
+    }
+    if output.mask != u8::MAX {
+        // Safety: these are elements of the output, which has been written completely.
+        for_each_output_run(output, |first, len| unsafe {
+            mask_bits(std::slice::from_raw_parts_mut(first, len * output.item), output.mask);
+        });
+    }
+    !is_stopped.into_inner()
+}
+
+/// The loop nest of a reduction. The inputs decide the order of the loops, so that memory is read forwards.
+fn loop_nest(inputs: &[Input<'_>], output: &Output<'_>) -> LoopNest {
+    let mut nest = LoopNest::new(output.shape, 1 + inputs.len(), |operand, dim| match inputs.get(operand) {
+        Some(input) => input.strides[dim],
+        None => output.strides[dim],
+    });
+    nest.move_last_operand_first();
+    nest
+}
+
+/// Whether the accumulators are contiguous in the order of the loops; `compacted` is of [`LoopNest::compacted`].
+fn is_identity(compacted: &LoopNest) -> bool {
+    compacted.starts()[1] == 0
+        && (0..compacted.depth()).all(|level| {
+            let (size, strides) = compacted.level(level);
+            size == 1 || strides[0] == strides[1]
+        })
+}
+
+/// Calls `work` with runs of elements of a nest of two operands: offsets, strides and length.
+fn for_each_run(nest: &LoopNest, mut work: impl FnMut([isize; 2], [isize; 2], usize)) {
+    nest.for_each_row_block::<2>(|&RowBlock { starts, rows, row_strides, len, strides }| {
+        for row in 0..rows as isize {
+            work([starts[0] + row * row_strides[0], starts[1] + row * row_strides[1]], strides, len);
+        }
+    });
+}
+
+/// Calls `work` with runs of contiguous elements of the output, each element once.
+fn for_each_output_run(output: &Output<'_>, mut work: impl FnMut(*mut u8, usize)) {
+    // Where a reduced dimension has size 0, the output has elements all the same.
+    let kept = |(&size, &stride): (&usize, &isize)| if stride == 0 { 1 } else { size };
+    let shape: SmallVec<[usize; 6]> = output.shape.iter().zip(output.strides).map(kept).collect();
+    let nest = LoopNest::new(&shape, 2, |_, dim| output.strides[dim]);
+    for_each_run(&nest, |[start, _], [stride, _], len| {
+        let first = output.first.wrapping_offset(start * output.item as isize);
+        match stride {
+            1 => work(first, len),
+            _ => (0..len as isize)
+                .for_each(|i| work(first.wrapping_offset(i * stride * output.item as isize), 1)),
+        }
+    });
+}
+
+/// Writes an element to every element of the output.
+fn fill_output(output: &Output<'_>, element: &[u8]) {
+    for_each_output_run(output, |first, len| {
+        // Safety: these are elements of the output, which nothing else accesses; they are written before they are
+        // read.
+        let elements = unsafe {
+            first.write_bytes(0, len * output.item);
+            std::slice::from_raw_parts_mut(first, len * output.item)
+        };
+        fill(element, elements);
+    });
+}
+
+/// Memory for accumulators of any dtype.
+type Accumulators = Vec<u128>;
+
+/// A reduction that is being computed.
+struct Folding<'f> {
+    program: &'f Program,
+    kernel: &'f FoldKernel,
+    inputs: &'f [Input<'f>],
+    output: &'f Output<'f>,
+    residence: Residence,
+    /// Whether the innermost loop is reduced.
+    is_row_reduced: bool,
+    is_stopped: &'f AtomicBool,
+    should_continue: &'f (dyn Fn(usize) -> bool + Sync),
+}
+
+/// Where a nest is halved.
+enum Half {
+    /// A loop whose iterations have accumulators of their own.
+    Kept { level: usize, middle: usize },
+    /// A loop whose iterations share accumulators.
+    Reduced { level: usize, middle: usize },
+}
+
+/// A part of a reduction with accumulators of its own.
+struct Task {
+    nest: LoopNest,
+    first: *mut u8,
+}
+
+// Safety: elements are plain numbers, which any thread may access, and no two tasks share an accumulator.
+unsafe impl Sync for Task {}
+
+/// Partial accumulators, and where they are merged into others.
+struct Merge {
+    accumulators: LoopNest,
+    partial: Accumulators,
+    first: *mut u8,
+}
+
+impl Folding<'_> {
+    /// Accumulators that hold the neutral element.
+    fn accumulators(&self, count: usize) -> Accumulators {
+        let mut accumulators = vec![0u128; (count * self.output.item).div_ceil(size_of::<u128>())];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut accumulators);
+        fill(self.kernel.identity.bytes(), &mut bytes[..count * self.output.item]);
+        accumulators
+    }
+
+    /// Where a nest is halved before it is folded, if it is.
+    fn half(&self, nest: &LoopNest) -> Option<Half> {
+        let kept = nest.compacted(0).len();
+        let row_reduced = usize::from(self.is_row_reduced);
+        if nest.len() / kept > FOLD_LEAF[row_reduced] {
+            // Few accumulators at a time, since partial ones take memory.
+            if kept > FOLD_KEPT[row_reduced]
+                && let Some(half) = self.kept_half(nest)
+            {
+                return Some(half);
+            }
+            return self.reduced_half(nest);
+        }
+        // Chunks end within milliseconds, so that a call can be stopped.
+        if nest.len() > SERIAL_CHUNK_BYTES { self.kept_half(nest) } else { None }
+    }
+
+    /// The outermost kept loop.
+    fn kept_half(&self, nest: &LoopNest) -> Option<Half> {
+        let level = (0..nest.depth()).find(|&level| {
+            let (size, strides) = nest.level(level);
+            strides[0] != 0 && size > if level == nest.innermost() { FOLD_ROW_SPLIT } else { 1 }
+        })?;
+        Some(Half::Kept { level, middle: middle(nest.sizes()[level]) })
+    }
+
+    /// The outermost reduced loop.
+    fn reduced_half(&self, nest: &LoopNest) -> Option<Half> {
+        let level =
+            (0..nest.depth()).find(|&level| nest.level(level).1[0] == 0 && nest.sizes()[level] > 1)?;
+        Some(Half::Reduced { level, middle: middle(nest.sizes()[level]) })
+    }
+
+    /// Folds a nest into accumulators that begin at `first`.
+    ///
+    /// # Safety
+    ///
+    /// The nest stays within the inputs and the accumulators, and nothing else accesses these.
+    unsafe fn fold(&self, nest: LoopNest, first: *mut u8) {
+        // Safety: the halves are parts of the nest. Where they share accumulators, the second one gets its own.
+        unsafe {
+            match self.half(&nest) {
+                None => self.fold_leaf(&nest, first),
+                Some(Half::Kept { level, middle }) => {
+                    let (a, b) = nest.split_at(level, middle);
+                    self.fold(a, first);
+                    self.fold(b, first);
+                }
+                Some(Half::Reduced { level, middle }) => {
+                    let (a, mut b) = nest.split_at(level, middle);
+                    self.fold(a, first);
+                    let mut merge = self.merge(&nest, first);
+                    b.make_contiguous(0);
+                    self.fold(b, merge.partial.as_mut_ptr().cast());
+                    self.run_merge(&merge);
+                }
+            }
+        }
+    }
+
+    /// The same on several threads.
+    ///
+    /// # Safety
+    ///
+    /// As for [`fold`](Folding::fold).
+    unsafe fn fold_parallel(&self, nest: LoopNest, first: *mut u8, team: Team) {
+        let max_elements = nest.len().div_ceil(FOLD_MAX_TASKS).max(PARALLEL_MIN_BYTES / self.output.item);
+        let (mut tasks, mut merges) = (Vec::new(), Vec::new());
+        self.split(nest, first, max_elements, &mut tasks, &mut merges);
+        run_tasks(tasks.len(), team, &|task| {
+            let Task { nest, first } = &tasks[task];
+            // Safety: the tasks are parts of the nest with different accumulators.
+            unsafe { self.fold(nest.clone(), *first) };
+        });
+        for merge in &merges {
+            // Safety: the tasks are done, and partial accumulators exist until here.
+            unsafe { self.run_merge(merge) };
+        }
+    }
+
+    /// Halves a nest into tasks of at most `max_elements` elements, where it can be halved.
+    fn split(
+        &self,
+        nest: LoopNest,
+        first: *mut u8,
+        max_elements: usize,
+        tasks: &mut Vec<Task>,
+        merges: &mut Vec<Merge>,
+    ) {
+        let is_long = |nest: &LoopNest| {
+            nest.len() / nest.compacted(0).len() > FOLD_LEAF[usize::from(self.is_row_reduced)]
+        };
+        let half = match nest.len() > max_elements {
+            true => self.kept_half(&nest).or_else(|| is_long(&nest).then(|| self.reduced_half(&nest))?),
+            false => None,
+        };
+        match half {
+            None => tasks.push(Task { nest, first }),
+            Some(Half::Kept { level, middle }) => {
+                let (a, b) = nest.split_at(level, middle);
+                self.split(a, first, max_elements, tasks, merges);
+                self.split(b, first, max_elements, tasks, merges);
+            }
+            Some(Half::Reduced { level, middle }) => {
+                let (a, mut b) = nest.split_at(level, middle);
+                self.split(a, first, max_elements, tasks, merges);
+                let mut merge = self.merge(&nest, first);
+                b.make_contiguous(0);
+                // A vector's elements stay where they are when it is moved.
+                self.split(b, merge.partial.as_mut_ptr().cast(), max_elements, tasks, merges);
+                merges.push(merge);
+            }
+        }
+    }
+
+    /// Partial accumulators for all accumulators of a nest.
+    fn merge(&self, nest: &LoopNest, first: *mut u8) -> Merge {
+        let accumulators = nest.compacted(0);
+        Merge { partial: self.accumulators(accumulators.len()), accumulators, first }
+    }
+
+    /// Folds partial accumulators into those that they belong to.
+    ///
+    /// # Safety
+    ///
+    /// The accumulators exist, and nothing else accesses them.
+    unsafe fn run_merge(&self, Merge { accumulators, partial, first }: &Merge) {
+        let item = self.output.item;
+        for_each_run(accumulators, |[from, to], [from_stride, to_stride], len| {
+            let (count, steps) = if [from_stride, to_stride] == [1, 1] { (len, 1) } else { (1, len) };
+            for step in 0..steps as isize {
+                let from = from + step * from_stride;
+                let to = first.wrapping_offset((to + step * to_stride) * item as isize);
+                let partial: &[u8] = bytemuck::cast_slice(partial);
+                // Safety: these are accumulators, and partial ones have memory of their own.
+                let to = unsafe { std::slice::from_raw_parts_mut(to, count * item) };
+                (self.kernel.to_row)(&partial[from as usize * item..][..count * item], to);
+            }
+        });
+    }
+
+    /// Folds a nest that is not halved.
+    ///
+    /// # Safety
+    ///
+    /// As for [`fold`](Folding::fold).
+    unsafe fn fold_leaf(&self, nest: &LoopNest, first: *mut u8) {
+        if self.is_stopped.load(Ordering::Relaxed) {
+            return;
+        }
+        let output = self.output.at(first);
+        let arrays = Arrays { inputs: self.inputs, output: &output };
+        SCRATCH.with_borrow_mut(|(schedule, scratch)| {
+            schedule.make(self.program, nest, self.residence);
+            // Safety: the caller guarantees the nest and the accumulators.
+            unsafe { schedule.run(self.program, nest, arrays, scratch) };
+        });
+        if !(self.should_continue)(nest.len()) {
+            self.is_stopped.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Where a loop is halved: long ones at a cache line.
+fn middle(size: usize) -> usize {
+    let [min_size, multiple] = SUM_GRANULARITY;
+    (size / 2).next_multiple_of(if size > min_size { multiple } else { 1 })
+}

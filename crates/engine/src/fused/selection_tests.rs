@@ -1,0 +1,546 @@
+//! What [`run`] selects for given arrays, where the result does not show it; and descriptions of it.
+
+use super::block::BlockShape;
+use super::program::MAX_ARITY;
+use super::schedule::{Action, Residence, Schedule, gather_cost};
+use super::tests::{ON_ONE_THREAD, chain, input, output, single, step};
+use super::{
+    Input, Options, Output, Program, describe, is_row_major, is_shared, loop_nest, residence, run, streams,
+    touched_bytes,
+};
+use crate::memory::max_bytes_without_prefetch;
+use crate::memory::stream::has_streaming_stores;
+use crate::nest::LoopNest;
+use crate::tuning::{
+    BLOCK_ELEMENTS, L1_BUDGET, MAX_HOISTED, MIN_ROW_LEN, PARALLEL_MIN_BYTES, STREAM_MIN_BYTES,
+};
+use ndarray::{ArrayD, ArrayViewD, IxDyn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use unishape_kernels::{Constant, DType, Op, find_kernel};
+
+fn zeros(shape: &[usize]) -> ArrayD<i64> {
+    ArrayD::zeros(IxDyn(shape))
+}
+
+#[test]
+fn arrays_of_another_shape_or_element_size_are_rejected() {
+    let (a, narrow) = (zeros(&[2, 3]), ArrayD::<i32>::zeros(IxDyn(&[2, 3])));
+    let runs = |first: Input<'_>, shape: &[usize]| {
+        let (b, mut out) = (zeros(shape), zeros(shape));
+        let view = b.view();
+        let inputs = [first, input(&view)];
+        catch_unwind(AssertUnwindSafe(|| run(&single(), &inputs, &mut output(&mut out), ON_ONE_THREAD)))
+            .is_ok()
+    };
+    let view = narrow.view();
+    // Safety: address, shape and strides are those of the view.
+    let narrow = unsafe { Input::new(view.as_ptr(), view.shape(), view.strides()) };
+    assert!(runs(input(&a.view()), &[2, 3]));
+    assert!(!runs(input(&a.view()), &[3, 2]));
+    assert!(!runs(narrow, &[2, 3]));
+    let view = a.view();
+    let mut out = zeros(&[2, 3]);
+    let mut run = |inputs: &[Input<'_>]| {
+        catch_unwind(AssertUnwindSafe(|| run(&single(), inputs, &mut output(&mut out), ON_ONE_THREAD)))
+            .is_ok()
+    };
+    assert!(run(&[input(&view); 2]) && !run(&[input(&view); 1]) && !run(&[input(&view); 3]));
+}
+
+/// Also those that no step takes.
+#[test]
+fn a_single_kernel_may_have_more_operands_than_it_takes() {
+    let arrays: Vec<_> = (0..MAX_ARITY as i64 + 1).map(|n| ArrayD::from_elem(IxDyn(&[5]), 10 * n)).collect();
+    let views: Vec<_> = arrays.iter().map(|array| array.view()).collect();
+    let inputs: Vec<_> = views.iter().map(input).collect();
+    let last = inputs.len() - 1;
+    let program =
+        Program::new(vec![8; inputs.len()], vec![], vec![step(Op::Subtract, [last, 0])], inputs.len());
+    let mut out = zeros(&[5]);
+    assert!(run(&program, &inputs, &mut output(&mut out), ON_ONE_THREAD));
+    assert!(out.iter().all(|&element| element == 10 * last as i64));
+}
+
+/// There is nothing left that could be stopped.
+#[test]
+fn a_run_without_elements_is_complete() {
+    let (a, shape, strides) = (zeros(&[1]), [0], [1]);
+    // Safety: there are no indices.
+    let input = unsafe { Input::new(a.as_ptr(), &shape, &strides) };
+    let options = Options { should_continue: &|_| false, ..ON_ONE_THREAD };
+    for program in [single(), chain()] {
+        let mut element = 0i64;
+        // Safety: as above.
+        let mut output = unsafe { Output::new(&raw mut element, &shape, &strides, u8::MAX) };
+        assert!(run(&program, &[input; 2], &mut output, options));
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_is_not_complete() {
+    for side in [3, 300] {
+        let (a, mut out) = (zeros(&[side, side]), zeros(&[side, side]));
+        let view = a.view();
+        for (program, should_continue) in
+            [single(), chain()].into_iter().flat_map(|program| [(program.clone(), true), (program, false)])
+        {
+            let options = Options { should_continue: &|_| should_continue, ..ON_ONE_THREAD };
+            let is_complete = run(&program, &[input(&view); 2], &mut output(&mut out), options);
+            assert_eq!(is_complete, should_continue);
+        }
+    }
+}
+
+#[test]
+fn dimensions_of_size_1_are_contiguous_with_any_stride() {
+    assert!(is_row_major(&[], &[]) && is_row_major(&[1, 1], &[7, 9]));
+    assert!(is_row_major(&[2, 3, 4], &[12, 4, 1]) && is_row_major(&[2, 1, 4], &[4, 77, 1]));
+    assert!(is_row_major(&[3, 1], &[1, 3]) && is_row_major(&[1, 3], &[0, 1]));
+    for strides in [[12, 4, 2], [12, 3, 1], [24, 4, 1], [0, 4, 1], [1, 2, 6], [-12, -4, -1]] {
+        assert!(!is_row_major(&[2, 3, 4], &strides), "{strides:?}");
+    }
+}
+
+#[test]
+fn arrays_larger_than_the_caches_reside_in_memory() {
+    for threads in [1, 4] {
+        let most = max_bytes_without_prefetch(threads);
+        assert_eq!(
+            (residence(most, threads), residence(most + 1, threads)),
+            (Residence::Cache, Residence::Memory)
+        );
+    }
+}
+
+#[test]
+fn stretched_elements_are_touched_once() {
+    let (a, column) = (zeros(&[20, 30]), zeros(&[20, 1]));
+    let views = [a.view(), column.broadcast(IxDyn(&[20, 30])).unwrap()];
+    let nest = loop_nest(&[20, 30], &[30, 1], &views.each_ref().map(input));
+    assert_eq!(touched_bytes(&single(), &nest), 8 * (600 + 600 + 20));
+}
+
+/// In bytes: inputs, output, and 2 for each step of each element.
+#[test]
+fn large_programs_are_shared() {
+    let shared = |program: &Program, elements: usize| {
+        let a = zeros(&[elements]);
+        let view = a.view();
+        is_shared(program, &[elements], &[input(&view); 2])
+    };
+    assert!(!shared(&single(), PARALLEL_MIN_BYTES / (3 * 8 + 2)));
+    assert!(shared(&single(), PARALLEL_MIN_BYTES / (3 * 8 + 2) + 1));
+    assert!(!shared(&chain(), PARALLEL_MIN_BYTES / (3 * 8 + 4 * 2)));
+    assert!(shared(&chain(), PARALLEL_MIN_BYTES / (3 * 8 + 4 * 2) + 1));
+    // The input is one element, so less memory is touched.
+    let one = zeros(&[1]);
+    let elements = PARALLEL_MIN_BYTES / (8 + 2) - 2;
+    let stretched = one.broadcast(IxDyn(&[elements])).unwrap();
+    assert!(!is_shared(&single(), &[elements], &[input(&stretched); 2]));
+}
+
+#[test]
+fn outputs_are_streamed_if_they_are_large_and_aligned() {
+    fn streamed<T: bytemuck::Pod + Send>(elements: &mut [T], shape: &[usize], strides: &[isize]) -> bool {
+        let backwards = strides.iter().zip(shape).map(|(&stride, &size)| (size as isize - 1) * stride.min(0));
+        let first = elements.as_mut_ptr().wrapping_offset(-backwards.sum::<isize>());
+        // Safety: the indices lead to elements of the slice, which is borrowed mutably.
+        let output = unsafe { Output::new(first, shape, strides, u8::MAX) };
+        streams(&output, &loop_nest(shape, strides, &[]), usize::MAX)
+    }
+    fn check<T: bytemuck::Pod + Send>() {
+        let count = STREAM_MIN_BYTES / size_of::<T>();
+        // The system allocates memory with the first write, and there is none.
+        let mut elements: Vec<T> = crate::memory::zeroed(count).unwrap();
+        for strides in [[1], [-1]] {
+            assert_eq!(streamed(&mut elements, &[count], &strides), has_streaming_stores());
+            assert!(!streamed(&mut elements, &[count - 1], &strides));
+        }
+    }
+    check::<u8>();
+    check::<u16>();
+    check::<u32>();
+    check::<u64>();
+    check::<u128>();
+}
+
+fn step_of(op: Op, inputs: &[usize], dtype: DType, item: usize) -> super::Step {
+    super::Step { name: "", kernel: find_kernel(op, dtype).unwrap(), inputs: inputs.into(), item }
+}
+
+/// Per element: nothing for what kernels can take in place, half for rows, one for single elements.
+#[test]
+fn only_what_is_not_in_place_costs_gathering() {
+    let program = Program { min_row_len: 160, ..single() };
+    let cost = |shape: [usize; 3], strides: [[isize; 3]; 3], block: usize| {
+        let nest = LoopNest::new(&shape, 3, |operand, dim| strides[operand][dim]);
+        gather_cost(&program, &nest, BlockShape::new(&nest, block))
+    };
+    let (long, short) = ([9, 8, 200], [9, 8, 100]);
+    let of = |b: [isize; 3]| [[1600, 200, 1], [9999, 700, 1], b];
+    // The first input has rows apart from each other.
+    assert_eq!(cost(long, of([1600, 200, 1]), 800), 0.0);
+    assert_eq!(cost(short, of([1600, 200, 1]), 400), 3.0 * 0.5);
+    // A column, and one that is stretched along blocks as well.
+    assert_eq!((cost(long, of([8, 1, 0]), 800), cost(short, of([8, 1, 0]), 400)), (0.0, 1.0 + 1.0));
+    // A row that is repeated: in each block, or the same in all of them.
+    assert_eq!((cost(long, of([200, 0, 1]), 800), cost(long, of([0, 0, 1]), 800)), (0.5, 0.0));
+    // A broadcast scalar of each block, and single elements.
+    assert_eq!((cost(long, of([1, 0, 0]), 800), cost(long, of([5, 50, 500]), 800)), (0.0, 1.0));
+    // An output that is scattered.
+    let scattered = [[3200, 400, 2], [1600, 200, 1], [1600, 200, 1]];
+    assert_eq!((cost(long, scattered, 800), cost(long, scattered, 1 << 20)), (1.0, 1.0));
+}
+
+/// Three quarters of the largest block, at least 2 KB, of a contiguous output.
+#[test]
+fn streamed_blocks_are_smaller_but_not_tiny() {
+    let block = |shape: [usize; 2], strides: [[isize; 2]; 3], block_elements: usize, residence: Residence| {
+        let nest = LoopNest::new(&shape, 3, |operand, dim| strides[operand][dim]);
+        let mut schedule = Schedule::default();
+        schedule.make(&Program { block_elements, ..single() }, &nest, residence);
+        (schedule.block.len(), schedule.streams)
+    };
+    let contiguous = [[1024, 1]; 3];
+    assert_eq!(block([1536, 1024], contiguous, 2048, Residence::Memory), (2048, false));
+    assert_eq!(block([1536, 1024], contiguous, 2048, Residence::Stream), (1536, true));
+    assert_eq!(block([1032, 1024], contiguous, 344, Residence::Stream), (256, true));
+    assert_eq!(block([1024, 1024], contiguous, 340, Residence::Stream), (336, false));
+    // Whole rows of exactly 2 KB, with a column; and rows of a scattered output.
+    let column = [[256, 1], [256, 1], [1, 0]];
+    assert_eq!(block([1024, 256], column, 344, Residence::Stream), (256, true));
+    assert!(!block([1024, 255], [[255, 1], [255, 1], [1, 0]], 344, Residence::Stream).1);
+    assert!(!block([1024, 256], [[512, 2], [256, 1], [1, 0]], 2048, Residence::Stream).1);
+}
+
+/// The schedule for arrays with these strides; the output's are first.
+fn schedule(program: &Program, shape: &[usize], strides: &[&[isize]], residence: Residence) -> Schedule {
+    let nest = LoopNest::new(shape, strides.len(), |operand, dim| strides[operand][dim]);
+    let mut schedule = Schedule::default();
+    schedule.make(program, &nest, residence);
+    schedule
+}
+
+/// `a + 1 + 2 + b + c`.
+fn with_constants() -> Program {
+    let constants = vec![Constant::new(1i64), Constant::new(2i64)];
+    let steps = [[0, 3], [5, 4], [6, 1], [7, 2]].map(|inputs| step(Op::Add, inputs)).into();
+    Program::new(vec![8; 3], constants, steps, 8)
+}
+
+#[test]
+fn only_arrays_in_memory_are_prefetched() {
+    use Residence::{Cache, Memory, Stream};
+    let program = Program { block_elements: 1024, ..single() };
+    let prefetched = |shape: &[usize], strides: &[&[isize]], residence| {
+        let Schedule { prefetched, prefetches_output, .. } = schedule(&program, shape, strides, residence);
+        (prefetched, prefetches_output)
+    };
+    let contiguous: &[&[isize]] = &[&[1], &[1], &[1]];
+    assert_eq!(prefetched(&[1 << 16], contiguous, Memory), (vec![0, 1], true));
+    assert_eq!(prefetched(&[1 << 16], contiguous, Cache), (vec![], false));
+    // A streamed output is not read, and a single block has no next one.
+    assert_eq!(prefetched(&[1 << 16], contiguous, Stream), (vec![0, 1], false));
+    assert_eq!(prefetched(&[1024], contiguous, Memory), (vec![], false));
+    // Broadcast scalars, gathered inputs and a scattered output.
+    assert_eq!(prefetched(&[1 << 16], &[&[1], &[0], &[1]], Memory), (vec![1], true));
+    assert_eq!(prefetched(&[1 << 16], &[&[2], &[1], &[3]], Memory), (vec![0], false));
+    // Rows that are read again for the next block are in the cache.
+    let rows: &[&[isize]] = &[&[1 << 16, 1024, 1], &[1 << 16, 1024, 1], &[1024, 0, 1]];
+    assert_eq!(prefetched(&[64, 64, 1024], rows, Memory), (vec![0], true));
+    // A copy computes nothing meanwhile.
+    let copy = Program { block_elements: 1024, ..Program::new(vec![8], vec![], vec![], 0) };
+    assert!(!schedule(&copy, &[1 << 16], &[&[1], &[1]], Memory).prefetches_output);
+    let gathered = |residence| schedule(&program, &[1 << 16], contiguous, residence).prefetches_gathered;
+    assert_eq!([Cache, Memory, Stream].map(gathered), [false, true, true]);
+}
+
+#[test]
+fn calls_are_those_of_each_block() {
+    let calls = |program: &Program, strides: &[&[isize]]| {
+        schedule(program, &[1 << 16], strides, Residence::Cache).calls
+    };
+    assert_eq!(calls(&chain(), &[&[1], &[1], &[1]]), 4);
+    // `b + 7` is a scalar, and the same in every block.
+    assert_eq!(calls(&chain(), &[&[1], &[1], &[0]]), 3);
+    assert_eq!(calls(&with_constants(), &[&[1], &[1], &[1], &[1]]), 4);
+    assert_eq!(calls(&with_constants(), &[&[1], &[0], &[1], &[1]]), 2);
+}
+
+#[test]
+fn columns_of_long_rows_are_not_gathered() {
+    let gathers = |len: usize| {
+        let row = len as isize;
+        let strides: &[&[isize]] = &[&[row, 1], &[row + 50, 1], &[1, 0]];
+        let program = Program { block_overhead: usize::MAX, ..single() };
+        let Schedule { once, each, .. } = schedule(&program, &[64, len], strides, Residence::Cache);
+        once.iter().chain(&each).filter(|action| matches!(action, Action::Gather { .. })).count()
+    };
+    assert_eq!([MIN_ROW_LEN - 1, MIN_ROW_LEN].map(gathers), [2, 0]);
+}
+
+/// An input whose rows are apart from each other, and a column.
+#[test]
+fn rows_that_are_apart_are_read_in_place() {
+    let (rows, len) = (50, 200);
+    let numbers = ArrayD::from_shape_fn(IxDyn(&[rows, len + 7]), |at| (at[0] * 1000 + at[1]) as i64);
+    let apart = numbers.slice_axis(ndarray::Axis(1), ndarray::Slice::new(0, Some(len as isize), 1));
+    let column = ArrayD::from_shape_fn(IxDyn(&[rows, 1]), |at| 3 * at[0] as i64);
+    let column = column.broadcast(apart.raw_dim()).unwrap();
+    for b in [&column, &apart] {
+        let mut out = zeros(&[rows, len]);
+        assert!(run(&single(), &[input(&apart), input(b)], &mut output(&mut out), ON_ONE_THREAD));
+        assert_eq!(out, &apart - b);
+        assert!(run(&chain(), &[input(&apart), input(b)], &mut output(&mut out), ON_ONE_THREAD));
+        assert_eq!(out, (&apart + b) * (b + 7) - &apart);
+    }
+}
+
+/// `t = t + b`, many times.
+#[test]
+fn scratch_blocks_are_reused() {
+    let first = step(Op::Add, [0, 1]);
+    let steps = std::iter::once(first).chain((0..20).map(|n| step(Op::Add, [2 + n, 1]))).collect();
+    let program = Program::new(vec![8, 8], vec![], steps, 22);
+    let scratch = schedule(&program, &[1 << 16], &[&[1], &[1], &[1]], Residence::Cache).scratch;
+    assert_eq!(scratch.len(), 2);
+}
+
+/// Each would take a scratch block.
+#[test]
+fn few_values_are_computed_once() {
+    let once = |count: usize| {
+        let constants: Vec<_> = (0..count as i64).map(Constant::new).collect();
+        // `(k + 0) + (k + 1) + … + a`, where `k` is a broadcast scalar.
+        let (first, sums) = (2 + count, 2 + 2 * count);
+        let terms = (0..count).map(|n| step(Op::Add, [1, 2 + n]));
+        let added = (0..count).map(|n| step(Op::Add, [if n == 0 { 0 } else { sums + n - 1 }, first + n]));
+        let program = Program::new(vec![8, 8], constants, terms.chain(added).collect(), sums + count - 1);
+        schedule(&program, &[1 << 16], &[&[1], &[1], &[0]], Residence::Cache).once.len()
+    };
+    assert_eq!(once(10), 10);
+    assert!(once(60) <= MAX_HOISTED && once(500) <= MAX_HOISTED);
+}
+
+/// Where blocks are cheap and gathering is not.
+#[test]
+fn rows_are_blocks_unless_one_block_is_everything() {
+    let program = Program { block_elements: 2048, block_overhead: 1, min_row_len: 1000, ..single() };
+    let block = |rows: usize| {
+        let nest = LoopNest::new(&[rows, 100], 3, |operand, dim| [[100, 1], [100, 1], [1, 0]][operand][dim]);
+        let mut schedule = Schedule::default();
+        schedule.make(&program, &nest, Residence::Cache);
+        schedule.block.len()
+    };
+    assert_eq!([4, 20, 21, 64].map(block), [400, 2000, 100, 100]);
+}
+
+/// With all values that are live at a time.
+#[test]
+fn blocks_fit_the_l1_cache() {
+    let block = |program: &Program| program.block_elements;
+    // Two inputs and the output.
+    assert_eq!(block(&single()), L1_BUDGET / (3 * 8));
+    // `a + b` and `b + 7` while both inputs are still needed.
+    assert_eq!(chain().max_live_bytes(), 4 * 8);
+    // An input that is taken twice counts once.
+    let square = Program::new(vec![8], vec![], vec![step(Op::Multiply, [0, 0])], 1);
+    assert_eq!(square.max_live_bytes(), 2 * 8);
+    let steps = vec![step(Op::Multiply, [0, 0]), step(Op::Multiply, [2, 1])];
+    assert_eq!(Program::new(vec![8; 2], vec![], steps, 3).max_live_bytes(), 3 * 8);
+    // Values are dropped after their last use: `(a + b) + c`.
+    let sum = Program::new(vec![8; 3], vec![], vec![step(Op::Add, [0, 1]), step(Op::Add, [3, 2])], 4);
+    assert_eq!(sum.max_live_bytes(), 3 * 8);
+    // Constants take no space.
+    let constants = vec![Constant::new(1i64), Constant::new(2i64)];
+    let constant = Program::new(vec![8], constants, vec![step(Op::Add, [0, 1]), step(Op::Add, [3, 2])], 4);
+    assert_eq!(constant.max_live_bytes(), 2 * 8);
+    assert_eq!(with_constants().max_live_bytes(), 3 * 8);
+    // Neither tiny nor huge: a hundred values that are all needed afterwards.
+    let doubled = (0..100).map(|n| step(Op::Add, [n, n]));
+    let added = (0..99).map(|n| step(Op::Add, [if n == 0 { 100 } else { 199 + n }, 101 + n]));
+    let many = Program::new(vec![8; 100], vec![], doubled.chain(added).collect(), 298);
+    assert_eq!((many.max_live_bytes(), block(&many)), (101 * 8, *BLOCK_ELEMENTS.start()));
+    let bytes = Program::new(vec![1], vec![], vec![step_of(Op::Add, &[0, 0], DType::I8, 1)], 1);
+    assert_eq!(block(&bytes), *BLOCK_ELEMENTS.end());
+}
+
+#[test]
+fn elements_have_the_size_of_their_value() {
+    let program = Program::new(
+        vec![8, 4],
+        vec![Constant::new(1u8)],
+        vec![step(Op::Add, [0, 0]), step_of(Op::Less, &[3, 0], DType::I64, 1)],
+        4,
+    );
+    assert_eq!([0, 1, 2, 3, 4].map(|value| program.item(value)), [8, 4, 1, 8, 1]);
+    assert_eq!(program.items_per_element(), 8 + 4 + 1);
+}
+
+#[test]
+fn single_kernels_run_on_bytes_of_their_size_only() {
+    let program = single();
+    assert!(program.is_single_kernel() && !chain().is_single_kernel());
+    let with_constant = Program::new(vec![8, 8], vec![Constant::new(1i64)], vec![step(Op::Add, [0, 1])], 3);
+    let of_operand = Program::new(vec![8, 8], vec![], vec![step(Op::Add, [0, 1])], 0);
+    assert!(!with_constant.is_single_kernel() && !of_operand.is_single_kernel());
+    let (a, b) = ([5i64, 6, 7], [1i64, 2, 3]);
+    let bytes = |elements| bytemuck::cast_slice::<i64, u8>(elements);
+    let mut out = [0i64; 3];
+    program.run_single_kernel(&[bytes(&a), bytes(&b)], bytemuck::cast_slice_mut(&mut out));
+    assert_eq!(out, [4, 4, 4]);
+    // Empty slices, of any address.
+    program.run_single_kernel(&[&bytes(&a)[1..1], &bytes(&b)[3..3]], &mut []);
+    let mut fails = |program: &Program, inputs: &[&[u8]], len: usize| {
+        let output = &mut bytemuck::cast_slice_mut::<i64, u8>(&mut out)[..len];
+        catch_unwind(AssertUnwindSafe(|| program.run_single_kernel(inputs, output))).is_err()
+    };
+    assert!(!fails(&program, &[bytes(&a), bytes(&b)], 24));
+    assert!(fails(&program, &[bytes(&a), bytes(&b)], 16));
+    assert!(fails(&program, &[bytes(&a), bytes(&b)], 23));
+    assert!(fails(&program, &[bytes(&a), &bytes(&b)[..16]], 24));
+    assert!(fails(&program, &[&bytes(&a)[..16], bytes(&b)], 24));
+    assert!(fails(&program, &[bytes(&a)], 24));
+    assert!(fails(&program, &[bytes(&a), bytes(&b), bytes(&b)], 24));
+    assert!(fails(&chain(), &[bytes(&a), bytes(&b)], 24));
+}
+
+/// Description of [`chain`] for arrays that are stretched to a shape.
+fn plan(shape: &[usize], arrays: [ArrayViewD<'_, i64>; 2]) -> String {
+    let stretched = arrays.each_ref().map(|array| array.broadcast(IxDyn(shape)).unwrap());
+    let named = Program {
+        steps: chain()
+            .steps
+            .into_iter()
+            .zip(["add", "add", "multiply", "subtract"])
+            .map(|(step, name)| super::Step { name, ..step })
+            .collect(),
+        ..chain()
+    };
+    describe(&named, shape, &stretched.each_ref().map(input), &["a".into(), "b".into()], &["7".into()])
+}
+
+/// The lines about `b` and about invariant values.
+fn plan_of_b(shape: &[usize], a: &ArrayD<i64>, b: ArrayViewD<'_, i64>) -> [String; 2] {
+    let plan = plan(shape, [a.view(), b]);
+    let once = plan.split_once("once:\n").map_or("", |(_, steps)| steps.split('\n').next().unwrap());
+    let b = plan.lines().find_map(|line| line.strip_prefix("  b: ")).unwrap();
+    [b.into(), once.trim().into()]
+}
+
+#[test]
+fn plans_describe_loops_blocks_and_steps() {
+    let (a, row) = (zeros(&[64, 1024]), zeros(&[64]));
+    assert_eq!(
+        plan(&[64, 1024], [a.view(), a.view()]),
+        "loops: 65536 elements\n\
+         block: 768 elements\n  \
+           a: read in place\n  \
+           b: read in place\n  \
+           result: written in place\n\
+         for each block:\n  \
+           t1 = add(a, b)\n  \
+           t2 = add(b, 7)\n  \
+           t3 = multiply(t1, t2)\n  \
+           result = subtract(t3, a)\n"
+    );
+    let (cube, rows) = (zeros(&[640, 64, 10]), zeros(&[64, 1]));
+    assert_eq!(
+        plan(&[640, 64, 10], [cube.view(), rows.view()]),
+        "loops: 640 x 64 x 10 elements\n\
+         block: 64 x 10 elements\n  \
+           a: read in place\n  \
+           b: the same in every block, gathered once\n  \
+           result: written in place\n\
+         once:\n  \
+           t2 = add(b, 7)\n\
+         for each block:\n  \
+           t1 = add(a, b)\n  \
+           t3 = multiply(t1, t2)\n  \
+           result = subtract(t3, a)\n"
+    );
+    let transposed = zeros(&[1030, 70]);
+    assert_eq!(
+        plan(&[70, 1030], [zeros(&[70, 1030]).view(), transposed.t()]),
+        "loops: 1 x 4 x 64 x 256 elements\n\
+         block: 3 x 256 elements\n  \
+           a: read in place, row by row\n  \
+           b: transposed into each block\n  \
+           result: written in place, row by row\n\
+         for each block:\n  \
+           t1 = add(a, b)\n  \
+           t2 = add(b, 7)\n  \
+           t3 = multiply(t1, t2)\n  \
+           result = subtract(t3, a)\n\
+         remainder of the tiles: 1 x 1 x 64 x 6 elements\n\
+         remainder of the tiles: 1 x 4 x 6 x 256 elements\n\
+         remainder of the tiles: 1 x 1 x 6 x 6 elements\n"
+    );
+    let one = zeros(&[]);
+    assert_eq!(
+        plan(&[], [one.view(), one.view()]),
+        "loops: 1 element\n\
+         block: 1 element\n  \
+           a: broadcast scalar\n  \
+           b: broadcast scalar\n  \
+           result: written in place\n\
+         for each block:\n  \
+           t1 = add(a, b), a scalar\n  \
+           t2 = add(b, 7), a scalar\n  \
+           t3 = multiply(t1, t2), a scalar\n  \
+           t4 = subtract(t3, a), a scalar\n  \
+           result = t4\n"
+    );
+    assert_eq!(plan(&[0, 64], [row.view(), row.view()]), "nothing to compute: the result has no elements\n");
+}
+
+#[test]
+fn plans_describe_how_inputs_are_read() {
+    let wide = zeros(&[64, 1024]);
+    let read = |b: ArrayViewD<'_, i64>| plan_of_b(&[64, 1024], &wide, b);
+    assert_eq!(read(zeros(&[1024]).view()), ["the same in every row, read in place", ""]);
+    assert_eq!(read(zeros(&[64, 1]).view()), ["broadcast scalar, one for each block", ""]);
+    assert_eq!(read(zeros(&[1]).view()), ["broadcast scalar", "t2 = add(b, 7), a scalar"]);
+    let narrow = zeros(&[640, 10]);
+    let read = |b: ArrayViewD<'_, i64>| plan_of_b(&[640, 10], &narrow, b);
+    assert_eq!(read(zeros(&[10]).view()), ["the same in every block, gathered once", "t2 = add(b, 7)"]);
+    assert_eq!(read(zeros(&[640, 1]).view()), ["one element for each row, repeated into each block", ""]);
+    let gaps = zeros(&[640, 30]);
+    let rows = gaps.slice_axis(ndarray::Axis(1), ndarray::Slice::new(0, Some(10), 1));
+    assert_eq!(read(rows), ["contiguous rows, gathered into each block", ""]);
+    let thirds = gaps.slice_axis(ndarray::Axis(1), ndarray::Slice::new(0, None, -3));
+    assert_eq!(read(thirds), ["stride 3, gathered into each block", ""]);
+    // Elements that overlap: each row begins one element after the one before it.
+    let elements = vec![0; 1000];
+    let layout = ndarray::ShapeBuilder::strides(IxDyn(&[640, 10]), IxDyn(&[1, 1]));
+    let overlapping = ArrayViewD::from_shape(layout, &elements).unwrap();
+    assert_eq!(read(overlapping), ["contiguous rows, gathered into each block", ""]);
+    // A block is a row.
+    let row = zeros(&[700]);
+    let once = plan_of_b(&[64, 700], &zeros(&[64, 700]), row.view());
+    assert_eq!(once, ["the same in every block, read in place", "t2 = add(b, 7)"]);
+    let middle = zeros(&[64, 300]);
+    let read = |b: ArrayViewD<'_, i64>| plan_of_b(&[64, 300], &middle, b);
+    assert_eq!(read(zeros(&[64, 1]).view()), ["a column: one element for each row", ""]);
+    let gaps = zeros(&[64, 400]);
+    let rows = gaps.slice_axis(ndarray::Axis(1), ndarray::Slice::new(0, Some(300), 1));
+    assert_eq!(read(rows), ["read in place, row by row", ""]);
+}
+
+#[test]
+fn plans_say_which_inputs_are_not_read() {
+    let a = zeros(&[5]);
+    let view = a.view();
+    let names = ["a".into(), "b".into()];
+    let copy = Program::new(vec![8, 8], vec![], vec![], 1);
+    assert_eq!(
+        describe(&copy, &[5], &[input(&view); 2], &names, &[]),
+        "loops: 5 elements\n\
+         block: 5 elements\n  \
+           a: not read: the result does not depend on it\n  \
+           b: read in place\n  \
+           result: written in place\n\
+         for each block:\n  \
+           result = b\n"
+    );
+}

@@ -1,0 +1,289 @@
+//! All folds against element-wise kernels, and their order, accuracy and treatment of NaN.
+
+use super::loops::{ToElements, ToRow};
+use super::operation::Add;
+use super::{Fold, FoldKernel, find_fold};
+use crate::{Constant, DType, DTypeKind, Kernel, Op, Scalar, find_kernel};
+use num_complex::Complex;
+use proptest::prelude::*;
+use std::marker::PhantomData;
+use unishape_simd::{SimdTask, run_avx2, run_widest};
+
+const LENS: [usize; 21] =
+    [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1000, 5000];
+
+fn cases() -> impl Iterator<Item = (Fold, DType, FoldKernel)> {
+    let all = Fold::ALL.iter().flat_map(|&fold| DType::ALL.iter().map(move |&dtype| (fold, dtype)));
+    all.filter_map(|(fold, dtype)| Some((fold, dtype, find_fold(fold, dtype)?)))
+}
+
+/// The element-wise kernel that does the same.
+fn element_wise(fold: Fold, dtype: DType) -> Kernel {
+    let op = match fold {
+        Fold::Sum => Op::Add,
+        Fold::Product => Op::Multiply,
+        Fold::Min | Fold::All => Op::Min,
+        Fold::Max | Fold::Any => Op::Max,
+    };
+    find_kernel(op, dtype).unwrap()
+}
+
+/// An element from a random number; results of all folds of up to some 10⁵ of them are exact.
+fn element(fold: Fold, dtype: DType, random: u32) -> Constant {
+    let small = f64::from(random % 101) - 50.0;
+    let scalar = match (fold, dtype.kind()) {
+        (Fold::Product, DTypeKind::Complex) => Scalar::Complex(Complex::I.powu(random % 4)),
+        (Fold::Product, DTypeKind::Float) => Scalar::Float([1.0, -1.0][random as usize % 2]),
+        (Fold::Product, _) => Scalar::Int((random % 1000 * 2 + 1).into()),
+        (_, DTypeKind::Complex) => Scalar::Complex(Complex::new(f64::from(random / 101 % 5), small)),
+        (_, DTypeKind::Float) => Scalar::Float(small),
+        (_, DTypeKind::Bool) => Scalar::Bool(random.is_multiple_of(3)),
+        (_, DTypeKind::Signed) => Scalar::Int(i128::from(random % 256) - 128),
+        _ => Scalar::Int((random % 256).into()),
+    };
+    Constant::from_scalar(scalar, dtype).unwrap()
+}
+
+/// Pseudo-random numbers from a seed.
+fn random_numbers(mut state: u64) -> impl Iterator<Item = u32> {
+    std::iter::repeat_with(move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as u32
+    })
+}
+
+/// Elements as bytes that are aligned for every dtype.
+struct Block {
+    words: Vec<u128>,
+    bytes: usize,
+}
+
+impl Block {
+    fn new<'a>(elements: impl IntoIterator<Item = &'a Constant>) -> Block {
+        let bytes: Vec<u8> = elements.into_iter().flat_map(|element| element.bytes()).copied().collect();
+        let mut words = vec![0; bytes.len().div_ceil(16)];
+        bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(&bytes);
+        Block { words, bytes: bytes.len() }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.bytes]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.bytes]
+    }
+}
+
+/// Whether elements are equal; NaN equals NaN, and 0.0 equals -0.0.
+fn is_equal(dtype: DType, a: &[u8], b: &[u8]) -> bool {
+    fn same<T: bytemuck::AnyBitPattern + PartialOrd>(a: &[u8], b: &[u8]) -> bool {
+        let (a, b) = (bytemuck::cast_slice::<u8, T>(a), bytemuck::cast_slice::<u8, T>(b));
+        let is_nan = |a: &T| a.partial_cmp(a).is_none();
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || is_nan(a) && is_nan(b))
+    }
+    match dtype {
+        DType::F32 | DType::C64 => same::<f32>(a, b),
+        DType::F64 | DType::C128 => same::<f64>(a, b),
+        _ => a == b,
+    }
+}
+
+/// Checks both functions of a kernel for rows of `len` elements against element-wise kernels.
+fn check(fold: Fold, dtype: DType, kernel: FoldKernel, elements: &[Constant], len: usize) {
+    let (operation, size) = (element_wise(fold, dtype), dtype.item_size());
+    let combine = |a: Constant, b: &Constant| Constant::evaluate(operation, &[a, *b], size);
+    let (block, rows) = (Block::new(elements), elements.len() / len);
+
+    let expected: Vec<_> =
+        elements.chunks(len).map(|row| row.iter().fold(kernel.identity, combine)).collect();
+    let expected = Block::new(&expected);
+    let mut acc = Block::new(&vec![kernel.identity; rows]);
+    (kernel.to_elements)(block.bytes(), len, acc.bytes_mut());
+    assert!(
+        is_equal(dtype, acc.bytes(), expected.bytes()),
+        "{fold:?} of {dtype:?} to elements: {rows} of {len}"
+    );
+
+    let columns = (0..len).map(|i| elements.iter().skip(i).step_by(len).fold(kernel.identity, combine));
+    let expected = Block::new(&columns.collect::<Vec<_>>());
+    let mut acc = Block::new(&vec![kernel.identity; len]);
+    (kernel.to_row)(block.bytes(), acc.bytes_mut());
+    assert!(
+        is_equal(dtype, acc.bytes(), expected.bytes()),
+        "{fold:?} of {dtype:?} to a row: {rows} of {len}"
+    );
+}
+
+#[test]
+fn folds_equal_element_wise_kernels() {
+    for (fold, dtype, kernel) in cases() {
+        for len in LENS {
+            for rows in [0, 1, 2, 3, 17, 70, 300].into_iter().filter(|rows| rows * len <= 20_000) {
+                let numbers = random_numbers((len + rows) as u64).take(rows * len);
+                let elements: Vec<_> = numbers.map(|random| element(fold, dtype, random)).collect();
+                check(fold, dtype, kernel, &elements, len);
+            }
+        }
+    }
+}
+
+#[test]
+fn accumulators_are_folded_too() {
+    for (fold, dtype, kernel) in cases() {
+        let elements: Vec<_> = random_numbers(1).take(3).map(|random| element(fold, dtype, random)).collect();
+        let all = elements.iter().fold(kernel.identity, |a, &b| {
+            Constant::evaluate(element_wise(fold, dtype), &[a, b], dtype.item_size())
+        });
+        let mut acc = Block::new(&elements[..1]);
+        (kernel.to_elements)(Block::new(&elements[1..]).bytes(), 2, acc.bytes_mut());
+        assert!(is_equal(dtype, acc.bytes(), all.bytes()), "{fold:?} of {dtype:?}");
+    }
+}
+
+/// Folds a slice as one row, with a cast to bytes.
+fn fold_row<T: bytemuck::Pod>(kernel: FoldKernel, row: &[T]) -> T {
+    let mut acc = [kernel.identity.get::<T>().unwrap()];
+    (kernel.to_elements)(bytemuck::cast_slice(row), row.len(), bytemuck::cast_slice_mut(&mut acc));
+    acc[0]
+}
+
+/// Folds rows of `len` elements, `rows_per_call` at a time.
+fn fold_to_row<T: bytemuck::Pod>(kernel: FoldKernel, rows: &[T], len: usize, rows_per_call: usize) -> Vec<T> {
+    let mut acc = vec![kernel.identity.get::<T>().unwrap(); len];
+    for rows in rows.chunks(rows_per_call * len) {
+        (kernel.to_row)(bytemuck::cast_slice(rows), bytemuck::cast_slice_mut(&mut acc));
+    }
+    acc
+}
+
+/// Both tasks, as functions of rows, their length and accumulators, run by `$run`.
+macro_rules! tasks {
+    ($O:ty, $T:ty, $run:expr) => {
+        |rows: &[$T], len: usize| {
+            let operation = PhantomData::<$O>;
+            let mut elements = vec![[0.0]; rows.len() / len];
+            $run(ToElements::<$O, $T, 1> { rows, len, acc: &mut elements, operation });
+            let mut row = vec![0.0; len];
+            $run(ToRow::<$O, $T> { rows, acc: &mut row, operation });
+            (elements, row)
+        }
+    };
+}
+
+#[test]
+fn bits_of_sums_do_not_depend_on_simd_width() {
+    for len in LENS {
+        let numbers = random_numbers(len as u64).take(3 * len).map(|random| random as f32 / 3e9 - 0.3);
+        let singles: Vec<f32> = numbers.collect();
+        let expected = tasks!(Add, f32, SimdTask::run)(&singles, len);
+        assert_eq!(tasks!(Add, f32, run_avx2)(&singles, len), expected);
+        assert_eq!(tasks!(Add, f32, run_widest)(&singles, len), expected);
+        let doubles: Vec<f64> = singles.iter().map(|&x| f64::from(x) / 3.0).collect();
+        let expected = tasks!(Add, f64, SimdTask::run)(&doubles, len);
+        assert_eq!(tasks!(Add, f64, run_avx2)(&doubles, len), expected);
+        assert_eq!(tasks!(Add, f64, run_widest)(&doubles, len), expected);
+    }
+}
+
+#[test]
+fn one_nan_at_any_position_makes_minimum_and_maximum_nan() {
+    for fold in [Fold::Min, Fold::Max] {
+        let single = find_fold(fold, DType::F32).unwrap();
+        let double = find_fold(fold, DType::F64).unwrap();
+        let complex = find_fold(fold, DType::C64).unwrap();
+        for len in LENS.into_iter().filter(|&len| len <= 1000) {
+            for position in (0..len).filter(|i| len < 200 || i % 7 == 0) {
+                let mut row = vec![1.0_f32; len];
+                row[position] = f32::NAN;
+                assert!(fold_row(single, &row).is_nan(), "{fold:?}: element {position} of {len}");
+                let row: Vec<f64> = row.into_iter().map(f64::from).collect();
+                assert!(fold_row(double, &row).is_nan(), "{fold:?}: element {position} of {len}");
+                for nan in [Complex::new(f32::NAN, 0.0), Complex::new(0.0, f32::NAN)] {
+                    let mut row = vec![Complex::ONE; len];
+                    row[position] = nan;
+                    assert!(fold_row(complex, &row).is_nan(), "{fold:?}: element {position} of {len}");
+                }
+                // The same elements as rows of 1, 3 and 16.
+                for columns in [1, 3, 16] {
+                    let row = &row[..len / columns * columns];
+                    let result = fold_to_row(double, row, columns, len);
+                    for (column, result) in result.into_iter().enumerate() {
+                        let has_nan = position < row.len() && position % columns == column;
+                        assert_eq!(result.is_nan(), has_nan, "{fold:?}: element {position} of {len}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn infinite_elements_are_extrema() {
+    for (fold, extreme) in [(Fold::Min, f64::NEG_INFINITY), (Fold::Max, f64::INFINITY)] {
+        let (real, complex) = (find_fold(fold, DType::F64).unwrap(), find_fold(fold, DType::C128).unwrap());
+        for len in LENS {
+            // Only the neutral element, and both infinities.
+            assert_eq!(fold_row(real, &vec![-extreme; len]), -extreme);
+            let mut row = vec![Complex::new(-extreme, 3.0); len];
+            assert_eq!(fold_row(complex, &row), row[0]);
+            row[len / 2] = Complex::new(extreme, -1.0);
+            assert_eq!(fold_row(complex, &row), row[len / 2]);
+        }
+    }
+}
+
+#[test]
+fn rows_longer_than_the_largest_block_are_halved() {
+    for len in [8191, 8192, 8193, 16_384, 100_001] {
+        let numbers: Vec<f64> = random_numbers(7).take(len).map(|random| f64::from(random % 1001)).collect();
+        let sum = find_fold(Fold::Sum, DType::F64).unwrap();
+        assert_eq!(fold_row(sum, &numbers), numbers.iter().sum());
+        let max = find_fold(Fold::Max, DType::F64).unwrap();
+        assert_eq!(fold_row(max, &numbers), numbers.iter().copied().fold(0.0, f64::max));
+        let complex: Vec<_> = numbers.iter().map(|&x| Complex::new(x, -x)).collect();
+        let sum = find_fold(Fold::Sum, DType::C128).unwrap();
+        assert_eq!(fold_row(sum, &complex), complex.iter().sum());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The bound that the module states.
+    #[test]
+    fn sums_of_float32_are_accurate(seed: u64, len in prop_oneof![1usize..300, 300usize..200_000]) {
+        let row: Vec<f32> = random_numbers(seed).take(len).map(|random| random as f32 / 3e9 - 0.2).collect();
+        let sum = fold_row(find_fold(Fold::Sum, DType::F32).unwrap(), &row);
+        let (mut exact, mut absolute) = (0.0, 0.0);
+        for x in row {
+            exact += f64::from(x);
+            absolute += f64::from(x).abs();
+        }
+        let additions = 40.0 + (len as f64 / 8192.0).log2().max(0.0);
+        let bound = additions * 0.5_f64.powi(24) * absolute;
+        prop_assert!((f64::from(sum) - exact).abs() <= bound, "{sum} for {exact}, {len} elements");
+    }
+
+    /// Bits of results do not depend on how rows are grouped into calls, nor on the address of rows.
+    #[test]
+    fn order_is_fixed(seed: u64, len in 1usize..150, rows in 1usize..80, cut in 1usize..80, offset in 0usize..16) {
+        let numbers: Vec<f32> = random_numbers(seed).take(len * rows + offset).map(|x| x as f32 / 3e9 + 0.7).collect();
+        let moved = &numbers[offset..];
+        let aligned = moved.to_vec();
+        for fold in [Fold::Sum, Fold::Product] {
+            let kernel = find_fold(fold, DType::F32).unwrap();
+            let whole = fold_to_row(kernel, moved, len, rows);
+            prop_assert_eq!(&whole, &fold_to_row(kernel, &aligned, len, cut));
+            let sequential = |i: usize| moved[i..].iter().step_by(len).fold(kernel.identity.get().unwrap(), |a: f32, b| {
+                if fold == Fold::Sum { a + b } else { a * b }
+            });
+            prop_assert_eq!(whole, (0..len).map(sequential).collect::<Vec<_>>());
+
+            // Rows together, and each on its own.
+            let mut acc = vec![kernel.identity.get::<f32>().unwrap(); rows];
+            (kernel.to_elements)(bytemuck::cast_slice(moved), len, bytemuck::cast_slice_mut(&mut acc));
+            prop_assert_eq!(acc, aligned.chunks(len).map(|row| fold_row(kernel, row)).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Groups of stages that run row by row.
+//!
+//! Stages that share a loop, such as those of a softmax along rows, run for some rows at a time: what they read and what
+//! they pass on then stays in the cache, and no array of intermediate results is as large as the loops.
+
+use super::stage::{Source, Stage, StageInput};
+use std::sync::Arc;
+
+/// Elements of the loops that a group computes at a time, about. Fixed, so that results do not depend on the machine.
+const CHUNK_ELEMENTS: usize = 1 << 16;
+
+/// Rows longer than this are not worth grouping, unless there are many: stages on whole arrays use all threads.
+const MAX_ROW_ELEMENTS: usize = 1 << 22;
+
+/// Number of such rows from which on all threads have some.
+const MANY_ROWS: usize = 64;
+
+/// Stages that share a loop. All but the last pass their results on within the group only.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Group {
+    /// Numbers of the stages, in the order of execution, and the loop of each that they share.
+    pub(crate) members: Vec<(usize, usize)>,
+}
+
+impl Group {
+    /// The number of the last stage.
+    pub(crate) fn last(&self) -> usize {
+        self.members.last().map_or(0, |&(stage, _)| stage)
+    }
+
+    /// Whether a stage's results stay within the group.
+    pub(crate) fn is_local(&self, stage: usize) -> bool {
+        stage != self.last() && self.members.iter().any(|&(member, _)| member == stage)
+    }
+
+    /// The loop of the last stage that they share.
+    pub(crate) fn row_dim(&self) -> usize {
+        self.members.last().map_or(0, |&(_, dim)| dim)
+    }
+
+    /// Rows that are computed at a time.
+    pub(crate) fn rows_per_chunk(&self, stages: &[Arc<Stage>], rows: usize) -> usize {
+        (CHUNK_ELEMENTS / row_elements(stages, &self.members).max(1)).clamp(1, rows.max(1))
+    }
+}
+
+/// Elements of the loops of one row, of the largest stage.
+fn row_elements(stages: &[Arc<Stage>], members: &[(usize, usize)]) -> usize {
+    let elements = |&(stage, dim): &(usize, usize)| {
+        let sizes = stages[stage].shape.iter().enumerate().filter(|&(other, _)| other != dim);
+        sizes.fold(1, |product: usize, (_, &size)| product.saturating_mul(size))
+    };
+    members.iter().map(elements).max().unwrap_or(1)
+}
+
+/// Groups all stages. Groups are in the order of execution.
+pub(crate) fn groups(stages: &[Arc<Stage>]) -> Vec<Group> {
+    let mut groups = Vec::new();
+    let mut is_grouped = vec![false; stages.len()];
+    for last in (0..stages.len()).rev() {
+        if !is_grouped[last] {
+            let group = largest_group(stages, last, &is_grouped);
+            group.members.iter().for_each(|&(stage, _)| is_grouped[stage] = true);
+            groups.push(group);
+        }
+    }
+    groups.reverse();
+    groups
+}
+
+/// The group with the most stages that ends with `last`.
+fn largest_group(stages: &[Arc<Stage>], last: usize, is_grouped: &[bool]) -> Group {
+    let is_kept = |&dim: &usize| !stages[last].is_reduced(dim) && stages[last].shape[dim] > 1;
+    let candidates = (0..stages[last].shape.len()).filter(is_kept);
+    let mut best = Group { members: vec![(last, 0)] };
+    for dim in candidates {
+        let group = group_along(stages, last, dim, is_grouped);
+        let (rows, elements) = (stages[last].shape[dim], row_elements(stages, &group.members));
+        let is_worth = elements <= MAX_ROW_ELEMENTS || rows >= MANY_ROWS;
+        let is_large = rows.saturating_mul(elements) > 2 * CHUNK_ELEMENTS;
+        if group.members.len() > best.members.len() && is_worth && is_large {
+            best = group;
+        }
+    }
+    best
+}
+
+/// The stages whose results are used for the same rows of `last` only, where its rows are along `dim`.
+fn group_along(stages: &[Arc<Stage>], last: usize, dim: usize, is_grouped: &[bool]) -> Group {
+    let mut rows: Vec<Option<usize>> = vec![None; stages.len()];
+    rows[last] = Some(dim);
+    for producer in (0..last).rev().filter(|&stage| !is_grouped[stage]) {
+        rows[producer] = row_dim(stages, producer, &rows);
+    }
+    let members = rows.iter().enumerate().filter_map(|(stage, dim)| Some((stage, (*dim)?)));
+    Group { members: members.collect() }
+}
+
+/// The loop of a stage that is the rows of all stages that use its results; `None` where they use them otherwise.
+fn row_dim(stages: &[Arc<Stage>], producer: usize, rows: &[Option<usize>]) -> Option<usize> {
+    let mut found = None;
+    for (consumer, stage) in stages.iter().enumerate() {
+        for StageInput { source, maps } in &stage.inputs {
+            if *source != Source::Stage(producer) {
+                continue;
+            }
+            let row = rows[consumer]?;
+            let own = maps.iter().position(|map| map.dim == Some(row) && map.start == 0 && map.step == 1)?;
+            let is_same =
+                stages[producer].shape[own] == stage.shape[row] && !stages[producer].is_reduced(own);
+            if !is_same || found.is_some_and(|found| found != own) {
+                return None;
+            }
+            found = Some(own);
+        }
+    }
+    found
+}

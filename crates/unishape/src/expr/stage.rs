@@ -1,0 +1,88 @@
+//! Stages: the loop nests that an expression is computed in.
+//!
+//! A stage computes a scalar program for every index of its loops, and writes the results or folds them along some of
+//! the loops. Element-wise work before a reduction is part of its stage; a reduction ends it. Views cost nothing:
+//! they change the indices at which a stage reads its inputs. A stage knows shapes and operations, but neither
+//! memory nor CPUs.
+
+use super::axes::{DimMaps, Shape};
+use smallvec::SmallVec;
+use std::ops::Range;
+use std::sync::Arc;
+use unishape_engine::fused::Program;
+use unishape_kernels::{DType, Fold};
+
+/// A loop nest, what it reads, computes and writes.
+#[derive(Clone, Debug)]
+pub(crate) struct Stage {
+    /// Sizes of the loops.
+    pub(crate) shape: Shape,
+    pub(crate) inputs: Vec<StageInput>,
+    pub(crate) program: Arc<Program>,
+    /// The fold of the results and the loops that it reduces, unless results are written one by one.
+    pub(crate) fold: Option<(Fold, SmallVec<[usize; 4]>)>,
+    pub(crate) dtype: DType,
+    /// Names of the inputs and text of the constants, for descriptions.
+    pub(crate) names: Vec<String>,
+    pub(crate) constants: Vec<String>,
+}
+
+impl Stage {
+    /// Whether results are folded along a loop.
+    pub(crate) fn is_reduced(&self, dim: usize) -> bool {
+        self.fold.as_ref().is_some_and(|(_, dims)| dims.contains(&dim))
+    }
+
+    /// The dimension of a loop in an output of `rank` dimensions: reduced loops have none there, or size 1.
+    pub(crate) fn output_dim(&self, dim: usize, rank: usize) -> usize {
+        let has_all = rank == self.shape.len();
+        (0..dim).filter(|&other| has_all || !self.is_reduced(other)).count()
+    }
+
+    /// The loop of a dimension of an output of `rank` dimensions.
+    pub(crate) fn loop_of(&self, output_dim: usize, rank: usize) -> usize {
+        let has_all = rank == self.shape.len();
+        let mut loops = (0..self.shape.len()).filter(|&dim| has_all || !self.is_reduced(dim));
+        loops.nth(output_dim).unwrap_or(output_dim)
+    }
+
+    /// The same stage for a range of one loop.
+    pub(crate) fn slice_loop(&self, dim: usize, range: Range<usize>) -> Stage {
+        let mut stage = self.clone();
+        stage.shape[dim] = range.len();
+        for map in stage.inputs.iter_mut().flat_map(|input| &mut input.maps) {
+            if map.dim == Some(dim) {
+                map.start += map.step * range.start as isize;
+            }
+        }
+        stage
+    }
+
+    /// Shape of what the stage writes: 1 along reduced loops.
+    pub(crate) fn output_shape(&self) -> Shape {
+        let mut shape = self.shape.clone();
+        for &dim in self.fold.iter().flat_map(|(_, dims)| dims) {
+            shape[dim] = 1;
+        }
+        shape
+    }
+}
+
+/// An array that a stage reads, and at which indices.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct StageInput {
+    pub(crate) source: Source,
+    /// The index in each dimension of the array.
+    pub(crate) maps: DimMaps,
+}
+
+/// Where an input comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Source {
+    /// A variable of the expression.
+    Variable(usize),
+    /// The results of an earlier stage.
+    Stage(usize),
+    /// Indices of the loops: no array, but the sum of each index times a number.
+    Index(SmallVec<[isize; 4]>),
+}

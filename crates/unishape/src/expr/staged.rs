@@ -1,0 +1,452 @@
+//! Executes the stages of an expression, one after another.
+
+use super::axes::{self, DimMaps, Shape};
+use super::describe::describe;
+use super::error::{ExprError, ExprErrorKind};
+use super::group::Group;
+use super::lower::StagedExpr;
+use super::stage::{Source, Stage, StageInput};
+use super::value::Value;
+use crate::alloc::{checked_bytes, out_of_memory};
+use crate::dim_map::DimMap;
+use crate::program_arrays::{RawArray, RawOutput, Temporary};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use unishape_engine::fused::{self, Input, Options, Program};
+use unishape_engine::parallel::{for_each_task, is_parallel};
+use unishape_kernels::DType;
+
+/// A staged expression, or a slice of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Staged {
+    expr: Arc<StagedExpr>,
+    /// The range of each dimension of the result that is computed, where it is not all of it.
+    windows: SmallVec<[Option<Range<usize>>; 4]>,
+    /// What slices share; without slices, nothing is.
+    shared: OnceLock<Arc<Mutex<Shared>>>,
+}
+
+/// What all slices of an expression need, computed once.
+#[derive(Clone, Debug, Default)]
+struct Shared {
+    packed: Option<Arc<Packed>>,
+    temporaries: Temporaries,
+}
+
+/// Variables whose elements are read many times and not contiguous, copied: by their number, the indices at which they
+/// are read, and the loops. The maps are those of the copy.
+type Packed = HashMap<(usize, DimMaps, Shape), (Temporary, DimMaps)>;
+
+/// Results of stages, by their numbers.
+type Temporaries = HashMap<usize, Arc<Temporary>>;
+
+impl Staged {
+    pub(crate) fn new(expr: Arc<StagedExpr>) -> Staged {
+        let windows = SmallVec::from_elem(None, expr.shape.len());
+        Staged { expr, windows, shared: OnceLock::new() }
+    }
+
+    pub(crate) fn dtype(&self) -> DType {
+        self.expr.dtype
+    }
+
+    /// A range of one dimension of the result. All slices share the results of earlier stages.
+    #[must_use]
+    pub(crate) fn slice_axis(&self, dim: usize, range: Range<usize>) -> Staged {
+        self.shared.get_or_init(Arc::default);
+        let mut slice = self.clone();
+        let start = self.windows[dim].as_ref().map_or(0, |window| window.start);
+        slice.windows[dim] = Some(start + range.start..start + range.end);
+        slice
+    }
+
+    /// Whether some stage is large enough for several threads.
+    pub(crate) fn is_parallel(&self) -> bool {
+        self.expr.stages.iter().any(|stage| {
+            let elements = stage.shape.iter().copied().fold(1, usize::saturating_mul);
+            is_parallel(elements.saturating_mul(stage.dtype.item_size()))
+        })
+    }
+
+    /// Describes the stages; `values` are those of the variables.
+    pub(crate) fn describe(&self, values: &[Value<'_>]) -> String {
+        describe(&self.expr, values)
+    }
+
+    /// Computes the expression.
+    pub(crate) fn run(
+        &self,
+        values: &[Value<'_>],
+        output: RawOutput<'_>,
+        options: Options<'_>,
+    ) -> Result<(), ExprError> {
+        let Some(group) = self.expr.groups.last() else { return Ok(()) };
+        let variables: Vec<Option<RawArray<'_>>> = values
+            .iter()
+            .map(|value| match value {
+                Value::Array(view) => RawArray::of_tensor(view),
+                Value::Scalar(_) => None,
+            })
+            .collect();
+        let is_split = self.is_split(group);
+        let Shared { packed, temporaries } = match self.shared.get() {
+            None => self.prepared(Shared::default(), is_split, &variables, options)?,
+            Some(shared) => {
+                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                *shared = self.prepared(shared.clone(), is_split, &variables, options)?;
+                shared.clone()
+            }
+        };
+        let packed = packed.unwrap_or_default();
+        let sources = Sources { variables: &variables, packed: &packed, temporaries: &temporaries };
+        let last = Group { members: group.members[group.members.len() - 1..].to_vec() };
+        let mut work = GroupWork::new(&self.expr.stages, if is_split { &last } else { group });
+        for (dim, window) in self.windows.iter().enumerate() {
+            if let Some(window) = window {
+                work.restrict(dim, self.windows.len(), window.clone());
+            }
+        }
+        work.run(sources, output, options)
+    }
+
+    /// Whether a slice has a part of each row of a group only.
+    ///
+    /// Then all slices need the results of the group's earlier stages for all rows.
+    fn is_split(&self, group: &Group) -> bool {
+        let last = &self.expr.stages[group.last()];
+        let rank = self.windows.len();
+        let is_part = |(dim, window): (usize, &Option<Range<usize>>)| {
+            window.as_ref().is_some_and(|window| window.len() != self.expr.shape[dim])
+                && last.loop_of(dim, rank) != group.row_dim()
+        };
+        group.members.len() > 1 && self.windows.iter().enumerate().any(is_part)
+    }
+
+    /// Computes what is missing: copies of variables, and the results of all groups but the last.
+    ///
+    /// With `is_split`, also those of the last group's stages but the last.
+    fn prepared(
+        &self,
+        mut shared: Shared,
+        is_split: bool,
+        variables: &[Option<RawArray<'_>>],
+        options: Options<'_>,
+    ) -> Result<Shared, ExprError> {
+        let packed = match shared.packed {
+            Some(packed) => packed,
+            None => Arc::new(self.pack(variables)?),
+        };
+        let Some((last, groups)) = self.expr.groups.split_last() else { return Ok(Shared::default()) };
+        let options = Options { is_output_fresh: true, ..options };
+        for group in groups {
+            if shared.temporaries.contains_key(&group.last()) {
+                continue;
+            }
+            let stage = &self.expr.stages[group.last()];
+            let mut results = temporary(&stage.output_shape(), stage)?;
+            let sources = Sources { variables, packed: &packed, temporaries: &shared.temporaries };
+            GroupWork::new(&self.expr.stages, group).run(sources, results.output(), options)?;
+            shared.temporaries.insert(group.last(), Arc::new(results));
+        }
+        if is_split && !shared.temporaries.contains_key(&last.members[0].0) {
+            let sources = Sources { variables, packed: &packed, temporaries: &shared.temporaries };
+            let results = GroupWork::new(&self.expr.stages, last).run_members(sources, options)?;
+            shared.temporaries.extend(results);
+        }
+        Ok(Shared { packed: Some(packed), ..shared })
+    }
+
+    /// Copies variables that are worth it.
+    fn pack(&self, variables: &[Option<RawArray<'_>>]) -> Result<Packed, ExprError> {
+        let mut packed = Packed::new();
+        for stage in &self.expr.stages {
+            for StageInput { source, maps } in &stage.inputs {
+                let Source::Variable(variable) = source else { continue };
+                let Some(array) = &variables[*variable] else { continue };
+                let key = (*variable, maps.clone(), stage.shape.clone());
+                let array = array.mapped(maps, &stage.shape);
+                if packed.contains_key(&key) || !array.is_worth_packing() {
+                    continue;
+                }
+                let array = array.without_repeats();
+                let shape = Shape::from_slice(array.shape());
+                let bytes = checked_bytes(&shape, array.item())?;
+                let mut copy = Temporary::new(bytes, array.item(), shape.clone()).map_err(out_of_memory)?;
+                copy_elements(&array, copy.output(), None);
+                packed.insert(key, (copy, axes::stretch(&shape, &stage.shape)));
+            }
+        }
+        Ok(packed)
+    }
+}
+
+/// An array for the results of a stage.
+fn temporary(shape: &Shape, stage: &Stage) -> Result<Temporary, ExprError> {
+    let item = stage.dtype.item_size();
+    let bytes = checked_bytes(shape, item)?;
+    Ok(Temporary::new(bytes, item, shape.clone()).map_err(out_of_memory)?)
+}
+
+/// What stages read: variables, and results of earlier stages.
+#[derive(Clone, Copy)]
+struct Sources<'s> {
+    variables: &'s [Option<RawArray<'s>>],
+    packed: &'s Packed,
+    temporaries: &'s Temporaries,
+}
+
+/// A part of a stage's loops: a range of one of them.
+#[derive(Clone, Copy)]
+struct Rows<'r> {
+    /// The loop.
+    dim: usize,
+    start: usize,
+    len: usize,
+    /// Results of stages for the same rows.
+    local: &'r Temporaries,
+}
+
+/// A group of stages, for some rows of the result or for all.
+struct GroupWork<'g> {
+    stages: &'g [Arc<Stage>],
+    group: &'g Group,
+    last: Arc<Stage>,
+    /// The rows of the last stage that are computed.
+    rows: Range<usize>,
+}
+
+impl<'g> GroupWork<'g> {
+    fn new(stages: &'g [Arc<Stage>], group: &'g Group) -> GroupWork<'g> {
+        let last = stages[group.last()].clone();
+        let rows = 0..last.shape.get(group.row_dim()).copied().unwrap_or(1);
+        GroupWork { stages, group, last, rows }
+    }
+
+    /// Restricts the output, which has `rank` dimensions, to a range of one of them.
+    fn restrict(&mut self, output_dim: usize, rank: usize, window: Range<usize>) {
+        let dim = self.last.loop_of(output_dim, rank);
+        if self.last.is_reduced(dim) {
+            return;
+        }
+        match self.group.members.len() > 1 && dim == self.group.row_dim() {
+            true => self.rows = window,
+            false => self.last = Arc::new(self.last.slice_loop(dim, window)),
+        }
+    }
+
+    /// Runs the stages for some rows at a time, so that what they share stays in the cache.
+    fn run(
+        &self,
+        sources: Sources<'_>,
+        output: RawOutput<'_>,
+        options: Options<'_>,
+    ) -> Result<(), ExprError> {
+        if output.is_empty() {
+            return Ok(());
+        }
+        if self.group.members.len() == 1 {
+            return run_stage(&self.last, sources, None, output, options);
+        }
+        let step = self.step();
+        let output_dim = self.last.output_dim(self.group.row_dim(), output.rank());
+        let parts = output.split(output_dim, step);
+        self.for_each_rows(parts, options, &|rows, part| self.run_rows(rows, sources, part, options))
+    }
+
+    /// Rows that are computed at a time.
+    fn step(&self) -> usize {
+        self.group.rows_per_chunk(self.stages, self.rows.len())
+    }
+
+    /// Runs all stages but the last for all rows, and returns their results.
+    ///
+    /// As many rows at a time as in [`run`](GroupWork::run), so that sums have the same rounding errors.
+    fn run_members(&self, sources: Sources<'_>, options: Options<'_>) -> Result<Temporaries, ExprError> {
+        let step = self.step();
+        let members = &self.group.members[..self.group.members.len() - 1];
+        let mut results: Vec<(usize, Temporary)> = members
+            .iter()
+            .map(|&(number, _)| {
+                let stage = &self.stages[number];
+                Ok((number, temporary(&stage.output_shape(), stage)?))
+            })
+            .collect::<Result<_, ExprError>>()?;
+        let mut parts: Vec<Vec<(usize, RawOutput<'_>)>> = Vec::new();
+        parts.resize_with(self.rows.len().div_ceil(step), Vec::new);
+        for ((number, results), &(_, dim)) in results.iter_mut().zip(members) {
+            for (parts, part) in parts.iter_mut().zip(results.output().split(dim, step)) {
+                parts.push((*number, part));
+            }
+        }
+        self.for_each_rows(parts, options, &|rows, parts| {
+            let local = self.local(rows, sources, options)?;
+            for (number, part) in parts {
+                copy_elements(&local[&number].array(), part, Some(1));
+            }
+            Ok(())
+        })?;
+        Ok(results.into_iter().map(|(number, results)| (number, Arc::new(results))).collect())
+    }
+
+    /// Calls a function with some rows at a time and the part of the output for them, on several threads.
+    fn for_each_rows<P: Send>(
+        &self,
+        parts: Vec<P>,
+        options: Options<'_>,
+        run: &(dyn Fn(Range<usize>, P) -> Result<(), ExprError> + Sync),
+    ) -> Result<(), ExprError> {
+        let step = self.step();
+        let parts: Vec<Mutex<Option<P>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+        let failed: Mutex<Option<ExprError>> = Mutex::new(None);
+        let work = |number: usize| {
+            let has_failed = failed.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+            let part = parts[number].lock().unwrap_or_else(PoisonError::into_inner).take();
+            let start = self.rows.start + number * step;
+            let rows = start..(start + step).min(self.rows.end);
+            if let Some(part) = part.filter(|_| !has_failed)
+                && let Err(error) = run(rows, part)
+            {
+                failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        };
+        for_each_task(parts.len(), options.threads, &work);
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+
+    /// Runs all stages for some rows.
+    fn run_rows(
+        &self,
+        rows: Range<usize>,
+        sources: Sources<'_>,
+        output: RawOutput<'_>,
+        options: Options<'_>,
+    ) -> Result<(), ExprError> {
+        let (start, len) = (rows.start, rows.len());
+        let local = self.local(rows, sources, options)?;
+        let rows = Rows { dim: self.group.row_dim(), start, len, local: &local };
+        // Other threads run other rows.
+        let options = Options { threads: Some(1), ..options };
+        run_stage(&self.last, sources, Some(rows), output, options)
+    }
+
+    /// Runs all stages but the last for some rows, and returns their results.
+    fn local(
+        &self,
+        rows: Range<usize>,
+        sources: Sources<'_>,
+        options: Options<'_>,
+    ) -> Result<Temporaries, ExprError> {
+        let mut local = Temporaries::new();
+        let (start, len) = (rows.start, rows.len());
+        // Only elements of the result count.
+        let should_continue = |_: usize| (options.should_continue)(0);
+        let options = Options { is_output_fresh: true, threads: Some(1), should_continue: &should_continue };
+        for &(number, dim) in &self.group.members[..self.group.members.len() - 1] {
+            let stage = &self.stages[number];
+            let mut shape = stage.output_shape();
+            shape[dim] = len;
+            let mut results = temporary(&shape, stage)?;
+            let rows = Rows { dim, start, len, local: &local };
+            run_stage(stage, sources, Some(rows), results.output(), options)?;
+            local.insert(number, Arc::new(results));
+        }
+        Ok(local)
+    }
+}
+
+/// Copies an array to an output of the same shape.
+fn copy_elements(array: &RawArray<'_>, mut output: RawOutput<'_>, threads: Option<usize>) {
+    let program = Program::new(vec![array.item()], Vec::new(), Vec::new(), 0);
+    let options = Options { is_output_fresh: true, threads, should_continue: &|_| true };
+    fused::run(&program, &[array.input()], &mut output.output(), options);
+}
+
+/// Runs one stage, or some rows of it.
+fn run_stage(
+    stage: &Stage,
+    sources: Sources<'_>,
+    rows: Option<Rows<'_>>,
+    mut output: RawOutput<'_>,
+    options: Options<'_>,
+) -> Result<(), ExprError> {
+    if output.is_empty() {
+        return Ok(());
+    }
+    let mut shape = stage.shape.clone();
+    if let Some(Rows { dim, len, .. }) = rows {
+        shape[dim] = len;
+    }
+    let mut arrays: SmallVec<[Option<RawArray<'_>>; 4]> = SmallVec::new();
+    let mut indices: SmallVec<[(isize, SmallVec<[isize; 6]>); 4]> = SmallVec::new();
+    for StageInput { source, maps } in &stage.inputs {
+        let mut maps = maps.clone();
+        let from_start = |maps: &mut DimMaps| {
+            for map in maps {
+                if let Some(Rows { dim, start, .. }) = rows
+                    && map.dim == Some(dim)
+                {
+                    map.start += map.step * start as isize;
+                }
+            }
+        };
+        let array = match source {
+            Source::Variable(variable) => {
+                match sources.packed.get(&(*variable, maps.clone(), stage.shape.clone())) {
+                    Some((packed, own_maps)) => {
+                        maps = own_maps.clone();
+                        from_start(&mut maps);
+                        Some(packed.array())
+                    }
+                    None => {
+                        from_start(&mut maps);
+                        sources.variables[*variable].clone()
+                    }
+                }
+            }
+            Source::Stage(number) => match rows.and_then(|rows| rows.local.get(number)) {
+                Some(local) => Some(local.array()),
+                None => {
+                    from_start(&mut maps);
+                    sources.temporaries.get(number).map(|results| results.array())
+                }
+            },
+            Source::Index(strides) => {
+                from_start(&mut maps);
+                indices.push(index(strides, &maps, &shape));
+                None
+            }
+        };
+        arrays.push(array.map(|array| array.mapped(&maps, &shape)));
+    }
+    let mut indices = indices.iter();
+    let inputs: SmallVec<[Input<'_>; 4]> = arrays
+        .iter()
+        .map(|array| match (array, array.is_none().then(|| indices.next()).flatten()) {
+            (Some(array), _) => array.input(),
+            (None, Some((start, strides))) => Input::index(*start, &shape, strides),
+            (None, None) => unreachable!("every array of a stage has a source"),
+        })
+        .collect();
+    if let Some((_, dims)) = &stage.fold {
+        output = output.folded(&shape, dims);
+    }
+    match fused::run(&stage.program, &inputs, &mut output.output(), options) {
+        true => Ok(()),
+        false => Err(ExprErrorKind::Stopped.into()),
+    }
+}
+
+/// The first index, and the number that each loop's index is multiplied by.
+fn index(strides: &[isize], maps: &[DimMap], shape: &Shape) -> (isize, SmallVec<[isize; 6]>) {
+    let mut of_loops: SmallVec<[isize; 6]> = SmallVec::from_elem(0, shape.len());
+    let mut start = 0;
+    for (map, stride) in maps.iter().zip(strides) {
+        start += map.start * stride;
+        if let Some(dim) = map.dim {
+            of_loops[dim] += stride * map.step;
+        }
+    }
+    (start, of_loops)
+}

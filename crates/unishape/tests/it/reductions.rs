@@ -1,0 +1,337 @@
+//! Views and reductions in expressions, compared with loops over indices.
+
+use ndarray::{Array1, Array2, Array3, ArrayD, Axis, IxDyn, arr1, arr2, s};
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use unishape::expr::{Expr, Value};
+use unishape::{DType, Tensor};
+
+fn evaluate<'a, const N: usize>(text: &str, values: [(&str, Value<'a>); N]) -> Tensor {
+    Expr::parse(text).unwrap().evaluate(values).unwrap()
+}
+
+fn error<'a, const N: usize>(text: &str, values: [(&str, Value<'a>); N]) -> String {
+    Expr::parse(text).unwrap().bind(values).unwrap_err().to_string()
+}
+
+fn table() -> Array3<f64> {
+    Array3::from_shape_fn((3, 4, 5), |(i, j, k)| ((i * 31 + j * 17 + k * 7) % 23) as f64 - 9.5)
+}
+
+#[test]
+fn views_are_those_of_ndarray() {
+    let x = table();
+    let v = |text: &str| evaluate(text, [("x", Value::from(&x))]);
+    assert_eq!(v("x[1]"), x.slice(s![1, .., ..]).to_owned().into());
+    assert_eq!(v("x[1:, ::-1]"), x.slice(s![1.., ..;-1, ..]).to_owned().into());
+    assert_eq!(v("x[..., 0]"), x.slice(s![.., .., 0]).to_owned().into());
+    assert_eq!(v("x[:, None, 2]"), x.slice(s![.., 2, ..]).to_owned().insert_axis(Axis(1)).into());
+    assert_eq!(v("x.T"), x.t().as_standard_layout().to_owned().into());
+    assert_eq!(v("x.T[4, ::2, -1]"), x.slice(s![2, ..;2, 4]).to_owned().into());
+    assert_eq!(
+        v("transpose(x, (2, 0, 1))"),
+        x.view().permuted_axes([2, 0, 1]).as_standard_layout().to_owned().into()
+    );
+    assert_eq!(v("swapaxes(x, 0, -1)[0]"), v("x.T[0]"));
+    assert_eq!(v("squeeze(expand_dims(x, (0, -1)))"), x.clone().into());
+    assert_eq!(v("(x + 1)[0, 1:3]"), (x.slice(s![0, 1..3, ..]).to_owned() + 1.0).into());
+    assert_eq!(v("broadcast_to(x[0, 0], (2, 5)) * 2"), {
+        let row = x.slice(s![0, 0, ..]).to_owned() * 2.0;
+        row.broadcast((2, 5)).unwrap().to_owned().into()
+    });
+}
+
+#[test]
+fn views_of_views_read_the_right_elements() {
+    let x = table();
+    let values = || [("x", Value::from(&x))];
+    // A slice of a sum of stretched views.
+    let expected = {
+        let (a, b) = (x.slice(s![.., 0, ..]), x.slice(s![0, 0, ..]));
+        (&a - &b).slice(s![..;-2, 1..]).to_owned()
+    };
+    assert_eq!(evaluate("(x[:, 0] - x[0, 0])[::-2, 1:]", values()), expected.into());
+    // Nothing is left.
+    assert_eq!(evaluate("x[3:] + x[:0]", values()), Array3::<f64>::zeros((0, 4, 5)).into());
+    assert_eq!(evaluate("x[:, 2:5:-9].T", values()).shape(), [5, 0, 3]);
+}
+
+#[test]
+fn reductions_of_small_arrays() {
+    let x = arr2(&[[1, 5, 3], [4, 2, 6]]);
+    let v = |text: &str| evaluate(text, [("x", Value::from(&x))]);
+    assert_eq!(v("sum(x)"), ndarray::arr0(21i64).into());
+    assert_eq!(v("sum(x, 0)"), arr1(&[5i64, 7, 9]).into());
+    assert_eq!(v("x.sum(axis=-1, keepdims=True)"), arr2(&[[9i64], [12]]).into());
+    assert_eq!(v("prod(x, 1)"), arr1(&[15i64, 48]).into());
+    assert_eq!(v("min(x, 1)"), arr1(&[1, 2]).into());
+    assert_eq!(v("max(x)"), ndarray::arr0(6).into());
+    assert_eq!(v("mean(x, (0, 1))"), ndarray::arr0(3.5).into());
+    assert_eq!(v("var(x, 0)"), arr1(&[2.25, 2.25, 2.25]).into());
+    assert_eq!(v("std(x, 0, ddof=1)"), arr1(&[4.5f64.sqrt(); 3]).into());
+    assert_eq!(v("argmax(x, 1)"), arr1(&[1i64, 2]).into());
+    assert_eq!(v("argmin(x)"), ndarray::arr0(0i64).into());
+    assert_eq!(v("any(x > 5, 1)"), arr1(&[false, true]).into());
+    assert_eq!(v("all(x > 1, 0)"), arr1(&[false, true, true]).into());
+    assert_eq!(v("count_nonzero(x % 2, 1)"), arr1(&[3i64, 0]).into());
+    assert_eq!(v("norm(x, 1, axis=0)"), arr1(&[5.0, 7.0, 9.0]).into());
+    assert_eq!(v("norm(x, inf)"), ndarray::arr0(6.0).into());
+    assert_eq!(v("sum(x, where=x > 2)"), ndarray::arr0(18i64).into());
+    assert_eq!(v("mean(x, 1, where=x > 2)"), arr1(&[4.0, 5.0]).into());
+    assert_eq!(v("max(x, 0, where=x < 4, initial=-1)"), arr1(&[1, 2, 3]).into());
+    assert_eq!(v("sum(x, initial=100)"), ndarray::arr0(121i64).into());
+    // No axis: nothing is reduced.
+    assert_eq!(v("sum(x, ())"), x.mapv(i64::from).into());
+    // A single number.
+    assert_eq!(evaluate("sum(2.5) + max(1)", []), ndarray::arr0(3.5).into());
+}
+
+#[test]
+fn results_of_reductions_have_the_dtypes_of_numpy() {
+    let dtype = |text: &str, value: Tensor| Expr::parse(text).unwrap().bind([("x", &value)]).unwrap().dtype();
+    let (bytes, halves) = (Tensor::from(arr1(&[200u8, 100])), Tensor::from(arr1(&[half::f16::ONE; 3])));
+    assert_eq!(dtype("sum(x)", bytes.clone()), DType::U64);
+    assert_eq!(dtype("mean(x)", bytes.clone()), DType::F64);
+    assert_eq!(dtype("max(x)", bytes.clone()), DType::U8);
+    assert_eq!(dtype("argmax(x)", bytes.clone()), DType::I64);
+    assert_eq!(dtype("sum(x, dtype=float32)", bytes), DType::F32);
+    assert_eq!(dtype("sum(x)", halves.clone()), DType::F16);
+    assert_eq!(dtype("var(x)", halves), DType::F16);
+    assert_eq!(dtype("sum(x)", arr1(&[true]).into()), DType::I64);
+}
+
+#[test]
+fn nan_is_the_first_extreme_and_propagates() {
+    let x = arr1(&[1.0, f64::NAN, -3.0, f64::NAN]);
+    assert_eq!(evaluate("argmin(x)", [("x", Value::from(&x))]), ndarray::arr0(1i64).into());
+    assert_eq!(evaluate("argmax(x)", [("x", Value::from(&x))]), ndarray::arr0(1i64).into());
+    assert_eq!(evaluate("isnan(max(x))", [("x", Value::from(&x))]), ndarray::arr0(true).into());
+}
+
+#[test]
+fn empty_axes() {
+    let x = Array2::<f32>::zeros((0, 3));
+    let values = || [("x", Value::from(&x))];
+    assert_eq!(evaluate("sum(x, 0)", values()), Array1::<f32>::zeros(3).into());
+    assert_eq!(evaluate("prod(x, 0)", values()), Array1::<f32>::ones(3).into());
+    assert_eq!(evaluate("all(x, 0)", values()), arr1(&[true; 3]).into());
+    // No result, so nothing is undefined.
+    assert_eq!(evaluate("max(x, 1)", values()), Array1::<f32>::zeros(0).into());
+    assert_eq!(evaluate("max(x, 0, initial=7)", values()), arr1(&[7f32; 3]).into());
+    assert_eq!(
+        error("max(x, 0)", values()),
+        "max of no elements is not defined: an axis that is reduced has size 0; give a value to start with, as \
+         initial=\n  max(x, 0)\n  ^^^"
+    );
+    assert_eq!(
+        error("argmin(x)", values()),
+        "argmin of no elements is not defined: an axis that is reduced has size 0\n  argmin(x)\n  ^^^^^^"
+    );
+}
+
+#[test]
+fn errors_name_the_axis() {
+    let x = arr2(&[[1, 2, 3]]);
+    let e = |text: &str| error(text, [("x", Value::from(&x))]).lines().next().unwrap().to_owned();
+    assert_eq!(e("sum(x, 2)"), "axis 2 is out of bounds for an array with 2 dimensions; axes are -2 to 1");
+    assert_eq!(e("sum(x, (0, -2))"), "axis -2 is given twice");
+    assert_eq!(e("squeeze(x, 1)"), "axis 1 has size 3; only axes of size 1 can be squeezed");
+    assert_eq!(e("x[0, 0, 0]"), "3 indices for an array with 2 dimensions");
+    assert_eq!(e("x[:, 3]"), "index 3 is out of bounds for axis 1 with size 3");
+    assert_eq!(e("transpose(x, (0,))"), "1 axis given for an array with 2 dimensions; give each axis once");
+    assert_eq!(e("max(x, where=x > 1)"), "max with where= needs a value to start with; give initial=");
+    assert!(
+        e("x + x[:, :2]").starts_with("E1: incompatible shapes in dimension 1: x has 3, operand 2 has 2")
+    );
+    assert_eq!(
+        e("sum(broadcast_to(x, (999999999999, 999999999999, 1, 3)))"),
+        "999999999999x999999999999x1x3 has more elements than this machine can address"
+    );
+    assert!(e("broadcast_to(x, (2, 4))").starts_with("cannot broadcast 1x3 to 2x4"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Sums and maxima along any axes of transposed, reversed and stretched views, against loops over indices.
+    #[test]
+    fn any_axes_of_any_view(
+        shape in prop::collection::vec(0usize..6, 0..4),
+        axes in prop::collection::vec(any::<bool>(), 4),
+        reverse in prop::collection::vec(any::<bool>(), 4),
+        keep_dims in any::<bool>(),
+        transposed in any::<bool>(),
+    ) {
+        let mut number = 0i64;
+        let x = ArrayD::from_shape_simple_fn(IxDyn(&shape), || { number += 1; number * number % 37 - 11 });
+        let index: Vec<&str> = reverse[..shape.len()].iter().map(|&r| if r { "::-1" } else { ":" }).collect();
+        let index = if index.is_empty() { String::new() } else { format!("[{}]", index.join(", ")) };
+        let t = if transposed { ".T" } else { "" };
+        let reduced: Vec<usize> = (0..shape.len()).filter(|&axis| axes[axis]).collect();
+        let list: String = reduced.iter().map(|axis| format!("{axis},")).collect();
+        let text = format!("sum(x{index}{t} * 3 + 1, ({list}), keepdims={})", if keep_dims { "True" } else { "False" });
+        let result = evaluate(&text, [("x", Value::from(&x))]);
+        let mut view = x.view();
+        for (axis, _) in reverse[..shape.len()].iter().enumerate().filter(|&(_, &r)| r) {
+            view.invert_axis(Axis(axis));
+        }
+        if transposed {
+            view = view.reversed_axes();
+        }
+        let mut expected = view.mapv(|x| x * 3 + 1);
+        for &axis in reduced.iter().rev() {
+            expected = expected.sum_axis(Axis(axis));
+            if keep_dims {
+                expected.insert_axis_inplace(Axis(axis));
+            }
+        }
+        prop_assert_eq!(result, Tensor::from(expected), "{}", text);
+    }
+}
+
+/// Softmax, as loops over rows.
+fn softmax(x: &Array2<f32>) -> Array2<f32> {
+    let mut result = x.clone();
+    for mut row in result.rows_mut() {
+        let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let sum: f64 = row.iter().map(|&x| f64::from(x - largest).exp()).sum();
+        row.mapv_inplace(|x| (f64::from(x - largest).exp() / sum) as f32);
+    }
+    result
+}
+
+/// Large enough to run row by row, on several threads.
+#[test]
+fn stages_run_row_by_row() {
+    let x = Array2::from_shape_fn((700, 500), |(i, j)| ((i * 13 + j * 7) % 101) as f32 / 10.0);
+    let expr = Expr::parse("softmax(x)").unwrap();
+    let bound = expr.bind([("x", &x)]).unwrap();
+    assert!(bound.plan().contains("stages together, 131 of 700 rows (axis 0 of stage"), "{}", bound.plan());
+    let result = bound.compute().unwrap();
+    let close = |result: &Tensor, expected: &Array2<f32>| match result {
+        Tensor::F32(result) => result.iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1e-6 * b.abs()),
+        _ => false,
+    };
+    assert!(close(&result, &softmax(&x)));
+    // Any number of threads, and any part of the result, give the same bits.
+    for threads in [1, 2, 5] {
+        assert_eq!(bound.clone().threads(threads).compute().unwrap(), result);
+    }
+    let Tensor::F32(whole) = &result else { unreachable!("float32") };
+    for (rows, columns) in [(0..700, 3..9), (131..262, 0..500), (5..5, 0..500)] {
+        let part = bound.slice_axis(0, rows.clone()).slice_axis(1, columns.clone());
+        let expected = whole.slice(s![rows, columns]).to_owned();
+        match part.compute().unwrap() {
+            Tensor::F32(part) => {
+                assert!(part.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-6 * b.abs()));
+                assert_eq!(part.shape(), expected.shape());
+            }
+            other => panic!("{:?}", other.dtype()),
+        }
+    }
+}
+
+/// The sum of a kernel over all pairs, without an array of all pairs.
+#[test]
+fn nested_reductions() {
+    let x = Array2::from_shape_fn((400, 3), |(i, j)| ((i * 7 + j * 3) % 19) as f64 / 19.0);
+    let y = Array2::from_shape_fn((600, 3), |(i, j)| ((i * 5 + j * 11) % 23) as f64 / 23.0);
+    let squared = |i: usize, j: usize| (0..3).map(|d| (x[(i, d)] - y[(j, d)]).powi(2)).sum::<f64>();
+    let values = || [("x", Value::from(&x)), ("y", Value::from(&y))];
+    let close = |result: Tensor, expected: ArrayD<f64>| match result {
+        Tensor::F64(result) => {
+            result.shape() == expected.shape()
+                && result.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-12 * b.abs().max(1.0))
+        }
+        _ => false,
+    };
+    let kernel = |i, j| (-squared(i, j)).exp();
+    let rows = Array1::from_shape_fn(400, |i| (0..600).map(|j| kernel(i, j)).sum::<f64>());
+    let columns = Array1::from_shape_fn(600, |j| (0..400).map(|i| kernel(i, j)).sum::<f64>());
+    let text = "exp(-sum((x[:, None] - y)**2, -1))";
+    assert!(close(evaluate(&format!("sum({text}, 1)"), values()), rows.clone().into_dyn()));
+    assert!(close(evaluate(&format!("sum({text}, 0)"), values()), columns.into_dyn()));
+    assert!(close(evaluate(&format!("sum({text})"), values()), ndarray::arr0(rows.sum()).into_dyn()));
+    // A dimension that is too long to be unrolled: the distances of some rows are kept, not of all.
+    let wide = Array2::from_shape_fn((300, 20), |(i, j)| ((i * 7 + j * 3) % 19) as f64 / 19.0);
+    let expr = Expr::parse("sum(sqrt(sum((w[:, None] - w)**2, -1)), 1)").unwrap();
+    let bound = expr.bind([("w", &wide)]).unwrap();
+    assert!(bound.plan().contains("for each thread"), "{}", bound.plan());
+    let expected = Array1::from_shape_fn(300, |i| {
+        (0..300)
+            .map(|j| (0..20).map(|d| (wide[(i, d)] - wide[(j, d)]).powi(2)).sum::<f64>().sqrt())
+            .sum::<f64>()
+    });
+    assert!(close(bound.compute().unwrap(), expected.into_dyn()));
+    let nearest = Array1::from_shape_fn(400, |i| {
+        let distances: Vec<f64> = (0..600).map(|j| squared(i, j)).collect();
+        let least = distances.iter().copied().fold(f64::INFINITY, f64::min);
+        distances.iter().position(|&d| d == least).unwrap() as i64
+    });
+    let found = evaluate("argmin(sum((x[:, None] - y)**2, -1), 1)", values());
+    let Tensor::I64(found) = found else { panic!("{:?}", found.dtype()) };
+    // Rounding may make another one of two equally near points the nearest.
+    let distance = |indices: &[i64]| -> Vec<f64> {
+        indices.iter().enumerate().map(|(i, &j)| squared(i, j as usize)).collect()
+    };
+    let (found, nearest) = (distance(found.as_slice().unwrap()), distance(nearest.as_slice().unwrap()));
+    assert!(found.iter().zip(&nearest).all(|(a, b)| (a - b).abs() < 1e-12));
+}
+
+#[test]
+fn a_plan_lists_the_stages() {
+    let x = Array2::<f32>::zeros((4, 10));
+    let plan = Expr::parse("x / sum(x * 2, 1, keepdims=True)").unwrap().bind([("x", &x)]).unwrap().plan();
+    assert_eq!(
+        plan,
+        "stage 1: 4 x 10 elements of float32
+  t1 = multiply(x, 2)
+  sum of t1 along axis 1
+stage 2: 4 x 10 elements of float32
+  t1 = divide(x, stage 1)
+  write t1
+reads 320 bytes, writes 160 bytes; intermediate results take 16 bytes
+"
+    );
+}
+
+/// Slices have the bits of the whole, whether stages run row by row or not.
+#[test]
+fn slices_equal_the_whole() {
+    let x = Array2::from_shape_fn((700, 501), |(i, j)| ((i * 13 + j * 7) % 101) as f64 / 10.1);
+    for text in
+        ["softmax(x, 0)", "softmax(x, 1)", "x - mean(x)", "softmax(x.T, 0)", "var(x, 0, keepdims=True) * x"]
+    {
+        let bound = Expr::parse(text).unwrap().bind([("x", &x)]).unwrap();
+        let (Tensor::F64(whole), rows) = (bound.compute().unwrap(), bound.shape()[0]) else {
+            unreachable!("float64")
+        };
+        for step in [1, 100, 699] {
+            for start in (0..rows).step_by(step).take(9) {
+                let range = start..rows.min(start + step);
+                let part = bound.slice_axis(0, range.clone()).compute().unwrap();
+                let expected = whole.slice_axis(Axis(0), range.into()).to_owned();
+                assert!(part == expected.into(), "{text} {start} {step}");
+            }
+        }
+        let part = bound.slice_axis(0, 7..9).slice_axis(1, 2..300).slice_axis(1, 5..90).compute().unwrap();
+        assert!(part == whole.slice(s![7..9, 7..92]).to_owned().into_dyn().into(), "{text}");
+    }
+}
+
+#[test]
+fn slices_share_the_results_of_earlier_stages() {
+    let x = Array2::from_shape_fn((600, 500), |(i, j)| (i * 500 + j) as f64);
+    for text in ["x - mean(x)", "softmax(x, axis=0)"] {
+        let bound = Expr::parse(text).unwrap().bind([("x", &x)]).unwrap();
+        let calls = || {
+            let calls = AtomicUsize::new(0);
+            let mut out = Array2::<f64>::zeros((1, 500));
+            let count = |_| calls.fetch_add(1, Ordering::Relaxed) < usize::MAX;
+            bound.slice_axis(0, 3..4).compute_while(&mut out, count).unwrap();
+            calls.into_inner()
+        };
+        assert!(calls() > 1, "{text}");
+        assert_eq!(calls(), 1, "{text}");
+    }
+}
