@@ -43,25 +43,25 @@ def rotated(names, round_number):
     return names[first:] + names[:first]
 
 
-def warm_up(function):
-    """Calls a function at least once, until `WARM_UP` has passed."""
-    end = time.perf_counter() + WARM_UP
+def warm_up(function, seconds=WARM_UP):
+    """Calls a function at least once, until `seconds` have passed."""
+    end = time.perf_counter() + seconds
     function()
     while time.perf_counter() < end:
         function()
 
 
-def measure(functions, seconds, least, pause=PAUSE):
+def measure(functions, seconds, least, pause=PAUSE, warm=WARM_UP):
     """Times the functions of a dict, in rounds; gives the summary of each.
 
     A round has one block of calls per contestant, and each round starts with another contestant. A block starts with
-    calls that are not timed, see `WARM_UP`. Rounds go on for `seconds`; there are at least `least` of them. A slow
-    contestant stops after `MIN_BLOCKS` blocks and half of `seconds`.
+    calls of `warm` seconds that are not timed, see `WARM_UP`. Rounds go on for `seconds`; there are at least `least` of
+    them. A slow contestant stops after `MIN_BLOCKS` blocks and half of `seconds`.
     """
     names = list(functions)
     calls = {}
     for name, function in functions.items():
-        warm_up(function)
+        warm_up(function, warm)
         start = time.perf_counter()
         function()
         once = max(time.perf_counter() - start, 1e-7)
@@ -74,7 +74,7 @@ def measure(functions, seconds, least, pause=PAUSE):
                 continue
             function, repeat = functions[name], range(calls[name])
             time.sleep(pause)
-            warm_up(function)
+            warm_up(function, warm)
             start = time.perf_counter()
             for _ in repeat:
                 function()
