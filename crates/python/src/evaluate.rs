@@ -80,15 +80,13 @@ pub(crate) fn evaluate<'py>(
         Some(more) => more.keys().iter().filter_map(|name| name.extract().ok()).collect(),
         None => Vec::new(),
     };
-    let unused: Vec<&String> = unused.iter().filter(|name| !known.contains(&name.as_str())).collect();
-    let mut bounds: SmallVec<[BoundExpr<'_>; 1]> = SmallVec::new();
-    for expr in &exprs {
-        let is_used = |name: &str| exprs.len() == 1 || expr.names().iter().any(|own| own == name);
-        let values = known.iter().zip(&inputs).filter(|(name, _)| is_used(name));
-        let values = values.filter_map(|(name, input)| Some((*name, input.value()?)));
-        let unused = unused.iter().map(|name| (name.as_str(), Value::from(0)));
-        bounds.push(expr.bind(values.chain(unused)).map_err(expression_error)?);
-    }
+    let unused = unused.iter().map(String::as_str).filter(|name| !known.contains(name));
+    let values = known.iter().zip(&inputs).filter_map(|(name, input)| Some((*name, input.value()?)));
+    let values = values.chain(unused.map(|name| (name, Value::from(0))));
+    let bounds: SmallVec<[BoundExpr<'_>; 1]> = match &exprs[..] {
+        [expr] => smallvec![expr.bind(values).map_err(expression_error)?],
+        exprs => Expr::bind_all(exprs, values).map_err(expression_error)?.into(),
+    };
     if explain {
         return texts.results(py, bounds.iter().map(|bound| PyString::new(py, &bound.plan()).into_any()));
     }

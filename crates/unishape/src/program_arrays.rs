@@ -212,6 +212,11 @@ impl<'a> RawOutput<'a> {
         }
     }
 
+    /// Its shape.
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
     /// Number of dimensions.
     pub(crate) fn rank(&self) -> usize {
         self.shape.len()

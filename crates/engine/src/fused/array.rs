@@ -144,6 +144,11 @@ impl<'a> Output<'a> {
         Output { is_folded: true, ..unsafe { Output::uninit(first, shape, strides, mask) } }
     }
 
+    /// Address of the element `offset` elements from the element at index 0.
+    pub(super) fn address(&self, offset: isize) -> *mut u8 {
+        self.first.wrapping_offset(offset * self.item as isize)
+    }
+
     /// An output of the same shape at another address, whose elements are initialised and may be any bytes.
     pub(super) fn at(&self, first: *mut u8) -> Output<'a> {
         Output { first, mask: u8::MAX, is_uninit: false, ..*self }

@@ -28,7 +28,8 @@ pub(super) fn residence(touched: usize, threads: usize) -> Residence {
 
 /// Bytes of memory that a program touches.
 pub(super) fn touched_bytes(program: &Program, nest: &LoopNest) -> usize {
-    nest.touched_bytes(std::iter::once(program.item(program.result)).chain(program.operands.iter().copied()))
+    let outputs = program.results.iter().map(|&result| program.item(result)).sum();
+    nest.touched_bytes(std::iter::once(outputs).chain(program.operands.iter().copied()))
 }
 
 /// Cost of a program.

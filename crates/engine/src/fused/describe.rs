@@ -91,7 +91,8 @@ impl Description<'_> {
 
     fn input(&self, input: usize) -> String {
         let program = self.program;
-        if !program.steps.iter().any(|step| step.inputs.contains(&input)) && program.result != input {
+        if !program.steps.iter().any(|step| step.inputs.contains(&input)) && !program.results.contains(&input)
+        {
             return "not read: the result does not depend on it".into();
         }
         let is_gathered = |actions: &[Action]| {
@@ -156,7 +157,7 @@ impl Description<'_> {
                 held.insert(*scratch, self.names.get(*input as usize).cloned().unwrap_or_default());
                 None
             }
-            Action::Store { from } | Action::Fold { from } => {
+            Action::Store { from } | Action::Fold { from, .. } => {
                 Some(format!("result = {}", self.value(from, held)))
             }
             Action::Expand { .. } => None,

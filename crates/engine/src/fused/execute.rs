@@ -21,7 +21,8 @@ use unishape_simd::CACHE_LINE;
 #[derive(Clone, Copy)]
 pub(super) struct Arrays<'m> {
     pub(super) inputs: &'m [Input<'m>],
-    pub(super) output: &'m Output<'m>,
+    /// One array for each result, with equal strides.
+    pub(super) outputs: &'m [Output<'m>],
 }
 
 impl Arrays<'_> {
@@ -31,9 +32,14 @@ impl Arrays<'_> {
         first.wrapping_offset(offset * *item as isize)
     }
 
-    /// The same for the output.
+    /// The array of the only result.
+    fn only_output(&self) -> &Output<'_> {
+        &self.outputs[0]
+    }
+
+    /// Address of the element `offset` elements from the only output's element at index 0.
     fn output(&self, offset: isize) -> *mut u8 {
-        self.output.first.wrapping_offset(offset * self.output.item as isize)
+        self.only_output().address(offset)
     }
 }
 
@@ -167,7 +173,7 @@ impl Schedule {
         if !self.streams || self.block.iterations >= size {
             return self.block.iterations;
         }
-        self.block.first_iterations(arrays.output(starts[0]), program.item(program.result))
+        self.block.first_iterations(arrays.output(starts[0]), program.item(program.result()))
     }
 }
 
@@ -265,7 +271,7 @@ impl Block<'_> {
                 }
             }
             // Safety: inputs exist, and no other thread accesses the accumulators.
-            Action::Fold { from } => unsafe { self.fold(*from) },
+            Action::Fold { from, result } => unsafe { self.fold(*from, *result as usize) },
             Action::Store { from } => {
                 // Safety: inputs exist, and no other thread accesses the output.
                 unsafe {
@@ -295,14 +301,14 @@ impl Block<'_> {
         self.mask(output);
     }
 
-    /// Folds a value of this block into the accumulators.
+    /// Folds a value of this block into the accumulators of a result.
     ///
     /// # Safety
     ///
     /// As for [`Schedule::run`].
-    unsafe fn fold(&self, from: BlockRef) {
-        let Some(kernel) = &self.program.fold else { return };
-        let (item, first) = (from.item as usize, self.arrays.output(self.offsets[0]));
+    unsafe fn fold(&self, from: BlockRef, result: usize) {
+        let kernel = &self.program.folds[result];
+        let (item, first) = (from.item as usize, self.arrays.outputs[result].address(self.offsets[0]));
         // Safety: inputs exist, scratch blocks hold what earlier actions wrote, and the nest stays within the
         // accumulators.
         unsafe {
@@ -381,7 +387,7 @@ impl Block<'_> {
     unsafe fn output_row(&self, row: usize) -> &mut [u8] {
         let first = self.arrays.output(self.offsets[0] + row as isize * self.row_stride(0));
         // Safety: these are contiguous elements of the output, which no other thread accesses.
-        unsafe { self.arrays.output.bytes(first, self.schedule.row_len) }
+        unsafe { self.arrays.only_output().bytes(first, self.schedule.row_len) }
     }
 
     /// The first bytes of a scratch block, to write to.
@@ -399,7 +405,7 @@ impl Block<'_> {
     }
 
     fn mask(&self, output: &mut [u8]) {
-        mask_bits(output, self.arrays.output.mask);
+        mask_bits(output, self.arrays.only_output().mask);
     }
 
     /// The output's bytes of this block.
@@ -410,7 +416,7 @@ impl Block<'_> {
     #[allow(clippy::mut_from_ref)]
     unsafe fn output(&self) -> &mut [u8] {
         // Safety: these are contiguous elements of the output, which no other thread accesses.
-        unsafe { self.arrays.output.bytes(self.arrays.output(self.offsets[0]), self.shape.len()) }
+        unsafe { self.arrays.only_output().bytes(self.arrays.output(self.offsets[0]), self.shape.len()) }
     }
 
     /// Streams the output's bytes of this block, and prefetches meanwhile.
@@ -419,7 +425,7 @@ impl Block<'_> {
     ///
     /// As for [`Schedule::run`]; the output is contiguous within the block, and the CPU has streaming stores.
     unsafe fn stream(&self, from: &[u8], context: &mut KernelContext) {
-        let mask = self.arrays.output.mask;
+        let mask = self.arrays.only_output().mask;
         // Safety: the caller guarantees the output.
         let mut output = unsafe { self.output() };
         let mut from = from;
@@ -450,7 +456,7 @@ impl Block<'_> {
         if schedule.prefetched.len() > MAX_PREFETCHED_INPUTS {
             return;
         }
-        let (len, item) = (self.shape.len(), self.program.item(self.program.result));
+        let (len, item) = (self.shape.len(), self.program.item(self.program.result()));
         let chunks = schedule.calls * len.div_ceil(chunk.max(1)) + self.streamed_parts();
         // A single kernel reads and writes as it goes: it prefetches what is near.
         let is_single = schedule.calls == 1 && !schedule.streams;
@@ -490,7 +496,7 @@ impl Block<'_> {
 
     /// Number of parts in which the output is streamed.
     fn streamed_parts(&self) -> usize {
-        let bytes = self.shape.len() * self.program.item(self.program.result);
+        let bytes = self.shape.len() * self.program.item(self.program.result());
         if self.schedule.streams { bytes.div_ceil(STAGING_BYTES) } else { 0 }
     }
 
@@ -537,7 +543,7 @@ impl Block<'_> {
     ///
     /// As for [`Schedule::run`].
     unsafe fn scatter(&self, from: &[u8], item: usize) {
-        let (loops, mask) = (self.shape.loops(self.nest, 0), self.arrays.output.mask);
+        let (loops, mask) = (self.shape.loops(self.nest, 0), self.arrays.only_output().mask);
         let to = self.arrays.output(self.offsets[0]);
         // Safety: the block's elements of the output exist, and may be seen as bytes.
         unsafe {

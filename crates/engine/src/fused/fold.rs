@@ -5,6 +5,9 @@
 //! partial accumulators, which are merged with those of the first half afterwards. Rounding errors of sums
 //! therefore grow with the logarithm of the number of elements.
 //!
+//! Several results are folded along the same loops, each into accumulators of its own: what they are computed from is read
+//! from memory once. Their outputs have equal strides, so that one operand of the nest stands for all of them.
+//!
 //! Only the shape and the strides decide where loops are halved and which parts are tasks of their own, so that
 //! the result does not depend on the number of threads.
 
@@ -26,16 +29,17 @@ use unishape_kernels::FoldKernel;
 
 /// Runs a program that folds its results, and returns whether it was completed.
 ///
-/// The output's elements need not be initialised.
+/// Outputs have one shape and equal strides. Their elements need not be initialised.
 pub(super) fn run(
     program: &Program,
-    kernel: &FoldKernel,
     inputs: &[Input<'_>],
-    output: &Output<'_>,
+    outputs: &[Output<'_>],
     options: Options<'_>,
 ) -> bool {
-    fill_output(output, kernel.identity.bytes());
-    let nest = loop_nest(inputs, output);
+    for (output, kernel) in outputs.iter().zip(&program.folds) {
+        fill_output(output, kernel.identity.bytes());
+    }
+    let nest = loop_nest(inputs, &outputs[0]);
     if nest.is_empty() {
         return true;
     }
@@ -46,31 +50,30 @@ pub(super) fn run(
     let is_stopped = AtomicBool::new(false);
     let folding = Folding {
         program,
-        kernel,
         inputs,
-        output,
+        outputs,
         residence: residence(touched, team.threads()),
         is_row_reduced: nest.level(nest.innermost()).1[0] == 0,
         is_stopped: &is_stopped,
         should_continue: options.should_continue,
     };
-    // Where the output is not contiguous in the order of the loops, its elements are accumulated elsewhere.
-    let mut temporary = None;
-    let (mut nest, mut first) = (nest, output.first);
+    // Where outputs are not contiguous in the order of the loops, their elements are accumulated elsewhere.
+    let mut temporaries = None;
+    let (mut nest, mut firsts) = (nest, outputs.iter().map(|output| output.first).collect());
     if !is_identity(&accumulators) {
         nest.make_contiguous(0);
-        first = temporary.insert(folding.accumulators(accumulators.len())).as_mut_ptr().cast();
+        firsts = addresses(temporaries.insert(folding.accumulators(accumulators.len())));
     }
     // Safety: the nest stays within the inputs, as their constructors guarantee, and within the accumulators: the
-    // output's elements, or as many in contiguous memory. Nothing else accesses them.
+    // outputs' elements, or as many in contiguous memory. Nothing else accesses them.
     unsafe {
         if team.threads() > 1 {
-            folding.fold_parallel(nest, first, team);
+            folding.fold_parallel(nest, firsts, team);
         } else {
-            folding.fold(nest, first);
+            folding.fold(nest, &firsts);
         }
     }
-    if let Some(temporary) = &temporary {
+    for (temporary, output) in temporaries.iter().flatten().zip(outputs) {
         for_each_run(&accumulators, |[from, to], [from_stride, to_stride], len| {
             let from = temporary.as_ptr().cast::<u8>().wrapping_offset(from * output.item as isize);
             let to = output.first.wrapping_offset(to * output.item as isize);
@@ -85,7 +88,7 @@ pub(super) fn run(
             }
         });
     }
-    if output.mask != u8::MAX {
+    for output in outputs.iter().filter(|output| output.mask != u8::MAX) {
         // Safety: these are elements of the output, which has been written completely.
         for_each_output_run(output, |first, len| unsafe {
             mask_bits(std::slice::from_raw_parts_mut(first, len * output.item), output.mask);
@@ -154,12 +157,19 @@ fn fill_output(output: &Output<'_>, element: &[u8]) {
 /// Memory for accumulators of any dtype.
 type Accumulators = Vec<u128>;
 
+/// Addresses of the first accumulator of each result.
+type Firsts = SmallVec<[*mut u8; 2]>;
+
+/// The addresses of accumulators. A vector's elements stay where they are when it is moved.
+fn addresses(accumulators: &mut [Accumulators]) -> Firsts {
+    accumulators.iter_mut().map(|own| own.as_mut_ptr().cast()).collect()
+}
+
 /// A reduction that is being computed.
 struct Folding<'f> {
     program: &'f Program,
-    kernel: &'f FoldKernel,
     inputs: &'f [Input<'f>],
-    output: &'f Output<'f>,
+    outputs: &'f [Output<'f>],
     residence: Residence,
     /// Whether the innermost loop is reduced.
     is_row_reduced: bool,
@@ -178,7 +188,7 @@ enum Half {
 /// A part of a reduction with accumulators of its own.
 struct Task {
     nest: LoopNest,
-    first: *mut u8,
+    firsts: Firsts,
 }
 
 // Safety: elements are plain numbers, which any thread may access, and no two tasks share an accumulator.
@@ -187,17 +197,21 @@ unsafe impl Sync for Task {}
 /// Partial accumulators, and where they are merged into others.
 struct Merge {
     accumulators: LoopNest,
-    partial: Accumulators,
-    first: *mut u8,
+    partials: SmallVec<[Accumulators; 2]>,
+    firsts: Firsts,
 }
 
 impl Folding<'_> {
-    /// Accumulators that hold the neutral element.
-    fn accumulators(&self, count: usize) -> Accumulators {
-        let mut accumulators = vec![0u128; (count * self.output.item).div_ceil(size_of::<u128>())];
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut accumulators);
-        fill(self.kernel.identity.bytes(), &mut bytes[..count * self.output.item]);
-        accumulators
+    /// Accumulators of each result that hold the neutral element.
+    fn accumulators(&self, count: usize) -> SmallVec<[Accumulators; 2]> {
+        let of_result = |kernel: &FoldKernel| {
+            let identity = kernel.identity.bytes();
+            let mut accumulators = vec![0u128; (count * identity.len()).div_ceil(size_of::<u128>())];
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut accumulators);
+            fill(identity, &mut bytes[..count * identity.len()]);
+            accumulators
+        };
+        self.program.folds.iter().map(of_result).collect()
     }
 
     /// Where a nest is halved before it is folded, if it is.
@@ -233,27 +247,27 @@ impl Folding<'_> {
         Some(Half::Reduced { level, middle: middle(nest.sizes()[level]) })
     }
 
-    /// Folds a nest into accumulators that begin at `first`.
+    /// Folds a nest into accumulators that begin at `firsts`.
     ///
     /// # Safety
     ///
     /// The nest stays within the inputs and the accumulators, and nothing else accesses these.
-    unsafe fn fold(&self, nest: LoopNest, first: *mut u8) {
+    unsafe fn fold(&self, nest: LoopNest, firsts: &Firsts) {
         // Safety: the halves are parts of the nest. Where they share accumulators, the second one gets its own.
         unsafe {
             match self.half(&nest) {
-                None => self.fold_leaf(&nest, first),
+                None => self.fold_leaf(&nest, firsts),
                 Some(Half::Kept { level, middle }) => {
                     let (a, b) = nest.split_at(level, middle);
-                    self.fold(a, first);
-                    self.fold(b, first);
+                    self.fold(a, firsts);
+                    self.fold(b, firsts);
                 }
                 Some(Half::Reduced { level, middle }) => {
                     let (a, mut b) = nest.split_at(level, middle);
-                    self.fold(a, first);
-                    let mut merge = self.merge(&nest, first);
+                    self.fold(a, firsts);
+                    let mut merge = self.merge(&nest, firsts.clone());
                     b.make_contiguous(0);
-                    self.fold(b, merge.partial.as_mut_ptr().cast());
+                    self.fold(b, &addresses(&mut merge.partials));
                     self.run_merge(&merge);
                 }
             }
@@ -265,14 +279,15 @@ impl Folding<'_> {
     /// # Safety
     ///
     /// As for [`fold`](Folding::fold).
-    unsafe fn fold_parallel(&self, nest: LoopNest, first: *mut u8, team: Team) {
-        let max_elements = nest.len().div_ceil(FOLD_MAX_TASKS).max(PARALLEL_MIN_BYTES / self.output.item);
+    unsafe fn fold_parallel(&self, nest: LoopNest, firsts: Firsts, team: Team) {
+        let min_elements = PARALLEL_MIN_BYTES / self.outputs[0].item;
+        let max_elements = nest.len().div_ceil(FOLD_MAX_TASKS).max(min_elements);
         let (mut tasks, mut merges) = (Vec::new(), Vec::new());
-        self.split(nest, first, max_elements, &mut tasks, &mut merges);
+        self.split(nest, firsts, max_elements, &mut tasks, &mut merges);
         run_tasks(tasks.len(), team, &|task| {
-            let Task { nest, first } = &tasks[task];
+            let Task { nest, firsts } = &tasks[task];
             // Safety: the tasks are parts of the nest with different accumulators.
-            unsafe { self.fold(nest.clone(), *first) };
+            unsafe { self.fold(nest.clone(), firsts) };
         });
         for merge in &merges {
             // Safety: the tasks are done, and partial accumulators exist until here.
@@ -284,7 +299,7 @@ impl Folding<'_> {
     fn split(
         &self,
         nest: LoopNest,
-        first: *mut u8,
+        firsts: Firsts,
         max_elements: usize,
         tasks: &mut Vec<Task>,
         merges: &mut Vec<Merge>,
@@ -297,28 +312,27 @@ impl Folding<'_> {
             false => None,
         };
         match half {
-            None => tasks.push(Task { nest, first }),
+            None => tasks.push(Task { nest, firsts }),
             Some(Half::Kept { level, middle }) => {
                 let (a, b) = nest.split_at(level, middle);
-                self.split(a, first, max_elements, tasks, merges);
-                self.split(b, first, max_elements, tasks, merges);
+                self.split(a, firsts.clone(), max_elements, tasks, merges);
+                self.split(b, firsts, max_elements, tasks, merges);
             }
             Some(Half::Reduced { level, middle }) => {
                 let (a, mut b) = nest.split_at(level, middle);
-                self.split(a, first, max_elements, tasks, merges);
-                let mut merge = self.merge(&nest, first);
+                self.split(a, firsts.clone(), max_elements, tasks, merges);
+                let mut merge = self.merge(&nest, firsts);
                 b.make_contiguous(0);
-                // A vector's elements stay where they are when it is moved.
-                self.split(b, merge.partial.as_mut_ptr().cast(), max_elements, tasks, merges);
+                self.split(b, addresses(&mut merge.partials), max_elements, tasks, merges);
                 merges.push(merge);
             }
         }
     }
 
     /// Partial accumulators for all accumulators of a nest.
-    fn merge(&self, nest: &LoopNest, first: *mut u8) -> Merge {
+    fn merge(&self, nest: &LoopNest, firsts: Firsts) -> Merge {
         let accumulators = nest.compacted(0);
-        Merge { partial: self.accumulators(accumulators.len()), accumulators, first }
+        Merge { partials: self.accumulators(accumulators.len()), accumulators, firsts }
     }
 
     /// Folds partial accumulators into those that they belong to.
@@ -326,19 +340,21 @@ impl Folding<'_> {
     /// # Safety
     ///
     /// The accumulators exist, and nothing else accesses them.
-    unsafe fn run_merge(&self, Merge { accumulators, partial, first }: &Merge) {
-        let item = self.output.item;
-        for_each_run(accumulators, |[from, to], [from_stride, to_stride], len| {
-            let (count, steps) = if [from_stride, to_stride] == [1, 1] { (len, 1) } else { (1, len) };
-            for step in 0..steps as isize {
-                let from = from + step * from_stride;
-                let to = first.wrapping_offset((to + step * to_stride) * item as isize);
-                let partial: &[u8] = bytemuck::cast_slice(partial);
-                // Safety: these are accumulators, and partial ones have memory of their own.
-                let to = unsafe { std::slice::from_raw_parts_mut(to, count * item) };
-                (self.kernel.to_row)(&partial[from as usize * item..][..count * item], to);
-            }
-        });
+    unsafe fn run_merge(&self, Merge { accumulators, partials, firsts }: &Merge) {
+        for ((kernel, partial), &first) in self.program.folds.iter().zip(partials).zip(firsts) {
+            let item = kernel.identity.bytes().len();
+            let partial: &[u8] = bytemuck::cast_slice(partial);
+            for_each_run(accumulators, |[from, to], [from_stride, to_stride], len| {
+                let (count, steps) = if [from_stride, to_stride] == [1, 1] { (len, 1) } else { (1, len) };
+                for step in 0..steps as isize {
+                    let from = from + step * from_stride;
+                    let to = first.wrapping_offset((to + step * to_stride) * item as isize);
+                    // Safety: these are accumulators, and partial ones have memory of their own.
+                    let to = unsafe { std::slice::from_raw_parts_mut(to, count * item) };
+                    (kernel.to_row)(&partial[from as usize * item..][..count * item], to);
+                }
+            });
+        }
     }
 
     /// Folds a nest that is not halved.
@@ -346,12 +362,13 @@ impl Folding<'_> {
     /// # Safety
     ///
     /// As for [`fold`](Folding::fold).
-    unsafe fn fold_leaf(&self, nest: &LoopNest, first: *mut u8) {
+    unsafe fn fold_leaf(&self, nest: &LoopNest, firsts: &Firsts) {
         if self.is_stopped.load(Ordering::Relaxed) {
             return;
         }
-        let output = self.output.at(first);
-        let arrays = Arrays { inputs: self.inputs, output: &output };
+        let outputs: SmallVec<[Output<'_>; 2]> =
+            self.outputs.iter().zip(firsts).map(|(output, &first)| output.at(first)).collect();
+        let arrays = Arrays { inputs: self.inputs, outputs: &outputs };
         SCRATCH.with_borrow_mut(|(schedule, scratch)| {
             schedule.make(self.program, nest, self.residence);
             // Safety: the caller guarantees the nest and the accumulators.

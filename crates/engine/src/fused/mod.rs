@@ -56,18 +56,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 ///
 /// # Panics
 ///
-/// Where the arrays' shapes or element sizes are not the program's.
+/// Where the arrays' shapes or element sizes are not the program's, or it has several results.
 pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, options: Options<'_>) -> bool {
     // Borrowed mutably until here, so that no two calls write to one output at a time.
     let output: &Output<'_> = output;
-    let fits = |(input, &item): (&Input<'_>, &usize)| input.item == item && input.shape == output.shape;
-    assert!(inputs.len() == program.operands.len() && inputs.iter().zip(&program.operands).all(fits));
-    assert!(inputs.iter().map(|input| input.is_index).eq(program.is_index.iter().copied()));
-    assert!(program.item(program.result) == output.item);
-    assert!(program.fold.is_some() == output.is_folded);
-    if let Some(kernel) = &program.fold {
-        return fold::run(program, kernel, inputs, output, options);
+    if program.is_folding() {
+        return run_fold(program, inputs, std::slice::from_ref(output), options);
     }
+    check_inputs(program, inputs, output.shape);
+    assert!(program.item(program.result()) == output.item && !output.is_folded);
     if let Some(elements) = run_single_block(program, inputs, output) {
         return (options.should_continue)(elements);
     }
@@ -75,7 +72,7 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
     if nest.is_empty() {
         return true;
     }
-    let arrays = Arrays { inputs, output };
+    let arrays = Arrays { inputs, outputs: std::slice::from_ref(output) };
     if !is_parallel(cost(program, nest.len(), nest.len().saturating_mul(program.items_per_element()))) {
         // Small even if no input is stretched: what it touches need not be counted.
         // Safety: the nest stays within the arrays, as their constructors guarantee, and nothing else runs.
@@ -108,6 +105,38 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
     };
     for_each_chunk(&nest, cost, team, &work);
     !is_stopped.into_inner()
+}
+
+/// Runs a program that folds its results, several at a time, and returns whether it was completed.
+///
+/// # Panics
+///
+/// Where the arrays' shapes or element sizes are not the program's, or outputs have different strides.
+pub fn run_folds(
+    program: &Program,
+    inputs: &[Input<'_>],
+    outputs: &mut [Output<'_>],
+    options: Options<'_>,
+) -> bool {
+    run_fold(program, inputs, outputs, options)
+}
+
+fn run_fold(program: &Program, inputs: &[Input<'_>], outputs: &[Output<'_>], options: Options<'_>) -> bool {
+    let fits = |(output, &result): (&Output<'_>, &usize)| {
+        let is_alike = output.shape == outputs[0].shape && output.strides == outputs[0].strides;
+        output.is_folded && output.item == program.item(result) && is_alike
+    };
+    assert!(program.is_folding() && outputs.len() == program.results.len());
+    assert!(outputs.iter().zip(&program.results).all(fits));
+    check_inputs(program, inputs, outputs[0].shape);
+    fold::run(program, inputs, outputs, options)
+}
+
+/// Checks that the inputs are those of a program, and have this shape.
+fn check_inputs(program: &Program, inputs: &[Input<'_>], shape: &[usize]) {
+    let fits = |(input, &item): (&Input<'_>, &usize)| input.item == item && input.shape == shape;
+    assert!(inputs.len() == program.operands.len() && inputs.iter().zip(&program.operands).all(fits));
+    assert!(inputs.iter().map(|input| input.is_index).eq(program.is_index.iter().copied()));
 }
 
 /// Runs a program for a chunk of the loop nest.

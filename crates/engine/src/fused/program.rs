@@ -1,7 +1,7 @@
 //! Block programs: chains of kernels.
 
 use crate::tuning::{BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MIN_ROW_LEN, STEP_OVERHEAD};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use unishape_kernels::{Constant, FoldKernel, Kernel, KernelContext};
 
 /// Largest number of inputs of a kernel.
@@ -30,13 +30,13 @@ pub struct Program {
     pub(super) operands: Vec<usize>,
     pub(super) constants: Vec<Constant>,
     pub(super) steps: Vec<Step>,
-    /// Folds the results, unless they are stored.
-    pub(super) fold: Option<FoldKernel>,
+    /// The kernel that folds each result, unless the result is stored.
+    pub(super) folds: SmallVec<[FoldKernel; 1]>,
     /// Which operands are indices, see [`Input::index`](super::Input::index).
     pub(super) is_index: Vec<bool>,
-    /// The value that is the result.
-    pub(super) result: usize,
-    /// Last step that takes each value; `usize::MAX` for the result.
+    /// The values that are results. Several are folded along the same loops.
+    pub(super) results: SmallVec<[usize; 1]>,
+    /// Last step that takes each value; `usize::MAX` for results.
     pub(super) last_use: Vec<usize>,
     /// Elements of a block: as many as fit the L1 cache with all values that are live at a time.
     pub(super) block_elements: usize,
@@ -51,21 +51,30 @@ impl Program {
     ///
     /// Computes everything that does not depend on the arrays' layout, once.
     pub fn new(operands: Vec<usize>, constants: Vec<Constant>, steps: Vec<Step>, result: usize) -> Program {
+        Program::with_results(operands, constants, steps, smallvec![result])
+    }
+
+    fn with_results(
+        operands: Vec<usize>,
+        constants: Vec<Constant>,
+        steps: Vec<Step>,
+        results: SmallVec<[usize; 1]>,
+    ) -> Program {
         let mut last_use = vec![0; operands.len() + constants.len() + steps.len()];
         for (number, step) in steps.iter().enumerate() {
             for &value in &step.inputs {
                 last_use[value] = number;
             }
         }
-        last_use[result] = usize::MAX;
+        results.iter().for_each(|&result| last_use[result] = usize::MAX);
         let block_overhead = STEP_OVERHEAD * (1 + steps.len());
         let mut program = Program {
             is_index: vec![false; operands.len()],
-            fold: None,
+            folds: SmallVec::new(),
             operands,
             constants,
             steps,
-            result,
+            results,
             last_use,
             block_elements: 0,
             block_overhead,
@@ -79,7 +88,64 @@ impl Program {
     /// The same program with its results folded into accumulators, instead of stored.
     #[must_use]
     pub fn folding(self, kernel: FoldKernel) -> Program {
-        Program { fold: Some(kernel), ..self }
+        Program { folds: smallvec![kernel], ..self }
+    }
+
+    /// Joins programs that fold their results along the same loops into one with the results of all.
+    ///
+    /// `operands` has the number that each operand of each program has in the joint program. What several programs
+    /// compute from the same operands is computed once.
+    ///
+    /// # Panics
+    ///
+    /// Where a program stores its results, or operands with one number differ.
+    #[must_use]
+    pub fn joint(programs: &[&Program], operands: &[&[usize]]) -> Program {
+        assert_eq!(programs.len(), operands.len(), "the operands of each program");
+        let count = operands.iter().flat_map(|own| own.iter()).max().map_or(0, |&last| last + 1);
+        let (mut items, mut is_index) = (vec![0; count], vec![false; count]);
+        let mut constants: Vec<Constant> = Vec::new();
+        for (program, own) in programs.iter().zip(operands) {
+            assert!(own.len() == program.operands.len() && !program.folds.is_empty(), "a program that folds");
+            for (at, &operand) in own.iter().enumerate() {
+                let is_new = items[operand] == 0;
+                let is_same =
+                    (items[operand], is_index[operand]) == (program.operands[at], program.is_index[at]);
+                assert!(is_new || is_same, "one operand");
+                (items[operand], is_index[operand]) = (program.operands[at], program.is_index[at]);
+            }
+            let new = program.constants.iter().filter(|new| !constants.contains(new));
+            let new: Vec<Constant> = new.cloned().collect();
+            constants.extend(new);
+        }
+        let first = count + constants.len();
+        let (mut steps, mut results, mut folds) = (Vec::<Step>::new(), SmallVec::new(), SmallVec::new());
+        for (program, own) in programs.iter().zip(operands) {
+            let number_of = |constant: &Constant| constants.iter().position(|other| other == constant);
+            let constants = program.constants.iter().filter_map(number_of).map(|number| count + number);
+            let mut values: Vec<usize> = own.iter().copied().chain(constants).collect();
+            for step in &program.steps {
+                let inputs: SmallVec<[usize; 3]> = step.inputs.iter().map(|&value| values[value]).collect();
+                let is_same = |other: &Step| {
+                    let is_kernel =
+                        std::ptr::fn_addr_eq(other.kernel, step.kernel) && other.item == step.item;
+                    is_kernel && other.inputs == inputs
+                };
+                let number = steps.iter().position(is_same).unwrap_or_else(|| {
+                    steps.push(Step { inputs, ..step.clone() });
+                    steps.len() - 1
+                });
+                values.push(first + number);
+            }
+            results.extend(program.results.iter().map(|&result| values[result]));
+            folds.extend(program.folds.iter().cloned());
+        }
+        Program { is_index, folds, ..Program::with_results(items, constants, steps, results) }
+    }
+
+    /// The constants.
+    pub fn constants(&self) -> &[Constant] {
+        &self.constants
     }
 
     /// The same program with an operand that is an [index](super::Input::index).
@@ -105,10 +171,10 @@ impl Program {
         }
     }
 
-    /// The steps as text, such as `t1 = multiply(a, 2)`, and the name of the result.
+    /// The steps as text, such as `t1 = multiply(a, 2)`, and the names of the results.
     ///
     /// `names` are those of the operands, `constants` those of the constants.
-    pub fn listing(&self, names: &[String], constants: &[String]) -> (Vec<String>, String) {
+    pub fn listing(&self, names: &[String], constants: &[String]) -> (Vec<String>, Vec<String>) {
         let first = self.operands.len() + self.constants.len();
         let name = |value: usize| match value.checked_sub(self.operands.len()) {
             None => names.get(value).cloned().unwrap_or_default(),
@@ -119,20 +185,32 @@ impl Program {
             let inputs: Vec<String> = step.inputs.iter().map(|&input| name(input)).collect();
             format!("{} = {}({})", name(first + number), step.name, inputs.join(", "))
         };
-        (self.steps.iter().enumerate().map(step).collect(), name(self.result))
+        let results = self.results.iter().map(|&result| name(result)).collect();
+        (self.steps.iter().enumerate().map(step).collect(), results)
     }
 
-    /// Bytes of one element of each operand and of the result.
+    /// The value that a program with one result computes.
+    pub(super) fn result(&self) -> usize {
+        self.results[0]
+    }
+
+    /// Whether results are folded.
+    pub(super) fn is_folding(&self) -> bool {
+        !self.folds.is_empty()
+    }
+
+    /// Bytes of one element of each operand and of the results.
     pub(super) fn items_per_element(&self) -> usize {
-        self.operands.iter().sum::<usize>() + self.item(self.result)
+        self.operands.iter().sum::<usize>()
+            + self.results.iter().map(|&result| self.item(result)).sum::<usize>()
     }
 
     /// Whether the program is a single kernel of its operands.
     pub fn is_single_kernel(&self) -> bool {
         self.steps.len() == 1
             && self.constants.is_empty()
-            && self.result == self.operands.len()
-            && self.fold.is_none()
+            && self.result() == self.operands.len()
+            && !self.is_folding()
             && !self.is_index.contains(&true)
     }
 

@@ -58,7 +58,7 @@ pub(super) enum Action {
     /// Repeats a value that has fewer elements than the block.
     Expand { from: BlockRef, scratch: u32 },
     /// Folds the result into accumulators.
-    Fold { from: BlockRef },
+    Fold { from: BlockRef, result: u32 },
 }
 
 /// The actions of a program for one loop nest.
@@ -184,7 +184,7 @@ pub(super) fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape)
         }
     };
     // Results that are folded are not scattered.
-    (usize::from(program.fold.is_some())..=program.operands.len()).map(cost).sum()
+    (usize::from(program.is_folding())..=program.operands.len()).map(cost).sum()
 }
 
 impl Schedule {
@@ -196,9 +196,9 @@ impl Schedule {
         self.values.clear();
         self.prefetched.clear();
         self.free.clear();
-        let item = program.item(program.result);
+        let item = program.item(program.result());
         // Smaller blocks: prefetched inputs of the next block are in the L1 cache as well.
-        let streamed = (residence == Residence::Stream && program.fold.is_none())
+        let streamed = (residence == Residence::Stream && !program.is_folding())
             .then(|| BlockShape::new(nest, program.block_elements / STREAMED_BLOCK[1] * STREAMED_BLOCK[0]))
             .filter(|block| item * block.len() >= MIN_STREAMED_BLOCK && is_contiguous(&block.loops(nest, 0)));
         self.streams = streamed.is_some();
@@ -209,7 +209,7 @@ impl Schedule {
         self.row_len = row_len(program, nest, self.block);
         let loops = self.block.loops(nest, 0);
         self.output = match loops[..] {
-            _ if program.fold.is_some() => OutputLayout::Folded,
+            _ if program.is_folding() => OutputLayout::Folded,
             _ if is_contiguous(&loops) => OutputLayout::Contiguous,
             [(len, 1), _] if len == self.row_len => OutputLayout::Rows,
             _ => {
@@ -306,7 +306,7 @@ impl Schedule {
             for (input, &value) in inputs.iter_mut().zip(&step.inputs) {
                 *input = self.block_of(program, value, is_invariant);
             }
-            let to_output = value == program.result
+            let to_output = value == program.result()
                 && span == Span::Block
                 && !is_invariant
                 && matches!(self.output, OutputLayout::Contiguous | OutputLayout::Rows)
@@ -325,23 +325,23 @@ impl Schedule {
                 self.free_unused(program, &step.inputs, number);
             }
         }
-        if program.fold.is_some() {
-            self.add_fold(program);
-        } else if self.values[program.result].block.is_some() || program.result < first {
-            let from = self.block_of(program, program.result, false);
+        if program.is_folding() {
+            (0..program.results.len()).for_each(|result| self.add_fold(program, result));
+        } else if self.values[program.result()].block.is_some() || program.result() < first {
+            let from = self.block_of(program, program.result(), false);
             self.each.push(Action::Store { from });
         }
     }
 
-    /// Folds the result, which has an element for each element of the block.
-    fn add_fold(&mut self, program: &Program) {
-        let mut from = self.block_of(program, program.result, false);
+    /// Folds a result, which has an element for each element of the block.
+    fn add_fold(&mut self, program: &Program, result: usize) {
+        let mut from = self.block_of(program, program.results[result], false);
         if from.span != Span::Block {
             let scratch = self.allocate(from.item as usize, Span::Block, false);
             self.each.push(Action::Expand { from, scratch });
             from = BlockRef { location: Location::Scratch(scratch), span: Span::Block, ..from };
         }
-        self.each.push(Action::Fold { from });
+        self.each.push(Action::Fold { from, result: result as u32 });
     }
 
     fn push(&mut self, is_invariant: bool, action: Action) {

@@ -3,7 +3,7 @@
 use super::block::BlockShape;
 use super::execute::{Arrays, Scratch};
 use super::schedule::{Residence, Schedule};
-use super::{Input, Options, Output, Program, Step, loop_nest, run};
+use super::{Input, Options, Output, Program, Step, loop_nest, run, run_folds};
 use crate::memory::stream::has_streaming_stores;
 use ndarray::{ArrayD, ArrayViewD, Axis, Ix, IxDyn, Slice};
 use proptest::prelude::*;
@@ -118,7 +118,14 @@ fn run_in(
     if !nest.is_empty() {
         schedule.make(program, &nest, residence);
         // Safety: the nest was made for these arrays, whose elements are the program's.
-        unsafe { schedule.run(program, &nest, Arrays { inputs, output: &output }, &mut scratch) };
+        unsafe {
+            schedule.run(
+                program,
+                &nest,
+                Arrays { inputs, outputs: std::slice::from_ref(&output) },
+                &mut scratch,
+            )
+        };
     }
     schedule.block
 }
@@ -311,6 +318,46 @@ proptest! {
         }
     }
 
+    /// Several results are folded at once as one after another.
+    #[test]
+    fn joint_programs_fold_as_each_program_alone(
+        (shape, layouts) in cases(),
+        is_reduced in prop::collection::vec(any::<bool>(), 6),
+        block in 1usize..600,
+        threads in 1usize..4,
+    ) {
+        let [a, b] = [1, 2].map(|array| strided(&shape, &layouts[array], |n| (n * n) as i64 * 31 % 101));
+        let stretched = [&a, &b].map(|array| array.broadcast(IxDyn(&shape)).unwrap());
+        let inputs = stretched.each_ref().map(input);
+        let is_reduced = &is_reduced[..shape.len()];
+        let kept = reduced_shape(&shape, is_reduced);
+        let fold = |program: Program, fold: Fold| program.folding(find_fold(fold, DType::I64).unwrap());
+        let only = || Program::new(vec![8], vec![], vec![], 0);
+        let programs = [fold(chain(), Fold::Sum), fold(only(), Fold::Max), fold(chain(), Fold::Min)];
+        let operands: [&[usize]; 3] = [&[0, 1], &[1], &[0, 1]];
+        let joint = Program::joint(&programs.each_ref(), &operands);
+        // The chain is computed once.
+        prop_assert_eq!(joint.steps.len(), chain().steps.len());
+        let joint = Program { block_elements: block, ..joint };
+        let options = Options { threads: Some(threads), ..ON_ONE_THREAD };
+        let mut found = [(); 3].map(|()| ArrayD::from_elem(IxDyn(&kept), UNTOUCHED));
+        if kept.contains(&0) {
+            return Ok(());
+        }
+        let mut strides = [const { Vec::new() }; 3];
+        let mut outputs: Vec<Output<'_>> = found.iter_mut().zip(&mut strides)
+            .map(|(out, strides)| accumulators(out, &shape, strides, is_reduced))
+            .collect();
+        prop_assert!(run_folds(&joint, &inputs, &mut outputs, options));
+        for ((program, operands), found) in programs.iter().zip(operands).zip(&found) {
+            let inputs: Vec<Input<'_>> = operands.iter().map(|&operand| inputs[operand]).collect();
+            let (mut expected, mut strides) = (ArrayD::from_elem(IxDyn(&kept), UNTOUCHED), Vec::new());
+            let mut output = accumulators(&mut expected, &shape, &mut strides, is_reduced);
+            prop_assert!(run(program, &inputs, &mut output, ON_ONE_THREAD));
+            prop_assert_eq!(found, &expected);
+        }
+    }
+
     /// An index is the sum of each loop's index times a number.
     #[test]
     fn indices_are_not_in_memory((shape, layouts) in cases(), start in -5isize..5, block in 1usize..600) {
@@ -447,7 +494,7 @@ fn bits_that_are_no_boolean_are_cleared() {
             schedule.make(&program, &nest, residence);
             // Safety: the nest was made for these arrays, whose elements are the program's.
             unsafe {
-                let arrays = Arrays { inputs: &[input], output: &output };
+                let arrays = Arrays { inputs: &[input], outputs: std::slice::from_ref(&output) };
                 schedule.run(&program, &nest, arrays, &mut scratch);
             }
             for i in 0..90 {

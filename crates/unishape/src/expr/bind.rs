@@ -5,7 +5,7 @@ use super::compile::CompiledExpr;
 use super::error::{ExprError, ExprErrorKind};
 use super::graph::{Graph, Node, NodeId};
 use super::lower::StagedExpr;
-use super::staged::Staged;
+use super::staged::{JointMember, Staged};
 use super::value::{Value, Values};
 use crate::alloc::{checked_len, out_of_memory};
 use crate::numeric::Numeric;
@@ -22,10 +22,11 @@ use unishape_engine::memory::zeroed;
 use unishape_kernels::Scalar;
 use unishape_kernels::{DType, for_each_dtype};
 
-/// Orders values that are given by name.
+/// Orders values that are given by name. Others are an error, unless they are for other expressions.
 pub(crate) fn order_by_name<'a, N: AsRef<str>>(
     graph: &Graph,
     given: impl Iterator<Item = (N, Value<'a>)>,
+    has_others: bool,
 ) -> Result<Values<'a>, ExprError> {
     let mut given: SmallVec<[(N, Option<Value<'a>>); 3]> =
         given.map(|(name, value)| (name, Some(value))).collect();
@@ -50,7 +51,7 @@ pub(crate) fn order_by_name<'a, N: AsRef<str>>(
         };
         values.push(value);
     }
-    match given.iter().find(|(_, value)| value.is_some()) {
+    match given.iter().find(|(_, value)| value.is_some() && !has_others) {
         Some((name, _)) => {
             let name = name.as_ref().to_owned();
             Err(ExprErrorKind::UnusedName { name, wanted: graph.names.clone() }.into())
@@ -110,10 +111,10 @@ impl<'a> Bound<'a> {
         Ok(Bound { plan, values, shape, threads: None, has_fresh_output: false })
     }
 
-    /// An expression that is computed in stages.
-    pub(crate) fn staged(staged: Arc<StagedExpr>, values: Values<'a>) -> Bound<'a> {
+    /// An expression that is computed in stages, some of them together with those of other expressions.
+    pub(crate) fn staged(staged: Arc<StagedExpr>, joint: Vec<JointMember>, values: Values<'a>) -> Bound<'a> {
         let shape = staged.shape.clone();
-        let plan = BoundPlan::Staged(Staged::new(staged));
+        let plan = BoundPlan::Staged(Staged::new(staged, joint));
         Bound { plan, values, shape, threads: None, has_fresh_output: false }
     }
 

@@ -237,7 +237,7 @@ impl Expr {
         values: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Bound<'a>, ExprError> {
         let values = values.into_iter().map(|(name, value)| (name, value.into()));
-        self.bind_values(order_by_name(&self.shared.graph, values)?)
+        self.bind_values(order_by_name(&self.shared.graph, values, false)?)
     }
 
     /// Binds the variables by position, in the order of [`names`](Expr::names).
@@ -269,10 +269,14 @@ impl Expr {
         self.bind_values(values)
     }
 
-    fn bind_values<'a>(&self, values: Values<'a>) -> Result<Bound<'a>, ExprError> {
+    pub(super) fn graph(&self) -> &Graph {
+        &self.shared.graph
+    }
+
+    pub(super) fn bind_values<'a>(&self, values: Values<'a>) -> Result<Bound<'a>, ExprError> {
         let graph = &self.shared.graph;
         if !self.shared.is_element_wise {
-            return Ok(Bound::staged(self.staged(&values)?, values));
+            return Ok(Bound::staged(self.staged(&values)?, Vec::new(), values));
         }
         let input_types: SmallVec<[InputType; 3]> = values.iter().map(Value::input_type).collect();
         Bound::new(graph, values, self.compiled(&input_types)?)
@@ -301,7 +305,7 @@ impl Expr {
     }
 
     /// The stages for inputs of these types and shapes, from the cache if they are there.
-    fn staged(&self, values: &[Value<'_>]) -> Result<Arc<StagedExpr>, ExprError> {
+    pub(super) fn staged(&self, values: &[Value<'_>]) -> Result<Arc<StagedExpr>, ExprError> {
         let cache = &self.shared.staged;
         let is_match = |entry: &&StagedEntry| {
             let inputs = entry.inputs.iter().zip(values);

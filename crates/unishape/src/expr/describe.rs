@@ -7,9 +7,16 @@ use super::stage::{Source, Stage};
 use super::value::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use unishape_kernels::DType;
 
 /// Describes how an expression is computed: its stages, what each computes, and how much memory is read and written.
-pub(crate) fn describe(expr: &StagedExpr, values: &[Value<'_>]) -> String {
+///
+/// `others` has the number of other expressions' results that are computed together with a stage.
+pub(crate) fn describe(
+    expr: &StagedExpr,
+    values: &[Value<'_>],
+    others: &dyn Fn(usize) -> Option<usize>,
+) -> String {
     let mut text = String::new();
     let (mut read, mut kept, mut local) = (0usize, 0usize, 0usize);
     for group in &expr.groups {
@@ -31,13 +38,18 @@ pub(crate) fn describe(expr: &StagedExpr, values: &[Value<'_>]) -> String {
         let indent = if is_grouped { "  " } else { "" };
         for (number, dim, stage) in stages() {
             write_stage(&mut text, indent, number, stage);
+            if let Some(count) = others(number) {
+                let plural = if count == 1 { "" } else { "s" };
+                let _ =
+                    writeln!(text, "{indent}  in one pass with {count} result{plural} of other expressions");
+            }
             let is_last = number + 1 == expr.stages.len();
             if number == group.last() && !is_last {
-                kept = kept.saturating_add(bytes(&stage.output_shape(), stage.dtype.item_size()));
+                kept = kept.saturating_add(result_bytes(stage, &stage.output_shape()));
             } else if is_grouped && !is_last {
                 let mut shape = stage.output_shape();
                 shape[dim] = group.rows_per_chunk(&expr.stages, shape[dim]);
-                local = local.saturating_add(bytes(&shape, stage.dtype.item_size()));
+                local = local.saturating_add(result_bytes(stage, &shape));
             }
         }
     }
@@ -77,20 +89,27 @@ fn write_stage(text: &mut String, indent: &str, number: usize, stage: &Stage) {
         0 => "1 element".into(),
         _ => format!("{} elements", sizes.join(" x ")),
     };
-    let _ = writeln!(text, "{indent}stage {}: {elements} of {}", number + 1, stage.dtype);
-    let (steps, result) = stage.program.listing(&stage.names, &stage.constants);
+    let dtypes: Vec<String> = stage.dtypes.iter().map(DType::to_string).collect();
+    let _ = writeln!(text, "{indent}stage {}: {elements} of {}", number + 1, dtypes.join(", "));
+    let (steps, results) = stage.program.listing(&stage.names, &stage.constants);
     for step in steps {
         let _ = writeln!(text, "{indent}  {step}");
     }
-    match &stage.fold {
-        Some((fold, dims)) => {
-            let axes: Vec<String> = dims.iter().map(usize::to_string).collect();
-            let plural = if dims.len() == 1 { "axis" } else { "axes" };
-            let _ =
-                writeln!(text, "{indent}  {} of {result} along {plural} {}", fold.name(), axes.join(", "));
-        }
-        None => _ = writeln!(text, "{indent}  write {result}"),
+    if stage.folds.is_empty() {
+        let _ = writeln!(text, "{indent}  write {}", results.join(", "));
     }
+    let axes: Vec<String> = stage.reduced.iter().map(usize::to_string).collect();
+    let plural = if axes.len() == 1 { "axis" } else { "axes" };
+    for (number, (fold, result)) in stage.folds.iter().zip(results).enumerate() {
+        let label = if stage.folds.len() > 1 { format!("result {}: ", number + 1) } else { String::new() };
+        let (fold, axes) = (fold.name(), axes.join(", "));
+        let _ = writeln!(text, "{indent}  {label}{fold} of {result} along {plural} {axes}");
+    }
+}
+
+/// Bytes of a stage's results, each of this shape.
+fn result_bytes(stage: &Stage, shape: &Shape) -> usize {
+    stage.dtypes.iter().fold(0, |sum, dtype| sum.saturating_add(bytes(shape, dtype.item_size())))
 }
 
 fn bytes(shape: &Shape, item: usize) -> usize {

@@ -101,7 +101,7 @@ fn row_dim(stages: &[Arc<Stage>], producer: usize, rows: &[Option<usize>]) -> Op
     let mut found = None;
     for (consumer, stage) in stages.iter().enumerate() {
         for StageInput { source, maps } in &stage.inputs {
-            if *source != Source::Stage(producer) {
+            if !matches!(source, Source::Stage { number, .. } if *number == producer) {
                 continue;
             }
             let row = rows[consumer]?;

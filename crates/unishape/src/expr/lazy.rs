@@ -271,7 +271,7 @@ impl<'a> Lazy<'a> {
         if !graph.is_element_wise() {
             let inputs: Vec<InputInfo<'_>> = values.iter().map(Value::info).collect();
             let staged = Arc::new(lower(&graph, &inputs, typing)?);
-            return Ok(Bound::staged(staged, values));
+            return Ok(Bound::staged(staged, Vec::new(), values));
         }
         let input_types: Vec<InputType> = values.iter().map(Value::input_type).collect();
         let compiled = Arc::new(compile(&graph, &input_types, typing)?);

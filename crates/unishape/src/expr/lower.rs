@@ -5,13 +5,14 @@ use super::compile::{Argument, Compiler};
 use super::error::{ExprError, ExprErrorKind};
 use super::graph::Graph;
 use super::group::{Group, groups};
-use super::stage::{Source, Stage, StageInput};
+use super::join::{Joined, join};
+use super::stage::{Source, Stage, StageInput, stage_name};
 use super::typed::{InputInfo, TypedGraph, TypedId, TypedKind, is_squeeze};
 use super::types::Typing;
 use crate::alloc::checked_bytes;
 use crate::dim_map::DimMap;
 use crate::error::Error;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
 use unishape_kernels::{DType, Fold, Op, find_fold};
@@ -94,7 +95,8 @@ fn lower_typed<'g>(
     if !lowering.is_last_stage(typed.root) {
         lowering.add_stage(typed.root, None)?;
     }
-    let stages = lowering.stages;
+    let Joined { stages, numbers } = join(lowering.stages);
+    let shared_stages = shared_stages.into_iter().map(|stage| numbers[stage]).collect();
     let staged = StagedExpr { groups: groups(&stages), stages, shape, dtype: typed.dtype(typed.root) };
     Ok((staged, shared_stages))
 }
@@ -251,18 +253,19 @@ impl<'t, 'g> Lowering<'t, 'g> {
     fn add_fold_of_stage(&mut self, fold: Fold, dims: SmallVec<[usize; 4]>) -> Result<(), ExprError> {
         let number = self.stages.len() - 1;
         let stage = &self.stages[number];
-        let (shape, dtype) = (stage.output_shape(), stage.dtype);
+        let (shape, dtype) = (stage.output_shape(), stage.dtypes[0]);
         let mut compiler = Compiler::new(&[], self.typing);
         let value = compiler.add_input(dtype);
         let value = compiler.typed_value(value)?;
         let kernel = find_fold(fold, dtype).ok_or(ExprErrorKind::NotElementWise)?;
-        let input = StageInput { source: Source::Stage(number), maps: identity(shape.len()) };
+        let input = StageInput { source: Source::Stage { number, result: 0 }, maps: identity(shape.len()) };
         self.stages.push(Arc::new(Stage {
             shape,
             inputs: vec![input],
             program: Arc::new(compiler.program(value.id).folding(kernel)),
-            fold: Some((fold, dims)),
-            dtype,
+            folds: smallvec![fold],
+            reduced: dims,
+            dtypes: smallvec![dtype],
             names: vec![stage_name(number)],
             constants: Vec::new(),
         }));
@@ -316,23 +319,20 @@ impl<'t, 'g> Lowering<'t, 'g> {
                 program = program.with_index(operand);
             }
         }
-        if let Some((fold, _)) = fold {
+        let (mut folds, mut reduced) = (SmallVec::new(), SmallVec::new());
+        if let Some((fold, dims)) = fold {
             let kernel = find_fold(fold, result.dtype).ok_or_else(|| {
                 // Dtypes without a fold have been refused or cast, unless a kernel is missing.
                 error(ExprErrorKind::NoCast { from: result.dtype, to: DType::F64 })
             })?;
             program = program.folding(kernel);
+            (folds, reduced) = (smallvec![fold], dims);
         }
-        let dtype = result.dtype;
-        let stage = Stage { shape, inputs, program: Arc::new(program), fold, dtype, names, constants };
+        let (program, dtypes) = (Arc::new(program), smallvec![result.dtype]);
+        let stage = Stage { shape, inputs, program, folds, reduced, dtypes, names, constants };
         self.stages.push(Arc::new(stage));
         Ok(())
     }
-}
-
-/// Name of a stage's results.
-fn stage_name(number: usize) -> String {
-    format!("stage {}", number + 1)
 }
 
 /// Emits the program of one stage.
@@ -412,7 +412,8 @@ impl Emitter<'_, '_, '_> {
     ) -> Result<Argument, ExprErrorKind> {
         let typed = self.lowering.typed;
         if let Some(&stage) = self.lowering.stage_of.get(&id) {
-            return Ok(self.input(Source::Stage(stage), maps.clone(), typed.dtype(id), stage_name(stage)));
+            let source = Source::Stage { number: stage, result: 0 };
+            return Ok(self.input(source, maps.clone(), typed.dtype(id), stage_name(stage)));
         }
         match &typed.nodes[id].kind {
             TypedKind::Scalar(number) => Ok(Argument::Scalar(*number)),

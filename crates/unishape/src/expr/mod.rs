@@ -72,6 +72,7 @@
 
 mod axes;
 mod bind;
+mod bind_all;
 mod cache;
 mod compile;
 mod contiguous;
@@ -81,6 +82,7 @@ mod error;
 mod function;
 mod graph;
 mod group;
+mod join;
 mod lazy;
 mod lower;
 mod parse;

@@ -19,9 +19,12 @@ pub(crate) struct Stage {
     pub(crate) shape: Shape,
     pub(crate) inputs: Vec<StageInput>,
     pub(crate) program: Arc<Program>,
-    /// The fold of the results and the loops that it reduces, unless results are written one by one.
-    pub(crate) fold: Option<(Fold, SmallVec<[usize; 4]>)>,
-    pub(crate) dtype: DType,
+    /// The fold of each result, unless the only result is written element by element.
+    pub(crate) folds: SmallVec<[Fold; 1]>,
+    /// The loops along which results are folded.
+    pub(crate) reduced: SmallVec<[usize; 4]>,
+    /// Dtype of each result.
+    pub(crate) dtypes: SmallVec<[DType; 1]>,
     /// Names of the inputs and text of the constants, for descriptions.
     pub(crate) names: Vec<String>,
     pub(crate) constants: Vec<String>,
@@ -30,7 +33,7 @@ pub(crate) struct Stage {
 impl Stage {
     /// Whether results are folded along a loop.
     pub(crate) fn is_reduced(&self, dim: usize) -> bool {
-        self.fold.as_ref().is_some_and(|(_, dims)| dims.contains(&dim))
+        self.reduced.contains(&dim)
     }
 
     /// The dimension of a loop in an output of `rank` dimensions: reduced loops have none there, or size 1.
@@ -61,11 +64,16 @@ impl Stage {
     /// Shape of what the stage writes: 1 along reduced loops.
     pub(crate) fn output_shape(&self) -> Shape {
         let mut shape = self.shape.clone();
-        for &dim in self.fold.iter().flat_map(|(_, dims)| dims) {
+        for &dim in &self.reduced {
             shape[dim] = 1;
         }
         shape
     }
+}
+
+/// Name of a stage's result in descriptions.
+pub(crate) fn stage_name(number: usize) -> String {
+    format!("stage {}", number + 1)
 }
 
 /// An array that a stage reads, and at which indices.
@@ -81,8 +89,8 @@ pub(crate) struct StageInput {
 pub(crate) enum Source {
     /// A variable of the expression.
     Variable(usize),
-    /// The results of an earlier stage.
-    Stage(usize),
+    /// A result of an earlier stage.
+    Stage { number: usize, result: usize },
     /// Indices of the loops: no array, but the sum of each index times a number.
     Index(SmallVec<[isize; 4]>),
 }

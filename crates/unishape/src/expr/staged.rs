@@ -10,11 +10,11 @@ use super::value::Value;
 use crate::alloc::{checked_bytes, out_of_memory};
 use crate::dim_map::DimMap;
 use crate::program_arrays::{RawArray, RawOutput, Temporary};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use unishape_engine::fused::{self, Input, Options, Program};
+use unishape_engine::fused::{self, Input, Options, Output, Program};
 use unishape_engine::parallel::{for_each_task, is_parallel};
 use unishape_kernels::DType;
 
@@ -26,6 +26,48 @@ pub(crate) struct Staged {
     windows: SmallVec<[Option<Range<usize>>; 4]>,
     /// What slices share; without slices, nothing is.
     shared: OnceLock<Arc<Mutex<Shared>>>,
+    /// Stages that are computed together with those of other expressions.
+    joint: Vec<JointMember>,
+}
+
+/// A stage with results for several expressions. The first one that needs them computes all.
+#[derive(Debug)]
+pub(crate) struct JointStage {
+    stage: Stage,
+    results: Mutex<Option<Vec<Arc<Temporary>>>>,
+}
+
+/// An expression's share of a [`JointStage`].
+#[derive(Clone, Debug)]
+pub(crate) struct JointMember {
+    /// Number of the stage in the expression.
+    pub(crate) stage: usize,
+    pub(crate) joint: Arc<JointStage>,
+    /// Number of the stage's first result among those of the joint stage.
+    pub(crate) first_result: usize,
+}
+
+impl JointStage {
+    pub(crate) fn new(stage: Stage) -> JointStage {
+        JointStage { stage, results: Mutex::default() }
+    }
+
+    /// The results, computed unless they are there.
+    fn results(
+        &self,
+        variables: &[Option<RawArray<'_>>],
+        options: Options<'_>,
+    ) -> Result<Vec<Arc<Temporary>>, ExprError> {
+        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(results) = &*results {
+            return Ok(results.clone());
+        }
+        let packed = pack([&self.stage], variables)?;
+        let sources = Sources { variables, packed: &packed, temporaries: &Temporaries::new() };
+        let mut computed = temporaries(&self.stage.output_shape(), &self.stage)?;
+        run_stage(&self.stage, sources, None, outputs(&mut computed), options)?;
+        Ok(results.insert(computed.into_iter().map(Arc::new).collect()).clone())
+    }
 }
 
 /// What all slices of an expression need, computed once.
@@ -39,13 +81,17 @@ struct Shared {
 /// are read, and the loops. The maps are those of the copy.
 type Packed = HashMap<(usize, DimMaps, Shape), (Temporary, DimMaps)>;
 
-/// Results of stages, by their numbers.
-type Temporaries = HashMap<usize, Arc<Temporary>>;
+/// Results of stages, by the number of the stage and of the result.
+type Temporaries = HashMap<(usize, usize), Arc<Temporary>>;
+
+/// The arrays that a stage writes, one for each result.
+type Outputs<'a> = SmallVec<[RawOutput<'a>; 1]>;
 
 impl Staged {
-    pub(crate) fn new(expr: Arc<StagedExpr>) -> Staged {
+    /// Some stages are computed together with those of other expressions.
+    pub(crate) fn new(expr: Arc<StagedExpr>, joint: Vec<JointMember>) -> Staged {
         let windows = SmallVec::from_elem(None, expr.shape.len());
-        Staged { expr, windows, shared: OnceLock::new() }
+        Staged { expr, windows, shared: OnceLock::new(), joint }
     }
 
     pub(crate) fn dtype(&self) -> DType {
@@ -66,13 +112,18 @@ impl Staged {
     pub(crate) fn is_parallel(&self) -> bool {
         self.expr.stages.iter().any(|stage| {
             let elements = stage.shape.iter().copied().fold(1, usize::saturating_mul);
-            is_parallel(elements.saturating_mul(stage.dtype.item_size()))
+            is_parallel(elements.saturating_mul(stage.dtypes[0].item_size()))
         })
     }
 
     /// Describes the stages; `values` are those of the variables.
     pub(crate) fn describe(&self, values: &[Value<'_>]) -> String {
-        describe(&self.expr, values)
+        // How many results of other expressions are computed together with a stage.
+        let others = |stage: usize| {
+            let member = self.joint.iter().find(|member| member.stage == stage)?;
+            Some(member.joint.stage.dtypes.len() - self.expr.stages[stage].dtypes.len())
+        };
+        describe(&self.expr, values, &others)
     }
 
     /// Computes the expression.
@@ -101,6 +152,11 @@ impl Staged {
         };
         let packed = packed.unwrap_or_default();
         let sources = Sources { variables: &variables, packed: &packed, temporaries: &temporaries };
+        if let Some(results) = temporaries.get(&(group.last(), 0)) {
+            // Computed together with other expressions.
+            self.copy_result(&self.expr.stages[group.last()], results, output);
+            return Ok(());
+        }
         let last = Group { members: group.members[group.members.len() - 1..].to_vec() };
         let mut work = GroupWork::new(&self.expr.stages, if is_split { &last } else { group });
         for (dim, window) in self.windows.iter().enumerate() {
@@ -108,7 +164,18 @@ impl Staged {
                 work.restrict(dim, self.windows.len(), window.clone());
             }
         }
-        work.run(sources, output, options)
+        work.run(sources, smallvec![output], options)
+    }
+
+    /// Copies the part of the last stage's results that is computed to the output.
+    fn copy_result(&self, last: &Stage, results: &Temporary, output: RawOutput<'_>) {
+        let rank = self.windows.len();
+        let mut maps: DimMaps = SmallVec::from_elem(DimMap::fixed(0), last.shape.len());
+        for (dim, window) in self.windows.iter().enumerate() {
+            let start = window.as_ref().map_or(0, |window| window.start) as isize;
+            maps[last.loop_of(dim, rank)] = DimMap { start, ..DimMap::same(dim) };
+        }
+        copy_elements(&results.array().mapped(&maps, output.shape()), output, None);
     }
 
     /// Whether a slice has a part of each row of a group only.
@@ -136,57 +203,79 @@ impl Staged {
     ) -> Result<Shared, ExprError> {
         let packed = match shared.packed {
             Some(packed) => packed,
-            None => Arc::new(self.pack(variables)?),
+            None => Arc::new(pack(self.expr.stages.iter().map(|stage| &**stage), variables)?),
         };
         let Some((last, groups)) = self.expr.groups.split_last() else { return Ok(Shared::default()) };
         let options = Options { is_output_fresh: true, ..options };
+        for JointMember { stage, joint, first_result } in &self.joint {
+            let results = joint.results(variables, options)?;
+            for result in 0..self.expr.stages[*stage].dtypes.len() {
+                shared.temporaries.insert((*stage, result), results[first_result + result].clone());
+            }
+        }
         for group in groups {
-            if shared.temporaries.contains_key(&group.last()) {
+            if shared.temporaries.contains_key(&(group.last(), 0)) {
                 continue;
             }
             let stage = &self.expr.stages[group.last()];
-            let mut results = temporary(&stage.output_shape(), stage)?;
+            let mut results = temporaries(&stage.output_shape(), stage)?;
             let sources = Sources { variables, packed: &packed, temporaries: &shared.temporaries };
-            GroupWork::new(&self.expr.stages, group).run(sources, results.output(), options)?;
-            shared.temporaries.insert(group.last(), Arc::new(results));
+            GroupWork::new(&self.expr.stages, group).run(sources, outputs(&mut results), options)?;
+            insert(&mut shared.temporaries, group.last(), results);
         }
-        if is_split && !shared.temporaries.contains_key(&last.members[0].0) {
+        if is_split && !shared.temporaries.contains_key(&(last.members[0].0, 0)) {
             let sources = Sources { variables, packed: &packed, temporaries: &shared.temporaries };
             let results = GroupWork::new(&self.expr.stages, last).run_members(sources, options)?;
             shared.temporaries.extend(results);
         }
         Ok(Shared { packed: Some(packed), ..shared })
     }
-
-    /// Copies variables that are worth it.
-    fn pack(&self, variables: &[Option<RawArray<'_>>]) -> Result<Packed, ExprError> {
-        let mut packed = Packed::new();
-        for stage in &self.expr.stages {
-            for StageInput { source, maps } in &stage.inputs {
-                let Source::Variable(variable) = source else { continue };
-                let Some(array) = &variables[*variable] else { continue };
-                let key = (*variable, maps.clone(), stage.shape.clone());
-                let array = array.mapped(maps, &stage.shape);
-                if packed.contains_key(&key) || !array.is_worth_packing() {
-                    continue;
-                }
-                let array = array.without_repeats();
-                let shape = Shape::from_slice(array.shape());
-                let bytes = checked_bytes(&shape, array.item())?;
-                let mut copy = Temporary::new(bytes, array.item(), shape.clone()).map_err(out_of_memory)?;
-                copy_elements(&array, copy.output(), None);
-                packed.insert(key, (copy, axes::stretch(&shape, &stage.shape)));
-            }
-        }
-        Ok(packed)
-    }
 }
 
-/// An array for the results of a stage.
-fn temporary(shape: &Shape, stage: &Stage) -> Result<Temporary, ExprError> {
-    let item = stage.dtype.item_size();
-    let bytes = checked_bytes(shape, item)?;
-    Ok(Temporary::new(bytes, item, shape.clone()).map_err(out_of_memory)?)
+/// Copies variables that are worth it.
+fn pack<'s>(
+    stages: impl IntoIterator<Item = &'s Stage>,
+    variables: &[Option<RawArray<'_>>],
+) -> Result<Packed, ExprError> {
+    let mut packed = Packed::new();
+    for stage in stages {
+        for StageInput { source, maps } in &stage.inputs {
+            let Source::Variable(variable) = source else { continue };
+            let Some(array) = &variables[*variable] else { continue };
+            let key = (*variable, maps.clone(), stage.shape.clone());
+            let array = array.mapped(maps, &stage.shape);
+            if packed.contains_key(&key) || !array.is_worth_packing() {
+                continue;
+            }
+            let array = array.without_repeats();
+            let shape = Shape::from_slice(array.shape());
+            let bytes = checked_bytes(&shape, array.item())?;
+            let mut copy = Temporary::new(bytes, array.item(), shape.clone()).map_err(out_of_memory)?;
+            copy_elements(&array, copy.output(), None);
+            packed.insert(key, (copy, axes::stretch(&shape, &stage.shape)));
+        }
+    }
+    Ok(packed)
+}
+
+/// Arrays of this shape for the results of a stage.
+fn temporaries(shape: &Shape, stage: &Stage) -> Result<Vec<Temporary>, ExprError> {
+    let of_dtype = |dtype: &DType| {
+        let bytes = checked_bytes(shape, dtype.item_size())?;
+        Ok(Temporary::new(bytes, dtype.item_size(), shape.clone()).map_err(out_of_memory)?)
+    };
+    stage.dtypes.iter().map(of_dtype).collect()
+}
+
+/// The arrays, to write.
+fn outputs(results: &mut [Temporary]) -> Outputs<'_> {
+    results.iter_mut().map(Temporary::output).collect()
+}
+
+/// Keeps the results of a stage.
+fn insert(temporaries: &mut Temporaries, stage: usize, results: Vec<Temporary>) {
+    let results = results.into_iter().enumerate();
+    temporaries.extend(results.map(|(number, results)| ((stage, number), Arc::new(results))));
 }
 
 /// What stages read: variables, and results of earlier stages.
@@ -237,21 +326,22 @@ impl<'g> GroupWork<'g> {
     }
 
     /// Runs the stages for some rows at a time, so that what they share stays in the cache.
-    fn run(
-        &self,
-        sources: Sources<'_>,
-        output: RawOutput<'_>,
-        options: Options<'_>,
-    ) -> Result<(), ExprError> {
-        if output.is_empty() {
+    fn run(&self, sources: Sources<'_>, outputs: Outputs<'_>, options: Options<'_>) -> Result<(), ExprError> {
+        if self.group.members.len() == 1 {
+            return run_stage(&self.last, sources, None, outputs, options);
+        }
+        if outputs[0].is_empty() {
             return Ok(());
         }
-        if self.group.members.len() == 1 {
-            return run_stage(&self.last, sources, None, output, options);
-        }
         let step = self.step();
-        let output_dim = self.last.output_dim(self.group.row_dim(), output.rank());
-        let parts = output.split(output_dim, step);
+        let mut parts: Vec<Outputs<'_>> = Vec::new();
+        parts.resize_with(self.rows.len().div_ceil(step), Outputs::new);
+        for output in outputs {
+            let output_dim = self.last.output_dim(self.group.row_dim(), output.rank());
+            for (parts, part) in parts.iter_mut().zip(output.split(output_dim, step)) {
+                parts.push(part);
+            }
+        }
         self.for_each_rows(parts, options, &|rows, part| self.run_rows(rows, sources, part, options))
     }
 
@@ -266,28 +356,31 @@ impl<'g> GroupWork<'g> {
     fn run_members(&self, sources: Sources<'_>, options: Options<'_>) -> Result<Temporaries, ExprError> {
         let step = self.step();
         let members = &self.group.members[..self.group.members.len() - 1];
-        let mut results: Vec<(usize, Temporary)> = members
+        let mut results: Vec<Vec<Temporary>> = members
             .iter()
-            .map(|&(number, _)| {
-                let stage = &self.stages[number];
-                Ok((number, temporary(&stage.output_shape(), stage)?))
-            })
+            .map(|&(number, _)| temporaries(&self.stages[number].output_shape(), &self.stages[number]))
             .collect::<Result<_, ExprError>>()?;
-        let mut parts: Vec<Vec<(usize, RawOutput<'_>)>> = Vec::new();
+        let mut parts: Vec<Vec<((usize, usize), RawOutput<'_>)>> = Vec::new();
         parts.resize_with(self.rows.len().div_ceil(step), Vec::new);
-        for ((number, results), &(_, dim)) in results.iter_mut().zip(members) {
-            for (parts, part) in parts.iter_mut().zip(results.output().split(dim, step)) {
-                parts.push((*number, part));
+        for (results, &(stage, dim)) in results.iter_mut().zip(members) {
+            for (number, output) in outputs(results).into_iter().enumerate() {
+                for (parts, part) in parts.iter_mut().zip(output.split(dim, step)) {
+                    parts.push(((stage, number), part));
+                }
             }
         }
         self.for_each_rows(parts, options, &|rows, parts| {
             let local = self.local(rows, sources, options)?;
-            for (number, part) in parts {
-                copy_elements(&local[&number].array(), part, Some(1));
+            for (key, part) in parts {
+                copy_elements(&local[&key].array(), part, Some(1));
             }
             Ok(())
         })?;
-        Ok(results.into_iter().map(|(number, results)| (number, Arc::new(results))).collect())
+        let mut kept = Temporaries::new();
+        for (results, &(stage, _)) in results.into_iter().zip(members) {
+            insert(&mut kept, stage, results);
+        }
+        Ok(kept)
     }
 
     /// Calls a function with some rows at a time and the part of the output for them, on several threads.
@@ -320,7 +413,7 @@ impl<'g> GroupWork<'g> {
         &self,
         rows: Range<usize>,
         sources: Sources<'_>,
-        output: RawOutput<'_>,
+        outputs: Outputs<'_>,
         options: Options<'_>,
     ) -> Result<(), ExprError> {
         let (start, len) = (rows.start, rows.len());
@@ -328,7 +421,7 @@ impl<'g> GroupWork<'g> {
         let rows = Rows { dim: self.group.row_dim(), start, len, local: &local };
         // Other threads run other rows.
         let options = Options { threads: Some(1), ..options };
-        run_stage(&self.last, sources, Some(rows), output, options)
+        run_stage(&self.last, sources, Some(rows), outputs, options)
     }
 
     /// Runs all stages but the last for some rows, and returns their results.
@@ -347,10 +440,10 @@ impl<'g> GroupWork<'g> {
             let stage = &self.stages[number];
             let mut shape = stage.output_shape();
             shape[dim] = len;
-            let mut results = temporary(&shape, stage)?;
+            let mut results = temporaries(&shape, stage)?;
             let rows = Rows { dim, start, len, local: &local };
-            run_stage(stage, sources, Some(rows), results.output(), options)?;
-            local.insert(number, Arc::new(results));
+            run_stage(stage, sources, Some(rows), outputs(&mut results), options)?;
+            insert(&mut local, number, results);
         }
         Ok(local)
     }
@@ -368,10 +461,10 @@ fn run_stage(
     stage: &Stage,
     sources: Sources<'_>,
     rows: Option<Rows<'_>>,
-    mut output: RawOutput<'_>,
+    mut outputs: Outputs<'_>,
     options: Options<'_>,
 ) -> Result<(), ExprError> {
-    if output.is_empty() {
+    if outputs[0].is_empty() {
         return Ok(());
     }
     let mut shape = stage.shape.clone();
@@ -405,13 +498,15 @@ fn run_stage(
                     }
                 }
             }
-            Source::Stage(number) => match rows.and_then(|rows| rows.local.get(number)) {
-                Some(local) => Some(local.array()),
-                None => {
-                    from_start(&mut maps);
-                    sources.temporaries.get(number).map(|results| results.array())
+            Source::Stage { number, result } => {
+                match rows.and_then(|rows| rows.local.get(&(*number, *result))) {
+                    Some(local) => Some(local.array()),
+                    None => {
+                        from_start(&mut maps);
+                        sources.temporaries.get(&(*number, *result)).map(|results| results.array())
+                    }
                 }
-            },
+            }
             Source::Index(strides) => {
                 from_start(&mut maps);
                 indices.push(index(strides, &maps, &shape));
@@ -429,10 +524,15 @@ fn run_stage(
             (None, None) => unreachable!("every array of a stage has a source"),
         })
         .collect();
-    if let Some((_, dims)) = &stage.fold {
-        output = output.folded(&shape, dims);
-    }
-    match fused::run(&stage.program, &inputs, &mut output.output(), options) {
+    let is_complete = if stage.folds.is_empty() {
+        fused::run(&stage.program, &inputs, &mut outputs[0].output(), options)
+    } else {
+        let mut folded: Outputs<'_> =
+            outputs.into_iter().map(|output| output.folded(&shape, &stage.reduced)).collect();
+        let mut folded: SmallVec<[Output<'_>; 1]> = folded.iter_mut().map(RawOutput::output).collect();
+        fused::run_folds(&stage.program, &inputs, &mut folded, options)
+    };
+    match is_complete {
         true => Ok(()),
         false => Err(ExprErrorKind::Stopped.into()),
     }

@@ -335,3 +335,105 @@ fn slices_share_the_results_of_earlier_stages() {
         assert_eq!(calls(), 1, "{text}");
     }
 }
+
+/// Folds of the same loops that share an array are one stage.
+#[test]
+fn folds_along_the_same_axes_are_computed_in_one_pass() {
+    let (a, b) = (Array2::from_shape_fn((40, 30), |(i, j)| (i * 7 + j * 3) as f64 % 11.0), table());
+    let b = b.into_shape_with_order(60).unwrap().slice(s![..30]).to_owned();
+    let values = || [("a", Value::from(&a)), ("b", Value::from(&b))];
+    let plan = |text: &str| Expr::parse(text).unwrap().bind(values()).unwrap().plan();
+    let cosine = "sum(a * b, 1) / sqrt(sum(a * a, 1) * sum(b**2 + 0 * a, 1))";
+    assert_eq!(
+        plan(cosine),
+        "\
+stage 1: 40 x 30 elements of float64, float64, float64
+  t1 = multiply(a, b)
+  t2 = multiply(a, a)
+  t3 = multiply(0, a)
+  t4 = multiply(b, b)
+  t5 = add(t4, t3)
+  result 1: sum of t1 along axis 1
+  result 2: sum of t2 along axis 1
+  result 3: sum of t5 along axis 1
+stage 2: 40 elements of float64
+  t1 = multiply(stage 1 result 2, stage 1 result 3)
+  t2 = sqrt(t1)
+  t3 = divide(stage 1 result 1, t2)
+  write t3
+reads 9.8 kB, writes 320 bytes; intermediate results take 960 bytes
+"
+    );
+    let expected = {
+        let sum = |array: Array2<f64>| array.sum_axis(Axis(1));
+        let squares = (&b * &b).sum();
+        sum(&a * &b) / (sum(&a * &a) * squares).mapv(f64::sqrt)
+    };
+    assert_eq!(evaluate(cosine, values()), expected.into());
+    // Not where axes differ, where nothing is shared, or where one needs the other.
+    for text in ["sum(a, 0)[:, None] + sum(a, 1)[:30]", "sum(a * 2) + sum(b * 2)", "sum(a - max(a))"] {
+        let values = values().into_iter().filter(|(name, _)| text.contains(&format!("({name}")));
+        let plan = Expr::parse(text).unwrap().bind(values).unwrap().plan();
+        assert!(!plan.contains("result 2"), "{plan}");
+    }
+}
+
+/// Reductions of several expressions are computed when the first one is.
+#[test]
+fn several_expressions_read_memory_once() {
+    let x = Array2::from_shape_fn((300, 200), |(i, j)| ((i * 31 + j * 17) % 97) as f64 - 40.0);
+    let w = Array1::from_shape_fn(200, |j| j as f64 % 5.0);
+    let texts =
+        ["sum(x * w, 1)", "max(x, 1)", "x[0] + 1", "min(x, 1, keepdims=True) / 2", "w * 2", "argmax(x, 0)"];
+    let exprs = texts.map(|text| Expr::parse(text).unwrap());
+    let values = || [("w", Value::from(&w)), ("x", Value::from(&x))];
+    let bound = Expr::bind_all(&exprs, values()).unwrap();
+    for (number, is_joint) in [true, true, false, true, false, false].into_iter().enumerate() {
+        let plan = bound[number].plan();
+        assert_eq!(plan.contains("in one pass with 2 results of other expressions"), is_joint, "{plan}");
+    }
+    for (text, bound) in texts.iter().zip(&bound) {
+        let names = Expr::parse(text).unwrap().names().to_vec();
+        let alone = values().into_iter().filter(|(name, _)| names.iter().any(|own| own == name));
+        let expected = Expr::parse(text).unwrap().evaluate(alone).unwrap();
+        assert_eq!(bound.compute().unwrap(), expected, "{text}");
+        // A part of it, and once more.
+        if bound.shape().first() == Some(&300) {
+            let part = bound.slice_axis(0, 7..90).slice_axis(0, 1..80).compute().unwrap();
+            let Tensor::F64(expected) = &expected else { panic!("{text}") };
+            assert_eq!(part, expected.slice_axis(Axis(0), (8..87).into()).to_owned().into(), "{text}");
+        }
+    }
+    // Computed once: when another one is computed, nothing is left to do for it.
+    let bound = Expr::bind_all(&exprs, values()).unwrap();
+    let elements = AtomicUsize::new(0);
+    let count = |number: usize| {
+        elements.store(0, Ordering::Relaxed);
+        let mut out = Array1::<f64>::zeros(300);
+        let should_continue = |count: usize| {
+            elements.fetch_add(count, Ordering::Relaxed);
+            true
+        };
+        bound[number].compute_while(&mut out, should_continue).unwrap();
+        elements.load(Ordering::Relaxed)
+    };
+    assert_eq!((count(1), count(0), count(1)), (300 * 200, 0, 0));
+    // A computation that is stopped is not kept.
+    let bound = Expr::bind_all(&exprs, values()).unwrap();
+    assert!(bound[0].compute_while(&mut Array1::<f64>::zeros(300), |_| false).is_err());
+    assert_eq!(bound[1].compute().unwrap(), evaluate("max(x, 1)", [("x", Value::from(&x))]));
+}
+
+#[test]
+fn several_expressions_name_the_values_that_they_need() {
+    let x = arr1(&[1.0, 2.0]);
+    let exprs = ["sum(x)", "x + y", "z"].map(|text| Expr::parse(text).unwrap());
+    let error = |names: &[&'static str]| {
+        Expr::bind_all(&exprs, names.iter().map(|name| (name, &x))).unwrap_err().to_string()
+    };
+    assert_eq!(error(&["x", "y", "z", "v"]), "the expression has no variable v; it has x, y and z");
+    assert_eq!(error(&["x", "y"]).lines().next(), Some("no value for z; given: x and y"));
+    assert_eq!(error(&["x", "x", "y", "z"]), "x is given twice");
+    assert!(Expr::bind_all(&[], [("x", &x)]).is_err());
+    assert!(Expr::bind_all(&[], std::iter::empty::<(&str, Value<'_>)>()).unwrap().is_empty());
+}
