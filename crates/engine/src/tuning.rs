@@ -153,6 +153,10 @@ pub(crate) const BLOCK_ELEMENTS: std::ops::RangeInclusive<usize> = 128..=8192;
 #[cfg(feature = "fused")]
 pub(crate) const MIN_ROW_LEN: usize = 160;
 
+/// Rows of at least this many elements are folded with kernels of pairs.
+#[cfg(feature = "fused")]
+pub(crate) const MIN_PAIR_ROW_LEN: usize = 16;
+
 /// Cost of starting a block, and of each of its steps, in elements copied one by one.
 #[cfg(feature = "fused")]
 pub(crate) const STEP_OVERHEAD: usize = 128;

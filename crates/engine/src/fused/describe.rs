@@ -160,7 +160,7 @@ impl Description<'_> {
             Action::Store { from } | Action::Fold { from, .. } => {
                 Some(format!("result = {}", self.value(from, held)))
             }
-            Action::Expand { .. } => None,
+            Action::Expand { .. } | Action::FoldPairs { .. } => None,
             Action::Call { step, inputs, span, scratch, .. } => {
                 let Step { name, inputs: arguments, .. } = &self.program.steps[*step as usize];
                 let inputs: Vec<String> =

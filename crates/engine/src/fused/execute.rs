@@ -185,19 +185,19 @@ pub(super) fn mask_bits(output: &mut [u8], mask: u8) {
 }
 
 /// Offset of each operand from its element at index 0, in elements; the output comes first.
-type Offsets = SmallVec<[isize; 8]>;
+pub(super) type Offsets = SmallVec<[isize; 8]>;
 
 /// One block of the nest.
-struct Block<'r> {
-    schedule: &'r Schedule,
-    program: &'r Program,
-    nest: &'r LoopNest,
-    arrays: Arrays<'r>,
+pub(super) struct Block<'r> {
+    pub(super) schedule: &'r Schedule,
+    pub(super) program: &'r Program,
+    pub(super) nest: &'r LoopNest,
+    pub(super) arrays: Arrays<'r>,
     /// Addresses of the scratch blocks, each of the size that the schedule has for it. Not aliased.
     scratch: &'r [*mut u8],
     /// Offsets of this block's first elements.
-    offsets: &'r Offsets,
-    shape: BlockShape,
+    pub(super) offsets: &'r Offsets,
+    pub(super) shape: BlockShape,
 }
 
 impl Block<'_> {
@@ -272,6 +272,8 @@ impl Block<'_> {
             }
             // Safety: inputs exist, and no other thread accesses the accumulators.
             Action::Fold { from, result } => unsafe { self.fold(*from, *result as usize) },
+            // Safety: as above.
+            Action::FoldPairs { inputs, result } => unsafe { self.fold_pairs(*inputs, *result as usize) },
             Action::Store { from } => {
                 // Safety: inputs exist, and no other thread accesses the output.
                 unsafe {
@@ -334,7 +336,7 @@ impl Block<'_> {
     ///
     /// As for [`Schedule::run`]; meanwhile nothing writes to the value's scratch block.
     #[inline(always)]
-    unsafe fn read(&self, value: BlockRef) -> &[u8] {
+    pub(super) unsafe fn read(&self, value: BlockRef) -> &[u8] {
         let bytes = value.item as usize * self.shape.count(value.span);
         let first = match value.location {
             Location::Scratch(scratch) => {
@@ -355,7 +357,7 @@ impl Block<'_> {
     ///
     /// As for [`read`](Block::read); the block has this row.
     #[inline(always)]
-    unsafe fn read_row(&self, value: BlockRef, row: usize) -> &[u8] {
+    pub(super) unsafe fn read_row(&self, value: BlockRef, row: usize) -> &[u8] {
         let item = value.item as usize;
         if let (true, Location::Input(input)) = (value.has_row_stride, value.location) {
             let stride = self.row_stride(1 + input as usize);
@@ -374,7 +376,7 @@ impl Block<'_> {
 
     /// Distance between an operand's rows, in elements.
     #[inline(always)]
-    fn row_stride(&self, operand: usize) -> isize {
+    pub(super) fn row_stride(&self, operand: usize) -> isize {
         self.nest.level(self.shape.level).1[operand]
     }
 
@@ -502,7 +504,12 @@ impl Block<'_> {
 
     /// Distance to an operand's next block, in elements.
     fn block_stride(&self, operand: usize) -> isize {
-        self.shape.iterations as isize * self.nest.level(self.shape.level).1[operand]
+        let (size, strides) = self.nest.level(self.shape.level);
+        match self.shape.level.checked_sub(1) {
+            // A block that has all iterations of its loop: the next one is that of the next outer iteration.
+            Some(outer) if self.schedule.block.iterations >= size => self.nest.level(outer).1[operand],
+            _ => self.shape.iterations as isize * strides[operand],
+        }
     }
 
     /// Copies an input's elements of this block to contiguous memory.

@@ -16,6 +16,7 @@
 //! | `schedule` | what is done for each block and what only once, for one layout of the arrays |
 //! | `execute` | runs a schedule |
 //! | `accumulate` | folds blocks of results into accumulators |
+//! | `fold_pairs` | folds functions of two operands into accumulators |
 //! | `fold` | reductions: results are folded into accumulators |
 //! | `gather` | gathering and scattering |
 //! | `transpose` | gathering a transposed operand |
@@ -28,6 +29,7 @@ mod call;
 mod describe;
 mod execute;
 mod fold;
+mod fold_pairs;
 mod gather;
 mod program;
 mod schedule;
@@ -36,7 +38,7 @@ mod transpose;
 pub use array::{Input, Output};
 pub use call::Options;
 pub use describe::describe;
-pub use program::{Program, Step};
+pub use program::{Pair, Program, Step};
 
 use crate::layout::row_major;
 use crate::memory::stream::can_stream;

@@ -1,8 +1,10 @@
 //! Block programs: chains of kernels.
 
-use crate::tuning::{BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MIN_ROW_LEN, STEP_OVERHEAD};
+use crate::tuning::{
+    BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MIN_PAIR_ROW_LEN, MIN_ROW_LEN, STEP_OVERHEAD,
+};
 use smallvec::{SmallVec, smallvec};
-use unishape_kernels::{Constant, FoldKernel, Kernel, KernelContext};
+use unishape_kernels::{Constant, FoldKernel, Kernel, KernelContext, PairFoldKernel};
 
 /// Largest number of inputs of a kernel.
 pub(super) const MAX_ARITY: usize = 3;
@@ -20,6 +22,15 @@ pub struct Step {
     pub item: usize,
 }
 
+/// A kernel that folds values of two operands, without the steps that compute these values.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// The kernel.
+    pub kernel: PairFoldKernel,
+    /// The values of the program that it takes.
+    pub inputs: [usize; 2],
+}
+
 /// A chain of kernels in topological order.
 ///
 /// Values are numbered: operands first, then constants, then the result of each step. A step takes only
@@ -32,6 +43,10 @@ pub struct Program {
     pub(super) steps: Vec<Step>,
     /// The kernel that folds each result, unless the result is stored.
     pub(super) folds: SmallVec<[FoldKernel; 1]>,
+    /// For each result, the kernel that folds it without its last steps, where there is one and the layout allows it.
+    pub(super) pairs: SmallVec<[Option<Pair>; 1]>,
+    /// Which steps the kernels of pairs replace.
+    pub(super) is_replaced: Vec<bool>,
     /// Which operands are indices, see [`Input::index`](super::Input::index).
     pub(super) is_index: Vec<bool>,
     /// The values that are results. Several are folded along the same loops.
@@ -71,6 +86,8 @@ impl Program {
         let mut program = Program {
             is_index: vec![false; operands.len()],
             folds: SmallVec::new(),
+            pairs: SmallVec::new(),
+            is_replaced: vec![false; steps.len()],
             operands,
             constants,
             steps,
@@ -89,6 +106,47 @@ impl Program {
     #[must_use]
     pub fn folding(self, kernel: FoldKernel) -> Program {
         Program { folds: smallvec![kernel], ..self }
+    }
+
+    /// The same program with kernels that fold some of its results without their last steps, one for each result.
+    ///
+    /// Where the layout of the arrays does not allow it, the steps are computed.
+    ///
+    /// # Panics
+    ///
+    /// Where there is not an entry for each result, or a kernel takes values that do not exist.
+    #[must_use]
+    pub fn with_pairs(mut self, pairs: &[Option<Pair>]) -> Program {
+        assert_eq!(pairs.len(), self.folds.len(), "an entry for each result");
+        let first = self.operands.len() + self.constants.len();
+        self.pairs = SmallVec::from_slice(pairs);
+        // Values that are taken by a step that is computed, by a pair, or that are folded themselves.
+        let mut is_taken = vec![false; self.last_use.len()];
+        for (pair, &result) in pairs.iter().zip(&self.results) {
+            match pair {
+                Some(pair) => pair.inputs.iter().for_each(|&value| {
+                    is_taken[value] = true;
+                    self.last_use[value] = usize::MAX;
+                }),
+                None => is_taken[result] = true,
+            }
+        }
+        for (number, step) in self.steps.iter().enumerate().rev() {
+            self.is_replaced[number] = !is_taken[first + number];
+            if is_taken[first + number] {
+                step.inputs.iter().for_each(|&value| is_taken[value] = true);
+            }
+        }
+        if self.is_only_pairs() {
+            // There are neither scratch blocks nor calls for each row.
+            (self.block_elements, self.min_row_len) = (*BLOCK_ELEMENTS.end(), MIN_PAIR_ROW_LEN);
+        }
+        self
+    }
+
+    /// Whether all results are folded by kernels of pairs, and no step is computed.
+    pub(super) fn is_only_pairs(&self) -> bool {
+        !self.pairs.is_empty() && self.pairs.iter().all(Option::is_some) && !self.is_replaced.contains(&false)
     }
 
     /// Joins programs that fold their results along the same loops into one with the results of all.
@@ -120,6 +178,7 @@ impl Program {
         }
         let first = count + constants.len();
         let (mut steps, mut results, mut folds) = (Vec::<Step>::new(), SmallVec::new(), SmallVec::new());
+        let mut pairs: SmallVec<[Option<Pair>; 4]> = SmallVec::new();
         for (program, own) in programs.iter().zip(operands) {
             let number_of = |constant: &Constant| constants.iter().position(|other| other == constant);
             let constants = program.constants.iter().filter_map(number_of).map(|number| count + number);
@@ -138,9 +197,20 @@ impl Program {
                 values.push(first + number);
             }
             results.extend(program.results.iter().map(|&result| values[result]));
-            folds.extend(program.folds.iter().cloned());
+            folds.extend(program.folds.iter().copied());
+            let of_result = |result: usize| {
+                let Pair { kernel, inputs } = (*program.pairs.get(result)?)?;
+                Some(Pair { kernel, inputs: inputs.map(|value| values[value]) })
+            };
+            pairs.extend((0..program.results.len()).map(of_result));
         }
         Program { is_index, folds, ..Program::with_results(items, constants, steps, results) }
+            .with_pairs(&pairs)
+    }
+
+    /// The step that computes a value; `None` for operands and constants.
+    pub fn step(&self, value: usize) -> Option<&Step> {
+        self.steps.get(value.checked_sub(self.operands.len() + self.constants.len())?)
     }
 
     /// The constants.
@@ -189,8 +259,8 @@ impl Program {
         (self.steps.iter().enumerate().map(step).collect(), results)
     }
 
-    /// The value that a program with one result computes.
-    pub(super) fn result(&self) -> usize {
+    /// The value that is the first result.
+    pub fn result(&self) -> usize {
         self.results[0]
     }
 

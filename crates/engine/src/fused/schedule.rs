@@ -1,9 +1,9 @@
 //! Schedules: what a program does for each block and what only once, for one layout of its arrays.
 
 use super::block::{BlockLoops, BlockShape, is_contiguous, is_scalar};
-use super::program::{MAX_ARITY, Program};
+use super::program::{MAX_ARITY, Pair, Program};
 use crate::nest::LoopNest;
-use crate::tuning::{MAX_HOISTED, MIN_STREAMED_BLOCK, STREAMED_BLOCK};
+use crate::tuning::{MAX_HOISTED, MIN_PAIR_ROW_LEN, MIN_STREAMED_BLOCK, STREAMED_BLOCK};
 
 /// Location of a value's block.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +57,10 @@ pub(super) enum Action {
     Store { from: BlockRef },
     /// Repeats a value that has fewer elements than the block.
     Expand { from: BlockRef, scratch: u32 },
-    /// Folds the result into accumulators.
+    /// Folds a result into accumulators.
     Fold { from: BlockRef, result: u32 },
+    /// Folds a function of two operands into the accumulators of a result.
+    FoldPairs { inputs: [BlockRef; 2], result: u32 },
 }
 
 /// The actions of a program for one loop nest.
@@ -88,6 +90,8 @@ pub(super) struct Schedule {
     pub(super) prefetches_output: bool,
     /// Number of kernel calls for each block.
     pub(super) calls: usize,
+    /// Whether results are folded by kernels of pairs where the program has these.
+    uses_pairs: bool,
     /// State of each value, and unused scratch blocks, while the schedule is made.
     values: Vec<ValueState>,
     free: Vec<u32>,
@@ -168,6 +172,15 @@ fn row_len(program: &Program, nest: &LoopNest, block: BlockShape) -> usize {
     if is_worth { len } else { 0 }
 }
 
+/// Whether accumulators with these loops have rows that kernels of pairs take.
+fn has_pair_rows(accumulators: &BlockLoops, row_len: usize) -> bool {
+    row_len >= MIN_PAIR_ROW_LEN
+        || match accumulators[..] {
+            [(len, 0 | 1)] | [(len, 0), (_, 1)] | [(len, 1), (_, 0)] => len >= MIN_PAIR_ROW_LEN,
+            _ => false,
+        }
+}
+
 /// Cost of gathering and scattering for each element of a block, in elements copied one by one.
 pub(super) fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape) -> f32 {
     let row_len = row_len(program, nest, block);
@@ -176,8 +189,8 @@ pub(super) fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape)
         match loops[..] {
             _ if is_contiguous(&loops) => 0.0,
             [(len, 0), _] if len == row_len => 0.0,
-            // A row that is repeated is gathered, so that kernels take whole blocks.
-            [(len, 1), (_, stride)] if len == row_len && stride != 0 => 0.0,
+            // A row that is repeated is gathered, so that kernels take whole blocks; those of pairs take rows.
+            [(len, 1), (_, stride)] if len == row_len && (stride != 0 || program.is_only_pairs()) => 0.0,
             _ if operand > 0 && (is_scalar(&loops) || block.is_invariant(nest, operand)) => 0.0,
             [(_, 1), ..] => 0.5,
             _ => 1.0,
@@ -240,8 +253,11 @@ impl Schedule {
                 [(len, 0), (_, stride)] if len == self.row_len => {
                     (Span::Column, (stride == 1).then(|| in_place(Span::Column)))
                 }
-                // A row that is repeated is gathered instead, so that kernels take whole blocks.
-                [(len, 1), (_, stride)] if len == self.row_len && stride != 0 => {
+                // A row that is repeated is gathered instead, so that kernels take whole blocks; those of pairs take
+                // rows.
+                [(len, 1), (_, stride)]
+                    if len == self.row_len && (stride != 0 || program.is_only_pairs()) =>
+                {
                     (Span::Block, Some(BlockRef { has_row_stride: true, ..in_place(Span::Block) }))
                 }
                 _ => (Span::Block, None),
@@ -273,10 +289,17 @@ impl Schedule {
             self.push_value(variation, None);
         }
         self.limit_hoisting();
+        let is_block = |&value: &usize| self.values[value].variation.span == Span::Block;
+        let is_usable = |pair: &Pair| pair.inputs.iter().any(is_block);
+        self.uses_pairs = has_pair_rows(&self.block.loops(nest, 0), self.row_len)
+            && program.pairs.iter().flatten().all(is_usable)
+            && program.pairs.iter().any(Option::is_some);
         let steps = &self.values[program.operands.len() + program.constants.len()..];
-        let is_called =
-            |step: &&ValueState| step.variation.span == Span::Block && !step.variation.is_invariant;
-        self.calls = steps.iter().filter(is_called).count();
+        let is_called = |&(number, step): &(usize, &ValueState)| {
+            let is_replaced = self.uses_pairs && program.is_replaced[number];
+            step.variation.span == Span::Block && !step.variation.is_invariant && !is_replaced
+        };
+        self.calls = steps.iter().enumerate().filter(is_called).count();
         let is_contiguous = self.output == OutputLayout::Contiguous;
         self.prefetches_output = prefetches && self.calls > 0 && is_contiguous && !self.streams;
     }
@@ -298,6 +321,9 @@ impl Schedule {
     fn add_actions(&mut self, program: &Program) {
         let first = program.operands.len() + program.constants.len();
         for (number, step) in program.steps.iter().enumerate() {
+            if self.uses_pairs && program.is_replaced[number] {
+                continue;
+            }
             let value = first + number;
             let Variation { span, is_invariant } = self.values[value].variation;
             let location = Location::Constant(0);
@@ -335,6 +361,10 @@ impl Schedule {
 
     /// Folds a result, which has an element for each element of the block.
     fn add_fold(&mut self, program: &Program, result: usize) {
+        if let Some(Some(pair)) = program.pairs.get(result).filter(|_| self.uses_pairs) {
+            let inputs = pair.inputs.map(|value| self.block_of(program, value, false));
+            return self.each.push(Action::FoldPairs { inputs, result: result as u32 });
+        }
         let mut from = self.block_of(program, program.results[result], false);
         if from.span != Span::Block {
             let scratch = self.allocate(from.item as usize, Span::Block, false);

@@ -3,14 +3,14 @@
 use super::block::BlockShape;
 use super::execute::{Arrays, Scratch};
 use super::schedule::{Residence, Schedule};
-use super::{Input, Options, Output, Program, Step, loop_nest, run, run_folds};
+use super::{Input, Options, Output, Pair, Program, Step, loop_nest, run, run_folds};
 use crate::memory::stream::has_streaming_stores;
 use ndarray::{ArrayD, ArrayViewD, Axis, Ix, IxDyn, Slice};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Duration;
-use unishape_kernels::{Constant, DType, Fold, Op, find_fold, find_kernel};
+use unishape_kernels::{Constant, DType, Fold, Op, PairFunction, find_fold, find_kernel, find_pair_fold};
 use unishape_oracle::Indices;
 
 pub(super) fn step(op: Op, inputs: [usize; 2]) -> Step {
@@ -45,11 +45,11 @@ fn many() -> Program {
 type Layout = (Vec<usize>, Vec<bool>, Vec<bool>, usize);
 
 /// An array of this shape and layout; of size 1 where it is to be stretched.
-fn strided(
+fn strided<T: Clone>(
     shape: &[Ix],
     (order, reversed, stretched, gap): &Layout,
-    element: impl Fn(usize) -> i64,
-) -> ArrayD<i64> {
+    element: impl Fn(usize) -> T,
+) -> ArrayD<T> {
     let mut memory: Vec<usize> = order.iter().map(|&dim| gap * shape[dim] + gap - 1).collect();
     for (at, &dim) in order.iter().enumerate() {
         memory[at] = if stretched[dim] { 1 } else { memory[at] };
@@ -316,6 +316,51 @@ proptest! {
                 prop_assert!(touched <= count);
             }
         }
+    }
+
+    /// Kernels of pairs fold what the steps that they replace compute.
+    #[test]
+    fn pairs_fold_as_their_steps(
+        (shape, layouts) in cases(),
+        is_reduced in prop::collection::vec(any::<bool>(), 6),
+        block in 16usize..600,
+        min_row_len in 16usize..40,
+        longer in 1usize..40,
+    ) {
+        // Rows that are long enough for these kernels.
+        let mut shape = shape;
+        if let Some(last) = shape.last_mut() {
+            *last *= longer;
+        }
+        let [a, b] = [1, 2].map(|array| strided(&shape, &layouts[array], |n| ((n * n) % 11) as f32));
+        let stretched = [&a, &b].map(|array| array.broadcast(IxDyn(&shape)).unwrap());
+        // Safety: address, shape and strides are those of the views.
+        let inputs = stretched.each_ref().map(|view| unsafe { Input::new(view.as_ptr(), view.shape(), view.strides()) });
+        let is_reduced = &is_reduced[..shape.len()];
+        let kept = reduced_shape(&shape, is_reduced);
+        if kept.contains(&0) {
+            return Ok(());
+        }
+        let multiply = Step {
+            name: "multiply",
+            kernel: find_kernel(Op::Multiply, DType::F32).unwrap(),
+            inputs: [0, 1].into_iter().collect(),
+            item: 4,
+        };
+        let program = Program::new(vec![4, 4], vec![], vec![multiply], 2)
+            .folding(find_fold(Fold::Sum, DType::F32).unwrap());
+        let kernel = find_pair_fold(Fold::Sum, PairFunction::Product, DType::F32).unwrap();
+        let with_pairs = program.clone().with_pairs(&[Some(Pair { kernel, inputs: [0, 1] })]);
+        prop_assert!(with_pairs.is_only_pairs());
+        let with_pairs = Program { block_elements: block, min_row_len, ..with_pairs };
+        let [expected, found] = [&program, &with_pairs].map(|program| {
+            let (mut sums, mut strides) = (ArrayD::from_elem(IxDyn(&kept), f32::NAN), Vec::new());
+            let mut output = accumulators(&mut sums, &shape, &mut strides, is_reduced);
+            assert!(run(program, &inputs, &mut output, ON_ONE_THREAD));
+            sums
+        });
+        // Sums of small integers are exact.
+        prop_assert_eq!(found, expected);
     }
 
     /// Several results are folded at once as one after another.

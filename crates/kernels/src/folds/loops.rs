@@ -8,19 +8,19 @@ use std::marker::PhantomData;
 use unishape_simd::{SimdTask, run_widest};
 
 /// Number of lanes of long rows. A loop over more of them would not be unrolled, and lanes not be registers.
-const LANES: usize = 32;
+pub(super) const LANES: usize = 32;
 
 /// Number of lanes of rows that are too short for more.
-const SHORT_LANES: usize = 16;
+pub(super) const SHORT_LANES: usize = 16;
 
 /// Number of elements of a lane that are folded on their own, and of such results that are folded again.
-const LANE_ELEMENTS: usize = 16;
+pub(super) const LANE_ELEMENTS: usize = 16;
 
 /// The length from which on the compiler's own loops over rows are fast.
 const PLAIN_MIN: usize = 256;
 
 /// The length up to which rows are folded without halving them.
-const MAX_ROW: usize = LANES * LANE_ELEMENTS * LANE_ELEMENTS;
+pub(super) const MAX_ROW: usize = LANES * LANE_ELEMENTS * LANE_ELEMENTS;
 
 /// Number of rows that are folded into accumulators at a time, while these are in registers.
 const ROWS: usize = 16;
@@ -171,7 +171,7 @@ fn fold_short<O: Operation<T>, T: Pod, const P: usize>(row: &[T]) -> [T; P] {
 
 /// Lanes in memory, aligned so that no SIMD register is split over cache lines: loads would wait for such stores.
 #[repr(align(64))]
-struct Lanes<T>([T; LANES]);
+pub(super) struct Lanes<T>(pub(super) [T; LANES]);
 
 /// Folds a row of at least [`LANES`] parts in as many lanes.
 #[inline(always)]
@@ -213,7 +213,7 @@ fn fold_lanes<O: Operation<T>, T: Pod, const W: usize>(block: &[T], lanes: &mut 
 /// It would vectorise the loop over a block by the needs of [`Operation::fold_tree`], in pairs of lanes. So lanes go
 /// through memory in between.
 #[inline(always)]
-fn separate<T>(lanes: &mut T) {
+pub(super) fn separate<T>(lanes: &mut T) {
     std::hint::black_box(lanes);
 }
 

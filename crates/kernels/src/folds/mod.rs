@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `operation` | what each [`Fold`] does with two elements |
 //! | `loops` | the loops over rows that all folds share |
+//! | `pairs` | folds of simple functions of two operands, such as sums of products |
 //!
 //! # Order of operations
 //!
@@ -26,8 +27,10 @@
 mod fold_kernel;
 mod loops;
 mod operation;
+mod pairs;
 
 pub use fold_kernel::FoldKernel;
+pub use pairs::{PairFoldKernel, PairFunction, Rows, find_pair_fold};
 
 use crate::DType;
 use loops::kernel;

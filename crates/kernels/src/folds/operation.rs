@@ -42,6 +42,22 @@ pub(super) trait Operation<T: Pod>: 'static {
         );
     }
 
+    /// Folds a function of two operands into `columns`, `W` elements of each at a time.
+    #[inline(always)]
+    fn fold_values<'a, const W: usize>(
+        columns: &mut [T; W],
+        pairs: impl Iterator<Item = (&'a [T; W], &'a [T; W])>,
+        value: impl Fn(T, T) -> T,
+    ) {
+        let mut local = *columns;
+        for (a, b) in pairs {
+            for i in 0..W {
+                local[i] = Self::combine(local[i], value(a[i], b[i]));
+            }
+        }
+        *columns = local;
+    }
+
     /// Folds `W` lanes to the `P` parts of one element: halves them, and folds the second half into the first.
     #[inline(always)]
     fn fold_tree<const W: usize, const P: usize>(lanes: &[T; W]) -> [T; P] {
@@ -109,6 +125,9 @@ pub(super) struct Min;
 /// The maximum.
 pub(super) struct Max;
 
+/// The maximum of numbers that are not negative, and NaN if there is one: the largest bits.
+pub(super) struct MaxOfPositive;
+
 impl Operation<u64> for Add {
     const IS_ORDERED: bool = false;
 
@@ -170,6 +189,16 @@ macro_rules! floats {
                 #[inline(always)]
                 fn combine(a: $T, b: $T) -> $T {
                     a * b
+                }
+            }
+
+            impl Operation<$T> for MaxOfPositive {
+                const IS_ORDERED: bool = false;
+
+                #[inline(always)]
+                fn combine(a: $T, b: $T) -> $T {
+                    // The order of numbers is that of their bits, and those of NaN are the largest.
+                    $T::from_bits(a.to_bits().max(b.to_bits()))
                 }
             }
 

@@ -2,7 +2,7 @@
 
 use super::loops::{ToElements, ToRow};
 use super::operation::Add;
-use super::{Fold, FoldKernel, find_fold};
+use super::{Fold, FoldKernel, PairFoldKernel, PairFunction, Rows, find_fold, find_pair_fold};
 use crate::{Constant, DType, DTypeKind, Kernel, Op, Scalar, find_kernel};
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -285,5 +285,118 @@ proptest! {
             (kernel.to_elements)(bytemuck::cast_slice(moved), len, bytemuck::cast_slice_mut(&mut acc));
             prop_assert_eq!(acc, aligned.chunks(len).map(|row| fold_row(kernel, row)).collect::<Vec<_>>());
         }
+    }
+}
+
+const PAIR_FOLDS: [(Fold, PairFunction); 4] = [
+    (Fold::Sum, PairFunction::Product),
+    (Fold::Sum, PairFunction::SquaredDifference),
+    (Fold::Sum, PairFunction::AbsoluteDifference),
+    (Fold::Max, PairFunction::AbsoluteDifference),
+];
+
+/// How an operand of a pair is laid out.
+#[derive(Clone, Copy, Debug)]
+enum Layout {
+    Rows,
+    RepeatedRow,
+    /// One element for each row.
+    Column,
+    Scalar,
+}
+
+/// The elements of an operand for some rows of `len` elements, and where its element in a row and column is.
+fn operand<T: Copy>(layout: Layout, all: &[T], rows: usize, len: usize) -> (&[T], [usize; 2]) {
+    match layout {
+        Layout::Rows => (&all[..rows * len], [len, 1]),
+        Layout::RepeatedRow => (&all[..len], [0, 1]),
+        Layout::Column => (&all[..rows], [1, 0]),
+        Layout::Scalar => (&all[..1], [0, 0]),
+    }
+}
+
+macro_rules! pair_folds {
+    ($name:ident, $T:ident, $dtype:expr) => {
+        /// Exact results: elements are small integers, and some are NaN.
+        #[test]
+        fn $name() {
+            let mut numbers = random_numbers(7);
+            for (fold, function) in PAIR_FOLDS {
+                let PairFoldKernel { to_elements, to_row } = find_pair_fold(fold, function, $dtype).unwrap();
+                let apply = |a: $T, b: $T| match function {
+                    PairFunction::Product => a * b,
+                    PairFunction::SquaredDifference => (a - b) * (a - b),
+                    PairFunction::AbsoluteDifference => (a - b).abs(),
+                };
+                let combine = |a: $T, b: $T| match fold {
+                    Fold::Sum => a + b,
+                    _ if a.is_nan() || b.is_nan() => $T::NAN,
+                    _ => a.max(b),
+                };
+                let identity = find_fold(fold, $dtype).unwrap().identity.get::<$T>().unwrap();
+                let layouts = [Layout::Rows, Layout::RepeatedRow, Layout::Column, Layout::Scalar];
+                for len in LENS.into_iter().chain([255, 256, 257, 511, 544, 8192, 8193, 20_000]) {
+                    for (case, second) in layouts.into_iter().enumerate() {
+                        let rows = 1 + (len + case) % 4;
+                        let mut elements = || -> Vec<$T> {
+                            let one = |number: u32| match number % 3001 {
+                                3000 => $T::NAN,
+                                _ => (number / 3001 % 5) as $T - 2.0,
+                            };
+                            (0..rows * len).map(|_| one(numbers.next().unwrap())).collect()
+                        };
+                        let (all_a, all_b) = (elements(), elements());
+                        let (a, of_a) = operand(Layout::Rows, &all_a, rows, len);
+                        let (b, of_b) = operand(second, &all_b, rows, len);
+                        let value = |row: usize, column: usize| {
+                            apply(a[row * of_a[0] + column * of_a[1]], b[row * of_b[0] + column * of_b[1]])
+                        };
+                        let as_rows = |elements, [stride, along]: [usize; 2]| Rows {
+                            bytes: bytemuck::cast_slice(elements),
+                            stride,
+                            is_scalar: along == 0,
+                        };
+                        // The function is symmetric.
+                        let mut operands = [as_rows(a, of_a), as_rows(b, of_b)];
+                        if case % 2 == 1 {
+                            operands.reverse();
+                        }
+                        let is_equal = |a: &[$T], b: &[$T]| {
+                            a.iter().zip(b).all(|(a, b)| a == b || a.is_nan() && b.is_nan())
+                        };
+                        let mut found = vec![identity; rows];
+                        to_elements(operands, len, bytemuck::cast_slice_mut(&mut found));
+                        let expected: Vec<$T> = (0..rows)
+                            .map(|row| (0..len).map(|column| value(row, column)).fold(identity, combine))
+                            .collect();
+                        assert!(is_equal(&found, &expected), "{fold:?} {function:?} {len} {second:?}");
+                        let mut found = vec![identity; len];
+                        to_row(operands, rows, bytemuck::cast_slice_mut(&mut found));
+                        let expected: Vec<$T> = (0..len)
+                            .map(|column| (0..rows).map(|row| value(row, column)).fold(identity, combine))
+                            .collect();
+                        assert!(is_equal(&found, &expected), "{fold:?} {function:?} {len} {second:?}");
+                    }
+                }
+            }
+        }
+    };
+}
+pair_folds!(pairs_of_float32, f32, DType::F32);
+pair_folds!(pairs_of_float64, f64, DType::F64);
+
+/// Sums of products of rows of any length are as accurate as sums of rows.
+#[test]
+fn sums_of_products_are_accurate() {
+    let kernel = find_pair_fold(Fold::Sum, PairFunction::Product, DType::F32).unwrap();
+    for len in [100, 255, 300, 8192, 100_000] {
+        let elements: Vec<f32> =
+            random_numbers(len as u64).take(len).map(|number| number as f32 / 2f32.powi(31) + 0.1).collect();
+        let rows = Rows { bytes: bytemuck::cast_slice(&elements), stride: len, is_scalar: false };
+        let mut sum = [0f32];
+        (kernel.to_elements)([rows, rows], len, bytemuck::cast_slice_mut(&mut sum));
+        let exact: f64 = elements.iter().map(|&element| f64::from(element * element)).sum();
+        let most = (40.0 + (len as f64 / 8192.0).log2().max(0.0)) / 2f64.powi(24);
+        assert!((f64::from(sum[0]) - exact).abs() <= most * exact, "{len}: {} {exact}", sum[0]);
     }
 }

@@ -12,6 +12,9 @@ const CHUNK_ELEMENTS: usize = 1 << 16;
 /// Rows longer than this are not worth grouping, unless there are many: stages on whole arrays use all threads.
 const MAX_ROW_ELEMENTS: usize = 1 << 22;
 
+/// Rows along the last loop are columns of the arrays in memory. Fewer at a time would be a small part of each cache line.
+const MIN_COLUMNS: usize = 256;
+
 /// Number of such rows from which on all threads have some.
 const MANY_ROWS: usize = 64;
 
@@ -78,7 +81,8 @@ fn largest_group(stages: &[Arc<Stage>], last: usize, is_grouped: &[bool]) -> Gro
         let (rows, elements) = (stages[last].shape[dim], row_elements(stages, &group.members));
         let is_worth = elements <= MAX_ROW_ELEMENTS || rows >= MANY_ROWS;
         let is_large = rows.saturating_mul(elements) > 2 * CHUNK_ELEMENTS;
-        if group.members.len() > best.members.len() && is_worth && is_large {
+        let is_wide = dim + 1 < stages[last].shape.len() || group.rows_per_chunk(stages, rows) >= MIN_COLUMNS;
+        if group.members.len() > best.members.len() && is_worth && is_large && is_wide {
             best = group;
         }
     }

@@ -6,6 +6,7 @@ use super::error::{ExprError, ExprErrorKind};
 use super::graph::Graph;
 use super::group::{Group, groups};
 use super::join::{Joined, join};
+use super::pair::pair;
 use super::stage::{Source, Stage, StageInput, stage_name};
 use super::typed::{InputInfo, TypedGraph, TypedId, TypedKind, is_squeeze};
 use super::types::Typing;
@@ -326,6 +327,8 @@ impl<'t, 'g> Lowering<'t, 'g> {
                 error(ExprErrorKind::NoCast { from: result.dtype, to: DType::F64 })
             })?;
             program = program.folding(kernel);
+            let pair = pair(&program, fold, result.dtype);
+            program = program.with_pairs(&[pair]);
             (folds, reduced) = (smallvec![fold], dims);
         }
         let (program, dtypes) = (Arc::new(program), smallvec![result.dtype]);

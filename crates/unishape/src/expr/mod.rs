@@ -85,6 +85,7 @@ mod group;
 mod join;
 mod lazy;
 mod lower;
+mod pair;
 mod parse;
 mod reduce_op;
 mod reduction;

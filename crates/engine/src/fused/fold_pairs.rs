@@ -1,0 +1,128 @@
+//! Folds functions of two operands into accumulators.
+
+use super::execute::Block;
+use super::schedule::{BlockRef, Location, Span};
+use unishape_kernels::{PairFoldKernel, Rows};
+
+/// The rows of a block, and the accumulators that they are folded into.
+#[derive(Clone, Copy)]
+struct PairRows {
+    rows: usize,
+    len: usize,
+    /// Strides of the accumulators along rows and from row to row, in elements.
+    strides: [isize; 2],
+}
+
+impl Block<'_> {
+    /// Folds the values of a pair into the accumulators of a result.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Schedule::run`](super::schedule::Schedule::run).
+    pub(super) unsafe fn fold_pairs(&self, inputs: [BlockRef; 2], result: usize) {
+        let Some(Some(pair)) = self.program.pairs.get(result) else { return };
+        let output = &self.arrays.outputs[result];
+        let PairRows { rows, len, strides: [along, across] } = self.pair_rows();
+        let address = |row: usize| output.address(self.offsets[0] + row as isize * across);
+        let is_whole = inputs.iter().all(|&input| self.has_whole_rows(input));
+        // Safety: inputs exist, scratch blocks hold what earlier actions wrote, and the nest stays within the
+        // accumulators, which nothing else accesses.
+        unsafe {
+            let accumulators =
+                |row: usize, count: usize| std::slice::from_raw_parts_mut(address(row), count * output.item);
+            match (along, across) {
+                (0, 1) if is_whole => {
+                    let operands = inputs.map(|input| self.whole_rows(input, len));
+                    (pair.kernel.to_elements)(operands, len, accumulators(0, rows));
+                }
+                (1, 0) if is_whole => {
+                    let operands = inputs.map(|input| self.whole_rows(input, len));
+                    (pair.kernel.to_row)(operands, rows, accumulators(0, len));
+                }
+                _ => {
+                    for row in 0..rows {
+                        let operands = inputs.map(|input| self.one_row(input, row, rows));
+                        let count = if along == 0 { 1 } else { len };
+                        fold_row(&pair.kernel, operands, len, accumulators(row, count), along);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The rows of this block: those that it is processed in, or those of the accumulators.
+    fn pair_rows(&self) -> PairRows {
+        let len = self.schedule.row_len;
+        if len > 0 {
+            let along = self.nest.level(self.nest.innermost()).1[0];
+            return PairRows { rows: self.shape.iterations, len, strides: [along, self.row_stride(0)] };
+        }
+        match self.shape.loops(self.nest, 0)[..] {
+            [(len, along)] => PairRows { rows: 1, len, strides: [along, 1 - along] },
+            [(len, along), (rows, across)] => PairRows { rows, len, strides: [along, across] },
+            // A block of one element.
+            _ => PairRows { rows: 1, len: 1, strides: [0, 1] },
+        }
+    }
+
+    /// Whether a kernel can take all rows of a value: they are contiguous, all the same, or single elements.
+    fn has_whole_rows(&self, value: BlockRef) -> bool {
+        !value.has_row_stride || self.is_repeated(value)
+    }
+
+    /// Whether all rows of a value are one.
+    fn is_repeated(&self, value: BlockRef) -> bool {
+        match value.location {
+            Location::Input(input) => value.has_row_stride && self.row_stride(1 + input as usize) == 0,
+            _ => false,
+        }
+    }
+
+    /// All rows of a value.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Block::read).
+    unsafe fn whole_rows(&self, value: BlockRef, len: usize) -> Rows<'_> {
+        // Safety: the caller guarantees it; a block has at least one row.
+        unsafe {
+            match value.span {
+                Span::Scalar => Rows { bytes: self.read(value), stride: 0, is_scalar: true },
+                Span::Column => Rows { bytes: self.read(value), stride: 1, is_scalar: true },
+                Span::Block if self.is_repeated(value) => {
+                    Rows { bytes: self.read_row(value, 0), stride: 0, is_scalar: false }
+                }
+                Span::Block => Rows { bytes: self.read(value), stride: len, is_scalar: false },
+            }
+        }
+    }
+
+    /// One row of a value in a block of some rows.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Block::read); the block has this row.
+    unsafe fn one_row(&self, value: BlockRef, row: usize, rows: usize) -> Rows<'_> {
+        let is_scalar = value.span != Span::Block;
+        // Safety: the caller guarantees it. Where blocks are not processed row by row, values are scalars or contiguous.
+        let bytes = unsafe {
+            match value.span {
+                Span::Block if self.schedule.row_len == 0 => {
+                    let block = self.read(value);
+                    let bytes = block.len() / rows;
+                    &block[row * bytes..][..bytes]
+                }
+                _ => self.read_row(value, row),
+            }
+        };
+        Rows { bytes, stride: 0, is_scalar }
+    }
+}
+
+/// Folds one row, into one accumulator or into a row of them.
+fn fold_row(kernel: &PairFoldKernel, operands: [Rows<'_>; 2], len: usize, acc: &mut [u8], along: isize) {
+    match along {
+        0 => (kernel.to_elements)(operands, len, acc),
+        _ => (kernel.to_row)(operands, 1, acc),
+    }
+}

@@ -1,0 +1,378 @@
+//! Folds of a simple function of two operands, such as the sum of products, in one loop.
+//!
+//! A kernel and a fold write the function's values to a block and read them again. These loops keep values in registers,
+//! which takes less than half of the time where the operands are in a cache.
+//!
+//! `to_row` folds in the order of [`FoldKernel`](super::FoldKernel), and so does `to_elements` rows of at least 256
+//! elements. Shorter ones are folded in 16 lanes, so that fewer lanes are left to fold at the end.
+
+use super::Fold;
+use super::loops::{LANE_ELEMENTS, LANES, Lanes, MAX_ROW, SHORT_LANES, separate};
+use super::operation::{Add, Max, MaxOfPositive, Operation};
+use crate::DType;
+use bytemuck::Pod;
+use std::marker::PhantomData;
+use unishape_simd::{SimdTask, run_widest};
+
+/// Rows of at least this many elements are folded in 32 lanes, shorter ones in 16.
+const MIN_LONG: usize = 256;
+
+/// A symmetric function of two elements.
+///
+/// ```
+/// use unishape_kernels::{DType, Fold, PairFunction, find_pair_fold};
+///
+/// assert!(find_pair_fold(Fold::Sum, PairFunction::Product, DType::F32).is_some());
+/// assert!(find_pair_fold(Fold::Sum, PairFunction::Product, DType::I64).is_none());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairFunction {
+    /// `a * b`.
+    Product,
+    /// `(a - b) * (a - b)`.
+    SquaredDifference,
+    /// `|a - b|`.
+    AbsoluteDifference,
+}
+
+/// Rows of an operand: of contiguous elements, or of one element that stands for all of the row.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'r> {
+    /// Bytes from the first row's beginning to the last one's end.
+    pub bytes: &'r [u8],
+    /// Distance between the beginnings of rows, in elements. 0 where all rows are one.
+    pub stride: usize,
+    /// Whether a row is one element.
+    pub is_scalar: bool,
+}
+
+/// Functions that fold values of a [`PairFunction`] into accumulators.
+///
+/// At least one of the operands has rows of several elements.
+///
+/// ```
+/// use unishape_kernels::{DType, Fold, PairFunction, Rows, find_pair_fold};
+///
+/// let kernel = find_pair_fold(Fold::Sum, PairFunction::Product, DType::F32).unwrap();
+/// let (a, b): ([f32; 6], [f32; 3]) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 10.0, 100.0]);
+/// let rows = Rows { bytes: bytemuck::cast_slice(&a), stride: 3, is_scalar: false };
+/// let row = Rows { bytes: bytemuck::cast_slice(&b), stride: 0, is_scalar: false };
+/// let mut sums = [0f32; 2];
+/// (kernel.to_elements)([rows, row], 3, bytemuck::cast_slice_mut(&mut sums));
+/// assert_eq!(sums, [321.0, 654.0]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct PairFoldKernel {
+    /// Folds the values of each row of `len` elements into one accumulator. There is a row for each.
+    pub to_elements: fn(operands: [Rows<'_>; 2], len: usize, acc: &mut [u8]),
+    /// Folds the values of this many rows, row after row, into a row of accumulators.
+    pub to_row: fn(operands: [Rows<'_>; 2], rows: usize, acc: &mut [u8]),
+}
+
+/// The kernel of a fold of a function's values in a dtype, if there is one.
+///
+/// Float32 and float64 have sums of all functions and the maximum of absolute differences.
+///
+/// ```
+/// use unishape_kernels::{DType, Fold, PairFunction, find_pair_fold};
+///
+/// assert!(find_pair_fold(Fold::Max, PairFunction::AbsoluteDifference, DType::F64).is_some());
+/// assert!(find_pair_fold(Fold::Min, PairFunction::Product, DType::F64).is_none());
+/// ```
+pub fn find_pair_fold(fold: Fold, function: PairFunction, dtype: DType) -> Option<PairFoldKernel> {
+    macro_rules! by_dtype {
+        ($Operation:ident, $OfRow:ident, $Function:ident) => {
+            match dtype {
+                DType::F32 => Some(kernel::<$Operation, $OfRow, $Function, f32>()),
+                DType::F64 => Some(kernel::<$Operation, $OfRow, $Function, f64>()),
+                _ => None,
+            }
+        };
+    }
+    match (fold, function) {
+        (Fold::Sum, PairFunction::Product) => by_dtype!(Add, Add, Product),
+        (Fold::Sum, PairFunction::SquaredDifference) => by_dtype!(Add, Add, SquaredDifference),
+        (Fold::Sum, PairFunction::AbsoluteDifference) => by_dtype!(Add, Add, AbsoluteDifference),
+        (Fold::Max, PairFunction::AbsoluteDifference) => by_dtype!(Max, MaxOfPositive, AbsoluteDifference),
+        _ => None,
+    }
+}
+
+/// A function of two elements, which may be swapped.
+trait Function<T>: 'static {
+    fn apply(a: T, b: T) -> T;
+}
+
+struct Product;
+struct SquaredDifference;
+struct AbsoluteDifference;
+
+macro_rules! floats {
+    ($($T:ident)+) => {
+        $(
+            impl Function<$T> for Product {
+                #[inline(always)]
+                fn apply(a: $T, b: $T) -> $T {
+                    a * b
+                }
+            }
+
+            impl Function<$T> for SquaredDifference {
+                #[inline(always)]
+                fn apply(a: $T, b: $T) -> $T {
+                    (a - b) * (a - b)
+                }
+            }
+
+            impl Function<$T> for AbsoluteDifference {
+                #[inline(always)]
+                fn apply(a: $T, b: $T) -> $T {
+                    (a - b).abs()
+                }
+            }
+        )+
+    };
+}
+floats!(f32 f64);
+
+/// The kernel of an operation, with the operation that folds the values of a row.
+fn kernel<O: Operation<T>, R: Operation<T>, F: Function<T>, T: Pod>() -> PairFoldKernel {
+    PairFoldKernel { to_elements: to_elements::<O, R, F, T>, to_row: to_row::<O, F, T> }
+}
+
+/// The operand with rows of several elements first, as the function is symmetric.
+fn ordered(operands: [Rows<'_>; 2]) -> [Rows<'_>; 2] {
+    let [a, b] = operands;
+    if a.is_scalar { [b, a] } else { [a, b] }
+}
+
+fn to_elements<O: Operation<T>, R: Operation<T>, F: Function<T>, T: Pod>(
+    operands: [Rows<'_>; 2],
+    len: usize,
+    acc: &mut [u8],
+) {
+    let operands = ordered(operands);
+    let acc = bytemuck::cast_slice_mut(acc);
+    let types = PhantomData::<(O, R, F)>;
+    match operands[1].is_scalar {
+        true => run_widest(ToElements::<'_, O, R, F, T, true> { operands, len, acc, types }),
+        false => run_widest(ToElements::<'_, O, R, F, T, false> { operands, len, acc, types }),
+    }
+}
+
+fn to_row<O: Operation<T>, F: Function<T>, T: Pod>(operands: [Rows<'_>; 2], rows: usize, acc: &mut [u8]) {
+    let operands = ordered(operands);
+    let acc = bytemuck::cast_slice_mut(acc);
+    let types = PhantomData::<(O, F)>;
+    match operands[1].is_scalar {
+        true => run_widest(ToRow::<'_, O, F, T, true> { operands, rows, acc, types }),
+        false => run_widest(ToRow::<'_, O, F, T, false> { operands, rows, acc, types }),
+    }
+}
+
+impl<'r> Rows<'r> {
+    /// The elements of a row.
+    #[inline(always)]
+    fn row<T: Pod>(self, row: usize, len: usize) -> &'r [T] {
+        let elements: &[T] = bytemuck::cast_slice(self.bytes);
+        &elements[row * self.stride..][..if self.is_scalar { 1 } else { len }]
+    }
+}
+
+/// Folds each row into one accumulator. With `S`, the second operand has one element for each row.
+struct ToElements<'a, O, R, F, T, const S: bool> {
+    operands: [Rows<'a>; 2],
+    len: usize,
+    acc: &'a mut [T],
+    types: PhantomData<(O, R, F)>,
+}
+
+impl<O: Operation<T>, R: Operation<T>, F: Function<T>, T: Pod, const S: bool> SimdTask
+    for ToElements<'_, O, R, F, T, S>
+{
+    #[inline(always)]
+    fn run(self) {
+        let [a, b] = self.operands;
+        for (row, acc) in self.acc.iter_mut().enumerate() {
+            let pairs = Pairs::<'_, F, T, S> {
+                a: a.row(row, self.len),
+                b: b.row(row, self.len),
+                function: PhantomData,
+            };
+            *acc = O::combine(*acc, pairs.fold::<R>());
+        }
+    }
+}
+
+/// A row of each operand. With `S`, the second one has one element.
+struct Pairs<'a, F, T, const S: bool> {
+    a: &'a [T],
+    b: &'a [T],
+    function: PhantomData<F>,
+}
+
+impl<F: Function<T>, T: Pod, const S: bool> Pairs<'_, F, T, S> {
+    /// Elements of a range.
+    #[inline(always)]
+    fn part(&self, start: usize, end: usize) -> Self {
+        let b = if S { self.b } else { &self.b[start..end] };
+        Pairs { a: &self.a[start..end], b, function: PhantomData }
+    }
+
+    #[inline(always)]
+    fn value(&self, at: usize) -> T {
+        F::apply(self.a[at], self.b[if S { 0 } else { at }])
+    }
+
+    /// Folds the values.
+    #[inline(always)]
+    fn fold<O: Operation<T>>(&self) -> T {
+        if self.a.len() > MAX_ROW { self.fold_in_halves::<O>() } else { self.fold_unhalved::<O>() }
+    }
+
+    #[inline(always)]
+    fn fold_unhalved<O: Operation<T>>(&self) -> T {
+        match self.a.len() {
+            len if len >= MIN_LONG => self.fold_long::<O>(),
+            len if len >= SHORT_LANES => self.fold_short::<O>(),
+            _ => self.fold_sequentially::<O>(),
+        }
+    }
+
+    /// Halves a row of more than [`MAX_ROW`] elements, as a fold does.
+    #[inline(never)]
+    fn fold_in_halves<O: Operation<T>>(&self) -> T {
+        let len = self.a.len();
+        if len <= MAX_ROW {
+            return self.fold_unhalved::<O>();
+        }
+        let middle = (len / 2).next_multiple_of(MAX_ROW);
+        O::combine(self.part(0, middle).fold_in_halves::<O>(), self.part(middle, len).fold_in_halves::<O>())
+    }
+
+    #[inline(always)]
+    fn fold_sequentially<O: Operation<T>>(&self) -> T {
+        let mut result = self.value(0);
+        for at in 1..self.a.len() {
+            result = O::combine(result, self.value(at));
+        }
+        result
+    }
+
+    #[inline(always)]
+    fn fold_short<O: Operation<T>>(&self) -> T {
+        let len = self.a.len();
+        let whole = len / SHORT_LANES * SHORT_LANES;
+        let mut lanes = [self.a[0]; SHORT_LANES];
+        self.part(0, whole).fold_lanes::<O, SHORT_LANES>(&mut lanes);
+        let mut eight = [lanes[0]; 8];
+        for i in 0..8 {
+            eight[i] = O::combine(lanes[i], lanes[i + 8]);
+        }
+        separate(&mut eight);
+        let [result] = O::fold_tree(&eight);
+        match whole == len {
+            true => result,
+            false => O::combine(result, self.part(whole, len).fold_sequentially::<O>()),
+        }
+    }
+
+    #[inline(always)]
+    fn fold_long<O: Operation<T>>(&self) -> T {
+        const BLOCK: usize = LANES * LANE_ELEMENTS;
+        let len = self.a.len();
+        let whole = len / LANES * LANES;
+        let (Lanes(lanes), Lanes(block_lanes)) =
+            (&mut Lanes([self.a[0]; LANES]), &mut Lanes([self.a[0]; LANES]));
+        self.part(0, whole.min(BLOCK)).fold_lanes::<O, LANES>(lanes);
+        separate(lanes);
+        let mut done = BLOCK;
+        while done < whole {
+            self.part(done, whole.min(done + BLOCK)).fold_lanes::<O, LANES>(block_lanes);
+            separate(block_lanes);
+            for (lane, &element) in lanes.iter_mut().zip(&*block_lanes) {
+                *lane = O::combine(*lane, element);
+            }
+            separate(lanes);
+            done += BLOCK;
+        }
+        let result = fold_many::<O, T>(lanes);
+        match len - whole {
+            0 => result,
+            1..SHORT_LANES => O::combine(result, self.part(whole, len).fold_sequentially::<O>()),
+            _ => O::combine(result, self.part(whole, len).fold_short::<O>()),
+        }
+    }
+
+    /// Folds a multiple of `W` values to `W` lanes.
+    #[inline(always)]
+    fn fold_lanes<O: Operation<T>, const W: usize>(&self, lanes: &mut [T; W]) {
+        let (a, b) = (self.a.as_chunks::<W>().0, self.b.as_chunks::<W>().0);
+        let scalar = self.b[0];
+        // With one element of the second operand, its chunks are not used.
+        let b = if S { a } else { b };
+        if let ([a, rest_a @ ..], [b, rest_b @ ..]) = (a, b) {
+            for i in 0..W {
+                lanes[i] = F::apply(a[i], if S { scalar } else { b[i] });
+            }
+            O::fold_values(
+                lanes,
+                rest_a.iter().zip(rest_b),
+                #[inline(always)]
+                |a, b| F::apply(a, if S { scalar } else { b }),
+            );
+        }
+    }
+}
+
+/// Folds lanes, as [`Operation::fold_tree`] does, with fewer instructions: down to eight, they stay in SIMD registers.
+#[inline(always)]
+fn fold_many<O: Operation<T>, T: Pod>(lanes: &[T; LANES]) -> T {
+    let mut eight = [lanes[0]; 8];
+    for i in 0..8 {
+        let (a, b) = (O::combine(lanes[i], lanes[i + 16]), O::combine(lanes[i + 8], lanes[i + 24]));
+        eight[i] = O::combine(a, b);
+    }
+    separate(&mut eight);
+    let [result] = O::fold_tree(&eight);
+    result
+}
+
+/// Folds rows into a row of accumulators.
+struct ToRow<'a, O, F, T, const S: bool> {
+    operands: [Rows<'a>; 2],
+    rows: usize,
+    acc: &'a mut [T],
+    types: PhantomData<(O, F)>,
+}
+
+impl<O: Operation<T>, F: Function<T>, T: Pod, const S: bool> SimdTask for ToRow<'_, O, F, T, S> {
+    #[inline(always)]
+    fn run(self) {
+        let (len, [a, b]) = (self.acc.len(), self.operands);
+        let mut row = if len == 0 { self.rows } else { 0 };
+        // Two rows at a time: the accumulators are loaded and stored half as often.
+        while row + 2 <= self.rows {
+            let (a, b) = (
+                [row, row + 1].map(|row| a.row::<T>(row, len)),
+                [row, row + 1].map(|row| b.row::<T>(row, len)),
+            );
+            let scalars = b.map(|row| row[0]);
+            let b = if S { a } else { b };
+            let acc = self.acc.iter_mut().zip(a[0].iter().zip(a[1])).zip(b[0].iter().zip(b[1]));
+            for ((acc, (&a0, &a1)), (&b0, &b1)) in acc {
+                let (b0, b1) = if S { (scalars[0], scalars[1]) } else { (b0, b1) };
+                *acc = O::combine(O::combine(*acc, F::apply(a0, b0)), F::apply(a1, b1));
+            }
+            row += 2;
+        }
+        if row < self.rows {
+            let (a, b) = (a.row::<T>(row, len), b.row::<T>(row, len));
+            let scalar = b[0];
+            let b = if S { a } else { b };
+            for (acc, (&a, &b)) in self.acc.iter_mut().zip(a.iter().zip(b)) {
+                *acc = O::combine(*acc, F::apply(a, if S { scalar } else { b }));
+            }
+        }
+    }
+}
