@@ -194,13 +194,18 @@ pub(crate) const MAX_PREFETCHED_INPUTS: usize = 7;
 /// Elements that are accumulated without splitting.
 pub(crate) const SERIAL_SUM: usize = 1 << 14;
 
-/// Elements that are folded into one accumulator without halving, where the innermost loop is kept and where it is
-/// reduced. In the second case kernels fold rows with independent accumulators.
+/// Elements that are folded into one accumulator one after another, where the innermost loop is kept.
 #[cfg(feature = "fused")]
-pub(crate) const FOLD_LEAF: [usize; 2] = [256, 1 << 14];
+pub(crate) const FOLD_ROWS: usize = 256;
 
-/// Accumulators that are folded at a time where loops are halved, as for [`FOLD_LEAF`]: those of a row stay in the L1
-/// cache.
+/// Blocks that are folded into one accumulator one after another, where the innermost loop is reduced: kernels fold each
+/// with independent accumulators. To halve loops further costs a microsecond for each half, more than a block of 8192
+/// elements. EPYC.
+#[cfg(feature = "fused")]
+pub(crate) const FOLD_BLOCKS: usize = 8;
+
+/// Accumulators that are folded at a time where loops are halved, where the innermost loop is kept and where it is
+/// reduced: those of a row stay in the L1 cache.
 #[cfg(feature = "fused")]
 pub(crate) const FOLD_KEPT: [usize; 2] = [1 << 12, 64];
 

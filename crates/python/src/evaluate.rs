@@ -21,7 +21,8 @@ use unishape::expr::{Bound as BoundExpr, Expr, Scalar, Value};
 /// expression : str, or list or tuple of str
 ///     For example "(x - mean(x, axis=1, keepdims=True)) / sqrt(var + eps)". Operators are those of Python,
 ///     functions those of NumPy; comparisons and the operators and, or, not are element-wise. Parsed expressions
-///     are cached. Several expressions give a list of results.
+///     are cached. Several expressions give a list of results; their reductions along the same axes of an array read
+///     it once.
 /// names : mapping, optional
 ///     Arrays and numbers by name. Other names are variables of the caller.
 /// out : numpy.ndarray, optional

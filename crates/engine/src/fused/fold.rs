@@ -20,8 +20,8 @@ use super::schedule::Residence;
 use crate::nest::{LoopNest, RowBlock};
 use crate::parallel::{Team, run_tasks};
 use crate::tuning::{
-    FOLD_KEPT, FOLD_LEAF, FOLD_MAX_TASKS, FOLD_ROW_SPLIT, PARALLEL_MIN_BYTES, SERIAL_CHUNK_BYTES,
-    SUM_GRANULARITY,
+    FOLD_BLOCKS, FOLD_KEPT, FOLD_MAX_TASKS, FOLD_ROW_SPLIT, FOLD_ROWS, PARALLEL_MIN_BYTES,
+    SERIAL_CHUNK_BYTES, SUM_GRANULARITY,
 };
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -214,13 +214,17 @@ impl Folding<'_> {
         self.program.folds.iter().map(of_result).collect()
     }
 
+    /// Elements that are folded into one accumulator without halving their loops.
+    fn max_unhalved(&self) -> usize {
+        if self.is_row_reduced { FOLD_BLOCKS * self.program.block_elements } else { FOLD_ROWS }
+    }
+
     /// Where a nest is halved before it is folded, if it is.
     fn half(&self, nest: &LoopNest) -> Option<Half> {
         let kept = nest.compacted(0).len();
-        let row_reduced = usize::from(self.is_row_reduced);
-        if nest.len() / kept > FOLD_LEAF[row_reduced] {
+        if nest.len() / kept > self.max_unhalved() {
             // Few accumulators at a time, since partial ones take memory.
-            if kept > FOLD_KEPT[row_reduced]
+            if kept > FOLD_KEPT[usize::from(self.is_row_reduced)]
                 && let Some(half) = self.kept_half(nest)
             {
                 return Some(half);
@@ -304,9 +308,7 @@ impl Folding<'_> {
         tasks: &mut Vec<Task>,
         merges: &mut Vec<Merge>,
     ) {
-        let is_long = |nest: &LoopNest| {
-            nest.len() / nest.compacted(0).len() > FOLD_LEAF[usize::from(self.is_row_reduced)]
-        };
+        let is_long = |nest: &LoopNest| nest.len() / nest.compacted(0).len() > self.max_unhalved();
         let half = match nest.len() > max_elements {
             true => self.kept_half(&nest).or_else(|| is_long(&nest).then(|| self.reduced_half(&nest))?),
             false => None,

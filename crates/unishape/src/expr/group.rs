@@ -41,6 +41,14 @@ impl Group {
         self.members.last().map_or(0, |&(_, dim)| dim)
     }
 
+    /// Whether the rows of some stage are along its last loop, within others.
+    fn has_columns(&self, stages: &[Arc<Stage>]) -> bool {
+        self.members.iter().any(|&(stage, dim)| {
+            let outer = &stages[stage].shape[..dim];
+            dim + 1 == stages[stage].shape.len() && outer.iter().any(|&size| size > 1)
+        })
+    }
+
     /// Rows that are computed at a time.
     pub(crate) fn rows_per_chunk(&self, stages: &[Arc<Stage>], rows: usize) -> usize {
         (CHUNK_ELEMENTS / row_elements(stages, &self.members).max(1)).clamp(1, rows.max(1))
@@ -81,7 +89,7 @@ fn largest_group(stages: &[Arc<Stage>], last: usize, is_grouped: &[bool]) -> Gro
         let (rows, elements) = (stages[last].shape[dim], row_elements(stages, &group.members));
         let is_worth = elements <= MAX_ROW_ELEMENTS || rows >= MANY_ROWS;
         let is_large = rows.saturating_mul(elements) > 2 * CHUNK_ELEMENTS;
-        let is_wide = dim + 1 < stages[last].shape.len() || group.rows_per_chunk(stages, rows) >= MIN_COLUMNS;
+        let is_wide = group.rows_per_chunk(stages, rows) >= MIN_COLUMNS || !group.has_columns(stages);
         if group.members.len() > best.members.len() && is_worth && is_large && is_wide {
             best = group;
         }

@@ -437,3 +437,16 @@ fn several_expressions_name_the_values_that_they_need() {
     assert!(Expr::bind_all(&[], [("x", &x)]).is_err());
     assert!(Expr::bind_all(&[], std::iter::empty::<(&str, Value<'_>)>()).unwrap().is_empty());
 }
+
+/// Stages run row by row, but not along a few columns at a time: these would be parts of cache lines.
+#[test]
+fn stages_do_not_run_along_few_columns() {
+    let x = Array2::<f32>::ones((5000, 480));
+    let plan = |text: &str| Expr::parse(text).unwrap().bind([("x", &x)]).unwrap().plan();
+    for text in ["var(x, 1)", "std(x, 1)", "x - max(x, 1, keepdims=True)", "std(x[:200], 0)"] {
+        assert!(plan(text).contains("stages together"), "{text}: {}", plan(text));
+    }
+    for text in ["var(x, 0)", "std(x, 0)", "x - max(x, 0)"] {
+        assert!(!plan(text).contains("stages together"), "{text}: {}", plan(text));
+    }
+}
