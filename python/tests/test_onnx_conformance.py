@@ -34,12 +34,14 @@ Versions: onnx {onnx} (opset {opset}), ONNX Runtime {runtime} (CPU execution pro
 
 The package `onnx` generates test cases for backends. {node_cases} of them apply here: {broadcasting} single-node cases
 of the operators that broadcast, {models} models `expand_shape_model`, and the cases of the other supported operators.
-Outputs are compared bit for bit, except for approximated functions ({approximate}), which may differ by {ulps} units in
-the last place (ulp), Gelu by {gelu} ulp. The suite itself accepts a relative error of 1e-3.
+Outputs are compared bit for bit, except for approximated functions ({approximate}) and floating-point sums ({sums}), which
+may differ by {ulps} units in the last place (ulp), Gelu by {gelu} ulp. Normalizations that subtract a mean ({normalized})
+may also differ by {node_epsilons} times the type's epsilon, relative to 1. The suite itself accepts a relative error of
+1e-3.
 
 Excluded are cases with unsupported element types (8-bit floating-point types, integers and floating-point types of less
-than 8 bits), and Identity of sequences and optional values. The columns are the element type of the first input, for
-Where of the second.
+than 8 bits), Identity of sequences and optional values, and {training} cases of the training mode of BatchNormalization.
+The columns are the element type of the first input, for Where of the second.
 
 {node_table}
 
@@ -167,6 +169,10 @@ def page():
         broadcasting=len(broadcasting),
         models=len(nodes.MODELS),
         approximate=", ".join(sorted(nodes.APPROXIMATE)),
+        sums=", ".join(sorted(nodes.SUMS)),
+        normalized=", ".join(sorted(nodes.NORMALIZED)),
+        node_epsilons=nodes.EPSILONS,
+        training=len(nodes.TRAINING),
         ulps=nodes.ULPS,
         gelu=nodes.MORE_ULPS["Gelu"],
         node_table=table(sum_by_key(node_counts())),
