@@ -43,7 +43,8 @@ def near_one(result, expected, epsilons):
         return None
     epsilon = float(ml_dtypes.finfo(result.dtype).eps)
     wide = expected.astype("f8")
-    return np.abs(result.astype("f8") - wide) <= epsilons * epsilon * np.maximum(1, np.abs(wide))
+    with np.errstate(invalid="ignore"):
+        return np.abs(result.astype("f8") - wide) <= epsilons * epsilon * np.maximum(1, np.abs(wide))
 
 
 def equal_bits(result, expected):

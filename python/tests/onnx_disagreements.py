@@ -81,15 +81,11 @@ def same_number(arrays, result, expected):
 
 def multiplied_out(arrays, result, expected):
     """Rounding errors of x * factor + (bias - mean * factor) in place of (x - mean) * factor + bias."""
-    wide = [array.astype("f8") for array in arrays]
-    by_channel = lambda array: array.reshape(-1, *[1] * (wide[0].ndim - 2)) if array.ndim == 1 else array
-    scale, bias = by_channel(wide[1]), by_channel(wide[2])
-    if len(wide) == 5:
-        mean, variance = by_channel(wide[3]), by_channel(wide[4])
-    else:
-        axes = tuple(range(2, wide[0].ndim))
-        mean, variance = wide[0].mean(axes, keepdims=True), wide[0].var(axes, keepdims=True)
-    size = (np.abs(wide[0]) + np.abs(mean)) * np.abs(scale) / np.sqrt(variance + 1e-5) + np.abs(bias)
+    x, scale, bias = (array.astype("f8") for array in arrays)
+    axes = tuple(range(2, x.ndim))
+    scale, bias = (array.reshape(-1, *[1] * len(axes)) for array in (scale, bias))
+    mean, variance = x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
+    size = (np.abs(x) + np.abs(mean)) * np.abs(scale) / np.sqrt(variance + 1e-5) + np.abs(bias)
     error = np.abs(result.astype("f8") - expected.astype("f8"))
     return error <= EPSILONS * float(ml_dtypes.finfo(result.dtype).eps) * size
 
@@ -192,8 +188,8 @@ DISAGREEMENTS = [
     ),
     Disagreement(
         "InvStdDev of LayerNormalization of rows with a small variance",
-        "From the mean of the squared differences to the mean, as specified. ONNX Runtime subtracts the squared mean from "
-        "the mean of squares, and so loses accuracy.",
+        "From the mean of the squared differences to the mean, as specified. ONNX Runtime is less accurate: its relative "
+        "error was up to 1.5e-5 where ours was 1.1e-7.",
         RUNTIME, cells_of("LayerNormalization", other=["InvStdDev"]),
         lambda arrays, result, expected: np.abs(result - expected) <= 1e-5 * np.abs(expected),
     ),
@@ -206,22 +202,23 @@ DISAGREEMENTS = [
     ),
     Disagreement(
         "ReduceLogSumExp of integers (before opset 28)",
-        "Computed in double precision and truncated. ONNX Runtime truncates intermediate results, or computes in float.",
+        "Computed in double precision and truncated. ONNX Runtime's result is less by up to the logarithm of the number of "
+        "terms for some axes, and by 1 for unsigned integers.",
         RUNTIME, cells_of("ReduceLogSumExp", dtypes=["int32", "int64", "uint32", "uint64"]),
         lambda arrays, result, expected: np.abs(result.astype("f8") - expected.astype("f8")) <= LOG_TERMS,
     ),
     Disagreement(
-        "GroupNormalization and LayerNormalization of double",
-        "Computed in double precision; stash_type only sets the type of Mean and InvStdDev. By the letter of ONNX the "
-        "first stage has the precision of stash_type, float by default.",
-        "any", cells_of("GroupNormalization", "LayerNormalization", dtypes=["double"]),
+        "GroupNormalization of double",
+        "Computed in double precision, as LayerNormalization and RMSNormalization are in ONNX Runtime, too. By the letter "
+        "of ONNX, the first stage of all three has the precision of stash_type, float by default.",
+        RUNTIME, cells_of("GroupNormalization", dtypes=["double"]),
         lambda arrays, result, expected: np.abs(result - expected) <= 1e-6 * np.maximum(1, np.abs(expected)),
     ),
     Disagreement(
-        "InstanceNormalization and BatchNormalization of channels with a small variance",
+        "InstanceNormalization of channels with a small variance",
         "(x - mean) * factor + bias. ONNX Runtime multiplies out, x * factor + (bias - mean * factor), and so loses "
         "accuracy where the mean is much larger than the deviation.",
-        RUNTIME, cells_of("InstanceNormalization", "BatchNormalization"), multiplied_out,
+        RUNTIME, cells_of("InstanceNormalization"), multiplied_out,
     ),
     Disagreement(
         "Cast of floating-point numbers to string",

@@ -118,6 +118,17 @@ def cases():
 
 
 @functools.cache
+def expanded():
+    """Functions of ONNX as graphs of other operators, among them reductions: tests with several supported nodes."""
+    chosen = []
+    for test in suite()[1]:
+        operators = {node.op_type for node in test.model.graph.node}
+        if len(test.model.graph.node) > 1 and operators & REDUCING and operators <= SUPPORTED:
+            chosen.append(test)
+    return chosen
+
+
+@functools.cache
 def functions():
     """Test functions of the suite, by case name."""
     runner, _ = suite()

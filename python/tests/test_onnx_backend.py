@@ -60,6 +60,21 @@ def test_refused_cases_are_detected(monkeypatch):
     assert nodes.outcome.__wrapped__(nodes.cases()[0]) == "nothing was compared"
 
 
+@pytest.mark.parametrize("test", nodes.expanded(), ids=lambda test: test.name)
+def test_expanded_function(test):
+    """Several nodes, which are fused. Each of them rounds, as in the graph that computed the expected outputs."""
+    compiled = unishape.onnx.load(test.model)
+    for given, expected in test.data_sets:
+        for result, reference in zip(compiled.run(list(given)), expected, strict=True):
+            near = nodes.near_one(result, reference, nodes.EPSILONS)
+            failure = nodes.difference(result, reference, nodes.ULPS, near)
+            assert failure is None, failure
+
+
+def test_number_of_expanded_functions():
+    assert len(nodes.expanded()) >= 73
+
+
 def test_training_is_refused():
     """The cases that are excluded: they ask for what unishape does not compute, and are told so."""
     refused = [test for test in nodes.suite()[1] if test.name in nodes.TRAINING]
