@@ -13,9 +13,12 @@ use std::sync::Arc;
 use unishape::expr::{Bound, ExprError, ExprErrorKind, Lazy, Typing, lazy};
 use unishape::{DType, Tensor, TensorView, broadcast_shapes, broadcast_to, element_count, to_owned};
 
-/// A value that depends on a chain of this many reductions is materialized before another one reduces it. Each
-/// reduction may repeat the element-wise work before it, so that one pass over a long chain would take longer.
+/// A value that depends on a chain of this many reductions is materialized before another one reduces it.
 const MAX_CHAINED_REDUCTIONS: usize = 8;
+
+/// The same, for a chain in which the reduced axes change this many times. Reductions of the same axes share rows and the
+/// work for them; along other axes, each repeats all element-wise work before it.
+const MAX_AXES_CHANGES: usize = 1;
 
 /// State of one run of a compiled model.
 ///
@@ -48,9 +51,44 @@ enum ValueState<'a> {
         output: usize,
         dtype: DType,
         shape: Vec<usize>,
-        /// Length of the longest chain of reductions that it depends on.
-        reductions: usize,
+        reductions: Chain,
     },
+}
+
+/// The reductions that a deferred value depends on, and that are computed in the same pass.
+#[derive(Clone, Debug, Default)]
+struct Chain {
+    /// Length of the longest chain.
+    length: usize,
+    /// Axes of its last reduction.
+    axes: Vec<usize>,
+    /// How often the reduced axes change in it.
+    changes: usize,
+}
+
+impl Chain {
+    /// Whether a value must be materialized before another reduction, along these axes.
+    fn is_full(&self, axes: &[usize]) -> bool {
+        let has_changed = self.changes >= MAX_AXES_CHANGES && self.axes != axes;
+        self.length >= MAX_CHAINED_REDUCTIONS || has_changed
+    }
+
+    /// Adds the chain of another input.
+    fn join(&mut self, other: &Chain) {
+        let differs = self.length > 0 && other.length > 0 && self.axes != other.axes;
+        self.changes = self.changes.max(other.changes) + usize::from(differs);
+        if other.length >= self.length {
+            self.axes.clone_from(&other.axes);
+        }
+        self.length = self.length.max(other.length);
+    }
+
+    /// Adds a reduction along these axes.
+    fn push(&mut self, axes: Vec<usize>) {
+        self.changes += usize::from(self.length > 0 && self.axes != axes);
+        self.length += 1;
+        self.axes = axes;
+    }
 }
 
 impl<'a> Executor<'a> {
@@ -115,6 +153,7 @@ impl<'a> Executor<'a> {
         let reductions = self.prepare_inputs(compiled, &outputs)?;
         for (output, NodeOutput { value, .. }) in compiled.outputs() {
             let (dtype, shape) = outputs.get(output).cloned().ok_or_else(not_materialized)?;
+            let reductions = reductions.clone();
             self.values[value] = ValueState::Deferred { node: index, output, dtype, shape, reductions };
         }
         for (_, NodeOutput { value, is_materialized }) in compiled.outputs() {
@@ -127,12 +166,17 @@ impl<'a> Executor<'a> {
 
     /// Materializes the inputs of a fused node that are not computed in its pass.
     ///
-    /// Returns the length of the longest chain of reductions that its outputs depend on.
-    fn prepare_inputs(&mut self, compiled: &CompiledNode, outputs: &[OutputType]) -> Result<usize, Error> {
-        let rule = compiled.version.operator.shape_rule;
-        let is_clip = compiled.version.operator.name == "Clip";
-        let is_reducing = matches!(rule, ShapeRule::Reduction | ShapeRule::Normalization);
-        let mut longest = 0;
+    /// Returns the reductions that its outputs depend on.
+    fn prepare_inputs(&mut self, compiled: &CompiledNode, outputs: &[OutputType]) -> Result<Chain, Error> {
+        let CompiledNode { node, version, .. } = compiled;
+        let rule = version.operator.shape_rule;
+        let axes = match rule {
+            ShapeRule::Reduction => self.reduced_axes(compiled)?.axes,
+            ShapeRule::Normalization => normalize::reduced_axes(node, version, outputs[0].1.len())?,
+            _ => Vec::new(),
+        };
+        let is_clip = version.operator.name == "Clip";
+        let mut chain = Chain::default();
         for (position, input) in compiled.inputs.iter().enumerate() {
             let Some(input) = *input else { continue };
             let ValueState::Deferred { shape, reductions, .. } = &self.values[input] else { continue };
@@ -141,15 +185,17 @@ impl<'a> Executor<'a> {
             let is_reduced = rule == ShapeRule::Reduction && position == 0;
             // A stretched input is computed once, not again for each repetition. One that is reduced before has a
             // stage of its own anyway.
-            let is_stretched = *reductions == 0 && !is_reduced && *shape != outputs[0].1;
-            let is_chained = is_reducing && *reductions >= MAX_CHAINED_REDUCTIONS;
-            if is_bound || is_stretched || is_chained {
+            let is_stretched = reductions.length == 0 && !is_reduced && *shape != outputs[0].1;
+            if is_bound || is_stretched || !axes.is_empty() && reductions.is_full(&axes) {
                 self.materialize(input)?;
             } else {
-                longest = longest.max(*reductions);
+                chain.join(reductions);
             }
         }
-        Ok(longest + usize::from(is_reducing))
+        if !axes.is_empty() {
+            chain.push(axes);
+        }
+        Ok(chain)
     }
 
     /// Axes of a reduction. The input that has them is materialized.

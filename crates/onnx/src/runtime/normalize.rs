@@ -36,14 +36,17 @@ pub(crate) fn first_axis(node: &Node, default: i64, rank: usize) -> Result<usize
     resolve_axis(node.int("axis", default)?, rank)
 }
 
-/// Axes over which a softmax is normalized.
-fn softmax_axes(node: &Node, version: &OperatorVersion, rank: usize) -> Result<Vec<i64>, Error> {
-    if version.since >= 13 {
-        return Ok(vec![first_axis(node, -1, rank)? as i64]);
-    }
-    // The input is flattened to a matrix: all axes from this one on are one row.
-    let first = first_axis(node, 1, rank)?;
-    Ok((first as i64..rank as i64).collect())
+/// Axes along which elements depend on each other; none for BatchNormalization, whose statistics are inputs.
+pub(super) fn reduced_axes(node: &Node, version: &OperatorVersion, rank: usize) -> Result<Vec<usize>, Error> {
+    let first = match version.operator.name {
+        "Softmax" | "LogSoftmax" if version.since >= 13 => return Ok(vec![first_axis(node, -1, rank)?]),
+        // The input is flattened to a matrix: all axes from this one on are one row.
+        "Softmax" | "LogSoftmax" => first_axis(node, 1, rank)?,
+        "LayerNormalization" | "RMSNormalization" => first_axis(node, -1, rank)?,
+        "InstanceNormalization" => 2,
+        _ => rank,
+    };
+    Ok((first..rank).collect())
 }
 
 /// Type of the outputs Mean and InvStdDev of LayerNormalization, from the attribute `stash_type`.
@@ -72,7 +75,7 @@ pub(super) fn output_types(
     let rank = shape.len();
     let mut outputs = vec![(dtype, shape.to_vec())];
     match version.operator.name {
-        "Softmax" | "LogSoftmax" => drop(softmax_axes(node, version, rank)?),
+        "Softmax" | "LogSoftmax" => drop(reduced_axes(node, version, rank)?),
         "LayerNormalization" => {
             let first = first_axis(node, -1, rank)?;
             check_broadcast(inputs, 1, "Scale")?;
@@ -200,11 +203,10 @@ pub(super) fn build_expression<'a>(
     let dtype = dtype_of(0)?;
     let x = widen(dtype, required(0)?);
     let epsilon = || node.float("epsilon", 1e-5).map(Lazy::from);
-    let from = |first: usize| (first as i64..rank as i64).collect::<Vec<i64>>();
+    let axes = reduced_axes(node, version, rank)?;
     match version.operator.name {
         name @ ("Softmax" | "LogSoftmax") => {
-            let axes = softmax_axes(node, version, rank)?;
-            if axes.iter().any(|&axis| shape[axis as usize] == 0) {
+            if axes.iter().any(|&axis| shape[axis] == 0) {
                 // There are no elements, and no maximum of none.
                 return Ok(narrow(dtype, x));
             }
@@ -215,7 +217,6 @@ pub(super) fn build_expression<'a>(
             Ok(narrow(dtype, if name == "Softmax" { exp / sum } else { shifted - sum.log() }))
         }
         "LayerNormalization" => {
-            let axes = from(first_axis(node, -1, rank)?);
             let mean = reduce(ReduceOp::Mean, x.clone(), &axes);
             if output == 1 {
                 return Ok(mean.cast(stash_type(node)?));
@@ -230,7 +231,6 @@ pub(super) fn build_expression<'a>(
             Ok(narrow(dtype, bias.map_or(scaled.clone(), |bias| scaled + bias)))
         }
         "RMSNormalization" => {
-            let axes = from(first_axis(node, -1, rank)?);
             let inverse = inverse_deviation(&x, &axes, epsilon()?);
             let scale_type = dtype_of(1)?;
             let scale = widen(scale_type, required(1)?);
@@ -257,7 +257,7 @@ pub(super) fn build_expression<'a>(
         "InstanceNormalization" => {
             let scale = for_each_channel(widen(dtype, required(1)?), rank);
             let bias = for_each_channel(widen(dtype, required(2)?), rank);
-            Ok(narrow(dtype, standardized(x, &from(2), epsilon()?) * scale + bias))
+            Ok(narrow(dtype, standardized(x, &axes, epsilon()?) * scale + bias))
         }
         other => Err(Error::unsupported(format!("{other} is not a normalization"))),
     }
@@ -305,7 +305,7 @@ impl GroupShape {
         dtype: DType,
         [x, scale, bias]: [Lazy<'a>; 3],
     ) -> Result<Lazy<'a>, Error> {
-        let axes: Vec<i64> = (2..self.split.len() as i64).collect();
+        let axes: Vec<usize> = (2..self.split.len()).collect();
         let epsilon = node.float("epsilon", 1e-5)?;
         let normalized = standardized(widen(dtype, x), &axes, Lazy::from(epsilon));
         Ok(narrow(dtype, normalized * widen(dtype, scale) + widen(dtype, bias)))
@@ -313,18 +313,22 @@ impl GroupShape {
 }
 
 /// A reduction that keeps its axes; without axes, each element is its own.
-fn reduce<'a>(op: ReduceOp, x: Lazy<'a>, axes: &[i64]) -> Lazy<'a> {
-    if axes.is_empty() { x } else { x.reduce(Reduction::new(op).axes(axes).keep_dims(true)) }
+fn reduce<'a>(op: ReduceOp, x: Lazy<'a>, axes: &[usize]) -> Lazy<'a> {
+    if axes.is_empty() {
+        return x;
+    }
+    let axes: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
+    x.reduce(Reduction::new(op).axes(axes).keep_dims(true))
 }
 
 /// `1 / sqrt(mean(x²) + epsilon)`
-fn inverse_deviation<'a>(x: &Lazy<'a>, axes: &[i64], epsilon: Lazy<'a>) -> Lazy<'a> {
+fn inverse_deviation<'a>(x: &Lazy<'a>, axes: &[usize], epsilon: Lazy<'a>) -> Lazy<'a> {
     let squares = Lazy::call(Op::Square, [x.clone()]);
     (reduce(ReduceOp::Mean, squares, axes) + epsilon).sqrt().reciprocal()
 }
 
 /// `(x - mean) / sqrt(variance + epsilon)`
-fn standardized<'a>(x: Lazy<'a>, axes: &[i64], epsilon: Lazy<'a>) -> Lazy<'a> {
+fn standardized<'a>(x: Lazy<'a>, axes: &[usize], epsilon: Lazy<'a>) -> Lazy<'a> {
     let centered = x.clone() - reduce(ReduceOp::Mean, x, axes);
     let inverse = inverse_deviation(&centered, axes, epsilon);
     centered * inverse

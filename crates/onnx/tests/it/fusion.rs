@@ -229,6 +229,20 @@ fn long_chains_of_reductions_are_cut() {
     assert!(values.len() == 13, "{names:?}");
 }
 
+/// Along other axes, a reduction repeats the work before it: at most two kinds of axes are fused.
+#[test]
+fn chains_of_reductions_along_other_axes_are_cut() {
+    let mut builder = ModelBuilder::new(13).input("v0", DType::F32, "8 8 8 8 8 8");
+    for axis in 0..6 {
+        let (from, to) = (format!("v{axis}"), format!("v{}", axis + 1));
+        builder = builder.node_with("Softmax", &from, &to, &[("axis", Attr::Int(axis))]);
+    }
+    let builder = builder.unranked_output("v6", DType::F32);
+    let values = plan(&builder, &[("v0", &ones(&[8; 6]))]);
+    let names: Vec<&str> = values.iter().filter_map(|value| value.lines().next()).collect();
+    assert_eq!(names, ["v2:", "v4:", "v6:"]);
+}
+
 /// Fused and one by one: sums may have other rounding errors, all else is the same.
 #[test]
 fn fused_reductions_equal_single_ones() {
