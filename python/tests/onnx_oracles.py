@@ -22,7 +22,8 @@ def model_of(cell, arrays):
     if axes_are_input(cell.op_type, cell.opset):
         attributes.pop("axes", None)
     # Mean and InvStdDev are after the first output.
-    outputs = [f"unused{index}" for index in range([None, "Mean", "InvStdDev"].index(cell.other))] if is_layer(cell) else []
+    position = [None, "Mean", "InvStdDev"].index(cell.other) if is_layer(cell) else 0
+    outputs = [f"unused{index}" for index in range(position)]
     data_type = lambda dtype: 8 if dtype == object else helper.np_dtype_to_tensor_dtype(dtype)
     values = [
         helper.make_tensor_value_info(name, data_type(array.dtype), None)
