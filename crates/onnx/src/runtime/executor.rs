@@ -20,6 +20,9 @@ const MAX_CHAINED_REDUCTIONS: usize = 8;
 /// work for them; along other axes, each repeats all element-wise work before it.
 const MAX_AXES_CHANGES: usize = 1;
 
+/// About how many reductions one pass computes: planning it takes a time that grows with the cube of their number.
+const MAX_FUSED_REDUCTIONS: usize = 100;
+
 /// State of one run of a compiled model.
 ///
 /// Results of element-wise operators, reductions and normalizations are deferred. When a value is materialized, all
@@ -64,6 +67,8 @@ struct Chain {
     axes: Vec<usize>,
     /// How often the reduced axes change in it.
     changes: usize,
+    /// Number of reductions, about: those that several inputs share are counted once.
+    count: usize,
 }
 
 impl Chain {
@@ -73,8 +78,14 @@ impl Chain {
         self.length >= MAX_CHAINED_REDUCTIONS || has_changed
     }
 
+    /// Number of reductions together with those of another input, which may be the same.
+    fn joint_count(&self, other: &Chain) -> usize {
+        self.count.max(other.count) + usize::from(self.count.min(other.count) > 0)
+    }
+
     /// Adds the chain of another input.
     fn join(&mut self, other: &Chain) {
+        self.count = self.joint_count(other);
         let differs = self.length > 0 && other.length > 0 && self.axes != other.axes;
         self.changes = self.changes.max(other.changes) + usize::from(differs);
         if other.length >= self.length {
@@ -87,6 +98,7 @@ impl Chain {
     fn push(&mut self, axes: Vec<usize>) {
         self.changes += usize::from(self.length > 0 && self.axes != axes);
         self.length += 1;
+        self.count += 1;
         self.axes = axes;
     }
 }
@@ -186,7 +198,8 @@ impl<'a> Executor<'a> {
             // A stretched input is computed once, not again for each repetition. One that is reduced before has a
             // stage of its own anyway.
             let is_stretched = reductions.length == 0 && !is_reduced && *shape != outputs[0].1;
-            if is_bound || is_stretched || !axes.is_empty() && reductions.is_full(&axes) {
+            let is_full = !axes.is_empty() && reductions.is_full(&axes);
+            if is_bound || is_stretched || is_full || chain.joint_count(reductions) > MAX_FUSED_REDUCTIONS {
                 self.materialize(input)?;
             } else {
                 chain.join(reductions);

@@ -229,6 +229,21 @@ fn long_chains_of_reductions_are_cut() {
     assert!(values.len() == 13, "{names:?}");
 }
 
+/// Planning takes longer than computing if there are very many stages.
+#[test]
+fn very_many_reductions_are_several_passes() {
+    let mut builder = ModelBuilder::new(13).input("x", DType::F32, "4 5");
+    let names: Vec<String> = (0..300).map(|number| format!("r{number}")).collect();
+    for name in &names {
+        builder = builder.node_with("ReduceMax", "x", name, &[("axes", Attr::Ints(&[1]))]);
+    }
+    let builder = builder.node("Sum", &names.join(" "), "y").unranked_output("y", DType::F32);
+    let values = plan(&builder, &[("x", &ones(&[4, 5]))]);
+    assert_eq!(values.len(), 201);
+    let stages = values.last().map(|value| value.matches("  stage ").count());
+    assert!(stages.is_some_and(|stages| (100..=101).contains(&stages)), "{stages:?}");
+}
+
 /// Along other axes, a reduction repeats the work before it: at most two kinds of axes are fused.
 #[test]
 fn chains_of_reductions_along_other_axes_are_cut() {
