@@ -8,14 +8,15 @@ import ml_dtypes
 import numpy as np
 import onnx
 
+import onnx_reductions
 from onnx_compare import is_float
-from onnx_node_suite import BROADCASTING, OTHERS, TYPES
+from onnx_node_suite import REDUCING, SUPPORTED, TYPES
 
 #: Not in the corpus: they compute no elements, and the node tests of the onnx package cover them.
 SHAPE_OPERATORS = frozenset(
     "Constant ConstantOfShape Shape Size Concat Gather Slice Reshape Squeeze Unsqueeze".split()
 )
-OPERATORS = sorted((BROADCASTING | OTHERS) - SHAPE_OPERATORS)
+OPERATORS = sorted(SUPPORTED - SHAPE_OPERATORS)
 
 DTYPES = {
     **{name: np.dtype(name) for name in TYPES if name not in ("float", "double", "string", "bfloat16")},
@@ -64,7 +65,7 @@ class Cell(NamedTuple):
     opset: int
     dtype: str
     attributes: tuple
-    #: Target type of a cast, or type of an exponent.
+    #: Target type of a cast, type of an exponent or of a scale, or name of an output other than the first.
     other: str | None
 
     def __str__(self):
@@ -89,7 +90,8 @@ def versions(op_type):
     since = sorted(
         schema.since_version
         for schema in onnx.defs.get_all_schemas_with_history()
-        if schema.name == op_type and schema.domain == "" and not schema.deprecated
+        # The first GroupNormalization is deprecated, but models of its opset have no other.
+        if schema.name == op_type and schema.domain == "" and (not schema.deprecated or op_type in REDUCING)
     )
     return sorted({max(opset, OLDEST_OPSET) for opset in since})
 
@@ -109,7 +111,14 @@ def others(op_type, schema, dtype, newest):
         return tensor_types(schema, 1) if newest else [dtype]
     if op_type in ("Cast", "CastLike"):
         return types_of(schema, schema.outputs[0])
-    return [None]
+    if op_type == "RMSNormalization":
+        return tensor_types(schema, 1)
+    return [None, "Mean", "InvStdDev"] if op_type == "LayerNormalization" else [None]
+
+
+def variants(op_type, opset):
+    """Tested values of `Cell.attributes`."""
+    return onnx_reductions.variants(op_type, opset) if op_type in REDUCING else VARIANTS.get(op_type, [{}])
 
 
 @functools.cache
@@ -121,7 +130,7 @@ def cells():
             schema = schema_of(op_type, opset)
             for dtype in tensor_types(schema, typed_input(op_type)):
                 for other in others(op_type, schema, dtype, opset == opsets[-1]):
-                    for attributes in VARIANTS.get(op_type, [{}]):
+                    for attributes in variants(op_type, opset):
                         # Before opset 28, Mod of floating-point numbers requires fmod = 1.
                         if op_type == "Mod" and opset < 28 and is_float(DTYPES[dtype]) and not attributes["fmod"]:
                             continue
@@ -211,6 +220,8 @@ def inputs(cell):
 def raw_inputs(cell):
     rng = np.random.default_rng(sum(map(ord, str(cell))))
     op_type, name = cell.op_type, cell.dtype
+    if op_type in REDUCING:
+        return onnx_reductions.inputs(cell, rng, DTYPES, random_array)
     if op_type == "Where":
         types = ("bool", name, name)
         random = [[random_array(rng, *each) for each in zip(types, shapes)] for shapes in TRIPLES]

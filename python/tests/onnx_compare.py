@@ -1,12 +1,18 @@
 """Compares outputs bit for bit, or by their distance in units in the last place (ulp)."""
 
-import ml_dtypes  # noqa: F401 - registers bfloat16 with NumPy
+import ml_dtypes  # registers bfloat16 with NumPy
 import numpy as np
 
 #: Operators that are approximated, or composed of approximated functions. All others are compared bit for bit.
 APPROXIMATE = frozenset(
     "Pow Exp Log Sigmoid Tanh Erf Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh "
-    "Elu Selu Softplus Celu Mish Gelu Swish".split()
+    "Elu Selu Softplus Celu Mish Gelu Swish ReduceLogSum ReduceLogSumExp Softmax LogSoftmax".split()
+)
+#: Sums, whose rounding errors depend on the order of the terms.
+SUMS = frozenset("ReduceSum ReduceMean ReduceL1 ReduceL2 ReduceProd ReduceSumSquare RMSNormalization".split())
+#: Normalizations that subtract a mean.
+NORMALIZED = frozenset(
+    "LayerNormalization BatchNormalization InstanceNormalization GroupNormalization".split()
 )
 
 
@@ -29,6 +35,16 @@ def distances(result, expected):
     # The distance of two doubles can exceed the range of int64.
     ulps = np.maximum(a, b).astype("u8") - np.minimum(a, b).astype("u8")
     return np.where(nan[0] & nan[1], 0.0, np.where(nan[0] != nan[1], np.inf, ulps))
+
+
+def near_one(result, expected, epsilons):
+    """Which elements differ by some epsilons of their type at most, relative to 1 or to the element."""
+    if not is_float(result.dtype) or result.shape != expected.shape:
+        return None
+    epsilon = float(ml_dtypes.finfo(result.dtype).eps)
+    wide = expected.astype("f8")
+    with np.errstate(invalid="ignore"):
+        return np.abs(result.astype("f8") - wide) <= epsilons * epsilon * np.maximum(1, np.abs(wide))
 
 
 def equal_bits(result, expected):

@@ -105,6 +105,24 @@ def transformer_block():
     )
 
 
+def attention_weights():
+    """Normalization, scores with a mask, softmax and pooling: reductions between element-wise nodes."""
+    b = Builder("weights")
+    normed = layer_norm(b, "x", "ln")
+    scores = b.node("Mul", gelu(b, normed, "gelu"), b.constant("scale", np.float32(0.35)))
+    scores = b.node("Where", "mask", scores, b.constant("lowest", np.float32(-1e9)))
+    weights = b.node("Softmax", scores, axis=-1)
+    again = b.node("LayerNormalization", b.node("Add", weights, "x"), b.weight("w", 8), b.weight("bias", 8))
+    squares = b.node("ReduceSumSquare", again, axes=[1], keepdims=0)
+    b.node("Div", squares, b.node("ReduceMax", squares, axes=[1]), to="y")
+    # Not the axis -1, for which ONNX Runtime's result has a wrong shape if the batch is empty.
+    b.node("ArgMax", weights, axis=2, to="best")
+    return b.model(
+        [("x", FLOAT, ["batch", "seq", 8]), ("mask", BOOL, ["batch", "seq", 8])],
+        [("y", FLOAT, ["batch", 8]), ("best", INT64, ["batch", "seq", 1])],
+    )
+
+
 def image_normaliser():
     """Normalises the channels of an image; unishape can run all of it."""
     b = Builder("normalise")

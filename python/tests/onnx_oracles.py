@@ -8,6 +8,9 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from onnx_cells import DTYPES, schema_of, types_of
+from onnx_compare import is_float
+from onnx_node_suite import REDUCING
+from onnx_reductions import axes_are_input, reduced_axes
 
 
 def model_of(cell, arrays):
@@ -16,6 +19,11 @@ def model_of(cell, arrays):
     attributes = dict(cell.attributes)
     if cell.op_type == "Cast":
         attributes["to"] = helper.np_dtype_to_tensor_dtype(DTYPES[cell.other]) if cell.other != "string" else 8
+    if axes_are_input(cell.op_type, cell.opset):
+        attributes.pop("axes", None)
+    # Mean and InvStdDev are after the first output.
+    position = [None, "Mean", "InvStdDev"].index(cell.other) if is_layer(cell) else 0
+    outputs = [f"unused{index}" for index in range(position)]
     data_type = lambda dtype: 8 if dtype == object else helper.np_dtype_to_tensor_dtype(dtype)
     values = [
         helper.make_tensor_value_info(name, data_type(array.dtype), None)
@@ -23,7 +31,7 @@ def model_of(cell, arrays):
         if array is not None
     ]
     graph = helper.make_graph(
-        [helper.make_node(cell.op_type, names, ["y"], **attributes)],
+        [helper.make_node(cell.op_type, names, [*outputs, "y"], **attributes)],
         "corpus",
         values,
         [helper.make_tensor_value_info("y", data_type(output_dtype(cell)), None)],
@@ -31,11 +39,18 @@ def model_of(cell, arrays):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", cell.opset)], ir_version=10)
 
 
+def is_layer(cell):
+    return cell.op_type == "LayerNormalization"
+
+
 def output_dtype(cell):
     schema = schema_of(cell.op_type, cell.opset)
-    if cell.op_type in ("Cast", "CastLike"):
+    if cell.op_type in ("Cast", "CastLike", "RMSNormalization"):
         return DTYPES[cell.other]
-    return np.dtype(bool) if types_of(schema, schema.outputs[0]) == ["bool"] else DTYPES[cell.dtype]
+    if is_layer(cell) and cell.other:
+        return DTYPES["float"]
+    allowed = types_of(schema, schema.outputs[0])
+    return DTYPES[allowed[0]] if allowed in (["bool"], ["int64"]) else DTYPES[cell.dtype]
 
 
 def session_options():
@@ -56,6 +71,7 @@ NOT_IMPLEMENTED = (
     "is not a registered function",
     "is not currently registered or supported",
     "is invalid",
+    "bound to different types",
 )
 
 
@@ -70,7 +86,8 @@ def by_runtime(model):
     return lambda given: np.asarray(session.run(None, given)[0])
 
 
-def by_reference(model):
+def by_reference(model, dtype):
+    """Runs a model in the reference evaluator, whose reductions may return a wider type than `dtype`."""
     evaluator = ReferenceEvaluator(model)
 
     def run(given):
@@ -78,7 +95,9 @@ def by_reference(model):
             result = np.asarray(evaluator.run(None, given)[0])
         except Exception:  # it does not support all types and shapes
             return None
-        return result.astype(object) if result.dtype.kind == "U" else result
+        if result.dtype.kind == "U":
+            return result.astype(object)
+        return result.astype(dtype) if dtype is not None else result
 
     return run
 
@@ -87,6 +106,19 @@ def mean(given):
     """Mean in NumPy; the reference evaluator does not broadcast the first input."""
     arrays = list(given.values())
     return np.asarray(functools.reduce(np.add, arrays) / len(arrays)).astype(arrays[0].dtype)
+
+
+def log_of_sum(cell):
+    """Logarithms of sums of integers in NumPy, truncated; the reference evaluator rejects them."""
+
+    def run(given):
+        x = given["x0"].astype("f8")
+        terms = np.exp(x) if cell.op_type == "ReduceLogSumExp" else x
+        keepdims = bool(dict(cell.attributes).get("keepdims", 1))
+        sums = terms.sum(axis=reduced_axes(cell, x.ndim), keepdims=keepdims)
+        return np.asarray(np.log(sums) + 1e-9).astype(DTYPES[cell.dtype])
+
+    return run
 
 
 def in_float(cell, arrays):
@@ -100,7 +132,7 @@ def in_float(cell, arrays):
 
     def rounded(given):
         result = run({name: widen(array) for name, array in given.items()})
-        return result.astype(DTYPES["bfloat16"]) if result.dtype != bool and cell.dtype == "bfloat16" else result
+        return result.astype(output_dtype(cell))
 
     return rounded
 
@@ -117,4 +149,6 @@ def oracle(cell, arrays):
         return "ONNX Runtime in float", run
     if cell.op_type == "Mean":
         return "NumPy", mean
-    return "reference", by_reference(model)
+    if cell.op_type.startswith("ReduceLog") and not is_float(DTYPES[cell.dtype]):
+        return "NumPy", log_of_sum(cell)
+    return "reference", by_reference(model, output_dtype(cell) if cell.op_type in REDUCING else None)

@@ -23,11 +23,11 @@ def test_number_of_cases():
     """The number for onnx 1.23; another version may have more cases, and then the number needs an update."""
     chosen = nodes.cases()
     assert len({case.name for case in chosen}) == len(chosen)
-    assert {case.op_type for case in chosen} == nodes.BROADCASTING | nodes.OTHERS
+    assert {case.op_type for case in chosen} == nodes.SUPPORTED
     broadcasting = [case for case in chosen if case.op_type in nodes.BROADCASTING and case.name not in nodes.MODELS]
     if onnx.__version__.startswith("1.23."):
         assert len(broadcasting) == 218
-        assert len(chosen) == 407
+        assert len(chosen) == 407 + 181
     else:
         assert len(broadcasting) >= 218
 
@@ -58,6 +58,31 @@ def test_refused_cases_are_detected(monkeypatch):
 
     monkeypatch.setattr(unishape.onnx.UnishapeBackend, "prepare", refuse)
     assert nodes.outcome.__wrapped__(nodes.cases()[0]) == "nothing was compared"
+
+
+@pytest.mark.parametrize("test", nodes.expanded(), ids=lambda test: test.name)
+def test_expanded_function(test):
+    """Several nodes, which are fused. Each of them rounds, as in the graph that computed the expected outputs."""
+    compiled = unishape.onnx.load(test.model)
+    for given, expected in test.data_sets:
+        for result, reference in zip(compiled.run(list(given)), expected, strict=True):
+            near = nodes.near_one(result, reference, nodes.EPSILONS)
+            failure = nodes.difference(result, reference, nodes.ULPS, near)
+            assert failure is None, failure
+
+
+def test_number_of_expanded_functions():
+    assert len(nodes.expanded()) >= 73
+
+
+def test_training_is_refused():
+    """The cases that are excluded: they ask for what unishape does not compute, and are told so."""
+    refused = [test for test in nodes.suite()[1] if test.name in nodes.TRAINING]
+    assert len(refused) == len(nodes.TRAINING) == 2
+    for test in refused:
+        (given, _), *_ = test.data_sets
+        with pytest.raises(NotImplementedError, match="training mode of BatchNormalization is not supported"):
+            unishape.onnx.load(test.model).run(list(given))
 
 
 def test_other_devices_are_rejected():

@@ -34,12 +34,14 @@ Versions: onnx {onnx} (opset {opset}), ONNX Runtime {runtime} (CPU execution pro
 
 The package `onnx` generates test cases for backends. {node_cases} of them apply here: {broadcasting} single-node cases
 of the operators that broadcast, {models} models `expand_shape_model`, and the cases of the other supported operators.
-Outputs are compared bit for bit, except for approximated functions ({approximate}), which may differ by {ulps} units in
-the last place (ulp), Gelu by {gelu} ulp. The suite itself accepts a relative error of 1e-3.
+Outputs are compared bit for bit, except for approximated functions ({approximate}) and floating-point sums ({sums}), which
+may differ by {ulps} units in the last place (ulp), Gelu by {gelu} ulp. Normalizations that subtract a mean ({normalized})
+may also differ by {node_epsilons} times the type's epsilon, relative to 1. The suite itself accepts a relative error of
+1e-3.
 
 Excluded are cases with unsupported element types (8-bit floating-point types, integers and floating-point types of less
-than 8 bits), and Identity of sequences and optional values. The columns are the element type of the first input, for
-Where of the second.
+than 8 bits), Identity of sequences and optional values, and {training} cases of the training mode of BatchNormalization.
+The columns are the element type of the first input, for Where of the second.
 
 {node_table}
 
@@ -56,14 +58,19 @@ pseudo-random with a fixed seed.
 | ONNX Runtime | {by_runtime} |
 | ONNX Runtime in float, rounded once, for bfloat16 | {in_float} |
 | ONNX reference evaluator, where ONNX Runtime has no implementation or its Python API lacks bfloat16 | {by_reference} |
-| NumPy, for Mean, which the reference evaluator does not broadcast | {by_numpy} |
+| NumPy, for Mean, which the reference evaluator does not broadcast, and logarithms of sums of integers | {by_numpy} |
 
 {unchecked} more cases have no oracle. For {not_run} of the {pairs} pairs of operator and element type, ONNX Runtime has no
 implementation in any version; their numbers are in *italics*.
 
 Results are compared bit for bit. Approximated functions may differ by {corpus_ulps} ulp or, where ONNX Runtime loses
-accuracy near 0, by {epsilons} times the type's epsilon, relative to 1 or to the argument. Shape operators (Constant,
-Shape, Concat, …) are not in the corpus.
+accuracy near 0, by {epsilons} times the type's epsilon, relative to 1 or to the argument. Sums may differ by as many ulp
+or epsilons, relative to the sum of the absolute terms; normalizations relative to the largest result, or to 1. Shape
+operators (Constant, Shape, Concat, …) are not in the corpus.
+
+Reductions have shapes of up to five dimensions, rows of 1 to 700 elements, and each of these for every version and
+element type: no axes, one, two and negative axes, empty lists of axes, with and without `keepdims` and
+`noop_with_empty_axes`.
 
 {corpus_table}
 
@@ -83,6 +90,7 @@ own, unishape returns:
 | smallest integer divided by -1 | the smallest integer |
 | shift by at least the width of the type | 0 |
 | floating-point number out of the range of the target integer type | the nearest integer of the type, 0 for NaN |
+| ReduceMean, ArgMax or ArgMin of no elements; the logarithm of a sum of no integers | an error: ONNX defines no result |
 """
 
 SHORT = {"complex64": "c64", "complex128": "c128", "bfloat16": "bf16", "float16": "f16", "float": "f32", "double": "f64"}
@@ -167,6 +175,10 @@ def page():
         broadcasting=len(broadcasting),
         models=len(nodes.MODELS),
         approximate=", ".join(sorted(nodes.APPROXIMATE)),
+        sums=", ".join(sorted(nodes.SUMS)),
+        normalized=", ".join(sorted(nodes.NORMALIZED)),
+        node_epsilons=nodes.EPSILONS,
+        training=len(nodes.TRAINING),
         ulps=nodes.ULPS,
         gelu=nodes.MORE_ULPS["Gelu"],
         node_table=table(sum_by_key(node_counts())),

@@ -1,6 +1,6 @@
 """ONNX models: run them, explain their broadcasting, and make it explicit or implicit.
 
-Runs element-wise models, also as a backend for `onnx.backend`.
+Runs models of element-wise operators, reductions and normalizations, also as a backend for `onnx.backend`.
 
 >>> import numpy as np, onnx.parser, unishape.onnx
 >>> model = onnx.parser.parse_model('''

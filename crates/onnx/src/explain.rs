@@ -146,7 +146,7 @@ impl<'n> BroadcastInputs<'n> {
             ShapeRule::Multidirectional => 0,
             // The first input already has the common shape; anything else is invalid.
             ShapeRule::Unidirectional => 1,
-            ShapeRule::SameShape | ShapeRule::ShapeOperator => return None,
+            _ => return None,
         };
         let stretched = inputs.iter().zip(shapes).skip(fixed_inputs).filter(|(_, shape)| **shape != common);
         let stretched = stretched.map(|(input, _)| *input).collect();

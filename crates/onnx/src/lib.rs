@@ -13,8 +13,30 @@
 //! ```
 //!
 //! [`CompiledModel`] runs every element-wise ONNX operator that broadcasts, for all its element types and all its
-//! versions since opset 7, and the unary element-wise operators. Consecutive element-wise nodes are fused into
-//! one pass over memory. A node with any other operator is an error that names the node.
+//! versions since opset 7, and the unary element-wise operators; reductions (Reduce…, ArgMax, ArgMin), softmax, and the
+//! normalizations by mean and variance; operators on shapes. Consecutive nodes are fused into one pass over memory.
+//! A node with any other operator is an error that names the node.
+//!
+//! ```
+//! use unishape::{DType, Tensor};
+//! use unishape_onnx::{CompiledModel, model_builder::ModelBuilder};
+//!
+//! let model = ModelBuilder::new(18)
+//!     .input("a", DType::F32, "M 1")
+//!     .input("b", DType::F32, "N")
+//!     .initializer("axes", ndarray::arr1(&[1i64]))
+//!     .node("Mul", "a b", "products")
+//!     .node("ReduceSum", "products axes", "y")
+//!     .output("y", DType::F32, "M 1");
+//! let compiled = CompiledModel::new(&model.build()?)?;
+//! let (a, b) = (Tensor::from(ndarray::arr2(&[[1f32], [2.0]])), Tensor::from(ndarray::arr1(&[1f32, 2.0, 3.0])));
+//! // One stage: the products are never stored.
+//! let plan = compiled.plan([("a", a.view()), ("b", b.view())])?;
+//! assert_eq!(plan.matches("stage ").count(), 1, "{plan}");
+//! let outputs = compiled.run([("a", a.view()), ("b", b.view())])?;
+//! assert_eq!(outputs[0].1, ndarray::arr2(&[[6f32], [12.0]]).into());
+//! # Ok::<(), unishape_onnx::Error>(())
+//! ```
 //!
 //! | module | contents |
 //! |---|---|

@@ -92,10 +92,10 @@ impl ModelBuilder {
         self.message(field::INITIALIZER, &tensor_message(name, &tensor.into().view()))
     }
 
-    /// Adds a node; `inputs` are separated by spaces, `-` is an omitted input.
+    /// Adds a node; inputs and outputs are separated by spaces, `-` is an omitted one.
     #[must_use]
-    pub fn node(self, op_type: &str, inputs: &str, output: &str) -> ModelBuilder {
-        self.node_with(op_type, inputs, output, &[])
+    pub fn node(self, op_type: &str, inputs: &str, outputs: &str) -> ModelBuilder {
+        self.node_with(op_type, inputs, outputs, &[])
     }
 
     /// Adds a node with attributes.
@@ -104,10 +104,10 @@ impl ModelBuilder {
         self,
         op_type: &str,
         inputs: &str,
-        output: &str,
+        outputs: &str,
         attributes: &[(&str, Attr<'_>)],
     ) -> ModelBuilder {
-        let message = node(op_type, inputs, output, attributes);
+        let message = node(op_type, inputs, outputs, attributes);
         self.message(field::NODE, &message)
     }
 
@@ -147,17 +147,20 @@ impl ModelBuilder {
 }
 
 /// Serialized `NodeProto`.
-pub fn node_bytes(op_type: &str, inputs: &str, output: &str, attributes: &[(&str, Attr<'_>)]) -> Vec<u8> {
-    node(op_type, inputs, output, attributes).encode()
+pub fn node_bytes(op_type: &str, inputs: &str, outputs: &str, attributes: &[(&str, Attr<'_>)]) -> Vec<u8> {
+    node(op_type, inputs, outputs, attributes).encode()
 }
 
-fn node(op_type: &str, inputs: &str, output: &str, attributes: &[(&str, Attr<'_>)]) -> Message {
+/// A node, which is named after its operator and its first output.
+fn node(op_type: &str, inputs: &str, outputs: &str, attributes: &[(&str, Attr<'_>)]) -> Message {
     let mut node = Message::default();
-    for input in inputs.split_whitespace() {
-        node.push_bytes(node_field::INPUT, if input == "-" { b"" } else { input.as_bytes() });
+    for (field, names) in [(node_field::INPUT, inputs), (node_field::OUTPUT, outputs)] {
+        for name in names.split_whitespace() {
+            node.push_bytes(field, if name == "-" { b"" } else { name.as_bytes() });
+        }
     }
-    node.push_bytes(node_field::OUTPUT, output.as_bytes());
-    node.push_bytes(node_field::NAME, format!("{op_type}_of_{output}").as_bytes());
+    let first = outputs.split_whitespace().next().unwrap_or_default();
+    node.push_bytes(node_field::NAME, format!("{op_type}_of_{first}").as_bytes());
     node.push_bytes(node_field::OP_TYPE, op_type.as_bytes());
     for (name, value) in attributes {
         let mut message = Message::default();

@@ -17,6 +17,10 @@ pub(crate) enum ShapeRule {
     Unidirectional,
     /// Shape of the first input; other inputs are scalars or contribute only their type.
     SameShape,
+    /// Shape of the first input, with some axes reduced to size 1 or removed.
+    Reduction,
+    /// Shape of the first input; elements depend on others of the same row, channel or group.
+    Normalization,
     /// The operator reads or changes shapes, such as Reshape; not element-wise.
     ShapeOperator,
 }
@@ -28,6 +32,8 @@ pub(crate) struct Operator {
     pub(crate) shape_rule: ShapeRule,
     /// Minimum and maximum number of inputs.
     input_count: (usize, usize),
+    /// Maximum number of outputs.
+    max_outputs: usize,
     /// Opsets that changed the operator, in order, each with the types of the first input
     /// (of the second for Where).
     versions: &'static [(u32, TypeSet)],
@@ -57,6 +63,24 @@ const SINCE_6_13: &[(u32, TypeSet)] = &[(6, FLOATS), (13, ALL_FLOATS)];
 const SINCE_6_22: &[(u32, TypeSet)] = &[(6, FLOATS), (22, ALL_FLOATS)];
 const SINCE_7_22: &[(u32, TypeSet)] = &[(7, FLOATS), (22, ALL_FLOATS)];
 const SINCE_9_22: &[(u32, TypeSet)] = &[(9, FLOATS), (22, ALL_FLOATS)];
+/// Types of reductions before opset 13 added bfloat16; some operators have 8-bit integers, too.
+const REDUCED: TypeSet = WIDE_ARITHMETIC;
+const REDUCED_13: TypeSet = ALL_FLOATS.union(TypeSet::WIDE_INTEGERS);
+const BYTES: TypeSet = TypeSet::of(DType::I8).union(TypeSet::of(DType::U8));
+const REDUCE: &[(u32, TypeSet)] = &[(1, REDUCED), (11, REDUCED), (13, REDUCED_13), (18, REDUCED_13)];
+const REDUCE_LOG: &[(u32, TypeSet)] =
+    &[(1, REDUCED), (11, REDUCED), (13, REDUCED_13), (18, REDUCED_13), (28, ALL_FLOATS)];
+const REDUCE_EXTREME: &[(u32, TypeSet)] = &[
+    (1, REDUCED),
+    (11, REDUCED),
+    (12, REDUCED.union(BYTES)),
+    (13, REDUCED_13.union(BYTES)),
+    (18, REDUCED_13.union(BYTES)),
+    (20, REDUCED_13.union(BYTES).union(BOOL)),
+];
+const ARG_EXTREME: &[(u32, TypeSet)] =
+    &[(1, REAL_BEFORE_BF16), (11, REAL_BEFORE_BF16), (12, REAL_BEFORE_BF16), (13, REAL)];
+const SOFTMAX: &[(u32, TypeSet)] = &[(1, FLOATS), (11, FLOATS), (13, ALL_FLOATS)];
 const ANY_TYPE: &[(u32, TypeSet)] = &[(1, ALL_BEFORE_BF16), (13, ALL)];
 const CASTS: TypeSet = BOOL.union(REAL).union(TypeSet::STRING);
 
@@ -66,7 +90,7 @@ const fn operator(
     input_count: (usize, usize),
     versions: &'static [(u32, TypeSet)],
 ) -> Operator {
-    Operator { name, shape_rule, input_count, versions }
+    Operator { name, shape_rule, input_count, max_outputs: 1, versions }
 }
 
 const fn binary(name: &'static str, versions: &'static [(u32, TypeSet)]) -> Operator {
@@ -87,6 +111,20 @@ const fn shape_operator(
     versions: &'static [(u32, TypeSet)],
 ) -> Operator {
     operator(name, ShapeRule::ShapeOperator, input_count, versions)
+}
+
+/// A reduction whose axes are an attribute, and in later versions an input.
+const fn reduction(name: &'static str, versions: &'static [(u32, TypeSet)]) -> Operator {
+    operator(name, ShapeRule::Reduction, (1, 2), versions)
+}
+
+const fn normalization(
+    name: &'static str,
+    input_count: (usize, usize),
+    max_outputs: usize,
+    versions: &'static [(u32, TypeSet)],
+) -> Operator {
+    Operator { max_outputs, ..operator(name, ShapeRule::Normalization, input_count, versions) }
 }
 
 pub(crate) const OPERATORS: &[Operator] = &[
@@ -185,6 +223,31 @@ pub(crate) const OPERATORS: &[Operator] = &[
     unary("IsNaN", &[(9, FLOATS), (13, ALL_FLOATS)]),
     unary("IsInf", &[(10, TypeSet::of(DType::F32).union(TypeSet::of(DType::F64))), (20, ALL_FLOATS)]),
     unary("Identity", ANY_TYPE),
+    reduction("ReduceSum", &[(1, REDUCED), (11, REDUCED), (13, REDUCED_13)]),
+    reduction("ReduceMean", REDUCE),
+    reduction("ReduceMax", REDUCE_EXTREME),
+    reduction("ReduceMin", REDUCE_EXTREME),
+    reduction("ReduceProd", REDUCE),
+    reduction("ReduceL1", REDUCE),
+    reduction("ReduceL2", REDUCE),
+    reduction("ReduceLogSum", REDUCE_LOG),
+    reduction("ReduceLogSumExp", REDUCE_LOG),
+    reduction("ReduceSumSquare", REDUCE),
+    operator("ArgMax", ShapeRule::Reduction, (1, 1), ARG_EXTREME),
+    operator("ArgMin", ShapeRule::Reduction, (1, 1), ARG_EXTREME),
+    normalization("Softmax", (1, 1), 1, SOFTMAX),
+    normalization("LogSoftmax", (1, 1), 1, SOFTMAX),
+    normalization("LayerNormalization", (2, 3), 3, &[(17, ALL_FLOATS)]),
+    normalization("RMSNormalization", (2, 2), 1, &[(23, ALL_FLOATS)]),
+    // The other outputs are those of training.
+    normalization(
+        "BatchNormalization",
+        (5, 5),
+        5,
+        &[(7, FLOATS), (9, FLOATS), (14, ALL_FLOATS), (15, ALL_FLOATS)],
+    ),
+    normalization("InstanceNormalization", (3, 3), 1, &[(6, FLOATS), (22, ALL_FLOATS)]),
+    normalization("GroupNormalization", (3, 3), 1, &[(18, ALL_FLOATS), (21, ALL_FLOATS)]),
     shape_operator("Expand", (2, 2), &[(8, ALL_BEFORE_BF16), (13, ALL)]),
     shape_operator("Constant", (0, 0), &[(1, FLOATS), (9, ALL_BEFORE_BF16), (13, ALL)]),
     shape_operator("ConstantOfShape", (1, 1), &[(9, TypeSet::of(DType::I64))]),
@@ -274,6 +337,25 @@ impl Operator {
         if self.name == "Where" { 1 } else { 0 }
     }
 
+    /// First opset in which the axes of a reduction are an input; before, they are an attribute.
+    ///
+    /// `None` for other operators, and for those with a single axis.
+    pub(crate) fn axes_input_since(&self) -> Option<u32> {
+        match (self.shape_rule, self.name) {
+            (ShapeRule::Reduction, "ArgMax" | "ArgMin") => None,
+            (ShapeRule::Reduction, "ReduceSum") => Some(13),
+            (ShapeRule::Reduction, _) => Some(18),
+            _ => None,
+        }
+    }
+
+    /// Whether the operator is computed in the same pass as element-wise operators before and after it.
+    ///
+    /// GroupNormalization is not: it splits an axis.
+    pub(crate) fn is_fused(&self) -> bool {
+        self.shape_rule != ShapeRule::ShapeOperator && self.name != "GroupNormalization"
+    }
+
     /// Operator of a node, if the table has it in any version.
     pub(crate) fn of_node(node: &Node) -> Option<&'static Operator> {
         Operator::named(&node.op_type).filter(|_| node.is_default_domain())
@@ -290,7 +372,8 @@ impl OperatorVersion {
             let problem = match node.has_subgraph() {
                 true => "operators with subgraphs are not supported",
                 false => {
-                    "unsupported operator: only element-wise operators and operators on shapes are supported"
+                    "unsupported operator: only element-wise operators, reductions, normalizations and operators on \
+                     shapes are supported"
                 }
             };
             return Err(Error::unsupported(problem));
@@ -320,6 +403,14 @@ impl OperatorVersion {
         let (min, max) = operator.input_count;
         // Opset 13 turned the attribute axes into an input.
         let min = if operator.name == "Unsqueeze" && opset >= 13 { 2 } else { min };
+        let max = match operator.axes_input_since() {
+            Some(since) if opset < since => 1,
+            Some(since) if node.attribute("axes").is_some() => {
+                let problem = format!("from opset {since} the axes are an input, not the attribute axes");
+                return Err(Error::invalid(problem));
+            }
+            _ => max,
+        };
         if !(min..=max).contains(&node.inputs.len()) {
             let expected = match max {
                 _ if min == max => format!("{min}"),
@@ -330,6 +421,11 @@ impl OperatorVersion {
         }
         if let Some(index) = (0..min).find(|&index| node.input(index).is_none()) {
             return Err(Error::missing_input(index));
+        }
+        let (outputs, max) = (node.outputs.len(), operator.max_outputs);
+        if outputs == 0 || outputs > max {
+            let expected = if max == 1 { "1 output".into() } else { format!("1 to {max} outputs") };
+            return Err(Error::invalid(format!("expected {expected}, got {outputs}")));
         }
         Ok(OperatorVersion { operator, since, types })
     }

@@ -43,8 +43,9 @@ Examples:
   unishape onnx run model.onnx input_0.pb -o results          read a tensor in ONNX's own format
 
 A file alone is for the input of its name; an ONNX tensor file is for the input whose name it contains. \
-Consecutive element-wise operators are computed in one pass, on all cores. Supported are all element-wise \
-operators of ONNX and those that compute shapes; any other is an error that names it.";
+Consecutive element-wise operators, reductions and normalizations are computed in one pass, on all cores. \
+Supported are all element-wise operators of ONNX, Reduce…, ArgMax, ArgMin, softmax, the normalizations by mean and \
+variance, and operators that compute shapes; any other is an error that names it.";
 
 #[derive(ClapArgs)]
 pub(crate) struct RunArgs {

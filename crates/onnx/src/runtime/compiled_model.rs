@@ -4,7 +4,7 @@ use super::shape_ops::constant_value;
 use crate::error::{Error, display_name};
 use crate::graph::{Graph, Node, ValueInfo};
 use crate::model::Model;
-use crate::operators::{OperatorVersion, ShapeRule};
+use crate::operators::OperatorVersion;
 use crate::tensor_proto::TensorProto;
 use crate::wire::{Message, SharedBytes};
 use std::collections::{HashMap, HashSet};
@@ -13,8 +13,9 @@ use unishape::Tensor;
 
 /// A compiled model, which can run any number of times.
 ///
-/// Consecutive element-wise nodes run in one pass over memory, without intermediate arrays. Stretched inputs are
-/// never copied: broadcasting, including Expand, reads with stride 0.
+/// Consecutive element-wise nodes run in one pass over memory, without intermediate arrays. Reductions and
+/// normalizations run in the same pass as the nodes before and after them, row by row where they share rows.
+/// Stretched inputs are never copied: broadcasting, including Expand, reads with stride 0.
 ///
 /// ```
 /// use unishape::Tensor;
@@ -38,7 +39,8 @@ pub struct CompiledModel {
     pub(super) outputs: Vec<usize>,
     /// Initializers and Constant nodes.
     pub(super) constants: Vec<(usize, Tensor)>,
-    /// Number of uses of each value, as an input of a node or as an output.
+    /// Number of uses of each value, as an input of a node or as an output. A node with several outputs uses its
+    /// inputs once for each.
     pub(super) uses: Vec<usize>,
     pub(super) threads: Option<usize>,
 }
@@ -49,7 +51,14 @@ pub(super) struct CompiledNode {
     pub(super) node: Node,
     pub(super) version: OperatorVersion,
     pub(super) inputs: Vec<Option<usize>>,
-    pub(super) output: usize,
+    /// Outputs that are used; others are `None`.
+    pub(super) outputs: Vec<Option<NodeOutput>>,
+}
+
+/// Output of a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NodeOutput {
+    pub(super) value: usize,
     /// Whether the result is stored in memory rather than fused into its consumers.
     pub(super) is_materialized: bool,
 }
@@ -187,10 +196,7 @@ impl CompiledModel {
             None => Err(Error::invalid(format!("the model has no value {}", display_name(name)))),
         });
         let outputs = outputs.collect::<Result<Vec<usize>, Error>>()?;
-        let mut uses = vec![0; table.names.len()];
-        for &value in nodes.iter().flat_map(|compiled| compiled.inputs.iter().flatten()).chain(&outputs) {
-            uses[value] += 1;
-        }
+        let uses = count_uses(&mut nodes, &outputs, table.names.len());
         // Only initializers that are used are decoded.
         let mut constants = Vec::new();
         for (name, tensor) in &initializers {
@@ -201,10 +207,8 @@ impl CompiledModel {
         }
         for compiled in nodes.iter().filter(|compiled| compiled.node.op_type == "Constant") {
             let tensor = constant_value(&compiled.node, base_dir);
-            constants.push((
-                compiled.output,
-                tensor.map_err(|error| error.with_context(compiled.node.to_string()))?,
-            ));
+            let tensor = tensor.map_err(|error| error.with_context(compiled.node.to_string()))?;
+            constants.extend(compiled.outputs().map(|(_, output)| (output.value, tensor.clone())));
         }
         nodes.retain(|compiled| compiled.node.op_type != "Constant");
         mark_materialized(&mut nodes, &outputs, table.names.len());
@@ -281,12 +285,37 @@ impl CompiledNode {
             None => Err(Error::invalid(format!("its input {} is not defined before it", display_name(name)))),
         });
         let inputs = inputs.collect::<Result<Vec<_>, Error>>()?;
-        let output = match &node.outputs[..] {
-            [output] if !output.is_empty() => table.define(output)?,
-            others => return Err(Error::invalid(format!("expected 1 output, got {}", others.len()))),
-        };
-        Ok(CompiledNode { node: node.clone(), version, inputs, output, is_materialized: false })
+        let outputs = node.outputs.iter().map(|name| match name.as_str() {
+            "" => Ok(None),
+            name => Ok(Some(NodeOutput { value: table.define(name)?, is_materialized: false })),
+        });
+        let outputs = outputs.collect::<Result<Vec<_>, Error>>()?;
+        Ok(CompiledNode { node: node.clone(), version, inputs, outputs })
     }
+
+    /// Indices of the outputs that are used, and the outputs.
+    pub(super) fn outputs(&self) -> impl Iterator<Item = (usize, NodeOutput)> + '_ {
+        self.outputs.iter().enumerate().filter_map(|(index, output)| Some((index, (*output)?)))
+    }
+}
+
+/// Number of uses of each value; removes outputs of nodes without any.
+fn count_uses(nodes: &mut [CompiledNode], outputs: &[usize], value_count: usize) -> Vec<usize> {
+    let mut uses = vec![0; value_count];
+    for &value in outputs {
+        uses[value] += 1;
+    }
+    // Consumers are after the nodes that compute their inputs.
+    for compiled in nodes.iter_mut().rev() {
+        for output in &mut compiled.outputs {
+            *output = output.filter(|output| uses[output.value] > 0);
+        }
+        let used = compiled.outputs().count();
+        for &value in compiled.inputs.iter().flatten() {
+            uses[value] += used;
+        }
+    }
+    uses
 }
 
 /// For each node, whether an output depends on it.
@@ -302,7 +331,7 @@ fn required_nodes(graph: &Graph, outputs: &[&str]) -> Vec<bool> {
     is_required
 }
 
-/// Sets [`CompiledNode::is_materialized`] for all nodes.
+/// Sets [`NodeOutput::is_materialized`] for all nodes.
 ///
 /// Materialized are outputs, inputs of shape operators, and values that more than one pass would compute.
 fn mark_materialized(nodes: &mut [CompiledNode], outputs: &[usize], value_count: usize) {
@@ -318,19 +347,21 @@ fn mark_materialized(nodes: &mut [CompiledNode], outputs: &[usize], value_count:
         consumers[output] = Consumers::Several;
     }
     for compiled in nodes.iter_mut().rev() {
-        let is_fused = compiled.version.operator.shape_rule != ShapeRule::ShapeOperator;
-        let (is_materialized, pass) = match consumers[compiled.output] {
-            Consumers::OnePass(pass) if is_fused => (false, pass),
-            _ => (true, compiled.output),
-        };
-        compiled.is_materialized = is_materialized;
-        for &input in compiled.inputs.iter().flatten() {
-            consumers[input] = match consumers[input] {
-                _ if !is_fused => Consumers::Several,
-                Consumers::None => Consumers::OnePass(pass),
-                Consumers::OnePass(other) if other == pass => Consumers::OnePass(pass),
-                _ => Consumers::Several,
+        let is_fused = compiled.version.operator.is_fused();
+        for output in compiled.outputs.iter_mut().flatten() {
+            let (is_materialized, pass) = match consumers[output.value] {
+                Consumers::OnePass(pass) if is_fused => (false, pass),
+                _ => (true, output.value),
             };
+            output.is_materialized = is_materialized;
+            for &input in compiled.inputs.iter().flatten() {
+                consumers[input] = match consumers[input] {
+                    _ if !is_fused => Consumers::Several,
+                    Consumers::None => Consumers::OnePass(pass),
+                    Consumers::OnePass(other) if other == pass => Consumers::OnePass(pass),
+                    _ => Consumers::Several,
+                };
+            }
         }
     }
 }

@@ -256,14 +256,19 @@ pub(super) fn build_expression<'a>(
     }
 }
 
+/// The type that float16 and bfloat16 are computed in; others are their own.
+pub(super) fn wide(dtype: DType) -> DType {
+    if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype }
+}
+
 /// Casts float16 and bfloat16 to float.
-fn widen(dtype: DType, x: Lazy<'_>) -> Lazy<'_> {
-    if matches!(dtype, DType::F16 | DType::BF16) { x.cast(DType::F32) } else { x }
+pub(super) fn widen(dtype: DType, x: Lazy<'_>) -> Lazy<'_> {
+    if wide(dtype) == dtype { x } else { x.cast(wide(dtype)) }
 }
 
 /// Casts the result back to float16 or bfloat16.
-fn narrow(dtype: DType, x: Lazy<'_>) -> Lazy<'_> {
-    if matches!(dtype, DType::F16 | DType::BF16) { x.cast(dtype) } else { x }
+pub(super) fn narrow(dtype: DType, x: Lazy<'_>) -> Lazy<'_> {
+    if wide(dtype) == dtype { x } else { x.cast(dtype) }
 }
 
 fn select<'a>(condition: Lazy<'a>, if_true: Lazy<'a>, if_false: Lazy<'a>) -> Lazy<'a> {

@@ -1,8 +1,10 @@
-//! Executes a compiled model: holds the values of one run and fuses deferred element-wise nodes.
+//! Executes a compiled model: holds the values of one run and fuses deferred nodes.
 
-use super::compiled_model::{CompiledModel, CompiledNode};
+use super::compiled_model::{CompiledModel, CompiledNode, NodeOutput};
 use super::element_wise;
-use super::shape_ops::{self, expanded_shape, reborrow, with_array};
+use super::normalize::{self, GroupShape, InputTypes, OutputType};
+use super::reduce::{self, ReducedAxes};
+use super::shape_ops::{self, expanded_shape, int_list, reborrow, with_array, with_shape};
 use super::strings;
 use crate::error::{Error, display_name};
 use crate::operators::ShapeRule;
@@ -11,10 +13,20 @@ use std::sync::Arc;
 use unishape::expr::{Bound, ExprError, ExprErrorKind, Lazy, Typing, lazy};
 use unishape::{DType, Tensor, TensorView, broadcast_shapes, broadcast_to, element_count, to_owned};
 
+/// A value that depends on a chain of this many reductions is materialized before another one reduces it.
+const MAX_CHAINED_REDUCTIONS: usize = 8;
+
+/// The same, for a chain in which the reduced axes change this many times. Reductions of the same axes share rows and the
+/// work for them; along other axes, each repeats all element-wise work before it.
+const MAX_AXES_CHANGES: usize = 1;
+
+/// About how many reductions one pass computes: planning it takes a time that grows with the cube of their number.
+const MAX_FUSED_REDUCTIONS: usize = 100;
+
 /// State of one run of a compiled model.
 ///
-/// Element-wise results are deferred. When a value is materialized, all deferred nodes that it depends on are
-/// computed with it in one pass.
+/// Results of element-wise operators, reductions and normalizations are deferred. When a value is materialized, all
+/// deferred nodes that it depends on are computed with it in one pass.
 pub(super) struct Executor<'a> {
     model: &'a CompiledModel,
     values: Vec<ValueState<'a>>,
@@ -22,6 +34,8 @@ pub(super) struct Executor<'a> {
     uses: Vec<usize>,
     /// Preallocated buffers, by value.
     buffers: HashMap<usize, Tensor>,
+    /// How each materialized value is computed, if that is requested.
+    plans: Option<String>,
 }
 
 /// State of a value.
@@ -33,12 +47,60 @@ enum ValueState<'a> {
     Owned(Tensor),
     /// Tensor broadcast to a shape, shared between values.
     Expanded(Arc<Tensor>, Vec<usize>),
-    /// Result of an element-wise node that is not computed yet.
+    /// Result of a fused node that is not computed yet.
     Deferred {
         node: usize,
+        /// Which output of the node.
+        output: usize,
         dtype: DType,
         shape: Vec<usize>,
+        reductions: Chain,
     },
+}
+
+/// The reductions that a deferred value depends on, and that are computed in the same pass.
+#[derive(Clone, Debug, Default)]
+struct Chain {
+    /// Length of the longest chain.
+    length: usize,
+    /// Axes of its last reduction.
+    axes: Vec<usize>,
+    /// How often the reduced axes change in it.
+    changes: usize,
+    /// Number of reductions, about: those that several inputs share are counted once.
+    count: usize,
+}
+
+impl Chain {
+    /// Whether a value must be materialized before another reduction, along these axes.
+    fn is_full(&self, axes: &[usize]) -> bool {
+        let has_changed = self.changes >= MAX_AXES_CHANGES && self.axes != axes;
+        self.length >= MAX_CHAINED_REDUCTIONS || has_changed
+    }
+
+    /// Number of reductions together with those of another input, which may be the same.
+    fn joint_count(&self, other: &Chain) -> usize {
+        self.count.max(other.count) + usize::from(self.count.min(other.count) > 0)
+    }
+
+    /// Adds the chain of another input.
+    fn join(&mut self, other: &Chain) {
+        self.count = self.joint_count(other);
+        let differs = self.length > 0 && other.length > 0 && self.axes != other.axes;
+        self.changes = self.changes.max(other.changes) + usize::from(differs);
+        if other.length >= self.length {
+            self.axes.clone_from(&other.axes);
+        }
+        self.length = self.length.max(other.length);
+    }
+
+    /// Adds a reduction along these axes.
+    fn push(&mut self, axes: Vec<usize>) {
+        self.changes += usize::from(self.length > 0 && self.axes != axes);
+        self.length += 1;
+        self.count += 1;
+        self.axes = axes;
+    }
 }
 
 impl<'a> Executor<'a> {
@@ -47,7 +109,17 @@ impl<'a> Executor<'a> {
         for (value, tensor) in &model.constants {
             values[*value] = ValueState::Borrowed(tensor.view());
         }
-        Executor { model, values, uses: model.uses.clone(), buffers }
+        Executor { model, values, uses: model.uses.clone(), buffers, plans: None }
+    }
+
+    /// Records how values are computed.
+    pub(super) fn record_plans(&mut self) {
+        self.plans = Some(String::new());
+    }
+
+    /// How the materialized values were computed, if that was recorded.
+    pub(super) fn into_plans(self) -> String {
+        self.plans.unwrap_or_default()
     }
 
     pub(super) fn set_input(&mut self, value: usize, view: TensorView<'a>) {
@@ -58,9 +130,10 @@ impl<'a> Executor<'a> {
     pub(super) fn execute(&mut self, index: usize) -> Result<(), Error> {
         let model = self.model;
         let compiled = &model.nodes[index];
-        if compiled.version.operator.shape_rule == ShapeRule::ShapeOperator {
+        if !compiled.version.operator.is_fused() {
             let result = match compiled.version.operator.name {
                 "Expand" => self.expand(compiled)?,
+                "GroupNormalization" => self.group_normalization(compiled)?,
                 _ => {
                     let views: Vec<_> = compiled
                         .inputs
@@ -74,26 +147,137 @@ impl<'a> Executor<'a> {
             return Ok(());
         }
         let types = self.input_types(compiled)?;
-        let dtype = element_wise::result_type(&compiled.node, &compiled.version, &types)?;
-        element_wise::check_attributes(&compiled.node, &compiled.version, &types)?;
-        let shape = self.result_shape(compiled)?;
-        if dtype == DType::Str || types.contains(&Some(DType::Str)) {
-            let result = self.run_on_strings(compiled, dtype)?;
-            self.finish_node(compiled, result);
-            return Ok(());
+        let outputs = match compiled.version.operator.shape_rule {
+            ShapeRule::Reduction => vec![self.reduction_type(compiled, &types)?],
+            ShapeRule::Normalization => self.normalization_types(compiled, &types)?,
+            _ => {
+                let dtype = element_wise::result_type(&compiled.node, &compiled.version, &types)?;
+                element_wise::check_attributes(&compiled.node, &compiled.version, &types)?;
+                let shape = self.result_shape(compiled)?;
+                if dtype == DType::Str || types.contains(&Some(DType::Str)) {
+                    let result = self.run_on_strings(compiled, dtype)?;
+                    self.finish_node(compiled, result);
+                    return Ok(());
+                }
+                vec![(dtype, shape)]
+            }
+        };
+        let reductions = self.prepare_inputs(compiled, &outputs)?;
+        for (output, NodeOutput { value, .. }) in compiled.outputs() {
+            let (dtype, shape) = outputs.get(output).cloned().ok_or_else(not_materialized)?;
+            let reductions = reductions.clone();
+            self.values[value] = ValueState::Deferred { node: index, output, dtype, shape, reductions };
         }
-        let is_clip = compiled.version.operator.name == "Clip";
-        for (position, input) in compiled.inputs.iter().enumerate() {
-            let Some(input) = *input else { continue };
-            // A stretched input is computed once, not again for each repetition; Clip reads its bounds as scalars.
-            let is_bound = is_clip && position > 0;
-            if matches!(&self.values[input], ValueState::Deferred { shape: own, .. } if *own != shape || is_bound)
-            {
-                self.materialize(input)?;
+        for (_, NodeOutput { value, is_materialized }) in compiled.outputs() {
+            if is_materialized {
+                self.materialize(value)?;
             }
         }
-        self.values[compiled.output] = ValueState::Deferred { node: index, dtype, shape };
-        if compiled.is_materialized { self.materialize(compiled.output) } else { Ok(()) }
+        Ok(())
+    }
+
+    /// Materializes the inputs of a fused node that are not computed in its pass.
+    ///
+    /// Returns the reductions that its outputs depend on.
+    fn prepare_inputs(&mut self, compiled: &CompiledNode, outputs: &[OutputType]) -> Result<Chain, Error> {
+        let CompiledNode { node, version, .. } = compiled;
+        let rule = version.operator.shape_rule;
+        let axes = match rule {
+            ShapeRule::Reduction => self.reduced_axes(compiled)?.axes,
+            ShapeRule::Normalization => normalize::reduced_axes(node, version, outputs[0].1.len())?,
+            _ => Vec::new(),
+        };
+        let is_clip = version.operator.name == "Clip";
+        let mut chain = Chain::default();
+        for (position, input) in compiled.inputs.iter().enumerate() {
+            let Some(input) = *input else { continue };
+            let ValueState::Deferred { shape, reductions, .. } = &self.values[input] else { continue };
+            // Clip reads its bounds as scalars.
+            let is_bound = is_clip && position > 0;
+            let is_reduced = rule == ShapeRule::Reduction && position == 0;
+            // A stretched input is computed once, not again for each repetition. One that is reduced before has a
+            // stage of its own anyway.
+            let is_stretched = reductions.length == 0 && !is_reduced && *shape != outputs[0].1;
+            let is_full = !axes.is_empty() && reductions.is_full(&axes);
+            if is_bound || is_stretched || is_full || chain.joint_count(reductions) > MAX_FUSED_REDUCTIONS {
+                self.materialize(input)?;
+            } else {
+                chain.join(reductions);
+            }
+        }
+        if !axes.is_empty() {
+            chain.push(axes);
+        }
+        Ok(chain)
+    }
+
+    /// Axes of a reduction. The input that has them is materialized.
+    fn reduced_axes(&self, compiled: &CompiledNode) -> Result<ReducedAxes, Error> {
+        let [Some(x), ref axes @ ..] = compiled.inputs[..] else { return Err(Error::missing_input(0)) };
+        let given = match (axes, compiled.node.attribute("axes")) {
+            (&[Some(axes)], _) => Some(int_list(&self.view(axes)?)?),
+            (_, Some(axes)) => Some(axes.ints()?),
+            _ => None,
+        };
+        ReducedAxes::resolve(&compiled.node, compiled.version.operator, self.shape(x)?.len(), given)
+    }
+
+    /// Type and shape of the result of a reduction.
+    fn reduction_type(
+        &mut self,
+        compiled: &CompiledNode,
+        types: &[Option<DType>],
+    ) -> Result<OutputType, Error> {
+        let result = reduce::result_type(&compiled.version, types)?;
+        for &axes in compiled.inputs.iter().skip(1).flatten() {
+            self.materialize(axes)?;
+        }
+        let axes = self.reduced_axes(compiled)?;
+        let [Some(x), ..] = compiled.inputs[..] else { return Err(Error::missing_input(0)) };
+        let shape = self.shape(x)?;
+        reduce::check_defined(compiled.version.operator, self.dtype(x)?, shape, &axes)?;
+        Ok((result, axes.shape(shape)))
+    }
+
+    /// Types and shapes of the outputs of a normalization.
+    fn normalization_types(
+        &self,
+        compiled: &CompiledNode,
+        dtypes: &[Option<DType>],
+    ) -> Result<Vec<OutputType>, Error> {
+        let shapes = compiled.inputs.iter().map(|&input| input.map(|value| self.shape(value)).transpose());
+        let shapes = shapes.collect::<Result<Vec<_>, Error>>()?;
+        normalize::output_types(&compiled.node, &compiled.version, &InputTypes { dtypes, shapes: &shapes })
+    }
+
+    /// GroupNormalization, which splits the axis of the channels: its input and its output are materialized.
+    fn group_normalization(&mut self, compiled: &CompiledNode) -> Result<ValueState<'a>, Error> {
+        let types = self.input_types(compiled)?;
+        let outputs = self.normalization_types(compiled, &types)?;
+        let ([(dtype, shape)], [Some(x), Some(scale), Some(bias)]) = (&outputs[..], &compiled.inputs[..])
+        else {
+            return Err(not_materialized());
+        };
+        for input in [*x, *scale, *bias] {
+            self.materialize(input)?;
+        }
+        let groups = GroupShape::new(&compiled.node, &compiled.version, shape)?;
+        let output = compiled.outputs().next().map(|(_, output)| output.value);
+        let buffer = output.and_then(|value| self.buffers.remove(&value));
+        let buffer = buffer.filter(|buffer| buffer.shape() == shape);
+        let buffer = buffer.map(|buffer| with_shape(buffer, &groups.split)).transpose()?;
+        let (tensor, plan) = {
+            let parameter = groups.parameter_shape();
+            let split = |value: usize, shape: &[usize]| SplitView::new(self.view(value)?, shape);
+            let inputs = [split(*x, &groups.split)?, split(*scale, &parameter)?, split(*bias, &parameter)?];
+            let [x, scale, bias] = &inputs;
+            let inputs = [x, scale, bias].map(|split| lazy(split.view()));
+            self.evaluate(&groups.expression(&compiled.node, *dtype, inputs)?, buffer)?
+        };
+        if let Some(value) = output {
+            self.add_plan(value, plan);
+        }
+        Ok(ValueState::Owned(with_shape(tensor, shape)?))
     }
 
     fn input_types(&self, compiled: &CompiledNode) -> Result<Vec<Option<DType>>, Error> {
@@ -130,7 +314,7 @@ impl<'a> Executor<'a> {
                 }
                 Ok(first.to_vec())
             }
-            ShapeRule::Multidirectional | ShapeRule::ShapeOperator => {
+            _ => {
                 let broadcasts_before_support =
                     compiled.version.since < 7 && others.iter().any(|&other| other != first);
                 if broadcasts_before_support {
@@ -145,7 +329,9 @@ impl<'a> Executor<'a> {
 
     /// Stores the result of a node and releases its inputs.
     fn finish_node(&mut self, compiled: &CompiledNode, result: ValueState<'a>) {
-        self.values[compiled.output] = result;
+        if let Some((_, output)) = compiled.outputs().next() {
+            self.values[output.value] = result;
+        }
         self.release_inputs(compiled);
     }
 
@@ -192,36 +378,42 @@ impl<'a> Executor<'a> {
 
     /// Computes a deferred value, and the deferred nodes that it depends on, in one pass.
     fn materialize(&mut self, value: usize) -> Result<(), Error> {
-        let ValueState::Deferred { node: last, .. } = self.values[value] else { return Ok(()) };
+        let ValueState::Deferred { node: last, output, .. } = self.values[value] else { return Ok(()) };
         let model = self.model;
         let buffer = self.buffers.remove(&value);
-        let mut nodes = BTreeSet::from([last]);
+        let mut outputs = BTreeSet::from([(last, output)]);
         let mut pending = vec![last];
         while let Some(index) = pending.pop() {
             for &input in model.nodes[index].inputs.iter().flatten() {
-                if let ValueState::Deferred { node, .. } = self.values[input]
-                    && nodes.insert(node)
+                if let ValueState::Deferred { node, output, .. } = self.values[input]
+                    && outputs.insert((node, output))
                 {
                     pending.push(node);
                 }
             }
         }
         let mut expressions: HashMap<usize, Lazy<'_>> = HashMap::new();
-        for &index in &nodes {
+        for &(index, output) in &outputs {
             let compiled = &model.nodes[index];
-            let expression = self.expression(compiled, &mut expressions)?;
-            expressions.insert(compiled.output, expression);
+            let expression = self.expression(compiled, output, &mut expressions)?;
+            let NodeOutput { value, .. } = compiled.outputs[output].ok_or_else(not_materialized)?;
+            expressions.insert(value, expression);
         }
         let expression = expressions.get(&value).ok_or_else(not_materialized)?;
-        let tensor = self.evaluate(expression, buffer)?;
+        let (tensor, plan) = self.evaluate(expression, buffer)?;
         drop(expressions);
+        self.add_plan(value, plan);
         self.values[value] = ValueState::Owned(tensor);
         self.release_inputs(&model.nodes[last]);
         Ok(())
     }
 
-    /// Evaluates an expression, into `buffer` if its dtype and shape fit.
-    fn evaluate(&self, expression: &Lazy<'_>, buffer: Option<Tensor>) -> Result<Tensor, Error> {
+    /// Evaluates an expression, into `buffer` if its dtype and shape fit; returns its plan if plans are recorded.
+    fn evaluate(
+        &self,
+        expression: &Lazy<'_>,
+        buffer: Option<Tensor>,
+    ) -> Result<(Tensor, Option<String>), Error> {
         let bound = expression.bind_typed(Typing::Strict).map_err(expression_error)?;
         let bound = match self.model.threads {
             Some(threads) => bound.threads(threads),
@@ -232,13 +424,23 @@ impl<'a> Executor<'a> {
             Some(buffer) => compute_into(buffer, &bound),
             None => bound.compute(),
         };
-        tensor.map_err(expression_error)
+        let plan = self.plans.is_some().then(|| bound.plan());
+        Ok((tensor.map_err(expression_error)?, plan))
+    }
+
+    fn add_plan(&mut self, value: usize, plan: Option<String>) {
+        if let (Some(plans), Some(plan)) = (&mut self.plans, plan) {
+            let name = display_name(&self.model.names[value]);
+            plans.push_str(&format!("{name}:\n"));
+            plan.lines().for_each(|line| plans.push_str(&format!("  {line}\n")));
+        }
     }
 
     /// Expression of a node over materialized values and earlier expressions.
     fn expression<'r>(
         &'r self,
         compiled: &CompiledNode,
+        output: usize,
         expressions: &mut HashMap<usize, Lazy<'r>>,
     ) -> Result<Lazy<'r>, Error> {
         let mut inputs = Vec::with_capacity(compiled.inputs.len());
@@ -276,12 +478,19 @@ impl<'a> Executor<'a> {
             ("CastLike", _) => inputs.truncate(1),
             _ => {}
         }
-        element_wise::build_expression(
-            &compiled.node,
-            &compiled.version,
-            &inputs,
-            &self.input_types(compiled)?,
-        )
+        let CompiledNode { node, version, .. } = compiled;
+        let types = self.input_types(compiled)?;
+        match (version.operator.shape_rule, compiled.inputs.first()) {
+            (ShapeRule::Reduction, Some(&Some(value))) => {
+                let x = inputs.swap_remove(0).ok_or_else(not_materialized)?;
+                let (dtype, shape) = (self.dtype(value)?, self.shape(value)?);
+                reduce::build_expression(node, version, x, dtype, shape, &self.reduced_axes(compiled)?)
+            }
+            (ShapeRule::Normalization, Some(&Some(value))) => {
+                normalize::build_expression(node, version, output, &inputs, &types, self.shape(value)?)
+            }
+            _ => element_wise::build_expression(node, version, &inputs, &types),
+        }
     }
 
     /// Whether a value is materialized and has the single element 2.
@@ -320,7 +529,7 @@ impl<'a> Executor<'a> {
         let buffer = self.buffers.remove(&value);
         match self.view(value)? {
             TensorView::Str(strings) => Ok(to_owned(strings)?.into()),
-            numbers => self.evaluate(&lazy(numbers), buffer),
+            numbers => Ok(self.evaluate(&lazy(numbers), buffer)?.0),
         }
     }
 
@@ -371,6 +580,28 @@ impl<'a> Executor<'a> {
                 // A fused node is never materialized, so its inputs are released here.
                 pending.extend(self.model.nodes[node].inputs.iter().flatten());
             }
+        }
+    }
+}
+
+/// A view of a tensor in another shape of as many elements; copied only where strides do not allow a view.
+enum SplitView<'v> {
+    View(TensorView<'v>),
+    Copy(Tensor),
+}
+
+impl<'v> SplitView<'v> {
+    fn new(view: TensorView<'v>, shape: &[usize]) -> Result<SplitView<'v>, Error> {
+        with_array!(TensorView, view, array => match array.clone().into_shape_with_order(ndarray::IxDyn(shape)) {
+            Ok(array) => Ok(SplitView::View(array.into())),
+            Err(_) => Ok(SplitView::Copy(shape_ops::reshape(&array.into(), shape)?)),
+        })
+    }
+
+    fn view(&self) -> TensorView<'_> {
+        match self {
+            SplitView::View(view) => reborrow(view),
+            SplitView::Copy(tensor) => tensor.view(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Compiles and runs models; fuses consecutive element-wise nodes into one pass over memory.
+//! Compiles and runs models; fuses consecutive element-wise nodes, reductions and normalizations.
 //!
 //! | module | contents |
 //! |---|---|
@@ -6,12 +6,15 @@
 //! | `run` | runs a compiled model: checks inputs, executes nodes, returns outputs |
 //! | `executor` | the values of one run, materialized or deferred |
 //! | `element_wise` | element-wise operators as expressions |
+//! | `reduce`, `normalize` | reductions and normalizations as expressions |
 //! | `shape_ops` | operators on shapes, such as Reshape |
 //! | `strings` | operators on strings |
 
 mod compiled_model;
 mod element_wise;
 mod executor;
+pub(crate) mod normalize;
+pub(crate) mod reduce;
 mod run;
 pub(crate) mod shape_ops;
 mod strings;

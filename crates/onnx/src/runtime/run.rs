@@ -67,6 +67,49 @@ impl CompiledModel {
         inputs: impl IntoIterator<Item = (N, TensorView<'a>)>,
         buffers: Vec<Tensor>,
     ) -> Result<Vec<(String, Tensor)>, Error> {
+        let mut executor = self.executor(inputs, buffers)?;
+        self.execute(&mut executor)?;
+        let outputs = self.outputs.iter();
+        outputs.map(|&output| Ok((self.names[output].clone(), executor.take_output(output)?))).collect()
+    }
+
+    /// Describes how the outputs are computed from these inputs.
+    ///
+    /// For each value that is stored in memory: the loops that compute it and all nodes that are fused with it, as
+    /// [`Bound::plan`](unishape::expr::Bound::plan) describes them. Operators on shapes and strings are not described.
+    /// The model runs once, because shapes may depend on elements.
+    ///
+    /// ```
+    /// use unishape_onnx::{Model, CompiledModel};
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    ///
+    /// let compiled = CompiledModel::new(&Model::read(&bytes)?)?;
+    /// let x = unishape::Tensor::from(ndarray::arr2(&[[1f32, 2.0, 3.0]]));
+    /// let y = unishape::Tensor::from(ndarray::arr1(&[1f32, 1.0, 1.0]));
+    /// let plan = compiled.plan([("x", x.view()), ("y", y.view())])?;
+    /// assert!(plan.starts_with("z:\n  loops: 3 elements\n"), "{plan}");
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](CompiledModel::run).
+    pub fn plan<'a, N: AsRef<str>>(
+        &'a self,
+        inputs: impl IntoIterator<Item = (N, TensorView<'a>)>,
+    ) -> Result<String, Error> {
+        let mut executor = self.executor(inputs, Vec::new())?;
+        executor.record_plans();
+        self.execute(&mut executor)?;
+        Ok(executor.into_plans())
+    }
+
+    /// The state before the first node; checks the inputs.
+    fn executor<'a, N: AsRef<str>>(
+        &'a self,
+        inputs: impl IntoIterator<Item = (N, TensorView<'a>)>,
+        buffers: Vec<Tensor>,
+    ) -> Result<Executor<'a>, Error> {
         let mut views: Vec<Option<TensorView<'a>>> = self.inputs.iter().map(|_| None).collect();
         for (name, view) in inputs {
             let name = name.as_ref();
@@ -100,11 +143,15 @@ impl CompiledModel {
                 }
             }
         }
+        Ok(executor)
+    }
+
+    /// Executes all nodes.
+    fn execute<'a>(&'a self, executor: &mut Executor<'a>) -> Result<(), Error> {
         for (index, compiled) in self.nodes.iter().enumerate() {
             executor.execute(index).map_err(|error| error.with_context(compiled.node.to_string()))?;
         }
-        let outputs = self.outputs.iter();
-        outputs.map(|&output| Ok((self.names[output].clone(), executor.take_output(output)?))).collect()
+        Ok(())
     }
 }
 

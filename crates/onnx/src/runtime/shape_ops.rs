@@ -230,7 +230,12 @@ fn resolve_reshape(shape: &[usize], target: &[i64], allow_zero: bool) -> Result<
 
 /// Elements in row-major order, in another shape.
 pub(super) fn reshape(view: &TensorView<'_>, shape: &[usize]) -> Result<Tensor, Error> {
-    fn with_shape<T>(array: ArrayD<T>, shape: &[usize]) -> Result<Tensor, Error>
+    with_shape(view.to_owned()?, shape)
+}
+
+/// A tensor in another shape; its elements are not copied.
+pub(super) fn with_shape(tensor: Tensor, shape: &[usize]) -> Result<Tensor, Error> {
+    fn array_with_shape<T>(array: ArrayD<T>, shape: &[usize]) -> Result<Tensor, Error>
     where
         Tensor: From<ArrayD<T>>,
     {
@@ -243,7 +248,7 @@ pub(super) fn reshape(view: &TensorView<'_>, shape: &[usize]) -> Result<Tensor, 
             }
         }
     }
-    with_array!(Tensor, view.to_owned()?, array => with_shape(array, shape))
+    with_array!(Tensor, tensor, array => array_with_shape(array, shape))
 }
 
 fn concat(all: &[&TensorView<'_>], axis: usize) -> Result<Tensor, Error> {

@@ -118,18 +118,20 @@ pub fn infer_shapes(model: &Model) -> Inference {
         let outputs: Vec<(usize, usize)> = outputs.map(|(index, name)| (index, inference.id(name))).collect();
         let inputs: Vec<Option<&InferredValue>> =
             inputs.iter().map(|input| input.map(|id| &inference.values[id])).collect();
-        // Anonymous dimensions are identified by the id of the first output.
-        let inferred = match outputs[..] {
-            [(0, id), ..] => rules::infer_node(node, &inputs, id),
-            _ => Ok(None),
-        };
-        let (inferred, conflict) = match inferred {
-            Ok(value) => (value, None),
-            Err(error) => (None, Some(error.with_context(node.to_string()))),
-        };
-        inference.conflicts.extend(conflict.map(|error| (node.index, error)));
-        for (index, id) in outputs {
-            let value = inferred.clone().filter(|_| index == 0).unwrap_or(InferredValue::unknown(id));
+        let mut values: Vec<InferredValue> = Vec::with_capacity(outputs.len());
+        for &(index, id) in &outputs {
+            // Anonymous dimensions are identified by the id of the output.
+            let inferred = rules::infer_output(node, index, &inputs, id);
+            let unknown = || InferredValue::unknown(id);
+            values.push(match inferred {
+                Ok(value) => value.unwrap_or_else(unknown),
+                Err(error) => {
+                    inference.conflicts.push((node.index, error.with_context(node.to_string())));
+                    unknown()
+                }
+            });
+        }
+        for ((index, id), value) in outputs.into_iter().zip(values) {
             let value = InferredValue { shape: value.shape.limited(id), ..value };
             let declared =
                 declarations.get(node.outputs[index].as_str()).map(|info| declared_value(info, id));

@@ -7,6 +7,8 @@ use crate::error::Error;
 use crate::graph::Node;
 use crate::operators::{Operator, ShapeRule};
 use crate::runtime::cast_target;
+use crate::runtime::normalize::{first_axis, stash_type};
+use crate::runtime::reduce::ReducedAxes;
 use crate::runtime::shape_ops::{
     constant_value, fill_value, int_list, resolve_axis, shape_range, squeeze_shape, unsqueeze_shape,
 };
@@ -52,10 +54,15 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Infers the first output of a node; `None` if nothing is known.
+/// Infers an output of a node; `None` if nothing is known.
 ///
 /// `id` is the id of the output, which identifies anonymous dimensions.
-pub(super) fn infer_node(node: &Node, inputs: &[Option<&InferredValue>], id: usize) -> Inferred {
+pub(super) fn infer_output(
+    node: &Node,
+    output: usize,
+    inputs: &[Option<&InferredValue>],
+    id: usize,
+) -> Inferred {
     if !node.is_default_domain() {
         return Ok(None);
     }
@@ -63,9 +70,16 @@ pub(super) fn infer_node(node: &Node, inputs: &[Option<&InferredValue>], id: usi
     // Missing inputs and invalid attributes make the output unknown; they are errors only when the model runs.
     let or_unknown = |value: Inferred| Ok(value.ok().flatten());
     let Some(operator) = Operator::of_node(node) else {
-        return or_unknown(unsupported_operator(node, inputs, id));
+        return match output {
+            0 => or_unknown(unsupported_operator(node, inputs, id)),
+            _ => Ok(None),
+        };
     };
     match operator.shape_rule {
+        ShapeRule::Normalization => normalization(node, operator, output, inputs),
+        // No other supported operator has more than one.
+        _ if output > 0 => Ok(None),
+        ShapeRule::Reduction => or_unknown(reduction(node, operator, inputs, id)),
         ShapeRule::Multidirectional => multidirectional(node, operator, inputs),
         ShapeRule::Unidirectional => unidirectional(node, inputs),
         ShapeRule::SameShape => or_unknown(same_shape(node, operator, inputs)),
@@ -101,15 +115,72 @@ fn multidirectional(node: &Node, operator: &Operator, inputs: Inputs<'_>) -> Inf
 }
 
 fn unidirectional(node: &Node, inputs: Inputs<'_>) -> Inferred {
-    let [Some(x), Some(slope)] = inputs.0 else { return Ok(None) };
-    let names: Vec<&str> = node.inputs.iter().map(String::as_str).collect();
-    broadcast_all([&x.shape, &slope.shape], &names)?;
-    if let (Some(sizes), Some(slope)) = (x.shape.sizes(), slope.shape.sizes()) {
-        // The shapes are compatible; check that only the slope is stretched.
-        let unit = ndarray::arr0(());
-        unishape::broadcast_to(unishape::broadcast_to(&unit, slope)?, sizes)?;
-    }
+    let [Some(x), Some(_)] = inputs.0 else { return Ok(None) };
+    check_unidirectional(node, inputs, 1)?;
     Ok(Some(InferredValue { elem: x.elem, shape: x.shape.clone(), data: None }))
+}
+
+/// Fails if an input, such as a slope, cannot be broadcast to the shape of the first.
+fn check_unidirectional(node: &Node, inputs: Inputs<'_>, index: usize) -> Result<(), Error> {
+    let (Some(x), Some(other)) = (inputs.get(0), inputs.get(index)) else { return Ok(()) };
+    let names = [&node.inputs[0], &node.inputs[index]].map(String::as_str);
+    broadcast_all([&x.shape, &other.shape], &names)?;
+    if let (Some(sizes), Some(other)) = (x.shape.sizes(), other.shape.sizes()) {
+        // The shapes are compatible; check that only the second is stretched.
+        let unit = ndarray::arr0(());
+        unishape::broadcast_to(unishape::broadcast_to(&unit, other)?, sizes)?;
+    }
+    Ok(())
+}
+
+fn reduction(node: &Node, operator: &Operator, inputs: Inputs<'_>, id: usize) -> Inferred {
+    let x = inputs.first()?;
+    let elem = if operator.axes_input_since().is_some() { x.elem } else { elem(DType::I64) };
+    let Some(dims) = x.shape.dims() else { return Ok(None) };
+    let axes = match (inputs.ints(1), node.attribute("axes")) {
+        (Some(axes), _) => Some(axes),
+        (None, _) if inputs.get(1).is_some() => {
+            // Some of the sizes become 1, it is unknown which.
+            let unknown = (0..dims.len()).map(|dim| match dims[dim] {
+                Dim::Known(1) => Dim::Known(1),
+                _ => Dim::anonymous(id, dim),
+            });
+            let keeps_rank = node.int("keepdims", 1)? != 0;
+            let shape = keeps_rank.then(|| SymbolicShape::new(unknown.collect()));
+            return Ok(shape.map(|shape| InferredValue { elem, shape, data: None }));
+        }
+        (None, Some(axes)) => Some(axes.ints()?),
+        (None, None) => None,
+    };
+    let axes = ReducedAxes::resolve(node, operator, dims.len(), axes)?;
+    Ok(Some(InferredValue { elem, shape: SymbolicShape::new(axes.shape(dims)), data: None }))
+}
+
+/// Outputs of a normalization; inputs that are broadcast must be compatible.
+fn normalization(node: &Node, operator: &Operator, output: usize, inputs: Inputs<'_>) -> Inferred {
+    let Ok(x) = inputs.first() else { return Ok(None) };
+    let like_x = InferredValue { elem: x.elem, shape: x.shape.clone(), data: None };
+    let is_broadcast = matches!(operator.name, "LayerNormalization" | "RMSNormalization");
+    if is_broadcast && output == 0 {
+        (1..node.inputs.len()).try_for_each(|index| check_unidirectional(node, inputs, index))?;
+    }
+    Ok(match (operator.name, output) {
+        ("RMSNormalization", 0) => {
+            let elem = inputs.get(1).and_then(|scale| scale.elem);
+            Some(InferredValue { elem, ..like_x })
+        }
+        (_, 0) => Some(like_x),
+        ("LayerNormalization", 1 | 2) => {
+            let Some(dims) = x.shape.dims() else { return Ok(None) };
+            let (Ok(first), Ok(stash)) = (first_axis(node, -1, dims.len()), stash_type(node)) else {
+                return Ok(None);
+            };
+            let mut dims = dims.to_vec();
+            dims[first..].fill(Dim::Known(1));
+            Some(InferredValue { elem: elem(stash), shape: SymbolicShape::new(dims), data: None })
+        }
+        _ => None,
+    })
 }
 
 fn same_shape(node: &Node, operator: &Operator, inputs: Inputs<'_>) -> Inferred {
@@ -345,15 +416,8 @@ fn unsupported_operator(node: &Node, inputs: Inputs<'_>, id: usize) -> Inferred 
     let x = inputs.first()?;
     let like_x = |shape: SymbolicShape| Ok(Some(InferredValue { elem: x.elem, shape, data: None }));
     match node.op_type.as_str() {
-        "Softmax"
-        | "LogSoftmax"
-        | "Hardmax"
+        "Hardmax"
         | "Dropout"
-        | "LayerNormalization"
-        | "RMSNormalization"
-        | "BatchNormalization"
-        | "InstanceNormalization"
-        | "GroupNormalization"
         | "LpNormalization"
         | "LRN"
         | "MeanVarianceNormalization"
@@ -376,10 +440,6 @@ fn unsupported_operator(node: &Node, inputs: Inputs<'_>, id: usize) -> Inferred 
             let rows = if node.int("transA", 0)? == 0 { a0 } else { a1 };
             let columns = if node.int("transB", 0)? == 0 { b1 } else { b0 };
             like_x(SymbolicShape::new(vec![rows.clone(), columns.clone()]))
-        }
-        "ReduceMean" | "ReduceSum" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL1" | "ReduceL2"
-        | "ReduceLogSum" | "ReduceLogSumExp" | "ReduceSumSquare" => {
-            reduce(node, x, inputs)?.map_or(Ok(None), like_x)
         }
         "Conv" => {
             // The spatial sizes depend on kernel, strides and padding, and are left unknown.
@@ -408,26 +468,4 @@ fn matmul(a: &InferredValue, inputs: Inputs<'_>) -> Option<SymbolicShape> {
         }
         _ => None,
     }
-}
-
-fn reduce(node: &Node, x: &InferredValue, inputs: Inputs<'_>) -> Result<Option<SymbolicShape>, Error> {
-    let Some(dims) = x.shape.dims() else { return Ok(None) };
-    let axes = match (inputs.ints(1), node.attribute("axes")) {
-        (Some(axes), _) => axes,
-        (None, _) if inputs.get(1).is_some() => return Ok(None),
-        (None, Some(axes)) => axes.ints()?,
-        (None, None) => Vec::new(),
-    };
-    let keep_dims = node.int("keepdims", 1)? != 0;
-    let reduces_all = axes.is_empty() && node.int("noop_with_empty_axes", 0)? == 0;
-    let mut is_reduced = vec![reduces_all; dims.len()];
-    for axis in axes {
-        is_reduced[resolve_axis(axis, dims.len())?] = true;
-    }
-    let kept = dims.iter().zip(is_reduced).filter_map(|(dim, is_reduced)| match (is_reduced, keep_dims) {
-        (false, _) => Some(dim.clone()),
-        (true, true) => Some(Dim::Known(1)),
-        (true, false) => None,
-    });
-    Ok(Some(SymbolicShape::new(kept.collect())))
 }

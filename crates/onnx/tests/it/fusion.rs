@@ -3,7 +3,7 @@
 use crate::support::tensor;
 use unishape::{DType, Tensor};
 use unishape_onnx::CompiledModel;
-use unishape_onnx::model_builder::ModelBuilder;
+use unishape_onnx::model_builder::{Attr, ModelBuilder};
 
 const COUNT: usize = 500_000;
 
@@ -90,4 +90,197 @@ fn output_buffers_are_reused() {
         allocation_counter::measure(|| again = compiled.run_reusing(inputs(), buffers).expect("a valid run"));
     assert_eq!(again, first);
     assert!(allocated.bytes_max < COUNT as u64, "{} bytes", allocated.bytes_max);
+}
+
+/// How a model computes its outputs: a paragraph for each value that is stored in memory.
+fn plan(builder: &ModelBuilder, inputs: &[(&str, &Tensor)]) -> Vec<String> {
+    let compiled = CompiledModel::new(&builder.build().expect("a model")).expect("a supported model");
+    let plan =
+        compiled.plan(inputs.iter().map(|(name, tensor)| (*name, tensor.view()))).expect("a valid run");
+    let mut values: Vec<String> = Vec::new();
+    for line in plan.lines() {
+        match values.last_mut() {
+            Some(value) if line.starts_with(' ') => value.push_str(&format!("{line}\n")),
+            _ => values.push(format!("{line}\n")),
+        }
+    }
+    values
+}
+
+/// Fails unless all stages of a value run together, row by row.
+#[track_caller]
+fn assert_is_one_group(value: &str, max_stages: usize) {
+    let heading = value.lines().nth(1).unwrap_or_default().trim();
+    let stages = heading.split_once(" stages together, ").and_then(|(count, _)| count.parse().ok());
+    assert!(stages.is_some_and(|stages: usize| stages <= max_stages), "{value}");
+    let alone = value.lines().filter(|line| line.starts_with("  stage "));
+    assert_eq!(alone.count(), 0, "{value}");
+}
+
+fn ones(shape: &[usize]) -> Tensor {
+    tensor(DType::F32, shape, &vec![1.0; shape.iter().product()])
+}
+
+#[test]
+fn a_reduction_of_a_product_needs_no_array_of_products() {
+    let builder = ModelBuilder::new(18)
+        .input("a", DType::F32, "M 1")
+        .input("b", DType::F32, "N")
+        .initializer("axes", ndarray::arr1(&[1i64]))
+        .node("Mul", "a b", "products")
+        .node("Exp", "products", "e")
+        .node_with("ReduceSum", "e axes", "y", &[("keepdims", Attr::Int(0))])
+        .unranked_output("y", DType::F32);
+    let (a, b) = (ones(&[1500, 1]), ones(&[2000]));
+    let values = plan(&builder, &[("a", &a), ("b", &b)]);
+    assert_eq!(values.len(), 1, "{values:?}");
+    assert_eq!(values[0].matches("stage ").count(), 1, "{values:?}");
+    let compiled =
+        CompiledModel::new(&builder.build().expect("a model")).expect("a supported model").threads(1);
+    let mut result = None;
+    let allocated = allocation_counter::measure(|| {
+        result = compiled.run([("a", a.view()), ("b", b.view())]).ok();
+    });
+    assert_eq!(result.map(|outputs| outputs[0].1.shape().to_vec()), Some(vec![1500]));
+    // The products would take 12 MB.
+    assert!(allocated.bytes_max < 1_000_000, "{} bytes", allocated.bytes_max);
+}
+
+#[test]
+fn softmax_runs_row_by_row_with_its_neighbours() {
+    let builder = ModelBuilder::new(13)
+        .input("x", DType::F32, "N 1000")
+        .initializer("half", ndarray::arr0(0.5f32))
+        .node("Mul", "x half", "scaled")
+        .node("Softmax", "scaled", "p")
+        .node("Neg", "p", "y")
+        .unranked_output("y", DType::F32);
+    let x = ones(&[1000, 1000]);
+    let values = plan(&builder, &[("x", &x)]);
+    assert_eq!(values.len(), 1, "{values:?}");
+    assert_is_one_group(&values[0], 4);
+    let compiled =
+        CompiledModel::new(&builder.build().expect("a model")).expect("a supported model").threads(1);
+    let allocated = allocation_counter::measure(|| {
+        assert!(compiled.run([("x", x.view())]).is_ok());
+    });
+    assert!(allocated.bytes_max < 5_000_000, "{} bytes for 4 MB", allocated.bytes_max);
+}
+
+/// Layer normalization as exporters wrote it before there was an operator.
+#[test]
+fn exported_layer_normalization_is_one_pass() {
+    let last = [("axes", Attr::Ints(&[-1]))];
+    let builder = ModelBuilder::new(17)
+        .input("x", DType::F32, "N 512")
+        .input("w", DType::F32, "512")
+        .initializer("two", ndarray::arr0(2f32))
+        .initializer("eps", ndarray::arr0(1e-5f32))
+        .node_with("ReduceMean", "x", "mean", &last)
+        .node("Sub", "x mean", "centered")
+        .node("Pow", "centered two", "squares")
+        .node_with("ReduceMean", "squares", "variance", &last)
+        .node("Add", "variance eps", "shifted")
+        .node("Sqrt", "shifted", "deviation")
+        .node("Div", "centered deviation", "normalized")
+        .node("Mul", "normalized w", "y")
+        .unranked_output("y", DType::F32);
+    let (x, w) = (ones(&[2000, 512]), ones(&[512]));
+    let values = plan(&builder, &[("x", &x), ("w", &w)]);
+    assert_eq!(values.len(), 1, "{values:?}");
+    assert_is_one_group(&values[0], 3);
+    let node = ModelBuilder::new(17)
+        .input("x", DType::F32, "N 512")
+        .input("w", DType::F32, "512")
+        .node("LayerNormalization", "x w", "y")
+        .unranked_output("y", DType::F32);
+    let values = plan(&node, &[("x", &x), ("w", &w)]);
+    assert_eq!(values.len(), 1, "{values:?}");
+    assert_is_one_group(&values[0], 3);
+}
+
+/// Group normalization splits an axis, so that its input and its output are stored; nothing else is.
+#[test]
+fn group_normalization_is_one_group_of_stages() {
+    let builder = ModelBuilder::new(21)
+        .input("x", DType::F32, "N 32 100")
+        .input("w", DType::F32, "32")
+        .node_with("GroupNormalization", "x w w", "g", &[("num_groups", Attr::Int(8))])
+        .node("Relu", "g", "y")
+        .unranked_output("y", DType::F32);
+    let (x, w) = (ones(&[100, 32, 100]), ones(&[32]));
+    let values = plan(&builder, &[("x", &x), ("w", &w)]);
+    assert_eq!(values.len(), 2, "{values:?}");
+    assert_is_one_group(&values[0], 4);
+}
+
+/// Each reduction repeats the work before it; a long chain is cut.
+#[test]
+fn long_chains_of_reductions_are_cut() {
+    let mut builder = ModelBuilder::new(13).input("v0", DType::F32, "N 16");
+    for number in 0..100 {
+        let (from, to) = (format!("v{number}"), format!("v{}", number + 1));
+        builder = builder.node("Softmax", &from, &format!("s{number}"));
+        builder = builder.node("Add", &format!("s{number} {from}"), &to);
+    }
+    let builder = builder.unranked_output("v100", DType::F32);
+    let values = plan(&builder, &[("v0", &ones(&[4, 16]))]);
+    let names: Vec<&str> = values.iter().filter_map(|value| value.lines().next()).collect();
+    assert!(values.len() == 13, "{names:?}");
+}
+
+/// Planning takes longer than computing if there are very many stages.
+#[test]
+fn very_many_reductions_are_several_passes() {
+    let mut builder = ModelBuilder::new(13).input("x", DType::F32, "4 5");
+    let names: Vec<String> = (0..300).map(|number| format!("r{number}")).collect();
+    for name in &names {
+        builder = builder.node_with("ReduceMax", "x", name, &[("axes", Attr::Ints(&[1]))]);
+    }
+    let builder = builder.node("Sum", &names.join(" "), "y").unranked_output("y", DType::F32);
+    let values = plan(&builder, &[("x", &ones(&[4, 5]))]);
+    assert_eq!(values.len(), 201);
+    let stages = values.last().map(|value| value.matches("  stage ").count());
+    assert!(stages.is_some_and(|stages| (100..=101).contains(&stages)), "{stages:?}");
+}
+
+/// Along other axes, a reduction repeats the work before it: at most two kinds of axes are fused.
+#[test]
+fn chains_of_reductions_along_other_axes_are_cut() {
+    let mut builder = ModelBuilder::new(13).input("v0", DType::F32, "8 8 8 8 8 8");
+    for axis in 0..6 {
+        let (from, to) = (format!("v{axis}"), format!("v{}", axis + 1));
+        builder = builder.node_with("Softmax", &from, &to, &[("axis", Attr::Int(axis))]);
+    }
+    let builder = builder.unranked_output("v6", DType::F32);
+    let values = plan(&builder, &[("v0", &ones(&[8; 6]))]);
+    let names: Vec<&str> = values.iter().filter_map(|value| value.lines().next()).collect();
+    assert_eq!(names, ["v2:", "v4:", "v6:"]);
+}
+
+/// Fused and one by one: sums may have other rounding errors, all else is the same.
+#[test]
+fn fused_reductions_equal_single_ones() {
+    let builder = chain()
+        .initializer("first", ndarray::arr1(&[0i64]))
+        .node("Softmax", "y", "p")
+        .node("ReduceL2", "p first", "n")
+        .node("Div", "p n", "q")
+        .node_with("ArgMax", "y", "best", &[("axis", Attr::Int(1))]);
+    let model = builder.build().expect("a model");
+    let (x, row) = tensors();
+    let all = ["q", "n", "p", "best", "y"];
+    let at_once = CompiledModel::with_outputs(&model, &all).expect("a supported model");
+    let at_once = at_once.run([("x", x.view()), ("row", row.view())]).expect("a valid run");
+    for (name, (_, tensor)) in all.iter().zip(&at_once) {
+        let alone = CompiledModel::with_outputs(&model, &[name]).expect("a supported model");
+        let alone = alone.run([("x", x.view()), ("row", row.view())]).expect("a valid run");
+        match (&alone[0].1, tensor) {
+            (Tensor::F32(alone), Tensor::F32(tensor)) => {
+                let is_near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5 * b.abs();
+                assert!(alone.iter().zip(tensor).all(is_near), "{name}");
+            }
+            (alone, tensor) => assert_eq!(alone, tensor, "{name}"),
+        }
+    }
 }

@@ -5,5 +5,6 @@ mod errors;
 mod files;
 mod fusion;
 mod operators;
+mod reductions;
 mod rewrite;
 mod support;

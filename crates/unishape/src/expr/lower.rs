@@ -22,6 +22,10 @@ use unishape_kernels::{DType, Fold, Op, find_fold};
 /// array of its results is written, and loops run along longer dimensions.
 const MAX_UNROLLED: usize = 8;
 
+/// Operations of an unrolled fold. Folds of other folds multiply: six nested ones of eight elements would be a program of
+/// a quarter of a million operations.
+const MAX_UNROLLED_OPERATIONS: usize = 256;
+
 /// A node that several stages use is computed by a stage of its own, if that takes at least as long as this many
 /// arithmetic operations.
 const MIN_SHARED_COST: usize = 4;
@@ -82,7 +86,7 @@ fn lower_typed<'g>(
     let needed = lowering.needed();
     for id in (0..=typed.root).filter(|&id| needed[id]) {
         if let TypedKind::Fold(fold, dims, input) = &typed.nodes[id].kind
-            && !lowering.is_unrolled(dims, *input)
+            && !lowering.is_unrolled[id]
         {
             lowering.add_fold(id, *fold, dims, *input)?;
         } else if shared.contains(&id) {
@@ -109,19 +113,19 @@ struct Lowering<'t, 'g> {
     stages: Vec<Arc<Stage>>,
     /// The stage that computes a fold.
     stage_of: HashMap<TypedId, usize>,
+    /// Which folds are computed operation by operation, by the stages that use them.
+    is_unrolled: Vec<bool>,
 }
 
 impl<'t, 'g> Lowering<'t, 'g> {
     fn new(graph: &'g Graph, typed: &'t TypedGraph<'g>, typing: Typing) -> Lowering<'t, 'g> {
-        Lowering { graph, typed, typing, stages: Vec::new(), stage_of: HashMap::new() }
+        let is_unrolled = unrolled_folds(typed);
+        Lowering { graph, typed, typing, stages: Vec::new(), stage_of: HashMap::new(), is_unrolled }
     }
 
     /// Whether a node is a fold with a stage of its own.
     fn is_stage(&self, id: TypedId) -> bool {
-        match &self.typed.nodes[id].kind {
-            TypedKind::Fold(_, dims, input) => !self.is_unrolled(dims, *input),
-            _ => false,
-        }
+        matches!(self.typed.nodes[id].kind, TypedKind::Fold(..)) && !self.is_unrolled[id]
     }
 
     /// Nodes that several stages compute, and that take long enough to be computed only once.
@@ -202,18 +206,6 @@ impl<'t, 'g> Lowering<'t, 'g> {
             }
         }
         needed
-    }
-
-    /// Whether a fold is computed operation by operation, by the stages that use it.
-    fn is_unrolled(&self, dims: &[usize], input: TypedId) -> bool {
-        let shape = self.typed.shape(input);
-        let count = dims.iter().map(|&dim| shape[dim]).fold(1, usize::saturating_mul);
-        let is_computed = |id: TypedId| match &self.typed.nodes[id].kind {
-            TypedKind::Call(..) | TypedKind::Cast(..) => true,
-            TypedKind::View(_, of) => !matches!(self.typed.nodes[*of].kind, TypedKind::Variable(_)),
-            _ => false,
-        };
-        (1..=MAX_UNROLLED).contains(&count) && is_computed(input)
     }
 
     /// Adds the stage that computes a fold.
@@ -336,6 +328,40 @@ impl<'t, 'g> Lowering<'t, 'g> {
         self.stages.push(Arc::new(stage));
         Ok(())
     }
+}
+
+/// Which folds are unrolled: those of few computed elements, with few operations and no functions such as `exp`.
+///
+/// What is unrolled may be computed several times: a softmax of eight columns would compute each `exp` eight times.
+fn unrolled_folds(typed: &TypedGraph<'_>) -> Vec<bool> {
+    let nodes = &typed.nodes;
+    let is_computed = |id: TypedId| match &nodes[id].kind {
+        TypedKind::Call(..) | TypedKind::Cast(..) => true,
+        TypedKind::View(_, of) => !matches!(nodes[*of].kind, TypedKind::Variable(_)),
+        _ => false,
+    };
+    let mut is_unrolled = vec![false; nodes.len()];
+    // Operations of each node within a stage.
+    let mut operations = vec![0usize; nodes.len()];
+    for (id, node) in nodes.iter().enumerate() {
+        let of_inputs =
+            node.kind.inputs().iter().fold(0, |sum: usize, &input| sum.saturating_add(operations[input]));
+        operations[id] = match &node.kind {
+            TypedKind::Call(op, _) if is_function(*op) => of_inputs.saturating_add(MAX_UNROLLED_OPERATIONS),
+            TypedKind::Call(..) | TypedKind::Cast(..) => of_inputs.saturating_add(1),
+            TypedKind::Fold(_, dims, input) => {
+                let shape = typed.shape(*input);
+                let count = dims.iter().map(|&dim| shape[dim]).fold(1, usize::saturating_mul);
+                let all = of_inputs.saturating_add(1).saturating_mul(count);
+                is_unrolled[id] = (1..=MAX_UNROLLED).contains(&count)
+                    && is_computed(*input)
+                    && all <= MAX_UNROLLED_OPERATIONS;
+                if is_unrolled[id] { all } else { 0 }
+            }
+            _ => of_inputs,
+        };
+    }
+    is_unrolled
 }
 
 /// Emits the program of one stage.

@@ -449,4 +449,24 @@ fn stages_do_not_run_along_few_columns() {
     for text in ["var(x, 0)", "std(x, 0)", "x - max(x, 0)"] {
         assert!(!plan(text).contains("stages together"), "{text}: {}", plan(text));
     }
+
+/// Unrolled one in another, these folds would be a program of a hundred thousand operations.
+#[test]
+fn nested_folds_of_few_elements_are_not_all_unrolled() {
+    let x = ArrayD::from_shape_fn(IxDyn(&[8; 5]), |index| (index[0] + 2 * index[4]) as f64);
+    let mut text = String::from("x * 1");
+    for axis in 0..5 {
+        text = format!("(sqrt(sum(({text})**2, axis={axis}, keepdims=True)) + {text})");
+    }
+    let bound = Expr::parse(&text).unwrap().bind([("x", &x)]).unwrap();
+    let plan = bound.plan();
+    let longest = plan.split("stage ").map(|stage| stage.lines().count()).max();
+    assert!(longest.is_some_and(|lines| lines < 2000), "{longest:?} operations");
+    let mut expected = x.clone();
+    for axis in 0..5 {
+        let squares = expected.mapv(|x| x * x).sum_axis(Axis(axis)).insert_axis(Axis(axis));
+        expected = squares.mapv(f64::sqrt) + &expected;
+    }
+    let Tensor::F64(result) = bound.compute().unwrap() else { panic!("another dtype") };
+    assert!(result.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-12 * b));
 }
