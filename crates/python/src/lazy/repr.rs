@@ -5,7 +5,7 @@ use crate::memory;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::fmt::Write;
-use unishape::expr::{IndexItem, Op, Reduction, Scalar, Term, Topological, View};
+use unishape::expr::{IndexItem, Op, ReduceOp, Reduction, Scalar, Term, Topological, View};
 
 /// Deeper nested operators are abbreviated.
 const MAX_DEPTH: usize = 32;
@@ -147,6 +147,11 @@ fn view_text(view: &View) -> (&'static str, String) {
 /// Options of a reduction that are not the default.
 fn options_text(reduction: &Reduction) -> String {
     let mut text = String::new();
+    match reduction.op {
+        ReduceOp::Norm1 => text.push_str(", 1"),
+        ReduceOp::NormInf => text.push_str(", inf"),
+        _ => {}
+    }
     match reduction.axes.as_deref() {
         None => {}
         Some([axis]) => drop(write!(text, ", axis={axis}")),
