@@ -49,21 +49,6 @@ def resolve(
     return values
 
 
-def bind_steps(steps: list[Any], places: Mapping[str, int], numbers: Mapping[str, Any]) -> list[Any]:
-    """Steps of a lazy value from those of a text: variables are arrays, by their places, or numbers."""
-
-    def bound(step: Any) -> Any:
-        if step[0] != "variable":
-            return step
-        name = step[1]
-        if name in places:
-            return ("array", places[name])
-        # A constant of the expression language, or an error.
-        return ("scalar", numbers[name] if name in numbers else evaluate_with(name, {}).item())
-
-    return [bound(step) for step in steps]
-
-
 def reject_options(more: Mapping[str, Any]) -> None:
     """Raises TypeError for options of unishape.evaluate that are not supported with Dask and xarray."""
     if "out" in more:

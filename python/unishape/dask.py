@@ -33,7 +33,7 @@ except ImportError as error:
     raise ImportError("unishape.dask needs Dask: pip install unishape[dask]") from error
 
 import unishape
-from unishape import _names, _partial
+from unishape import _names, _partial, _steps
 from unishape._unishape import Lazy, _from_steps, _is_element_wise, _parse_steps, _values_of_steps
 
 __all__ = ["broadcast_arrays", "evaluate", "to_dask"]
@@ -134,7 +134,7 @@ def _evaluate_steps(expression: str, arrays: Mapping[str, Any], numbers: Mapping
         zeros = {name: np.broadcast_to(np.zeros((), array.dtype), array.shape) for name, array in arrays.items()}
         _names.evaluate_with(expression, {**numbers, **zeros}, explain=True)
     places = {name: place for place, name in enumerate(arrays)}
-    steps = _names.bind_steps(_parse_steps(expression), places, numbers)
+    steps = _steps.bind(_parse_steps(expression), places, numbers)
     return _Plan(steps, arrays).result()
 
 
@@ -202,7 +202,7 @@ class _Plan:
     def _region(self, positions: Sequence[int]) -> _Region:
         """The steps that some depend on, back to arrays. Reductions that need more than one block are cut off."""
         while True:
-            used = self._used(positions)
+            used = _steps.used(self._steps, positions)
             places = sorted({self._steps[each][1] for each in used if self._steps[each][0] == "array"})
             arrays = {self._names[place]: self._arrays[place] for place in places}
             reductions = [each for each in used if self._steps[each][0] == "reduce"]
@@ -220,16 +220,9 @@ class _Plan:
                 break
             self._cut_reduction(spanning[0])
         new = {position: place for place, position in enumerate(used)}
-        steps = [_renumbered(self._steps[position], new, places) for position in used]
+        own = {place: number for number, place in enumerate(places)}
+        steps = [_steps.renumbered(self._steps[position], new, own) for position in used]
         return _Region(steps, [new[position] for position in positions], arrays, chunks)
-
-    def _used(self, positions: Sequence[int]) -> list[int]:
-        """Positions of the steps that some depend on, themselves included."""
-        used = set(positions)
-        for position in range(max(positions), -1, -1):
-            if position in used:
-                used.update(_inputs(self._steps[position]))
-        return sorted(used)
 
     def _spans_blocks(self, position: int, chunks: tuple[ChunkSizes, ...]) -> bool:
         """Whether a reduction needs more than one block."""
@@ -245,12 +238,12 @@ class _Plan:
     def _shape(self, position: int) -> tuple[int | None, ...]:
         """The shape of a step in a region."""
         shapes: dict[int, tuple[int | None, ...]] = {}
-        for each in self._used([position]):
+        for each in _steps.used(self._steps, [position]):
             step = self._steps[each]
             if step[0] == "array":
                 shapes[each] = _shape(self._arrays[step[1]])
             else:
-                shape = unishape.broadcast_shapes(*(shapes[own] for own in _inputs(step)))
+                shape = unishape.broadcast_shapes(*(shapes[own] for own in _steps.inputs(step)))
                 if step[0] == "reduce":
                     axes = _axes(step[1][1], len(shape))
                     shape = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
@@ -298,28 +291,6 @@ class _Plan:
 def _axes(axes: Sequence[int] | None, rank: int) -> tuple[int, ...]:
     """Axes that are not negative; all for None."""
     return tuple(range(rank)) if axes is None else normalize_axis_tuple(axes, rank)
-
-
-def _inputs(step: Any) -> tuple[int, ...]:
-    """Positions of the steps that a step of a region depends on."""
-    if step[0] in ("array", "scalar"):
-        return ()
-    if step[0] == "reduce":
-        return tuple(step[2])
-    return (step[2],) if step[0] == "cast" else tuple(step[1])
-
-
-def _renumbered(step: Any, positions: Mapping[int, int], places: Sequence[int]) -> Any:
-    """A step with other positions of its inputs, or with another place of its array."""
-    name, *rest = step
-    if name == "array":
-        return (name, places.index(rest[0]))
-    if name == "scalar":
-        return step
-    if name == "cast":
-        return (name, rest[0], positions[rest[1]])
-    inputs = tuple(positions[each] for each in rest[-1])
-    return (name, rest[0], inputs) if name == "reduce" else (name, inputs)
 
 
 def _compute(lazy: Lazy, out: np.ndarray | None = None) -> np.ndarray:

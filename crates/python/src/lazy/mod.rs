@@ -477,6 +477,18 @@ impl Lazy {
         self.viewed(View::Transpose(None))
     }
 
+    /// The real parts.
+    #[getter]
+    fn real(&self) -> PyResult<Lazy> {
+        self.unary(Op::Real)
+    }
+
+    /// The imaginary parts.
+    #[getter]
+    fn imag(&self) -> PyResult<Lazy> {
+        self.unary(Op::Imag)
+    }
+
     /// Permutes the axes: as one tuple, or as several arguments. Default: reversed.
     #[pyo3(signature = (*axes))]
     fn transpose(&self, axes: &Bound<'_, PyTuple>) -> PyResult<Lazy> {
