@@ -144,11 +144,12 @@ def reduce(arguments: Sequence[Any], labelled: Labelled, mask: Any = None) -> La
 
     def reduced(own: Any, mask: Any) -> Any:
         # A Dataset reduces those dimensions that each variable has.
-        return own.reduce(functools.partial(function, mask=mask), dim=dims)
+        own_dims = dims if isinstance(own, xr.Dataset) else [dim for dim in dims if dim in own.dims]
+        return own.reduce(functools.partial(function, mask=mask), dim=own_dims)
 
     if isinstance(value, xr.Dataset) and mask is not None:
         masks = mask.value if isinstance(mask, Labelled) else dict.fromkeys(value.data_vars, mask)
-        variables = {key: reduced(own, _data(masks[key])) for key, own in value.data_vars.items()}
+        variables = {key: reduced(own.variable, _data(masks[key])) for key, own in value.data_vars.items()}
         result = value.drop_vars(list(value.data_vars)).drop_dims(dims, errors="ignore").assign(variables)
     else:
         result = reduced(value, _data(mask.value) if isinstance(mask, Labelled) else mask)
@@ -251,8 +252,16 @@ def evaluate(steps: Sequence[Any], arrays: Sequence[Labelled]) -> Any:
     def element_wise(position: int) -> Any:
         """The steps back to values that are known, in one call."""
         used = _steps.used(steps, [position], known)
-        inner = [each for each in used if each not in known and steps[each][0] not in _steps.LEAVES]
-        leaves = [each for each in used if each not in inner and not isinstance(value(each), (bool, int, float, complex))]
+        inner = {each for each in used if each not in known and steps[each][0] not in _steps.LEAVES}
+        # In order of appearance, which is that of the dimensions of the result.
+        leaves, visited, open_ = [], set(), [position]
+        while open_:
+            each = open_.pop()
+            if each in inner and each not in visited:
+                open_.extend(reversed(_steps.inputs(steps[each])))
+            elif each not in visited and not isinstance(value(each), (bool, int, float, complex)):
+                leaves.append(each)
+            visited.add(each)
         positions = {each: place for place, each in enumerate(used)}
         own = []
         for each in used:

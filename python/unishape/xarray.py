@@ -146,8 +146,8 @@ class Lazy:
     Operators, NumPy's ufuncs, reductions and views combine lazy objects to one expression, and xarray's rules give it
     dimensions, coordinates and attributes. compute() evaluates it in one pass. Make one with unishape.xarray.lazy.
 
-    Objects with different indexes are aligned by the option arithmetic_join of xr.set_options; values that need it are
-    computed first.
+    Of two operands, the left one must be lazy: xarray's own operators do not know lazy objects. Objects with different
+    indexes are aligned by the option arithmetic_join of xr.set_options; values that need it are computed first.
 
     Examples
     --------
@@ -197,6 +197,9 @@ class Lazy:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Lazy:
         if method != "__call__" or options:
             raise TypeError(f"np.{ufunc.__name__}.{method} does not support these arguments with lazy objects")
+        if any(isinstance(each, np.ndarray) and each.ndim for each in inputs):
+            # xarray's operators pass the data of an object on their left.
+            raise TypeError("an array without dimension names; with an xarray object x, write unishape.xarray.lazy(x)")
         return _apply(ufunc, *inputs)
 
     def __getitem__(self, key: Any) -> Lazy:

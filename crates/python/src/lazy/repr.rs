@@ -173,7 +173,7 @@ fn options_text(reduction: &Reduction) -> String {
 }
 
 /// Numbers as a Python tuple.
-fn tuple<T: ToString>(numbers: &[T]) -> String {
+pub(super) fn tuple<T: ToString>(numbers: &[T]) -> String {
     let numbers: Vec<String> = numbers.iter().map(T::to_string).collect();
     match &numbers[..] {
         [number] => format!("({number},)"),

@@ -1,6 +1,7 @@
 //! The same elements in another shape, without a copy.
 
 use super::graph::{self, Graph, Leaf, leaf};
+use super::repr::tuple;
 use super::steps;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -24,8 +25,10 @@ pub(super) fn reshape(py: Python<'_>, input: &Graph, shape: &[i64]) -> PyResult<
     }
     let needs_copy = |of: &str| {
         PyValueError::new_err(format!(
-            "reshape of a lazy value is a view and copies nothing, but {from:?} to {to:?} needs a copy of {of}; call \
-             .compute() or numpy.asarray first, and reshape the array"
+            "reshape of a lazy value is a view and copies nothing, but {} to {} needs a copy of {of}; call .compute() or \
+             numpy.asarray first, and reshape the array",
+            tuple(from),
+            tuple(&to)
         ))
     };
     if let Term::Leaf(Leaf::Deferred(array)) = input.term() {
@@ -48,9 +51,11 @@ fn resolve(from: &[usize], shape: &[i64]) -> PyResult<Vec<usize>> {
     let product = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(1, usize::saturating_mul);
     let size = product(&mut from.iter().copied());
     let mismatch = || {
-        let text =
-            format!("cannot reshape a lazy value of shape {from:?}, {size} elements, into shape {shape:?}");
-        PyValueError::new_err(text)
+        PyValueError::new_err(format!(
+            "cannot reshape a lazy value of shape {}, {size} elements, into shape {}",
+            tuple(from),
+            tuple(shape)
+        ))
     };
     if shape.iter().filter(|&&size| size < 0).count() > 1 {
         return Err(PyValueError::new_err("only one size of a shape can be -1"));

@@ -356,7 +356,7 @@ impl Parser {
                 Some(None)
             }
             Token::Text => Some(Some(vec![self.quoted()])),
-            Token::Symbol("(") if !is_one => {
+            Token::Symbol("(") => {
                 self.advance();
                 let mut names = Vec::new();
                 while self.peek() == Token::Text {
@@ -366,10 +366,11 @@ impl Parser {
                         _ => break,
                     }
                 }
-                (self.peek() == Token::Symbol(")")).then(|| {
-                    self.advance();
-                    Some(names)
-                })
+                if self.peek() != Token::Symbol(")") {
+                    return None;
+                }
+                self.advance();
+                (!is_one).then_some(Some(names))
             }
             _ => None,
         }
