@@ -282,6 +282,7 @@ def test_datasets_and_variables():
     assert result.attrs == expected.attrs and result.t.attrs == expected.t.attrs
     masked = ux.evaluate('sum(data, dim="time", where=data > 1)')
     xr.testing.assert_allclose(masked, data.where(data > 1, 0).sum("time"), rtol=1e-12)
+    assert masked.attrs == data.sum("time").attrs and masked.t.attrs == {"units": "K"}
     assert ux.evaluate('std(t, dim="time")', data).dims == ("lat", "lon")
     v = t.variable
     xr.testing.assert_identical(ux.evaluate('max(v, dim="lat", keepdims=True)'), v.max("lat", keepdims=True))
@@ -302,6 +303,7 @@ def test_reductions_of_dask_arrays_stay_lazy():
     x = xr.DataArray(data, dims=("time", "x"), coords={"x": range(6)})
     result = ux.evaluate('x - mean(x, dim="time", keepdims=True) * 2')
     assert isinstance(result.data, da.Array) and result.data.chunks == data.chunks
+    assert result.name == x.name and ux.evaluate('sum(a * x, dim="x")', {"a": x.rename("a"), "x": x}).name is None
     assert isinstance((ux.lazy(x) * 2).sum("time").compute().data, da.Array)
 
 

@@ -39,7 +39,10 @@ def with_data(value: Any, function: Callable[[Any], Any]) -> Any:
     data = function(value.data)
     if isinstance(value, xr.Variable):
         return xr.Variable(value.dims, data, value.attrs)
-    return xr.DataArray(data, coords=value.coords, dims=value.dims, name=value.name, attrs=value.attrs)
+    result = xr.DataArray(data, coords=value.coords, dims=value.dims, attrs=value.attrs)
+    # Otherwise that of a Dask array.
+    result.name = value.name
+    return result
 
 
 def wrap(name: str, value: Any) -> Labelled:
