@@ -142,7 +142,7 @@ def test_texts(text):
     arrays = {"x": rng.normal(size=(13, 8)), "row": rng.normal(size=8), "column": rng.random((13, 1))}
     arrays = {name: array for name, array in arrays.items() if name in text}
     expected = unishape.evaluate(text, arrays)
-    for _ in range(4):
+    for _ in range(3):
         inputs = {name: chunked(rng, array) if rng.random() < 0.8 else array for name, array in arrays.items()}
         computed = check_announced(ud.evaluate(text, inputs), expected)
         np.testing.assert_allclose(computed, expected, rtol=1e-11, atol=1e-13)
@@ -151,7 +151,7 @@ def test_texts(text):
     np.testing.assert_allclose(check_announced(ud.evaluate(text, one), expected), expected, rtol=1e-14, atol=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(100))
 def test_random_expressions(seed):
     rng = np.random.default_rng([5, seed])
     shape = [(3, 4, 5), (6, 1, 9), (2, 30), (40,), (2, 3, 2, 4), (0, 3)][rng.integers(6)]

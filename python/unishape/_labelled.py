@@ -184,6 +184,7 @@ def _reduced_dims(name: str, axes: Sequence[Any] | None, labelled: Labelled) -> 
     dims = labelled.dims
     if axes is None:
         return dims
+    name = _steps.function_name(name)
     unknown = [axis for axis in axes if not isinstance(axis, int) and axis not in dims]
     if unknown:
         listed = ", ".join(map(str, dims)) or "none"
@@ -220,15 +221,14 @@ def view(name: str, argument: Any, labelled: Labelled) -> Labelled:
 
 
 def _index(value: Any, items: Sequence[Any]) -> Any:
-    if None in items:
+    if any(item is None for item in items):
         raise TypeError('None adds a dimension without a name; use x.expand_dims("name") of xarray, or broadcast by name')
-    missing = value.ndim - len(items)
-    if missing < (-1 if ... in items else 0):
+    has_ellipsis = any(item is ... for item in items)
+    if len(items) - has_ellipsis > value.ndim:
         raise IndexError(f"{len(items)} indices for an array with {value.ndim} dimensions: {', '.join(map(str, value.dims))}")
-    items = list(items)
-    at = items.index(...) if ... in items else len(items)
-    items[at : at + 1] = [slice(None)] * (value.ndim - len(items) + (at < len(items)))
-    return value.isel(dict(zip(value.dims, items)))
+    at = next((place for place, item in enumerate(items) if item is ...), len(items))
+    full = [slice(None)] * (value.ndim - len(items) + has_ellipsis)
+    return value.isel(dict(zip(value.dims, [*items[:at], *full, *items[at + 1 :]])))
 
 
 def evaluate(steps: Sequence[Any], arrays: Sequence[Labelled]) -> Any:

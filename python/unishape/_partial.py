@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import unishape
-from unishape import Lazy, lazy
+from unishape import Lazy, _steps, lazy
 
 #: The partial result of a chunk, or of several.
 Part = dict[str, Any]
@@ -169,7 +169,7 @@ def finish(reduction: Reduction, part: Part | None) -> np.ndarray:
     """The result, with axes of size 1."""
     name = reduction.name
     if part is None:
-        raise ValueError(f"{name} of no elements is not defined: an axis that is reduced has size 0")
+        raise ValueError(f"{_steps.function_name(name)} of no elements is not defined: an axis that is reduced has size 0")
     values = {key: lazy(value) for key, value in part.items()}
     if name in ("argmin", "argmax"):
         return np.asarray(part["index"])

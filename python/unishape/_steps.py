@@ -61,3 +61,8 @@ def renumbered(step: Any, positions: Mapping[int, int], places: Mapping[int, int
     last = step[-1]
     own = positions[last] if isinstance(last, int) else tuple(positions[each] for each in last)
     return (*step[:-1], own)
+
+
+def function_name(reduction: str) -> str:
+    """The name of a reduction in texts: steps have a name for each order of a norm."""
+    return "norm" if reduction.startswith("norm") else reduction
