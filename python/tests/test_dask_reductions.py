@@ -37,8 +37,8 @@ SHAPES = [(), (1,), (7,), (0,), (60,), (4, 5), (13, 8), (0, 3), (3, 0), (1, 6), 
 def chunked(rng, array):
     """A Dask array in random chunks: of one element, of none, or large."""
     chance = random.Random(int(rng.integers(1 << 30)))
-    chunks = tuple((1,) * size if size and chance.random() < 0.15 else random_chunks(chance, size) for size in array.shape)
-    return da.from_array(array, chunks=chunks)
+    chunks = ((1,) * size if size and chance.random() < 0.15 else random_chunks(chance, size) for size in array.shape)
+    return da.from_array(array, chunks=tuple(chunks))
 
 
 def check_announced(result, expected):
@@ -208,8 +208,8 @@ def test_variances_far_from_zero():
         x = (rng.normal(size=(100, 97)) + offset).astype(dtype)
         d = da.from_array(x, chunks=(9, 10))
         for axis in (None, 0, 1):
-            expected = x.astype(np.longdouble).var(axis=axis)
-            np.testing.assert_allclose(ud.evaluate(f"var(d, axis={axis})").compute(), expected.astype(float), rtol=bound)
+            expected = x.astype(np.longdouble).var(axis=axis).astype(float)
+            np.testing.assert_allclose(ud.evaluate(f"var(d, axis={axis})").compute(), expected, rtol=bound)
 
 
 def test_masks_without_elements():
@@ -312,7 +312,7 @@ assert peak() - before < 250e6, peak() - before
 def test_errors_mark_the_text():
     x = da.ones((4, 3), chunks=2)
     for text, error, match in [
-        ("x + sum(x, axis=2)", np.exceptions.AxisError, r"axis 2 is out of bounds.*\n  x \+ sum\(x, axis=2\)\n      \^\^\^"),
+        ("x + sum(x, axis=2)", np.exceptions.AxisError, r"axis 2 is out .*\n  x \+ sum\(x, axis=2\)\n      \^\^\^"),
         ("sum(x, axis=1) + x", ValueError, r"(?s)E1.*\n  sum\(x, axis=1\) \+ x\n"),
         ("max(x[:0], axis=0)", ValueError, "max of no elements"),
         ("max(x, where=x > 0)", ValueError, "initial="),

@@ -78,9 +78,10 @@ def _realized(labelled: Labelled, dims: Sequence[Hashable]) -> Any:
     value = labelled.value
     missing = [dim for dim in dims if dim not in value.dims]
     if missing:
-        value = value.expand_dims(missing) if not isinstance(value, xr.Variable) else value.set_dims(
-            {**{dim: 1 for dim in missing}, **value.sizes}
-        )
+        if isinstance(value, xr.Variable):
+            value = value.set_dims({**dict.fromkeys(missing, 1), **value.sizes})
+        else:
+            value = value.expand_dims(missing)
     return _ordered(value, labelled.dims)
 
 
@@ -191,7 +192,7 @@ def _reduced_dims(name: str, axes: Sequence[Any] | None, labelled: Labelled) -> 
         raise ValueError(f"{name}: there is no dimension {unknown[0]!r}; dimensions are: {listed}")
     if any(isinstance(axis, int) for axis in axes):
         if isinstance(labelled.value, xr.Dataset):
-            raise TypeError(f'{name}: the variables of a Dataset differ in their axes; write dim="…" in place of axis=')
+            raise TypeError(f'{name}: the variables of a Dataset differ in their axes; write dim="…", not axis=')
         return tuple(dims[axis] for axis in normalize_axis_tuple(tuple(axes), len(dims)))
     if len(set(axes)) < len(axes):
         raise ValueError(f"{name}: dimension {max(axes, key=list(axes).count)!r} is given twice")
@@ -222,10 +223,11 @@ def view(name: str, argument: Any, labelled: Labelled) -> Labelled:
 
 def _index(value: Any, items: Sequence[Any]) -> Any:
     if any(item is None for item in items):
-        raise TypeError('None adds a dimension without a name; use x.expand_dims("name") of xarray, or broadcast by name')
+        raise TypeError('None adds a dimension without a name; use x.expand_dims("…") of xarray, or broadcast by name')
     has_ellipsis = any(item is ... for item in items)
     if len(items) - has_ellipsis > value.ndim:
-        raise IndexError(f"{len(items)} indices for an array with {value.ndim} dimensions: {', '.join(map(str, value.dims))}")
+        listed = ", ".join(map(str, value.dims))
+        raise IndexError(f"{len(items)} indices for an array with {value.ndim} dimensions: {listed}")
     at = next((place for place, item in enumerate(items) if item is ...), len(items))
     full = [slice(None)] * (value.ndim - len(items) + has_ellipsis)
     return value.isel(dict(zip(value.dims, [*items[:at], *full, *items[at + 1 :]])))

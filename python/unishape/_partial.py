@@ -54,10 +54,12 @@ def check(reduction: Reduction) -> None:
     """Raises TypeError for a reduction that has no partial results."""
     is_variance = reduction.name in ("var", "std")
     if is_variance and reduction.requested is not None and reduction.dtype.kind in "biu":
-        raise TypeError(f"{reduction.name} of arrays in chunks cannot be computed in {reduction.dtype}; use a float dtype")
+        raise TypeError(f"{reduction.name} of arrays in chunks does not support {reduction.dtype}; use a float dtype")
 
 
-def partial(reduction: Reduction, x: Lazy, mask: Lazy | None, starts: Sequence[int], sizes: Sequence[int]) -> Part | None:
+def partial(
+    reduction: Reduction, x: Lazy, mask: Lazy | None, starts: Sequence[int], sizes: Sequence[int]
+) -> Part | None:
     """The partial result of a chunk.
 
     Parameters
@@ -147,7 +149,8 @@ def merge(reduction: Reduction, parts: Sequence[Part | None]) -> Part | None:
         return {"value": _compute(getattr(value, _FOLDS[name])(axis=0, **options))}
     if name == "mean":
         total = stacked["sum"]
-        return {"count": _compute(stacked["count"].sum(axis=0)), "sum": _compute(total.sum(axis=0, dtype=total.dtype))}
+        count = _compute(stacked["count"].sum(axis=0))
+        return {"count": count, "sum": _compute(total.sum(axis=0, dtype=total.dtype))}
     if name in ("argmin", "argmax"):
         values = stacked["value"]
         value = _compute(getattr(values, name[3:])(axis=0))
@@ -169,7 +172,8 @@ def finish(reduction: Reduction, part: Part | None) -> np.ndarray:
     """The result, with axes of size 1."""
     name = reduction.name
     if part is None:
-        raise ValueError(f"{_steps.function_name(name)} of no elements is not defined: an axis that is reduced has size 0")
+        function = _steps.function_name(name)
+        raise ValueError(f"{function} of no elements is not defined: an axis that is reduced has size 0")
     values = {key: lazy(value) for key, value in part.items()}
     if name in ("argmin", "argmax"):
         return np.asarray(part["index"])

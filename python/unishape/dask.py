@@ -412,7 +412,9 @@ def _blockwise(
     if with_places:
         blocks.append((ArraySliceDep(chunks), dims))
     # By default, Dask uses the chunks of an array with the most blocks, which may be stretched.
-    own = {dim: (1,) * len(lengths) if dim in reduced or shape[dim] == 1 else lengths for dim, lengths in enumerate(chunks)}
+    own = {
+        dim: (1,) * len(lengths) if dim in reduced or shape[dim] == 1 else lengths for dim, lengths in enumerate(chunks)
+    }
     return da.blockwise(
         kernel,
         dims,
