@@ -22,7 +22,7 @@ def test_examples(name):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("name", ["_names", "array_api", "dask", "onnx", "xarray"])
+@pytest.mark.parametrize("name", ["_labelled", "_names", "_partial", "_steps", "array_api", "dask", "onnx", "xarray"])
 def test_module_examples(name):
     assert doctest.testmod(importlib.import_module(f"unishape.{name}")).failed == 0
 

@@ -88,10 +88,11 @@ def test_other_numpy_functions_get_the_computed_array():
     x = np.array([1.0, 4.0, 9.0])
     value = lazy(x) + 1
     assert np.median(value) == 5 and np.ptp(value) == 8 and np.cumsum(value).tolist() == [2.0, 7.0, 17.0]
-    assert np.reshape(value, (3, 1)).shape == (3, 1) and np.count_nonzero(value) == 3
     assert np.concatenate([value, x]).tolist() == [2.0, 5.0, 10.0, 1.0, 4.0, 9.0]
     assert np.where(value > 4)[0].tolist() == [1, 2]
-    assert np.linalg.norm(lazy([3.0, 4.0])) == 5
+    assert np.linalg.norm(lazy(np.eye(2)), "fro") == np.sqrt(2) and np.linalg.norm(value, 3) > 10
+    assert np.linalg.norm(lazy(np.eye(2)) * 3, 2) == 3 and np.linalg.det(lazy(np.eye(2))) == 1
+    assert np.reshape(value, 3, order="F").tolist() == [2.0, 5.0, 10.0]
     assert np.stack((value, value), axis=1).shape == (3, 2)
     assert np.allclose(value, x + 1) and np.array_equal(x + 1, value)
     assert np.array([value, value]).shape == (2, 3)

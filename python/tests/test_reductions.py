@@ -403,8 +403,14 @@ def test_errors_are_raised_as_in_numpy(call):
 
 def test_errors_of_lazy_only():
     x = lazy(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="call .compute"):
-        x.reshape(6)
+    with pytest.raises(ValueError, match=r"\(2, 3\) to \(6,\) needs a copy of computed elements; call .compute"):
+        (x + 1).reshape(6)
+    with pytest.raises(ValueError, match="needs a copy of the array, because of its strides; call .compute"):
+        x.T.reshape(6)
+    with pytest.raises(ValueError, match="cannot reshape"):
+        x.reshape(4)
+    with pytest.raises(ValueError, match="ord must be 1, 2 or inf"):
+        x.norm(3)
     for index in ([0, 1], np.array([0]), True, 1.5, "a"):
         with pytest.raises(IndexError, match="call .compute"):
             x[index]
@@ -547,6 +553,92 @@ def test_unsupported_methods_of_ufuncs():
     for call in [lambda: np.subtract.reduce(x), lambda: np.add.accumulate(x), lambda: np.add.outer(x, x)]:
         with pytest.raises(TypeError, match="does not support lazy values"):
             call()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.sum(x, axis=1),
+        lambda x: np.add.reduce(x, axis=(0, 1)),
+        lambda x: np.mean(x, axis=0, where=x > 2),
+        lambda x: np.argmin(x, axis=1, keepdims=True),
+        lambda x: np.argmax(x),
+        lambda x: np.linalg.norm(x),
+        lambda x: np.linalg.norm(x, axis=1),
+        lambda x: np.linalg.norm(x, ord=1, axis=0),
+        lambda x: np.linalg.norm(x, np.inf, -1, True),
+        lambda x: np.linalg.norm(x, axis=(0, 1)),
+        lambda x: np.linalg.norm(x=x),
+        lambda x: np.linalg.norm(x[0], 1),
+        lambda x: np.expand_dims(x, (0, 2)),
+        lambda x: np.squeeze(x[:, :1], axis=1),
+        lambda x: np.transpose(x, (1, 0)),
+        lambda x: np.swapaxes(x, 0, 1),
+        lambda x: np.broadcast_to(x, (2, 4, 6)),
+        lambda x: np.count_nonzero(x > 3),
+        lambda x: np.count_nonzero(x, axis=1, keepdims=True),
+        lambda x: np.any(x > 22, axis=0),
+        lambda x: np.all(x > 22, axis=0, where=x > 20),
+        lambda x: np.max(x, axis=0),
+        lambda x: np.amax(x, 1),
+        lambda x: np.min(x, initial=-1),
+        lambda x: np.amin(x),
+        lambda x: np.var(x, axis=1, ddof=1),
+        lambda x: np.std(x, keepdims=True),
+        lambda x: np.prod(x[:2, 1:], axis=0),
+        lambda x: np.reshape(x, (3, 8)),
+        lambda x: np.reshape(x, -1),
+        lambda x: np.reshape(x[1:3], (2, 3, 2)),
+        lambda x: np.ravel(x),
+        lambda x: np.ravel(x[0] * 2),
+        lambda x: np.permute_dims(x, (1, 0)),
+        lambda x: x.reshape(2, 2, 6).sum(axis=1),
+        lambda x: x[::2].reshape(2, 2, 3),
+        lambda x: x.T[1:, :3].reshape(5, 1, 3),
+        lambda x: np.expand_dims(x[1], 0).reshape(3, 2),
+        lambda x: x.swapaxes(0, 1)[2].reshape(2, 2),
+        lambda x: (x * 1j).imag - x.real,
+    ],
+)
+def test_dispatch_of_numpy(function):
+    x = np.arange(24.0).reshape(4, 6)
+    expected = np.asarray(function(x))
+    result = function(lazy(x))
+    assert isinstance(result, unishape.Lazy)
+    assert result.shape == expected.shape and result.dtype == expected.dtype
+    np.testing.assert_allclose(result.compute(), expected, rtol=1e-14)
+    again = pickle.loads(pickle.dumps(result))
+    np.testing.assert_allclose(again.compute(), expected, rtol=1e-14)
+
+
+def test_shapes_of_numpy_need_no_element():
+    value = lazy(np.broadcast_to(np.zeros(()), (1 << 20, 1 << 20))) + 1
+    assert np.shape(value) == value.shape and np.ndim(value) == 2 and np.size(value) == 1 << 40
+
+
+def test_reshape_is_a_view():
+    x = np.arange(6.0)
+    value = lazy(x).reshape(2, 3) * 2
+    x[:] = 1
+    assert value.compute().tolist() == [[2.0] * 3] * 2
+
+
+def test_methods_of_all_reductions():
+    x = np.array([[3.0, 0.0, -4.0], [0.0, 1.0, 0.0]])
+    value = lazy(x)
+    assert value.count_nonzero(axis=1).compute().tolist() == [2, 1]
+    assert value.norm(axis=1).compute().tolist() == [5.0, 1.0] and value.norm(1).compute() == 8
+    assert value.norm(np.inf, axis=0, keepdims=True).compute().tolist() == [[3.0, 1.0, 4.0]]
+    np.testing.assert_allclose(value.logsumexp(axis=-1).compute(), np.logaddexp.reduce(x, axis=1), rtol=1e-14)
+    assert "norm(x1, 1)" in repr(value.norm(1)) and "norm(x1, inf, axis=0)" in repr(value.norm(np.inf, axis=0))
+
+
+def test_named_dimensions_need_names():
+    x = np.ones(3)
+    for text in ["sum(x, dim='t')", "sum(x, 't')", "max(x, dim=('a', 'b'))", "softmax(x, dim='t')", "x.std('t')"]:
+        with pytest.raises(TypeError, match="dim=, which needs arrays with named dimensions.*unishape.xarray"):
+            unishape.evaluate(text)
+    assert unishape.evaluate("sum(x, dim=...)") == 3
 
 
 # Lazy values with reductions.

@@ -49,12 +49,6 @@ def resolve(
     return values
 
 
-def check_element_wise(expression: str, module: str, hint: str) -> None:
-    """Raises NotImplementedError for axes and reductions: they need whole arrays, not blocks or named dimensions."""
-    if not _unishape._is_element_wise(expression):
-        raise NotImplementedError(f"{module} supports element-wise expressions only; {hint}")
-
-
 def reject_options(more: Mapping[str, Any]) -> None:
     """Raises TypeError for options of unishape.evaluate that are not supported with Dask and xarray."""
     if "out" in more:

@@ -1,12 +1,12 @@
-"""Expressions and broadcasting over Dask arrays.
+"""Expressions, reductions and broadcasting over Dask arrays.
 
-All functions are lazy: each adds one blockwise layer to Dask's graph. A worker computes each block of the result in
-one pass. Stretched dimensions are transferred with size 1 and broadcast where they are read.
+All functions are lazy. Element-wise work is one blockwise layer of Dask's graph: a worker computes each block of the
+result in one pass. A reduction has a partial result of each block, into which the element-wise work before it is fused,
+and a tree that merges them. Stretched dimensions are transferred with size 1 and broadcast where they are read.
 
 >>> import dask.array as da, unishape.dask
 >>> x = da.arange(6, chunks=2).reshape(2, 3)
->>> mean = x.mean(axis=1, keepdims=True)
->>> y = unishape.dask.evaluate("(x - mean) * 2")
+>>> y = unishape.dask.evaluate("(x - mean(x, axis=1, keepdims=True)) * 2")
 >>> y
 dask.array<unishape, shape=(2, 3), dtype=float64, chunksize=(1, 2), chunktype=numpy.ndarray>
 >>> y.compute().tolist()
@@ -20,25 +20,23 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 try:
     import dask.array as da
     from dask.base import tokenize
-    from dask.layers import ArrayChunkShapeDep
+    from dask.layers import ArrayChunkShapeDep, ArraySliceDep
 except ImportError as error:
     raise ImportError("unishape.dask needs Dask: pip install unishape[dask]") from error
 
 import unishape
-from unishape import _names
-from unishape._unishape import Lazy, _from_steps
+from unishape import _names, _partial, _steps
+from unishape._unishape import Lazy, _from_steps, _is_element_wise, _parse_steps, _values_of_steps
 
 __all__ = ["broadcast_arrays", "evaluate", "to_dask"]
-
-#: What to do instead of a view or a reduction in a text, which needs more than one block.
-_HINT = "use unishape.lazy, or index and reduce with Dask, as in x[:, None] or x.sum(axis=1)"
 
 #: Chunk sizes along a dimension, as in Dask. An unknown size is NaN.
 ChunkSizes = tuple[float, ...]
@@ -53,10 +51,14 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     Chunks of unknown sizes must have equal sizes in all arrays, which is checked for each block. Each block is
     computed on one thread, since Dask computes several blocks at a time.
 
+    A reduction along axes in one chunk is computed inside each block, together with the element-wise work around it.
+    Otherwise the partial results of the blocks are merged in a tree, as in Dask's own reductions. Sums of floats
+    therefore depend on the chunks, within the bounds of rounding. Nothing larger than a chunk is in memory.
+
     Parameters
     ----------
     expression : str
-        As for unishape.evaluate, but element-wise: without axes and reductions.
+        As for unishape.evaluate.
     names : mapping, optional
         Dask arrays, NumPy arrays, lazy values and numbers by name. Other names are variables of the caller.
     **more
@@ -76,12 +78,15 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     (dtype('float32'), ((2, 2), (500, 500)))
     >>> y[:, 0].compute().tolist()
     [0.5, 1.5, 2.5, 3.5]
+    >>> unishape.dask.evaluate("sum(x * scale, axis=1)").compute().tolist()
+    [0.0, 1000.0, 2000.0, 3000.0]
     """
-    _names.check_element_wise(expression, "unishape.dask", _HINT)
     resolved = _names.resolve(expression, names, more, sys._getframe(1))
     values = {name: _value(name, value) for name, value in resolved.items()}
     arrays = {name: value for name, value in values.items() if isinstance(value, (da.Array, np.ndarray))}
     numbers = {name: value for name, value in values.items() if name not in arrays}
+    if not _is_element_wise(expression):
+        return _evaluate_steps(expression, arrays, numbers)
     placeholders = {name: np.empty((0,) * array.ndim, array.dtype) for name, array in arrays.items()}
     meta = _names.evaluate_with(expression, numbers | placeholders)
     if not arrays:
@@ -89,7 +94,9 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
         return da.from_array(meta)
     _check_shapes(arrays, lambda zeros: _names.evaluate_with(expression, numbers | zeros))
     kernel = functools.partial(_evaluate_block, expression, tuple(arrays), numbers)
-    return _blockwise(kernel, arrays, meta)
+    common = unishape.broadcast_shapes(*map(_shape, arrays.values()))
+    region = _Region([], [], arrays, _common_chunks(arrays, common, meta.dtype))
+    return _blockwise(kernel, region, common, meta.dtype)
 
 
 def to_dask(lazy: Lazy) -> da.Array:
@@ -113,96 +120,177 @@ def to_dask(lazy: Lazy) -> da.Array:
     """
     if not isinstance(lazy, Lazy):
         raise TypeError(f"to_dask takes a lazy value, not {_class_name(lazy)}; make one with unishape.lazy")
-    steps, leaves = _without_views_and_reductions(*lazy._to_steps())
+    steps, leaves = lazy._to_steps()
     # Named as in the repr of the value.
-    arrays = {f"x{number}": _value(f"x{number}", leaf) for number, leaf in enumerate(leaves, 1)}
-    _check_shapes(arrays)
-    rank = max(array.ndim for array in arrays.values())
-    return _blockwise(functools.partial(_compute_block, steps), arrays, np.empty((0,) * rank, lazy.dtype))
+    return _Plan(steps, {f"x{number}": _array(f"x{number}", leaf) for number, leaf in enumerate(leaves, 1)}).result()
 
 
-#: Steps of a lazy value that are views, with Dask's function of the array and the argument.
-_VIEWS: dict[str, Callable[[da.Array, Any], da.Array]] = {
+def _evaluate_steps(expression: str, arrays: Mapping[str, Any], numbers: Mapping[str, Any]) -> da.Array:
+    """Evaluates an expression with views or reductions."""
+    if not arrays:
+        return da.from_array(_names.evaluate_with(expression, numbers))
+    if all(map(_has_placeholder, arrays.values())):
+        # Raises errors that mark the text. Nothing is computed; stretched zeros need no memory.
+        zeros = {name: np.broadcast_to(np.zeros((), array.dtype), array.shape) for name, array in arrays.items()}
+        _names.evaluate_with(expression, {**numbers, **zeros}, explain=True)
+    places = {name: place for place, name in enumerate(arrays)}
+    steps = _steps.bind(_parse_steps(expression), places, numbers)
+    return _Plan(steps, arrays).result()
+
+
+#: Steps of a lazy value that are views, as functions of a NumPy or Dask array and the argument.
+_VIEWS: dict[str, Callable[[Any, Any], Any]] = {
     "getitem": lambda array, index: array[index],
-    "transpose": lambda array, axes: da.transpose(array, axes),
-    "swapaxes": lambda array, axes: da.swapaxes(array, *axes),
-    "expand_dims": lambda array, axes: da.expand_dims(array, axes),
-    "squeeze": lambda array, axes: da.squeeze(array, None if axes is None else tuple(axes)),
-    "broadcast_to": lambda array, shape: da.broadcast_to(array, shape),
+    "transpose": lambda array, axes: np.transpose(array, axes),
+    "swapaxes": lambda array, axes: np.swapaxes(array, *axes),
+    "expand_dims": lambda array, axes: np.expand_dims(array, axes),
+    "squeeze": lambda array, axes: np.squeeze(array, None if axes is None else tuple(axes)),
+    "broadcast_to": lambda array, shape: _broadcast_to(array, shape),
 }
 
 
-def _without_views_and_reductions(steps: list[Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Element-wise steps: views and reductions become leaves, which Dask's own functions compute."""
-    leaves, result = list(leaves), []
-    for step in steps:
-        name = step[0]
-        if name in _VIEWS:
-            array = _VIEWS[name](_step_to_dask(result, leaves, step[2]), step[1])
-        elif name == "reduce":
-            array = _reduce(step[1], *(_step_to_dask(result, leaves, position) for position in step[2]))
-        else:
-            result.append(step)
-            continue
-        result.append(("array", len(leaves)))
-        leaves.append(array)
-    # Only those leaves that are still used.
-    used = _used(result, len(result) - 1)
-    return _select(result, leaves, used)
+class _Region(NamedTuple):
+    """Steps that are computed block by block: element-wise ones, and reductions that need one block only."""
+
+    steps: list[Any]
+    #: Positions of the requested steps.
+    positions: list[int]
+    arrays: dict[str, Any]
+    chunks: tuple[ChunkSizes, ...]
 
 
-def _step_to_dask(steps: list[Any], leaves: list[Any], position: int) -> da.Array:
-    """The value of an element-wise step."""
-    return to_dask(_from_steps(*_select(steps, leaves, _used(steps, position))))
+class _Plan:
+    """The steps of an expression, cut into regions: their results are arrays, from which the next region starts."""
+
+    def __init__(self, steps: Sequence[Any], arrays: Mapping[str, Any]) -> None:
+        self._steps = list(steps)
+        self._names = list(arrays)
+        self._arrays = list(arrays.values())
+
+    def result(self) -> da.Array:
+        for position, step in enumerate(self._steps):
+            if step[0] in _VIEWS:
+                self._cut(position, step[0], _VIEWS[step[0]](self._array(step[2]), step[1]))
+            elif step[0] == "reduce" and not step[1][2]:
+                # Without keepdims, the blocks of the result have other places.
+                self._cut_reduction(position)
+        result = self._array(len(self._steps) - 1)
+        return result if isinstance(result, da.Array) else da.from_array(result)
+
+    def _cut(self, position: int, name: str, array: Any) -> None:
+        """Replaces a step by its array."""
+        self._steps[position] = ("array", len(self._arrays))
+        self._names.append(f"{name} {len(self._arrays)}")
+        self._arrays.append(array if isinstance(array, da.Array) else np.asanyarray(array))
+
+    def _cut_reduction(self, position: int) -> None:
+        self._cut(position, self._steps[position][1][0], self._reduce(position))
+
+    def _array(self, position: int) -> da.Array | np.ndarray:
+        """The array of a step."""
+        if self._steps[position][0] == "array":
+            return self._arrays[self._steps[position][1]]
+        region = self._region([position])
+        if self._steps[position][0] == "array":
+            # A reduction that is cut off now.
+            return self._arrays[self._steps[position][1]]
+        if not region.arrays:
+            return _compute_block(region.steps)
+        kernel = functools.partial(_compute_block, region.steps)
+        return _blockwise(kernel, region, self._shape(position), self._dtype(position))
+
+    def _region(self, positions: Sequence[int]) -> _Region:
+        """The steps that some depend on, back to arrays. Reductions that need more than one block are cut off."""
+        while True:
+            used = _steps.used(self._steps, positions)
+            places = sorted({self._steps[each][1] for each in used if self._steps[each][0] == "array"})
+            arrays = {self._names[place]: self._arrays[place] for place in places}
+            reductions = [each for each in used if self._steps[each][0] == "reduce"]
+            try:
+                common = unishape.broadcast_shapes(*map(_shape, arrays.values()))
+            except ValueError:
+                # The arrays have no common blocks, because a reduction makes them compatible.
+                if reductions:
+                    self._cut_reduction(reductions[0])
+                    continue
+            _check_shapes(arrays)
+            chunks = _common_chunks(arrays, common, np.dtype(float))
+            spanning = [each for each in reductions if self._spans_blocks(each, chunks)]
+            if not spanning:
+                break
+            self._cut_reduction(spanning[0])
+        new = {position: place for place, position in enumerate(used)}
+        own = {place: number for number, place in enumerate(places)}
+        steps = [_steps.renumbered(self._steps[position], new, own) for position in used]
+        return _Region(steps, [new[position] for position in positions], arrays, chunks)
+
+    def _spans_blocks(self, position: int, chunks: tuple[ChunkSizes, ...]) -> bool:
+        """Whether a reduction needs more than one block."""
+        step = self._steps[position]
+        shape = self._input_shape(step)
+        axes = _axes(step[1][1], len(shape))
+        return any(shape[axis] != 1 and len(chunks[axis - len(shape)]) > 1 for axis in axes)
+
+    def _input_shape(self, step: Any) -> tuple[int | None, ...]:
+        """The shape that a reduction reduces."""
+        return unishape.broadcast_shapes(*map(self._shape, step[2]))
+
+    def _shape(self, position: int) -> tuple[int | None, ...]:
+        """The shape of a step in a region."""
+        shapes: dict[int, tuple[int | None, ...]] = {}
+        for each in _steps.used(self._steps, [position]):
+            step = self._steps[each]
+            if step[0] == "array":
+                shapes[each] = _shape(self._arrays[step[1]])
+            else:
+                shape = unishape.broadcast_shapes(*(shapes[own] for own in _steps.inputs(step)))
+                if step[0] == "reduce":
+                    axes = _axes(step[1][1], len(shape))
+                    shape = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+                shapes[each] = shape
+        return shapes[position]
+
+    def _dtype(self, position: int) -> np.dtype:
+        return _values_of_steps(self._steps[: position + 1], self._arrays, [position])[0].dtype
+
+    def _reduce(self, position: int) -> da.Array | np.ndarray:
+        """The array of a reduction."""
+        name, axes, keepdims, ddof, requested, initial = self._steps[position][1]
+        inputs = self._steps[position][2]
+        shape, dtype = self._input_shape(self._steps[position]), self._dtype(position)
+        axes = _axes(axes, len(shape))
+        region = self._region(inputs)
+        kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+        if all(len(region.chunks[axis]) == 1 for axis in axes):
+            step = ("reduce", (name, axes, True, ddof, requested, initial), tuple(region.positions))
+            kernel = functools.partial(_compute_block, [*region.steps, step])
+            result = _blockwise(kernel, region, kept, dtype) if region.arrays else kernel()
+            return result if keepdims else np.squeeze(result, axes)
+        reduction = _partial.Reduction(name, axes, ddof, initial, requested, dtype)
+        _partial.check(reduction)
+        has_positions = name in ("argmin", "argmax")
+        if has_positions and any(map(_is_unknown, (region.chunks[axis] for axis in axes))):
+            raise ValueError(f"{name} of chunks of unknown sizes; call compute_chunk_sizes() on the arrays first")
+        kernel = functools.partial(_partial_block, reduction, region.steps, region.positions, shape)
+        partials = _blockwise(kernel, region, kept, dtype, reduced=axes, with_places=has_positions)
+        rank = len(shape) if keepdims else len(shape) - len(axes)
+        return da.reduction(
+            partials,
+            chunk=_keep_block,
+            combine=functools.partial(_merge_blocks, reduction),
+            aggregate=functools.partial(_finish_blocks, reduction),
+            axis=axes,
+            keepdims=keepdims,
+            name="unishape",
+            concatenate=False,
+            dtype=dtype,
+            meta=np.empty((0,) * rank, dtype),
+        )
 
 
-def _inputs(step: Any) -> tuple[int, ...]:
-    """Positions of the steps that an element-wise step depends on."""
-    if step[0] in ("array", "scalar"):
-        return ()
-    return (step[2],) if step[0] == "cast" else tuple(step[1])
-
-
-def _used(steps: list[Any], root: int) -> list[int]:
-    """Positions of the steps that one depends on, itself included."""
-    used = {root}
-    for position in range(root, -1, -1):
-        if position in used:
-            used.update(_inputs(steps[position]))
-    return sorted(used)
-
-
-def _select(steps: list[Any], leaves: list[Any], used: list[int]) -> tuple[list[Any], list[Any]]:
-    """Some steps, and the leaves that they need."""
-    places = {position: place for place, position in enumerate(used)}
-    selected, arrays = [], []
-    for position in used:
-        name, *rest = steps[position]
-        if name == "array":
-            arrays.append(leaves[rest[0]])
-            selected.append((name, len(arrays) - 1))
-        elif name == "scalar":
-            selected.append((name, *rest))
-        elif name == "cast":
-            selected.append((name, rest[0], places[rest[1]]))
-        else:
-            selected.append((name, tuple(places[each] for each in rest[0])))
-    return selected, arrays
-
-
-def _reduce(arguments: Any, array: da.Array, mask: da.Array | None = None) -> da.Array:
-    """A reduction by Dask: partial results of each chunk, combined in a tree."""
-    name, axes, keepdims, ddof, dtype, initial = arguments
-    if mask is not None or initial is not None:
-        raise TypeError(f"{name} of Dask arrays does not support where= and initial=; use where(mask, x, 0)")
-    options: dict[str, Any] = {"keepdims": keepdims}
-    if name in ("var", "std"):
-        options["ddof"] = ddof
-    if dtype is not None:
-        options["dtype"] = dtype
-    if axes is not None:
-        options["axis"] = axes[0] if len(axes) == 1 else tuple(axes)
-    return getattr(da, name)(array, **options)
+def _axes(axes: Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """Axes that are not negative; all for None."""
+    return tuple(range(rank)) if axes is None else normalize_axis_tuple(axes, rank)
 
 
 def _compute(lazy: Lazy, out: np.ndarray | None = None) -> np.ndarray:
@@ -269,6 +357,11 @@ def broadcast_arrays(*arrays: Any, rules: str = "standard", strict_rank: bool = 
     return tuple(_stretch(name, _rechunk(array, chunks), chunks) for name, array in named.items())
 
 
+def _broadcast_to(array: da.Array | np.ndarray, shape: tuple[int, ...]) -> da.Array:
+    chunks = _common_chunks({"x": array}, shape, np.dtype(float))
+    return _stretch("the array", _rechunk(array, chunks), chunks)
+
+
 def _stretch(name: str, array: da.Array, chunks: tuple[ChunkSizes, ...]) -> da.Array:
     """Broadcasts an array, whose other dimensions have these chunks already."""
     if list(map(_known, array.chunks)) == list(map(_known, chunks)):
@@ -297,26 +390,40 @@ def _stretch(name: str, array: da.Array, chunks: tuple[ChunkSizes, ...]) -> da.A
     )
 
 
-def _blockwise(kernel: Callable[..., np.ndarray], arrays: Mapping[str, Any], meta: np.ndarray) -> da.Array:
-    """One layer that calls a function with the blocks at each place of the common shape."""
-    common = unishape.broadcast_shapes(*map(_shape, arrays.values()))
-    chunks = _common_chunks(arrays, common, meta.dtype)
-    equal = _dimensions_to_check(arrays, chunks)
+def _blockwise(
+    kernel: Callable[..., Any],
+    region: _Region,
+    shape: Sequence[int | None],
+    dtype: np.dtype,
+    reduced: Sequence[int] = (),
+    with_places: bool = False,
+) -> da.Array:
+    """One layer that calls a function with the blocks of a region's arrays at each place of their common shape.
+
+    The blocks of the result have size 1 along dimensions in which the result does, and along reduced ones.
+    """
+    chunks = region.chunks
+    equal = _dimensions_to_check(region.arrays, chunks)
     if equal:
         kernel = functools.partial(_check_sizes_and_call, kernel, equal)
     dims = tuple(range(len(chunks)))
-    rechunked = (_rechunk(array, chunks) for array in arrays.values())
-    blocks = ((array, dims[len(dims) - array.ndim :]) for array in rechunked)
+    rechunked = (_rechunk(array, chunks) for array in region.arrays.values())
+    blocks = [(array, dims[len(dims) - array.ndim :]) for array in rechunked]
+    if with_places:
+        blocks.append((ArraySliceDep(chunks), dims))
+    # By default, Dask uses the chunks of an array with the most blocks, which may be stretched.
+    own = {
+        dim: (1,) * len(lengths) if dim in reduced or shape[dim] == 1 else lengths for dim, lengths in enumerate(chunks)
+    }
     return da.blockwise(
         kernel,
         dims,
         *itertools.chain.from_iterable(blocks),
         token="unishape",
         align_arrays=False,
-        # By default, Dask uses the chunks of an array with the most blocks, which may be stretched.
-        adjust_chunks=dict(enumerate(chunks)),
-        meta=meta,
-        dtype=meta.dtype,
+        adjust_chunks=own,
+        meta=np.empty((0,) * len(dims), dtype),
+        dtype=dtype,
     )
 
 
@@ -400,8 +507,8 @@ def _common_chunks(
             chunks.append("auto" if size > 1 else (size,))
     if "auto" not in chunks:
         return tuple(chunks)
-    if None in common:
-        # The size of a block is unknown.
+    if None in common or 0 in common:
+        # The size of a block is unknown, or 0.
         return tuple((size,) if lengths == "auto" else lengths for size, lengths in zip(common, chunks))
     return da.core.normalize_chunks(tuple(chunks), shape=common, dtype=dtype)
 
@@ -499,6 +606,37 @@ def _evaluate_block(
 
 def _compute_block(steps: list[Any], *blocks: np.ndarray) -> np.ndarray:
     return _from_steps(steps, [np.asarray(block) for block in blocks]).compute(threads=1)
+
+
+def _partial_block(
+    reduction: _partial.Reduction, steps: list[Any], positions: list[int], shape: tuple[int | None, ...], *blocks: Any
+) -> _partial.Part | None:
+    """The partial result of a block. The last argument is its place, if positions are reduced."""
+    starts: tuple[int, ...] = ()
+    if reduction.name in ("argmin", "argmax"):
+        *blocks, place = blocks
+        starts = tuple(each.start for each in place)
+    x, *mask = _values_of_steps(steps, [np.asarray(block) for block in blocks], positions)
+    return _partial.partial(reduction, x, mask[0] if mask else None, starts, shape)
+
+
+def _keep_block(block: Any, axis: Any = None, keepdims: bool = True) -> Any:
+    """Dask's reductions start with a function of each block; ours are partial results already."""
+    return block
+
+
+def _merge_blocks(reduction: _partial.Reduction, parts: Any, axis: Any = None, keepdims: bool = True) -> Any:
+    return _partial.merge(reduction, _flat(parts))
+
+
+def _finish_blocks(reduction: _partial.Reduction, parts: Any, axis: Any = None, keepdims: bool = True) -> np.ndarray:
+    result = _partial.finish(reduction, _partial.merge(reduction, _flat(parts)))
+    return result if keepdims else np.squeeze(result, reduction.axes)
+
+
+def _flat(parts: Any) -> list[Any]:
+    """Dask passes nested lists for several axes, and no list for one block."""
+    return [each for part in parts for each in _flat(part)] if isinstance(parts, list) else [parts]
 
 
 def _check_sizes_and_call(kernel: Callable[..., np.ndarray], checks: Any, *blocks: np.ndarray) -> np.ndarray:

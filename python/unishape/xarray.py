@@ -1,4 +1,4 @@
-"""Expressions over xarray objects: broadcast by dimension name, evaluated in one pass.
+"""Expressions over xarray objects: broadcast and reduced by dimension name, evaluated in one pass.
 
 >>> import numpy as np, xarray as xr, unishape.xarray
 >>> field = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("time", "x"), coords={"x": [10, 20, 30]})
@@ -10,6 +10,8 @@ array([[ 0.5,  1.5,  2.5],
 Coordinates:
   * x        (x) int64 24B 10 20 30
 Dimensions without coordinates: time
+>>> unishape.xarray.evaluate('field - mean(field, dim="time")').values.tolist()
+[[-1.5, -1.5, -1.5], [1.5, 1.5, 1.5]]
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,11 +29,12 @@ try:
 except ImportError as error:
     raise ImportError("unishape.xarray needs xarray: pip install unishape[xarray]") from error
 
-from unishape import _names
+import unishape
+from unishape import _labelled, _names, _steps
+from unishape._labelled import CLASSES as _CLASSES
+from unishape._unishape import _is_element_wise, _parse_steps
 
-__all__ = ["evaluate"]
-
-_LABELLED = (xr.DataArray, xr.Dataset, xr.Variable)
+__all__ = ["Lazy", "evaluate", "lazy"]
 
 
 def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more: Any) -> Any:
@@ -43,10 +46,15 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     Coordinates and attributes are merged as in xarray's arithmetic, but over all inputs at once: a coordinate on
     which two arrays differ is dropped even where a later array has it, too.
 
+    Reductions take dim=, a name or a tuple of names, in place of axis=: 'sum(x, dim="time")'. Labels, attributes and
+    names are those of xarray's methods. Unlike these, reductions do not skip NaN: write where=~isnan(x). A dimension
+    that keepdims=True keeps is stretched where the result is combined with others. With axis= and in views such as
+    x[1:], axes are the dimensions in order.
+
     Parameters
     ----------
     expression : str
-        As for unishape.evaluate, but element-wise: without axes and reductions, which xarray has itself.
+        As for unishape.evaluate, but without None in an index, expand_dims and broadcast_to: dimensions have names.
     names : mapping, optional
         DataArrays, Variables, Datasets and numbers by name; a Dataset provides its variables. Other names are
         variables of the caller.
@@ -65,37 +73,40 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     >>> data = xr.Dataset({"t": ("x", [270.0, 280.0, 290.0]), "scale": ("y", [1.0, 2.0])})
     >>> unishape.xarray.evaluate("(t - 273.15) * scale", data).sizes
     Frozen({'x': 3, 'y': 2})
+    >>> unishape.xarray.evaluate('sum(t * scale, dim="x") / max(t)', data).values.round(3).tolist()
+    [2.897, 5.793]
     """
-    hint = 'select and reduce with xarray, as in x.isel(time=0) or x.sum(dim="time")'
-    _names.check_element_wise(expression, "unishape.xarray", hint)
     values = _names.resolve(expression, names, more, sys._getframe(1))
     for name, value in values.items():
         _check_named(name, value)
-    kernel = functools.partial(_evaluate_arrays, expression, tuple(values))
-    labelled = [value for value in values.values() if isinstance(value, _LABELLED)]
-    if not labelled:
-        return xr.DataArray(kernel(*values.values()))
-    join = xr.get_options()["arithmetic_join"]
     try:
-        result = xr.apply_ufunc(
-            kernel,
-            *values.values(),
-            join=join,
-            dataset_join=join,
-            dataset_fill_value=np.nan,
-            # The kernel accepts Dask arrays.
-            dask="allowed",
-            # For coordinates. _set_name_and_attributes corrects those of the data.
-            keep_attrs="override",
-        )
+        if not _is_element_wise(expression):
+            return _evaluate_steps(expression, values)
+        kernel = functools.partial(_evaluate_arrays, expression, tuple(values))
+        objects = [value for value in values.values() if isinstance(value, _CLASSES)]
+        if not objects:
+            return xr.DataArray(kernel(*values.values()))
+        result = _labelled.apply_ufunc(kernel, list(values.values()))
+        return _labelled.set_name_and_attributes(result, objects)
     except ValueError as error:
         raise _with_shapes(error, values) from error
-    return _set_name_and_attributes(result, labelled)
+
+
+def _evaluate_steps(expression: str, values: Mapping[str, Any]) -> Any:
+    """Evaluates an expression with views or reductions."""
+    objects = {name: value for name, value in values.items() if isinstance(value, _CLASSES)}
+    numbers = {name: value for name, value in values.items() if name not in objects}
+    if not objects:
+        return xr.DataArray(_names.evaluate_with(expression, values))
+    places = {name: place for place, name in enumerate(objects)}
+    steps = _steps.bind(_parse_steps(expression), places, numbers)
+    result = _labelled.evaluate(steps, [_labelled.wrap(name, value) for name, value in objects.items()])
+    return _labelled.compute(result) if isinstance(result, _labelled.Labelled) else xr.DataArray(result)
 
 
 def _check_named(name: str, value: Any) -> None:
     """Rejects arrays without dimension names."""
-    if isinstance(value, _LABELLED) or np.ndim(value) == 0:
+    if isinstance(value, _CLASSES) or np.ndim(value) == 0:
         return
     raise TypeError(
         f"{name}: this array has no dimension names; add them with xr.DataArray({name}, dims=…)"
@@ -124,33 +135,245 @@ def _with_shapes(error: ValueError, values: Mapping[str, Any]) -> ValueError:
 
 
 def _sizes(value: Any) -> str:
-    if not isinstance(value, _LABELLED):
+    if not isinstance(value, _CLASSES):
         return str(value)
     return ", ".join(f"{dim}: {size}" for dim, size in value.sizes.items()) or "()"
 
 
-def _set_name_and_attributes(result: Any, objects: Sequence[Any]) -> Any:
-    """Sets name and attributes as xarray's arithmetic does; apply_ufunc takes those of the first input."""
-    if isinstance(result, xr.Dataset):
-        for name in result.data_vars:
-            inputs = (each.get(name) if isinstance(each, xr.Dataset) else each for each in objects)
-            result[name].attrs = _attributes([each for each in inputs if each is not None])
-    elif isinstance(result, xr.DataArray):
-        names = {each.name for each in objects if isinstance(each, xr.DataArray)}
-        result.name = names.pop() if len(names) == 1 else None
-    result.attrs = _attributes(objects)
-    return result
+class Lazy:
+    """An xarray object that is not computed yet.
+
+    Operators, NumPy's ufuncs, reductions and views combine lazy objects to one expression, and xarray's rules give it
+    dimensions, coordinates and attributes. compute() evaluates it in one pass. Make one with unishape.xarray.lazy.
+
+    Of two operands, the left one must be lazy: xarray's own operators do not know lazy objects. Objects with different
+    indexes are aligned by the option arithmetic_join of xr.set_options; values that need it are computed first.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr, unishape.xarray
+    >>> x = unishape.xarray.lazy(xr.DataArray([[1.0, 3.0], [2.0, 8.0]], dims=("time", "x"), coords={"x": [10, 20]}))
+    >>> ((x - x.mean(dim="time")) / x.std(dim="time")).compute()
+    <xarray.DataArray (time: 2, x: 2)> Size: 32B
+    array([[-1., -1.],
+           [ 1.,  1.]])
+    Coordinates:
+      * x        (x) int64 16B 10 20
+    Dimensions without coordinates: time
+    """
+
+    __slots__ = ("_labelled",)
+    __array_priority__ = 1000
+
+    def __init__(self, labelled: _labelled.Labelled) -> None:
+        self._labelled = labelled
+
+    @property
+    def dims(self) -> tuple[Any, ...]:
+        """Names of the dimensions."""
+        return self._labelled.dims
+
+    @property
+    def sizes(self) -> dict[Any, int]:
+        """Sizes of the dimensions, by name."""
+        return {dim: self._labelled.value.sizes.get(dim, 1) for dim in self.dims}
+
+    def compute(self) -> Any:
+        """The xarray object. Its data is a Dask array, not computed yet, if that of an input is."""
+        return _labelled.compute(self._labelled)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{dim}: {size}" for dim, size in self.sizes.items())
+        value = self._labelled.value
+        data = f"\n{value.data!r}" if not isinstance(value, xr.Dataset) else ""
+        return f"<unishape.xarray.Lazy ({sizes})>{data}"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a lazy object has no truth value; call .compute() first, or use &, |, ~ and where")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.asarray(self.compute(), dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Lazy:
+        if method != "__call__" or options:
+            raise TypeError(f"np.{ufunc.__name__}.{method} does not support these arguments with lazy objects")
+        if any(isinstance(each, np.ndarray) and each.ndim for each in inputs):
+            # xarray's operators pass the data of an object on their left.
+            raise TypeError("an array without dimension names; with an xarray object x, write unishape.xarray.lazy(x)")
+        return _apply(ufunc, *inputs)
+
+    def __getitem__(self, key: Any) -> Lazy:
+        """A view by positions: integers, slices and ..., as for DataArrays."""
+        return self._view("getitem", key if isinstance(key, tuple) else (key,))
+
+    @property
+    def T(self) -> Lazy:
+        """The object with its dimensions reversed."""
+        return self._view("transpose", None)
+
+    def where(self, condition: Any, other: Any = np.nan) -> Lazy:
+        """The elements where a condition is true, and others elsewhere."""
+        return _apply(unishape.where, condition, self, other)
+
+    def astype(self, dtype: Any) -> Lazy:
+        """Casts to another dtype."""
+        return _apply(lambda data: data.astype(dtype), self)
+
+    def sum(self, dim: Any = None, **options: Any) -> Lazy:
+        """Sums elements.
+
+        Parameters
+        ----------
+        dim : str, tuple of str or ..., optional
+            The reduced dimensions. Default: all.
+        **options
+            axis in place of dim, and keepdims, dtype, initial and where, as in NumPy.
+
+        Returns
+        -------
+        Lazy
+        """
+        return self._reduce("sum", dim, options, ("dtype", "initial", "where"))
+
+    def prod(self, dim: Any = None, **options: Any) -> Lazy:
+        """Multiplies elements; the arguments are those of sum."""
+        return self._reduce("prod", dim, options, ("dtype", "initial", "where"))
+
+    def min(self, dim: Any = None, **options: Any) -> Lazy:
+        """Smallest element; the arguments are those of sum, without dtype."""
+        return self._reduce("min", dim, options, ("initial", "where"))
+
+    def max(self, dim: Any = None, **options: Any) -> Lazy:
+        """Largest element; the arguments are those of sum, without dtype."""
+        return self._reduce("max", dim, options, ("initial", "where"))
+
+    def mean(self, dim: Any = None, **options: Any) -> Lazy:
+        """Mean; the arguments are those of sum, without initial."""
+        return self._reduce("mean", dim, options, ("dtype", "where"))
+
+    def var(self, dim: Any = None, **options: Any) -> Lazy:
+        """Variance; the arguments are those of mean, and ddof."""
+        return self._reduce("var", dim, options, ("dtype", "where", "ddof"))
+
+    def std(self, dim: Any = None, **options: Any) -> Lazy:
+        """Standard deviation; the arguments are those of var."""
+        return self._reduce("std", dim, options, ("dtype", "where", "ddof"))
+
+    def any(self, dim: Any = None, **options: Any) -> Lazy:
+        """Whether any element is true; takes dim, axis, keepdims and where."""
+        return self._reduce("any", dim, options, ("where",))
+
+    def all(self, dim: Any = None, **options: Any) -> Lazy:
+        """Whether all elements are true; takes dim, axis, keepdims and where."""
+        return self._reduce("all", dim, options, ("where",))
+
+    def argmin(self, dim: Any = None, **options: Any) -> Lazy:
+        """Index of the first smallest element; takes one dimension or all, and keepdims."""
+        return self._reduce("argmin", dim, options, ())
+
+    def argmax(self, dim: Any = None, **options: Any) -> Lazy:
+        """Index of the first largest element; takes one dimension or all, and keepdims."""
+        return self._reduce("argmax", dim, options, ())
+
+    def count_nonzero(self, dim: Any = None, **options: Any) -> Lazy:
+        """Number of elements that are not zero; takes dim, axis and keepdims."""
+        return self._reduce("count_nonzero", dim, options, ())
+
+    def logsumexp(self, dim: Any = None, **options: Any) -> Lazy:
+        """Logarithm of the sum of exponentials; takes dim, axis and keepdims."""
+        return self._reduce("logsumexp", dim, options, ())
+
+    def norm(self, ord: Any = 2, dim: Any = None, **options: Any) -> Lazy:
+        """Vector norm of order 1, 2 or infinity; takes dim, axis and keepdims."""
+        names = {1: "norm1", 2: "norm2", np.inf: "norminf"}
+        if ord not in names:
+            raise ValueError("ord must be 1, 2 or inf")
+        return self._reduce(names[ord], dim, options, ())
+
+    def transpose(self, *dims: Any) -> Lazy:
+        """Orders the dimensions by name. Default: reversed."""
+        value = _labelled._realized(self._labelled, self.dims).transpose(*dims)
+        return Lazy(_labelled.Labelled(value, tuple(value.dims)))
+
+    def _view(self, name: str, argument: Any) -> Lazy:
+        return Lazy(_labelled.view(name, argument, self._labelled))
+
+    def _reduce(self, name: str, dim: Any, options: Mapping[str, Any], known: tuple[str, ...]) -> Lazy:
+        for option in options:
+            if option not in (*known, "axis", "keepdims"):
+                raise TypeError(f"{name} has no argument {option}; it takes dim, axis, keepdims, {', '.join(known)}")
+        axis = options.get("axis")
+        if dim is not None and axis is not None:
+            raise TypeError(f"{name}: give dim or axis, not both")
+        if dim is None or dim is ...:
+            axes = (axis,) if isinstance(axis, int) else axis
+        else:
+            axes = (dim,) if isinstance(dim, str) else tuple(dim)
+        if name.startswith("arg") and axes is not None and len(axes) != 1:
+            raise TypeError(f"{name} takes one dimension, or all")
+        dtype, mask = options.get("dtype"), options.get("where")
+        dtype = None if dtype is None else np.dtype(dtype).name
+        arguments = (name, axes, options.get("keepdims", False), options.get("ddof", 0), dtype, options.get("initial"))
+        return Lazy(_labelled.reduce(arguments, self._labelled, None if mask is None else _operand(mask)))
 
 
-def _attributes(objects: Sequence[Any]) -> dict[Any, Any]:
-    """The attributes of a sum, by xarray itself: its rules depend on its version and options."""
-    return functools.reduce(operator.add, map(_scalar_like, objects), 0).attrs
+def lazy(x: Any, /) -> Lazy:
+    """Makes a lazy object of a DataArray, a Variable or a Dataset.
+
+    Parameters
+    ----------
+    x : DataArray, Variable or Dataset
+
+    Returns
+    -------
+    Lazy
+
+    Examples
+    --------
+    >>> import xarray as xr, unishape.xarray
+    >>> x = unishape.xarray.lazy(xr.DataArray([1.0, 2.0, 4.0], dims="time"))
+    >>> float((x**2).sum(dim="time").compute())
+    21.0
+    """
+    if isinstance(x, Lazy):
+        return x
+    if not isinstance(x, _CLASSES):
+        name = f"{type(x).__module__}.{type(x).__qualname__}"
+        raise TypeError(f"unishape.xarray.lazy takes an xarray object, not {name}; use unishape.lazy")
+    return Lazy(_labelled.wrap("x", x))
 
 
-def _scalar_like(value: Any) -> Any:
-    """A scalar object of the same class with the same attributes."""
-    if isinstance(value, xr.Dataset):
-        return xr.Dataset(attrs=value.attrs)
-    if isinstance(value, xr.DataArray):
-        return xr.DataArray(0, attrs=value.attrs)
-    return xr.Variable((), 0, value.attrs)
+def _operand(value: Any) -> Any:
+    """A labelled object or a number."""
+    if isinstance(value, Lazy):
+        return value._labelled
+    if isinstance(value, _CLASSES):
+        return _labelled.wrap("x", value)
+    _check_named("x", value)
+    return value
+
+
+def _apply(function: Callable[..., Any], *inputs: Any) -> Lazy:
+    return Lazy(_labelled.apply(function, list(map(_operand, inputs))))
+
+
+def _add_operators() -> None:
+    """Adds the operators of Python to Lazy."""
+
+    def binary(function: Callable[..., Any]) -> tuple[Callable[..., Lazy], Callable[..., Lazy]]:
+        return (lambda self, other: _apply(function, self, other), lambda self, other: _apply(function, other, self))
+
+    def unary(function: Callable[..., Any]) -> Callable[..., Lazy]:
+        return lambda self: _apply(function, self)
+
+    for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split():
+        direct, reflected = binary(getattr(operator, f"__{name}__"))
+        setattr(Lazy, f"__{name}__", direct)
+        setattr(Lazy, f"__r{name}__", reflected)
+    for name in "lt le eq ne gt ge".split():
+        setattr(Lazy, f"__{name}__", binary(getattr(operator, name))[0])
+    for name in "neg pos abs invert".split():
+        setattr(Lazy, f"__{name}__", unary(getattr(operator, name)))
+
+
+_add_operators()

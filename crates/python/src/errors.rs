@@ -43,7 +43,9 @@ pub(crate) fn expression_error(error: ExprError) -> PyErr {
         | ExprErrorKind::Squeeze { .. }
         | ExprErrorKind::EmptyReduction(_)
         | ExprErrorKind::NeedsInitial(_) => PyValueError::new_err(text),
-        ExprErrorKind::ReductionType { .. } | ExprErrorKind::NotElementWise => PyTypeError::new_err(text),
+        ExprErrorKind::ReductionType { .. } | ExprErrorKind::NamedDims(_) | ExprErrorKind::NotElementWise => {
+            PyTypeError::new_err(text)
+        }
         ExprErrorKind::Shapes(Error::OutOfMemory { .. }) => PyMemoryError::new_err(text),
         ExprErrorKind::Shapes(_) | ExprErrorKind::OutputShape { .. } => PyValueError::new_err(text),
         ExprErrorKind::UnknownName { .. } | ExprErrorKind::NoSuchFunction(_) => PyNameError::new_err(text),

@@ -148,7 +148,8 @@ fn is_xarray(object: &Bound<'_, PyAny>) -> bool {
 /// Rejects arrays that would lose their labels or be computed by the conversion.
 fn check_convertible(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let text = if is_xarray(object) {
-        "this is an xarray object; use unishape.xarray.evaluate, which keeps its labels, or pass its .values"
+        "this is an xarray object; use unishape.xarray.evaluate or unishape.xarray.lazy, which keep its labels, or pass \
+         its .values"
     } else if is_deferred(object)? {
         "this is a Dask array; use unishape.dask.evaluate, unishape.dask.broadcast_arrays or unishape.lazy, which \
          keep it one, or .compute() it first"

@@ -47,6 +47,8 @@ fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(evaluate::_variables, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::lazy, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::_from_steps, module)?)?;
+    module.add_function(wrap_pyfunction!(lazy::_values_of_steps, module)?)?;
+    module.add_function(wrap_pyfunction!(lazy::steps::_parse_steps, module)?)?;
     module.add_function(wrap_pyfunction!(threads::set_num_threads, module)?)?;
     module.add_function(wrap_pyfunction!(threads::get_num_threads, module)?)?;
     module.add_class::<lazy::Lazy>()?;

@@ -405,6 +405,8 @@ impl<T> Layout<T> {
                 *to = next;
                 next *= size.max(1);
             }
+            // Its address may be unaligned, for example in a message from another process.
+            let first = std::ptr::NonNull::dangling().as_ptr();
             return Layout { first, strides, reversed };
         }
         for (axis, to) in strides.slice_mut().iter_mut().enumerate() {

@@ -4,7 +4,8 @@ mod arguments;
 mod graph;
 mod reduce;
 mod repr;
-mod steps;
+mod reshape;
+pub(crate) mod steps;
 
 use crate::clip::clip_call;
 use crate::compute::{Options, compute};
@@ -422,6 +423,44 @@ impl Lazy {
         self.reduced(py, ReduceOp::ArgMax, &arguments)
     }
 
+    /// Number of elements that are not zero, lazily; the arguments are those of sum.
+    #[pyo3(signature = (axis=None, *, keepdims=false))]
+    fn count_nonzero<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = Arguments { axis, keepdims, ..Arguments::default() };
+        self.reduced(py, ReduceOp::CountNonzero, &arguments)
+    }
+
+    /// Logarithm of the sum of exponentials, lazily; the arguments are those of sum.
+    #[pyo3(signature = (axis=None, *, keepdims=false))]
+    fn logsumexp<'py>(
+        &self,
+        py: Python<'py>,
+        axis: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = Arguments { axis, keepdims, ..Arguments::default() };
+        self.reduced(py, ReduceOp::LogSumExp, &arguments)
+    }
+
+    /// Vector norm, lazily: the sum of absolute values (1), the root of the sum of their squares (2), or the largest
+    /// (inf); the other arguments are those of sum.
+    #[pyo3(signature = (ord=None, axis=None, keepdims=false))]
+    fn norm<'py>(
+        &self,
+        py: Python<'py>,
+        ord: Option<&Bound<'py, PyAny>>,
+        axis: Option<&Bound<'py, PyAny>>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = Arguments { axis, keepdims, ..Arguments::default() };
+        self.reduced(py, reduce::norm(ord)?, &arguments)
+    }
+
     /// A view: integers, slices, None and ... as indices, as in NumPy. Nothing is copied.
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Lazy> {
         self.viewed(View::Index(arguments::index(key)?))
@@ -436,6 +475,18 @@ impl Lazy {
     #[getter(T)]
     fn transposed(&self) -> PyResult<Lazy> {
         self.viewed(View::Transpose(None))
+    }
+
+    /// The real parts.
+    #[getter]
+    fn real(&self) -> PyResult<Lazy> {
+        self.unary(Op::Real)
+    }
+
+    /// The imaginary parts.
+    #[getter]
+    fn imag(&self) -> PyResult<Lazy> {
+        self.unary(Op::Imag)
     }
 
     /// Permutes the axes: as one tuple, or as several arguments. Default: reversed.
@@ -456,19 +507,36 @@ impl Lazy {
         self.viewed(View::Squeeze(arguments::axes(axis)?))
     }
 
-    /// Changes the shape by adding or removing axes of size 1.
+    /// Gives the value another shape, without a copy.
     ///
-    /// Other shapes need a copy in general, and are an error: call compute() first.
+    /// An array, or a view of one, can have any shape in which NumPy makes a view of it. A computed value can only
+    /// get or lose axes of size 1. Other shapes raise ValueError: call compute() first, and reshape the array. Dask
+    /// arrays are reshaped by Dask.
+    ///
+    /// Parameters
+    /// ----------
+    /// *shape : int
+    ///     The sizes, or one tuple of them. One size may be -1.
+    ///
+    /// Returns
+    /// -------
+    /// Lazy
     ///
     /// Examples
     /// --------
     /// >>> import numpy as np, unishape
-    /// >>> unishape.lazy(np.ones((2, 3))).reshape(2, 1, 3).shape
-    /// (2, 1, 3)
+    /// >>> x = unishape.lazy(np.arange(6.0))
+    /// >>> (x.reshape(2, 3) * 2).shape, (x * 2).reshape(6, 1).shape
+    /// ((2, 3), (6, 1))
     #[pyo3(signature = (*shape))]
-    fn reshape(&self, shape: &Bound<'_, PyTuple>) -> PyResult<Lazy> {
+    fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Lazy> {
         let shape = arguments::integers(shape, "a size")?;
-        Ok(Lazy { graph: reduce::reshape(&self.graph, &shape)? })
+        Ok(Lazy { graph: reshape::reshape(py, &self.graph, &shape)? })
+    }
+
+    /// Gives the value one dimension; as for reshape, without a copy.
+    fn ravel(&self, py: Python<'_>) -> PyResult<Lazy> {
+        Ok(Lazy { graph: reshape::reshape(py, &self.graph, &[-1])? })
     }
 
     #[pyo3(signature = (dtype=None, *, copy=None))]
@@ -542,18 +610,30 @@ impl Lazy {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = function.py();
         let name: String = function.getattr("__name__")?.extract()?;
-        if function.getattr("__module__")?.eq("numpy")?
-            && let Some((array, call)) = reduce::array_function(&name, arguments, options)?
-        {
+        let module: String = function.getattr("__module__")?.extract()?;
+        // A function of a module of NumPy has the module's name before its own.
+        let name = match module.strip_prefix("numpy.") {
+            Some(module) => format!("{module}.{name}"),
+            None => name,
+        };
+        if let Some((array, call)) = reduce::array_function(&name, arguments, options)? {
             let array = lazy(&array)?;
             return match call {
                 Call::Method(method, options) => {
                     Bound::new(py, array)?.call_method(method, (), Some(&options))
                 }
+                Call::Reshape(shape) => {
+                    let graph = reshape::reshape(py, &array.graph, &shape)?;
+                    Ok(Bound::new(py, Lazy { graph })?.into_any())
+                }
                 Call::View(view) => Ok(Bound::new(py, array.viewed(view)?)?.into_any()),
             };
         }
         match (name.as_str(), arguments.len()) {
+            // They need no element.
+            ("shape" | "ndim" | "size", 1) if options.is_empty() => {
+                lazy(&arguments.get_item(0)?)?.into_pyobject(py)?.getattr(name.as_str())
+            }
             ("where", 3) | ("clip" | "real" | "imag", _) => {
                 let options = options.copy()?;
                 // NumPy's older names of min and max.
@@ -585,36 +665,12 @@ impl Lazy {
 
     /// Serializes the graph: its steps in topological order, and its arrays.
     fn _to_steps<'py>(&self, py: Python<'py>) -> PyResult<Steps<'py>> {
-        let order = self.graph.topological();
-        let (steps, arrays) = (PyList::empty(py), PyList::empty(py));
-        for node in order.iter() {
-            match node.term() {
-                Term::Leaf(Leaf::Array(array) | Leaf::Deferred(array)) => {
-                    steps.append(("array", arrays.len()))?;
-                    arrays.append(array)?;
-                }
-                Term::Scalar(number) => {
-                    steps.append(("scalar", arguments::number_object(py, number)?))?;
-                }
-                Term::Call(op, inputs) => {
-                    let positions = inputs.iter().map(|input| order.position(input));
-                    steps.append((op.name(), PyTuple::new(py, positions)?))?;
-                }
-                Term::Cast(dtype, input) => steps.append(("cast", dtype.name(), order.position(input)))?,
-                Term::View(view, input) => {
-                    let (name, argument) = steps::view(py, view)?;
-                    steps.append((name, argument, order.position(input)))?;
-                }
-                Term::Reduce(reduction, inputs) => {
-                    let positions = inputs.iter().map(|input| order.position(input));
-                    steps.append((
-                        "reduce",
-                        steps::reduction(py, reduction)?,
-                        PyTuple::new(py, positions)?,
-                    ))?;
-                }
-            }
-        }
+        let arrays = PyList::empty(py);
+        let steps = steps::to_steps(py, &self.graph, |leaf| {
+            let (Leaf::Array(array) | Leaf::Deferred(array)) = leaf;
+            arrays.append(array)?;
+            ("array", arrays.len() - 1).into_pyobject(py)
+        })?;
         Ok((steps, arrays))
     }
 
@@ -791,19 +847,42 @@ fn reject_modulus(modulo: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     }
 }
 
-/// Builds a lazy value from the result of `_to_steps`, possibly with other arrays.
+/// Builds a lazy value from the result of `_to_steps`, possibly with other arrays or with lazy values.
 #[pyfunction]
 #[pyo3(signature = (steps, arrays, /))]
 pub(crate) fn _from_steps(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -> PyResult<Lazy> {
+    let graph = nodes_from_steps(steps, arrays)?.pop().ok_or_else(invalid_steps)?;
+    Ok(Lazy { graph })
+}
+
+/// The values of some steps, by their positions.
+#[pyfunction]
+#[pyo3(signature = (steps, arrays, positions, /))]
+pub(crate) fn _values_of_steps(
+    steps: &Bound<'_, PyAny>,
+    arrays: &Bound<'_, PyAny>,
+    positions: Vec<usize>,
+) -> PyResult<Vec<Lazy>> {
+    let nodes = nodes_from_steps(steps, arrays)?;
+    let at = |position: usize| nodes.get(position).cloned().ok_or_else(invalid_steps);
+    positions.into_iter().map(|position| Ok(Lazy { graph: at(position)? })).collect()
+}
+
+fn invalid_steps() -> PyErr {
+    PyValueError::new_err("invalid steps of a lazy value")
+}
+
+/// The node of each step.
+fn nodes_from_steps(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Graph>> {
     let mut nodes: Vec<Graph> = Vec::new();
-    let invalid = || PyValueError::new_err("invalid steps of a lazy value");
+    let invalid = invalid_steps;
     for step in steps.try_iter()? {
         let step = step?.cast_into::<PyTuple>()?;
         let name: String = step.get_item(0)?.extract()?;
         let argument = step.get_item(1)?;
         let node_at = |position: usize| nodes.get(position).cloned().ok_or_else(invalid);
         let node = match name.as_str() {
-            "array" => leaf(&arrays.get_item(argument)?)?,
+            "array" => lazy(&arrays.get_item(argument)?)?.graph,
             "scalar" => operand(&argument)?,
             "cast" => {
                 let dtype = DType::from_name(&argument.extract::<String>()?).ok_or_else(invalid)?;
@@ -828,5 +907,5 @@ pub(crate) fn _from_steps(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -
         };
         nodes.push(node);
     }
-    Ok(Lazy { graph: nodes.pop().ok_or_else(invalid)? })
+    Ok(nodes)
 }

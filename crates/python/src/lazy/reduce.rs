@@ -1,7 +1,6 @@
 //! Reductions and views of lazy values, from the arguments of NumPy's methods and functions.
 
 use super::arguments::{axes, dtype, integer, integers, number, one_or_more};
-use super::graph::{self, Graph};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple};
@@ -33,6 +32,7 @@ impl<'py> Arguments<'_, 'py> {
         Ok(Reduction {
             op,
             axes: axes(self.axis)?,
+            dims: None,
             keep_dims: self.keepdims,
             ddof,
             dtype: dtype(self.dtype)?,
@@ -49,49 +49,35 @@ impl<'py> Arguments<'_, 'py> {
     }
 }
 
+/// The order of a vector norm: 1, 2, which is the default, or infinity.
+pub(super) fn norm(order: Option<&Bound<'_, PyAny>>) -> PyResult<ReduceOp> {
+    let Some(order) = order.filter(|order| !order.is_none()) else { return Ok(ReduceOp::Norm2) };
+    match order.extract::<f64>() {
+        Ok(1.0) => Ok(ReduceOp::Norm1),
+        Ok(2.0) => Ok(ReduceOp::Norm2),
+        Ok(f64::INFINITY) => Ok(ReduceOp::NormInf),
+        _ => Err(PyValueError::new_err("ord must be 1, 2 or inf; call .compute() first for other norms")),
+    }
+}
+
+/// Whether `np.linalg.norm` of these arguments is a vector norm that lazy values have, and not a norm of matrices.
+fn is_vector_norm(array: &Bound<'_, PyAny>, given: &Bound<'_, PyDict>) -> PyResult<bool> {
+    let order = given.get_item("ord")?;
+    let Some(order) = order.filter(|order| !order.is_none()) else { return Ok(true) };
+    let is_one = match axes(given.get_item("axis")?.as_ref())? {
+        Some(axes) => axes.len() == 1,
+        None => array.getattr("ndim")?.eq(1)?,
+    };
+    Ok(is_one && norm(Some(&order)).is_ok())
+}
+
 /// What a function of NumPy means for its first argument.
 pub(super) enum Call<'py> {
     /// A call of this method of the lazy value.
     Method(&'static str, Bound<'py, PyDict>),
+    /// The same elements in another shape.
+    Reshape(Vec<i64>),
     View(View),
-}
-
-/// The same elements in another shape, which has more or fewer axes of size 1.
-pub(super) fn reshape(input: &Graph, shape: &[i64]) -> PyResult<Graph> {
-    let Some(from) = &input.meta().shape else {
-        return Err(PyValueError::new_err("the shape is unknown until the value is computed"));
-    };
-    let product = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(1, usize::saturating_mul);
-    let size = product(&mut from.iter().copied());
-    let mismatch = || {
-        let text =
-            format!("cannot reshape a lazy value of shape {from:?}, {size} elements, into shape {shape:?}");
-        PyValueError::new_err(text)
-    };
-    if shape.iter().filter(|&&size| size < 0).count() > 1 {
-        return Err(PyValueError::new_err("only one size of a shape can be -1"));
-    }
-    let others = product(&mut shape.iter().filter_map(|&size| usize::try_from(size).ok()));
-    let mut to: Vec<usize> = Vec::with_capacity(shape.len());
-    for &wanted in shape {
-        to.push(match wanted {
-            -1 if others > 0 && size.is_multiple_of(others) => size / others,
-            wanted => usize::try_from(wanted).map_err(|_| mismatch())?,
-        });
-    }
-    if product(&mut to.iter().copied()) != size {
-        return Err(mismatch());
-    }
-    let is_longer = |&&size: &&usize| size != 1;
-    if !from.iter().filter(is_longer).eq(to.iter().filter(is_longer)) {
-        return Err(PyValueError::new_err(format!(
-            "reshaping a lazy value only adds and removes axes of size 1, but shape {from:?} to {to:?} splits or \
-             merges others; call .compute() first"
-        )));
-    }
-    let squeezed = graph::view(View::Squeeze(None), input.clone())?;
-    let added = (0i64..).zip(&to).filter(|&(_, &size)| size == 1).map(|(axis, _)| axis);
-    graph::view(View::ExpandDims(added.collect()), squeezed)
 }
 
 /// Permuted axes, from `transpose()`, `transpose(1, 0)` or `transpose((1, 0))`.
@@ -115,6 +101,8 @@ const METHODS: &[(&str, &str, &[&str])] = &[
     ("all", "all", &["axis", "out", "keepdims", "where"]),
     ("argmin", "argmin", &["axis", "out", "keepdims"]),
     ("argmax", "argmax", &["axis", "out", "keepdims"]),
+    ("count_nonzero", "count_nonzero", &["axis", "keepdims"]),
+    ("linalg.norm", "norm", &["ord", "axis", "keepdims"]),
 ];
 
 /// NumPy's functions that make views, and their parameters.
@@ -125,9 +113,13 @@ const VIEWS: &[(&str, &[&str])] = &[
     ("expand_dims", &["axis"]),
     ("squeeze", &["axis"]),
     ("broadcast_to", &["shape"]),
+    ("reshape", &["shape"]),
+    ("ravel", &[]),
 ];
 
 /// One of NumPy's reductions or views, and its array; `None` for other functions and arguments.
+///
+/// Names of functions in modules of NumPy have the module's name before them: `linalg.norm`.
 pub(super) fn array_function<'py>(
     name: &str,
     arguments: &Bound<'py, PyTuple>,
@@ -144,7 +136,11 @@ pub(super) fn array_function<'py>(
     let array = match positional.next() {
         Some(array) => Some(array),
         None => {
-            let key = if name == "broadcast_to" { "array" } else { "a" };
+            let key = match name {
+                "broadcast_to" => "array",
+                "linalg.norm" => "x",
+                _ => "a",
+            };
             let array = given.get_item(key)?;
             if array.is_some() {
                 given.del_item(key)?;
@@ -164,6 +160,9 @@ pub(super) fn array_function<'py>(
     if arguments.len() > parameters.len() + 1 {
         return Ok(None);
     }
+    if name == "linalg.norm" && !is_vector_norm(&array, &given)? {
+        return Ok(None);
+    }
     if let Some((_, method, _)) = method {
         return Ok(Some((array, Call::Method(method, given))));
     }
@@ -179,6 +178,10 @@ pub(super) fn array_function<'py>(
         "expand_dims" => View::ExpandDims(one_or_more(&required("axis")?, "an axis")?),
         "squeeze" => View::Squeeze(axes(given.get_item("axis")?.as_ref())?),
         "broadcast_to" => broadcast_to(&required("shape")?)?,
+        "reshape" => {
+            return Ok(Some((array, Call::Reshape(one_or_more(&required("shape")?, "a size")?))));
+        }
+        "ravel" => return Ok(Some((array, Call::Reshape(vec![-1])))),
         _ => View::Transpose(axes(given.get_item("axes")?.as_ref())?),
     };
     Ok(Some((array, Call::View(view))))

@@ -5,7 +5,7 @@ use crate::memory;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::fmt::Write;
-use unishape::expr::{IndexItem, Op, Reduction, Scalar, Term, Topological, View};
+use unishape::expr::{IndexItem, Op, ReduceOp, Reduction, Scalar, Term, Topological, View};
 
 /// Deeper nested operators are abbreviated.
 const MAX_DEPTH: usize = 32;
@@ -147,6 +147,11 @@ fn view_text(view: &View) -> (&'static str, String) {
 /// Options of a reduction that are not the default.
 fn options_text(reduction: &Reduction) -> String {
     let mut text = String::new();
+    match reduction.op {
+        ReduceOp::Norm1 => text.push_str(", 1"),
+        ReduceOp::NormInf => text.push_str(", inf"),
+        _ => {}
+    }
     match reduction.axes.as_deref() {
         None => {}
         Some([axis]) => drop(write!(text, ", axis={axis}")),
@@ -168,7 +173,7 @@ fn options_text(reduction: &Reduction) -> String {
 }
 
 /// Numbers as a Python tuple.
-fn tuple<T: ToString>(numbers: &[T]) -> String {
+pub(super) fn tuple<T: ToString>(numbers: &[T]) -> String {
     let numbers: Vec<String> = numbers.iter().map(T::to_string).collect();
     match &numbers[..] {
         [number] => format!("({number},)"),

@@ -3,6 +3,7 @@
 use super::axes::Shape;
 use super::bind::{Bound, order_by_name};
 use super::compile::{CompiledExpr, InputType, compile};
+use super::dag::Dag;
 use super::error::{ExprError, ExprErrorKind};
 use super::graph::Graph;
 use super::lower::{StagedExpr, lower};
@@ -208,6 +209,23 @@ impl Expr {
     /// ```
     pub fn is_element_wise(&self) -> bool {
         self.shared.is_element_wise
+    }
+
+    /// The expression as a graph, whose leaves are the names of the variables.
+    ///
+    /// Libraries use it to compute a part of an expression in another way, for example chunk by chunk.
+    ///
+    /// ```
+    /// use unishape::expr::{Expr, Term};
+    ///
+    /// let sum = Expr::parse("sum(a * a, axis=0)")?.to_dag();
+    /// let Term::Reduce(reduction, inputs) = sum.term() else { panic!() };
+    /// assert_eq!((&reduction.axes, inputs.len()), (&Some(vec![0]), 1));
+    /// assert!(sum.topological().iter().any(|node| matches!(node.term(), Term::Leaf(name) if name == "a")));
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn to_dag(&self) -> Dag<String> {
+        self.shared.graph.to_dag()
     }
 
     /// Binds the variables to values.

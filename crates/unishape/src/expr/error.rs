@@ -231,6 +231,8 @@ pub enum ExprErrorKind {
         /// Its size.
         size: usize,
     },
+    /// A reduction of named dimensions, where arrays have none.
+    NamedDims(ReduceOp),
     /// A view or a reduction where only element-wise expressions are supported.
     NotElementWise,
     /// A reduction without a neutral element of no elements.
@@ -406,7 +408,7 @@ impl fmt::Display for ExprErrorKind {
                 match character {
                     '=' => f.write_str("; compare with =="),
                     '!' => f.write_str("; write not, or != for unequal"),
-                    '"' | '\'' => f.write_str("; strings are not supported"),
+                    '"' | '\'' => f.write_str("; only dimensions have names in quotes, as in dim=\"time\""),
                     '×' | '·' => f.write_str("; multiply with *"),
                     '÷' => f.write_str("; divide with /"),
                     '−' | '–' => f.write_str("; subtract with -"),
@@ -596,6 +598,12 @@ impl fmt::Display for ExprErrorKind {
             ExprErrorKind::IndexOutOfBounds { index, axis, size } => {
                 write!(f, "index {index} is out of bounds for axis {axis} with size {size}")
             }
+            ExprErrorKind::NamedDims(op) => write!(
+                f,
+                "{} has dim=, which needs arrays with named dimensions: evaluate xarray objects with unishape.xarray, or \
+                 write axis=",
+                op.name()
+            ),
             ExprErrorKind::NotElementWise => f.write_str("only element-wise expressions are supported here"),
             ExprErrorKind::EmptyReduction(op) => {
                 write!(f, "{} of no elements is not defined: an axis that is reduced has size 0", op.name())?;

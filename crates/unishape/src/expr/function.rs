@@ -51,6 +51,10 @@ pub(crate) enum Parameter {
     Axis,
     /// An axis or `None`.
     OneAxis,
+    /// Names of reduced dimensions, in place of `Axis`.
+    Dim,
+    /// The name of a dimension, in place of `OneAxis`.
+    OneDim,
     /// New axes: an integer or a tuple.
     NewAxes,
     /// A permutation: a tuple or `None`.
@@ -76,6 +80,7 @@ impl Parameter {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Parameter::Axis | Parameter::OneAxis | Parameter::NewAxes => "axis",
+            Parameter::Dim | Parameter::OneDim => "dim",
             Parameter::Axes => "axes",
             Parameter::Axis1 => "axis1",
             Parameter::Axis2 => "axis2",
@@ -92,11 +97,22 @@ impl Parameter {
         }
     }
 
+    /// The parameter that names the dimensions of an axis.
+    pub(crate) const fn dim(self) -> Option<Parameter> {
+        match self {
+            Parameter::Axis => Some(Parameter::Dim),
+            Parameter::OneAxis => Some(Parameter::OneDim),
+            _ => None,
+        }
+    }
+
     /// What its value must be, as a part of a message.
     pub(crate) const fn expected(self) -> &'static str {
         match self {
             Parameter::Axis => "an integer literal, a tuple of them or None",
             Parameter::OneAxis => "an integer literal or None",
+            Parameter::Dim => "a name in quotes, a tuple of them, None or ...",
+            Parameter::OneDim => "a name in quotes, None or ...",
             Parameter::NewAxes => "an integer literal or a tuple of them",
             Parameter::Axes => "a tuple of integer literals or None",
             Parameter::Axis1 | Parameter::Axis2 => "an integer literal",
@@ -167,6 +183,14 @@ impl Function {
                 ReduceOp::ArgMin | ReduceOp::ArgMax => (&[OneAxis], &[KeepDims]),
                 ReduceOp::Norm1 | ReduceOp::Norm2 | ReduceOp::NormInf => (&[Ord, Axis, KeepDims], &[]),
             },
+        }
+    }
+
+    /// The parameter `dim`, if it can be given in place of an axis.
+    pub(crate) fn dim(self) -> Option<Parameter> {
+        match self {
+            Function::Squeeze => None,
+            _ => self.parameters().0.iter().find_map(|parameter| parameter.dim()),
         }
     }
 

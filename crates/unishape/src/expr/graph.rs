@@ -1,5 +1,6 @@
 //! The graph of an expression, independent of the types of its inputs.
 
+use super::dag::Dag;
 use super::reduction::Reduction;
 use super::view::View;
 use smallvec::SmallVec;
@@ -61,6 +62,30 @@ impl Graph {
     /// Whether all nodes are element-wise: neither views nor reductions.
     pub(crate) fn is_element_wise(&self) -> bool {
         !self.nodes.iter().any(|node| matches!(node, Node::View(..) | Node::Reduce(..)))
+    }
+
+    /// The same graph, with the names of variables as leaves. Each variable is one leaf.
+    pub(crate) fn to_dag(&self) -> Dag<String> {
+        let variables: Vec<Dag<String>> = self.names.iter().map(|name| Dag::leaf(name.clone(), ())).collect();
+        let mut dags: Vec<Dag<String>> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let at = |id: &NodeId| dags[*id as usize].clone();
+            let dag = match node {
+                Node::Variable(variable) => variables[*variable as usize].clone(),
+                Node::Scalar(scalar) => Dag::scalar(*scalar, ()),
+                Node::Call(op, inputs) => Dag::call(*op, inputs.iter().map(at), ()),
+                Node::Cast(dtype, input) => Dag::cast(*dtype, at(input), ()),
+                Node::View(view, input) => Dag::view((**view).clone(), at(input), ()),
+                Node::Reduce(reduction, inputs) => {
+                    Dag::reduce((**reduction).clone(), at(&inputs[0]), inputs.get(1).map(at), ())
+                }
+            };
+            dags.push(dag);
+        }
+        match dags.pop() {
+            Some(root) => root,
+            None => unreachable!("a parsed expression has a node"),
+        }
     }
 
     /// The text of the expression, and the bytes of a node's token in it.

@@ -32,6 +32,7 @@
 //! | views | `x.T`, `transpose(x, (2, 0, 1))`, `swapaxes(x, 0, 1)`, `expand_dims(x, 0)`, `squeeze(x)`, `broadcast_to(x, (3, 4))` |
 //! | reductions: see [`ReduceOp`] | `sum(x)`, `mean(x, axis=(0, 1))`, `norm(x, 1, axis=-1)`, `argmax(x, axis=0, keepdims=True)` |
 //! | options of reductions, as in NumPy | `var(x, ddof=1)`, `sum(x, dtype=float64)`, `mean(x, where=x > 0)`, `max(x, initial=0)` |
+//! | names of dimensions in place of axes, for libraries such as xarray | `sum(x, dim="time")`, `max(x, dim=("lat", "lon"))` |
 //! | normalizations | `softmax(x, axis=-1)`, `log_softmax(x)`, `layer_norm(x, eps=1e-5, weight=w, bias=b)`, `rms_norm(x)` |
 //! | methods: functions of the array before the point | `x.sum(axis=1)`, `x.transpose(2, 0, 1)`, `(a + b).sqrt()` |
 //!

@@ -21,6 +21,11 @@ pub struct Reduction {
     pub op: ReduceOp,
     /// The reduced axes; all without any. Negative axes count from the end.
     pub axes: Option<Vec<i64>>,
+    /// Names of the reduced dimensions, in place of axes, for libraries of arrays with named dimensions.
+    ///
+    /// Such a library replaces them by axes ([`Expr::to_dag`](super::Expr::to_dag)). Binding a reduction with names
+    /// is an error.
+    pub dims: Option<Vec<String>>,
     /// Whether reduced axes stay, with size 1.
     pub keep_dims: bool,
     /// What variances and standard deviations subtract from the number of elements.
@@ -39,7 +44,15 @@ impl Reduction {
     /// assert_eq!(Reduction::new(ReduceOp::Sum).axes, None);
     /// ```
     pub fn new(op: ReduceOp) -> Reduction {
-        Reduction { op, axes: None, keep_dims: false, ddof: Scalar::Int(0), dtype: None, initial: None }
+        Reduction {
+            op,
+            axes: None,
+            dims: None,
+            keep_dims: false,
+            ddof: Scalar::Int(0),
+            dtype: None,
+            initial: None,
+        }
     }
 
     /// Sets the reduced axes: `..` for all, an axis, or several.

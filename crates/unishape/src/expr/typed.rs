@@ -239,6 +239,9 @@ impl Builder<'_, '_> {
 
     /// A reduction of a node, with an optional mask.
     fn reduce(&mut self, reduction: &Reduction, input: TypedId, mask: Option<TypedId>) -> Id {
+        if reduction.dims.is_some() {
+            return Err(ExprErrorKind::NamedDims(reduction.op));
+        }
         let (mut input, mut mask) = (input, mask);
         if let Some(mask) = &mut mask {
             *mask = self.cast(*mask, DType::Bool)?;

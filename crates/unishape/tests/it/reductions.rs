@@ -449,6 +449,7 @@ fn stages_do_not_run_along_few_columns() {
     for text in ["var(x, 0)", "std(x, 0)", "x - max(x, 0)"] {
         assert!(!plan(text).contains("stages together"), "{text}: {}", plan(text));
     }
+}
 
 /// Unrolled one in another, these folds would be a program of a hundred thousand operations.
 #[test]

@@ -30,6 +30,8 @@ pub(super) struct Arguments {
     by_keyword: bool,
     /// `axis` or `axes`; `None` for `None`.
     pub(super) axes: Option<Vec<i64>>,
+    /// Names of dimensions, in place of `axis`.
+    pub(super) dims: Option<Vec<String>>,
     axis1: i64,
     axis2: i64,
     keep_dims: bool,
@@ -122,7 +124,7 @@ impl Parser {
     fn is_reduction(&mut self) -> bool {
         let start = self.next;
         let ends = |parser: &Parser| parser.peek() == Token::Symbol(")") || parser.keyword().is_some();
-        let mut is_reduction = ends(self);
+        let mut is_reduction = ends(self) || self.names_dims();
         if !is_reduction && (self.take_none() || self.integers().is_some()) {
             is_reduction = match self.peek() {
                 Token::Symbol(",") => {
@@ -190,6 +192,8 @@ impl Parser {
                     let name = match &self.text[span.clone()] {
                         // Its name in the Array API.
                         "correction" => "ddof",
+                        // In place of an axis.
+                        "dim" if call.function.dim().is_some() => "axis",
                         name => name,
                     };
                     let known = positional.iter().chain(keyword_only).find(|known| known.name() == name);
@@ -207,7 +211,7 @@ impl Parser {
                     self.error(kind, self.span())
                 })?,
             };
-            if let Some(span) = keyword {
+            if let Some(span) = keyword.clone() {
                 if arguments.has(parameter) {
                     return Err(self.error(ExprErrorKind::GivenTwice(self.text[span.clone()].into()), span));
                 }
@@ -215,6 +219,11 @@ impl Parser {
                 self.advance();
             }
             arguments.given.push(parameter);
+            let parameter = match (&keyword, call.function.dim()) {
+                (Some(span), Some(dim)) if self.text[span.clone()] == *"dim" => dim,
+                (None, Some(dim)) if self.names_dims() && parameter.dim().is_some() => dim,
+                _ => parameter,
+            };
             self.parameter(call, parameter, &mut arguments)?;
             self.separator(call)?;
         }
@@ -274,7 +283,14 @@ impl Parser {
             Parameter::Initial if self.take_none() => Some(()),
             Parameter::Initial => self.number().map(|number| arguments.initial = Some(number)),
             Parameter::Ord => self.norm().map(|norm| arguments.norm = Some(norm)),
-            Parameter::Axis | Parameter::OneAxis | Parameter::Axes if self.take_none() => Some(()),
+            Parameter::Axis | Parameter::OneAxis | Parameter::Axes | Parameter::Dim | Parameter::OneDim
+                if self.take_none() =>
+            {
+                Some(())
+            }
+            Parameter::Dim | Parameter::OneDim => {
+                self.dims(parameter == Parameter::OneDim).map(|dims| arguments.dims = dims)
+            }
             _ => self.integers().and_then(|integers| self.axes(call, parameter, integers, arguments)),
         };
         match (value, self.peek()) {
@@ -322,6 +338,48 @@ impl Parser {
         }
         arguments.axes = Some(values);
         Some(())
+    }
+
+    /// Whether the next argument is the name of a dimension, or a tuple of them.
+    fn names_dims(&self) -> bool {
+        matches!(
+            &self.tokens[self.next..],
+            [(Token::Text, _), ..] | [(Token::Symbol("("), _), (Token::Text, _), ..]
+        )
+    }
+
+    /// Parses the name of a dimension, a tuple of them, or `...` for all; `Some(None)` are all.
+    fn dims(&mut self, is_one: bool) -> Option<Option<Vec<String>>> {
+        match self.peek() {
+            Token::Symbol("...") => {
+                self.advance();
+                Some(None)
+            }
+            Token::Text => Some(Some(vec![self.quoted()])),
+            Token::Symbol("(") => {
+                self.advance();
+                let mut names = Vec::new();
+                while self.peek() == Token::Text {
+                    names.push(self.quoted());
+                    match self.peek() {
+                        Token::Symbol(",") => _ = self.advance(),
+                        _ => break,
+                    }
+                }
+                if self.peek() != Token::Symbol(")") {
+                    return None;
+                }
+                self.advance();
+                (!is_one).then_some(Some(names))
+            }
+            _ => None,
+        }
+    }
+
+    /// The next token without its quotes.
+    fn quoted(&mut self) -> String {
+        let span = self.advance();
+        self.text[span.start + 1..span.end - 1].to_owned()
     }
 
     /// Parses an integer literal or a tuple of them.
@@ -419,6 +477,7 @@ impl Parser {
                 let reduction = Reduction {
                     op: arguments.norm.unwrap_or(op),
                     axes: axes(),
+                    dims: arguments.dims.clone(),
                     keep_dims: arguments.keep_dims,
                     ddof: arguments.ddof.unwrap_or(Scalar::Int(0)),
                     dtype: arguments.dtype,

@@ -23,7 +23,7 @@ impl Parser {
         span: &Range<usize>,
     ) -> NodeId {
         let axes = if arguments.has(Parameter::Axis) { arguments.axes.clone() } else { Some(vec![-1]) };
-        let mut nodes = Composite { parser: self, axes, span };
+        let mut nodes = Composite { parser: self, axes, dims: arguments.dims.clone(), span };
         let result = match function {
             Function::Softmax => {
                 let shifted = nodes.minus_max(x);
@@ -60,6 +60,8 @@ struct Composite<'p> {
     parser: &'p mut Parser,
     /// Axes of the reductions.
     axes: Option<Vec<i64>>,
+    /// Names of dimensions, in place of axes.
+    dims: Option<Vec<String>>,
     span: &'p Range<usize>,
 }
 
@@ -70,7 +72,8 @@ impl Composite<'_> {
 
     /// A reduction that keeps its axes.
     fn reduce(&mut self, op: ReduceOp, input: NodeId) -> NodeId {
-        let reduction = Reduction::new(op).axes(self.axes.clone()).keep_dims(true);
+        let dims = self.dims.clone();
+        let reduction = Reduction { dims, ..Reduction::new(op).axes(self.axes.clone()).keep_dims(true) };
         self.parser.push_node(Node::Reduce(Box::new(reduction), smallvec![input]), self.span.clone())
     }
 

@@ -66,7 +66,7 @@ impl Parser {
                 Token::Symbol(",") => _ = self.advance(),
                 Token::Symbol("]") => {}
                 Token::End => return Err(self.error(ExprErrorKind::BracketNotClosed, open)),
-                Token::Name | Token::Scalar(_) | Token::Symbol(")" | ":" | "=") => {
+                Token::Name | Token::Scalar(_) | Token::Text | Token::Symbol(")" | ":" | "=") => {
                     return Err(self.unexpected("a comma or ]"));
                 }
                 // The first operator of an expression, such as `i + 1`.

@@ -115,6 +115,9 @@ impl Parser {
             return self.error(ExprErrorKind::NoSuchSign('='), span);
         }
         let found = self.text[span.clone()].to_owned();
+        if let (Token::Text, Some(quote)) = (self.peek(), found.chars().next()) {
+            return self.error(ExprErrorKind::NoSuchSign(quote), span);
+        }
         self.error(ExprErrorKind::Unexpected { found, wanted }, span)
     }
 

@@ -428,6 +428,63 @@ fn composite_functions() {
     )]);
 }
 
+/// Names of dimensions, in place of axes.
+#[test]
+fn named_dimensions() {
+    let named = |op, dims: &[&str]| Reduction {
+        dims: Some(dims.iter().map(|&dim| dim.into()).collect()),
+        ..plain(op)
+    };
+    for (text, expected) in [
+        ("sum(x, dim='time')", named(ReduceOp::Sum, &["time"])),
+        ("sum(x, \"time\")", named(ReduceOp::Sum, &["time"])),
+        ("x.mean(dim=('a b', \"é\",))", named(ReduceOp::Mean, &["a b", "é"])),
+        ("sum(x, dim=())", named(ReduceOp::Sum, &[])),
+        ("max(x, 'time')", named(ReduceOp::Max, &["time"])),
+        ("max(x, ('time', 'x'))", named(ReduceOp::Max, &["time", "x"])),
+        ("max(x, dim='time')", named(ReduceOp::Max, &["time"])),
+        ("argmin(x, 'time')", named(ReduceOp::ArgMin, &["time"])),
+        ("norm(x, 1, 'time')", named(ReduceOp::Norm1, &["time"])),
+        ("norm(x, dim='time')", named(ReduceOp::Norm2, &["time"])),
+        ("sum(x, dim=...)", plain(ReduceOp::Sum)),
+        ("sum(x, dim=None)", plain(ReduceOp::Sum)),
+    ] {
+        assert_eq!(reduction(text), expected, "{text}");
+    }
+    let softmax = graph("softmax(x, dim='time')").nodes;
+    let Node::Reduce(max, _) = &softmax[1] else { panic!("{softmax:?}") };
+    assert_eq!(**max, Reduction { keep_dims: true, ..named(ReduceOp::Max, &["time"]) });
+    assert_errors(&[
+        (
+            "sum(x, dim=time)",
+            "dim of sum must be a name in quotes, a tuple of them, None or ...\n  sum(x, dim=time)\n             ^^^^",
+        ),
+        (
+            "argmax(x, dim=('a', 'b'))",
+            "dim of argmax must be a name in quotes, None or ...\n  argmax(x, dim=('a', 'b'))\n                ^^^^^^^^^^",
+        ),
+        ("sum(x, dim=('a', 'b')", "this parenthesis is never closed\n  sum(x, dim=('a', 'b')\n     ^"),
+        (
+            "sum(x, axis='a')",
+            "axis of sum must be an integer literal, a tuple of them or None\n  sum(x, axis='a')\n              ^^^",
+        ),
+        ("sum(x, 0, dim='a')", "dim is given twice\n  sum(x, 0, dim='a')\n            ^^^"),
+        ("sqrt(x, dim='a')", "sqrt takes no keyword arguments\n  sqrt(x, dim='a')\n          ^^^"),
+        (
+            "squeeze(x, dim='a')",
+            "squeeze has no keyword argument dim; it takes axis\n  squeeze(x, dim='a')\n             ^^^",
+        ),
+        (
+            "x + 'a'",
+            "expressions have no '; only dimensions have names in quotes, as in dim=\"time\"\n  x + 'a'\n      ^^^",
+        ),
+        (
+            "sum(x, dim='a)",
+            "expressions have no '; only dimensions have names in quotes, as in dim=\"time\"\n  sum(x, dim='a)\n             ^",
+        ),
+    ]);
+}
+
 /// Nesting is limited, chains are not.
 #[test]
 fn depth() {
@@ -440,7 +497,7 @@ fn depth() {
 }
 
 /// Tokens of random texts.
-const TOKENS: [&str; 60] = [
+const TOKENS: [&str; 63] = [
     "x",
     "y",
     "x",
@@ -501,6 +558,9 @@ const TOKENS: [&str; 60] = [
     "dtype=",
     "initial=",
     "where=",
+    "dim=",
+    "'t'",
+    "\"u",
 ];
 
 /// A text that is likely to be valid.
@@ -529,6 +589,8 @@ fn plausible() -> impl Strategy<Value = String> {
             "ddof=1",
             "y",
             "0, keepdims=0",
+            "dim='t'",
+            "('t', 'u')",
         ]);
         prop_oneof![
             (inner.clone(), item.clone(), item).prop_map(|(x, i, j)| format!("{x}[{i}, {j}]")),

@@ -9,6 +9,8 @@ use unishape_kernels::Scalar;
 pub(super) enum Token {
     Name,
     Scalar(Scalar),
+    /// A name in quotes, such as that of a dimension.
+    Text,
     /// An operator symbol, punctuation, or one of the words `and`, `or`, `not`.
     Symbol(&'static str),
     End,
@@ -48,6 +50,8 @@ pub(super) fn tokenize(text: &Arc<str>) -> Result<Vec<(Token, Range<usize>)>, Ex
             let word = word();
             let operator = WORD_OPERATORS.into_iter().find(|&operator| operator == word);
             (operator.map_or(Token::Name, Token::Symbol), word.len())
+        } else if let Some(length) = text_literal(rest) {
+            (Token::Text, length)
         } else if let Some(symbol) = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol)) {
             (Token::Symbol(symbol), symbol.len())
         } else {
@@ -59,6 +63,14 @@ pub(super) fn tokenize(text: &Arc<str>) -> Result<Vec<(Token, Range<usize>)>, Ex
     }
     tokens.push((Token::End, text.len()..text.len()));
     Ok(tokens)
+}
+
+/// Length of the text in quotes at the start of a text, quotes included. There are no escapes.
+fn text_literal(text: &str) -> Option<usize> {
+    let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let inside = &text[1..];
+    let end = inside.find([quote, '\n', '\\'])?;
+    inside[end..].starts_with(quote).then_some(end + 2)
 }
 
 /// The number literal at the start of a text: letters, digits, points, and the sign of an exponent.

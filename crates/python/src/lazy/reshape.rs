@@ -1,0 +1,99 @@
+//! The same elements in another shape, without a copy.
+
+use super::graph::{self, Graph, Leaf, leaf};
+use super::repr::tuple;
+use super::steps;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use unishape::expr::{Term, View};
+
+/// The same elements in another shape: a view, or for a Dask array what Dask makes of it.
+///
+/// Values that are computed have no memory that could be viewed in another shape. For them only axes of size 1 can be
+/// added and removed.
+pub(super) fn reshape(py: Python<'_>, input: &Graph, shape: &[i64]) -> PyResult<Graph> {
+    let Some(from) = &input.meta().shape else {
+        return Err(PyValueError::new_err("the shape is unknown until the value is computed"));
+    };
+    let to = resolve(from, shape)?;
+    let is_longer = |&&size: &&usize| size != 1;
+    if from.iter().filter(is_longer).eq(to.iter().filter(is_longer)) {
+        let squeezed = graph::view(View::Squeeze(None), input.clone())?;
+        let added = (0i64..).zip(&to).filter(|&(_, &size)| size == 1).map(|(axis, _)| axis);
+        return graph::view(View::ExpandDims(added.collect()), squeezed);
+    }
+    let needs_copy = |of: &str| {
+        PyValueError::new_err(format!(
+            "reshape of a lazy value is a view and copies nothing, but {} to {} needs a copy of {of}; call .compute() or \
+             numpy.asarray first, and reshape the array",
+            tuple(from),
+            tuple(&to)
+        ))
+    };
+    if let Term::Leaf(Leaf::Deferred(array)) = input.term() {
+        return leaf(&array.bind(py).call_method1("reshape", (PyTuple::new(py, &to)?,))?);
+    }
+    let Some(array) = as_array(py, input)? else { return Err(needs_copy("computed elements")) };
+    let options = PyDict::new(py);
+    options.set_item("copy", false)?;
+    match array.call_method("reshape", (PyTuple::new(py, &to)?,), Some(&options)) {
+        Ok(reshaped) => leaf(&reshaped),
+        Err(error) if error.is_instance_of::<PyValueError>(py) => {
+            Err(needs_copy("the array, because of its strides"))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The sizes of a shape, one of which may be -1.
+fn resolve(from: &[usize], shape: &[i64]) -> PyResult<Vec<usize>> {
+    let product = |sizes: &mut dyn Iterator<Item = usize>| sizes.fold(1, usize::saturating_mul);
+    let size = product(&mut from.iter().copied());
+    let mismatch = || {
+        PyValueError::new_err(format!(
+            "cannot reshape a lazy value of shape {}, {size} elements, into shape {}",
+            tuple(from),
+            tuple(shape)
+        ))
+    };
+    if shape.iter().filter(|&&size| size < 0).count() > 1 {
+        return Err(PyValueError::new_err("only one size of a shape can be -1"));
+    }
+    let others = product(&mut shape.iter().filter_map(|&size| usize::try_from(size).ok()));
+    let mut to: Vec<usize> = Vec::with_capacity(shape.len());
+    for &wanted in shape {
+        to.push(match wanted {
+            -1 if others > 0 && size.is_multiple_of(others) => size / others,
+            wanted => usize::try_from(wanted).map_err(|_| mismatch())?,
+        });
+    }
+    match product(&mut to.iter().copied()) == size {
+        true => Ok(to),
+        false => Err(mismatch()),
+    }
+}
+
+/// The NumPy array that a value is, or is a view of; `None` for values that are computed.
+fn as_array<'py>(py: Python<'py>, input: &Graph) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let mut views = Vec::new();
+    let mut node = input;
+    while let Term::View(view, of) = node.term() {
+        views.push(view);
+        node = of;
+    }
+    let Term::Leaf(Leaf::Array(array)) = node.term() else { return Ok(None) };
+    let numpy = py.import("numpy")?;
+    let mut array = array.bind(py).clone();
+    for view in views.into_iter().rev() {
+        let (name, argument) = steps::view(py, view)?;
+        array = match view {
+            View::Index(_) => array.get_item(argument)?,
+            View::SwapAxes(one, other) => array.call_method1(name, (*one, *other))?,
+            View::Squeeze(Some(axes)) => array.call_method1(name, (PyTuple::new(py, axes)?,))?,
+            _ => numpy.call_method1(name, (array, argument))?,
+        };
+    }
+    // An element is a NumPy scalar.
+    numpy.call_method1("asarray", (array,)).map(Some)
+}
