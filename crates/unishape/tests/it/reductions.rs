@@ -443,7 +443,7 @@ fn several_expressions_name_the_values_that_they_need() {
 fn stages_do_not_run_along_few_columns() {
     let x = Array2::<f32>::ones((5000, 480));
     let plan = |text: &str| Expr::parse(text).unwrap().bind([("x", &x)]).unwrap().plan();
-    for text in ["var(x, 1)", "std(x, 1)", "x - max(x, 1, keepdims=True)", "std(x[:200], 0)"] {
+    for text in ["var(x, 1)", "std(x, 1)", "x - max(x, 1, keepdims=True)"] {
         assert!(plan(text).contains("stages together"), "{text}: {}", plan(text));
     }
     for text in ["var(x, 0)", "std(x, 0)", "x - max(x, 0)"] {
