@@ -190,6 +190,9 @@ pub(crate) const MAX_PREFETCHED_INPUTS: usize = 7;
 /// Elements that are accumulated without splitting.
 pub(crate) const SERIAL_SUM: usize = 1 << 14;
 
+/// As [`SERIAL_SUM`], for accumulators of which a row has only one.
+pub(crate) const SERIAL_SUM_IN_SEQUENCE: usize = 1 << 8;
+
 /// Elements that are folded into one accumulator without halving, where the innermost loop is kept and where it is
 /// reduced. In the second case kernels fold rows with independent accumulators.
 #[cfg(feature = "fused")]
@@ -228,3 +231,13 @@ pub(crate) const SUM_GRANULARITY: [usize; 2] = [128, 64];
 
 /// Independent accumulators of one sum, which hide the latency of additions.
 pub(crate) const ACCUMULATORS: usize = 64;
+
+/// Rows of at least this many elements are folded into [`SHORT_ROW_ACCUMULATORS`], and those of twice
+/// [`ACCUMULATORS`] into that many.
+pub(crate) const MIN_LANES_LEN: usize = 2 * SHORT_ROW_ACCUMULATORS;
+
+/// Independent accumulators of a short row.
+pub(crate) const SHORT_ROW_ACCUMULATORS: usize = 16;
+
+/// Larger accumulators, in bytes, are not kept on the stack by the dozen.
+pub(crate) const MAX_LANE_BYTES: usize = 32;
