@@ -169,10 +169,10 @@ where
                 3 => self.fold_each_row(|row| self.in_sequence(row, 3)),
                 4 => self.fold_each_row(|row| self.in_sequence(row, 4)),
                 len if Self::HAS_LANES && len >= 2 * ACCUMULATORS => {
-                    self.fold_each_row(|row| self.in_lanes::<ACCUMULATORS>(row, len));
+                    self.fold_each_row(|row| self.in_many_lanes(row, len));
                 }
                 len if Self::HAS_LANES && len >= MIN_LANES_LEN => {
-                    self.fold_each_row(|row| self.in_lanes::<SHORT_ROW_ACCUMULATORS>(row, len));
+                    self.fold_each_row(|row| self.in_lanes(row, len));
                 }
                 len => self.fold_each_row(|row| self.in_sequence(row, len)),
             }
@@ -212,24 +212,107 @@ where
         }
     }
 
-    /// Folds a row into `L` accumulators, item `i` into accumulator `i % L`, and merges these pairwise.
+    /// Folds a row into [`ACCUMULATORS`], item `i` into accumulator `i % ACCUMULATORS`, and merges these pairwise.
     ///
     /// # Safety
     ///
-    /// The row has `len` elements, and at least `L`. Accumulators need not be dropped.
+    /// The row has `len` elements, and at least [`ACCUMULATORS`]. Accumulators need not be dropped.
     #[inline(always)]
-    unsafe fn in_lanes<const L: usize>(&self, row: C, len: usize) -> R::Acc {
-        let fold = self.functions.fold;
-        let whole = len / L * L;
-        // Safety: indices are below len. A merged accumulator is not used again.
+    unsafe fn in_many_lanes(&self, row: C, len: usize) -> R::Acc {
+        const { assert!(ACCUMULATORS == 4 * SHORT_ROW_ACCUMULATORS) };
+        const L: usize = SHORT_ROW_ACCUMULATORS;
+        // Safety: indices are below len.
         unsafe {
-            let mut accs: [R::Acc; L] = std::array::from_fn(|i| fold.start(self.item(row, i)));
-            for first in (L..whole).step_by(L) {
-                for (i, acc) in accs.iter_mut().enumerate() {
-                    fold.fold(acc, self.item(row, first + i));
-                }
+            // Four arrays: the compiler keeps one of four times the size on the stack, not in registers.
+            let [mut a, mut b, mut c, mut d] = [
+                self.start_lanes(row, 0),
+                self.start_lanes(row, L),
+                self.start_lanes(row, 2 * L),
+                self.start_lanes(row, 3 * L),
+            ];
+            let whole = len / ACCUMULATORS * ACCUMULATORS;
+            for first in (ACCUMULATORS..whole).step_by(ACCUMULATORS) {
+                self.fold_lanes(&mut a, row, first);
+                self.fold_lanes(&mut b, row, first + L);
+                self.fold_lanes(&mut c, row, first + 2 * L);
+                self.fold_lanes(&mut d, row, first + 3 * L);
             }
-            let mut half = L / 2;
+            self.merge_lanes(&mut a, c);
+            self.merge_lanes(&mut b, d);
+            self.merge_lanes(&mut a, b);
+            self.finish_lanes(a, row, whole, len)
+        }
+    }
+
+    /// The same with [`SHORT_ROW_ACCUMULATORS`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`in_many_lanes`](FoldRows::in_many_lanes).
+    #[inline(always)]
+    unsafe fn in_lanes(&self, row: C, len: usize) -> R::Acc {
+        // Safety: indices are below len.
+        unsafe {
+            let mut accs = self.start_lanes(row, 0);
+            let whole = len / SHORT_ROW_ACCUMULATORS * SHORT_ROW_ACCUMULATORS;
+            for first in (SHORT_ROW_ACCUMULATORS..whole).step_by(SHORT_ROW_ACCUMULATORS) {
+                self.fold_lanes(&mut accs, row, first);
+            }
+            self.finish_lanes(accs, row, whole, len)
+        }
+    }
+
+    /// Accumulators of neighbouring items.
+    ///
+    /// # Safety
+    ///
+    /// The row has these elements, from `first` on.
+    #[inline(always)]
+    unsafe fn start_lanes(&self, row: C, first: usize) -> [R::Acc; SHORT_ROW_ACCUMULATORS] {
+        // Safety: the caller guarantees the elements.
+        std::array::from_fn(|i| self.functions.fold.start(unsafe { self.item(row, first + i) }))
+    }
+
+    /// # Safety
+    ///
+    /// As for [`start_lanes`](FoldRows::start_lanes).
+    #[inline(always)]
+    unsafe fn fold_lanes(&self, accs: &mut [R::Acc; SHORT_ROW_ACCUMULATORS], row: C, first: usize) {
+        for (i, acc) in accs.iter_mut().enumerate() {
+            // Safety: the caller guarantees the elements.
+            self.functions.fold.fold(acc, unsafe { self.item(row, first + i) });
+        }
+    }
+
+    #[inline(always)]
+    fn merge_lanes(
+        &self,
+        accs: &mut [R::Acc; SHORT_ROW_ACCUMULATORS],
+        others: [R::Acc; SHORT_ROW_ACCUMULATORS],
+    ) {
+        accs.iter_mut().zip(others).for_each(|(acc, other)| self.functions.fold.merge(acc, other));
+    }
+
+    /// Merges accumulators pairwise, and folds the items from `whole` on.
+    ///
+    /// # Safety
+    ///
+    /// The row has `len` elements. Accumulators need not be dropped.
+    #[inline(always)]
+    unsafe fn finish_lanes(
+        &self,
+        accs: [R::Acc; SHORT_ROW_ACCUMULATORS],
+        row: C,
+        whole: usize,
+        len: usize,
+    ) -> R::Acc {
+        let fold = self.functions.fold;
+        // The compiler sees an array in memory, and makes vectors of neighbouring accumulators. Otherwise it makes
+        // vectors of those that are merged here, which costs shuffles in the loop before.
+        let mut accs = std::hint::black_box(accs);
+        // Safety: indices are below len. A merged accumulator is not used again, and need not be dropped.
+        unsafe {
+            let mut half = SHORT_ROW_ACCUMULATORS / 2;
             while half > 0 {
                 for i in 0..half {
                     let other = (&raw const accs[half + i]).read();

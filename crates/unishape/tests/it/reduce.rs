@@ -103,22 +103,32 @@ proptest! {
         let ones = |(dim, &size): (usize, &usize)| if over.contains(&dim) { 1 } else { size };
         prop_assert_eq!(kept.shape(), va.shape().iter().enumerate().map(ones).collect::<Vec<_>>());
         prop_assert!(kept.iter().eq(&sums));
+    }
 
-        let negative = reduce(inputs, &given[..], |a, b, c| function(a, b, c) < 0, Any).unwrap();
+    /// One array: a kernel of three is compiled for many combinations of strides.
+    #[test]
+    fn every_fold((inputs, over) in cases(1)) {
+        let a = strided(&inputs[0], |n| n as i64 * 7 % 31 - 9);
+        let a = a.view();
+        let (_, items) = expected(a.shape(), &over, |index| a[index]);
+        let (given, inputs) = (axes(&over), (&a,));
+        let sums: Vec<i64> = items.iter().map(|items| items.iter().sum()).collect();
+
+        let negative = reduce(inputs, &given[..], |a| *a < 0, Any).unwrap();
         prop_assert!(negative.iter().copied().eq(items.iter().map(|items| items.iter().any(|&x| x < 0))));
-        let negative = reduce(inputs, &given[..], |a, b, c| function(a, b, c) < 0, All).unwrap();
+        let negative = reduce(inputs, &given[..], |a| *a < 0, All).unwrap();
         prop_assert!(negative.iter().copied().eq(items.iter().map(|items| items.iter().all(|&x| x < 0))));
 
-        let wrapping = |a: &i32, b: &i64, c: &u8| std::num::Wrapping(function(a, b, c) as i32);
+        let wrapping = |a: &i64| std::num::Wrapping(*a as i32);
         let products = reduce(inputs, &given[..], wrapping, Product).unwrap();
         let product = |items: &Vec<i64>| items.iter().fold(1i32, |acc, &x| acc.wrapping_mul(x as i32));
         prop_assert!(products.iter().map(|x| x.0).eq(items.iter().map(product)));
 
         // Floats, fractions and strings: numbers that are exact in all of them.
-        let largest = reduce(inputs, &given[..], |a, b, c| function(a, b, c) as f32, Max);
-        let smallest = reduce(inputs, &given[..], |a, b, c| function(a, b, c) as f64, Min);
-        let texts = reduce(inputs, &given[..], |a, b, c| function(a, b, c).to_string(), Min);
-        let fractions = reduce(inputs, &given[..], |a, b, c| Ratio::new(function(a, b, c), 2), Sum).unwrap();
+        let largest = reduce(inputs, &given[..], |a| *a as f32, Max);
+        let smallest = reduce(inputs, &given[..], |a| *a as f64, Min);
+        let texts = reduce(inputs, &given[..], |a| a.to_string(), Min);
+        let fractions = reduce(inputs, &given[..], |a| Ratio::new(*a, 2), Sum).unwrap();
         prop_assert!(fractions.iter().copied().eq(sums.iter().map(|&sum| Ratio::new(sum, 2))));
         if items.iter().any(|items| items.is_empty()) {
             let is_empty = |error| matches!(error, Error::EmptyReduction { .. });
