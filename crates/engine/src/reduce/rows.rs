@@ -470,13 +470,8 @@ unsafe fn simd_rows<G, R, C, S, K, const M: usize>(
     S: Slot<R::Acc>,
 {
     // Safety: the caller guarantees the functions.
-    let rows = FoldRows::<G, R, C, S, M> {
-        functions: unsafe { &*functions.cast() },
-        first,
-        block,
-        is_vacant,
-        types: PhantomData,
-    };
+    let of_rows = unsafe { &*functions.cast::<Functions<'_, G, R>>() };
+    let rows = FoldRows::<G, R, C, S, M> { functions: of_rows, first, block, is_vacant, types: PhantomData };
     let is_done = if block.strides[M - 1] == 0 {
         try_run_avx2(Reduced(rows)).is_ok()
     } else {
@@ -505,13 +500,8 @@ unsafe fn any_rows<G, R, C, S, const M: usize>(
     S: Slot<R::Acc>,
 {
     // Safety: the caller guarantees the functions.
-    let rows = FoldRows::<G, R, C, S, M> {
-        functions: unsafe { &*functions.cast() },
-        first,
-        block,
-        is_vacant,
-        types: PhantomData,
-    };
+    let functions = unsafe { &*functions.cast::<Functions<'_, G, R>>() };
+    let rows = FoldRows::<G, R, C, S, M> { functions, first, block, is_vacant, types: PhantomData };
     if block.strides[M - 1] == 0 { run_avx2(Reduced(rows)) } else { run_avx2(Kept(rows)) }
 }
 
