@@ -24,7 +24,7 @@ use ndarray::Array;
 /// assert_eq!(reduce((&a, &b), .., |a, b| a * b, Sum)?.into_scalar(), 23.0);
 ///
 /// // Squared distances of all pairs of points: 3x1x2 and 2x2 are broadcast to 3x2x2.
-/// let (x, y) = (arr2(&[[0, 0], [1, 1], [3, 4]]), arr2(&[[0, 0], [1, 2]]));
+/// let (x, y) = (arr2(&[[0i32, 0], [1, 1], [3, 4]]), arr2(&[[0, 0], [1, 2]]));
 /// let distances = reduce((x.view().insert_axis(Axis(1)), &y), Axis(2), |x, y| (x - y).pow(2), Sum)?;
 /// assert_eq!(distances, arr2(&[[0, 5], [2, 1], [25, 8]]));
 /// # Ok::<(), unishape::Error>(())
