@@ -6,6 +6,7 @@
 mod callers;
 mod contestants;
 mod machine;
+mod reduce;
 mod report;
 mod scaling;
 mod sizes;
@@ -81,10 +82,13 @@ const SIZES: &str = "sizes";
 const CALLERS: &str = "concurrent callers";
 const VIEWS: &str = "views";
 const SUMS: &str = "sums";
+const REDUCTIONS: &str = "reductions";
 
 fn names() -> impl Iterator<Item = &'static str> {
     let workloads = workloads::ALL.iter().map(|workload| workload.name);
-    workloads.chain(scaling::ALL.iter().map(|scaling| scaling.name)).chain([SIZES, CALLERS, VIEWS, SUMS])
+    workloads.chain(scaling::ALL.iter().map(|scaling| scaling.name)).chain([
+        SIZES, CALLERS, VIEWS, SUMS, REDUCTIONS,
+    ])
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
@@ -142,6 +146,9 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     }
     if chosen(SUMS) {
         sums::tables(scale).into_iter().for_each(&mut show);
+    }
+    if chosen(REDUCTIONS) {
+        reduce::tables(scale).into_iter().for_each(&mut show);
     }
 
     let targets = report::targets(&rows, &tables);

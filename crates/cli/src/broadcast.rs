@@ -10,7 +10,7 @@ use crate::mapped::map_array;
 use crate::output::{commit, print_info, write_error};
 use crate::output_names::output_file_names;
 use crate::paths::{file_name, has_extension, is_stdout, parent_directory};
-use crate::progress::{Progress, ProgressWriter};
+use crate::progress::{Progress, ProgressWriter, Total};
 use indicatif::BinaryBytes;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: BroadcastArgs) -> Result<(), CliError> {
     if args.writing.dry_run {
         return Ok(());
     }
-    Progress::run(plan.total, args.writing.quiet, |progress| plan.write(progress))
+    Progress::run(Total::Bytes(plan.total), args.writing.quiet, |progress| plan.write(progress))
 }
 
 /// Everything that will be written, known before the first byte is.
@@ -190,7 +190,7 @@ impl Plan {
             let member =
                 npz.start(&array.member(), &array.header).map_err(|error| write_error(archive, &error));
             let written = member.and_then(|member| {
-                progress.advance(array.header.encoded_len().unwrap_or(0));
+                progress.advance_bytes(array.header.encoded_len().unwrap_or(0));
                 self.write_elements(array, archive, &mut ProgressWriter::new(member, progress))
             });
             written.map_err(|error| progress.interruption_or(error))?;

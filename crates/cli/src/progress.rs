@@ -8,23 +8,33 @@ use std::io::{self, Write};
 use std::path::Path;
 use unishape_atomic_file::AtomicFile;
 
+/// What a progress bar counts, and how much of it there is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Total {
+    /// Bytes that are written.
+    Bytes(u64),
+    /// Iterations of loops, where much is computed before anything is written.
+    Iterations(u64),
+}
+
 /// The state of long work: how much of it is done, and whether a signal has stopped it.
 pub(crate) struct Progress {
     stop: StopFlag,
     bar: ProgressBar,
+    total: Total,
 }
 
 impl Progress {
-    /// Runs work that writes this many bytes. Without `quiet`, shows a progress bar.
+    /// Runs work. Without `quiet`, shows a progress bar.
     pub(crate) fn run(
-        bytes: u64,
+        total: Total,
         quiet: bool,
         work: impl FnOnce(&Progress) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let stop = StopFlag::install()
             .map_err(|error| CliError::failed(format!("cannot install signal handlers: {error}")))?;
-        let bar = if quiet { ProgressBar::hidden() } else { progress_bar(bytes) };
-        let progress = Progress { stop, bar };
+        let bar = if quiet { ProgressBar::hidden() } else { progress_bar(total) };
+        let progress = Progress { stop, bar, total };
         let result = work(&progress);
         progress.bar.finish_and_clear();
         result
@@ -47,9 +57,18 @@ impl Progress {
         self.stop.signal().is_some()
     }
 
-    /// Advances the bar.
-    pub(crate) fn advance(&self, bytes: u64) {
-        self.bar.inc(bytes);
+    /// Advances a bar of bytes.
+    pub(crate) fn advance_bytes(&self, bytes: u64) {
+        if let Total::Bytes(_) = self.total {
+            self.bar.inc(bytes);
+        }
+    }
+
+    /// Advances a bar of iterations.
+    pub(crate) fn advance_iterations(&self, iterations: u64) {
+        if let Total::Iterations(_) = self.total {
+            self.bar.inc(iterations);
+        }
     }
 
     /// Replaces an error by the interruption that caused it.
@@ -58,12 +77,16 @@ impl Progress {
     }
 }
 
-fn progress_bar(total: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template(
-        "{bar:40} {percent}% of {binary_total_bytes}  {binary_bytes_per_sec}  {eta} left",
-    );
+fn progress_bar(total: Total) -> ProgressBar {
+    let (length, template) = match total {
+        Total::Bytes(bytes) => {
+            (bytes, "{bar:40} {percent}% of {binary_total_bytes}  {binary_bytes_per_sec}  {eta} left")
+        }
+        Total::Iterations(iterations) => (iterations, "{bar:40} {percent}%  {eta} left"),
+    };
+    let style = ProgressStyle::with_template(template);
     // Drawn on standard error, and only if that is a terminal.
-    ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 /// Explains `EFAULT`: a write directly from a truncated memory-mapped input fails without a `SIGBUS`.
@@ -93,7 +116,7 @@ impl<W: Write> Write for ProgressWriter<'_, W> {
             return Err(io::Error::other("stopped"));
         }
         let written = self.inner.write(bytes).map_err(explain_bad_address)?;
-        self.progress.advance(written as u64);
+        self.progress.advance_bytes(written as u64);
         Ok(written)
     }
 

@@ -194,6 +194,9 @@ pub(crate) const MAX_PREFETCHED_INPUTS: usize = 7;
 /// Elements that are accumulated without splitting.
 pub(crate) const SERIAL_SUM: usize = 1 << 14;
 
+/// As [`SERIAL_SUM`], for accumulators of which a row has only one.
+pub(crate) const SERIAL_SUM_IN_SEQUENCE: usize = 1 << 8;
+
 /// Elements that are folded into one accumulator one after another, where the innermost loop is kept.
 #[cfg(feature = "fused")]
 pub(crate) const FOLD_ROWS: usize = 256;
@@ -237,3 +240,13 @@ pub(crate) const SUM_GRANULARITY: [usize; 2] = [128, 64];
 
 /// Independent accumulators of one sum, which hide the latency of additions.
 pub(crate) const ACCUMULATORS: usize = 64;
+
+/// Rows of at least this many elements are folded into [`SHORT_ROW_ACCUMULATORS`], and those of twice
+/// [`ACCUMULATORS`] into that many.
+pub(crate) const MIN_LANES_LEN: usize = 2 * SHORT_ROW_ACCUMULATORS;
+
+/// Independent accumulators of a short row.
+pub(crate) const SHORT_ROW_ACCUMULATORS: usize = 16;
+
+/// Larger accumulators, in bytes, are not kept on the stack by the dozen.
+pub(crate) const MAX_LANE_BYTES: usize = 32;

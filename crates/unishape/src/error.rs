@@ -53,6 +53,25 @@ pub enum Error {
     CannotStretch(Box<CannotStretch>),
     /// An array that is written does not have the common shape.
     CannotWrite(Box<CannotWrite>),
+    /// An axis that the arrays do not have.
+    AxisOutOfRange {
+        /// The axis.
+        axis: usize,
+        /// The common shape of the arrays.
+        shape: Vec<usize>,
+    },
+    /// An axis that is given twice.
+    RepeatedAxis {
+        /// The axis.
+        axis: usize,
+    },
+    /// A fold of no elements that has no value for them, such as a minimum.
+    EmptyReduction {
+        /// The reduced axis of size 0.
+        axis: usize,
+        /// The common shape of the arrays.
+        shape: Vec<usize>,
+    },
     /// A shape has more elements or bytes than the machine can address (BC-14).
     TooLarge {
         /// The shape.
@@ -171,6 +190,25 @@ impl fmt::Display for Error {
             }
             Error::CannotStretch(cannot) => cannot.fmt(f),
             Error::CannotWrite(cannot) => cannot.fmt(f),
+            Error::AxisOutOfRange { axis, shape } => {
+                let shape_text = short_shape_text(shape);
+                match shape.len() {
+                    0 => write!(f, "axis {axis} is out of range: the arrays have no axis"),
+                    rank => write!(
+                        f,
+                        "axis {axis} is out of range: the common shape {shape_text} has {}; \
+                         the last axis is {}",
+                        dimensions(rank),
+                        rank - 1,
+                    ),
+                }
+            }
+            Error::RepeatedAxis { axis } => write!(f, "axis {axis} is given twice; give each axis once"),
+            Error::EmptyReduction { axis, shape } => write!(
+                f,
+                "cannot reduce axis {axis} of {}: its size is 0, and this fold has no value for no elements",
+                short_shape_text(shape)
+            ),
             Error::TooLarge { shape, element: None } => {
                 write!(f, "{} has more elements than this machine can address", short_shape_text(shape))
             }

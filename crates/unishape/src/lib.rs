@@ -10,6 +10,7 @@ mod dim_map;
 mod error;
 #[cfg(feature = "expr")]
 pub mod expr;
+pub mod fold;
 #[cfg(feature = "map")]
 mod for_each;
 pub mod for_numpy_users;
@@ -21,6 +22,10 @@ mod numeric;
 mod operand;
 #[cfg(feature = "expr")]
 mod program_arrays;
+#[cfg(feature = "map")]
+mod reduce;
+#[cfg(feature = "map")]
+mod reduce_axes;
 mod shapes;
 mod sum;
 #[cfg(feature = "expr")]
@@ -41,6 +46,10 @@ pub use for_each::{ForEachInputs, ForEachOperand, for_each};
 #[cfg(feature = "map")]
 pub use map::{MapInputs, map, map_into};
 pub use operand::{CommonDim, Operand};
+#[cfg(feature = "map")]
+pub use reduce::reduce;
+#[cfg(feature = "map")]
+pub use reduce_axes::{KeepDims, ReduceAxes};
 pub use shapes::{CommonShape, broadcast_shapes, broadcast_shapes_with, is_broadcastable};
 pub use sum::sum_to;
 #[cfg(feature = "expr")]

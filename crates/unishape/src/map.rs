@@ -3,11 +3,14 @@
 use crate::alloc::{checked_len, out_of_memory};
 use crate::boundary::Strided;
 use crate::error::Error;
+use crate::fold::Fold;
 use crate::operand::{CommonDim, Operand};
+use crate::reduce_axes::{Outcome, ReduceAxes};
 use crate::shapes::common_dim;
 use ndarray::{Array, ArrayRef, Dimension};
 use unishape_core::Rules;
 use unishape_engine::lanes::Map;
+use unishape_engine::reduce::Reduce;
 
 /// Applies a function to the elements of several arrays, broadcast together.
 ///
@@ -78,7 +81,7 @@ pub fn map_into<I: MapInputs<F>, F, D: Dimension>(
     inputs.map_into(out, function)
 }
 
-/// Inputs of [`map`]: a tuple of one to eight arrays.
+/// Inputs of [`map`] and [`reduce`](crate::reduce()): a tuple of one to eight arrays.
 ///
 /// Each has its own element type and rank. The function takes as many references.
 ///
@@ -135,6 +138,30 @@ pub trait MapInputs<F> {
     ///
     /// As [`map_into`].
     fn map_into<D: Dimension>(self, out: &mut ArrayRef<Self::Result, D>, function: F) -> Result<(), Error>;
+
+    /// See [`reduce`](crate::reduce()).
+    ///
+    /// ```
+    /// use ndarray::{Axis, arr2};
+    /// use unishape::MapInputs;
+    /// use unishape::fold::Sum;
+    ///
+    /// let squares = (&arr2(&[[1, 2], [3, 4]]),).reduce(Axis(0), |x: &i32| x * x, Sum)?;
+    /// assert_eq!(squares, ndarray::arr1(&[10, 20]));
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`reduce`](crate::reduce()).
+    ///
+    /// # Panics
+    ///
+    /// As [`reduce`](crate::reduce()).
+    fn reduce<X, R>(self, axes: X, function: F, fold: R) -> Result<Array<R::Output, X::Kept>, Error>
+    where
+        X: ReduceAxes<Self::Dim>,
+        R: Fold<Self::Result, Acc: Send> + Sync;
 }
 
 /// Implements [`MapInputs`] for a tuple of arrays.
@@ -168,6 +195,21 @@ macro_rules! map_inputs {
                 let ($(mut $x,)+) = ($(Strided::stretched($x.as_array(), out.shape())?,)+);
                 ($($x.operand(),)+).map_into(out.operand(), &function);
                 Ok(())
+            }
+
+            #[inline]
+            fn reduce<X, Fo>(self, axes: X, function: F, fold: Fo) -> Result<Array<Fo::Output, X::Kept>, Error>
+            where
+                X: ReduceAxes<Self::Dim>,
+                Fo: Fold<R, Acc: Send> + Sync,
+            {
+                let ($($x,)+) = &self;
+                let dim = common_dim!(Rules::STANDARD, Self::Dim: $($x.as_array().shape()),+);
+                let outcome = Outcome::<X::Kept>::new(dim.slice(), &axes)?;
+                outcome.array(&fold, |is_reduced, fold| {
+                    let ($(mut $x,)+) = ($(Strided::stretched($x.as_array(), dim.slice())?,)+);
+                    ($($x.operand(),)+).reduce(is_reduced, &function, fold).map_err(out_of_memory)
+                })
             }
         }
     };

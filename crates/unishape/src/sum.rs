@@ -1,16 +1,17 @@
 //! `sum_to`: the adjoint of broadcasting.
 
 use crate::alloc::{checked_len, out_of_memory};
-use crate::boundary::{Strided, Strides};
+use crate::boundary::Strided;
 use crate::error::Error;
+use crate::fold::{Accumulator, Sum};
 use crate::operand::Operand;
 use ndarray::{Array, Dimension, IntoDimension};
 use num_traits::Zero;
+use smallvec::SmallVec;
 use std::ops::Add;
-use unishape_core::{Rules, broadcast_strides};
-use unishape_engine::layout::set_row_major;
+use unishape_core::{Rules, check_broadcast_to, padded_dim};
 use unishape_engine::memory::reserve;
-use unishape_engine::reduce::add_to_sums;
+use unishape_engine::reduce::reduce_elements;
 
 /// Sums an array to a shape that can be broadcast to its own shape.
 ///
@@ -50,15 +51,20 @@ where
     let shape = shape.into_dimension();
     let (array, to) = (array.as_array(), shape.slice());
     let count = checked_len::<O::Elem>(to)?;
-    // Strides from an index of the array to its sum: 0 along the dimensions that are summed over.
-    let mut strides = Strides::from_elem(0, to.len());
-    set_row_major(&mut strides, to);
-    let mut sum_strides = Strides::from_elem(0, array.ndim());
-    if let Err(reason) = broadcast_strides(Rules::STANDARD, to, &strides, array.shape(), &mut sum_strides) {
+    if let Err(reason) = check_broadcast_to(Rules::STANDARD, to, array.shape()) {
         return Err(Error::not_broadcastable(to, array.shape(), reason));
     }
-    let mut sums = reserve(count).map_err(out_of_memory)?;
-    sums.resize(count, O::Elem::zero());
-    add_to_sums(&Strided::stretched(array, array.shape())?.operand(), &sum_strides, &mut sums, None);
+    let sums = if array.is_empty() {
+        let mut zeros = reserve(count).map_err(out_of_memory)?;
+        zeros.resize_with(count, O::Elem::zero);
+        zeros
+    } else {
+        // Sizes differ in the dimensions that are stretched.
+        let sizes = array.shape().iter().enumerate();
+        let is_reduced: SmallVec<[bool; 6]> =
+            sizes.map(|(dim, &size)| padded_dim(to, array.ndim(), dim) != size).collect();
+        let mut input = Strided::stretched(array, array.shape())?;
+        reduce_elements(&input.operand(), &is_reduced, &Accumulator(&Sum)).map_err(out_of_memory)?
+    };
     Array::from_shape_vec(shape.clone(), sums).map_err(|_| Error::too_large(to, None))
 }

@@ -2,9 +2,10 @@
 //!
 //! Counts only this thread: the test harness allocates on its own thread.
 
-use ndarray::{Array1, Array2, ArrayD, IxDyn, arr1};
+use ndarray::{Array1, Array2, ArrayD, Axis, IxDyn, arr1};
 use unishape::expr::{Expr, Op, Value};
-use unishape::{CommonShape, Rules, Tensor, broadcast, broadcast_to, to_owned};
+use unishape::fold::{Mean, Sum};
+use unishape::{CommonShape, Rules, Tensor, broadcast, broadcast_to, reduce, to_owned};
 
 /// Bytes allocated while `work` runs.
 fn allocated<T>(work: impl FnOnce() -> T) -> (u64, T) {
@@ -80,4 +81,19 @@ fn small_expressions_allocate_their_result() {
     let mut out = Array2::<f32>::zeros((6, 5));
     bound.compute_into(&mut out).unwrap();
     assert_eq!(allocated(|| bound.compute_into(&mut out).unwrap()).0, 0);
+}
+
+/// A reduction allocates its result, and for large arrays a bounded number of partial accumulators.
+#[test]
+fn reductions_allocate_their_result() {
+    let (a, b) = (Array2::<f32>::ones((300, 1)), Array1::<f32>::ones(20));
+    let (bytes, sums) = allocated(|| reduce((&a, &b), Axis(0), |a, b| a * b, Sum).unwrap());
+    assert_eq!((bytes, sums), (20 * 4, Array1::from_elem(20, 300.0)));
+    assert_eq!(allocated(|| reduce((&a, &b), Axis(1), |a, b| f64::from(a * b), Mean).unwrap()).0, 300 * 8);
+    // 4·10⁸ pairs: their products would take 1.6 GB.
+    let a = Array2::<f32>::ones((20_000, 1));
+    let b = Array1::<f32>::ones(20_000);
+    let (bytes, sum) = allocated(|| reduce((&a, &b), .., |a, b| a * b, Sum).unwrap());
+    assert!(bytes < 1 << 18, "{bytes} bytes");
+    assert_eq!(sum.into_scalar(), 4e8);
 }

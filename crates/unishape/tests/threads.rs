@@ -48,6 +48,33 @@ fn calls_inside_closures_end() {
     assert!(result.unwrap().iter().all(|&x| x == 2.0));
 }
 
+/// A destructor that runs while its thread unwinds gets complete results.
+#[test]
+fn calls_while_a_thread_unwinds_are_complete() {
+    struct Call<'a>(&'a Mutex<Vec<f64>>);
+    impl Drop for Call<'_> {
+        fn drop(&mut self) {
+            let ones = Array2::<f64>::ones((2000, 500));
+            let doubled = with_num_threads(3, || map((&ones,), |x| 2.0 * x)).unwrap();
+            *self.0.lock().unwrap() = vec![
+                doubled.sum(),
+                with_num_threads(3, || {
+                    unishape::reduce((&ones,), .., |x| 2.0 * x, unishape::fold::Sum).unwrap().into_scalar()
+                }),
+            ];
+        }
+    }
+    for _ in 0..20 {
+        let sums = Mutex::new(Vec::new());
+        let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _call = Call(&sums);
+            std::panic::resume_unwind(Box::new("as requested"));
+        }));
+        assert!(unwound.is_err());
+        assert_eq!(sums.into_inner().unwrap(), [2e6, 2e6]);
+    }
+}
+
 /// Runs in a process of its own: the spinning time is read from the environment once.
 #[test]
 #[ignore = "run by spinning_workers_take_part, in a process with UNISHAPE_SPIN"]

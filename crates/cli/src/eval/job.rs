@@ -27,6 +27,8 @@ pub(crate) struct Job {
     pub(crate) inputs: Vec<Input>,
     pub(crate) shape: Vec<usize>,
     pub(crate) dtype: DType,
+    /// Iterations of all loops, of an expression with views or reductions.
+    pub(crate) iterations: Option<u64>,
     threads: Option<usize>,
 }
 
@@ -41,18 +43,21 @@ impl Job {
         let samples = InputParts::samples(&inputs)?;
         let bound = samples.bind_stretched(&expr).map_err(|error| expression_error(&error))?;
         let (shape, inferred) = (bound.shape().to_vec(), bound.dtype());
+        let mut iterations = bound.iterations();
         drop(bound);
         let expr = match dtype {
             Some(dtype) if dtype != inferred => {
                 let cast =
                     Expr::parse(&format!("{dtype}({expr})")).map_err(|error| expression_error(&error))?;
-                samples.bind_stretched(&cast).map_err(|error| expression_error(&error))?;
+                let bound = samples.bind_stretched(&cast).map_err(|error| expression_error(&error))?;
+                iterations = bound.iterations();
                 cast
             }
             _ => expr,
         };
         drop(samples);
-        Ok(Job { expr, inputs, shape, dtype: dtype.unwrap_or(inferred), threads })
+        let iterations = (!expr.is_element_wise()).then_some(iterations as u64);
+        Ok(Job { expr, inputs, shape, dtype: dtype.unwrap_or(inferred), iterations, threads })
     }
 
     /// The header of the result's `.npy` file.
@@ -137,18 +142,19 @@ impl Job {
         }
     }
 
-    /// Computes a chunk into a buffer of its length, until `keep_going` returns false.
+    /// Computes a chunk into a buffer of its length, until `keep_going` returns false. That gets the number of
+    /// iterations since its last call.
     ///
     /// `bound` is the expression [bound](Job::bind) to the parts of the inputs for the chunk.
     pub(crate) fn compute_into<T: Numeric>(
         bound: &Bound<'_>,
         chunk: &IndexRanges,
         out: &mut [T],
-        keep_going: impl Fn() -> bool + Sync,
+        keep_going: impl Fn(usize) -> bool + Sync,
     ) -> Result<(), CliError> {
         let shape: Vec<usize> = chunk.iter().map(Range::len).collect();
         let mut out = ArrayViewMutD::from_shape(IxDyn(&shape), out).map_err(CliError::failed)?;
-        bound.compute_while(&mut out, |_| keep_going()).map_err(|error| expression_error(&error))
+        bound.compute_while(&mut out, keep_going).map_err(|error| expression_error(&error))
     }
 
     /// Computes a chunk: of the expression bound to the [whole inputs](Job::whole_inputs), if it needs them.

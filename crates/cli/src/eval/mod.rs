@@ -29,7 +29,7 @@ use crate::destination::{
 use crate::error::CliError;
 use crate::output::{self, print_info};
 use crate::paths::{has_extension, is_stdout, parent_directory};
-use crate::progress::Progress;
+use crate::progress::{Progress, Total};
 use binding::Binding;
 use indicatif::BinaryBytes;
 use inputs::{Input, expression_error};
@@ -111,5 +111,6 @@ fn write_to_file(job: &Job, path: &Path, args: &EvalArgs) -> Result<(), CliError
         return Ok(());
     }
     let chunks = job.chunks(args.memory);
-    Progress::run(bytes, quiet, |progress| write::write(job, &chunks, path, args.writing.force, progress))
+    let total = job.iterations.map_or(Total::Bytes(bytes), Total::Iterations);
+    Progress::run(total, quiet, |progress| write::write(job, &chunks, path, args.writing.force, progress))
 }

@@ -114,7 +114,11 @@ impl Pipeline<'_> {
         while let Some(chunk) = chunks.next() {
             let Ok(mut buffer) = buffers.recv() else { break };
             let len = len(&chunk);
-            let (out, keep_going) = (&mut buffer[..len], || !self.progress.is_stopped());
+            let out = &mut buffer[..len];
+            let keep_going = |iterations: usize| {
+                self.progress.advance_iterations(iterations as u64);
+                !self.progress.is_stopped()
+            };
             match &whole {
                 Some(whole) => Job::compute_into(&slice(whole, &chunk), &chunk, out, keep_going)?,
                 None => {

@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::output::{self, commit, print_info, write_error};
 use crate::output_names::output_file_names;
 use crate::paths::is_stdout;
-use crate::progress::{Progress, ProgressWriter};
+use crate::progress::{Progress, ProgressWriter, Total};
 use indicatif::BinaryBytes;
 use std::collections::HashSet;
 use std::io::{BufWriter, Write};
@@ -125,7 +125,7 @@ fn write_outputs(
     if args.writing.dry_run {
         return Ok(());
     }
-    Progress::run(total, quiet, |progress| {
+    Progress::run(Total::Bytes(total), quiet, |progress| {
         in_directory(directory, || write_files(&planned, args.writing.force, progress))
     })
 }

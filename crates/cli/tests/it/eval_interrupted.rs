@@ -56,6 +56,26 @@ fn signals_stop_a_reduction() {
     }
 }
 
+/// The bar advances while a reduction runs, which writes its few bytes at the end; in all of its stages.
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_of_a_reduction_is_shown() {
+    for expr in ["sum(sin(float64(column) + row))", "max(softmax(float64(column) + row, 1), 1)"] {
+        let dir = stretching_to(192);
+        let line = format!(
+            "{} eval '{expr}' column.npy row.npy --threads 1 --force -o z.npy",
+            crate::support::BINARY
+        );
+        let Some(shown) = crate::support::on_terminal(&dir, &line, &[("TERM", "xterm")]) else { return };
+        let percent = |part: &str| part.rsplit(' ').next().and_then(|number| number.parse::<u8>().ok());
+        let mut percents: Vec<u8> = shown.split('%').filter_map(percent).collect();
+        assert!(percents.is_sorted() && percents.iter().all(|&percent| percent <= 100), "{percents:?}");
+        percents.dedup();
+        // Drawn 20 times a second at most, from work that takes about a second.
+        assert!(percents.iter().filter(|&&percent| 0 < percent && percent < 100).count() > 2, "{shown}");
+    }
+}
+
 /// As under `nohup`.
 #[test]
 fn sighup_stays_ignored() {
@@ -171,14 +191,7 @@ fn devices_are_written_in_place() {
 fn bc10_files_larger_than_memory_are_computed_in_bounded_memory() {
     let dir = TestDir::new();
     let rows = 1 << 13;
-    // A sparse file of zeros.
-    let head = zeros("'>f4'", &[rows, 8 << 10, 0]);
-    let header = unishape_npy::Header::read(&mut &head[..]).expect("a header");
-    let header = unishape_npy::Header { shape: vec![rows, 8 << 10], ..header };
-    let mut file = std::fs::File::create(dir.path("a.npy")).expect("a file");
-    header.write(&mut file).expect("written");
-    file.set_len(header.encoded_len().expect("short") + header.data_bytes().expect("small"))
-        .expect("a sparse file");
+    write_sparse(&dir, "a.npy", "'>f4'", &[rows, 8 << 10]);
     dir.write("row.npy", integers("<i4", &[8 << 10], |n| n as i64).file());
     // Converted, and so copied: 4 bytes per element, and twice 2 bytes for the result.
     let args = ["eval", "float32(row) - a", "a.npy", "row.npy", "--dtype", "float16", "-q", "-o", "z.npy"];
@@ -189,5 +202,39 @@ fn bc10_files_larger_than_memory_are_computed_in_bounded_memory() {
         RunOutput::of(&mut dir.limited(limit, &args)).expect_success();
         let size = std::fs::metadata(dir.path("z.npy")).expect("existing").len();
         assert_eq!(size, 128 + (rows as u64 * (8 << 10) * 2));
+    }
+}
+
+/// Writes a file of zeros that takes no space on the disk.
+#[cfg(target_os = "linux")]
+fn write_sparse(dir: &TestDir, name: &str, descr: &str, shape: &[usize]) {
+    let head = zeros(descr, &[0]);
+    let header = unishape_npy::Header::read(&mut &head[..]).expect("a header");
+    let header = unishape_npy::Header { shape: shape.to_vec(), ..header };
+    let mut file = std::fs::File::create(dir.path(name)).expect("a file");
+    header.write(&mut file).expect("written");
+    file.set_len(header.encoded_len().expect("short") + header.data_bytes().expect("small"))
+        .expect("a sparse file");
+}
+
+/// 256 MiB reduced along any axis: the file is memory-mapped, and only accumulators are allocated.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_larger_than_memory_are_reduced_in_bounded_memory() {
+    let dir = TestDir::new();
+    let (rows, columns) = (1 << 13, 8 << 10);
+    write_sparse(&dir, "a.npy", "'<f4'", &[rows, columns]);
+    let limit = if crate::support::can_measure_memory() { "ulimit -d 32768" } else { "true" };
+    for (expr, elements) in [
+        ("sum(a, axis=0)", columns),
+        ("mean(a)", 1),
+        ("max(abs(a), axis=1)", rows),
+        ("sum(a.T, axis=0)", rows),
+        ("max(softmax(a, 1), 1)", rows),
+    ] {
+        let args = ["eval", expr, "a.npy", "-q", "--memory", "4M", "--threads", "2", "-f", "-o", "z.npy"];
+        RunOutput::of(&mut dir.limited(limit, &args)).expect_success();
+        let size = std::fs::metadata(dir.path("z.npy")).expect("existing").len();
+        assert_eq!(size, 128 + elements as u64 * 4, "{expr}");
     }
 }

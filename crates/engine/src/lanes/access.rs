@@ -84,7 +84,7 @@ access! {
 }
 
 /// Address of an operand's element in the innermost loop.
-pub(super) trait Cursor: Copy {
+pub(crate) trait Cursor: Copy {
     type Access: Access;
 
     /// A cursor at the first element of a row with this stride.
@@ -97,13 +97,13 @@ pub(super) trait Cursor: Copy {
 }
 
 /// Stride 1.
-pub(super) struct Contiguous<K: Access>(*mut K::Elem);
+pub(crate) struct Contiguous<K: Access>(*mut K::Elem);
 
 /// Stride 0: a broadcast scalar.
-pub(super) struct Broadcast<K: Access>(*mut K::Elem);
+pub(crate) struct Broadcast<K: Access>(*mut K::Elem);
 
 /// Any stride, in elements.
-pub(super) struct Strided<K: Access>(*mut K::Elem, isize);
+pub(crate) struct Strided<K: Access>(*mut K::Elem, isize);
 
 macro_rules! cursor {
     ($Cursor:ident, $first:ident, $stride:ident => ($($field:expr),+); $self:ident, $i:ident => $offset:expr) => {

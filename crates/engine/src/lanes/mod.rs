@@ -14,6 +14,7 @@ mod operand;
 mod rows;
 
 pub use access::{Access, Assign, ElementRef, Read, Write, WriteUninit};
+pub(crate) use access::{Broadcast, Contiguous, Cursor, Strided};
 #[cfg(feature = "lanes")]
 pub use map::{ForEach, Map, clone_elements};
 pub use operand::Operand;

@@ -298,7 +298,7 @@ pub(crate) fn run_tasks(count: usize, team: Team, work: &(dyn Fn(usize) + Sync))
     let aborted = AtomicBool::new(false);
     let first_task = |range: usize| count * range / threads;
     let take_part = |own: usize| {
-        let _abort = AbortOnPanic(&aborted);
+        let abort = AbortOnPanic(&aborted);
         for range in (own..threads).chain(0..own) {
             let (first, end) = (first_task(range), first_task(range + 1));
             while !aborted.load(Ordering::Relaxed) {
@@ -309,6 +309,7 @@ pub(crate) fn run_tasks(count: usize, team: Team, work: &(dyn Fn(usize) + Sync))
                 work(task);
             }
         }
+        std::mem::forget(abort);
     };
     if team.is_of_rayon {
         return rayon::in_place_scope(|scope| {
@@ -334,14 +335,14 @@ pub(crate) fn run_tasks(count: usize, team: Team, work: &(dyn Fn(usize) + Sync))
     }
 }
 
-/// Sets a flag when it is dropped by a panic.
+/// Sets a flag when it is dropped, which only a panic does.
+///
+/// `std::thread::panicking` would not tell: a destructor may make a call while its thread unwinds.
 struct AbortOnPanic<'a>(&'a AtomicBool);
 
 impl Drop for AbortOnPanic<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.store(true, Ordering::Relaxed);
-        }
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -1,413 +1,498 @@
-//! Executor of reductions: sums of many elements to each element of a smaller array.
+//! Executor of reductions: folds many items into each element of a smaller array.
 //!
-//! In some loops of the nest each iteration has a sum of its own, in others all iterations share one. Long
-//! loops are halved recursively: where iterations share sums, the second half gets partial sums, which are
-//! added to those of the first half afterwards. Rounding errors therefore grow with the logarithm of the
-//! number of elements. Only the shape and the strides decide how work is halved, so the result does not
-//! depend on the number of threads.
+//! An item is what a closure returns for an element of each input. In some loops of the nest each iteration has an
+//! accumulator of its own (*kept* loops), in others all iterations share one (*reduced* loops). Long loops are
+//! halved recursively: where iterations share accumulators, the second half gets partial ones, which are merged
+//! with those of the first half afterwards. Rounding errors of sums therefore grow with the logarithm of the
+//! number of elements.
+//!
+//! Only the shape, the strides and the element types decide how work is halved, so the result does not depend on
+//! the number of threads.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `accumulate` | [`Accumulate`]: what is done with items; slots for accumulators |
+//! | `rows` | the two innermost loops, compiled for a closure and a fold |
+
+mod accumulate;
+mod rows;
+
+pub use accumulate::Accumulate;
 
 use crate::lanes::{Operand, Read};
+use crate::layout::set_row_major;
+use crate::memory::{AllocError, reserve};
 use crate::nest::{LoopNest, RowBlock};
-use crate::parallel::{Team, run_tasks};
-#[cfg(feature = "parallel")]
-use crate::parallel::{cost, is_parallel};
+use crate::parallel::{Team, cost, is_parallel, run_tasks};
 use crate::tuning::{
-    ACCUMULATORS, ELEMENTS_PER_PARALLEL_PARTIAL_SUM, ELEMENTS_PER_PARTIAL_SUM, MAX_PARTIAL_SUMS,
-    MAX_SUM_TASKS, PARALLEL_MIN_BYTES, SERIAL_SUM, SUM_GRANULARITY,
+    ELEMENTS_PER_PARALLEL_PARTIAL_SUM, ELEMENTS_PER_PARTIAL_SUM, MAX_LANE_BYTES, MAX_PARTIAL_SUMS,
+    MAX_SUM_TASKS, PARALLEL_MIN_BYTES, SERIAL_SUM, SERIAL_SUM_IN_SEQUENCE, SUM_GRANULARITY,
 };
-use num_traits::Zero;
+use accumulate::Slot;
+use rows::{Functions, RowKernel, RowKernels, has_lanes, merge_rows};
 use smallvec::SmallVec;
-use std::ops::Add;
-use unishape_simd::{SimdTask, run_widest};
+use std::marker::PhantomData;
+use std::mem::{MaybeUninit, needs_drop};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Adds each element of an operand to one of the sums.
+/// A tuple of operands that are read, and a closure of an element of each.
+pub trait Reduce<G> {
+    /// What the closure returns.
+    type Item;
+
+    /// Folds what the closure returns along the dimensions where `is_reduced`.
+    ///
+    /// Returns the accumulators in row-major order of the other dimensions. Beside them, a bounded number of
+    /// partial accumulators is allocated.
+    ///
+    /// # Errors
+    ///
+    /// [`AllocError`] where there is no memory for the accumulators.
+    ///
+    /// # Panics
+    ///
+    /// Where the operands differ in shape, `is_reduced` in length, or a reduced dimension of size 0 leaves
+    /// accumulators without an item; where the closure or the fold panics. Accumulators are dropped then, and other
+    /// threads stop soon.
+    fn reduce<R>(self, is_reduced: &[bool], closure: &G, fold: &R) -> Result<Vec<R::Acc>, AllocError>
+    where
+        R: Accumulate<Self::Item, Acc: Send> + Sync;
+}
+
+macro_rules! reduce {
+    ($M:literal: $($T:ident $x:ident)+) => {
+        impl<$($T: Sync,)+ G, I> Reduce<G> for ($(Operand<'_, Read<$T>>,)+)
+        where
+            G: Fn($(&$T),+) -> I + Sync,
+        {
+            type Item = I;
+
+            fn reduce<R>(self, is_reduced: &[bool], closure: &G, fold: &R) -> Result<Vec<R::Acc>, AllocError>
+            where
+                R: Accumulate<I, Acc: Send> + Sync,
+            {
+                let ($($x,)+) = &self;
+                let inputs = Inputs {
+                    shape: self.0.shape(),
+                    first: [$($x.parts().0.cast(),)+ std::ptr::null_mut()],
+                    strides: [$($x.parts().1,)+ &[]],
+                };
+                assert!($($x.shape() == inputs.shape)&&+, "operands of one shape");
+                // Safety: the operands' constructor guarantees their elements. Any thread may access these, call
+                // the functions, and send accumulators.
+                unsafe { inputs.reduce::<($($T,)+), G, R>(is_reduced, closure, fold, true) }
+            }
+        }
+    };
+}
+reduce!(2: A a);
+reduce!(3: A a B b);
+reduce!(4: A a B b C c);
+reduce!(5: A a B b C c D d);
+reduce!(6: A a B b C c D d E e);
+reduce!(7: A a B b C c D d E e F f);
+reduce!(8: A a B b C c D d E e F f H h);
+reduce!(9: A a B b C c D d E e F f H h J j);
+
+/// Folds the elements of an operand along the dimensions where `is_reduced`.
 ///
-/// `sum_strides` leads from an index of the operand to its sum. `threads` is the requested number of threads.
+/// As [`Reduce::reduce`], for elements that may not be `Sync` and accumulators that may not be `Send`: unless they are
+/// numbers, they stay on the calling thread.
+///
+/// # Errors
+///
+/// As [`Reduce::reduce`].
 ///
 /// # Panics
 ///
-/// Where `sum_strides` does not fit the shape, or leads out of `sums`.
-pub fn add_to_sums<T>(
+/// As [`Reduce::reduce`].
+pub fn reduce_elements<T: Clone, R: Accumulate<T> + Sync>(
     input: &Operand<'_, Read<T>>,
-    sum_strides: &[isize],
-    sums: &mut [T],
-    threads: Option<usize>,
-) where
-    T: Clone + Zero + Add<Output = T>,
-{
-    let shape = input.shape();
-    let (from, strides) = input.parts();
-    if shape.contains(&0) {
-        return;
+    is_reduced: &[bool],
+    fold: &R,
+) -> Result<Vec<R::Acc>, AllocError> {
+    let (first, strides) = input.parts();
+    let first = [first.cast(), std::ptr::null_mut()];
+    let inputs = Inputs { shape: input.shape(), first, strides: [strides, &[]] };
+    #[cfg(feature = "parallel")]
+    let is_shareable = crate::primitive::is_number::<T>() && crate::primitive::is_number::<R::Acc>();
+    #[cfg(not(feature = "parallel"))]
+    let is_shareable = false;
+    // Safety: the operand's constructor guarantees its elements; any thread may access and clone numbers.
+    unsafe { inputs.reduce::<(T,), _, _>(is_reduced, &|x: &T| x.clone(), fold, is_shareable) }
+}
+
+/// The product of sizes, if it does not overflow before a size of 0.
+fn checked_product(mut sizes: impl Iterator<Item = usize> + Clone) -> Option<usize> {
+    if sizes.clone().any(|size| size == 0) {
+        return Some(0);
     }
-    let last = shape.iter().zip(sum_strides).try_fold(0usize, |last, (size, stride)| {
-        (size - 1).checked_mul(stride.unsigned_abs())?.checked_add(last)
-    });
-    assert!(
-        sum_strides.len() == shape.len()
-            && sum_strides.iter().all(|&s| s >= 0)
-            && last.is_some_and(|last| last < sums.len())
-    );
-    let nest = LoopNest::new(shape, 2, |operand, dim| [strides, sum_strides][operand][dim]);
-    let sum = Sum { from, to: sums.as_mut_ptr() };
-    // Safety: the nest stays within the operand and, as checked above, within the sums.
-    unsafe { if is_shared::<T>(&nest) { sum.add_parallel(nest, threads) } else { sum.add(nest) } }
+    sizes.try_fold(1usize, |count, size| count.checked_mul(size))
 }
 
-/// Whether several workers share the work. Only for numbers: other types may not be `Send` and `Sync`.
-#[cfg(feature = "parallel")]
-fn is_shared<T>(nest: &LoopNest) -> bool {
-    // Where sums coincide, two tasks would share one.
-    let are_distinct = || nest.compacted(1).is_injective(1);
-    is_parallel(cost(nest.touched_bytes([size_of::<T>(); 2].into_iter()), nest.len(), 1))
-        && crate::primitive::is_number::<T>()
-        && are_distinct()
+/// Addresses and strides of the inputs; the last of the `M` operands are the accumulators.
+struct Inputs<'i, const M: usize> {
+    shape: &'i [usize],
+    first: [*mut u8; M],
+    strides: [&'i [isize]; M],
 }
 
-#[allow(clippy::extra_unused_type_parameters)] // as above
-#[cfg(not(feature = "parallel"))]
-fn is_shared<T>(_: &LoopNest) -> bool {
-    false
-}
+impl<const M: usize> Inputs<'_, M> {
+    /// Folds the items of all indices, and returns the accumulators.
+    ///
+    /// # Safety
+    ///
+    /// The inputs' elements have the types `K`, exist, and nothing writes to them. Where `is_shareable`, any
+    /// thread may access them, call the functions, and send accumulators.
+    unsafe fn reduce<K, G, R>(
+        &self,
+        is_reduced: &[bool],
+        closure: &G,
+        fold: &R,
+        is_shareable: bool,
+    ) -> Result<Vec<R::Acc>, AllocError>
+    where
+        K: RowKernels<G, M>,
+        R: Accumulate<K::Item>,
+    {
+        // Safety: as for the caller.
+        unsafe {
+            if const { needs_drop::<R::Acc>() } {
+                self.reduce_in::<Option<R::Acc>, K, G, R>(is_reduced, closure, fold, is_shareable)
+            } else {
+                self.reduce_in::<MaybeUninit<R::Acc>, K, G, R>(is_reduced, closure, fold, is_shareable)
+            }
+        }
+    }
 
-/// Elements, and the sums that they are added to: operands 0 and 1 of a nest.
-struct Sum<T> {
-    from: *const T,
-    to: *mut T,
-}
-
-impl<T> Clone for Sum<T> {
-    fn clone(&self) -> Sum<T> {
-        *self
+    /// The same, with accumulators in slots of type `S`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`reduce`](Inputs::reduce).
+    unsafe fn reduce_in<S, K, G, R>(
+        &self,
+        is_reduced: &[bool],
+        closure: &G,
+        fold: &R,
+        is_shareable: bool,
+    ) -> Result<Vec<R::Acc>, AllocError>
+    where
+        S: Slot<R::Acc>,
+        K: RowKernels<G, M>,
+        R: Accumulate<K::Item>,
+    {
+        assert_eq!(is_reduced.len(), self.shape.len(), "one flag a dimension");
+        let kept: SmallVec<[usize; 8]> = self
+            .shape
+            .iter()
+            .zip(is_reduced)
+            .map(|(&size, &is_reduced)| if is_reduced { 1 } else { size })
+            .collect();
+        let count = checked_product(kept.iter().copied()).ok_or(AllocError { bytes: usize::MAX })?;
+        assert!(count == 0 || !self.shape.contains(&0), "accumulators without an item");
+        let mut strides: SmallVec<[isize; 8]> = SmallVec::from_elem(0, kept.len());
+        set_row_major(&mut strides, &kept);
+        for (stride, _) in strides.iter_mut().zip(is_reduced).filter(|(_, is_reduced)| **is_reduced) {
+            *stride = 0;
+        }
+        let mut slots: Vec<S> = reserve(count)?;
+        slots.resize_with(count, S::vacant);
+        if count > 0 {
+            let nest = LoopNest::new(self.shape, M, |operand, dim| match operand {
+                _ if operand == M - 1 => strides[dim],
+                _ => self.strides[operand][dim],
+            });
+            let functions = Functions { closure, fold };
+            let is_stopped = AtomicBool::new(false);
+            let reduction = Reduction::<S, M> {
+                first: self.first,
+                items: K::ITEMS,
+                functions: (&raw const functions).cast(),
+                fold: (&raw const *fold).cast(),
+                select: K::select::<R, S>,
+                merge: merge_rows::<K::Item, R, S>,
+                // Without independent accumulators, smaller parts keep rounding errors small.
+                max_serial: if has_lanes::<R::Acc>() { SERIAL_SUM } else { SERIAL_SUM_IN_SEQUENCE },
+                is_stopped: &is_stopped,
+                slots: PhantomData,
+            };
+            // Safety: the nest stays within the inputs, and within the slots: their strides are those of a
+            // row-major array. All slots are vacant.
+            unsafe { reduction.run(slots.as_mut_ptr(), nest, is_shareable) };
+        }
+        // Safety: every slot has been occupied. In place: slots are as large as accumulators, or larger.
+        Ok(slots.into_iter().map(|mut slot| unsafe { slot.take() }).collect())
     }
 }
 
-impl<T> Copy for Sum<T> {}
+/// A reduction has been stopped, because another part of it panicked.
+struct Stopped;
 
-/// A part of a parallel sum, with sums of its own.
-struct Task<T> {
-    sum: Sum<T>,
+/// Functions and inputs of a reduction; the last of the `M` operands of its nests are slots of type `S`.
+struct Reduction<'r, S, const M: usize> {
+    first: [*mut u8; M],
+    /// Bytes of an element of each input.
+    items: [usize; M],
+    functions: *const (),
+    fold: *const (),
+    select: fn(&[isize; M]) -> RowKernel<M>,
+    merge: unsafe fn(*const (), [*mut S; 2], &RowBlock<2>),
+    /// Elements that are folded without halving.
+    max_serial: usize,
+    is_stopped: &'r AtomicBool,
+    slots: PhantomData<S>,
+}
+
+// Safety: several threads use it only where `Inputs::reduce` was called with functions, inputs and accumulators that
+// any thread may access.
+unsafe impl<S, const M: usize> Sync for Reduction<'_, S, M> {}
+
+/// A part of a reduction, with slots of its own.
+struct Task<S> {
+    to: *mut S,
     nest: LoopNest,
 }
 
-// Safety: tasks are made for numbers only, which any thread may access, and no two share a sum.
-unsafe impl<T> Sync for Task<T> {}
+// Safety: no two tasks share a slot, and accumulators may be sent wherever several threads run tasks.
+unsafe impl<S> Sync for Task<S> {}
 
-/// The parts of a parallel sum.
-struct Tasks<T> {
-    tasks: Vec<Task<T>>,
-    /// Additions of partial sums, to be done in this order after the tasks.
-    merges: Vec<Task<T>>,
+/// Accumulators that are moved from partial ones, which are contiguous, when the tasks are done.
+struct Merge<S> {
+    from: *mut S,
+    to: *mut S,
+    nest: LoopNest,
+}
+
+/// The parts of a reduction that several threads share.
+struct Tasks<S> {
+    tasks: Vec<Task<S>>,
+    /// To be done in this order.
+    merges: Vec<Merge<S>>,
     /// Vectors, not boxes: moving a box would invalidate the pointers of the tasks.
-    partial_sums: Vec<Vec<T>>,
+    partial: Vec<Vec<S>>,
 }
 
-impl<T: Clone + Zero + Add<Output = T>> Sum<T> {
-    /// Adds the elements of a nest.
+impl<S, const M: usize> Reduction<'_, S, M> {
+    /// Folds the items of a nest, on several threads where it is large and `is_shareable`.
     ///
     /// # Safety
     ///
-    /// All elements exist, and nothing else accesses the sums.
-    unsafe fn add(self, nest: LoopNest) {
-        let level = if nest.len() > SERIAL_SUM { split_level(&nest, false) } else { None };
-        let Some(level) = level else {
-            // Safety: the caller guarantees the nest.
-            return nest.for_each_row_block(|block| unsafe { self.add_block(block) });
-        };
-        let (first, mut second, is_shared) = halves(&nest, level);
-        // Safety: the halves are parts of the nest. They have different sums: those of the nest, or where
-        // iterations share sums, new ones.
+    /// All elements exist, the slots are vacant, and nothing else accesses them. Where `is_shareable`, any
+    /// thread may access the inputs, call the functions, and send accumulators.
+    unsafe fn run<A>(&self, to: *mut S, nest: LoopNest, is_shareable: bool)
+    where
+        S: Slot<A>,
+    {
+        let mut items = self.items;
+        items[M - 1] = size_of::<S>();
+        let cost = cost(nest.touched_bytes(items.into_iter()), nest.len(), 1);
+        // Safety: as for the caller.
         unsafe {
-            self.add(first);
-            if !is_shared {
-                return self.add(second);
+            if is_shareable && cfg!(feature = "parallel") && is_parallel(cost) {
+                self.run_parallel(to, nest, cost);
+            } else {
+                // Nothing else runs that could stop it.
+                let _ = self.run_serial(to, nest);
             }
-            let kept = nest.compacted(1);
-            let mut partial: SmallVec<[T; 4]> = SmallVec::from_elem(T::zero(), kept.len());
-            second.make_contiguous(1);
-            Sum { from: self.from, to: partial.as_mut_ptr() }.add(second);
-            Sum { from: partial.as_ptr(), to: self.to }.add(kept);
         }
-    }
-
-    /// The same on several threads.
-    ///
-    /// # Safety
-    ///
-    /// As for [`add`](Sum::add), and any thread may access the elements.
-    unsafe fn add_parallel(self, nest: LoopNest, threads: Option<usize>) {
-        let max_elements = nest.len().div_ceil(MAX_SUM_TASKS).max(PARALLEL_MIN_BYTES / size_of::<T>());
-        let mut tasks = Tasks { tasks: Vec::new(), merges: Vec::new(), partial_sums: Vec::new() };
-        tasks.split(self, nest, max_elements);
-        let Tasks { tasks, merges, partial_sums } = tasks;
-        run_tasks(tasks.len(), Team::of(threads), &|task| {
-            let Task { sum, nest } = &tasks[task];
-            // Safety: the tasks are parts of the nest with different sums.
-            unsafe { sum.add(nest.clone()) };
-        });
-        for Task { sum, nest } in merges {
-            // Safety: partial sums exist until here, and their tasks are done.
-            unsafe { sum.add(nest) };
-        }
-        drop(partial_sums);
     }
 
     /// # Safety
     ///
-    /// All elements of the block exist, and nothing else accesses the sums.
-    #[inline]
-    unsafe fn add_block(self, block: &RowBlock<2>) {
-        // Safety: the block starts there.
-        let (from, to) = unsafe { (self.from.offset(block.starts[0]), self.to.offset(block.starts[1])) };
-        let rows = SumRows { from, to, block };
-        if block.rows * block.len >= ACCUMULATORS {
-            run_widest(rows);
-        } else {
-            rows.run();
-        }
-    }
-}
-
-impl<T: Clone + Zero> Tasks<T> {
-    /// Halves a nest into tasks of at most `max_elements` elements, where it can be halved.
-    fn split(&mut self, sum: Sum<T>, nest: LoopNest, max_elements: usize) {
-        let level = if nest.len() > max_elements { split_level(&nest, true) } else { None };
+    /// As for [`run`](Reduction::run).
+    unsafe fn run_serial<A>(&self, to: *mut S, nest: LoopNest) -> Result<(), Stopped>
+    where
+        S: Slot<A>,
+    {
+        let level = if nest.len() > self.max_serial { split_level::<S>(&nest, false) } else { None };
         let Some(level) = level else {
-            return self.tasks.push(Task { sum, nest });
+            // Safety: as for the caller.
+            return unsafe { self.run_leaf(to, &nest) };
         };
-        let (first, mut second, is_shared) = halves(&nest, level);
-        self.split(sum, first, max_elements);
-        if !is_shared {
-            return self.split(sum, second, max_elements);
+        let (first, mut second, are_shared) = halves(&nest, level);
+        // Safety: the halves are parts of the nest. They have different slots: those of the nest, or where
+        // iterations share slots, new ones.
+        unsafe {
+            self.run_serial(to, first)?;
+            if !are_shared {
+                return self.run_serial(to, second);
+            }
+            let kept = nest.compacted(M - 1);
+            let mut partial: SmallVec<[S; 4]> = SmallVec::new();
+            partial.resize_with(kept.len(), S::vacant);
+            second.make_contiguous(M - 1);
+            self.run_serial(partial.as_mut_ptr(), second)?;
+            self.run_merge(&Merge { from: partial.as_mut_ptr(), to, nest: kept });
         }
-        let kept = nest.compacted(1);
-        let mut partial = vec![T::zero(); kept.len()];
-        let to = partial.as_mut_ptr();
-        self.partial_sums.push(partial);
-        second.make_contiguous(1);
-        self.split(Sum { from: sum.from, to }, second, max_elements);
-        self.merges.push(Task { sum: Sum { from: to, to: sum.to }, nest: kept });
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// As for [`run`](Reduction::run), on several threads.
+    unsafe fn run_parallel<A>(&self, to: *mut S, nest: LoopNest, cost: usize)
+    where
+        S: Slot<A>,
+    {
+        let min_elements = PARALLEL_MIN_BYTES / (cost / nest.len()).max(1);
+        let max_elements = nest.len().div_ceil(MAX_SUM_TASKS).max(min_elements);
+        let mut tasks = Tasks { tasks: Vec::new(), merges: Vec::new(), partial: Vec::new() };
+        tasks.split(to, nest, M - 1, max_elements);
+        let Tasks { tasks, merges, partial } = tasks;
+        run_tasks(tasks.len(), Team::of(None), &|task| {
+            let stop = StopOnPanic(self.is_stopped);
+            let Task { to, nest } = &tasks[task];
+            // Safety: the tasks are parts of the nest with different slots. A stopped one has no result: the
+            // panic that stopped it ends the call.
+            let _ = unsafe { self.run_serial(*to, nest.clone()) };
+            std::mem::forget(stop);
+        });
+        for merge in &merges {
+            // Safety: partial accumulators exist until here, and their tasks are done.
+            unsafe { self.run_merge(merge) };
+        }
+        drop(partial);
+    }
+
+    /// Folds the items of a nest that is not halved.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run`](Reduction::run).
+    unsafe fn run_leaf(&self, to: *mut S, nest: &LoopNest) -> Result<(), Stopped> {
+        if self.is_stopped.load(Ordering::Relaxed) {
+            return Err(Stopped);
+        }
+        let innermost = nest.innermost();
+        let row =
+            |level: usize| -> [isize; M] { std::array::from_fn(|operand| nest.level(level).1[operand]) };
+        let (len, strides) = (nest.sizes()[innermost], row(innermost));
+        let (rows, row_strides) = match innermost.checked_sub(1) {
+            Some(level) => (nest.sizes()[level], row(level)),
+            None => (1, [0; M]),
+        };
+        let mut first = self.first;
+        first[M - 1] = to.cast();
+        let mut items = self.items;
+        items[M - 1] = size_of::<S>();
+        let kernel = (self.select)(&strides);
+        let starts = std::array::from_fn(|operand| nest.starts()[operand]);
+        let mut block = RowBlock { starts, rows, row_strides, len, strides };
+        for_each_block(nest, 0, true, &mut block, &mut |block, is_vacant| {
+            let first: [*mut u8; M] = std::array::from_fn(|operand| {
+                first[operand].wrapping_offset(block.starts[operand] * items[operand] as isize)
+            });
+            // Safety: the caller guarantees functions, elements and slots.
+            unsafe { kernel(self.functions, &first, block, is_vacant) };
+        });
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// All slots of the merge are occupied, and nothing else accesses them.
+    unsafe fn run_merge(&self, Merge { from, to, nest }: &Merge<S>) {
+        nest.for_each_row_block::<2>(|block| {
+            // Safety: the caller guarantees the slots.
+            unsafe {
+                let first = [from.offset(block.starts[0]), to.offset(block.starts[1])];
+                (self.merge)(self.fold, first, block);
+            }
+        });
     }
 }
 
-/// The two halves of a nest, and whether their iterations share sums.
-fn halves(nest: &LoopNest, level: usize) -> (LoopNest, LoopNest, bool) {
+/// Calls `work` with the two innermost loops, for every combination of the loops from `level` on, and whether the
+/// slots of the last operand have not been visited before.
+fn for_each_block<const M: usize>(
+    nest: &LoopNest,
+    level: usize,
+    is_vacant: bool,
+    block: &mut RowBlock<M>,
+    work: &mut impl FnMut(&RowBlock<M>, bool),
+) {
+    if level >= nest.innermost().saturating_sub(1) {
+        return work(block, is_vacant);
+    }
     let (size, strides) = nest.level(level);
+    let starts = block.starts;
+    for i in 0..size {
+        block.starts =
+            std::array::from_fn(|operand| starts[operand].wrapping_add(i as isize * strides[operand]));
+        for_each_block(nest, level + 1, is_vacant && (i == 0 || strides[M - 1] != 0), block, work);
+    }
+    block.starts = starts;
+}
+
+/// Stops the other parts of a reduction when it is dropped, which only a panic does.
+struct StopOnPanic<'s>(&'s AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl<S> Tasks<S> {
+    /// Halves a nest into tasks of at most `max_elements` elements, where it can be halved. `slots` is the operand of
+    /// the slots.
+    fn split<A>(&mut self, to: *mut S, nest: LoopNest, slots: usize, max_elements: usize)
+    where
+        S: Slot<A>,
+    {
+        let level = if nest.len() > max_elements { split_level::<S>(&nest, true) } else { None };
+        let Some(level) = level else {
+            return self.tasks.push(Task { to, nest });
+        };
+        let (first, mut second, are_shared) = halves(&nest, level);
+        self.split(to, first, slots, max_elements);
+        if !are_shared {
+            return self.split(to, second, slots, max_elements);
+        }
+        let kept = nest.compacted(slots);
+        let mut partial = Vec::new();
+        partial.resize_with(kept.len(), S::vacant);
+        let from = partial.as_mut_ptr();
+        self.partial.push(partial);
+        second.make_contiguous(slots);
+        self.split(from, second, slots, max_elements);
+        self.merges.push(Merge { from, to, nest: kept });
+    }
+}
+
+/// The stride of the slots, the last operand, in a loop.
+fn slot_stride(nest: &LoopNest, level: usize) -> isize {
+    nest.level(level).1.last().copied().unwrap_or(0)
+}
+
+/// The two halves of a nest, and whether their iterations share slots.
+fn halves(nest: &LoopNest, level: usize) -> (LoopNest, LoopNest, bool) {
+    let size = nest.sizes()[level];
     let [min_size, multiple] = SUM_GRANULARITY;
     let middle = (size / 2).next_multiple_of(if size > min_size { multiple } else { 1 });
-    let is_shared = strides[1] == 0;
     let (first, second) = nest.split_at(level, middle);
-    (first, second, is_shared)
+    (first, second, slot_stride(nest, level) == 0)
 }
 
 /// The outermost loop that is worth halving.
-fn split_level(nest: &LoopNest, is_parallel: bool) -> Option<usize> {
-    let moving = (0..nest.depth()).map(|level| nest.level(level)).filter(|(_, strides)| strides[1] != 0);
-    let sums: usize = moving.map(|(size, _)| size).product();
+fn split_level<S>(nest: &LoopNest, is_parallel: bool) -> Option<usize> {
+    // Large accumulators: fewer of them.
+    let max_partial = MAX_PARTIAL_SUMS * MAX_LANE_BYTES / size_of::<S>().max(MAX_LANE_BYTES);
+    let kept = (0..nest.depth()).filter(|&level| slot_stride(nest, level) != 0);
+    let slots: usize = kept.map(|level| nest.sizes()[level]).product();
     let elements = if is_parallel { ELEMENTS_PER_PARALLEL_PARTIAL_SUM } else { ELEMENTS_PER_PARTIAL_SUM };
-    let has_partial_sums = sums <= MAX_PARTIAL_SUMS && nest.len() / 2 >= sums * elements;
+    let has_partial = slots <= max_partial && nest.len() / 2 >= slots * elements;
     (0..nest.depth()).find(|&level| {
-        let (size, strides) = nest.level(level);
+        let size = nest.sizes()[level];
         size > 1
-            && if strides[1] == 0 {
-                has_partial_sums
+            && if slot_stride(nest, level) == 0 {
+                has_partial
             } else {
-                // To share the work, or until there are few enough sums for partial sums.
-                (is_parallel || sums > MAX_PARTIAL_SUMS)
-                    && (level + 1 < nest.depth() || size >= MAX_PARTIAL_SUMS)
+                // To share the work, or until there are few enough accumulators for partial ones.
+                (is_parallel || slots > max_partial) && (level + 1 < nest.depth() || size >= max_partial)
             }
     })
-}
-
-/// Elements of a row block, and the sums that they are added to.
-struct SumRows<'b, A> {
-    from: *const A,
-    to: *mut A,
-    block: &'b RowBlock<2>,
-}
-
-impl<A: Clone + Zero + Add<Output = A>> SimdTask for SumRows<'_, A> {
-    #[inline(always)]
-    fn run(self) {
-        let &RowBlock { rows, row_strides, len, strides, .. } = self.block;
-        // Safety: the caller that made the task guarantees the block; indices are those of the block.
-        unsafe {
-            match (strides, len) {
-                ([1, 0], 2) => self.short_sums::<2>(),
-                ([1, 0], 3) => self.short_sums::<3>(),
-                ([1, 0], 4) => self.short_sums::<4>(),
-                ([stride, 0], _) => {
-                    for row in 0..rows as isize {
-                        let from = self.from.offset(row * row_strides[0]);
-                        let sum = if stride == 1 { sum(from, 1, len) } else { sum(from, stride, len) };
-                        add(self.to.offset(row * row_strides[1]), sum);
-                    }
-                }
-                ([1, 1], _) if len < ACCUMULATORS / 2 && row_strides == [len as isize, 0] => {
-                    self.short_rows()
-                }
-                _ => {
-                    let fours = if row_strides[1] == 0 { rows / 4 * 4 } else { 0 };
-                    for row in (0..fours).step_by(4) {
-                        self.four_rows(row);
-                    }
-                    for row in fours..rows {
-                        self.one_row(row);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// # Safety
-///
-/// `to` points to an element.
-#[inline(always)]
-unsafe fn add<A: Clone + Add<Output = A>>(to: *mut A, element: A) {
-    // Safety: the caller guarantees it.
-    unsafe { *to = (*to).clone() + element }
-}
-
-/// # Safety
-///
-/// There is an element `i` strides from `from`.
-#[inline(always)]
-unsafe fn at<A: Clone>(from: *const A, i: usize, stride: isize) -> A {
-    // Safety: the caller guarantees it.
-    unsafe { (*from.offset(i as isize * stride)).clone() }
-}
-
-/// The sum of `len` elements.
-///
-/// # Safety
-///
-/// They exist.
-#[inline(always)]
-unsafe fn sum<A: Clone + Zero + Add<Output = A>>(from: *const A, stride: isize, len: usize) -> A {
-    let whole = if len < 2 * ACCUMULATORS { 0 } else { len / ACCUMULATORS * ACCUMULATORS };
-    let mut total = A::zero();
-    // Safety: i is below len.
-    unsafe {
-        if whole > 0 {
-            let mut sums: [A; ACCUMULATORS] = std::array::from_fn(|i| at(from, i, stride));
-            for first in (ACCUMULATORS..whole).step_by(ACCUMULATORS) {
-                for (i, sum) in sums.iter_mut().enumerate() {
-                    *sum = sum.clone() + at(from, first + i, stride);
-                }
-            }
-            let mut half = ACCUMULATORS / 2;
-            while half > 0 {
-                for i in 0..half {
-                    sums[i] = sums[i].clone() + sums[half + i].clone();
-                }
-                half /= 2;
-            }
-            total = sums[0].clone();
-        }
-        for i in whole..len {
-            total = total + at(from, i, stride);
-        }
-    }
-    total
-}
-
-impl<A: Clone + Zero + Add<Output = A>> SumRows<'_, A> {
-    /// Adds each row of `LEN` elements to its sum.
-    ///
-    /// # Safety
-    ///
-    /// The block has such rows, which are contiguous.
-    #[inline(always)]
-    unsafe fn short_sums<const LEN: usize>(&self) {
-        let &RowBlock { rows, row_strides, .. } = self.block;
-        for row in 0..rows as isize {
-            // Safety: indices are those of the block.
-            unsafe {
-                let from = self.from.offset(row * row_strides[0]);
-                let mut sum = at(from, 0, 1);
-                for i in 1..LEN {
-                    sum = sum + at(from, i, 1);
-                }
-                add(self.to.offset(row * row_strides[1]), sum);
-            }
-        }
-    }
-
-    /// Adds a row to a row of sums.
-    ///
-    /// # Safety
-    ///
-    /// It is a row of the block.
-    #[inline(always)]
-    unsafe fn one_row(&self, row: usize) {
-        let &RowBlock { row_strides, len, strides, .. } = self.block;
-        // Safety: indices are those of the block.
-        unsafe {
-            let from = self.from.offset(row as isize * row_strides[0]);
-            let to = self.to.offset(row as isize * row_strides[1]);
-            if strides == [1, 1] {
-                for i in 0..len {
-                    add(to.add(i), at(from, i, 1));
-                }
-            } else {
-                for i in 0..len {
-                    add(to.offset(i as isize * strides[1]), at(from, i, strides[0]));
-                }
-            }
-        }
-    }
-
-    /// Adds four rows to the row of sums that they share.
-    ///
-    /// # Safety
-    ///
-    /// These are rows of the block.
-    #[inline(always)]
-    unsafe fn four_rows(&self, row: usize) {
-        let &RowBlock { row_strides, len, strides, .. } = self.block;
-        // Safety: indices are those of the block.
-        unsafe {
-            let a = self.from.offset(row as isize * row_strides[0]);
-            let (b, c, d) =
-                (a.offset(row_strides[0]), a.offset(2 * row_strides[0]), a.offset(3 * row_strides[0]));
-            if strides == [1, 1] {
-                for i in 0..len {
-                    add(self.to.add(i), (at(a, i, 1) + at(b, i, 1)) + (at(c, i, 1) + at(d, i, 1)));
-                }
-            } else {
-                let stride = strides[0];
-                for i in 0..len {
-                    let sum = (at(a, i, stride) + at(b, i, stride)) + (at(c, i, stride) + at(d, i, stride));
-                    add(self.to.offset(i as isize * strides[1]), sum);
-                }
-            }
-        }
-    }
-
-    /// Adds contiguous rows that are too short for a loop of their own to the row of sums that they share:
-    /// several are added as one.
-    ///
-    /// # Safety
-    ///
-    /// The block's rows are contiguous and shorter than [`ACCUMULATORS`].
-    #[inline(always)]
-    unsafe fn short_rows(&self) {
-        let &RowBlock { rows, len, .. } = self.block;
-        let (together, count) = (ACCUMULATORS / len * len, rows * len);
-        let mut sums: [A; ACCUMULATORS] = std::array::from_fn(|_| A::zero());
-        // Safety: all elements of the block are contiguous.
-        unsafe {
-            for first in (0..count).step_by(together) {
-                for (i, sum) in sums.iter_mut().take(together.min(count - first)).enumerate() {
-                    *sum = sum.clone() + at(self.from, first + i, 1);
-                }
-            }
-            for (i, sum) in sums.into_iter().take(together).enumerate() {
-                add(self.to.add(i % len), sum);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -344,11 +344,40 @@ impl<'a> Bound<'a> {
         self.compute_while(out, |_| true)
     }
 
+    /// Iterations of all loops that compute the expression.
+    ///
+    /// Those of an element-wise expression are as many as elements of its result. Views and reductions make several
+    /// loops, whose iterations are added; [slices](Bound::slice_axis) share some of them, and have the iterations of
+    /// the whole expression.
+    ///
+    /// ```
+    /// # use unishape::expr::Expr;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let a = ndarray::Array2::<f32>::ones((300, 400));
+    /// let bound = Expr::parse("sum(a * a, axis=1)")?.bind([("a", &a)])?;
+    /// assert_eq!(bound.iterations(), 300 * 400);
+    ///
+    /// let (done, mut out) = (AtomicUsize::new(0), ndarray::Array1::<f32>::zeros(300));
+    /// bound.compute_while(&mut out, |iterations| {
+    ///     done.fetch_add(iterations, Ordering::Relaxed);
+    ///     true
+    /// })?;
+    /// assert_eq!(done.into_inner(), bound.iterations());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn iterations(&self) -> usize {
+        match &self.plan {
+            BoundPlan::Staged(staged) => staged.iterations(),
+            BoundPlan::Fused(_) => self.shape.iter().copied().fold(1, usize::saturating_mul),
+        }
+    }
+
     /// Computes into a preallocated array while a function returns `true`.
     ///
-    /// [`compute_into`](Bound::compute_into) that can be cancelled. The function is called after each chunk
-    /// with its number of elements, possibly on several threads at
-    /// once.
+    /// [`compute_into`](Bound::compute_into) that can be cancelled, and whose progress can be shown. The function is
+    /// called after each chunk with the iterations of its loops, of [`iterations`](Bound::iterations) in all,
+    /// possibly on several threads at once.
     ///
     /// ```
     /// # use unishape::expr::{Expr, ExprErrorKind};

@@ -116,6 +116,12 @@ impl Staged {
         })
     }
 
+    /// Iterations of the loops of all stages, without regard to slices.
+    pub(crate) fn iterations(&self) -> usize {
+        let of_stage = |stage: &Arc<Stage>| stage.shape.iter().copied().fold(1, usize::saturating_mul);
+        self.expr.stages.iter().map(of_stage).fold(0, usize::saturating_add)
+    }
+
     /// Describes the stages; `values` are those of the variables.
     pub(crate) fn describe(&self, values: &[Value<'_>]) -> String {
         // How many results of other expressions are computed together with a stage.
@@ -433,9 +439,7 @@ impl<'g> GroupWork<'g> {
     ) -> Result<Temporaries, ExprError> {
         let mut local = Temporaries::new();
         let (start, len) = (rows.start, rows.len());
-        // Only elements of the result count.
-        let should_continue = |_: usize| (options.should_continue)(0);
-        let options = Options { is_output_fresh: true, threads: Some(1), should_continue: &should_continue };
+        let options = Options { is_output_fresh: true, threads: Some(1), ..options };
         for &(number, dim) in &self.group.members[..self.group.members.len() - 1] {
             let stage = &self.stages[number];
             let mut shape = stage.output_shape();

@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, Array3, ArrayD, Axis, IxDyn, arr1, arr2, s};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use unishape::expr::{Expr, Value};
+use unishape::expr::{Bound, Expr, Value};
 use unishape::{DType, Tensor};
 
 fn evaluate<'a, const N: usize>(text: &str, values: [(&str, Value<'a>); N]) -> Tensor {
@@ -470,4 +470,31 @@ fn nested_folds_of_few_elements_are_not_all_unrolled() {
     }
     let Tensor::F64(result) = bound.compute().unwrap() else { panic!("another dtype") };
     assert!(result.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-12 * b));
+}
+
+/// Progress counts the iterations of all stages, in one call and in slices.
+#[test]
+fn iterations_of_all_stages_are_reported() {
+    let a = ndarray::Array2::from_shape_fn((70, 300), |(i, j)| (i * j) as f32);
+    for text in
+        ["sum(a)", "a - mean(a, 0)", "softmax(a, 1)", "max(softmax(a, 0), 0)", "var(a, axis=1) + 1", "a.T"]
+    {
+        let expr = Expr::parse(text).unwrap();
+        let whole = expr.bind([("a", Value::from(&a))]).unwrap();
+        let compute = |bound: &Bound<'_>| {
+            let done = std::sync::atomic::AtomicUsize::new(0);
+            let mut out = ndarray::ArrayD::<f32>::zeros(bound.shape());
+            let count = |iterations| {
+                done.fetch_add(iterations, std::sync::atomic::Ordering::Relaxed);
+                true
+            };
+            bound.compute_while(&mut out, count).unwrap();
+            done.into_inner()
+        };
+        assert_eq!(compute(&whole), whole.iterations(), "{text}");
+        let Some(&size) = whole.shape().first() else { continue };
+        let whole = expr.bind([("a", Value::from(&a))]).unwrap();
+        let slices = [0..size / 3, size / 3..size].map(|range| compute(&whole.slice_axis(0, range)));
+        assert_eq!(slices.iter().sum::<usize>(), whole.iterations(), "slices of {text}");
+    }
 }
