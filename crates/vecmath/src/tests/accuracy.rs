@@ -335,6 +335,24 @@ fn huge_angles() {
     }
 }
 
+/// As the results of f64, which the test above checks.
+#[test]
+fn huge_angles_of_f32() {
+    fn check<F: UnaryFunction<f64> + UnaryFunction<f32>>(x: f32) {
+        let (mut single, mut double) = ([0.0_f32], [0.0_f64]);
+        F::map(&[x], &mut single);
+        F::map(&[f64::from(x)], &mut double);
+        assert_eq!(single[0], double[0] as f32, "{} {x:e}", std::any::type_name::<F>());
+    }
+    let mut random = Random(5);
+    for _ in 0..200 {
+        let x = random.of_exponent(28, 127) as f32;
+        check::<Sin>(x);
+        check::<Cos>(x);
+        check::<Tan>(x);
+    }
+}
+
 fn in_unit_interval(x: f64) -> bool {
     x.abs() <= 1.0
 }

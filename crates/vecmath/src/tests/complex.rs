@@ -271,9 +271,21 @@ fn powers() {
     assert!((pow(C::new(2.0, 1.0), C::new(-2.0, 0.0)) - C::new(0.12, -0.16)).norm() < 1e-16);
     assert!((pow(i, i) - C::new((-FRAC_PI_2).exp(), 0.0)).norm() < 1e-16);
     assert!(pow(C::new(NAN, 0.0), C::new(1.5, 0.0)).re.is_nan());
-    for (z, w) in [(C::new(1.0, 1e-3), C::new(12345.0, -678.0)), (C::new(3.0, 4.0), C::new(400.5, 1.0))] {
+    let w = C::new(400.5, 1.0);
+    for (z, w) in [
+        (C::new(1.0, 1e-3), C::new(12345.0, -678.0)),
+        (C::new(3.0, 4.0), w),
+        (C::new(-3.0, 4.0), w),
+        (C::new(-3.0, -4.0), w),
+        (C::new(4.0, -3.0), w),
+    ] {
         let (large, wanted) = (pow(z, w), wide_pow(z, w));
         assert!((large - wanted).norm() < 4e-15 * wanted.norm(), "{large} {wanted}");
+    }
+    // Parts whose quotient overflows or underflows.
+    for z in [C::new(3e200, 1.0), C::new(-1e-310, 2.0), C::new(1e-200, -3e150)] {
+        let (got, wanted) = (pow(z, C::new(0.5, 0.0)), call::<Sqrt, C>(z));
+        assert!((got - wanted).norm() < 4e-15 * wanted.norm(), "{got:e} {wanted:e}");
     }
 }
 
