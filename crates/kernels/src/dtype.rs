@@ -206,7 +206,6 @@ impl DType {
             (Str, _) | (_, Str) => return None,
             (Bool, other) => other,
             (C64, C128) | (C128, _) => C128,
-            (C64, C64) => C64,
             (other, C64) => match other.float_dtype() {
                 F64 => C128,
                 _ => C64,

@@ -269,6 +269,14 @@ fn rows_longer_than_the_largest_block_are_halved() {
     }
 }
 
+#[test]
+fn sum_of_a_long_row_is_that_of_its_halves() {
+    let row: Vec<f32> = random_numbers(3).take(1 << 15).map(|random| random as f32 / 3e9 - 0.2).collect();
+    let sum = find_fold(Fold::Sum, DType::F32).unwrap();
+    let (first, second) = row.split_at(1 << 14);
+    assert_eq!(fold_row(sum, &row), fold_row(sum, first) + fold_row(sum, second));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
