@@ -8,9 +8,7 @@
 
 use crate::lanes::{Operand, Read};
 use crate::nest::{LoopNest, RowBlock};
-use crate::parallel::{Team, run_tasks};
-#[cfg(feature = "parallel")]
-use crate::parallel::{cost, is_parallel};
+use crate::parallel::{Team, cost, is_parallel, run_tasks};
 use crate::tuning::{
     ACCUMULATORS, ELEMENTS_PER_PARALLEL_PARTIAL_SUM, ELEMENTS_PER_PARTIAL_SUM, MAX_PARTIAL_SUMS,
     MAX_SUM_TASKS, PARALLEL_MIN_BYTES, SERIAL_SUM, SUM_GRANULARITY,
@@ -51,22 +49,24 @@ pub fn add_to_sums<T>(
     let nest = LoopNest::new(shape, 2, |operand, dim| [strides, sum_strides][operand][dim]);
     let sum = Sum { from, to: sums.as_mut_ptr() };
     // Safety: the nest stays within the operand and, as checked above, within the sums.
-    unsafe { if is_shared::<T>(&nest) { sum.add_parallel(nest, threads) } else { sum.add(nest) } }
+    unsafe { if has_tasks::<T>(&nest) { sum.add_tasks(nest, threads) } else { sum.add(nest) } }
 }
 
-/// Whether several workers share the work. Only for numbers: other types may not be `Send` and `Sync`.
-#[cfg(feature = "parallel")]
-fn is_shared<T>(nest: &LoopNest) -> bool {
+/// Whether the sum is split into tasks: in every build and for any number of threads, so that results are the same.
+fn has_tasks<T>(nest: &LoopNest) -> bool {
     // Where sums coincide, two tasks would share one.
     let are_distinct = || nest.compacted(1).is_injective(1);
-    is_parallel(cost(nest.touched_bytes([size_of::<T>(); 2].into_iter()), nest.len(), 1))
-        && crate::primitive::is_number::<T>()
+    size_of::<T>() > 0
+        && is_parallel(cost(nest.touched_bytes([size_of::<T>(); 2].into_iter()), nest.len(), 1))
         && are_distinct()
 }
 
-#[allow(clippy::extra_unused_type_parameters)] // as above
-#[cfg(not(feature = "parallel"))]
-fn is_shared<T>(_: &LoopNest) -> bool {
+/// Whether several threads may share the tasks. Only for numbers: other types may not be `Send` and `Sync`.
+#[cfg_attr(not(feature = "parallel"), allow(clippy::extra_unused_type_parameters))]
+fn has_threads<T>() -> bool {
+    #[cfg(feature = "parallel")]
+    return crate::primitive::is_number::<T>();
+    #[cfg(not(feature = "parallel"))]
     false
 }
 
@@ -84,16 +84,16 @@ impl<T> Clone for Sum<T> {
 
 impl<T> Copy for Sum<T> {}
 
-/// A part of a parallel sum, with sums of its own.
+/// A part of a large sum, with sums of its own.
 struct Task<T> {
     sum: Sum<T>,
     nest: LoopNest,
 }
 
-// Safety: tasks are made for numbers only, which any thread may access, and no two share a sum.
+// Safety: several threads share tasks of numbers only, which any thread may access, and no two tasks share a sum.
 unsafe impl<T> Sync for Task<T> {}
 
-/// The parts of a parallel sum.
+/// The parts of a large sum.
 struct Tasks<T> {
     tasks: Vec<Task<T>>,
     /// Additions of partial sums, to be done in this order after the tasks.
@@ -130,21 +130,25 @@ impl<T: Clone + Zero + Add<Output = T>> Sum<T> {
         }
     }
 
-    /// The same on several threads.
+    /// The same in tasks, which several threads may share.
     ///
     /// # Safety
     ///
-    /// As for [`add`](Sum::add), and any thread may access the elements.
-    unsafe fn add_parallel(self, nest: LoopNest, threads: Option<usize>) {
+    /// As for [`add`](Sum::add).
+    unsafe fn add_tasks(self, nest: LoopNest, threads: Option<usize>) {
         let max_elements = nest.len().div_ceil(MAX_SUM_TASKS).max(PARALLEL_MIN_BYTES / size_of::<T>());
         let mut tasks = Tasks { tasks: Vec::new(), merges: Vec::new(), partial_sums: Vec::new() };
         tasks.split(self, nest, max_elements);
         let Tasks { tasks, merges, partial_sums } = tasks;
-        run_tasks(tasks.len(), Team::of(threads), &|task| {
+        let run = |task: usize| {
             let Task { sum, nest } = &tasks[task];
             // Safety: the tasks are parts of the nest with different sums.
             unsafe { sum.add(nest.clone()) };
-        });
+        };
+        match has_threads::<T>() {
+            true => run_tasks(tasks.len(), Team::of(threads), &run),
+            false => (0..tasks.len()).for_each(run),
+        }
         for Task { sum, nest } in merges {
             // Safety: partial sums exist until here, and their tasks are done.
             unsafe { sum.add(nest) };

@@ -163,9 +163,9 @@ fn halving_bounds_the_additions_per_element() {
         (&[100_000][..], &[true][..], 240),
         (&[600, 600], &[true, true], 190),
         (&[100_000, 3], &[true, false], 180),
-        (&[3, 100_000], &[false, true], 90),
+        (&[3, 100_000], &[false, true], 240),
         (&[2000, 100], &[true, false], 120),
-        (&[100, 2000], &[false, true], 30),
+        (&[100, 2000], &[false, true], 40),
         (&[20_000, 10], &[false, true], 9),
     ] {
         let additions = additions(shape, over);
@@ -225,15 +225,16 @@ fn tasks_have_at_most_the_requested_elements() {
 }
 
 /// In bytes: what is read, the sums, and 2 for each addition.
-#[cfg(feature = "parallel")]
 #[test]
-fn large_sums_of_numbers_are_shared() {
-    use super::is_shared;
+fn large_sums_have_tasks() {
+    use super::{has_tasks, has_threads};
     use crate::tuning::PARALLEL_MIN_BYTES;
     let elements = (PARALLEL_MIN_BYTES - 8) / 10;
-    assert!(!is_shared::<i64>(&nest(&[elements], &[true])));
-    assert!(is_shared::<i64>(&nest(&[elements + 1], &[true])));
-    assert!(!is_shared::<std::cell::Cell<i64>>(&nest(&[elements + 1], &[true])));
+    assert!(!has_tasks::<i64>(&nest(&[elements], &[true])));
+    assert!(has_tasks::<i64>(&nest(&[elements + 1], &[true])));
+    assert!(!has_tasks::<()>(&nest(&[1 << 40], &[true])));
+    assert!(!has_threads::<std::cell::Cell<i64>>());
+    assert_eq!(has_threads::<i64>(), cfg!(feature = "parallel"));
     let coinciding = LoopNest::new(&[400, 1000], 2, |operand, dim| [[1000, 1], [1, 1]][operand][dim]);
-    assert!(!is_shared::<i64>(&coinciding));
+    assert!(!has_tasks::<i64>(&coinciding));
 }

@@ -132,8 +132,12 @@ fn roots_and_signs() {
     check_nan::<Sign>("sign", &[(NAN, 1.0), (1.0, NAN), (NAN, NAN), (INF, NAN), (NAN, INF)]);
     for z in [C::new(f64::MAX, f64::MAX), C::new(1e-320, -1e-320)] {
         let got = call::<Sign, C>(z);
-        assert!((abs(got) - 1.0).abs() < 1e-3, "sign({z}) is {got}");
+        assert!((abs(got) - 1.0).abs() < 1e-15, "sign({z}) is {got}");
     }
+    for (x, y, re, im) in [(INF, -0.5, 1.0, 0.0), (-0.5, INF, 0.0, 1.0), (-INF, 0.0, -1.0, 0.0)] {
+        assert_eq!(call::<Sign, C>(C::new(x, y)), C::new(re, im));
+    }
+    check_nan::<Sign>("sign", &[(INF, INF), (-INF, INF)]);
 
     for y in [0.0, NAN, INF] {
         assert_eq!(abs(C::new(-INF, y)), INF);
@@ -271,8 +275,16 @@ fn powers() {
     assert!((pow(C::new(2.0, 1.0), C::new(-2.0, 0.0)) - C::new(0.12, -0.16)).norm() < 1e-16);
     assert!((pow(i, i) - C::new((-FRAC_PI_2).exp(), 0.0)).norm() < 1e-16);
     assert!(pow(C::new(NAN, 0.0), C::new(1.5, 0.0)).re.is_nan());
+    // Small integers, by exact products: terms cancel.
+    assert_eq!(pow(C::new(2.0, 1.0), C::new(4.0, 0.0)), C::new(-7.0, 24.0));
+    assert_eq!(pow(C::new(1.0, 1.0), C::new(6.0, 0.0)), C::new(0.0, -8.0));
+    let (e, d) = (2f64.powi(-30), 2f64.powi(-31));
+    let square = pow(C::new(1.0 + e, 1.0 - d), C::new(2.0, 0.0));
+    assert_eq!(square.re, 2.0 * e + e * e + 2.0 * d - d * d);
+    // By way of e^(w·ln z).
     let w = C::new(400.5, 1.0);
     for (z, w) in [
+        (C::new(3.0, 4.0), C::new(10.5, 300.25)),
         (C::new(1.0, 1e-3), C::new(12345.0, -678.0)),
         (C::new(3.0, 4.0), w),
         (C::new(-3.0, 4.0), w),
@@ -281,6 +293,25 @@ fn powers() {
     ] {
         let (large, wanted) = (pow(z, w), wide_pow(z, w));
         assert!((large - wanted).norm() < 4e-15 * wanted.norm(), "{large} {wanted}");
+    }
+    // Infinite bases and exponents.
+    let real = |x: f64| C::new(x, 0.0);
+    assert_eq!(pow(real(INF), real(2.5)), real(INF));
+    assert_eq!(pow(real(INF), real(-2.5)), real(0.0));
+    assert_eq!(pow(real(2.0), real(INF)).re, INF);
+    assert_eq!(pow(real(2.0), C::new(INF, 1.0)).re, INF);
+    assert!(pow(i, real(INF)).im.is_nan() && pow(real(INF), C::new(1.0, 1.0)).im.is_nan());
+    // complex64 is computed as complex128.
+    for (z, w) in [(C::new(3.0, 4.0), C::new(1.5, -0.5)), (real(INF), real(2.5)), (real(2.0), real(-INF))] {
+        let single = |z: C| Single::new(z.re as f32, z.im as f32);
+        let mut got = [Single::new(0.0, 0.0)];
+        Pow::map(&[single(z)], &[single(w)], &mut got);
+        let wanted = single(pow(z, w));
+        assert!(
+            got[0] == wanted || wanted.im.is_nan() && got[0].re == wanted.re,
+            "{z} to the {w}: {}",
+            got[0]
+        );
     }
     // Parts whose quotient overflows or underflows.
     for z in [C::new(3e200, 1.0), C::new(-1e-310, 2.0), C::new(1e-200, -3e150)] {
@@ -353,6 +384,14 @@ fn inverse_functions_of_huge_numbers() {
             assert!(is_subnormal || is_near(got, wanted), "{name}({scaled:e}) is {got:e}, not {wanted:e}");
         }
     }
+}
+
+/// |1 - z|² underflows.
+#[test]
+fn atanh_next_to_one() {
+    let got = call::<Atanh, C>(C::new(1.0, 1e-200));
+    let wanted = C::new(0.5 * (LN_2 + 200.0 * LN_10), FRAC_PI_4);
+    assert!(is_near(got, wanted), "{got:e}, not {wanted:e}");
 }
 
 /// f(z) is z for tiny numbers.
