@@ -133,8 +133,9 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn sizes_are_decoded() {
-        let ebx =
-            |line: u32, partitions: u32, ways: u32| line - 1 | (partitions - 1) << 12 | (ways - 1) << 22;
+        let ebx = |line: u32, partitions: u32, ways: u32| {
+            (line - 1) | ((partitions - 1) << 12) | ((ways - 1) << 22)
+        };
         assert_eq!(super::decode(0x21, ebx(64, 1, 8), 63), Some((1, 32 << 10)));
         assert_eq!(super::decode(0x1c043, ebx(64, 1, 16), 2047), Some((2, 2 << 20)));
         assert_eq!(super::decode(0x63, ebx(128, 2, 3), 0), Some((3, 128 * 2 * 3)));
