@@ -1,6 +1,7 @@
 //! Integration tests: models are built, run, explained and rewritten.
 
 mod broadcasting;
+mod declarations;
 mod errors;
 mod files;
 mod fusion;
