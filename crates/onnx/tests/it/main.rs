@@ -1,5 +1,6 @@
 //! Integration tests: models are built, run, explained and rewritten.
 
+mod activations;
 mod broadcasting;
 mod declarations;
 mod errors;
