@@ -104,3 +104,27 @@ fn lists_of_integers_are_constants() {
     let result = run(&builder, &[("x", &tensor(DType::I64, &[3], &[1.0, 2.0, 3.0]))]);
     assert_eq!(result.expect("a valid run"), tensor(DType::I64, &[3], &[6.0, -4.0, 10.0]));
 }
+
+#[test]
+fn bounds_of_clip_are_scalars() {
+    let clip = |shape: &[usize], numbers: &[f64]| {
+        // The lower bound is computed, the upper one is an input.
+        let builder = ModelBuilder::new(21).input("x", DType::F32, "3").unranked_input("b", DType::F32);
+        let builder = builder.node("Neg", "b", "min").node("Clip", "x min b", "y");
+        let inputs = [tensor(DType::F32, &[3], &[-5.0, 0.5, 5.0]), tensor(DType::F32, shape, numbers)];
+        run(&builder.unranked_output("y", DType::F32), &[("x", &inputs[0]), ("b", &inputs[1])])
+    };
+    for shape in [&[][..], &[1]] {
+        assert_eq!(clip(shape, &[2.0]).expect("a valid run"), tensor(DType::F32, &[3], &[-2.0, 0.5, 2.0]));
+    }
+    for (shape, numbers) in [(&[1, 1][..], &[2.0][..]), (&[3], &[1.0, 2.0, 3.0])] {
+        let error = clip(shape, numbers).expect_err("bounds of several dimensions").to_string();
+        assert!(error.ends_with("the bounds of Clip must be scalars"), "{error}");
+    }
+    // Attributes before opset 11.
+    let attributes = [("min", Attr::Float(-1.0)), ("max", Attr::Float(2.0))];
+    let builder = ModelBuilder::new(10).input("x", DType::F32, "3").node_with("Clip", "x", "y", &attributes);
+    let x = tensor(DType::F32, &[3], &[-5.0, 0.5, 5.0]);
+    let result = run(&builder.unranked_output("y", DType::F32), &[("x", &x)]);
+    assert_eq!(result.expect("a valid run"), tensor(DType::F32, &[3], &[-1.0, 0.5, 2.0]));
+}
