@@ -30,6 +30,9 @@ pub(crate) struct Options {
     /// Test only files that match this pattern, from the root of the repository; may be repeated.
     #[arg(long = "file", value_name = "GLOB")]
     files: Vec<String>,
+    /// Test only mutants whose name matches this regular expression; may be repeated.
+    #[arg(long = "re", value_name = "REGEX")]
+    names: Vec<String>,
     /// Options of cargo-mutants, which then runs the mutants itself.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, requires = "package")]
     options: Vec<String>,
@@ -44,30 +47,26 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     cargo_mutants::TOOL.install()?;
     for package in chosen {
-        test(&package, &options.files, &options.options)?;
+        test(&package, options)?;
     }
     Ok(())
 }
 
 /// Tests the mutants of a package; an error lists the survivors without a reason.
-fn test(package: &Package, files: &[String], options: &[String]) -> Result<(), String> {
+fn test(package: &Package, options: &Options) -> Result<(), String> {
     let title = format!("mutants of {}", package.name);
     eprintln!("\n=== {title}");
-    let output = root().join("target/mutants").join(&package.name);
-    fs::create_dir_all(&output).map_err(|error| format!("{}: {error}", output.display()))?;
+    let folder = root().join("target/mutants");
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let is_core = package.name == CORE;
-    let of_files = files.iter().flat_map(|file| ["--file".to_owned(), file.clone()]).collect::<Vec<_>>();
-    let survivors = if is_core || !options.is_empty() {
-        cargo_mutants::run(package, &output, &[&of_files, options].concat(), is_core)?
+    let files = options.files.iter().flat_map(|file| ["--file", file]);
+    let names = options.names.iter().flat_map(|name| ["--re", name]);
+    let mut selected: Vec<String> = files.chain(names).map(str::to_owned).collect();
+    let survivors = if is_core || !options.options.is_empty() {
+        selected.extend_from_slice(&options.options);
+        cargo_mutants::run(package, &folder, &selected, is_core)?
     } else {
-        let mut results = schemata::run(package, &output, &of_files)?;
-        if !results.unsupported.is_empty() {
-            let names = results.unsupported.iter();
-            let only: Vec<String> =
-                names.flat_map(|name| ["--re".into(), format!("^{}$", escape(name))]).collect();
-            results.survivors.extend(cargo_mutants::run(package, &output, &only, is_core)?);
-        }
-        results.survivors
+        schemata::run(package, &folder, &selected)?
     };
     let list = fs::read_to_string(root().join(SURVIVORS)).unwrap_or_default();
     let is_listed = |mutant: &String| !is_core && list.contains(&without_position(mutant));
@@ -90,20 +89,9 @@ fn without_position(mutant: &str) -> String {
     }
 }
 
-/// A regular expression that matches this text.
-fn escape(text: &str) -> String {
-    let is_special = |c: char| r"\.+*?()|[]{}^$".contains(c);
-    text.chars().flat_map(|c| [Some('\\').filter(|_| is_special(c)), Some(c)]).flatten().collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{escape, without_position};
-
-    #[test]
-    fn special_characters_are_escaped() {
-        assert_eq!(escape("a.rs:1:2: << with [T; 2]?"), r"a\.rs:1:2: << with \[T; 2\]\?");
-    }
+    use super::without_position;
 
     #[test]
     fn position_of_a_mutant_is_removed() {

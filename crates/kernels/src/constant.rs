@@ -108,3 +108,78 @@ impl Constant {
         &self.bytes[..self.item_size]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Constant;
+    use crate::{DType, Op, Scalar, find_kernel};
+    use half::{bf16, f16};
+    use num_complex::Complex;
+
+    fn constant<T: bytemuck::AnyBitPattern>(scalar: Scalar, dtype: DType) -> Option<T> {
+        Constant::from_scalar(scalar, dtype)?.get()
+    }
+
+    #[test]
+    fn scalars_of_every_dtype() {
+        let seven = Scalar::Int(7);
+        assert_eq!(constant(seven, DType::I8), Some(7_i8));
+        assert_eq!(constant(seven, DType::I16), Some(7_i16));
+        assert_eq!(constant(seven, DType::I32), Some(7_i32));
+        assert_eq!(constant(seven, DType::I64), Some(7_i64));
+        assert_eq!(constant(seven, DType::U8), Some(7_u8));
+        assert_eq!(constant(seven, DType::U16), Some(7_u16));
+        assert_eq!(constant(seven, DType::U32), Some(7_u32));
+        assert_eq!(constant(seven, DType::U64), Some(7_u64));
+        assert_eq!(constant(seven, DType::F16), Some(f16::from_f64(7.0)));
+        assert_eq!(constant(seven, DType::BF16), Some(bf16::from_f64(7.0)));
+        assert_eq!(constant(seven, DType::F32), Some(7.0_f32));
+        assert_eq!(constant(seven, DType::F64), Some(7.0_f64));
+        assert_eq!(constant(seven, DType::C64), Some(Complex::new(7.0_f32, 0.0)));
+        assert_eq!(constant(seven, DType::C128), Some(Complex::new(7.0_f64, 0.0)));
+        assert_eq!(Constant::from_scalar(seven, DType::Str), None);
+    }
+
+    #[test]
+    fn scalars_that_a_dtype_cannot_represent() {
+        let i = Scalar::Complex(Complex::I);
+        for &dtype in DType::ALL {
+            assert_eq!(constant::<u8>(i, dtype).is_some(), dtype == DType::Bool, "{dtype}");
+            assert_eq!(
+                Constant::from_scalar(i, dtype).is_some(),
+                dtype.is_complex() || dtype == DType::Bool,
+                "{dtype}"
+            );
+            let half = Constant::from_scalar(Scalar::Float(0.5), dtype);
+            assert_eq!(half.is_some(), !dtype.is_integer() && dtype != DType::Str, "{dtype}");
+        }
+        // A complex number without an imaginary part is real.
+        assert_eq!(constant(Scalar::Complex(Complex::new(2.0, 0.0)), DType::F32), Some(2.0_f32));
+        assert_eq!(constant::<u8>(Scalar::Int(256), DType::U8), None);
+    }
+
+    #[test]
+    fn everything_but_zero_is_true() {
+        for (scalar, expected) in [
+            (Scalar::Int(2), 1_u8),
+            (Scalar::Int(0), 0),
+            (Scalar::Float(0.5), 1),
+            (Scalar::Float(-0.0), 0),
+            (Scalar::Complex(Complex::I), 1),
+            (Scalar::Bool(true), 1),
+        ] {
+            assert_eq!(constant(scalar, DType::Bool), Some(expected), "{scalar}");
+        }
+        assert_eq!(constant(Scalar::Bool(true), DType::F64), Some(1.0));
+    }
+
+    #[test]
+    fn bytes_and_kernels() {
+        let constant = Constant::new(0x0102_u16.to_be());
+        assert_eq!(constant.bytes(), [1, 2]);
+        assert_eq!((constant.get::<u8>(), constant.get::<u32>()), (None, None));
+        let add = find_kernel(Op::Add, DType::U16).unwrap();
+        let sum = Constant::evaluate(add, &[Constant::new(300_u16), Constant::new(7_u16)], 2);
+        assert_eq!(sum.get(), Some(307_u16));
+    }
+}

@@ -206,7 +206,6 @@ impl DType {
             (Str, _) | (_, Str) => return None,
             (Bool, other) => other,
             (C64, C128) | (C128, _) => C128,
-            (C64, C64) => C64,
             (other, C64) => match other.float_dtype() {
                 F64 => C128,
                 _ => C64,
@@ -278,5 +277,116 @@ impl DType {
             DType::C128 => 16,
             DType::Str => 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DType::{self, *};
+    use super::DTypeKind;
+    use half::{bf16, f16};
+    use num_complex::Complex;
+
+    #[test]
+    fn dtypes_are_found_by_name() {
+        for &dtype in DType::ALL {
+            assert_eq!(DType::from_name(dtype.name()), Some(dtype));
+            assert_eq!(format!("{dtype:>12}"), format!("{:>12}", dtype.name()));
+        }
+        assert_eq!(DType::from_name("float"), None);
+    }
+
+    #[test]
+    fn kinds() {
+        let of_kind =
+            |kind| DType::ALL.iter().copied().filter(|dtype| dtype.kind() == kind).collect::<Vec<_>>();
+        assert_eq!(of_kind(DTypeKind::Bool), [Bool]);
+        assert_eq!(of_kind(DTypeKind::Unsigned), [U8, U16, U32, U64]);
+        assert_eq!(of_kind(DTypeKind::Signed), [I8, I16, I32, I64]);
+        assert_eq!(of_kind(DTypeKind::Float), [F16, BF16, F32, F64]);
+        assert_eq!(of_kind(DTypeKind::Complex), [C64, C128]);
+        assert_eq!(of_kind(DTypeKind::Str), [Str]);
+        for &dtype in DType::ALL {
+            assert_eq!(dtype.is_complex(), [C64, C128].contains(&dtype), "{dtype}");
+            let is_integer = [I8, I16, I32, I64, U8, U16, U32, U64].contains(&dtype);
+            assert_eq!(dtype.is_integer(), is_integer, "{dtype}");
+        }
+    }
+
+    #[test]
+    fn dtypes_of_functions_and_parts() {
+        let float = |dtypes: &[DType]| dtypes.iter().map(|dtype| dtype.float_dtype()).collect::<Vec<_>>();
+        assert_eq!(float(&[Bool, I8, U8, I16, U16, F16]), [F16, F16, F16, F32, F32, F16]);
+        assert_eq!(float(&[I32, U32, I64, U64, F64, C64]), [F64, F64, F64, F64, F64, C64]);
+        assert_eq!([C64, C128, I16].map(DType::real_dtype), [F32, F64, I16]);
+    }
+
+    /// The rows and columns of NumPy's `promote_types`, without bfloat16.
+    const ORDER: [DType; 14] = [Bool, U8, U16, U32, U64, I8, I16, I32, I64, F16, F32, F64, C64, C128];
+    const PROMOTED: [[DType; 14]; 14] = [
+        [Bool, U8, U16, U32, U64, I8, I16, I32, I64, F16, F32, F64, C64, C128],
+        [U8, U8, U16, U32, U64, I16, I16, I32, I64, F16, F32, F64, C64, C128],
+        [U16, U16, U16, U32, U64, I32, I32, I32, I64, F32, F32, F64, C64, C128],
+        [U32, U32, U32, U32, U64, I64, I64, I64, I64, F64, F64, F64, C128, C128],
+        [U64, U64, U64, U64, U64, F64, F64, F64, F64, F64, F64, F64, C128, C128],
+        [I8, I16, I32, I64, F64, I8, I16, I32, I64, F16, F32, F64, C64, C128],
+        [I16, I16, I32, I64, F64, I16, I16, I32, I64, F32, F32, F64, C64, C128],
+        [I32, I32, I32, I64, F64, I32, I32, I32, I64, F64, F64, F64, C128, C128],
+        [I64, I64, I64, I64, F64, I64, I64, I64, I64, F64, F64, F64, C128, C128],
+        [F16, F16, F32, F64, F64, F16, F32, F64, F64, F16, F32, F64, C64, C128],
+        [F32, F32, F32, F64, F64, F32, F32, F64, F64, F32, F32, F64, C64, C128],
+        [F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, C128, C128],
+        [C64, C64, C64, C128, C128, C64, C64, C128, C128, C64, C64, C128, C64, C128],
+        [C128, C128, C128, C128, C128, C128, C128, C128, C128, C128, C128, C128, C128, C128],
+    ];
+
+    #[test]
+    fn promotion_is_that_of_numpy() {
+        for (a, row) in ORDER.into_iter().zip(PROMOTED) {
+            for (b, promoted) in ORDER.into_iter().zip(row) {
+                assert_eq!(a.promoted_with(b), Some(promoted), "{a} and {b}");
+            }
+            assert_eq!((a.promoted_with(Str), Str.promoted_with(a)), (None, None), "{a}");
+            // bfloat16 has the range of float32, and is promoted as float16 is, except with float16.
+            let expected = match a.promoted_with(F16) {
+                Some(F16) if a != F16 => Some(BF16),
+                Some(F16) => Some(F32),
+                other => other,
+            };
+            assert_eq!((a.promoted_with(BF16), BF16.promoted_with(a)), (expected, expected), "{a}");
+        }
+        assert_eq!((Str.promoted_with(Str), BF16.promoted_with(BF16)), (Some(Str), Some(BF16)));
+    }
+
+    #[test]
+    fn ranges_of_integers() {
+        for (dtype, min, max) in [
+            (Bool, 0, 1),
+            (I8, -128, 127),
+            (I16, -32768, 32767),
+            (I32, i32::MIN.into(), i32::MAX.into()),
+            (I64, i64::MIN.into(), i64::MAX.into()),
+            (U8, 0, 255),
+            (U16, 0, 65535),
+            (U32, 0, u32::MAX.into()),
+            (U64, 0, u64::MAX.into()),
+        ] {
+            let held = [min - 1, min, max, max + 1].map(|int| dtype.can_hold(int));
+            assert_eq!(held, [false, true, true, false], "{dtype}");
+        }
+        assert!(F16.can_hold(i128::MAX) && C64.can_hold(i128::MIN));
+    }
+
+    #[test]
+    fn item_sizes() {
+        macro_rules! check {
+            ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $description:literal;)+) => {
+                $(
+                    let size = if DType::$variant == Str { 0 } else { size_of::<$type $(<$part>)?>() };
+                    assert_eq!(DType::$variant.item_size(), size, $name);
+                )+
+            };
+        }
+        for_each_dtype!(check);
     }
 }

@@ -227,5 +227,39 @@ mod tests {
         for &op in Op::ALL {
             assert!(op.names().iter().all(|name| Op::from_name(name) == Some(op)));
         }
+        assert_eq!(Op::from_name("add "), None);
+    }
+
+    #[test]
+    fn symbols() {
+        use Op::*;
+        let expected = [
+            (Add, "+"),
+            (And, "&"),
+            (Divide, "/"),
+            (Equal, "=="),
+            (FloorDivide, "//"),
+            (Greater, ">"),
+            (GreaterEqual, ">="),
+            (Invert, "~"),
+            (Less, "<"),
+            (LessEqual, "<="),
+            (LogicalAnd, "and"),
+            (LogicalNot, "not"),
+            (LogicalOr, "or"),
+            (Multiply, "*"),
+            (Negative, "-"),
+            (NotEqual, "!="),
+            (Or, "|"),
+            (Positive, "+"),
+            (Pow, "**"),
+            (Remainder, "%"),
+            (ShiftLeft, "<<"),
+            (ShiftRight, ">>"),
+            (Subtract, "-"),
+            (Xor, "^"),
+        ];
+        let symbols = Op::ALL.iter().filter_map(|&op| Some((op, op.symbol()?)));
+        assert_eq!(symbols.collect::<Vec<_>>(), expected);
     }
 }

@@ -147,3 +147,61 @@ from!(Bool: bool);
 from!(Int: i8, i16, i32, i64, u8, u16, u32, u64);
 from!(Float: f32, f64);
 from!(Complex: Complex<f64>);
+
+#[cfg(test)]
+mod tests {
+    use super::Scalar::{self, *};
+    use num_complex::Complex as C;
+    use std::f64::consts;
+
+    #[test]
+    fn numbers_are_parsed() {
+        for (text, expected) in [
+            ("12", Int(12)),
+            ("-1_000", Int(-1000)),
+            ("0xfF", Int(255)),
+            ("-0B101", Int(-5)),
+            ("0o17", Int(15)),
+            ("2.5", Float(2.5)),
+            ("-.5", Float(-0.5)),
+            ("1e-3", Float(1e-3)),
+            ("1_0.5", Float(10.5)),
+            ("3j", Complex(C::new(0.0, 3.0))),
+            ("-2.5J", Complex(C::new(0.0, -2.5))),
+            ("true", Bool(true)),
+            ("False", Bool(false)),
+            ("pi", Float(consts::PI)),
+            ("-e", Float(-consts::E)),
+            ("-inf", Float(f64::NEG_INFINITY)),
+        ] {
+            assert_eq!(Scalar::parse(text), Some(expected), "{text}");
+        }
+        assert!(matches!(Scalar::parse("nan"), Some(Float(nan)) if nan.is_nan()));
+    }
+
+    #[test]
+    fn other_texts_are_not_numbers() {
+        for text in [
+            "", "-", "--1", "x", "-true", "1__0", "_1", "1_", "0x", "0x_1", "0x-1", "0x+1", "0b2", "1.2.3",
+            "j", ".", "..", "+1", "1 ", "infinity", "NaN", "1jj", "0xffj",
+        ] {
+            assert_eq!(Scalar::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_displayed_as_in_expressions() {
+        for (scalar, text) in [
+            (Bool(true), "true"),
+            (Int(-7), "-7"),
+            (Float(2.0), "2.0"),
+            (Float(-0.25), "-0.25"),
+            (Float(f64::NAN), "nan"),
+            (Float(f64::INFINITY), "inf"),
+            (Complex(C::new(0.0, 3.0)), "3j"),
+            (Complex(C::new(1.5, -2.0)), "(1.5-2j)"),
+        ] {
+            assert_eq!(scalar.to_string(), text);
+        }
+    }
+}

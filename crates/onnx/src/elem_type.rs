@@ -195,6 +195,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sets_of_types() {
+        let set = TypeSet::of(DType::F32).union(TypeSet::of(DType::C128)).union(TypeSet::of(DType::F32));
+        for &dtype in DType::ALL {
+            assert_eq!(set.contains(dtype), [DType::F32, DType::C128].contains(&dtype), "{dtype}");
+        }
+    }
+
+    #[test]
     fn dtypes_map_to_numbers_and_back() {
         for &dtype in DType::ALL {
             assert_eq!(ElemType::of(dtype).dtype(), Some(dtype));

@@ -96,10 +96,6 @@ impl<'g> GraphEditor<'g> {
         self.removed_values.extend(outputs.cloned());
     }
 
-    pub(crate) fn is_removed(&self, node: usize) -> bool {
-        self.removed.contains(&node)
-    }
-
     pub(crate) fn remove_initializer(&mut self, name: &str) {
         self.removed_values.insert(name.to_owned());
     }

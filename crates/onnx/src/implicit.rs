@@ -89,8 +89,8 @@ impl<'m> ExpandRemover<'m> {
     fn is_redundant(&self, expand: &Node) -> bool {
         let ([from, _], [to]) = (&expand.inputs[..], &expand.outputs[..]) else { return false };
         let consumers = self.consumers(to);
-        !self.editor.is_removed(expand.index)
-            && !self.pinned.contains(to)
+        // One that is removed has no consumers.
+        !self.pinned.contains(to)
             && !consumers.is_empty()
             && consumers
                 .iter()

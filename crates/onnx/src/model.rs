@@ -200,3 +200,16 @@ impl Model {
 fn not_a_model(problem: impl std::fmt::Display) -> Error {
     Error::malformed(format!("not an ONNX model: {problem}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_graph_keeps_the_directory() {
+        let model = Model::read(&crate::model_builder::add_model()).unwrap().with_base_dir("models");
+        let copy = model.with_graph(&model.graph.message).unwrap();
+        assert_eq!(copy.base_dir(), Some(Path::new("models")));
+        assert_eq!(copy.to_bytes(), model.to_bytes());
+    }
+}

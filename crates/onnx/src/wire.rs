@@ -421,6 +421,11 @@ mod tests {
     }
 
     #[test]
+    fn bytes_are_not_printed() {
+        assert_eq!(format!("{:?}", SharedBytes::from(vec![7; 3])), "3 bytes");
+    }
+
+    #[test]
     fn every_wire_type_round_trips() {
         let bytes = [
             &[0x08, 0x96, 0x01][..],                     // 1: varint 150

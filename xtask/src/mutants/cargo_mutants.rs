@@ -12,12 +12,14 @@ use std::path::Path;
 pub(super) const TOOL: CargoTool = CargoTool { name: "mutants", version: "27.1.0" };
 
 /// Environment of the tests of mutants: any failing case will do, neither minimal nor saved, without a
-/// backtrace, which takes longer than most tests; and code without optimisation needs larger stacks.
-pub(super) const ENVIRONMENT: [(&str, &str); 4] = [
+/// backtrace, which takes longer than most tests; code without optimisation needs larger stacks; and a twentieth of
+/// the arguments in the accuracy tests of `unishape-vecmath` detects nearly as much.
+pub(super) const ENVIRONMENT: [(&str, &str); 5] = [
     ("RUST_BACKTRACE", "0"),
     ("PROPTEST_MAX_SHRINK_ITERS", "0"),
     ("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1"),
     ("RUST_MIN_STACK", "33554432"),
+    ("UNISHAPE_ACCURACY", "0.05"),
 ];
 
 /// A change to the code.

@@ -34,31 +34,16 @@ const SLOW: Duration = Duration::from_secs(1);
 const TIMEOUT_FACTOR: u32 = 4;
 const TIMEOUT_MARGIN: Duration = Duration::from_secs(10);
 
-/// Names of mutants that need attention.
-#[derive(Default)]
-pub(super) struct Results {
-    /// No test detects them.
-    pub(super) survivors: Vec<String>,
-    /// They cannot be activated at run time: constants, and functions that return `impl Trait`.
-    pub(super) unsupported: Vec<String>,
-}
-
-/// Runs the tests of a package on each of the mutants that cargo-mutants lists with these options.
-pub(super) fn run(package: &Package, folder: &Path, options: &[String]) -> Result<Results, String> {
+/// Runs the tests of a package on each of the mutants that cargo-mutants lists with these options, and returns the
+/// names of those that no test detects.
+pub(super) fn run(package: &Package, folder: &Path, options: &[String]) -> Result<Vec<String>, String> {
     let mutants = cargo_mutants::list(package, options)?;
     let sources = sources(&mutants)?;
-    let mut results = Results::default();
-    let mut viable: BTreeSet<usize> = BTreeSet::new();
-    for (at, mutant) in mutants.iter().enumerate() {
-        match sources[&mutant.file].body(mutant) {
-            Some(_) => _ = viable.insert(at),
-            None => results.unsupported.push(mutant.name.clone()),
-        }
-    }
-    let supported = viable.clone();
-    // The target folder is shared by all packages and runs, so dependencies are built once.
-    let target = root().join("target/mutants/target");
-    let tree = Tree { package, folder: folder.join("tree"), target };
+    // The others cannot be activated at run time: constants, and functions that return `impl Trait`.
+    let in_body = |&at: &usize| sources[&mutants[at].file].body(&mutants[at]).is_some();
+    let (mut viable, separate): (BTreeSet<usize>, BTreeSet<usize>) = (0..mutants.len()).partition(in_body);
+    // Both folders are shared by all packages and runs, so dependencies are built once.
+    let tree = Tree { package, folder: folder.join("tree"), target: folder.join("target") };
     tree.copy()?;
     loop {
         let lines = tree.write(&mutants, &sources, &viable)?;
@@ -78,30 +63,50 @@ pub(super) fn run(package: &Package, folder: &Path, options: &[String]) -> Resul
             function_of.insert(at, *functions.entry((file, body.start)).or_insert(at + 1));
         }
     }
-    let programs = tree.build()?;
+    let programs: Vec<Program> = {
+        let paths =
+            tree.build()?.ok_or(format!("the tests of {} do not compile with the mutants", package.name))?;
+        let mut programs = paths.into_iter().map(|path| tree.measure(path)).collect::<Result<Vec<_>, _>>()?;
+        programs.sort_by_key(|program| program.timeouts);
+        programs
+    };
     let mut counts: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
-    for (at, mutant) in mutants.iter().enumerate() {
+    let mut survivors = Vec::new();
+    // Those that are built one by one come last, because they replace the programs.
+    let (together, separately) = (0..mutants.len()).partition::<Vec<_>, _>(|at| !separate.contains(at));
+    for (done, at) in together.into_iter().chain(separately).enumerate() {
+        let mutant = &mutants[at];
+        if done % 50 == 0 {
+            eprintln!("{done} of {} mutants", mutants.len());
+        }
         let [all, detected, unviable, surviving] = counts.entry(&mutant.file).or_default();
         *all += 1;
-        if !viable.contains(&at) {
-            *unviable += usize::from(supported.contains(&at));
+        let active = match separate.contains(&at) {
+            true => {
+                tree.write_separately(mutant, &sources)?;
+                if tree.build()?.is_some() { Some(None) } else { None }
+            }
+            false => function_of.get(&at).map(|&function| Some((at + 1, function))),
+        };
+        let Some(active) = active else {
+            *unviable += 1;
             continue;
-        }
+        };
         // On a busy machine a slow test may fail without a reason, but hardly twice.
-        let fails = |speed| tree.any_fails(&programs, Some((at + 1, function_of[&at])), speed);
+        let fails = |speed| tree.any_fails(&programs, active, speed);
         if fails(Speed::Quick)? || (fails(Speed::Slow)? && fails(Speed::Slow)?) {
             *detected += 1;
         } else {
             *surviving += 1;
             eprintln!("MISSED   {}", mutant.name);
-            results.survivors.push(mutant.name.clone());
+            survivors.push(mutant.name.clone());
         }
     }
     println!("| file | mutants | detected | do not compile | survivors |\n|---|---|---|---|---|");
     for (file, [all, detected, unviable, surviving]) in counts {
         println!("| `{file}` | {all} | {detected} | {unviable} | {surviving} |");
     }
-    Ok(results)
+    Ok(survivors)
 }
 
 /// The files that mutants are in.
@@ -148,17 +153,26 @@ struct Test {
 }
 
 impl Tree<'_> {
+    /// Copies the files of the repository. Files that are equal stay as they are, so that cargo does not compile
+    /// packages again that have not changed.
     fn copy(&self) -> Result<(), String> {
-        if self.folder.exists() {
-            fs::remove_dir_all(&self.folder)
-                .map_err(|error| format!("{}: {error}", self.folder.display()))?;
+        let list = command("git", &["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+        let list = output("git ls-files", list)?;
+        let files: BTreeSet<&Path> =
+            list.split('\0').map(Path::new).filter(|file| root().join(file).is_file()).collect();
+        for file in
+            files_under(&self.folder).map_err(|error| format!("{}: {error}", self.folder.display()))?
+        {
+            if !file.strip_prefix(&self.folder).is_ok_and(|file| files.contains(file)) {
+                fs::remove_file(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+            }
         }
-        let files = command("git", &["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
-        for file in output("git ls-files", files)?.split('\0').filter(|file| !file.is_empty()) {
+        for file in files {
             let (from, to) = (root().join(file), self.folder.join(file));
-            if from.is_file() {
+            let bytes = fs::read(&from).map_err(|error| format!("{}: {error}", from.display()))?;
+            if !fs::read(&to).is_ok_and(|old| old == bytes) {
                 fs::create_dir_all(to.parent().unwrap_or(&self.folder)).map_err(|error| error.to_string())?;
-                fs::copy(&from, &to).map_err(|error| format!("{file}: {error}"))?;
+                fs::copy(&from, &to).map_err(|error| format!("{}: {error}", to.display()))?;
             }
         }
         Ok(())
@@ -193,6 +207,11 @@ impl Tree<'_> {
                 }
             }
             if *file == root_file {
+                // In the first line, so that lines stay where they are.
+                text.insert_str(
+                    0,
+                    "#![feature(core_intrinsics, const_eval_select)] #![allow(internal_features)] ",
+                );
                 text.push_str(&selector(mutants.len() + 1));
             }
             let path = self.folder.join(file);
@@ -201,11 +220,21 @@ impl Tree<'_> {
         Ok(lines)
     }
 
+    /// Writes the files with this mutant only, always active.
+    fn write_separately(&self, mutant: &Mutant, sources: &BTreeMap<String, Source>) -> Result<(), String> {
+        self.write(&[], sources, &BTreeSet::new())?;
+        let path = self.folder.join(&mutant.file);
+        fs::write(&path, sources[&mutant.file].changed(mutant))
+            .map_err(|error| format!("{}: {error}", path.display()))
+    }
+
     fn cargo(&self, args: &[&str]) -> Command {
         let mut cargo = cargo(args);
         cargo.args(["--package", &self.package.name, "--profile", "mutants", "--message-format=json"]);
         cargo.current_dir(&self.folder).stderr(Stdio::null());
         cargo.env("CARGO_TARGET_DIR", &self.target).env("RUSTFLAGS", "--cap-lints=warn");
+        // For `const_eval_select`, in this crate only; the crate of the command has the name of the library.
+        cargo.env("RUSTC_BOOTSTRAP", format!("{},unishape", self.package.name.replace('-', "_")));
         cargo
     }
 
@@ -241,23 +270,15 @@ impl Tree<'_> {
         }
     }
 
-    /// Builds the test programs and measures them without a mutant.
-    fn build(&self) -> Result<Vec<Program>, String> {
+    /// Builds the test programs; `None` if they do not compile.
+    fn build(&self) -> Result<Option<Vec<PathBuf>>, String> {
         let mut build = self.cargo(&["test", "--no-run", "--tests"]);
         let output = build.output().map_err(|error| error.to_string())?;
-        if !output.status.success() {
-            return Err(format!("the tests of {} do not compile with the mutants", self.package.name));
-        }
         let path = |message: Value| {
             let path = message["executable"].as_str().filter(|_| message["profile"]["test"] == true)?;
             Some(PathBuf::from(path))
         };
-        let mut programs: Vec<Program> = messages(&output.stdout)
-            .filter_map(path)
-            .map(|path| self.measure(path))
-            .collect::<Result<_, _>>()?;
-        programs.sort_by_key(|program| program.timeouts);
-        Ok(programs)
+        Ok(output.status.success().then(|| messages(&output.stdout).filter_map(path).collect()))
     }
 
     /// Finds out what the tests of a program reach, and their time limits.
@@ -288,7 +309,7 @@ impl Tree<'_> {
     fn test(&self, program: &Program, args: &[&str]) -> Command {
         let mut test = command(&program.path, args);
         test.current_dir(self.folder.join(self.package.relative(&self.package.folder)));
-        test.envs(ENVIRONMENT);
+        test.envs(ENVIRONMENT.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()));
         test
     }
 
@@ -327,41 +348,69 @@ fn messages(output: &[u8]) -> impl Iterator<Item = Value> {
     output.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// Whether a command succeeds within the time limit; discards its output.
+/// Whether a command succeeds within the time limit; discards its output. The limit counts the time that this
+/// program waits, so that both can be stopped for a while.
 fn passes(test: &mut Command, timeout: Duration) -> Result<bool, String> {
+    const POLL: Duration = Duration::from_millis(5);
     let error = |error| format!("cannot run a test: {error}");
     test.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = test.spawn().map_err(error)?;
-    let start = Instant::now();
+    let mut waited = Duration::ZERO;
     loop {
         if let Some(status) = child.try_wait().map_err(error)? {
             return Ok(status.success());
         }
-        if start.elapsed() > timeout {
+        if waited > timeout {
             child.kill().and_then(|()| child.wait()).map_err(error)?;
             return Ok(false);
         }
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(POLL);
+        waited += POLL;
     }
 }
 
-/// The source of the function that returns the number of the active mutant. It does not allocate, because
-/// some tests count allocations, unless it adds `function` to the file of the functions that are called.
+/// All files in a folder and its folders; none if it does not exist.
+fn files_under(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop().filter(|folder| folder.exists()) {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() { &mut folders } else { &mut files }.push(path);
+        }
+    }
+    Ok(files)
+}
+
+/// The source of the function that returns the number of the active mutant; none is active at compile time. It does
+/// not allocate, because some tests count allocations, unless it adds `function` to the file of the functions that
+/// are called.
 fn selector(functions: usize) -> String {
     format!(
         "
 #[doc(hidden)]
-#[allow(missing_docs, unsafe_code, unreachable_pub)]
-#[inline(always)]
-pub fn active_mutant(function: usize) -> u32 {{
+#[allow(missing_docs, unreachable_pub)]
+#[inline]
+pub const fn active_mutant(function: usize) -> u32 {{
+    const fn at_compile_time(_: usize) -> u32 {{
+        0
+    }}
+    std::intrinsics::const_eval_select((function,), at_compile_time, active_mutant_at_run_time)
+}}
+
+#[allow(unsafe_code)]
+#[inline]
+fn active_mutant_at_run_time(function: usize) -> u32 {{
     use std::sync::atomic::{{AtomicBool, AtomicU32, Ordering}};
     unsafe extern \"C\" {{
         fn getenv(name: *const std::ffi::c_char) -> *const std::ffi::c_char;
     }}
+    const UNKNOWN: u32 = u32::MAX;
     const RECORDING: u32 = u32::MAX - 1;
-    static ACTIVE: AtomicU32 = AtomicU32::new(u32::MAX);
+    static ACTIVE: AtomicU32 = AtomicU32::new(UNKNOWN);
     static REACHED: [AtomicBool; {functions}] = [const {{ AtomicBool::new(false) }}; {functions}];
-    if ACTIVE.load(Ordering::Relaxed) == u32::MAX {{
+    #[cold]
+    fn read_variable() -> u32 {{
         let value = unsafe {{ getenv(c\"{VARIABLE}\".as_ptr()) }};
         let is_recording = unsafe {{ !getenv(c\"{REACHED}\".as_ptr()).is_null() }};
         let number = match value.is_null() {{
@@ -373,19 +422,26 @@ pub fn active_mutant(function: usize) -> u32 {{
                 .fold(0, |number, digit| 10 * number + u32::from(digit - b'0')),
         }};
         ACTIVE.store(number, Ordering::Relaxed);
+        number
     }}
-    match ACTIVE.load(Ordering::Relaxed) {{
-        RECORDING => {{
-            if !REACHED[function].swap(true, Ordering::Relaxed)
-                && let Some(path) = std::env::var_os(\"{REACHED}\")
-                && let Ok(mut file) = std::fs::File::options().append(true).open(path)
-            {{
-                let _ = std::io::Write::write_all(&mut file, format!(\"{{function}}\\n\").as_bytes());
-            }}
-            0
+    #[cold]
+    fn record(function: usize) {{
+        if !REACHED[function].swap(true, Ordering::Relaxed)
+            && let Some(path) = std::env::var_os(\"{REACHED}\")
+            && let Ok(mut file) = std::fs::File::options().append(true).open(path)
+        {{
+            let _ = std::io::Write::write_all(&mut file, format!(\"{{function}}\\n\").as_bytes());
         }}
-        active => active,
     }}
+    let active = match ACTIVE.load(Ordering::Relaxed) {{
+        UNKNOWN => read_variable(),
+        active => active,
+    }};
+    if active != RECORDING {{
+        return active;
+    }}
+    record(function);
+    0
 }}
 "
     )
@@ -425,7 +481,14 @@ impl Source {
         self.bodies.iter().find(|body| body.start < from && to < body.end)
     }
 
-    /// The text with these mutants.
+    /// The text with one mutant.
+    fn changed(&self, mutant: &Mutant) -> String {
+        let (from, to) = (self.offset(mutant.span.start), self.offset(mutant.span.end));
+        format!("{}{} {}", &self.text[..from], mutant.replacement, &self.text[to..])
+    }
+
+    /// The text with these mutants. Nothing is inlined by force: functions with many bodies that call each other
+    /// would grow without bounds.
     fn with(&self, mutants: &[(usize, &Mutant)]) -> String {
         let mut functions: BTreeMap<usize, (usize, Numbered<'_>)> = BTreeMap::new();
         for &(number, mutant) in mutants {
@@ -450,12 +513,12 @@ impl Source {
             text += &format!("_ => {{{}}}\n}} }}", &self.text[inner]);
             done = end;
         }
-        text + &self.text[done..]
+        (text + &self.text[done..]).replace("#[inline(always)]", "#[inline]")
     }
 }
 
-/// Finds the bodies of functions, except of a `const fn`, which cannot read a variable, and of functions that
-/// return `impl Trait`, where the arms of a `match` would be of different types.
+/// Finds the bodies of functions, except of those that return `impl Trait`, where the arms of a `match` would be of
+/// different types.
 #[derive(Default)]
 struct BodyFinder {
     found: Vec<Range<Position>>,
@@ -465,7 +528,7 @@ impl BodyFinder {
     fn add(&mut self, signature: &syn::Signature, body: &syn::Block) {
         let mut output = ImplTraitFinder(false);
         output.visit_return_type(&signature.output);
-        if signature.constness.is_none() && !output.0 {
+        if !output.0 {
             let position = |of: proc_macro2::LineColumn| Position(of.line, of.column + 1);
             let braces = &body.brace_token.span;
             self.found.push(position(braces.open().start())..position(braces.close().end()));
@@ -515,10 +578,10 @@ mod tests {
         let text =
             "/// fn { not this }\n#[doc = \"fn {\"]\nfn a<'a>(b: [u8; 3]) -> char where { '}' /* } */ }";
         assert_eq!(bodies(text), ["{ '}' /* } */ }"]);
+        assert_eq!(bodies("const fn a() { 1 }"), ["{ 1 }"]);
         assert_eq!(bodies("fn ß() { fn a() { 1 } }"), ["{ fn a() { 1 } }", "{ 1 }"]);
         assert_eq!(bodies("trait T { fn a() { 1 } fn b(); } impl T for u8 { fn b() {} }"), ["{ 1 }", "{}"]);
         for text in [
-            "const fn a() { 1 }",
             "fn a() -> impl Iterator { b() }",
             "fn a() -> Option<impl Iterator> { b() }",
             "trait T { fn a(); }",

@@ -75,11 +75,17 @@ fn cache(index: u32) -> Option<(u32, usize)> {
         return None;
     }
     let cache = __cpuid_count(leaf, index);
-    let part = |shift: u32, bits: u32| ((cache.ebx >> shift & ((1 << bits) - 1)) + 1) as usize;
-    let sets = cache.ecx as usize + 1;
-    // The low bits are the type; 0: there are no more caches.
+    decode(cache.eax, cache.ebx, cache.ecx)
+}
+
+/// Level and bytes of a cache from registers of `cpuid`; `None`: there are no more caches.
+#[cfg(target_arch = "x86_64")]
+fn decode(eax: u32, ebx: u32, ecx: u32) -> Option<(u32, usize)> {
+    let part = |shift: u32, bits: u32| ((ebx >> shift & ((1 << bits) - 1)) + 1) as usize;
+    let sets = ecx as usize + 1;
     let size = || [part(12, 10), part(22, 10), sets].into_iter().fold(part(0, 12), usize::saturating_mul);
-    (cache.eax & 0x1F != 0).then(|| (cache.eax >> 5 & 7, size()))
+    // The low bits are the type.
+    (eax & 0x1F != 0).then(|| (eax >> 5 & 7, size()))
 }
 
 /// Level and bytes of a cache, as the kernel knows them: `2` and `32768K`.
@@ -100,7 +106,8 @@ fn cache(_: u32) -> Option<(u32, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{caches, last_level_cache, max_bytes_without_prefetch};
+    use super::{caches, last_level_cache, max_bytes_without_prefetch, max_bytes_without_streaming, or_init};
+    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn caches_have_plausible_sizes() {
@@ -111,6 +118,36 @@ mod tests {
             assert!((1 << 15..=last).contains(&l2), "{l2} of {last} bytes");
         }
         assert!((1 << 15..1 << 34).contains(&max_bytes_without_prefetch(1)));
-        assert!(max_bytes_without_prefetch(4) >= max_bytes_without_prefetch(1));
+        let factor = if cfg!(target_arch = "x86_64") && super::is_intel() { 4 } else { 1 };
+        assert_eq!(max_bytes_without_prefetch(4), factor * max_bytes_without_prefetch(1));
+        assert_eq!(max_bytes_without_streaming(4), size / 4);
+    }
+
+    #[test]
+    fn numbers_are_computed_once() {
+        let number = AtomicUsize::new(0);
+        assert_eq!([or_init(&number, || 0), or_init(&number, || 7)], [1, 1]);
+    }
+
+    /// Line size, partitions, ways and sets, each less 1.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn sizes_are_decoded() {
+        let ebx = |line: u32, partitions: u32, ways: u32| {
+            (line - 1) | ((partitions - 1) << 12) | ((ways - 1) << 22)
+        };
+        assert_eq!(super::decode(0x21, ebx(64, 1, 8), 63), Some((1, 32 << 10)));
+        assert_eq!(super::decode(0x1c043, ebx(64, 1, 16), 2047), Some((2, 2 << 20)));
+        assert_eq!(super::decode(0x63, ebx(128, 2, 3), 0), Some((3, 128 * 2 * 3)));
+        assert_eq!(super::decode(0x63, u32::MAX, u32::MAX).map(|cache| cache.0), Some(3));
+        assert_eq!(super::decode(0x60, 0, 0), None);
+    }
+
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    #[test]
+    fn vendor_is_that_of_the_kernel() {
+        let Ok(info) = std::fs::read_to_string("/proc/cpuinfo") else { return };
+        assert_eq!(super::is_intel(), info.contains("GenuineIntel"));
+        assert_eq!(super::is_vendor(b"AuthenticAMD"), info.contains("AuthenticAMD"));
     }
 }

@@ -134,8 +134,30 @@ fn seconds() -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::known_or;
-    use std::sync::atomic::AtomicU64;
+    use super::*;
+
+    #[test]
+    fn numbers_of_a_scope_are_restored() {
+        let outside = scoped_threads();
+        let (inner, outer) = with_num_threads(3, || (with_num_threads(0, num_threads), num_threads()));
+        assert_eq!((inner, outer, scoped_threads()), (1, 3, outside));
+        assert_eq!(with_num_threads(usize::MAX, num_threads), MAX_THREADS);
+        assert_eq!(with_num_threads(2, scoped_threads), Some(2));
+        assert_eq!(outside, None);
+    }
+
+    /// In one test, since tests run at the same time.
+    #[test]
+    fn configured_and_available_threads() {
+        set_num_threads(3);
+        assert_eq!((num_threads(), with_num_threads(2, num_threads)), (3, 2));
+        set_num_threads(0);
+        let available = std::thread::available_parallelism().unwrap().get().min(MAX_THREADS);
+        assert_eq!(available_cpus(), available);
+        assert_eq!(num_threads(), from_environment().unwrap_or(available));
+        #[cfg(target_os = "linux")]
+        assert!(usize::from(affinity_count()) >= available && seconds() > 0);
+    }
 
     /// The limit of a cgroup can change while a process runs.
     #[test]

@@ -116,9 +116,11 @@ pub fn reduce_elements<T: Clone, R: Accumulate<T> + Sync>(
     let inputs = Inputs { shape: input.shape(), first, strides: [strides, &[]] };
     #[cfg(feature = "parallel")]
     let is_shareable = crate::primitive::is_number::<T>() && crate::primitive::is_number::<R::Acc>();
+    // There is one thread only. Tasks are made all the same, so that sums of numbers have the same bits.
     #[cfg(not(feature = "parallel"))]
-    let is_shareable = false;
-    // Safety: the operand's constructor guarantees its elements; any thread may access and clone numbers.
+    let is_shareable = true;
+    // Safety: the operand's constructor guarantees its elements; any thread may access and clone numbers, and without
+    // the feature the calling thread is the only one.
     unsafe { inputs.reduce::<(T,), _, _>(is_reduced, &|x: &T| x.clone(), fold, is_shareable) }
 }
 
@@ -264,7 +266,7 @@ struct Merge<S> {
     nest: LoopNest,
 }
 
-/// The parts of a reduction that several threads share.
+/// The parts of a large reduction, which several threads can share.
 struct Tasks<S> {
     tasks: Vec<Task<S>>,
     /// To be done in this order.
@@ -274,7 +276,9 @@ struct Tasks<S> {
 }
 
 impl<S, const M: usize> Reduction<'_, S, M> {
-    /// Folds the items of a nest, on several threads where it is large and `is_shareable`.
+    /// Folds the items of a nest, in tasks that several threads share where it is large and `is_shareable`.
+    ///
+    /// There are tasks in builds without threads too, so that results are the same.
     ///
     /// # Safety
     ///
@@ -289,8 +293,8 @@ impl<S, const M: usize> Reduction<'_, S, M> {
         let cost = cost(nest.touched_bytes(items.into_iter()), nest.len(), 1);
         // Safety: as for the caller.
         unsafe {
-            if is_shareable && cfg!(feature = "parallel") && is_parallel(cost) {
-                self.run_parallel(to, nest, cost);
+            if is_shareable && is_parallel(cost) {
+                self.run_tasks(to, nest, cost);
             } else {
                 // Nothing else runs that could stop it.
                 let _ = self.run_serial(to, nest);
@@ -330,8 +334,8 @@ impl<S, const M: usize> Reduction<'_, S, M> {
 
     /// # Safety
     ///
-    /// As for [`run`](Reduction::run), on several threads.
-    unsafe fn run_parallel<A>(&self, to: *mut S, nest: LoopNest, cost: usize)
+    /// As for [`run`](Reduction::run).
+    unsafe fn run_tasks<A>(&self, to: *mut S, nest: LoopNest, cost: usize)
     where
         S: Slot<A>,
     {

@@ -184,6 +184,7 @@ fn additions(shape: &[usize], over: &[bool]) -> usize {
 
 /// Otherwise they would be almost as many as the elements of a sum.
 #[test]
+#[cfg_attr(not(feature = "parallel"), ignore = "large reductions of any type have tasks")]
 fn halving_bounds_the_additions_per_element() {
     // A loop that is not halved has independent accumulators, which are added pairwise.
     assert!(additions(&[SERIAL_SUM], &[true]) <= SERIAL_SUM / ACCUMULATORS + 6);

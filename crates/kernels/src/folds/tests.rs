@@ -129,6 +129,28 @@ fn folds_equal_element_wise_kernels() {
 }
 
 #[test]
+fn folds_have_the_names_of_numpy_and_their_dtypes() {
+    let names: Vec<_> = Fold::ALL.iter().map(|fold| fold.name()).collect();
+    assert_eq!(names, ["sum", "prod", "min", "max", "any", "all"]);
+    for &fold in Fold::ALL {
+        let missing: Vec<_> =
+            DType::ALL.iter().copied().filter(|&dtype| find_fold(fold, dtype).is_none()).collect();
+        let mut expected = vec![DType::F16, DType::BF16];
+        match fold {
+            Fold::Min | Fold::Max => expected.push(DType::Str),
+            Fold::Any | Fold::All => {
+                expected = DType::ALL.iter().copied().filter(|&dtype| dtype != DType::Bool).collect();
+            }
+            Fold::Sum | Fold::Product => {
+                use DType::*;
+                expected.extend([I8, I16, I32, U8, U16, U32, Bool, Str]);
+            }
+        }
+        assert_eq!(missing, expected, "{fold:?}");
+    }
+}
+
+#[test]
 fn accumulators_are_folded_too() {
     for (fold, dtype, kernel) in cases() {
         let elements: Vec<_> = random_numbers(1).take(3).map(|random| element(fold, dtype, random)).collect();
@@ -245,6 +267,14 @@ fn rows_longer_than_the_largest_block_are_halved() {
         let sum = find_fold(Fold::Sum, DType::C128).unwrap();
         assert_eq!(fold_row(sum, &complex), complex.iter().sum());
     }
+}
+
+#[test]
+fn sum_of_a_long_row_is_that_of_its_halves() {
+    let row: Vec<f32> = random_numbers(3).take(1 << 15).map(|random| random as f32 / 3e9 - 0.2).collect();
+    let sum = find_fold(Fold::Sum, DType::F32).unwrap();
+    let (first, second) = row.split_at(1 << 14);
+    assert_eq!(fold_row(sum, &row), fold_row(sum, first) + fold_row(sum, second));
 }
 
 proptest! {

@@ -169,3 +169,153 @@ fn f32_to_bf16(a: f32) -> bf16 {
     let nan = bits >> 16 | 0x40;
     bf16::from_bits(if a.is_nan() { nan } else { rounded } as u16)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Constant, Scalar};
+
+    const ORDER: [DType; 15] = {
+        use DType::*;
+        [Bool, U8, U16, U32, U64, I8, I16, I32, I64, F16, BF16, F32, F64, C64, C128]
+    };
+
+    /// Casts an element in as many steps as needed, and counts kernels and steps that only rename the dtype.
+    fn cast(mut element: Constant, mut from: DType, to: DType) -> Option<(Constant, usize)> {
+        let mut kernels = 0;
+        for _ in 0..5 {
+            let (next, kernel) = next_cast(from, to)?;
+            if let Some(kernel) = kernel {
+                element = Constant::evaluate(kernel, &[element], next.item_size());
+                kernels += 1;
+            } else {
+                assert_eq!(from.item_size(), next.item_size());
+            }
+            if next == to {
+                return Some((element, kernels));
+            }
+            from = next;
+        }
+        panic!("no end of casts from {from} to {to}");
+    }
+
+    #[test]
+    fn casts_of_numbers_that_both_dtypes_have() {
+        for from in ORDER {
+            for to in ORDER.into_iter().filter(|&to| to != from && (to.is_complex() || !from.is_complex())) {
+                for int in [-100, -1, 0, 1, 2, 100, 40_000, 3 << 30, 3 << 60] {
+                    // Rounded once, to the precision of `from`.
+                    let scalar = Scalar::Int(int);
+                    let rounds = |dtype| matches!(dtype, DType::F16 | DType::BF16) && int.abs() > 100;
+                    let (Some(element), Some(expected)) = (
+                        Constant::from_scalar(scalar, from).filter(|_| from.can_hold(int) && !rounds(from)),
+                        Constant::from_scalar(scalar, to).filter(|_| to.can_hold(int)),
+                    ) else {
+                        continue;
+                    };
+                    let (element, _) = cast(element, from, to).unwrap();
+                    assert_eq!(element, expected, "{int} as {from} to {to}");
+                }
+            }
+        }
+    }
+
+    /// The number of kernels that each cast takes.
+    #[test]
+    fn casts_take_few_steps() {
+        let steps = |from: DType| {
+            ORDER.map(|to| {
+                let zero = Constant::from_scalar(Scalar::Int(0), from).unwrap();
+                match cast(zero, from, to) {
+                    _ if from == to => "0".into(),
+                    Some((_, kernels)) => kernels.to_string(),
+                    None => "-".into(),
+                }
+            })
+        };
+        let table = ORDER.map(|from| steps(from).concat());
+        assert_eq!(table, STEPS);
+    }
+
+    const STEPS: [&str; 15] = [
+        "002210221221122",
+        "102210221221122",
+        "120212021221122",
+        "122012201221122",
+        "111101110221122",
+        "102210221221122",
+        "120212021221122",
+        "122012201221122",
+        "111101110221122",
+        "133333333021223",
+        "133333333201223",
+        "122222222110112",
+        "111111111111021",
+        "1------------01",
+        "1------------10",
+    ];
+
+    #[test]
+    fn text_has_no_casts() {
+        for &dtype in DType::ALL {
+            assert!(next_cast(dtype, DType::Str).is_none() && next_cast(DType::Str, dtype).is_none());
+        }
+    }
+
+    fn cast_one<A: bytemuck::NoUninit, B: bytemuck::AnyBitPattern>(from: DType, to: DType, a: A) -> B {
+        cast(Constant::new(a), from, to).unwrap().0.get().unwrap()
+    }
+
+    #[test]
+    fn floating_point_numbers_are_truncated_and_saturate() {
+        let doubles = [2.9, -2.9, 300.5, -300.5, 1e30, f64::NAN];
+        assert_eq!(
+            doubles.map(|x| cast_one::<_, i8>(DType::F64, DType::I8, x)),
+            [2_i8, -2, 127, -128, 127, 0]
+        );
+        assert_eq!(doubles.map(|x| cast_one::<_, u8>(DType::F64, DType::U8, x)), [2_u8, 0, 255, 0, 255, 0]);
+        assert_eq!(
+            doubles.map(|x| cast_one::<_, i32>(DType::F64, DType::I32, x)),
+            [2, -2, 300, -300, i32::MAX, 0]
+        );
+        assert_eq!(cast_one::<f32, i64>(DType::F32, DType::I64, -1e30), i64::MIN);
+    }
+
+    #[test]
+    fn integers_wrap() {
+        assert_eq!(cast_one::<_, i8>(DType::U16, DType::I8, 0x1280_u16), -128);
+        assert_eq!(cast_one::<_, u32>(DType::I8, DType::U32, -1_i8), u32::MAX);
+        assert_eq!(cast_one::<_, i64>(DType::U64, DType::I64, u64::MAX), -1);
+        assert_eq!(cast_one::<_, u16>(DType::I64, DType::U16, -2_i64), 65534);
+        assert_eq!(cast_one::<_, i16>(DType::U64, DType::I16, 0xFFFF_FFFE_u64), -2);
+    }
+
+    #[test]
+    fn everything_but_zero_is_true() {
+        let bools = |dtype, bits: [u16; 3]| bits.map(|bits| cast_one::<_, u8>(dtype, DType::Bool, bits));
+        for dtype in [DType::F16, DType::BF16] {
+            // 0, -0, and the smallest negative number.
+            assert_eq!(bools(dtype, [0, 0x8000, 0x8001]), [0, 0, 1]);
+        }
+        assert_eq!(bools(DType::I16, [0, 0x8000, 0x0100]), [0, 1, 1]);
+        let complex = |re, im| cast_one::<_, u8>(DType::C128, DType::Bool, Complex::new(re, im));
+        assert_eq!([complex(0.0, -0.0), complex(0.0, 0.5), complex(f64::NAN, 0.0)], [0, 1, 1]);
+    }
+
+    /// `half` converts each of them alone; the bits of NaN, too.
+    #[test]
+    fn casts_of_16_bits_equal_those_of_half() {
+        for bits in 0..=u16::MAX {
+            let (half, brain) = (f16::from_bits(bits), bf16::from_bits(bits));
+            let single: f32 = cast_one(DType::F16, DType::F32, half);
+            assert!(single == half.to_f32() || single.is_nan() && half.is_nan(), "{bits:x}");
+            assert_eq!(bf16_to_f32(brain).to_bits(), u32::from(bits) << 16);
+            for rest in [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff] {
+                let single = f32::from_bits(u32::from(bits) << 16 | rest);
+                assert_eq!(f32_to_bf16(single).to_bits(), bf16::from_f32(single).to_bits(), "{single:e}");
+                let half: f16 = cast_one(DType::F32, DType::F16, single);
+                assert!(half == f16::from_f32(single) || half.is_nan() && single.is_nan(), "{single:e}");
+            }
+        }
+    }
+}

@@ -157,15 +157,15 @@ macro_rules! functions {
 }
 floats!(f32 f64);
 
-/// `nextafter` of a 16-bit format, given by the bits of its infinity.
+/// `nextafter` of a 16-bit format, given by the bits of its infinity and its NaN.
 #[inline(always)]
-fn nextafter_bits(from: u16, target: u16, infinity: u16) -> u16 {
+fn nextafter_bits(from: u16, target: u16, infinity: u16, nan: u16) -> u16 {
     const SIGN: u16 = 0x8000;
     let is_nan = |bits: u16| bits & !SIGN > infinity;
     // Orders all numbers; both zeros are equal.
     let key = |bits: u16| if bits & SIGN == 0 { i32::from(bits) } else { -i32::from(bits & !SIGN) };
     match (key(from), key(target)) {
-        _ if is_nan(from) || is_nan(target) => infinity | 1 << 6 | 1 << 9 & !infinity,
+        _ if is_nan(from) || is_nan(target) => nan,
         (a, b) if a == b => target,
         (0, _) => 1 | target & SIGN,
         (a, b) if (a < b) == (a > 0) => from + 1,
@@ -175,12 +175,57 @@ fn nextafter_bits(from: u16, target: u16, infinity: u16) -> u16 {
 
 pub(super) fn nextafter_f16(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
     binary::<Baseline, u16, u16, u16>(inputs, output, context, |a, b| {
-        nextafter_bits(a, b, f16::INFINITY.to_bits())
+        nextafter_bits(a, b, f16::INFINITY.to_bits(), f16::NAN.to_bits())
     });
 }
 
 pub(super) fn nextafter_bf16(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
     binary::<Baseline, u16, u16, u16>(inputs, output, context, |a, b| {
-        nextafter_bits(a, b, bf16::INFINITY.to_bits())
+        nextafter_bits(a, b, bf16::INFINITY.to_bits(), bf16::NAN.to_bits())
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All neighbours, by the order of all numbers.
+    fn check(dtype: &str, nextafter: impl Fn(u16, u16) -> u16, value: impl Fn(u16) -> f32, nan: u16) {
+        let mut all: Vec<u16> =
+            (0..=u16::MAX).filter(|&bits| !value(bits).is_nan() && bits != 0x8000).collect();
+        all.sort_by(|&a, &b| value(a).total_cmp(&value(b)));
+        let targets = [0, 0x8000, 1, 0x8001, all[0], all[all.len() - 1], 0x3c00, 0xbc00];
+        for (i, &from) in all.iter().enumerate() {
+            for target in targets.into_iter().chain([from]) {
+                let expected = match value(from).partial_cmp(&value(target)).unwrap() {
+                    std::cmp::Ordering::Less => all[i + 1],
+                    std::cmp::Ordering::Greater => all[i - 1],
+                    std::cmp::Ordering::Equal => target,
+                };
+                // Above the largest negative number is -0.
+                let expected = if from == 0x8001 && expected == 0 { 0x8000 } else { expected };
+                assert_eq!(nextafter(from, target), expected, "{dtype}: from {from:x} to {target:x}");
+            }
+            assert_eq!([nextafter(from, nan), nextafter(nan | 0x8000, from)], [nan; 2], "{dtype}: {from:x}");
+        }
+        assert_eq!([nextafter(0x8000, 1), nextafter(0x8000, 0x8001)], [1, 0x8001], "{dtype}");
+    }
+
+    #[test]
+    fn neighbours_of_16_bit_numbers() {
+        let kernel = |kernel: Kernel| {
+            move |from: u16, target: u16| {
+                let [from, target] = [from, target].map(|bits| [bits]);
+                let mut result = [0_u16];
+                kernel(
+                    &[bytemuck::cast_slice(&from), bytemuck::cast_slice(&target)],
+                    bytemuck::cast_slice_mut(&mut result),
+                    &mut KernelContext::default(),
+                );
+                result[0]
+            }
+        };
+        check("float16", kernel(nextafter_f16), |bits| f16::from_bits(bits).to_f32(), f16::NAN.to_bits());
+        check("bfloat16", kernel(nextafter_bf16), |bits| bf16::from_bits(bits).to_f32(), bf16::NAN.to_bits());
+    }
 }

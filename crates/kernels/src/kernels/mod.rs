@@ -54,3 +54,5 @@ pub fn find_kernel(op: Op, dtype: DType) -> Option<Kernel> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod value_tests;

@@ -365,3 +365,18 @@ fn mark_materialized(nodes: &mut [CompiledNode], outputs: &[usize], value_count:
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn number_of_threads() {
+        let model = Model::read(&crate::model_builder::add_model()).unwrap();
+        let compiled = CompiledModel::new(&model).unwrap();
+        assert_eq!(compiled.threads, None);
+        let compiled = compiled.threads(3);
+        assert_eq!(compiled.threads, Some(3));
+        assert_eq!(compiled.threads(0).threads, Some(1));
+    }
+}

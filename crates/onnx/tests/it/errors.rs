@@ -123,3 +123,48 @@ fn invalid_models_are_rejected_before_they_run() {
         .unranked_output("z", DType::F32);
     assert_eq!(compile_error(&few), "node 0 (Add Add_of_z): expected 2 inputs, got 1");
 }
+
+#[test]
+fn wrong_numbers_of_inputs() {
+    for (op_type, inputs, expected) in [
+        ("Add", "a", "expected 2 inputs, got 1"),
+        ("Max", "", "expected at least 1 inputs, got 0"),
+        ("Clip", "a a a a", "expected 1 to 3 inputs, got 4"),
+    ] {
+        let builder = ModelBuilder::new(21).input("a", DType::F32, "3").node(op_type, inputs, "z");
+        let error = compile_error(&builder.unranked_output("z", DType::F32));
+        assert!(error.ends_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn attributes_are_checked() {
+    for (op_type, attribute, problem) in [
+        ("BitShift", ("direction", Attr::String("UP")), "the attribute direction must be LEFT or RIGHT"),
+        (
+            "Gelu",
+            ("approximate", Attr::String("erf")),
+            "the attribute approximate is 'erf', not none or tanh",
+        ),
+        ("Cast", ("to", Attr::Int(1 << 40)), "is not supported"),
+        ("Cast", ("to", Attr::Int(14)), "Cast does not support complex numbers"),
+    ] {
+        let dtype = if op_type == "BitShift" { DType::U8 } else { DType::F32 };
+        let inputs = if op_type == "BitShift" { "a a" } else { "a" };
+        let builder =
+            ModelBuilder::new(21).input("a", dtype, "3").node_with(op_type, inputs, "z", &[attribute]);
+        let builder = builder.unranked_output("z", dtype);
+        let error = match CompiledModel::new(&builder.build().expect("a model")) {
+            Ok(_) => run_error(&builder, &[("a", &tensor(dtype, &[3], &[1.0, 2.0, 3.0]))]),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.ends_with(problem), "{error}");
+    }
+}
+
+#[test]
+fn the_context_of_an_error_is_available() {
+    let error =
+        CompiledModel::new(&binary(21, "MatMul", &[]).build().expect("a model")).expect_err("an error");
+    assert_eq!(error.context(), ["node 0 (MatMul MatMul_of_z)"]);
+}

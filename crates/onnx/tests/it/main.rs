@@ -1,6 +1,8 @@
 //! Integration tests: models are built, run, explained and rewritten.
 
+mod activations;
 mod broadcasting;
+mod declarations;
 mod errors;
 mod files;
 mod fusion;

@@ -212,3 +212,84 @@ fn shape_operators() {
     let concatenated = node(20, "StringConcat", &[strings.clone(), arr0("!".to_string()).into()], &[]);
     assert_eq!(concatenated, arr1(&["a!".to_string(), "b!".into()]).into());
 }
+
+#[test]
+fn slices_in_both_directions() {
+    let x = Tensor::from(arr1(&[0i32, 1, 2, 3, 4]));
+    let slice = |start: i64, end: i64, step: i64| {
+        let [start, end, axis, step] = [start, end, 0, step].map(|int| Tensor::from(arr1(&[int])));
+        let builder = ModelBuilder::new(13).input("x", DType::I32, "5");
+        let builder = builder.initializer("s", start).initializer("e", end).initializer("a", axis);
+        let builder = builder.initializer("t", step).node("Slice", "x s e a t", "y");
+        run(&builder.unranked_output("y", DType::I32), &[("x", &x)])
+    };
+    for (start, end, step, expected) in [
+        (1, 4, 1, &[1, 2, 3][..]),
+        (-3, i64::MAX, 1, &[2, 3, 4]),
+        (0, -1, 2, &[0, 2]),
+        (3, 1, 1, &[]),
+        (3, 0, -1, &[3, 2, 1]),
+        (i64::MAX, i64::MIN, -1, &[4, 3, 2, 1, 0]),
+        (-1, -4, -2, &[4, 2]),
+        (-2, 0, -1, &[3, 2, 1]),
+        (1, 3, -1, &[]),
+    ] {
+        let got = slice(start, end, step).expect("a valid run");
+        assert_eq!(got, arr1(expected).into(), "{start}:{end}:{step}");
+    }
+    let error = slice(0, 5, 0).expect_err("a step of 0").to_string();
+    assert!(error.ends_with("the step of a slice is 0 or out of range"), "{error}");
+}
+
+#[test]
+fn indices_out_of_range() {
+    for (index, expected) in [(4, Some(4)), (-5, Some(0)), (5, None), (-6, None)] {
+        let builder =
+            ModelBuilder::new(13).input("x", DType::I32, "5").initializer("i", arr1(&[index as i64]));
+        let builder = builder.node("Gather", "x i", "y").unranked_output("y", DType::I32);
+        let inputs = [("x", &Tensor::from(arr1(&[0i32, 1, 2, 3, 4])))];
+        match expected {
+            Some(element) => {
+                assert_eq!(run(&builder, &inputs).expect("a valid run"), arr1(&[element]).into())
+            }
+            None => assert!(
+                run_error(&builder, &inputs).contains(&format!("index {index} is out of range for size 5"))
+            ),
+        }
+    }
+}
+
+/// Without a value, an input that has a default or no consumer is accepted.
+#[test]
+fn inputs_without_values() {
+    let builder = ModelBuilder::new(21)
+        .input("x", DType::I32, "1")
+        .input("unused", DType::I32, "1")
+        .input("default", DType::I32, "1")
+        .initializer("default", arr1(&[5i32]))
+        .node("Add", "x default", "y")
+        .unranked_output("y", DType::I32);
+    let x = Tensor::from(arr1(&[2i32]));
+    assert_eq!(run(&builder, &[("x", &x)]).expect("a valid run"), arr1(&[7i32]).into());
+    assert_eq!(run(&builder, &[("x", &x), ("default", &x)]).expect("a valid run"), arr1(&[4i32]).into());
+    assert!(run_error(&builder, &[("default", &x)]).ends_with("no value for the input x"));
+}
+
+#[test]
+fn strings_become_numbers() {
+    let cast = |strings: [&str; 2], to: i64, dtype: DType| {
+        let builder = ModelBuilder::new(21).input("x", DType::Str, "2");
+        let builder =
+            builder.node_with("Cast", "x", "y", &[("to", Attr::Int(to))]).unranked_output("y", dtype);
+        run(&builder, &[("x", &Tensor::from(arr1(&strings.map(String::from))))])
+    };
+    // Exactly, where float64 does not hold them.
+    let max = [u64::MAX.to_string(), i64::MAX.to_string()];
+    assert_eq!(cast([&max[0], "7"], 13, DType::U64).expect("a run"), arr1(&[u64::MAX, 7]).into());
+    assert_eq!(cast([&max[1], "-7"], 7, DType::I64).expect("a run"), arr1(&[i64::MAX, -7]).into());
+    assert_eq!(cast(["1e3", "-7"], 7, DType::I64).expect("a run"), arr1(&[1000i64, -7]).into());
+    assert_eq!(cast(["0.1", " 2 "], 1, DType::F32).expect("a run"), arr1(&[0.1f32, 2.0]).into());
+    assert_eq!(cast(["0.1", "2"], 11, DType::F64).expect("a run"), arr1(&[0.1f64, 2.0]).into());
+    let error = cast(["x", "2"], 1, DType::F32).expect_err("no number").to_string();
+    assert!(error.ends_with("cannot cast 'x' to float32"), "{error}");
+}

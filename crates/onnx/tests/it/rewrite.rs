@@ -184,11 +184,44 @@ fn required_expands_are_kept() {
     let inner = ModelBuilder::new(21).node("Neg", "e", "t").unranked_output("t", DType::F32);
     let builder = start().node("Add", "e y", "z").input("c", DType::Bool, "");
     assert_kept(builder.node_with("If", "c", "w", &[("then_branch", Attr::Graph(&inner))]), "w");
+    // `PRelu` does not broadcast its first input.
+    assert_kept(start().node("PRelu", "e y", "z"), "z");
     // A redundant Expand is removed together with the initializer of its shape.
     let model = start().node("Add", "e y", "z").unranked_output("z", DType::F32).build().expect("a model");
     let restored = implicit(&model).expect("compatible shapes");
     assert_eq!((restored.expands, operators(&restored.model)), (1, vec!["Add"]));
     assert_eq!(restored.model.graph().initializers().count(), 0);
+}
+
+/// What else uses the shape of a removed Expand keeps it.
+#[test]
+fn only_unused_values_are_removed_with_an_expand() {
+    let start = || ModelBuilder::new(21).input("x", DType::F32, "3").input("y", DType::F32, "2 3");
+    let rewritten = |builder: ModelBuilder| {
+        let model = builder.unranked_output("z", DType::F32).build().expect("a model");
+        let restored = implicit(&model).expect("compatible shapes");
+        assert_eq!(restored.expands, 1);
+        restored.model
+    };
+    let expand = |builder: ModelBuilder| builder.node("Expand", "x s", "e").node("Add", "e y", "z");
+    // Another node, and the graph's output, use the initializer.
+    let model = rewritten(expand(start().initializer("s", arr1(&[2i64, 3]))).node("Reshape", "y s", "r"));
+    assert_eq!(model.graph().initializers().collect::<Vec<_>>(), ["s"]);
+    let model = expand(start().initializer("s", arr1(&[2i64, 3]))).unranked_output("s", DType::I64);
+    assert_eq!(rewritten(model).graph().initializers().collect::<Vec<_>>(), ["s"]);
+    // Only Shape and Constant are known to have no other effect.
+    let shape = || start().node("Shape", "y", "d");
+    assert_eq!(
+        operators(&rewritten(expand(shape().node("Identity", "d", "s")))),
+        ["Shape", "Identity", "Add"]
+    );
+    assert_eq!(operators(&rewritten(expand(start().node("Shape", "y", "s")))), ["Add"]);
+    // Declarations of removed values are removed, others stay.
+    let declared = expand(start().node("Shape", "y", "s")).node("Neg", "z", "n");
+    let declared = declared.value_info("e", DType::F32, "2 3").value_info("n", DType::F32, "2 3");
+    let names =
+        rewritten(declared).graph().value_info.iter().map(|info| info.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names, ["n"]);
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl Expr {
             let values = given.iter().map(|(name, value)| (name.as_ref(), value.clone()));
             let own = order_by_name(expr.graph(), values, true)?;
             if expr.is_element_wise() {
-                plans.push(Plan::ElementWise(expr.bind_values(own)?));
+                plans.push(Plan::ElementWise(Box::new(expr.bind_values(own)?)));
                 continue;
             }
             let staged = expr.staged(&own)?;
@@ -67,7 +67,7 @@ impl Expr {
         }
         let mut joint = joint_stages(&plans);
         let bound = plans.into_iter().enumerate().map(|(at, plan)| match plan {
-            Plan::ElementWise(bound) => bound,
+            Plan::ElementWise(bound) => *bound,
             Plan::Staged(staged) => Bound::staged(staged, std::mem::take(&mut joint[at]), all.values.clone()),
         });
         Ok(bound.collect())
@@ -100,7 +100,7 @@ impl Expr {
 
 /// How one of the expressions is computed.
 enum Plan<'a> {
-    ElementWise(Bound<'a>),
+    ElementWise(Box<Bound<'a>>),
     Staged(Arc<StagedExpr>),
 }
 

@@ -54,9 +54,14 @@ fn compare(name: &str, f64_error: &MaxError, f32_error: &MaxError) {
 }
 
 /// Factor for the number of arguments, from the environment.
-fn sample_factor() -> usize {
+pub(super) fn sample_factor() -> f64 {
     std::env::var("UNISHAPE_ACCURACY")
-        .map_or(1, |factor| factor.parse().expect("UNISHAPE_ACCURACY is an integer"))
+        .map_or(1.0, |factor| factor.parse().expect("UNISHAPE_ACCURACY is a number"))
+}
+
+/// The number of random arguments of each kind.
+fn sample_count() -> usize {
+    (4000.0 * sample_factor()) as usize
 }
 
 /// Pseudo-random numbers, the same in every run.
@@ -122,9 +127,8 @@ const EDGES: [f64; 25] = [
 /// Arguments with random bits, with moderate exponents, in the given ranges, and near the edges.
 fn arguments(ranges: &[(f64, f64)]) -> Vec<f64> {
     let mut random = Random(1);
-    let count = 4000 * sample_factor();
     let mut all = Vec::new();
-    for _ in 0..count {
+    for _ in 0..sample_count() {
         all.push(random.any());
         all.push(random.of_exponent(-30, 10));
         all.extend(ranges.iter().map(|&range| random.between(range)));
@@ -141,7 +145,8 @@ fn arguments(ranges: &[(f64, f64)]) -> Vec<f64> {
 
 /// Every 8191st bit pattern of f32, about 500,000.
 fn f32_arguments() -> Vec<f32> {
-    (0..=u32::MAX).step_by((8191 / sample_factor()).max(1) | 1).map(f32::from_bits).collect()
+    let step = (8191.0 / sample_factor()) as usize;
+    (0..=u32::MAX).step_by(step | 1).map(f32::from_bits).collect()
 }
 
 fn ulp_error_f64(exact: Exact, got: f64) -> f64 {
@@ -330,6 +335,24 @@ fn huge_angles() {
     }
 }
 
+/// As the results of f64, which the test above checks.
+#[test]
+fn huge_angles_of_f32() {
+    fn check<F: UnaryFunction<f64> + UnaryFunction<f32>>(x: f32) {
+        let (mut single, mut double) = ([0.0_f32], [0.0_f64]);
+        F::map(&[x], &mut single);
+        F::map(&[f64::from(x)], &mut double);
+        assert_eq!(single[0], double[0] as f32, "{} {x:e}", std::any::type_name::<F>());
+    }
+    let mut random = Random(5);
+    for _ in 0..200 {
+        let x = random.of_exponent(28, 127) as f32;
+        check::<Sin>(x);
+        check::<Cos>(x);
+        check::<Tan>(x);
+    }
+}
+
 fn in_unit_interval(x: f64) -> bool {
     x.abs() <= 1.0
 }
@@ -407,7 +430,7 @@ fn measure_binary<F: BinaryFunction<f64> + BinaryFunction<f32>>(
     exact: impl Fn(f64, f64) -> Exact,
 ) {
     let mut random = Random(4);
-    let mut cases: Vec<(f64, f64)> = (0..4000 * sample_factor())
+    let mut cases: Vec<(f64, f64)> = (0..sample_count())
         .flat_map(|_| {
             let mut cases = pairs(&mut random);
             cases.push((random.any(), random.any()));

@@ -4,6 +4,7 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, LN_10, PI};
 
 use num_complex::Complex;
 
+use super::accuracy::sample_factor;
 use super::reference::{self, Wide, wide};
 use crate::complex::{Sign, Sqrt, abs, abs_f32};
 use crate::*;
@@ -131,8 +132,12 @@ fn roots_and_signs() {
     check_nan::<Sign>("sign", &[(NAN, 1.0), (1.0, NAN), (NAN, NAN), (INF, NAN), (NAN, INF)]);
     for z in [C::new(f64::MAX, f64::MAX), C::new(1e-320, -1e-320)] {
         let got = call::<Sign, C>(z);
-        assert!((abs(got) - 1.0).abs() < 1e-3, "sign({z}) is {got}");
+        assert!((abs(got) - 1.0).abs() < 1e-15, "sign({z}) is {got}");
     }
+    for (x, y, re, im) in [(INF, -0.5, 1.0, 0.0), (-0.5, INF, 0.0, 1.0), (-INF, 0.0, -1.0, 0.0)] {
+        assert_eq!(call::<Sign, C>(C::new(x, y)), C::new(re, im));
+    }
+    check_nan::<Sign>("sign", &[(INF, INF), (-INF, INF)]);
 
     for y in [0.0, NAN, INF] {
         assert_eq!(abs(C::new(-INF, y)), INF);
@@ -270,9 +275,187 @@ fn powers() {
     assert!((pow(C::new(2.0, 1.0), C::new(-2.0, 0.0)) - C::new(0.12, -0.16)).norm() < 1e-16);
     assert!((pow(i, i) - C::new((-FRAC_PI_2).exp(), 0.0)).norm() < 1e-16);
     assert!(pow(C::new(NAN, 0.0), C::new(1.5, 0.0)).re.is_nan());
-    let large = pow(C::new(1.0, 1e-3), C::new(12345.0, -678.0));
-    let wanted = wide_pow(C::new(1.0, 1e-3), C::new(12345.0, -678.0));
-    assert!((large - wanted).norm() < 1e-14 * wanted.norm(), "{large} {wanted}");
+    // Small integers, by exact products: terms cancel.
+    assert_eq!(pow(C::new(2.0, 1.0), C::new(4.0, 0.0)), C::new(-7.0, 24.0));
+    assert_eq!(pow(C::new(1.0, 1.0), C::new(6.0, 0.0)), C::new(0.0, -8.0));
+    let (e, d) = (2f64.powi(-30), 2f64.powi(-31));
+    let square = pow(C::new(1.0 + e, 1.0 - d), C::new(2.0, 0.0));
+    assert_eq!(square.re, 2.0 * e + e * e + 2.0 * d - d * d);
+    // By way of e^(w·ln z).
+    let w = C::new(400.5, 1.0);
+    for (z, w) in [
+        (C::new(3.0, 4.0), C::new(10.5, 300.25)),
+        (C::new(1.0, 1e-3), C::new(12345.0, -678.0)),
+        (C::new(3.0, 4.0), w),
+        (C::new(-3.0, 4.0), w),
+        (C::new(-3.0, -4.0), w),
+        (C::new(4.0, -3.0), w),
+    ] {
+        let (large, wanted) = (pow(z, w), wide_pow(z, w));
+        assert!((large - wanted).norm() < 4e-15 * wanted.norm(), "{large} {wanted}");
+    }
+    // Infinite bases and exponents.
+    let real = |x: f64| C::new(x, 0.0);
+    assert_eq!(pow(real(INF), real(2.5)), real(INF));
+    assert_eq!(pow(real(INF), real(-2.5)), real(0.0));
+    assert_eq!(pow(real(2.0), real(INF)).re, INF);
+    assert_eq!(pow(real(2.0), C::new(INF, 1.0)).re, INF);
+    assert!(pow(i, real(INF)).im.is_nan() && pow(real(INF), C::new(1.0, 1.0)).im.is_nan());
+    // complex64 is computed as complex128.
+    for (z, w) in [(C::new(3.0, 4.0), C::new(1.5, -0.5)), (real(INF), real(2.5)), (real(2.0), real(-INF))] {
+        let single = |z: C| Single::new(z.re as f32, z.im as f32);
+        let mut got = [Single::new(0.0, 0.0)];
+        Pow::map(&[single(z)], &[single(w)], &mut got);
+        let wanted = single(pow(z, w));
+        assert!(
+            got[0] == wanted || wanted.im.is_nan() && got[0].re == wanted.re,
+            "{z} to the {w}: {}",
+            got[0]
+        );
+    }
+    // Parts whose quotient overflows or underflows.
+    for z in [C::new(3e200, 1.0), C::new(-1e-310, 2.0), C::new(1e-200, -3e150)] {
+        let (got, wanted) = (pow(z, C::new(0.5, 0.0)), call::<Sqrt, C>(z));
+        assert!((got - wanted).norm() < 4e-15 * wanted.norm(), "{got:e} {wanted:e}");
+    }
+}
+
+/// Whether both parts have a small relative error.
+fn is_near(got: C, wanted: C) -> bool {
+    let is_near = |got: f64, wanted: f64| (got - wanted).abs() <= 2e-15 * wanted.abs();
+    is_near(got.re, wanted.re) && is_near(got.im, wanted.im)
+}
+
+/// Numbers of moderate size, which are scaled by powers of two; one part may be far smaller.
+fn scaled_numbers(powers: &[i32]) -> Vec<(C, i32, C)> {
+    let small = 2f64.powi(-40);
+    let numbers = [(1.5, small), (small, -1.5), (-1.5, -small), (1.0, 1.0), (-0.75, 0.5), (0.5, -1.25)];
+    let scaled = |x: f64, power: i32| reference::ldexp(x, power);
+    let all = powers.iter().flat_map(|&power| numbers.map(|(x, y)| (C::new(x, y), power)));
+    all.map(|(z, power)| (z, power, C::new(scaled(z.re, power), scaled(z.im, power)))).collect()
+}
+
+/// Squares of these numbers overflow or underflow.
+#[test]
+fn roots_and_logarithms_of_huge_and_tiny_numbers() {
+    for (z, power, scaled) in scaled_numbers(&[-1020, -980, -520, -480, 480, 520, 980, 1023]) {
+        let got = call::<Sqrt, C>(scaled);
+        let wanted =
+            call::<Sqrt, C>(z) * 2f64.powi(power / 2) * if power % 2 == 0 { 1.0 } else { 2f64.sqrt() };
+        assert!(is_near(got, wanted), "sqrt({scaled:e}) is {got:e}, not {wanted:e}");
+        let got = call::<Log, C>(scaled);
+        let wanted = C::new(z.norm().ln() + f64::from(power) * LN_2, z.arg());
+        assert!(is_near(got, wanted), "log({scaled:e}) is {got:e}, not {wanted:e}");
+        let (got, wanted) = (call::<Sign, C>(scaled), z / z.norm());
+        assert!(is_near(got, wanted), "sign({scaled:e}) is {got:e}, not {wanted:e}");
+        let (got, wanted) = (abs(scaled), reference::ldexp(z.norm(), power));
+        assert!((got - wanted).abs() <= 1e-15 * wanted, "|{scaled:e}| is {got:e}, not {wanted:e}");
+        let mut got = [scaled];
+        Pow::map(&[scaled], &[C::new(-1.0, 0.0)], &mut got);
+        let wanted =
+            z.conj() / z.norm_sqr() * 2f64.powi(-power.min(1000)) * 2f64.powi(1000 - power.max(1000));
+        // Subnormal results are less accurate.
+        if wanted.re.abs().min(wanted.im.abs()) > 1e-300 {
+            assert!(is_near(got[0], wanted), "1 / {scaled:e} is {:e}, not {wanted:e}", got[0]);
+        }
+    }
+    // Subnormal numbers.
+    let got = call::<Sqrt, C>(C::new(1e-320, 1e-320));
+    let wanted = call::<Sqrt, C>(C::new(1e-320 * 2f64.powi(200), 1e-320 * 2f64.powi(200))) * 2f64.powi(-100);
+    assert!(is_near(got, wanted), "{got:e}, not {wanted:e}");
+}
+
+/// ln(2 |z|) and the angle of z, and 1 / z.
+#[test]
+fn inverse_functions_of_huge_numbers() {
+    for (z, power, scaled) in scaled_numbers(&[480, 520, 1023]) {
+        let (log, angle) = (z.norm().ln() + f64::from(power + 1) * LN_2, z.re.atan2(z.im.abs()));
+        let asin = C::new(angle, log.copysign(z.im));
+        let reciprocal = z.conj() / z.norm_sqr() * 2f64.powi(-power / 2) * 2f64.powi(power / 2 - power);
+        for (name, got, wanted) in [
+            ("asin", call::<Asin, C>(scaled), asin),
+            ("acos", call::<Acos, C>(scaled), C::new(z.im.abs().atan2(z.re), -asin.im)),
+            ("acosh", call::<Acosh, C>(scaled), C::new(log, z.arg())),
+            ("asinh", call::<Asinh, C>(scaled), C::new(log.copysign(z.re), z.im.atan2(z.re.abs()))),
+            ("atanh", call::<Atanh, C>(scaled), C::new(reciprocal.re, FRAC_PI_2.copysign(z.im))),
+            ("atan", call::<Atan, C>(scaled), C::new(FRAC_PI_2.copysign(z.re), -reciprocal.im)),
+        ] {
+            let is_subnormal = wanted.re.abs().min(wanted.im.abs()) < 1e-300;
+            assert!(is_subnormal || is_near(got, wanted), "{name}({scaled:e}) is {got:e}, not {wanted:e}");
+        }
+    }
+}
+
+/// |1 - z|² underflows.
+#[test]
+fn atanh_next_to_one() {
+    let got = call::<Atanh, C>(C::new(1.0, 1e-200));
+    let wanted = C::new(0.5 * (LN_2 + 200.0 * LN_10), FRAC_PI_4);
+    assert!(is_near(got, wanted), "{got:e}, not {wanted:e}");
+}
+
+/// f(z) is z for tiny numbers.
+#[test]
+fn functions_of_tiny_numbers() {
+    for (_, _, z) in scaled_numbers(&[-1020, -980, -520, -480, -100]) {
+        for (name, got) in [
+            ("expm1", call::<Expm1, C>(z)),
+            ("log1p", call::<Log1p, C>(z)),
+            ("sinh", call::<Sinh, C>(z)),
+            ("tanh", call::<Tanh, C>(z)),
+            ("asinh", call::<Asinh, C>(z)),
+            ("atanh", call::<Atanh, C>(z)),
+            ("sin", call::<Sin, C>(z)),
+            ("tan", call::<Tan, C>(z)),
+            ("asin", call::<Asin, C>(z)),
+            ("atan", call::<Atan, C>(z)),
+        ] {
+            assert!(is_near(got, z), "{name}({z:e}) is {got:e}");
+        }
+    }
+}
+
+/// Where e^x overflows, or nearly so.
+#[test]
+fn exponentials_of_large_numbers() {
+    for (x, y) in [(50.0, 1.0), (705.0, 2.5), (-705.0, -1.0), (711.0, 1.5706), (-711.0, 1.5706)] {
+        let z = C::new(x, y);
+        // e^|x| · (cos y + i·sin y), without overflow in between.
+        let exp = |factor: C| factor * (x.abs() - 20.0).exp() * 20f64.exp();
+        let half = C::new(0.5 * y.cos(), 0.5 * y.sin());
+        let finite = |got: C, wanted: C| {
+            let part = |got: f64, wanted: f64| got == wanted || (got - wanted).abs() < 1e-14 * wanted.abs();
+            part(got.re, wanted.re) && part(got.im, wanted.im)
+        };
+        let (sinh, cosh) = (call::<Sinh, C>(z), call::<Cosh, C>(z));
+        assert!(finite(sinh, exp(C::new(half.re.copysign(x * y.cos()), half.im))), "sinh({z}) is {sinh:e}");
+        assert!(finite(cosh, exp(C::new(half.re, half.im * x.signum()))), "cosh({z}) is {cosh:e}");
+        if x > 0.0 {
+            for got in [call::<Exp, C>(z), call::<Expm1, C>(z)] {
+                assert!(finite(got, exp(half * 2.0)), "exp({z}) is {got:e}");
+            }
+        }
+    }
+    for (x, y) in [(25.0, 1.0), (-30.0, 2.5), (400.0, 1.0)] {
+        let got = call::<Tanh, C>(C::new(x, y));
+        let wanted = C::new(1f64.copysign(x), 4.0 * y.cos() * y.sin() * (-2.0 * x.abs()).exp());
+        assert!(
+            (got - wanted).norm() < 1e-15 && (got.im - wanted.im).abs() <= 1e-14 * wanted.im.abs(),
+            "{got:e}"
+        );
+    }
+}
+
+/// The real part of ln(1 + z) is small where |1 + z| is nearly 1, and still accurate.
+#[test]
+fn log1p_on_the_unit_circle() {
+    for i in 1..120 {
+        let z = C::from_polar(1.0, 0.05 * f64::from(i)) - 1.0;
+        let (x, y) = (wide(z.re), wide(z.im));
+        let wanted = (reference::log1p(x + x + x * x + y * y) * wide(0.5)).high;
+        let got = call::<Log1p, C>(z);
+        assert!((got.re - wanted).abs() <= 1e-10 * wanted.abs(), "log1p({z:e}) is {got:e}, not {wanted:e}");
+    }
 }
 
 /// A complex number with 106 bits in each part.
@@ -348,7 +531,7 @@ fn max_error<F: UnaryFunction<C>>(exact: impl Fn(Big) -> Big) -> (f64, C) {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (state >> 11) as f64 / 2f64.powi(53)
     };
-    for n in 0..20_000 {
+    for n in 0..(20_000.0 * sample_factor()) as usize {
         let (a, b) = (random(), random());
         // In a square, with many magnitudes, and near the branch points 1 and -i.
         let z = match n % 4 {

@@ -90,6 +90,19 @@ fn same_bits() {
     check_binary::<Logaddexp>();
 }
 
+/// More elements than a block has.
+#[test]
+fn broadcast_scalars() {
+    let x: Vec<f64> = (0..3000).map(f64::from).collect();
+    let (mut squares, mut powers) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+    Pow::map(&x, &[2.0], &mut squares);
+    Pow::map(&[1.001], &x, &mut powers);
+    for ((x, square), power) in x.into_iter().zip(squares).zip(powers) {
+        assert_eq!(square, x * x);
+        assert_eq!(power, Pow::eval(1.001, x));
+    }
+}
+
 fn check_complex<F: UnaryFunction<num_complex::Complex<f64>>>() {
     let numbers = numbers();
     let z: Vec<_> =
