@@ -86,9 +86,9 @@ const REDUCTIONS: &str = "reductions";
 
 fn names() -> impl Iterator<Item = &'static str> {
     let workloads = workloads::ALL.iter().map(|workload| workload.name);
-    workloads.chain(scaling::ALL.iter().map(|scaling| scaling.name)).chain([
-        SIZES, CALLERS, VIEWS, SUMS, REDUCTIONS,
-    ])
+    workloads
+        .chain(scaling::ALL.iter().map(|scaling| scaling.name))
+        .chain([SIZES, CALLERS, VIEWS, SUMS, REDUCTIONS])
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
