@@ -469,6 +469,37 @@ fn sums_have_the_same_bits_on_any_number_of_threads() {
     }
 }
 
+/// Partial accumulators hold the neutral element, which is not 0.
+#[test]
+fn maxima_of_long_loops_of_negative_numbers() {
+    let (shape, is_reduced) = ([3000, 130], [true, false]);
+    let a = ArrayD::from_shape_fn(&shape[..], |index| -1 - ((index[0] * 37 + index[1] * 11) % 2999) as i64);
+    let program = Program::new(vec![8], vec![], vec![], 0).folding(find_fold(Fold::Max, DType::I64).unwrap());
+    let mut maxima = ArrayD::from_elem(IxDyn(&[1, 130]), 0);
+    let mut strides = Vec::new();
+    let mut output = accumulators(&mut maxima, &shape, &mut strides, &is_reduced);
+    assert!(run(&program, &[input(&a.view())], &mut output, ON_ONE_THREAD));
+    let expected = a.map_axis(Axis(0), |column| *column.iter().max().unwrap());
+    assert_eq!(maxima.index_axis(Axis(0), 0), expected);
+}
+
+/// Of each byte of the result, only bits of the mask are set.
+#[test]
+fn bits_beyond_the_mask_are_not_set() {
+    let a = ndarray::arr2(&[[6u8, 4, 2, 0], [3, 1, 0, 0], [255, 8, 4, 2]]);
+    let program = Program::new(vec![1], vec![], vec![], 0).folding(find_fold(Fold::Max, DType::U8).unwrap());
+    // Elements of the output are 2 apart.
+    let mut maxima = [9u8; 6];
+    let (shape, strides) = (a.shape().to_vec(), [2, 0]);
+    // Safety: address, shape and strides are those of the arrays.
+    let (inputs, mut output) = unsafe {
+        let output = Output::folded(maxima.as_mut_ptr(), &shape, &strides, 1);
+        ([Input::new(a.as_ptr(), a.shape(), a.strides())], output)
+    };
+    assert!(run(&program, &inputs, &mut output, ON_ONE_THREAD));
+    assert_eq!(maxima, [0, 9, 1, 9, 1, 9]);
+}
+
 /// A reduction stops when it is told to.
 #[test]
 fn a_fold_can_be_stopped() {

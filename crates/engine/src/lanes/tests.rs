@@ -155,6 +155,27 @@ fn on_two_threads<R>(function: impl FnOnce() -> R) -> R {
     function()
 }
 
+/// With loops that are not merged, some blocks of rows have been written, and one in part.
+#[test]
+fn a_panic_drops_whole_and_partial_blocks() {
+    let shape = [4, 5, 6, 7];
+    let elements: Vec<usize> = (0..840).collect();
+    // Column-major.
+    let strides = [1, 4, 20, 120];
+    for panics_at in [0, 1, 119, 120, 419, 500, 839] {
+        // Safety: the array has these elements.
+        let input = unsafe { Operand::<Read<usize>>::new(elements.as_ptr().cast_mut(), &shape, &strides) };
+        let alive = AtomicUsize::new(0);
+        let map = |&element: &usize| {
+            assert!(element != panics_at, "expected");
+            Counted::new(&alive)
+        };
+        let result = catch_unwind(AssertUnwindSafe(|| (input,).map(&map).map(drop)));
+        assert!(result.is_err());
+        assert_eq!(alive.load(Ordering::Relaxed), 0, "element {panics_at}");
+    }
+}
+
 /// A panic at any element drops all results so far, and stops the other chunks soon.
 #[test]
 fn a_panic_drops_what_was_mapped() {

@@ -67,3 +67,18 @@ mod without_pool {
         (0..count).for_each(work);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::for_each_task;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn every_task_runs_once() {
+        for threads in [None, Some(1), Some(3)] {
+            let counts: [AtomicUsize; 20] = Default::default();
+            for_each_task(counts.len(), threads, &|task| _ = counts[task].fetch_add(1, Ordering::Relaxed));
+            assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+        }
+    }
+}
