@@ -76,7 +76,7 @@ def test_number_of_expanded_functions():
 
 
 def test_training_is_refused():
-    """The cases that are excluded: they ask for what unishape does not compute, and are told so."""
+    """The cases that are excluded: what they need is not computed, and the error says so."""
     refused = [test for test in nodes.suite()[1] if test.name in nodes.TRAINING]
     assert len(refused) == len(nodes.TRAINING) == 2
     for test in refused:

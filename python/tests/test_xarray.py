@@ -376,3 +376,13 @@ def test_lazy_objects():
 def test_errors_of_reductions(text, error, match):
     with pytest.raises(error, match=match):
         ux.evaluate(text, {"t": station()})
+
+
+def test_masks_with_a_kept_dimension():
+    t = xr.DataArray(np.arange(12.0).reshape(3, 4) - 5, dims=("time", "lat"))
+    found = ux.evaluate('sum(t, dim="lat", where=mean(t, dim="time", keepdims=True) > 0)')
+    mask = np.broadcast_to(t.values.mean(0) > 0, t.shape)
+    assert found.dims == ("time",) and (found.values == t.values.sum(1, where=mask)).all()
+    found = ux.evaluate('sum(mean(t, dim="time", keepdims=True), dim="lat", where=t > 0)')
+    means = np.broadcast_to(t.values.mean(0), t.shape)
+    assert found.dims == ("time",) and (found.values == means.sum(1, where=t.values > 0)).all()

@@ -167,7 +167,10 @@ def _data(value: Any) -> Any:
 def _broadcast(one: Labelled, other: Labelled) -> tuple[Labelled, Labelled]:
     """Two objects of the same dimensions."""
     dims = tuple(dict.fromkeys((*one.dims, *other.dims)))
-    values = _aligned([_realized(each, each.dims) for each in (one, other)])
+    # A kept dimension that the other object has is stretched by it.
+    present = {*one.value.dims, *other.value.dims}
+    missing = lambda each: [dim for dim in each.dims if dim not in present]
+    values = _aligned([_realized(each, missing(each)) for each in (one, other)])
 
     def stretch(*data: Any) -> tuple[Any, ...]:
         shape = np.broadcast_shapes(*(each.shape for each in data))

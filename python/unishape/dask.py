@@ -53,7 +53,7 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
 
     A reduction along axes in one chunk is computed inside each block, together with the element-wise work around it.
     Otherwise the partial results of the blocks are merged in a tree, as in Dask's own reductions. Sums of floats
-    therefore depend on the chunks, within the bounds of rounding. Nothing larger than a chunk is in memory.
+    therefore depend on the chunks, within the bounds of rounding. No array that spans chunks is in memory.
 
     Parameters
     ----------

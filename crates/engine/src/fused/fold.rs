@@ -54,6 +54,7 @@ pub(super) fn run(
         outputs,
         residence: residence(touched, team.threads()),
         is_row_reduced: nest.level(nest.innermost()).1[0] == 0,
+        row_len: nest.sizes()[nest.innermost()],
         is_stopped: &is_stopped,
         should_continue: options.should_continue,
     };
@@ -173,6 +174,8 @@ struct Folding<'f> {
     residence: Residence,
     /// Whether the innermost loop is reduced.
     is_row_reduced: bool,
+    /// Iterations of the innermost loop.
+    row_len: usize,
     is_stopped: &'f AtomicBool,
     should_continue: &'f (dyn Fn(usize) -> bool + Sync),
 }
@@ -215,8 +218,11 @@ impl Folding<'_> {
     }
 
     /// Elements that are folded into one accumulator without halving their loops.
+    ///
+    /// Short rows may be folded one by one, and blocks one after another.
     fn max_unhalved(&self) -> usize {
-        if self.is_row_reduced { FOLD_BLOCKS * self.program.block_elements } else { FOLD_ROWS }
+        let row_len = if self.is_row_reduced { self.row_len } else { 1 };
+        FOLD_ROWS.saturating_mul(row_len).min(FOLD_BLOCKS * self.program.block_elements)
     }
 
     /// Where a nest is halved before it is folded, if it is.

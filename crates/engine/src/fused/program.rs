@@ -4,6 +4,7 @@ use crate::tuning::{
     BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MIN_PAIR_ROW_LEN, MIN_ROW_LEN, STEP_OVERHEAD,
 };
 use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
 use unishape_kernels::{Constant, FoldKernel, Kernel, KernelContext, PairFoldKernel};
 
 /// Largest number of inputs of a kernel.
@@ -163,6 +164,7 @@ impl Program {
         let count = operands.iter().flat_map(|own| own.iter()).max().map_or(0, |&last| last + 1);
         let (mut items, mut is_index) = (vec![0; count], vec![false; count]);
         let mut constants: Vec<Constant> = Vec::new();
+        let mut constant_numbers: HashMap<Constant, usize> = HashMap::new();
         for (program, own) in programs.iter().zip(operands) {
             assert!(own.len() == program.operands.len() && !program.folds.is_empty(), "a program that folds");
             for (at, &operand) in own.iter().enumerate() {
@@ -172,28 +174,28 @@ impl Program {
                 assert!(is_new || is_same, "one operand");
                 (items[operand], is_index[operand]) = (program.operands[at], program.is_index[at]);
             }
-            let new = program.constants.iter().filter(|new| !constants.contains(new));
-            let new: Vec<Constant> = new.cloned().collect();
-            constants.extend(new);
+            for &constant in &program.constants {
+                constant_numbers.entry(constant).or_insert_with(|| {
+                    constants.push(constant);
+                    constants.len() - 1
+                });
+            }
         }
         let first = count + constants.len();
         let (mut steps, mut results, mut folds) = (Vec::<Step>::new(), SmallVec::new(), SmallVec::new());
         let mut pairs: SmallVec<[Option<Pair>; 4]> = SmallVec::new();
+        // A kernel with its inputs, by the number of its step.
+        let mut numbers: HashMap<(usize, usize, SmallVec<[usize; 3]>), usize> = HashMap::new();
         for (program, own) in programs.iter().zip(operands) {
-            let number_of = |constant: &Constant| constants.iter().position(|other| other == constant);
-            let constants = program.constants.iter().filter_map(number_of).map(|number| count + number);
+            let constants = program.constants.iter().map(|constant| count + constant_numbers[constant]);
             let mut values: Vec<usize> = own.iter().copied().chain(constants).collect();
             for step in &program.steps {
                 let inputs: SmallVec<[usize; 3]> = step.inputs.iter().map(|&value| values[value]).collect();
-                let is_same = |other: &Step| {
-                    let is_kernel =
-                        std::ptr::fn_addr_eq(other.kernel, step.kernel) && other.item == step.item;
-                    is_kernel && other.inputs == inputs
-                };
-                let number = steps.iter().position(is_same).unwrap_or_else(|| {
-                    steps.push(Step { inputs, ..step.clone() });
-                    steps.len() - 1
-                });
+                let number =
+                    *numbers.entry((step.kernel as usize, step.item, inputs.clone())).or_insert_with(|| {
+                        steps.push(Step { inputs, ..step.clone() });
+                        steps.len() - 1
+                    });
                 values.push(first + number);
             }
             results.extend(program.results.iter().map(|&result| values[result]));

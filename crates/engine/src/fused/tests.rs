@@ -430,6 +430,8 @@ fn sums_have_the_same_bits_on_any_number_of_threads() {
         (vec![40, 60, 300], vec![true, false, true]),
         (vec![3, 700, 500], vec![false, true, false]),
         (vec![5, 20_000], vec![true, false]),
+        // Rows that are too short for a block.
+        (vec![20_000, 10, 3], vec![true, false, true]),
     ] {
         let mut number = 0u32;
         let a = ArrayD::from_shape_simple_fn(&shape[..], || {

@@ -13,6 +13,9 @@ pub(super) const LANES: usize = 32;
 /// Number of lanes of rows that are too short for more.
 pub(super) const SHORT_LANES: usize = 16;
 
+/// Rows of fewer parts are folded in [`SHORT_LANES`]: fewer lanes are left to fold at the end.
+pub(super) const MIN_LONG: usize = 256;
+
 /// Number of elements of a lane that are folded on their own, and of such results that are folded again.
 pub(super) const LANE_ELEMENTS: usize = 16;
 
@@ -118,7 +121,7 @@ impl<O: Operation<T>, T: Pod, const P: usize> SimdTask for ToElements<'_, O, T, 
                     let is_plain = O::IS_PLAIN && self.len >= PLAIN_MIN;
                     let result = if is_plain || self.len < SHORT_LANES {
                         fold_sequentially::<O, T, P>(row)
-                    } else if O::IS_PLAIN || self.len < 2 * LANES {
+                    } else if O::IS_PLAIN || self.len < MIN_LONG {
                         fold_short::<O, T, P>(row)
                     } else {
                         fold_long::<O, T, P>(row)

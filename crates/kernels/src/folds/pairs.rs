@@ -3,19 +3,16 @@
 //! A kernel and a fold write the function's values to a block and read them again. These loops keep values in registers,
 //! which takes less than half of the time where the operands are in a cache.
 //!
-//! `to_row` folds in the order of [`FoldKernel`](super::FoldKernel), and so does `to_elements` rows of at least 256
-//! elements. Shorter ones are folded in 16 lanes, so that fewer lanes are left to fold at the end.
+//! Elements are folded in the order of [`FoldKernel`](super::FoldKernel), but for rows of more than 8192, so which of both
+//! is used does not change results.
 
 use super::Fold;
-use super::loops::{LANE_ELEMENTS, LANES, Lanes, MAX_ROW, SHORT_LANES, separate};
+use super::loops::{LANE_ELEMENTS, LANES, Lanes, MAX_ROW, MIN_LONG, SHORT_LANES, separate};
 use super::operation::{Add, Max, MaxOfPositive, Operation};
 use crate::DType;
 use bytemuck::Pod;
 use std::marker::PhantomData;
 use unishape_simd::{SimdTask, run_widest};
-
-/// Rows of at least this many elements are folded in 32 lanes, shorter ones in 16.
-const MIN_LONG: usize = 256;
 
 /// A symmetric function of two elements.
 ///

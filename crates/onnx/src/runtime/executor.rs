@@ -67,8 +67,8 @@ struct Chain {
     axes: Vec<usize>,
     /// How often the reduced axes change in it.
     changes: usize,
-    /// Number of reductions, about: those that several inputs share are counted once.
-    count: usize,
+    /// All of them, by an output of each.
+    all: BTreeSet<usize>,
 }
 
 impl Chain {
@@ -78,14 +78,14 @@ impl Chain {
         self.length >= MAX_CHAINED_REDUCTIONS || has_changed
     }
 
-    /// Number of reductions together with those of another input, which may be the same.
+    /// Number of reductions together with those of another input, some of which may be the same.
     fn joint_count(&self, other: &Chain) -> usize {
-        self.count.max(other.count) + usize::from(self.count.min(other.count) > 0)
+        self.all.len() + other.all.difference(&self.all).count()
     }
 
     /// Adds the chain of another input.
     fn join(&mut self, other: &Chain) {
-        self.count = self.joint_count(other);
+        self.all.extend(&other.all);
         let differs = self.length > 0 && other.length > 0 && self.axes != other.axes;
         self.changes = self.changes.max(other.changes) + usize::from(differs);
         if other.length >= self.length {
@@ -94,11 +94,11 @@ impl Chain {
         self.length = self.length.max(other.length);
     }
 
-    /// Adds a reduction along these axes.
-    fn push(&mut self, axes: Vec<usize>) {
+    /// Adds a reduction along these axes, which has this output.
+    fn push(&mut self, axes: Vec<usize>, output: usize) {
         self.changes += usize::from(self.length > 0 && self.axes != axes);
         self.length += 1;
-        self.count += 1;
+        self.all.insert(output);
         self.axes = axes;
     }
 }
@@ -206,7 +206,8 @@ impl<'a> Executor<'a> {
             }
         }
         if !axes.is_empty() {
-            chain.push(axes);
+            let output = compiled.outputs().next().map_or(usize::MAX, |(_, output)| output.value);
+            chain.push(axes, output);
         }
         Ok(chain)
     }

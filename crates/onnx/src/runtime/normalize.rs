@@ -63,6 +63,21 @@ pub(crate) fn stash_type(node: &Node) -> Result<DType, Error> {
     }
 }
 
+/// Checks the attribute `stash_type` of a normalization without further outputs.
+///
+/// Any floating-point type is allowed. Means are computed in double for doubles, else in float.
+fn check_stash_type(node: &Node) -> Result<(), Error> {
+    match node.int("stash_type", 1)? {
+        1 | 10 | 11 | 16 => Ok(()),
+        other => {
+            let elem = ElemType::new(i32::try_from(other).unwrap_or(-1));
+            Err(Error::invalid(format!(
+                "the attribute stash_type is {other} ({elem}), not a floating-point type: 1, 10, 11 or 16"
+            )))
+        }
+    }
+}
+
 /// Checks a node and its inputs, and returns the types and shapes of its outputs.
 pub(super) fn output_types(
     node: &Node,
@@ -87,9 +102,12 @@ pub(super) fn output_types(
         }
         "RMSNormalization" => {
             first_axis(node, -1, rank)?;
-            stash_type(node)?;
+            check_stash_type(node)?;
             check_broadcast(inputs, 1, "scale")?;
             outputs[0].0 = inputs.dtype(1)?;
+        }
+        "BatchNormalization" if rank == 0 => {
+            return Err(Error::invalid("the input has rank 0, but must have rank 1 or more"));
         }
         "BatchNormalization" => {
             let is_training = version.since >= 14 && node.int("training_mode", 0)? != 0;
@@ -116,7 +134,7 @@ pub(super) fn output_types(
             check_channels(inputs, 2, "B", shape[1])?;
         }
         "GroupNormalization" => {
-            stash_type(node)?;
+            check_stash_type(node)?;
             let groups = GroupShape::new(node, version, shape)?;
             check_channels(inputs, 1, "scale", groups.parameters)?;
             check_channels(inputs, 2, "bias", groups.parameters)?;

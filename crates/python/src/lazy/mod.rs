@@ -397,7 +397,7 @@ impl Lazy {
         self.reduced(py, ReduceOp::All, &arguments)
     }
 
-    /// Index of the first smallest element, lazily; the arguments are those of sum.
+    /// Index of the first smallest element, lazily; takes axis and keepdims as sum does.
     #[pyo3(signature = (axis=None, out=None, *, keepdims=false))]
     fn argmin<'py>(
         &self,
@@ -410,7 +410,7 @@ impl Lazy {
         self.reduced(py, ReduceOp::ArgMin, &arguments)
     }
 
-    /// Index of the first largest element, lazily; the arguments are those of sum.
+    /// Index of the first largest element, lazily; takes axis and keepdims as sum does.
     #[pyo3(signature = (axis=None, out=None, *, keepdims=false))]
     fn argmax<'py>(
         &self,
@@ -423,7 +423,7 @@ impl Lazy {
         self.reduced(py, ReduceOp::ArgMax, &arguments)
     }
 
-    /// Number of elements that are not zero, lazily; the arguments are those of sum.
+    /// Number of elements that are not zero, lazily; takes axis and keepdims as sum does.
     #[pyo3(signature = (axis=None, *, keepdims=false))]
     fn count_nonzero<'py>(
         &self,
@@ -435,7 +435,7 @@ impl Lazy {
         self.reduced(py, ReduceOp::CountNonzero, &arguments)
     }
 
-    /// Logarithm of the sum of exponentials, lazily; the arguments are those of sum.
+    /// Logarithm of the sum of exponentials, lazily; takes axis and keepdims as sum does.
     #[pyo3(signature = (axis=None, *, keepdims=false))]
     fn logsumexp<'py>(
         &self,
@@ -448,7 +448,7 @@ impl Lazy {
     }
 
     /// Vector norm, lazily: the sum of absolute values (1), the root of the sum of their squares (2), or the largest
-    /// (inf); the other arguments are those of sum.
+    /// (inf); takes axis and keepdims as sum does.
     #[pyo3(signature = (ord=None, axis=None, keepdims=false))]
     fn norm<'py>(
         &self,

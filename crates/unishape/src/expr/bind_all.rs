@@ -5,19 +5,23 @@ use super::cache::Expr;
 use super::error::{ExprError, ExprErrorKind};
 use super::join::{Partner, partners};
 use super::lower::StagedExpr;
-use super::stage::Source;
+use super::stage::{Source, Stage};
 use super::staged::{JointMember, JointStage};
 use super::value::{Value, Values};
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+/// Stages are joined where each of their results is folded from at least this many elements.
+const MIN_REDUCTION: usize = 16;
+
 impl Expr {
     /// Binds several expressions to the same values.
     ///
     /// Reductions of different expressions that have the same loops, reduce the same axes and share an array are computed
-    /// in one pass over memory, when the first of these expressions is computed. Each expression uses some of the
-    /// values, and each value is used.
+    /// in one pass over memory, when the first of these expressions is computed, even if only a slice of it is. Their
+    /// results are kept until all of these expressions are dropped. Each expression uses some of the values, and each
+    /// value is used.
     ///
     /// ```
     /// use ndarray::{arr1, arr2};
@@ -136,6 +140,12 @@ fn renumbered(staged: &StagedExpr, numbers: &[usize]) -> StagedExpr {
     staged
 }
 
+/// Whether a stage's results, which are kept until all expressions are computed, are a small part of its loops.
+fn is_small(stage: &Stage) -> bool {
+    let count = |shape: &[usize]| shape.iter().copied().fold(1, usize::saturating_mul);
+    count(&stage.output_shape()) <= count(&stage.shape) / MIN_REDUCTION
+}
+
 /// The stages of each expression that are computed together with those of others.
 fn joint_stages(plans: &[Plan<'_>]) -> Vec<Vec<JointMember>> {
     let mut found: Vec<Vec<JointMember>> = plans.iter().map(|_| Vec::new()).collect();
@@ -146,7 +156,7 @@ fn joint_stages(plans: &[Plan<'_>]) -> Vec<Vec<JointMember>> {
             // Not those that run row by row with others, whose results stay in the cache.
             let stage = &*staged.stages[group.last()];
             let is_first = !stage.inputs.iter().any(|input| matches!(input.source, Source::Stage { .. }));
-            if group.members.len() == 1 && is_first {
+            if group.members.len() == 1 && is_first && is_small(stage) {
                 candidates.push(Partner { expr, number: group.last(), stage });
             }
         }

@@ -23,21 +23,25 @@ pub(crate) fn join(stages: Vec<Arc<Stage>>) -> Joined {
     let mut first: Vec<(usize, usize)> = (0..stages.len()).map(|number| (number, 0)).collect();
     let mut members: Vec<Vec<usize>> = (0..stages.len()).map(|number| vec![number]).collect();
     for number in 0..stages.len() {
-        if first[number].0 != number {
+        if first[number].0 != number || stages[number].folds.is_empty() {
             continue;
         }
+        let mut count = stages[number].dtypes.len();
         for other in number + 1..stages.len() {
             let depends_on_earlier = |input: &StageInput| match input.source {
                 Source::Stage { number: producer, .. } => first[producer].0 < number,
                 _ => true,
             };
-            let count = members[number].iter().map(|&member| stages[member].dtypes.len()).sum::<usize>();
+            if count >= MAX_RESULTS {
+                break;
+            }
             if first[other].0 == other
                 && can_join(&stages[number], &stages[other])
                 && count + stages[other].dtypes.len() <= MAX_RESULTS
                 && stages[other].inputs.iter().all(depends_on_earlier)
             {
                 first[other] = (number, count);
+                count += stages[other].dtypes.len();
                 members[number].push(other);
             }
         }

@@ -52,7 +52,7 @@ impl JointStage {
         JointStage { stage, results: Mutex::default() }
     }
 
-    /// The results, computed unless they are there.
+    /// The results. Computes them on first use.
     fn results(
         &self,
         variables: &[Option<RawArray<'_>>],
@@ -112,22 +112,33 @@ impl Staged {
     pub(crate) fn is_parallel(&self) -> bool {
         self.expr.stages.iter().any(|stage| {
             let elements = stage.shape.iter().copied().fold(1, usize::saturating_mul);
-            is_parallel(elements.saturating_mul(stage.dtypes[0].item_size()))
+            let item = stage.dtypes.iter().map(|dtype| dtype.item_size()).max().unwrap_or(1);
+            is_parallel(elements.saturating_mul(item))
         })
     }
 
-    /// Iterations of the loops of all stages, without regard to slices.
+    /// Iterations of the loops of all stages, without regard to slices. A joint stage counts once.
     pub(crate) fn iterations(&self) -> usize {
+        let is_counted = |number: usize| match self.joint.iter().position(|member| member.stage == number) {
+            Some(at) => {
+                let joint = &self.joint[at].joint;
+                !self.joint[..at].iter().any(|member| Arc::ptr_eq(&member.joint, joint))
+            }
+            None => true,
+        };
         let of_stage = |stage: &Arc<Stage>| stage.shape.iter().copied().fold(1, usize::saturating_mul);
-        self.expr.stages.iter().map(of_stage).fold(0, usize::saturating_add)
+        let counted = self.expr.stages.iter().enumerate().filter(|&(number, _)| is_counted(number));
+        counted.map(|(_, stage)| of_stage(stage)).fold(0, usize::saturating_add)
     }
 
     /// Describes the stages; `values` are those of the variables.
     pub(crate) fn describe(&self, values: &[Value<'_>]) -> String {
         // How many results of other expressions are computed together with a stage.
         let others = |stage: usize| {
-            let member = self.joint.iter().find(|member| member.stage == stage)?;
-            Some(member.joint.stage.dtypes.len() - self.expr.stages[stage].dtypes.len())
+            let joint = &self.joint.iter().find(|member| member.stage == stage)?.joint;
+            let own = self.joint.iter().filter(|member| Arc::ptr_eq(&member.joint, joint));
+            let own = own.map(|member| self.expr.stages[member.stage].dtypes.len()).sum::<usize>();
+            Some(joint.stage.dtypes.len() - own)
         };
         describe(&self.expr, values, &others)
     }
@@ -139,7 +150,7 @@ impl Staged {
         output: RawOutput<'_>,
         options: Options<'_>,
     ) -> Result<(), ExprError> {
-        let Some(group) = self.expr.groups.last() else { return Ok(()) };
+        let Some(group) = self.expr.groups.last().filter(|_| !output.is_empty()) else { return Ok(()) };
         let variables: Vec<Option<RawArray<'_>>> = values
             .iter()
             .map(|value| match value {
@@ -209,7 +220,14 @@ impl Staged {
     ) -> Result<Shared, ExprError> {
         let packed = match shared.packed {
             Some(packed) => packed,
-            None => Arc::new(pack(self.expr.stages.iter().map(|stage| &**stage), variables)?),
+            None => {
+                // Joint stages pack what they read.
+                let is_own = |(number, _): &(usize, &Arc<Stage>)| {
+                    !self.joint.iter().any(|member| member.stage == *number)
+                };
+                let own = self.expr.stages.iter().enumerate().filter(is_own);
+                Arc::new(pack(own.map(|(_, stage)| &**stage), variables)?)
+            }
         };
         let Some((last, groups)) = self.expr.groups.split_last() else { return Ok(Shared::default()) };
         let options = Options { is_output_fresh: true, ..options };
