@@ -167,19 +167,14 @@ impl<T, F: Fn(&mut T, T)> Fold<T> for F {
     }
 }
 
-/// Declares a fold whose accumulators are items.
+/// Implements a fold whose accumulators are items.
 macro_rules! fold {
     (
-        $(#[$doc:meta])+
         $Fold:ident<$T:ident> where $($bound:ty: $Bound:path),+;
         |$acc:ident, $other:ident| $merge:expr;
         empty: $empty:expr;
         |$sum:ident, $count:ident| $finish:expr
     ) => {
-        $(#[$doc])+
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct $Fold;
-
         impl<$T> Fold<$T> for $Fold
         where
             $($bound: $Bound),+
@@ -209,97 +204,112 @@ macro_rules! fold {
     };
 }
 
+/// The sum, with the items' own `+`.
+///
+/// Integers overflow with a panic in debug builds and wrap in release builds. Rounding errors of floats grow
+/// with the logarithm of the number of items; for even smaller ones return `f64::from(x)` from the function.
+///
+/// ```
+/// use ndarray::{Axis, arr1, arr2};
+/// use unishape::{fold::Sum, reduce};
+///
+/// let (a, weights) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr1(&[10.0, 1.0]));
+/// assert_eq!(reduce((&a, &weights), Axis(1), |a, w| a * w, Sum)?, arr1(&[12.0, 34.0]));
+/// # Ok::<(), unishape::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum;
+
 fold! {
-    /// The sum, with the items' own `+`.
-    ///
-    /// Integers overflow with a panic in debug builds and wrap in release builds. Rounding errors of floats grow
-    /// with the logarithm of the number of items; for even smaller ones return `f64::from(x)` from the function.
-    ///
-    /// ```
-    /// use ndarray::{Axis, arr1, arr2};
-    /// use unishape::{fold::Sum, reduce};
-    ///
-    /// let (a, weights) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr1(&[10.0, 1.0]));
-    /// assert_eq!(reduce((&a, &weights), Axis(1), |a, w| a * w, Sum)?, arr1(&[12.0, 34.0]));
-    /// # Ok::<(), unishape::Error>(())
-    /// ```
     Sum<T> where T: Zero;
     |acc, other| *acc = std::mem::replace(acc, T::zero()) + other;
     empty: Some(T::zero());
     |acc, _count| acc
 }
 
+/// The product, with the items' own `*`.
+///
+/// ```
+/// use ndarray::{Axis, arr1, arr2};
+/// use unishape::{fold::Product, reduce};
+///
+/// assert_eq!(reduce((&arr2(&[[1, 2], [3, 4]]),), Axis(0), |x| *x, Product)?, arr1(&[3, 8]));
+/// # Ok::<(), unishape::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Product;
+
 fold! {
-    /// The product, with the items' own `*`.
-    ///
-    /// ```
-    /// use ndarray::{Axis, arr1, arr2};
-    /// use unishape::{fold::Product, reduce};
-    ///
-    /// assert_eq!(reduce((&arr2(&[[1, 2], [3, 4]]),), Axis(0), |x| *x, Product)?, arr1(&[3, 8]));
-    /// # Ok::<(), unishape::Error>(())
-    /// ```
     Product<T> where T: One;
     |acc, other| *acc = std::mem::replace(acc, T::one()) * other;
     empty: Some(T::one());
     |acc, _count| acc
 }
 
+/// The mean of floats: [`Sum`] divided by the number of items. NaN of no items.
+///
+/// ```
+/// use ndarray::arr2;
+/// use unishape::{fold::Mean, reduce};
+///
+/// let (a, b) = (arr2(&[[1.0, 2.0]]), arr2(&[[0.0], [1.0]]));
+/// assert_eq!(reduce((&a, &b), .., |a, b| a - b, Mean)?.into_scalar(), 1.0);
+/// # Ok::<(), unishape::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mean;
+
 fold! {
-    /// The mean of floats: [`Sum`] divided by the number of items. NaN of no items.
-    ///
-    /// ```
-    /// use ndarray::arr2;
-    /// use unishape::{fold::Mean, reduce};
-    ///
-    /// let (a, b) = (arr2(&[[1.0, 2.0]]), arr2(&[[0.0], [1.0]]));
-    /// assert_eq!(reduce((&a, &b), .., |a, b| a - b, Mean)?.into_scalar(), 1.0);
-    /// # Ok::<(), unishape::Error>(())
-    /// ```
     Mean<T> where T: Float;
     |acc, other| *acc = *acc + other;
     empty: Some(T::zero());
     |acc, count| acc / <T as num_traits::NumCast>::from(count).unwrap_or_else(T::nan)
 }
 
+/// The smallest item; NaN where there is one.
+///
+/// ```
+/// use ndarray::{Axis, arr1, arr2};
+/// use unishape::{fold::Min, reduce};
+///
+/// let a = arr2(&[[3.0, -1.0], [f32::NAN, 1.0]]);
+/// let smallest = reduce((&a,), Axis(1), |x| *x, Min)?;
+/// assert!(smallest[0] == -1.0 && smallest[1].is_nan());
+/// let names = arr1(&["Oslo".to_string(), "Bern".to_string()]);
+/// assert_eq!(reduce((&names,), .., |name| name.clone(), Min)?.into_scalar(), "Bern");
+/// # Ok::<(), unishape::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Min;
+
 fold! {
-    /// The smallest item; NaN where there is one.
-    ///
-    /// ```
-    /// use ndarray::{Axis, arr1, arr2};
-    /// use unishape::{fold::Min, reduce};
-    ///
-    /// let a = arr2(&[[3.0, -1.0], [f32::NAN, 1.0]]);
-    /// let smallest = reduce((&a,), Axis(1), |x| *x, Min)?;
-    /// assert!(smallest[0] == -1.0 && smallest[1].is_nan());
-    /// let names = arr1(&["Oslo".to_string(), "Bern".to_string()]);
-    /// assert_eq!(reduce((&names,), .., |name| name.clone(), Min)?.into_scalar(), "Bern");
-    /// # Ok::<(), unishape::Error>(())
-    /// ```
     Min<T> where T: PartialOrd;
     |acc, other| if other < *acc || !is_ordered(&other) { *acc = other };
     empty: None;
     |acc, _count| acc
 }
 
+/// The largest item; NaN where there is one.
+///
+/// ```
+/// use ndarray::{Axis, arr1, arr2};
+/// use unishape::{fold::Max, reduce};
+///
+/// let (a, b) = (arr2(&[[1.0f32, 5.0], [2.0, 2.0]]), arr1(&[3.0, 3.0]));
+/// assert_eq!(reduce((&a, &b), Axis(1), |a, b| (a - b).abs(), Max)?, arr1(&[2.0, 1.0]));
+///
+/// let none = ndarray::Array2::<i32>::zeros((0, 3));
+/// let error = reduce((&none,), Axis(0), |x| *x, Max).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "cannot reduce axis 0 of 0x3: its size is 0, and this fold has no value for no elements"
+/// );
+/// # Ok::<(), unishape::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Max;
+
 fold! {
-    /// The largest item; NaN where there is one.
-    ///
-    /// ```
-    /// use ndarray::{Axis, arr1, arr2};
-    /// use unishape::{fold::Max, reduce};
-    ///
-    /// let (a, b) = (arr2(&[[1.0f32, 5.0], [2.0, 2.0]]), arr1(&[3.0, 3.0]));
-    /// assert_eq!(reduce((&a, &b), Axis(1), |a, b| (a - b).abs(), Max)?, arr1(&[2.0, 1.0]));
-    ///
-    /// let none = ndarray::Array2::<i32>::zeros((0, 3));
-    /// let error = reduce((&none,), Axis(0), |x| *x, Max).unwrap_err();
-    /// assert_eq!(
-    ///     error.to_string(),
-    ///     "cannot reduce axis 0 of 0x3: its size is 0, and this fold has no value for no elements"
-    /// );
-    /// # Ok::<(), unishape::Error>(())
-    /// ```
     Max<T> where T: PartialOrd;
     |acc, other| if other > *acc || !is_ordered(&other) { *acc = other };
     empty: None;
@@ -313,13 +323,9 @@ fn is_ordered<T: PartialEq>(item: &T) -> bool {
     item == item
 }
 
-/// Declares a fold of truth values.
+/// Implements a fold of truth values.
 macro_rules! fold_bool {
-    ($(#[$doc:meta])+ $Fold:ident: $operator:tt, $empty:literal) => {
-        $(#[$doc])+
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct $Fold;
-
+    ($Fold:ident: $operator:tt, $empty:literal) => {
         impl Fold<bool> for $Fold {
             type Acc = bool;
             type Output = bool;
@@ -346,31 +352,37 @@ macro_rules! fold_bool {
     };
 }
 
+/// Whether any item is true. All items are computed.
+///
+/// ```
+/// use ndarray::{Axis, arr1, arr2};
+/// use unishape::{fold::Any, reduce};
+///
+/// let (a, limit) = (arr2(&[[1, 9], [2, 3]]), arr1(&[5]));
+/// assert_eq!(reduce((&a, &limit), Axis(1), |a, limit| a > limit, Any)?, arr1(&[true, false]));
+/// # Ok::<(), unishape::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Any;
+
 fold_bool! {
-    /// Whether any item is true. All items are computed.
-    ///
-    /// ```
-    /// use ndarray::{Axis, arr1, arr2};
-    /// use unishape::{fold::Any, reduce};
-    ///
-    /// let (a, limit) = (arr2(&[[1, 9], [2, 3]]), arr1(&[5]));
-    /// assert_eq!(reduce((&a, &limit), Axis(1), |a, limit| a > limit, Any)?, arr1(&[true, false]));
-    /// # Ok::<(), unishape::Error>(())
-    /// ```
     Any: |=, false
 }
 
+/// Whether all items are true. All items are computed.
+///
+/// ```
+/// use ndarray::{arr1, arr2};
+/// use unishape::{fold::All, reduce};
+///
+/// let (a, b) = (arr1(&[1, 2]), arr2(&[[1, 2], [1, 2]]));
+/// assert!(reduce((&a, &b), .., |a, b| a == b, All)?.into_scalar());
+/// # Ok::<(), unishape::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct All;
+
 fold_bool! {
-    /// Whether all items are true. All items are computed.
-    ///
-    /// ```
-    /// use ndarray::{arr1, arr2};
-    /// use unishape::{fold::All, reduce};
-    ///
-    /// let (a, b) = (arr1(&[1, 2]), arr2(&[[1, 2], [1, 2]]));
-    /// assert!(reduce((&a, &b), .., |a, b| a == b, All)?.into_scalar());
-    /// # Ok::<(), unishape::Error>(())
-    /// ```
     All: &=, true
 }
 

@@ -6,7 +6,7 @@
 //! Elements are folded in the order of [`FoldKernel`](super::FoldKernel), but for rows of more than 8192, so which of both
 //! is used does not change results.
 
-use super::Fold;
+use super::fold::Fold;
 use super::loops::{LANE_ELEMENTS, LANES, Lanes, MAX_ROW, MIN_LONG, SHORT_LANES, separate};
 use super::operation::{Add, Max, MaxOfPositive, Operation};
 use crate::DType;
@@ -33,6 +33,16 @@ pub enum PairFunction {
 }
 
 /// Rows of an operand: of contiguous elements, or of one element that stands for all of the row.
+///
+/// ```
+/// use unishape_kernels::Rows;
+///
+/// // A row of three elements that is repeated, and a column of two.
+/// let (row, column): ([f32; 3], [f32; 2]) = ([1.0, 2.0, 3.0], [10.0, 20.0]);
+/// let row = Rows { bytes: bytemuck::cast_slice(&row), stride: 0, is_scalar: false };
+/// let column = Rows { bytes: bytemuck::cast_slice(&column), stride: 1, is_scalar: true };
+/// assert_eq!((row.bytes.len(), column.bytes.len()), (12, 8));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'r> {
     /// Bytes from the first row's beginning to the last one's end.
