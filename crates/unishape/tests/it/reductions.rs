@@ -498,3 +498,33 @@ fn iterations_of_all_stages_are_reported() {
         assert_eq!(slices.iter().sum::<usize>(), whole.iterations(), "slices of {text}");
     }
 }
+
+/// Whatever kernels are used for the parts that threads have.
+#[test]
+fn sums_of_products_have_the_same_bits_on_any_number_of_threads() {
+    let mut number = 1u32;
+    let mut random = |shape: &[usize]| {
+        ArrayD::from_shape_simple_fn(IxDyn(shape), || {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (number >> 8) as f32 / 16_777_216.0
+        })
+    };
+    let (a, b) = (random(&[64, 400, 100]), random(&[64, 400, 100]));
+    for text in [
+        "sum(a * b, axis=(0, 2))",
+        "sum((a - b)**2, axis=(1, 2))",
+        "sum(abs(a - b))",
+        "sum(a[..., :70] * b[..., 3:73])",
+    ] {
+        let bound =
+            Expr::parse(text).unwrap().bind([("a", Value::from(&a)), ("b", Value::from(&b))]).unwrap();
+        let first = bound.clone().threads(1).compute().unwrap();
+        for threads in [2, 7] {
+            assert_eq!(
+                bound.clone().threads(threads).compute().unwrap(),
+                first,
+                "{text} on {threads} threads"
+            );
+        }
+    }
+}
