@@ -39,9 +39,10 @@ impl Block<'_> {
                     let operands = inputs.map(|input| self.whole_rows(input, len));
                     (pair.kernel.to_row)(operands, rows, accumulators(0, len));
                 }
+                // Without rows of their own, blocks have one of the forms above.
                 _ => {
                     for row in 0..rows {
-                        let operands = inputs.map(|input| self.one_row(input, row, rows));
+                        let operands = inputs.map(|input| self.one_row(input, row));
                         let count = if along == 0 { 1 } else { len };
                         fold_row(&pair.kernel, operands, len, accumulators(row, count), along);
                     }
@@ -97,25 +98,14 @@ impl Block<'_> {
         }
     }
 
-    /// One row of a value in a block of some rows.
+    /// One row of a value, in a block that is processed row by row.
     ///
     /// # Safety
     ///
-    /// As for [`read`](Block::read); the block has this row.
-    unsafe fn one_row(&self, value: BlockRef, row: usize, rows: usize) -> Rows<'_> {
-        let is_scalar = value.span != Span::Block;
-        // Safety: the caller guarantees it. Where blocks are not processed row by row, values are scalars or contiguous.
-        let bytes = unsafe {
-            match value.span {
-                Span::Block if self.schedule.row_len == 0 => {
-                    let block = self.read(value);
-                    let bytes = block.len() / rows;
-                    &block[row * bytes..][..bytes]
-                }
-                _ => self.read_row(value, row),
-            }
-        };
-        Rows { bytes, stride: 0, is_scalar }
+    /// As for [`read_row`](Block::read_row).
+    unsafe fn one_row(&self, value: BlockRef, row: usize) -> Rows<'_> {
+        // Safety: the caller guarantees it.
+        Rows { bytes: unsafe { self.read_row(value, row) }, stride: 0, is_scalar: value.span != Span::Block }
     }
 }
 
