@@ -4,6 +4,17 @@ use crate::command::{command, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Test modules that compare results with NumPy's and ONNX Runtime's.
+const COMPILED: [&str; 7] = [
+    "test_evaluate",
+    "test_lazy",
+    "test_reductions",
+    "test_numpy_suite",
+    "test_small_arrays",
+    "test_onnx_backend",
+    "test_onnx_corpus",
+];
+
 /// Installs the package into `.venv` and runs its tests. Without Python, returns what was skipped; in CI that
 /// is an error.
 pub(crate) fn test(python: Option<&Path>) -> Result<Option<&'static str>, String> {
@@ -19,6 +30,10 @@ pub(crate) fn test(python: Option<&Path>) -> Result<Option<&'static str>, String
     install.env("MATURIN_PEP517_ARGS", "--profile dev").env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
     run("installation of the Python package", install)?;
     run("tests of the Python package", command(python, &["-m", "pytest", "--quiet"]))?;
+    // Small arrays too, and in the first call: otherwise few tests would reach compiled kernels.
+    let mut compiled = command(python, &["-m", "pytest", "--quiet"]);
+    compiled.env("UNISHAPE_JIT", "always").args(COMPILED.map(|name| format!("python/tests/{name}.py")));
+    run("tests of the Python package, with compiled kernels", compiled)?;
     let report = command(python, &["-m", "unittest", "discover", "--quiet", "-s", "bench/python"]);
     run("tests of the benchmark's report", report)?;
     Ok(None)

@@ -39,6 +39,11 @@ pub(crate) fn run() -> Result<(), String> {
     tools.set_environment(&mut tests);
     command::run("tests and examples in the documentation", tests)?;
 
+    let mut compiled = cargo(&["test", "-p", "unishape", "--test", "it"]);
+    compiled.env("UNISHAPE_JIT", "always");
+    tools.set_environment(&mut compiled);
+    command::run("tests of expressions, with compiled kernels", compiled)?;
+
     let python = python::test(tools.python())?;
     let fuzzing = fuzz::short()?;
     let proof = prove::replay_if_possible()?;

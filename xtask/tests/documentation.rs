@@ -6,7 +6,7 @@ use std::fs;
 use support::{packages, rust_files};
 
 /// Published libraries without examples on every item: ONNX, and the parts of the engine that users do not call.
-const EXEMPT: [&str; 3] = ["unishape-onnx", "unishape-engine", "unishape-simd"];
+const EXEMPT: [&str; 4] = ["unishape-onnx", "unishape-engine", "unishape-jit", "unishape-simd"];
 
 /// The declaration in a line, if it is a public item that can have an example. Methods of a public trait are
 /// public without `pub`.

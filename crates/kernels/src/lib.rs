@@ -10,6 +10,7 @@
 //! | `dtype` | [`DType`], and type promotion |
 //! | `op` | [`Op`], the table of operators and functions |
 //! | `scalar` | [`Scalar`], a number without a dtype |
+//! | `function` | [`Function`], what a kernel computes |
 //! | `constant` | [`Constant`], one element of any dtype |
 //! | `kernels` | kernels of operations and casts |
 //! | `folds` | [`Fold`], and kernels that reduce many elements to one |
@@ -17,6 +18,7 @@
 mod constant;
 mod dtype;
 mod folds;
+mod function;
 mod kernels;
 mod op;
 mod scalar;
@@ -24,6 +26,7 @@ mod scalar;
 pub use constant::Constant;
 pub use dtype::{DType, DTypeKind};
 pub use folds::{Fold, FoldKernel, PairFoldKernel, PairFunction, Rows, find_fold, find_pair_fold};
+pub use function::Function;
 pub use kernels::{Kernel, KernelContext, compare_mixed, find_cast, find_kernel, next_cast};
 pub use op::Op;
 pub use scalar::Scalar;

@@ -77,6 +77,12 @@ impl PrefetchQueue {
         }
     }
 
+    /// Whether there is nothing to prefetch.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Prefetches the cache lines of one chunk, a few of each range.
     #[inline]
     pub fn issue(&mut self) {
@@ -128,7 +134,9 @@ mod tests {
             // Ranges from before the restart are not prefetched.
             queue.restart(1);
             queue.push(std::ptr::dangling(), 1, 1);
+            prop_assert!(!queue.is_empty());
             queue.restart(chunk);
+            prop_assert!(queue.is_empty());
             for &bytes in &sizes {
                 queue.push(std::ptr::null(), bytes, elements.div_ceil(chunk.max(1)));
             }

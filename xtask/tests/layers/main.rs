@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use support::{packages, rust_files};
 
 /// Folders of `crates/`, from the highest layer to the lowest. A crate may depend on lower layers only.
-const LAYERS: [&[&str]; 7] = [
+const LAYERS: [&[&str]; 8] = [
     &["cli", "python"],
     &["npy", "explain", "onnx"],
     &["unishape"],
     &["engine"],
+    &["jit"],
     &["kernels"],
     &["vecmath"],
     &["atomic-file", "core", "simd"],

@@ -37,7 +37,8 @@ pub fn describe(
     };
     for (number, nest) in nests.iter().enumerate() {
         let mut schedule = Schedule::default();
-        schedule.make(program, nest, residence);
+        // Which steps are fused depends on the CPU and on earlier calls.
+        schedule.make_unfused(program, nest, residence);
         let description = Description { program, nest, schedule: &schedule, names, constants };
         match number {
             0 => description.write(&mut text),
@@ -160,9 +161,9 @@ impl Description<'_> {
             Action::Store { from } | Action::Fold { from, .. } => {
                 Some(format!("result = {}", self.value(from, held)))
             }
-            Action::Expand { .. } | Action::FoldPairs { .. } => None,
+            Action::Expand { .. } | Action::FoldPairs { .. } | Action::CallFused { .. } => None,
             Action::Call { step, inputs, span, scratch, .. } => {
-                let Step { name, inputs: arguments, .. } = &self.program.steps[*step as usize];
+                let Step { function, inputs: arguments, .. } = &self.program.steps[*step as usize];
                 let inputs: Vec<String> =
                     inputs[..arguments.len()].iter().map(|value| self.value(value, held)).collect();
                 let label = scratch.map_or_else(|| "result".into(), |_| format!("t{}", step + 1));
@@ -171,7 +172,7 @@ impl Description<'_> {
                     Span::Column => ", one element for each row",
                     Span::Block => "",
                 };
-                let step = format!("{label} = {name}({}){of_span}", inputs.join(", "));
+                let step = format!("{label} = {}({}){of_span}", function.name(), inputs.join(", "));
                 held.extend(scratch.map(|scratch| (scratch, label)));
                 Some(step)
             }

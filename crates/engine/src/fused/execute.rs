@@ -3,6 +3,7 @@
 use super::accumulate::fold_values;
 use super::array::{Input, Output};
 use super::block::{BlockLoops, BlockShape};
+use super::fuse::Group;
 use super::gather::{fill, gather, scatter, write_indices};
 use super::program::{MAX_ARITY, Program, Step};
 use super::schedule::{Action, BlockRef, Location, OutputLayout, Schedule, Span};
@@ -14,6 +15,7 @@ use crate::tuning::{
 };
 use smallvec::SmallVec;
 use std::cell::RefCell;
+use unishape_jit::MAX_SOURCES;
 use unishape_kernels::KernelContext;
 use unishape_simd::CACHE_LINE;
 
@@ -256,6 +258,10 @@ impl Block<'_> {
                     }
                 }
             }
+            Action::CallFused { group, by_rows, scratch } => {
+                // Safety: as above.
+                unsafe { self.call_fused(*group as usize, *by_rows, *scratch, context) }
+            }
             Action::Expand { from, scratch } => {
                 // Safety: as above; the scratch block has space for a block.
                 unsafe {
@@ -291,6 +297,92 @@ impl Block<'_> {
                 }
             }
         }
+    }
+
+    /// Calls the fused kernel of a group, once or for each row. Without a scratch block the result goes to the output:
+    /// its booleans are 0 or 1, so they need no mask.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Schedule::run`]; scratch blocks hold what earlier actions wrote.
+    unsafe fn call_fused(
+        &self,
+        group: usize,
+        by_rows: bool,
+        scratch: Option<u32>,
+        context: &mut KernelContext,
+    ) {
+        let inputs = &self.schedule.group_inputs[group];
+        let Group { kernel: Some(kernel), item, .. } = &self.schedule.groups.groups[group] else { return };
+        let item = *item;
+        if by_rows && context.prefetch.is_empty() {
+            let len = self.schedule.row_len;
+            // Safety: inputs exist, scratch blocks hold what earlier actions wrote and have space for a block. No kernel
+            // reads the scratch block that it writes. Without one the rows of the output are contiguous, and no other
+            // thread accesses it.
+            unsafe {
+                let output = match scratch {
+                    Some(scratch) => {
+                        (self.scratch(scratch, self.shape.len() * item).as_mut_ptr(), (len * item) as isize)
+                    }
+                    None => (self.arrays.output(self.offsets[0]), self.row_stride(0) * item as isize),
+                };
+                let sources = inputs.iter().map(|&input| self.rows_of(input));
+                kernel.run_rows(sources, output, [self.shape.iterations, len]);
+            }
+            return;
+        }
+        let (rows, len) =
+            if by_rows { (self.shape.iterations, self.schedule.row_len) } else { (1, self.shape.len()) };
+        let mut sources: [&[u8]; MAX_SOURCES] = [&[]; MAX_SOURCES];
+        let sources = &mut sources[..inputs.len()];
+        for row in 0..rows {
+            for (source, &input) in sources.iter_mut().zip(inputs) {
+                // Safety: as above.
+                *source = unsafe { if by_rows { self.read_row(input, row) } else { self.read(input) } };
+            }
+            // Safety: as above; without rows, the whole block of the output is contiguous.
+            let output = unsafe {
+                match scratch {
+                    Some(scratch) => {
+                        &mut self.scratch(scratch, self.shape.len() * item)[row * len * item..][..len * item]
+                    }
+                    None if by_rows => self.output_row(row),
+                    None => self.output(),
+                }
+            };
+            context.prefetch.for_each_chunk(len, len, |first, end| {
+                if end - first == len {
+                    return kernel.run(sources, output);
+                }
+                let mut chunks: [&[u8]; MAX_SOURCES] = [&[]; MAX_SOURCES];
+                for ((chunk, source), input) in chunks.iter_mut().zip(&*sources).zip(inputs) {
+                    let item = input.item as usize;
+                    *chunk =
+                        if input.span == Span::Block { &source[first * item..end * item] } else { source };
+                }
+                kernel.run(&chunks[..inputs.len()], &mut output[first * item..end * item]);
+            });
+        }
+    }
+
+    /// Address of a value in the first row, and the distance to its next row in bytes.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Block::read).
+    unsafe fn rows_of(&self, value: BlockRef) -> (*const u8, isize) {
+        let item = value.item as isize;
+        if let (true, Location::Input(input)) = (value.has_row_stride, value.location) {
+            return (self.input(input, 0), self.row_stride(1 + input as usize) * item);
+        }
+        let stride = match value.span {
+            Span::Scalar => 0,
+            Span::Column => item,
+            Span::Block => item * self.schedule.row_len as isize,
+        };
+        // Safety: the caller guarantees it.
+        (unsafe { self.read(value) }.as_ptr(), stride)
     }
 
     /// Writes elements, or copies of one, to contiguous elements of the output.
@@ -486,7 +578,11 @@ impl Block<'_> {
             self.shape.len().div_ceil(PREFETCH_CHUNK)
         };
         let (next, is_next_block) = each.get(action + 1).map_or((&each[0], true), |next| (next, false));
-        let Action::Call { inputs, .. } = next else { return };
+        let inputs: &[BlockRef] = match next {
+            Action::Call { inputs, .. } => inputs,
+            Action::CallFused { group, .. } => &self.schedule.group_inputs[*group as usize],
+            _ => return,
+        };
         for value in inputs.iter().filter(|value| value.span == Span::Block && !value.has_row_stride) {
             if let Location::Input(input) = value.location {
                 let ahead = if is_next_block { self.block_stride(1 + input as usize) } else { 0 };

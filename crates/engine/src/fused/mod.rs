@@ -14,6 +14,8 @@
 //! | `call` | [`Options`] of a call, and what it costs |
 //! | `block` | the shape of a block, and the loops of each operand within it |
 //! | `schedule` | what is done for each block and what only once, for one layout of the arrays |
+//! | `fuse` | which steps are computed together, in registers |
+//! | `fused_kernels` | compiled code for such steps |
 //! | `execute` | runs a schedule |
 //! | `accumulate` | folds blocks of results into accumulators |
 //! | `fold_pairs` | folds functions of two operands into accumulators |
@@ -30,6 +32,8 @@ mod describe;
 mod execute;
 mod fold;
 mod fold_pairs;
+mod fuse;
+mod fused_kernels;
 mod gather;
 mod program;
 mod schedule;
@@ -87,11 +91,10 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
     // A writable array has no element at two indices. Where the caller violates that, the work stays on one
     // thread, so that no two threads write to one element.
     let team = Team::new(cost, if is_injective { options.threads } else { Some(1) });
-    let residence = match residence(touched, team.threads()) {
-        Residence::Memory if !options.is_output_fresh && is_injective && streams(output, &nest, touched) => {
-            Residence::Stream
-        }
-        residence => residence,
+    let residence = if !options.is_output_fresh && is_injective && streams(output, &nest, touched) {
+        Residence::Stream
+    } else {
+        residence(touched, team.threads())
     };
     let is_stopped = AtomicBool::new(false);
     let work = |chunk: &LoopNest| {

@@ -1,11 +1,13 @@
 //! Block programs: chains of kernels.
 
+use super::fused_kernels::FusedKernels;
 use crate::tuning::{
     BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MIN_PAIR_ROW_LEN, MIN_ROW_LEN, STEP_OVERHEAD,
 };
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
-use unishape_kernels::{Constant, FoldKernel, Kernel, KernelContext, PairFoldKernel};
+use std::sync::Arc;
+use unishape_kernels::{Constant, FoldKernel, Function, Kernel, KernelContext, PairFoldKernel};
 
 /// Largest number of inputs of a kernel.
 pub(super) const MAX_ARITY: usize = 3;
@@ -13,8 +15,8 @@ pub(super) const MAX_ARITY: usize = 3;
 /// A kernel call of a program.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Name of the function, for descriptions.
-    pub name: &'static str,
+    /// What is computed.
+    pub function: Function,
     /// The kernel.
     pub kernel: Kernel,
     /// Values that the kernel takes.
@@ -60,6 +62,10 @@ pub struct Program {
     pub(super) block_overhead: usize,
     /// Rows of at least this many elements may be processed one by one.
     pub(super) min_row_len: usize,
+    /// Whether steps that can be computed together follow each other.
+    pub(super) has_fusable_neighbours: bool,
+    /// Compiled code for some of the steps. Clones share it.
+    pub(super) fused: Arc<FusedKernels>,
 }
 
 impl Program {
@@ -84,6 +90,12 @@ impl Program {
         }
         results.iter().for_each(|&result| last_use[result] = usize::MAX);
         let block_overhead = STEP_OVERHEAD * (1 + steps.len());
+        let fused = FusedKernels::new(steps.iter().map(|step| step.function));
+        let first = operands.len() + constants.len();
+        let is_fusable =
+            |value: &usize| value.checked_sub(first).is_some_and(|step| fused.fusable[step].is_some());
+        let has_fusable_neighbours = (steps.iter().zip(&fused.fusable))
+            .any(|(step, own)| own.is_some() && step.inputs.iter().any(is_fusable));
         let mut program = Program {
             is_index: vec![false; operands.len()],
             folds: SmallVec::new(),
@@ -97,10 +109,19 @@ impl Program {
             block_elements: 0,
             block_overhead,
             min_row_len: MIN_ROW_LEN,
+            has_fusable_neighbours,
+            fused: Arc::new(fused),
         };
         let block = L1_BUDGET / program.max_live_bytes().max(3) / MAX_BLOCK_MULTIPLE * MAX_BLOCK_MULTIPLE;
         program.block_elements = block.clamp(*BLOCK_ELEMENTS.start(), *BLOCK_ELEMENTS.end());
         program
+    }
+
+    /// The same program, whose steps are fused at once, also for the smallest arrays.
+    #[cfg(test)]
+    pub(super) fn fused_at_once(self) -> Program {
+        let fused = FusedKernels::at_once(self.steps.iter().map(|step| step.function));
+        Program { fused: Arc::new(fused), ..self }
     }
 
     /// The same program with its results folded into accumulators, instead of stored.
@@ -255,7 +276,7 @@ impl Program {
         };
         let step = |(number, step): (usize, &Step)| {
             let inputs: Vec<String> = step.inputs.iter().map(|&input| name(input)).collect();
-            format!("{} = {}({})", name(first + number), step.name, inputs.join(", "))
+            format!("{} = {}({})", name(first + number), step.function.name(), inputs.join(", "))
         };
         let results = self.results.iter().map(|&result| name(result)).collect();
         (self.steps.iter().enumerate().map(step).collect(), results)

@@ -1,9 +1,11 @@
 //! Schedules: what a program does for each block and what only once, for one layout of its arrays.
 
 use super::block::{BlockLoops, BlockShape, is_contiguous, is_scalar};
+use super::fuse::{Groups, StepState};
 use super::program::{MAX_ARITY, Pair, Program};
 use crate::nest::LoopNest;
 use crate::tuning::{MAX_HOISTED, MIN_PAIR_ROW_LEN, MIN_STREAMED_BLOCK, STREAMED_BLOCK};
+use smallvec::SmallVec;
 
 /// Location of a value's block.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +55,8 @@ pub(super) enum Action {
     /// Calls the kernel of a step with as many of `inputs` as it takes, once or for each row. Without a scratch
     /// block the result goes to the output.
     Call { step: u32, inputs: [BlockRef; MAX_ARITY], span: Span, by_rows: bool, scratch: Option<u32> },
+    /// Calls the fused kernel of a group of steps; otherwise as `Call`.
+    CallFused { group: u32, by_rows: bool, scratch: Option<u32> },
     /// Writes the result to the output.
     Store { from: BlockRef },
     /// Repeats a value that has fewer elements than the block.
@@ -92,6 +96,9 @@ pub(super) struct Schedule {
     pub(super) calls: usize,
     /// Whether results are folded by kernels of pairs where the program has these.
     uses_pairs: bool,
+    /// Steps that fused kernels compute, and the blocks that each of these kernels takes.
+    pub(super) groups: Groups,
+    pub(super) group_inputs: Vec<SmallVec<[BlockRef; 8]>>,
     /// State of each value, and unused scratch blocks, while the schedule is made.
     values: Vec<ValueState>,
     free: Vec<u32>,
@@ -134,6 +141,8 @@ struct ValueState {
     variation: Variation,
     /// Its block, once it has one.
     block: Option<BlockRef>,
+    /// The last step that takes it; `usize::MAX` for results.
+    last_use: usize,
 }
 
 /// How an index varies within a block.
@@ -203,6 +212,15 @@ pub(super) fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape)
 impl Schedule {
     /// Makes the schedule for a nest, which may be a chunk of the work.
     pub(super) fn make(&mut self, program: &Program, nest: &LoopNest, residence: Residence) {
+        self.make_with(program, nest, residence, true);
+    }
+
+    /// Makes the schedule with a call for each step.
+    pub(super) fn make_unfused(&mut self, program: &Program, nest: &LoopNest, residence: Residence) {
+        self.make_with(program, nest, residence, false);
+    }
+
+    fn make_with(&mut self, program: &Program, nest: &LoopNest, residence: Residence, fuses: bool) {
         self.once.clear();
         self.each.clear();
         self.scratch.clear();
@@ -232,6 +250,11 @@ impl Schedule {
         };
         self.prefetches_gathered = residence != Residence::Cache;
         self.classify(program, nest, residence);
+        self.groups.clear();
+        if fuses {
+            self.fuse(program, nest);
+        }
+        self.count_calls(program, residence != Residence::Cache && !self.block.is_whole(nest));
         self.add_actions(program);
     }
 
@@ -270,13 +293,14 @@ impl Schedule {
             {
                 self.prefetched.push(input as u32);
             }
-            self.push_value(Variation { span, is_invariant }, block);
+            self.push_value(Variation { span, is_invariant }, block, program.last_use[input]);
         }
         for (constant, element) in program.constants.iter().enumerate() {
             let location = Location::Constant(constant as u32);
             let item = element.bytes().len() as u8;
             let block = BlockRef { location, item, span: Span::Scalar, has_row_stride: false };
-            self.push_value(Variation { span: Span::Scalar, is_invariant: !is_whole }, Some(block));
+            let last_use = program.last_use[program.operands.len() + constant];
+            self.push_value(Variation { span: Span::Scalar, is_invariant: !is_whole }, Some(block), last_use);
         }
         self.limit_hoisting();
         for step in &program.steps {
@@ -286,7 +310,7 @@ impl Schedule {
                 variation.span = if span > variation.span { span } else { variation.span };
                 variation.is_invariant &= is_invariant;
             }
-            self.push_value(variation, None);
+            self.push_value(variation, None, program.last_use[self.values.len()]);
         }
         self.limit_hoisting();
         let is_block = |&value: &usize| self.values[value].variation.span == Span::Block;
@@ -294,18 +318,47 @@ impl Schedule {
         self.uses_pairs = has_pair_rows(&self.block.loops(nest, 0), self.row_len)
             && program.pairs.iter().flatten().all(is_usable)
             && program.pairs.iter().any(Option::is_some);
+    }
+
+    /// Finds the steps that fused kernels compute.
+    fn fuse(&mut self, program: &Program, nest: &LoopNest) {
+        let Schedule { groups, values, uses_pairs, group_inputs, .. } = self;
+        let first = program.operands.len() + program.constants.len();
+        let pairs = program.pairs.iter().flatten().flat_map(|pair| pair.inputs).filter(|_| *uses_pairs);
+        let state = |step: usize| {
+            let Variation { span, is_invariant } = values[first + step].variation;
+            let is_repeated = span == Span::Block && !is_invariant;
+            StepState { is_repeated, is_skipped: *uses_pairs && program.is_replaced[step] }
+        };
+        let is_block = |value: usize| values[value].variation.span == Span::Block;
+        groups.form(program, nest.len(), pairs, state, is_block);
+        group_inputs.clear();
+        group_inputs.resize_with(groups.groups.len(), SmallVec::new);
+        // What a group takes is in use until its last step.
+        for group in groups.groups.iter().filter(|group| group.kernel.is_some()) {
+            let Some(&root) = group.steps.last() else { continue };
+            for &source in &group.sources {
+                let last_use = &mut values[source as usize].last_use;
+                *last_use = (*last_use).max(root as usize);
+            }
+        }
+    }
+
+    /// Counts the kernel calls of a block, which prefetch.
+    fn count_calls(&mut self, program: &Program, prefetches: bool) {
         let steps = &self.values[program.operands.len() + program.constants.len()..];
         let is_called = |&(number, step): &(usize, &ValueState)| {
             let is_replaced = self.uses_pairs && program.is_replaced[number];
-            step.variation.span == Span::Block && !step.variation.is_invariant && !is_replaced
+            let is_within = self.groups.of(number).is_some_and(|(_, group)| !group.is_root(number));
+            step.variation.span == Span::Block && !step.variation.is_invariant && !is_replaced && !is_within
         };
         self.calls = steps.iter().enumerate().filter(is_called).count();
         let is_contiguous = self.output == OutputLayout::Contiguous;
         self.prefetches_output = prefetches && self.calls > 0 && is_contiguous && !self.streams;
     }
 
-    fn push_value(&mut self, variation: Variation, block: Option<BlockRef>) {
-        self.values.push(ValueState { variation, block });
+    fn push_value(&mut self, variation: Variation, block: Option<BlockRef>, last_use: usize) {
+        self.values.push(ValueState { variation, block, last_use });
     }
 
     /// Limits how many invariant values are kept: a long expression of many constants would take a scratch
@@ -326,29 +379,30 @@ impl Schedule {
             }
             let value = first + number;
             let Variation { span, is_invariant } = self.values[value].variation;
+            let to_output = value == program.result()
+                && span == Span::Block
+                && !is_invariant
+                && matches!(self.output, OutputLayout::Contiguous | OutputLayout::Rows)
+                && !self.streams;
+            if let Some((group, own)) = self.groups.of(number) {
+                if own.is_root(number) {
+                    self.add_fused(program, group, number, to_output);
+                }
+                continue;
+            }
             let location = Location::Constant(0);
             let unused = BlockRef { location, item: 0, span: Span::Scalar, has_row_stride: false };
             let mut inputs = [unused; MAX_ARITY];
             for (input, &value) in inputs.iter_mut().zip(&step.inputs) {
                 *input = self.block_of(program, value, is_invariant);
             }
-            let to_output = value == program.result()
-                && span == Span::Block
-                && !is_invariant
-                && matches!(self.output, OutputLayout::Contiguous | OutputLayout::Rows)
-                && !self.streams;
             let by_rows = !inputs.iter().all(|input| input.is_whole(span))
                 || to_output && self.output == OutputLayout::Rows;
             let scratch = (!to_output).then(|| self.allocate(step.item, span, is_invariant));
             self.push(is_invariant, Action::Call { step: number as u32, inputs, span, by_rows, scratch });
-            self.values[value].block = scratch.map(|scratch| BlockRef {
-                location: Location::Scratch(scratch),
-                item: step.item as u8,
-                span,
-                has_row_stride: false,
-            });
+            self.set_scratch(value, step.item, span, scratch);
             if !is_invariant {
-                self.free_unused(program, &step.inputs, number);
+                self.free_unused(&step.inputs, number);
             }
         }
         if program.is_folding() {
@@ -357,6 +411,34 @@ impl Schedule {
             let from = self.block_of(program, program.result(), false);
             self.each.push(Action::Store { from });
         }
+    }
+
+    /// Notes the scratch block of a value, if it has one.
+    fn set_scratch(&mut self, value: usize, item: usize, span: Span, scratch: Option<u32>) {
+        self.values[value].block = scratch.map(|scratch| BlockRef {
+            location: Location::Scratch(scratch),
+            item: item as u8,
+            span,
+            has_row_stride: false,
+        });
+    }
+
+    /// Calls a fused kernel, whose last step has this number.
+    fn add_fused(&mut self, program: &Program, group: u32, root: usize, to_output: bool) {
+        let number = group as usize;
+        let sources: SmallVec<[usize; 8]> =
+            self.groups.groups[number].sources.iter().map(|&source| source as usize).collect();
+        let inputs: SmallVec<[BlockRef; 8]> =
+            sources.iter().map(|&value| self.block_of(program, value, false)).collect();
+        let by_rows = !inputs.iter().all(|input| input.is_whole(Span::Block))
+            || to_output && self.output == OutputLayout::Rows;
+        let value = program.operands.len() + program.constants.len() + root;
+        let item = program.item(value);
+        let scratch = (!to_output).then(|| self.allocate(item, Span::Block, false));
+        self.group_inputs[number] = inputs;
+        self.each.push(Action::CallFused { group, by_rows, scratch });
+        self.set_scratch(value, item, Span::Block, scratch);
+        self.free_unused(&sources, root);
     }
 
     /// Folds a result, which has an element for each element of the block.
@@ -380,7 +462,7 @@ impl Schedule {
 
     /// The block of a value; an input that is not contiguous is gathered.
     fn block_of(&mut self, program: &Program, value: usize, is_taken_once: bool) -> BlockRef {
-        let ValueState { variation: Variation { span, is_invariant }, block } = self.values[value];
+        let ValueState { variation: Variation { span, is_invariant }, block, .. } = self.values[value];
         debug_assert!(is_invariant || !is_taken_once, "invariant values depend on invariant ones only");
         let block = block.unwrap_or_else(|| {
             // An input: steps have their blocks before other steps take them.
@@ -411,11 +493,11 @@ impl Schedule {
     }
 
     /// Frees the scratch blocks of values that no later step takes.
-    fn free_unused(&mut self, program: &Program, values: &[usize], step: usize) {
+    fn free_unused(&mut self, values: &[usize], step: usize) {
         for (number, &value) in values.iter().enumerate() {
             let is_repeated = values[..number].contains(&value);
-            let ValueState { variation, block } = self.values[value];
-            if program.last_use[value] == step
+            let ValueState { variation, block, last_use } = self.values[value];
+            if last_use == step
                 && !variation.is_invariant
                 && !is_repeated
                 && let Some(BlockRef { location: Location::Scratch(scratch), .. }) = block

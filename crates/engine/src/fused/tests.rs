@@ -10,11 +10,14 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Duration;
-use unishape_kernels::{Constant, DType, Fold, Op, PairFunction, find_fold, find_kernel, find_pair_fold};
+use unishape_kernels::{
+    Constant, DType, Fold, Function, Op, PairFunction, find_fold, find_kernel, find_pair_fold,
+};
 use unishape_oracle::Indices;
 
 pub(super) fn step(op: Op, inputs: [usize; 2]) -> Step {
-    Step { name: "", kernel: find_kernel(op, DType::I64).unwrap(), inputs: inputs[..].into(), item: 8 }
+    let (function, kernel) = (Function::Call(op, DType::I64), find_kernel(op, DType::I64).unwrap());
+    Step { function, kernel, inputs: inputs[..].into(), item: 8 }
 }
 
 /// `(a + b) * (b + 7) - a`, of which `b + 7` is computed once where `b` is the same in every block.
@@ -38,6 +41,22 @@ fn many() -> Program {
     let first = step(Op::Subtract, [0, 1]);
     let steps = std::iter::once(first).chain((2..9).map(|input| step(Op::Add, [7 + input, input]))).collect();
     Program::new(vec![8; 9], vec![], steps, 16)
+}
+
+/// `a - b if a < b else b ^ (a - b + 7)`: all of its steps can be fused, and `a - b` is taken twice.
+fn choice() -> Program {
+    let mut steps = [(Op::Subtract, [0, 1]), (Op::Less, [0, 1]), (Op::Add, [3, 2]), (Op::Xor, [1, 5])]
+        .map(|(op, inputs)| step(op, inputs))
+        .to_vec();
+    steps[1].item = 1;
+    let choose = Step { inputs: [4, 3, 6].into_iter().collect(), ..step_where() };
+    steps.push(choose);
+    Program::new(vec![8, 8], vec![Constant::new(7i64)], steps, 7)
+}
+
+fn step_where() -> Step {
+    let kernel = find_kernel(Op::Where, DType::I64).unwrap();
+    Step { kernel, function: Function::Call(Op::Where, DType::I64), ..step(Op::Add, [0, 0]) }
 }
 
 /// Layout of an array: the order of its dimensions in memory, which are reversed, which are stretched, and the distance
@@ -154,11 +173,16 @@ proptest! {
         let by_chain = |a: i64, b: i64| (a + b) * (b + 7) - a;
         let by_single = |a: i64, b: i64| a - b;
         let by_many = |a: i64, b: i64| 5 * a + 2 * b;
+        let by_choice = |a: i64, b: i64| if a < b { a - b } else { b ^ (a - b + 7) };
         let again: Vec<_> = (0..9).map(|number| input(&stretched[number % 2])).collect();
         for (program, inputs, expected) in [
             (chain(), &inputs[..], &by_chain as &dyn Fn(i64, i64) -> i64),
             (single(), &inputs, &by_single),
             (many(), &again, &by_many),
+            (choice(), &inputs, &by_choice),
+            (chain().fused_at_once(), &inputs, &by_chain),
+            (many().fused_at_once(), &again, &by_many),
+            (choice().fused_at_once(), &inputs, &by_choice),
         ] {
             let program = Program { block_elements: block, block_overhead: overhead, min_row_len, ..program };
             // With each residence, and as it is chosen.
@@ -342,7 +366,7 @@ proptest! {
             return Ok(());
         }
         let multiply = Step {
-            name: "multiply",
+            function: Function::Call(Op::Multiply, DType::F32),
             kernel: find_kernel(Op::Multiply, DType::F32).unwrap(),
             inputs: [0, 1].into_iter().collect(),
             item: 4,

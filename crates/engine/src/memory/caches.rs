@@ -1,25 +1,30 @@
 //! Sizes of the CPU's caches, and what follows from them.
 
-use crate::tuning::{DEFAULT_L2_CACHE, DEFAULT_LAST_LEVEL_CACHE};
+use crate::tuning::{DEFAULT_L2_CACHE, DEFAULT_LAST_LEVEL_CACHE, STREAM_CACHES_OF_OTHERS};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Largest number of bytes that a call touches without software prefetching, when it uses `threads` threads.
+/// Largest number of bytes that a call touches without software prefetching, when it uses `threads` threads and writes
+/// its output with regular stores.
 ///
 /// Intel: what fits the L2 caches of these threads. Its last-level cache is far from a core, and prefetching
-/// from it pays. Others: what fits the last-level cache.
+/// from it pays. Others: no limit. On an EPYC (Zen 4) prefetching from the last-level cache or from memory made calls
+/// slower.
 pub(crate) fn max_bytes_without_prefetch(threads: usize) -> usize {
     static L2: AtomicUsize = AtomicUsize::new(0);
-    // No L2 cache of a byte: prefetching starts at the last-level cache.
-    let l2 = || if is_intel() { caches().map_or(DEFAULT_L2_CACHE, |[l2, _]| l2) } else { 1 };
-    match or_init(&L2, l2) {
-        1 => last_level_cache(),
-        l2 => l2.saturating_mul(threads),
-    }
+    // More than any array has: there is no prefetching.
+    let l2 = || if is_intel() { caches().map_or(DEFAULT_L2_CACHE, |[l2, _]| l2) } else { usize::MAX };
+    or_init(&L2, l2).saturating_mul(threads)
 }
 
 /// Largest number of bytes that a call touches without non-temporal stores.
+///
+/// Intel: the last-level cache divided by `cache_fraction`. Others: a multiple of that cache.
 pub(crate) fn max_bytes_without_streaming(cache_fraction: usize) -> usize {
-    last_level_cache() / cache_fraction
+    static FACTOR: AtomicUsize = AtomicUsize::new(0);
+    match or_init(&FACTOR, || if is_intel() { 1 } else { STREAM_CACHES_OF_OTHERS }) {
+        1 => last_level_cache() / cache_fraction,
+        factor => last_level_cache().saturating_mul(factor),
+    }
 }
 
 /// Bytes of the largest cache that this CPU shares among its cores.
@@ -107,6 +112,7 @@ fn cache(_: u32) -> Option<(u32, usize)> {
 #[cfg(test)]
 mod tests {
     use super::{caches, last_level_cache, max_bytes_without_prefetch, max_bytes_without_streaming, or_init};
+    use crate::tuning::STREAM_CACHES_OF_OTHERS;
     use std::sync::atomic::AtomicUsize;
 
     #[test]
@@ -117,10 +123,14 @@ mod tests {
         if let Some([l2, last]) = caches() {
             assert!((1 << 15..=last).contains(&l2), "{l2} of {last} bytes");
         }
-        assert!((1 << 15..1 << 34).contains(&max_bytes_without_prefetch(1)));
-        let factor = if cfg!(target_arch = "x86_64") && super::is_intel() { 4 } else { 1 };
-        assert_eq!(max_bytes_without_prefetch(4), factor * max_bytes_without_prefetch(1));
-        assert_eq!(max_bytes_without_streaming(4), size / 4);
+        if super::is_intel() {
+            assert!((1 << 15..1 << 34).contains(&max_bytes_without_prefetch(1)));
+            assert_eq!(max_bytes_without_prefetch(4), 4 * max_bytes_without_prefetch(1));
+            assert_eq!(max_bytes_without_streaming(4), size / 4);
+        } else {
+            assert_eq!([1, 4].map(max_bytes_without_prefetch), [usize::MAX; 2]);
+            assert_eq!([2, 4].map(max_bytes_without_streaming), [size * STREAM_CACHES_OF_OTHERS; 2]);
+        }
     }
 
     #[test]

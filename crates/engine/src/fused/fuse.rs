@@ -1,0 +1,217 @@
+//! Which steps of a program are computed together, in registers, by one fused kernel.
+
+use super::program::Program;
+use crate::tuning::MAX_FUSED_STEPS;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use unishape_jit::{Call, Chain, Fusable, FusedKernel, Lanes, MAX_BLOCK_SOURCES, MAX_SOURCES, Source};
+
+/// Steps that one kernel computes. Only the value of the last one, the root, is taken by others.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    /// Numbers of its steps, in ascending order once the group is complete.
+    pub(super) steps: SmallVec<[u32; 16]>,
+    /// Values that it takes, each once.
+    pub(super) sources: SmallVec<[u32; 8]>,
+    lanes: Option<Lanes>,
+    /// Bytes of an element of its result.
+    pub(super) item: usize,
+    /// Its code, once there is some.
+    pub(super) kernel: Option<Arc<FusedKernel>>,
+}
+
+/// How a step's value is taken by the steps after it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Taken {
+    /// By none so far.
+    Never,
+    /// By steps of this group only.
+    ByGroup(u32),
+    /// By others too.
+    ByOthers,
+}
+
+/// What a schedule knows of a step when groups are formed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StepState {
+    /// Whether it is computed for each element of each block.
+    pub(super) is_repeated: bool,
+    /// Whether it is not computed at all.
+    pub(super) is_skipped: bool,
+}
+
+/// Groups of a schedule. Its memory is reused from call to call.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    pub(super) groups: Vec<Group>,
+    /// The group of each step, if it is in one.
+    pub(super) of_step: Vec<Option<u32>>,
+    taken: Vec<Taken>,
+}
+
+impl Groups {
+    pub(super) fn clear(&mut self) {
+        self.groups.clear();
+        self.of_step.clear();
+    }
+
+    /// Forms groups of the steps of a program, from the last step on: a step joins the group of the steps that take
+    /// its value, if all of them are in one. `is_block` tells which values have an element for each element of a block.
+    pub(super) fn form(
+        &mut self,
+        program: &Program,
+        elements: usize,
+        taken_by_folds: impl Iterator<Item = usize>,
+        state: impl Fn(usize) -> StepState,
+        is_block: impl Fn(usize) -> bool,
+    ) {
+        self.clear();
+        if elements < program.fused.min_elements || !program.has_fusable_neighbours {
+            return;
+        }
+        let first = program.operands.len() + program.constants.len();
+        self.of_step.resize(program.steps.len(), None);
+        self.taken.clear();
+        self.taken.resize(program.steps.len(), Taken::Never);
+        let as_step = |value: usize| value.checked_sub(first);
+        for step in program.results.iter().copied().chain(taken_by_folds).filter_map(as_step) {
+            self.taken[step] = Taken::ByOthers;
+        }
+        for (number, step) in program.steps.iter().enumerate().rev() {
+            let StepState { is_repeated, is_skipped } = state(number);
+            if is_skipped {
+                continue;
+            }
+            let group = match program.fused.fusable[number] {
+                Some(fusable) if is_repeated => {
+                    let lanes = match fusable {
+                        Fusable::In(lanes) => Some(lanes),
+                        Fusable::InAny => None,
+                    };
+                    Some(match self.taken[number] {
+                        Taken::ByGroup(group)
+                            if self.groups[group as usize].can_take(
+                                (first + number) as u32,
+                                &step.inputs,
+                                lanes,
+                                &is_block,
+                            ) =>
+                        {
+                            group
+                        }
+                        _ => {
+                            self.groups.push(Group::default());
+                            self.groups.len() as u32 - 1
+                        }
+                    })
+                }
+                _ => None,
+            };
+            self.of_step[number] = group;
+            if let Some(group) = group {
+                let lanes = match program.fused.fusable[number] {
+                    Some(Fusable::In(lanes)) => Some(lanes),
+                    _ => None,
+                };
+                self.groups[group as usize].take(number as u32, (first + number) as u32, &step.inputs, lanes);
+            }
+            for taken in step.inputs.iter().copied().filter_map(as_step) {
+                self.taken[taken] = match (self.taken[taken], group) {
+                    (Taken::Never, Some(group)) => Taken::ByGroup(group),
+                    (Taken::ByGroup(other), Some(group)) if other == group => Taken::ByGroup(group),
+                    _ => Taken::ByOthers,
+                };
+            }
+        }
+        program.fused.add_work(elements);
+        for number in 0..self.groups.len() {
+            let group = &mut self.groups[number];
+            group.steps.reverse();
+            group.item = group.steps.last().map_or(0, |&root| program.steps[root as usize].item);
+            if group.steps.len() > 1 {
+                let bits = group.sources.iter().enumerate();
+                let blocks =
+                    bits.fold(0, |bits, (bit, &source)| bits | u32::from(is_block(source as usize)) << bit);
+                let key = (group.steps.clone(), blocks);
+                group.kernel = program.fused.kernel(&key, || compile(program, group, &is_block));
+            }
+            if group.kernel.is_none() {
+                group.steps.iter().for_each(|&step| self.of_step[step as usize] = None);
+            }
+        }
+    }
+
+    /// The group of a step that has a kernel, with its number.
+    pub(super) fn of(&self, step: usize) -> Option<(u32, &Group)> {
+        let group = (*self.of_step.get(step)?)?;
+        Some((group, &self.groups[group as usize]))
+    }
+}
+
+impl Group {
+    /// Whether a step is the last one, whose value others take.
+    pub(super) fn is_root(&self, step: usize) -> bool {
+        self.steps.last() == Some(&(step as u32))
+    }
+
+    /// Whether a step can join: its value is computed in the same vectors, and there is space for its inputs.
+    fn can_take(
+        &self,
+        value: u32,
+        inputs: &[usize],
+        lanes: Option<Lanes>,
+        is_block: impl Fn(usize) -> bool,
+    ) -> bool {
+        let are_same = lanes.is_none() || self.lanes.is_none() || lanes == self.lanes;
+        let new = |input: &&usize| !self.sources.contains(&(**input as u32));
+        let others = self.sources.iter().filter(|&&source| source != value);
+        let blocks = others.filter(|&&source| is_block(source as usize)).count()
+            + inputs.iter().filter(new).filter(|&&input| is_block(input)).count();
+        are_same
+            && self.steps.len() < MAX_FUSED_STEPS
+            && blocks <= MAX_BLOCK_SOURCES
+            && self.sources.len() + inputs.len() <= MAX_SOURCES
+    }
+
+    /// Adds a step, whose value is computed instead of taken now.
+    fn take(&mut self, step: u32, value: u32, inputs: &[usize], lanes: Option<Lanes>) {
+        self.lanes = self.lanes.or(lanes);
+        self.steps.push(step);
+        self.sources.retain(|source| *source != value);
+        for &input in inputs {
+            if !self.sources.contains(&(input as u32)) {
+                self.sources.push(input as u32);
+            }
+        }
+    }
+}
+
+fn compile(program: &Program, group: &Group, is_block: impl Fn(usize) -> bool) -> Option<FusedKernel> {
+    let first = program.operands.len() + program.constants.len();
+    let source = |&value: &u32| {
+        let constant = (value as usize).checked_sub(program.operands.len());
+        match constant.and_then(|constant| program.constants.get(constant)) {
+            Some(constant) => Source::Constant(*constant),
+            None if is_block(value as usize) => Source::Block,
+            None => Source::Scalar,
+        }
+    };
+    let sources: Vec<Source> = group.sources.iter().map(source).collect();
+    let number = |&value: &usize| {
+        let own = value
+            .checked_sub(first)
+            .and_then(|step| group.steps.iter().position(|&own| own as usize == step));
+        match own {
+            Some(call) => Some(sources.len() + call),
+            None => group.sources.iter().position(|&source| source as usize == value),
+        }
+    };
+    let inputs: Option<Vec<SmallVec<[usize; 3]>>> = (group.steps.iter())
+        .map(|&step| program.steps[step as usize].inputs.iter().map(number).collect())
+        .collect();
+    let inputs = inputs?;
+    let call = |(&step, inputs)| Call { function: program.steps[step as usize].function, inputs };
+    let calls: Vec<Call<'_>> =
+        group.steps.iter().zip(inputs.iter().map(|inputs| &inputs[..])).map(call).collect();
+    FusedKernel::compile(&Chain { sources: &sources, calls: &calls })
+}

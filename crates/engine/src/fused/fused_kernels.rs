@@ -1,0 +1,111 @@
+//! Fused kernels of a program: compiled code for some of its steps, kept from call to call.
+
+use crate::tuning::{FUSE_AFTER, MAX_FUSED_KERNELS, MIN_FUSED_ELEMENTS};
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+use unishape_jit::{Fusable, FusedKernel, fusable};
+use unishape_kernels::Function;
+
+/// Which steps a kernel computes, and which of its sources are blocks, as bits.
+pub(super) type Key = (SmallVec<[u32; 16]>, u32);
+
+/// A compiled kernel; `None` if there can be none.
+type Entry = (Key, Option<Arc<FusedKernel>>);
+
+/// The fused kernels of a program.
+#[derive(Debug)]
+pub(super) struct FusedKernels {
+    /// Which steps can be computed with others.
+    pub(super) fusable: Vec<Option<Fusable>>,
+    /// Loop nests with fewer elements are computed step by step.
+    pub(super) min_elements: usize,
+    /// Compiled so far. Neither readers nor writers wait: a child process that was forked while another thread held the
+    /// lock would wait forever. Without a kernel, steps are computed one by one.
+    compiled: RwLock<Vec<Entry>>,
+    /// Elements that were computed, times the number of steps.
+    work: AtomicUsize,
+}
+
+impl FusedKernels {
+    /// None yet, for a program that computes these functions.
+    pub(super) fn new(functions: impl Iterator<Item = Function>) -> FusedKernels {
+        FusedKernels::with_mode(functions, mode())
+    }
+
+    /// Kernels that are compiled at once, also for the smallest arrays.
+    #[cfg(test)]
+    pub(super) fn at_once(functions: impl Iterator<Item = Function>) -> FusedKernels {
+        FusedKernels::with_mode(functions, Mode::Always)
+    }
+
+    fn with_mode(functions: impl Iterator<Item = Function>, mode: Mode) -> FusedKernels {
+        let (min_elements, work) = match mode {
+            Mode::Off => (usize::MAX, 0),
+            Mode::Adaptive => (MIN_FUSED_ELEMENTS, 0),
+            Mode::Always => (0, FUSE_AFTER),
+        };
+        let fusable = functions.map(fusable).collect();
+        FusedKernels { fusable, min_elements, compiled: RwLock::default(), work: AtomicUsize::new(work) }
+    }
+
+    /// Notes that all steps are computed for some elements.
+    pub(super) fn add_work(&self, elements: usize) {
+        if self.work.load(Ordering::Relaxed) < FUSE_AFTER {
+            self.work.fetch_add(elements.saturating_mul(self.fusable.len()), Ordering::Relaxed);
+        }
+    }
+
+    /// The kernel with this key. It is compiled when the program has computed enough for that to pay.
+    pub(super) fn kernel(
+        &self,
+        key: &Key,
+        compile: impl FnOnce() -> Option<FusedKernel>,
+    ) -> Option<Arc<FusedKernel>> {
+        let find =
+            |entries: &[Entry]| entries.iter().find(|(own, _)| own == key).map(|(_, kernel)| kernel.clone());
+        if let Some(known) = find(&self.compiled.try_read().ok()?) {
+            return known;
+        }
+        if self.work.load(Ordering::Relaxed) < FUSE_AFTER
+            || self.compiled.try_read().ok()?.len() >= MAX_FUSED_KERNELS
+        {
+            return None;
+        }
+        let kernel = compile().map(Arc::new);
+        if let Ok(mut entries) = self.compiled.try_write()
+            && find(&entries).is_none()
+        {
+            entries.push((key.clone(), kernel.clone()));
+        }
+        kernel
+    }
+}
+
+/// When kernels are compiled at run time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    /// Never.
+    Off,
+    /// Once a program has computed enough for that to pay.
+    Adaptive,
+    /// At once, also for the smallest arrays: for tests.
+    Always,
+}
+
+/// The mode in the environment, `UNISHAPE_JIT`: `0`, `1` (the default) or `always`. Read once.
+fn mode() -> Mode {
+    // Not a `OnceLock`: a child process that was forked while another thread initialised it would wait forever.
+    static KNOWN: AtomicU8 = AtomicU8::new(u8::MAX);
+    const MODES: [Mode; 3] = [Mode::Off, Mode::Adaptive, Mode::Always];
+    let mut known = KNOWN.load(Ordering::Relaxed);
+    if known == u8::MAX {
+        known = match std::env::var("UNISHAPE_JIT").as_deref().map(str::trim) {
+            Ok("0") => 0,
+            Ok("always") => 2,
+            _ => 1,
+        };
+        KNOWN.store(known, Ordering::Relaxed);
+    }
+    MODES[usize::from(known.min(2))]
+}

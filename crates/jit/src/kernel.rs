@@ -1,0 +1,304 @@
+//! Fused kernels: compiled chains in executable memory.
+
+#![allow(unsafe_code)]
+
+#[cfg(not(target_arch = "x86_64"))]
+use crate::chain::Chain;
+
+#[cfg(target_arch = "x86_64")]
+pub use x86::FusedKernel;
+
+/// A compiled chain; there are none for this CPU architecture.
+#[cfg(not(target_arch = "x86_64"))]
+#[derive(Debug)]
+pub struct FusedKernel(std::convert::Infallible);
+
+#[cfg(not(target_arch = "x86_64"))]
+impl FusedKernel {
+    /// Always `None` on this CPU architecture.
+    pub fn compile(_: &Chain<'_>) -> Option<FusedKernel> {
+        None
+    }
+
+    /// Is never called, for there is no kernel.
+    pub fn run(&self, _: &[&[u8]], _: &mut [u8]) {
+        match self.0 {}
+    }
+
+    /// Is never called, for there is no kernel.
+    ///
+    /// # Safety
+    ///
+    /// None is needed.
+    pub unsafe fn run_rows(
+        &self,
+        _: impl Iterator<Item = (*const u8, isize)>,
+        _: (*mut u8, isize),
+        _: [usize; 2],
+    ) {
+        match self.0 {}
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use crate::allocate::{Allocator, Bases};
+    use crate::arguments::{Arguments, address_field, stride_field};
+    use crate::assembler::{Assembler, BASES, Gpr, INDEX, RCX, REGISTERS, VECTOR, VOLATILE_BASES};
+    use crate::chain::{Chain, Lanes, MAX_BLOCK_SOURCES, MAX_SOURCES};
+    use crate::lower::{Body, Origin, lower};
+    use memmap2::{Mmap, MmapMut};
+    use std::mem::offset_of;
+
+    /// Vectors that are computed at a time, in order of preference.
+    const VECTORS: [usize; 3] = [4, 2, 1];
+
+    /// Registers for scalars that are loaded when they are needed: an instruction takes up to three.
+    const LOADED_SCALARS: usize = 3;
+
+    /// Most scalars that are kept in registers: the others suffice for the values of one instruction.
+    const MAX_PINNED: usize = 12;
+
+    /// The function. It computes whole vectors of each row from the start on, up to `end`.
+    type Function = unsafe extern "sysv64" fn(arguments: *mut Arguments, end: usize);
+
+    /// A compiled chain.
+    ///
+    /// ```
+    /// use unishape_jit::{Call, Chain, FusedKernel, Source};
+    /// use unishape_kernels::{DType, Function, Op};
+    ///
+    /// // a * b + a
+    /// let calls = [
+    ///     Call { function: Function::Call(Op::Multiply, DType::F32), inputs: &[0, 1] },
+    ///     Call { function: Function::Call(Op::Add, DType::F32), inputs: &[2, 0] },
+    /// ];
+    /// let chain = Chain { sources: &[Source::Block, Source::Scalar], calls: &calls };
+    /// let (a, b, mut sum) = ([1f32, 2.0, 3.0], [10f32], [0f32; 3]);
+    /// if let Some(kernel) = FusedKernel::compile(&chain) {
+    ///     let inputs = [bytemuck::cast_slice(&a), bytemuck::cast_slice(&b)];
+    ///     kernel.run(&inputs, bytemuck::cast_slice_mut(&mut sum));
+    ///     assert_eq!(sum, [11.0, 22.0, 33.0]);
+    /// }
+    /// ```
+    #[derive(Debug)]
+    pub struct FusedKernel {
+        code: Mmap,
+        lanes: Lanes,
+        /// Bytes of an element of each source, and whether there is one for each element of the result. A source
+        /// that no call takes has 0 bytes.
+        sources: Vec<(usize, bool)>,
+        /// Bytes of an element of the result.
+        item: usize,
+    }
+
+    impl FusedKernel {
+        /// Compiles a chain.
+        ///
+        /// `None` where a call is not [fusable](crate::fusable) with the others, the chain has more than
+        /// [`MAX_BLOCK_SOURCES`] block sources or none, or more than [`MAX_SOURCES`] in all, the CPU lacks AVX2 or F16C, or there is no executable memory.
+        pub fn compile(chain: &Chain<'_>) -> Option<FusedKernel> {
+            if !is_x86_feature_detected!("avx2") || !is_x86_feature_detected!("f16c") {
+                return None;
+            }
+            let lanes = chain.lanes()?;
+            let body = lower(chain)?;
+            let mut sources = vec![(0, false); chain.sources.len()];
+            for origin in body.origins.iter().flatten() {
+                match *origin {
+                    Origin::Block { input, dtype, .. } => sources[input] = (dtype.item_size(), true),
+                    Origin::Scalar { input, dtype } => sources[input] = (dtype.item_size(), false),
+                    Origin::Number(_) => {}
+                }
+            }
+            let blocks = sources.iter().filter(|(_, is_block)| *is_block).count();
+            if blocks == 0 || blocks > MAX_BLOCK_SOURCES || sources.len() > MAX_SOURCES {
+                return None;
+            }
+            let item = body.stores.first()?.item;
+            let code = encode(&body, lanes, &sources);
+            let mut memory = MmapMut::map_anon(code.len()).ok()?;
+            memory.copy_from_slice(&code);
+            let code = memory.make_exec().ok()?;
+            Some(FusedKernel { code, lanes, sources, item })
+        }
+
+        /// Computes a block of elements.
+        ///
+        /// A block source has as many elements as the output, a scalar has one; constants are not read.
+        ///
+        /// # Panics
+        ///
+        /// Where the inputs are not those of the chain, by their number and sizes.
+        pub fn run(&self, inputs: &[&[u8]], output: &mut [u8]) {
+            let len = output.len() / self.item;
+            assert!(
+                inputs.len() == self.sources.len() && output.len() == len * self.item,
+                "elements of the chain"
+            );
+            let fits = |(input, &(item, is_block)): (&&[u8], &(usize, bool))| {
+                if is_block { input.len() == item * len } else { input.len() >= item }
+            };
+            assert!(inputs.iter().zip(&self.sources).all(fits), "elements of the chain");
+            let mut arguments = Arguments::new(1);
+            for (number, input) in inputs.iter().enumerate() {
+                arguments.set(number, input.as_ptr(), 0);
+            }
+            if len < self.lanes.count() {
+                return self.run_short(inputs, output, arguments);
+            }
+            arguments.set(inputs.len(), output.as_mut_ptr(), 0);
+            // Safety: block sources and the output have `len` elements, scalars have one.
+            unsafe { self.run_whole(arguments, len) };
+        }
+
+        /// Computes less than a vector of elements, by way of whole vectors.
+        fn run_short(&self, inputs: &[&[u8]], output: &mut [u8], mut arguments: Arguments) {
+            let mut vectors = [[0u8; VECTOR]; MAX_BLOCK_SOURCES];
+            let mut unused = vectors.iter_mut();
+            for (number, (input, &(_, is_block))) in inputs.iter().zip(&self.sources).enumerate() {
+                if is_block && let Some(vector) = unused.next() {
+                    vector[..input.len()].copy_from_slice(input);
+                    arguments.set(number, vector.as_ptr(), 0);
+                }
+            }
+            let mut result = [0u8; VECTOR];
+            arguments.set(inputs.len(), result.as_mut_ptr(), 0);
+            // Safety: a vector has space for `lanes` elements of any size, scalars have one element.
+            unsafe { self.run_whole(arguments, self.lanes.count()) };
+            output.copy_from_slice(&result[..output.len()]);
+        }
+
+        /// Computes rows of elements.
+        ///
+        /// Each source is given by the address of its first row, or of the scalar of that row, and the distance to the
+        /// next one in bytes; so is the output. The last argument is the number of rows and of elements of each.
+        ///
+        /// # Safety
+        ///
+        /// There is an address for each source of the chain. In every row, a block source and the output have as many
+        /// elements, scalars have one. Nothing else accesses the output meanwhile, and no source overlaps it.
+        ///
+        /// # Panics
+        ///
+        /// Where there are other sources than those of the chain.
+        pub unsafe fn run_rows(
+            &self,
+            sources: impl Iterator<Item = (*const u8, isize)>,
+            output: (*mut u8, isize),
+            [rows, len]: [usize; 2],
+        ) {
+            if rows == 0 || len == 0 {
+                return;
+            }
+            let (mut arguments, mut count) = (Arguments::new(rows), 0);
+            for (address, stride) in sources {
+                arguments.set(count, address, stride);
+                count += 1;
+            }
+            assert_eq!(count, self.sources.len(), "the sources of the chain");
+            arguments.set(count, output.0, output.1);
+            if len >= self.lanes.count() {
+                // Safety: the caller guarantees it.
+                return unsafe { self.run_whole(arguments, len) };
+            }
+            for row in 0..rows as isize {
+                let mut inputs: [&[u8]; MAX_SOURCES] = [&[]; MAX_SOURCES];
+                for (number, (input, &(item, is_block))) in inputs.iter_mut().zip(&self.sources).enumerate() {
+                    // Safety: all of these were set; the caller guarantees that the elements exist.
+                    *input = unsafe {
+                        let (first, stride) = (
+                            arguments.addresses[number].assume_init(),
+                            arguments.strides[number].assume_init(),
+                        );
+                        let bytes = if is_block { len * item } else { item };
+                        std::slice::from_raw_parts(first.wrapping_offset(row * stride), bytes)
+                    };
+                }
+                // Safety: the caller guarantees it.
+                let output = unsafe {
+                    std::slice::from_raw_parts_mut(output.0.wrapping_offset(row * output.1), len * self.item)
+                };
+                self.run(&inputs[..count], output);
+            }
+        }
+
+        /// # Safety
+        ///
+        /// The arguments have all sources and the output. In every row, block sources and the output have `len`
+        /// elements, at least as many as a vector, and scalars have one.
+        unsafe fn run_whole(&self, mut arguments: Arguments, len: usize) {
+            let lanes = self.lanes.count();
+            // The last vector of each row again, from where it is whole: sources do not overlap the output.
+            let mut tail = if len.is_multiple_of(lanes) { None } else { Some(arguments) };
+            // Safety: the memory holds a function of this type, which is never changed.
+            let function = unsafe { std::mem::transmute::<*const u8, Function>(self.code.as_ptr()) };
+            // Safety: the function accesses elements from the start to the end only; the caller guarantees that they
+            // exist. It keeps the registers that its calling convention says it must.
+            unsafe {
+                function(&mut arguments, len - len % lanes);
+                if let Some(tail) = &mut tail {
+                    tail.start = len - lanes;
+                    function(tail, len);
+                }
+            }
+        }
+    }
+
+    /// Encodes the loop around a body.
+    fn encode(body: &Body, lanes: Lanes, sources: &[(usize, bool)]) -> Vec<u8> {
+        let mut free = BASES.into_iter();
+        let mut bases: Bases =
+            sources.iter().map(|&(_, is_block)| if is_block { free.next() } else { None }).collect();
+        // The output comes last.
+        bases.push(free.next());
+        let used = bases.iter().flatten().count();
+        let saved: &[Gpr] = &BASES[VOLATILE_BASES..used.max(VOLATILE_BASES)];
+        // Several vectors at a time, whose computations overlap, as far as there are registers for their values and for
+        // some scalars. A scalar that has no register of its own is loaded once for all vectors.
+        let scalars = body.scalars();
+        let is_free = |&vectors: &usize| {
+            let interleaved = body.interleaved(vectors);
+            let free = REGISTERS.checked_sub(interleaved.pressure())?;
+            (free >= scalars.min(LOADED_SCALARS)).then_some((interleaved, vectors, free))
+        };
+        let (interleaved, vectors, free) =
+            VECTORS.iter().find_map(is_free).unwrap_or_else(|| (body.interleaved(1), 1, 0));
+        let pins = if scalars <= free { scalars } else { free.saturating_sub(LOADED_SCALARS) };
+        let pins = pins.min(MAX_PINNED);
+        let mut assembler = Assembler::default();
+        assembler.enter(saved);
+        let row = assembler.position();
+        assembler.load_field(INDEX, offset_of!(Arguments, start));
+        for (number, base) in bases.iter().enumerate() {
+            if let Some(base) = *base {
+                assembler.load_field(base, address_field(number));
+            }
+        }
+        let mut several = Allocator::new(&interleaved, lanes, &bases, pins);
+        let mut single = Allocator::new(body, lanes, &bases, pins);
+        // Scalars have the same registers in both.
+        several.load_pinned(&mut assembler);
+        let start = assembler.jump();
+        let top = assembler.position();
+        several.encode(&mut assembler);
+        assembler.advance(vectors * lanes.count());
+        assembler.land(start);
+        assembler.jump_back_while_left(vectors * lanes.count(), top);
+        if vectors > 1 {
+            let start = assembler.jump();
+            let top = assembler.position();
+            single.encode(&mut assembler);
+            assembler.advance(lanes.count());
+            assembler.land(start);
+            assembler.jump_back_while_left(lanes.count(), top);
+        }
+        for number in 0..bases.len() {
+            assembler.load_field(RCX, stride_field(number));
+            assembler.add_to_field(address_field(number), RCX);
+        }
+        assembler.jump_back_while_counted(offset_of!(Arguments, rows), row);
+        assembler.leave(saved, several.slots().max(single.slots()));
+        assembler.finish()
+    }
+}

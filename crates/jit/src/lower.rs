@@ -1,0 +1,501 @@
+//! Lowers a chain of operations to vector instructions on virtual registers.
+//!
+//! A value is held as it is computed: float16 and bfloat16 as float32, booleans as masks with all bits of an element
+//! set or clear, 8- and 16-bit integers as 32-bit ones. Every instruction rounds as the kernel of its operation does,
+//! so results have the same bits.
+
+use crate::assembler::{Vex, vex};
+use crate::chain::{Chain, Lanes, Source};
+use std::collections::HashMap;
+use unishape_kernels::{DType, Function, Op};
+
+/// A virtual register.
+pub(crate) type Virtual = u32;
+
+/// Where a virtual register's value comes from if it is not computed. It can be loaded again at any time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Origin {
+    /// Elements of an input in one of the vectors of a body.
+    Block { input: usize, dtype: DType, vector: usize },
+    /// Copies of the only element of an input.
+    Scalar { input: usize, dtype: DType },
+    /// Copies of the low bytes of a number.
+    Number(u64),
+}
+
+impl Origin {
+    /// Whether all elements are the same, in every vector.
+    pub(crate) fn is_scalar(self) -> bool {
+        !matches!(self, Origin::Block { .. })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Operation {
+    /// Of all 256 bits, with one or two sources.
+    Vector(Vex, Option<u8>),
+    /// As `Vector`, with the destination as the instruction's operand and the source as its register.
+    Reversed(Vex, Option<u8>),
+    /// Of the low 128 bits.
+    Narrow(Vex),
+    /// Shifts 32-bit elements.
+    ShiftLeft(u8),
+    ShiftRight(u8),
+    /// Elements of the second source where the first is set, else of the third.
+    Blend,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instruction {
+    pub(crate) operation: Operation,
+    pub(crate) to: Virtual,
+    from: [Virtual; 3],
+    from_len: u8,
+}
+
+impl Instruction {
+    fn new(operation: Operation, to: Virtual, from: &[Virtual]) -> Instruction {
+        let mut instruction = Instruction { operation, to, from: [0; 3], from_len: from.len() as u8 };
+        instruction.from[..from.len()].copy_from_slice(from);
+        instruction
+    }
+
+    /// The virtual registers that it takes.
+    pub(crate) fn from(&self) -> &[Virtual] {
+        &self.from[..usize::from(self.from_len)]
+    }
+}
+
+/// How results are stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Store {
+    pub(crate) vex: Vex,
+    pub(crate) is_wide: bool,
+    pub(crate) item: usize,
+    pub(crate) from: Virtual,
+}
+
+/// The instructions for some vectors of elements.
+#[derive(Debug)]
+pub(crate) struct Body {
+    /// Of each virtual register; `None` if an instruction computes it.
+    pub(crate) origins: Vec<Option<Origin>>,
+    pub(crate) instructions: Vec<Instruction>,
+    /// One for each vector.
+    pub(crate) stores: Vec<Store>,
+}
+
+impl Body {
+    /// The same for more vectors, each instruction for one after another: they do not wait for each other's results.
+    pub(crate) fn interleaved(&self, vectors: usize) -> Body {
+        let count = self.origins.len();
+        let mut origins = self.origins.clone();
+        // The virtual registers of each vector, one vector after another; scalars are shared.
+        let mut registers: Vec<Virtual> = (0..count as Virtual).collect();
+        registers.reserve(count * (vectors - 1));
+        for vector in 1..vectors {
+            for (own, &origin) in self.origins.iter().enumerate() {
+                let origin = match origin {
+                    Some(Origin::Block { input, dtype, .. }) => Some(Origin::Block { input, dtype, vector }),
+                    Some(_) => {
+                        registers.push(own as Virtual);
+                        continue;
+                    }
+                    None => None,
+                };
+                registers.push(origins.len() as Virtual);
+                origins.push(origin);
+            }
+        }
+        let renamed = |value: Virtual, vector: usize| registers[vector * count + value as usize];
+        let mut instructions = Vec::with_capacity(self.instructions.len() * vectors);
+        for instruction in &self.instructions {
+            instructions.extend((0..vectors).map(|vector| {
+                let (from, to) = (instruction.from, instruction.to);
+                Instruction {
+                    from: from.map(|value| renamed(value, vector)),
+                    to: renamed(to, vector),
+                    ..*instruction
+                }
+            }));
+        }
+        let stores = self.stores.iter().flat_map(|store| {
+            (0..vectors).map(|vector| Store { from: renamed(store.from, vector), ..*store })
+        });
+        let stores = stores.collect();
+        Body { origins, instructions, stores }
+    }
+
+    /// Number of values that are the same in every vector.
+    pub(crate) fn scalars(&self) -> usize {
+        self.origins.iter().filter(|origin| origin.is_some_and(Origin::is_scalar)).count()
+    }
+
+    /// The most registers that values other than scalars take at a time.
+    pub(crate) fn pressure(&self) -> usize {
+        let is_counted = |value: Virtual| !self.origins[value as usize].is_some_and(Origin::is_scalar);
+        let mut last_use = vec![0; self.origins.len()];
+        for (number, instruction) in self.instructions.iter().enumerate() {
+            instruction.from().iter().for_each(|&value| last_use[value as usize] = number);
+        }
+        self.stores.iter().for_each(|store| last_use[store.from as usize] = usize::MAX);
+        let mut is_live = vec![false; self.origins.len()];
+        let (mut live, mut most) = (0usize, 0);
+        for (number, instruction) in self.instructions.iter().enumerate() {
+            for &value in instruction.from() {
+                if is_counted(value) && !std::mem::replace(&mut is_live[value as usize], true) {
+                    live += 1;
+                }
+            }
+            most = most.max(live);
+            for &value in instruction.from() {
+                if last_use[value as usize] == number && std::mem::take(&mut is_live[value as usize]) {
+                    live -= 1;
+                }
+            }
+            is_live[instruction.to as usize] = true;
+            live += 1;
+            most = most.max(live);
+        }
+        most
+    }
+}
+
+/// Predicates of comparisons: false for NaN but for `UNEQUAL` and `UNORDERED`, and without exceptions.
+mod predicate {
+    pub(super) const EQUAL: u8 = 0x00;
+    pub(super) const UNORDERED: u8 = 0x03;
+    pub(super) const UNEQUAL: u8 = 0x04;
+    pub(super) const LESS: u8 = 0x11;
+    pub(super) const LESS_EQUAL: u8 = 0x12;
+}
+
+/// Roundings of `vround`, without an exception for inexact results.
+mod rounding {
+    pub(super) const NEAREST: u8 = 0x8;
+    pub(super) const DOWN: u8 = 0x9;
+    pub(super) const UP: u8 = 0xA;
+    pub(super) const TO_ZERO: u8 = 0xB;
+}
+
+/// The sign bit of bfloat16's and float32's encodings, and others.
+const SIGN_F32: u64 = 1 << 31;
+const SIGN_F64: u64 = 1 << 63;
+
+/// Lowers a chain; `None` if it has an operation, or an operation of a dtype, that has no instructions here.
+pub(crate) fn lower(chain: &Chain<'_>) -> Option<Body> {
+    let lanes = chain.lanes()?;
+    let mut lowering = Lowering {
+        lanes,
+        chain,
+        origins: Vec::new(),
+        known: HashMap::new(),
+        instructions: Vec::new(),
+        values: Vec::new(),
+    };
+    for call in chain.calls {
+        let value = lowering.call(call.function, call.inputs)?;
+        lowering.values.push(value);
+    }
+    let (result, dtype) = (*lowering.values.last()?, chain.calls.last()?.function.result());
+    let store = lowering.store(result, dtype)?;
+    Some(Body { origins: lowering.origins, instructions: lowering.instructions, stores: vec![store] })
+}
+
+struct Lowering<'c> {
+    lanes: Lanes,
+    chain: &'c Chain<'c>,
+    origins: Vec<Option<Origin>>,
+    known: HashMap<Origin, Virtual>,
+    instructions: Vec<Instruction>,
+    /// Results of the calls so far.
+    values: Vec<Virtual>,
+}
+
+impl Lowering<'_> {
+    fn is_double(&self) -> bool {
+        self.lanes == Lanes::Four
+    }
+
+    fn origin(&mut self, origin: Origin) -> Virtual {
+        *self.known.entry(origin).or_insert_with(|| {
+            self.origins.push(Some(origin));
+            self.origins.len() as Virtual - 1
+        })
+    }
+
+    /// Copies of a number, of which each element has the low bits.
+    fn number(&mut self, number: u64) -> Virtual {
+        self.origin(Origin::Number(if self.is_double() { number } else { number & u64::from(u32::MAX) }))
+    }
+
+    fn push(&mut self, operation: Operation, from: &[Virtual]) -> Virtual {
+        self.origins.push(None);
+        let to = self.origins.len() as Virtual - 1;
+        self.instructions.push(Instruction::new(operation, to, from));
+        to
+    }
+
+    fn vector(&mut self, vex: Vex, from: &[Virtual]) -> Virtual {
+        self.push(Operation::Vector(vex, None), from)
+    }
+
+    fn with_immediate(&mut self, vex: Vex, immediate: u8, from: &[Virtual]) -> Virtual {
+        self.push(Operation::Vector(vex, Some(immediate)), from)
+    }
+
+    fn blend(&mut self, mask: Virtual, a: Virtual, b: Virtual) -> Virtual {
+        self.push(Operation::Blend, &[mask, a, b])
+    }
+
+    fn compare(&mut self, predicate: u8, a: Virtual, b: Virtual) -> Virtual {
+        self.with_immediate(vex::cmp(self.is_double()), predicate, &[a, b])
+    }
+
+    fn not(&mut self, mask: Virtual) -> Virtual {
+        let ones = self.number(u64::MAX);
+        self.vector(vex::VPXOR, &[mask, ones])
+    }
+
+    /// A value of the chain, which is of this dtype.
+    fn value(&mut self, value: usize, dtype: DType) -> Option<Virtual> {
+        if let Some(call) = value.checked_sub(self.chain.sources.len()) {
+            return self.values.get(call).copied();
+        }
+        if !self.lanes.can_hold(dtype) {
+            return None;
+        }
+        let loaded = self.origin(match self.chain.sources[value] {
+            Source::Block => Origin::Block { input: value, dtype, vector: 0 },
+            Source::Scalar | Source::Constant(_) => Origin::Scalar { input: value, dtype },
+        });
+        if dtype != DType::Bool {
+            return Some(loaded);
+        }
+        // A byte becomes a mask.
+        let zero = self.number(0);
+        let greater = if self.is_double() { vex::VPCMPGTQ } else { vex::VPCMPGTD };
+        Some(self.vector(greater, &[loaded, zero]))
+    }
+
+    /// The value of a constant, if an input is one and a number.
+    fn constant(&self, value: usize, dtype: DType) -> Option<f64> {
+        let Some(Source::Constant(constant)) = self.chain.sources.get(value) else {
+            return None;
+        };
+        match dtype {
+            DType::F32 => constant.get::<f32>().map(f64::from),
+            _ => constant.get::<f64>(),
+        }
+    }
+
+    fn call(&mut self, function: Function, inputs: &[usize]) -> Option<Virtual> {
+        match function {
+            Function::Cast(from, to) => {
+                let &[input] = inputs else { return None };
+                let value = self.value(input, from)?;
+                self.cast(value, from, to)
+            }
+            Function::Call(Op::Where, dtype) => {
+                let &[condition, a, b] = inputs else { return None };
+                let mask = self.value(condition, DType::Bool)?;
+                let (a, b) = (self.value(a, dtype)?, self.value(b, dtype)?);
+                Some(self.blend(mask, a, b))
+            }
+            Function::Call(op, dtype) => {
+                let values: Option<Vec<Virtual>> =
+                    inputs.iter().map(|&input| self.value(input, dtype)).collect();
+                match (dtype, &values?[..]) {
+                    (DType::Bool, values) => self.logical(op, values),
+                    (DType::F32 | DType::F64, values) => self.float(op, dtype, values, inputs),
+                    (DType::I32 | DType::U32 | DType::I64 | DType::U64, &[a, b]) => {
+                        self.integer(op, dtype, a, b)
+                    }
+                    (DType::I32, &[a]) if op == Op::Abs => Some(self.vector(vex::VPABSD, &[a])),
+                    _ => None,
+                }
+            }
+            Function::CompareMixed(..) => None,
+        }
+    }
+
+    fn float(&mut self, op: Op, dtype: DType, values: &[Virtual], inputs: &[usize]) -> Option<Virtual> {
+        let is_double = self.is_double();
+        let sign = if is_double { SIGN_F64 } else { SIGN_F32 };
+        Some(match (op, values) {
+            (Op::Add, values) => self.vector(vex::add(is_double), values),
+            (Op::Subtract, values) => self.vector(vex::sub(is_double), values),
+            (Op::Multiply, values) => self.vector(vex::mul(is_double), values),
+            (Op::Divide, values) => self.vector(vex::div(is_double), values),
+            (Op::Sqrt, values) => self.vector(vex::sqrt(is_double), values),
+            (Op::Floor, values) => self.with_immediate(vex::round(is_double), rounding::DOWN, values),
+            (Op::Ceil, values) => self.with_immediate(vex::round(is_double), rounding::UP, values),
+            (Op::Trunc, values) => self.with_immediate(vex::round(is_double), rounding::TO_ZERO, values),
+            (Op::Round, values) => self.with_immediate(vex::round(is_double), rounding::NEAREST, values),
+            (Op::TruncDivide, values) => {
+                let quotient = self.vector(vex::div(is_double), values);
+                self.with_immediate(vex::round(is_double), rounding::TO_ZERO, &[quotient])
+            }
+            (Op::Negative, &[a]) => {
+                let sign = self.number(sign);
+                self.vector(vex::VPXOR, &[a, sign])
+            }
+            (Op::Abs, &[a]) => {
+                let sign = self.number(sign);
+                self.vector(vex::VPANDN, &[sign, a])
+            }
+            (Op::Copysign, &[a, b]) => {
+                let sign = self.number(sign);
+                let (size, sign) =
+                    (self.vector(vex::VPANDN, &[sign, a]), self.vector(vex::VPAND, &[sign, b]));
+                self.vector(vex::VPOR, &[size, sign])
+            }
+            (Op::LeakyRelu, &[a, b]) => {
+                let zero = self.number(0);
+                let (is_negative, product) =
+                    (self.compare(predicate::LESS, a, zero), self.vector(vex::mul(is_double), &[a, b]));
+                self.blend(is_negative, product, a)
+            }
+            (Op::Equal, &[a, b]) => self.compare(predicate::EQUAL, a, b),
+            (Op::NotEqual, &[a, b]) => self.compare(predicate::UNEQUAL, a, b),
+            (Op::Less, &[a, b]) => self.compare(predicate::LESS, a, b),
+            (Op::LessEqual, &[a, b]) => self.compare(predicate::LESS_EQUAL, a, b),
+            (Op::Min | Op::Max, &[a, b]) => {
+                // The instruction returns its second source if elements are equal or one is NaN.
+                let select = if op == Op::Min { vex::min(is_double) } else { vex::max(is_double) };
+                if self.constant(inputs[1], dtype).is_some_and(|bound| !bound.is_nan()) {
+                    return Some(self.vector(select, &[b, a]));
+                }
+                // The first of equal elements, and NaN if either is NaN: `a` where `a <= b` or `a` is NaN.
+                let (first, second) = if op == Op::Min { (a, b) } else { (b, a) };
+                let (is_first, is_nan) = (
+                    self.compare(predicate::LESS_EQUAL, first, second),
+                    self.compare(predicate::UNORDERED, a, a),
+                );
+                let is_first = self.vector(vex::VPOR, &[is_first, is_nan]);
+                self.blend(is_first, a, b)
+            }
+            _ => return None,
+        })
+    }
+
+    fn integer(&mut self, op: Op, dtype: DType, a: Virtual, b: Virtual) -> Option<Virtual> {
+        let (is_long, is_signed) = (self.is_double(), matches!(dtype, DType::I32 | DType::I64));
+        let by_size = |short, long| if is_long { long } else { short };
+        let greater = by_size(vex::VPCMPGTD, vex::VPCMPGTQ);
+        Some(match op {
+            Op::Add => self.vector(by_size(vex::VPADDD, vex::VPADDQ), &[a, b]),
+            Op::Subtract => self.vector(by_size(vex::VPSUBD, vex::VPSUBQ), &[a, b]),
+            Op::And => self.vector(vex::VPAND, &[a, b]),
+            Op::Or => self.vector(vex::VPOR, &[a, b]),
+            Op::Xor => self.vector(vex::VPXOR, &[a, b]),
+            Op::Equal => self.vector(by_size(vex::VPCMPEQD, vex::VPCMPEQQ), &[a, b]),
+            Op::NotEqual => {
+                let equal = self.vector(by_size(vex::VPCMPEQD, vex::VPCMPEQQ), &[a, b]);
+                self.not(equal)
+            }
+            Op::Less if is_signed => self.vector(greater, &[b, a]),
+            Op::LessEqual if is_signed => {
+                let is_greater = self.vector(greater, &[a, b]);
+                self.not(is_greater)
+            }
+            Op::Multiply if !is_long => self.vector(vex::VPMULLD, &[a, b]),
+            Op::Min if !is_long => self.vector(if is_signed { vex::VPMINSD } else { vex::VPMINUD }, &[a, b]),
+            Op::Max if !is_long => self.vector(if is_signed { vex::VPMAXSD } else { vex::VPMAXUD }, &[a, b]),
+            _ => return None,
+        })
+    }
+
+    fn logical(&mut self, op: Op, values: &[Virtual]) -> Option<Virtual> {
+        Some(match (op, values) {
+            (Op::Invert | Op::LogicalNot, &[a]) => self.not(a),
+            (Op::And | Op::Multiply | Op::LogicalAnd | Op::Min, _) => self.vector(vex::VPAND, values),
+            (Op::Or | Op::Add | Op::LogicalOr | Op::Max, _) => self.vector(vex::VPOR, values),
+            (Op::Xor | Op::NotEqual | Op::LogicalXor, _) => self.vector(vex::VPXOR, values),
+            (Op::Equal, _) => self.vector(vex::VPCMPEQD, values),
+            _ => return None,
+        })
+    }
+
+    fn cast(&mut self, value: Virtual, from: DType, to: DType) -> Option<Virtual> {
+        use DType::*;
+        let is_double = self.is_double();
+        Some(match (from, to) {
+            (Bool, F32 | F64) => {
+                let one = self.number(if is_double { 1f64.to_bits() } else { 1f32.to_bits().into() });
+                self.vector(vex::VPAND, &[value, one])
+            }
+            (F32 | F64, Bool) => {
+                let zero = self.number(0);
+                self.compare(predicate::UNEQUAL, value, zero)
+            }
+            (U8 | I8 | U16 | I16 | I32, F32) => self.vector(vex::VCVTDQ2PS, &[value]),
+            (U8 | I8 | U16 | I16 | I32, F64) => self.vector(vex::VCVTDQ2PD, &[value]),
+            // Held as the wider type.
+            (F16 | BF16, F32) | (F32, F64) => value,
+            (F32, F16) => {
+                let half = self.push(Operation::Reversed(vex::VCVTPS2PH, Some(0)), &[value]);
+                self.vector(vex::VCVTPH2PS, &[half])
+            }
+            (F32, BF16) => {
+                let bits = self.round_to_bf16(value);
+                self.push(Operation::ShiftLeft(16), &[bits])
+            }
+            (F64, F32) => {
+                let single = self.vector(vex::VCVTPD2PS, &[value]);
+                self.vector(vex::VCVTPS2PD, &[single])
+            }
+            _ => return None,
+        })
+    }
+
+    /// The bits of the nearest bfloat16, ties to even, in the low half of each element; NaN stays NaN.
+    fn round_to_bf16(&mut self, value: Virtual) -> Virtual {
+        let upper = self.push(Operation::ShiftRight(16), &[value]);
+        let (one, below_half) = (self.number(1), self.number(0x7FFF));
+        let is_odd = self.vector(vex::VPAND, &[upper, one]);
+        let sum = self.vector(vex::VPADDD, &[value, below_half]);
+        let sum = self.vector(vex::VPADDD, &[sum, is_odd]);
+        let rounded = self.push(Operation::ShiftRight(16), &[sum]);
+        let quiet = self.number(0x40);
+        let nan = self.vector(vex::VPOR, &[upper, quiet]);
+        let is_nan = self.compare(predicate::UNORDERED, value, value);
+        self.blend(is_nan, nan, rounded)
+    }
+
+    /// Packs elements as they are in memory.
+    fn store(&mut self, value: Virtual, dtype: DType) -> Option<Store> {
+        use DType::*;
+        let item = dtype.item_size();
+        let narrow = |from| Store { vex: vex::VMOVUPS_STORE, is_wide: false, item, from };
+        let whole = Store { vex: vex::VMOVUPS_STORE, is_wide: true, item, from: value };
+        Some(match (self.lanes, dtype) {
+            (Lanes::Eight, F32 | I32 | U32) | (Lanes::Four, F64 | I64 | U64) => whole,
+            (Lanes::Four, F32) => narrow(self.vector(vex::VCVTPD2PS, &[value])),
+            (Lanes::Eight, F16) => narrow(self.push(Operation::Reversed(vex::VCVTPS2PH, Some(0)), &[value])),
+            (Lanes::Eight, BF16) => {
+                // A bfloat16 already, held as float32.
+                let bits = self.push(Operation::ShiftRight(16), &[value]);
+                narrow(self.pack(vex::VPACKUSDW, bits))
+            }
+            (lanes, Bool) => {
+                // The masks become bytes 0 or -1, whose absolute values are 0 or 1.
+                let mut packed = self.pack(vex::VPACKSSDW, value);
+                if lanes == Lanes::Four {
+                    packed = self.push(Operation::Narrow(vex::VPACKSSDW), &[packed, packed]);
+                }
+                packed = self.push(Operation::Narrow(vex::VPACKSSWB), &[packed, packed]);
+                let bytes = self.push(Operation::Narrow(vex::VPABSB), &[packed]);
+                let vex = if lanes == Lanes::Four { vex::VMOVD_STORE } else { vex::VMOVQ_STORE };
+                Store { vex, is_wide: false, item, from: bytes }
+            }
+            _ => return None,
+        })
+    }
+
+    /// Packs both halves of a vector into one.
+    fn pack(&mut self, vex: Vex, value: Virtual) -> Virtual {
+        let upper = self.push(Operation::Reversed(vex::VEXTRACTI128, Some(1)), &[value]);
+        self.push(Operation::Narrow(vex), &[value, upper])
+    }
+}

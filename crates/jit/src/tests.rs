@@ -1,0 +1,468 @@
+//! Compiled chains have the results of the separate kernels, bit by bit; instructions are what a disassembler reads.
+
+use crate::assembler::{Assembler, BASES, Memory, Operand, Vex, vex};
+use crate::{Call, Chain, Fusable, FusedKernel, Lanes, MAX_BLOCK_SOURCES, Source, fusable};
+use half::{bf16, f16};
+use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
+use proptest::prelude::*;
+use unishape_kernels::{Constant, DType, Function, KernelContext, Op, find_cast, find_kernel};
+
+/// The functions that can be fused in vectors of this many elements.
+fn functions(lanes: Lanes) -> Vec<Function> {
+    let dtypes = DType::ALL;
+    let calls = Op::ALL.iter().flat_map(|&op| dtypes.iter().map(move |&dtype| Function::Call(op, dtype)));
+    let casts = dtypes.iter().flat_map(|&from| dtypes.iter().map(move |&to| Function::Cast(from, to)));
+    let fits = |function: &Function| match fusable(*function) {
+        Some(Fusable::InAny) => true,
+        Some(Fusable::In(own)) => own == lanes,
+        None => false,
+    };
+    calls.chain(casts).filter(fits).collect()
+}
+
+/// Dtypes of a function's inputs.
+fn inputs_of(function: Function) -> Vec<DType> {
+    match function {
+        Function::Call(Op::Where, dtype) => vec![DType::Bool, dtype, dtype],
+        Function::Call(op, dtype) => vec![dtype; op.arity()],
+        Function::Cast(from, _) => vec![from],
+        Function::CompareMixed(..) => unreachable!("cannot be fused"),
+    }
+}
+
+/// Any element of a dtype, often a special one.
+fn element(dtype: DType, random: u64) -> Constant {
+    let special =
+        [0.0, -0.0, 1.0, -1.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5, 2.5, 1e-40, 65520.0, 3.4e38];
+    let float = match random % 5 {
+        0 => special[(random / 5 % 12) as usize],
+        1 => (random >> 8) as i32 as f64,
+        _ => (random >> 11) as f64 / (1u64 << 53) as f64 * 8.0 - 4.0,
+    };
+    match dtype {
+        DType::Bool => Constant::new((random & 1) as u8),
+        DType::F16 => Constant::new(f16::from_f64(float)),
+        DType::BF16 => Constant::new(bf16::from_f64(float)),
+        DType::F32 => Constant::new(float as f32),
+        DType::F64 => Constant::new(float),
+        dtype if dtype.item_size() == 1 => Constant::new(random as u8),
+        dtype if dtype.item_size() == 2 => Constant::new(random as u16),
+        dtype if dtype.item_size() == 4 => Constant::new(random as u32 >> (random >> 60)),
+        _ => Constant::new(random >> (random >> 58)),
+    }
+}
+
+/// Bytes that are aligned for every element.
+fn aligned(bytes: &[u8]) -> (Vec<u128>, usize) {
+    let mut storage = vec![0u128; bytes.len().div_ceil(16) + 1];
+    bytemuck::cast_slice_mut::<u128, u8>(&mut storage)[..bytes.len()].copy_from_slice(bytes);
+    (storage, bytes.len())
+}
+
+fn bytes((storage, len): &(Vec<u128>, usize)) -> &[u8] {
+    &bytemuck::cast_slice(storage)[..*len]
+}
+
+/// Results of a chain by separate kernels; NaNs of all bits are one.
+fn expected(chain: &Chain<'_>, inputs: &[&[u8]], len: usize) -> Vec<u8> {
+    let mut values: Vec<(Vec<u128>, usize)> = inputs.iter().map(|input| aligned(input)).collect();
+    for call in chain.calls {
+        let kernel = match call.function {
+            Function::Call(op, dtype) => find_kernel(op, dtype).unwrap(),
+            Function::Cast(from, to) => find_cast(from, to).unwrap(),
+            Function::CompareMixed(..) => unreachable!("cannot be fused"),
+        };
+        let inputs: Vec<&[u8]> = call.inputs.iter().map(|&input| bytes(&values[input])).collect();
+        let item = call.function.result().item_size();
+        // A result of scalars only is one element.
+        let is_scalar = inputs_of(call.function)
+            .iter()
+            .zip(&inputs)
+            .all(|(dtype, input)| input.len() == dtype.item_size());
+        let mut result = aligned(&vec![0; item * if is_scalar { 1 } else { len }]);
+        let size = result.1;
+        let output = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut result.0)[..size];
+        kernel(&inputs, output, &mut KernelContext::default());
+        values.push(result);
+    }
+    let result = values.last().unwrap();
+    let item = result.1.min(chain.calls.last().unwrap().function.result().item_size());
+    let repeats = if result.1 == item { len } else { 1 };
+    bytes(result).repeat(repeats)
+}
+
+/// All NaNs as one: which of two NaNs an operation returns is not specified.
+fn canonical(bytes: &[u8], dtype: DType) -> Vec<u64> {
+    let element = |chunk: &[u8]| {
+        let mut bits = [0; 8];
+        bits[..chunk.len()].copy_from_slice(chunk);
+        let bits = u64::from_le_bytes(bits);
+        let is_nan = match dtype {
+            DType::F16 => f16::from_bits(bits as u16).is_nan(),
+            DType::BF16 => bf16::from_bits(bits as u16).is_nan(),
+            DType::F32 => f32::from_bits(bits as u32).is_nan(),
+            DType::F64 => f64::from_bits(bits).is_nan(),
+            _ => false,
+        };
+        if is_nan { u64::MAX } else { bits }
+    };
+    bytes.chunks_exact(dtype.item_size()).map(element).collect()
+}
+
+/// A random chain: functions by number, with inputs by number among values of their dtypes; new sources where there
+/// are none.
+struct RandomChain {
+    sources: Vec<(Source, DType)>,
+    calls: Vec<(Function, Vec<usize>)>,
+}
+
+impl RandomChain {
+    fn new(lanes: Lanes, choices: &[(u64, u64)]) -> RandomChain {
+        let functions = functions(lanes);
+        let mut chain = RandomChain { sources: Vec::new(), calls: Vec::new() };
+        // Numbered from the end, as sources are added while calls are.
+        let mut values: Vec<(DType, Option<usize>, Option<usize>)> = Vec::new();
+        let mut calls = Vec::new();
+        for &(which, random) in choices {
+            let function = functions[which as usize % functions.len()];
+            let mut random = random;
+            let mut inputs = Vec::new();
+            for dtype in inputs_of(function) {
+                random = random.rotate_right(7).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                let fitting: Vec<usize> =
+                    (0..values.len()).filter(|&value| values[value].0 == dtype).collect();
+                let blocks = chain.sources.iter().filter(|(source, _)| *source == Source::Block).count();
+                let is_new = fitting.is_empty() || random >> 32 & 3 == 0;
+                let value = if is_new && chain.sources.len() < 24 {
+                    let source = match random >> 40 & 3 {
+                        0 => Source::Scalar,
+                        1 => Source::Constant(element(dtype, random)),
+                        _ if blocks < MAX_BLOCK_SOURCES => Source::Block,
+                        _ => Source::Scalar,
+                    };
+                    chain.sources.push((source, dtype));
+                    values.push((dtype, Some(chain.sources.len() - 1), None));
+                    values.len() - 1
+                } else if fitting.is_empty() {
+                    break;
+                } else {
+                    // The newest values more often.
+                    fitting
+                        [fitting.len() - 1 - (random as usize % fitting.len()) * (random >> 50 & 1) as usize]
+                };
+                inputs.push(value);
+            }
+            if inputs.len() == inputs_of(function).len() {
+                calls.push((function, inputs));
+                values.push((function.result(), None, Some(calls.len() - 1)));
+            }
+        }
+        let number = |value: &usize| match values[*value] {
+            (_, Some(source), _) => source,
+            (_, _, call) => chain.sources.len() + call.unwrap(),
+        };
+        chain.calls =
+            calls.iter().map(|(function, inputs)| (*function, inputs.iter().map(number).collect())).collect();
+        chain
+    }
+
+    fn check(&self, len: usize, offset: usize, seed: u64) -> Result<bool, TestCaseError> {
+        let sources: Vec<Source> = self.sources.iter().map(|(source, _)| *source).collect();
+        let calls: Vec<Call<'_>> =
+            self.calls.iter().map(|(function, inputs)| Call { function: *function, inputs }).collect();
+        let chain = Chain { sources: &sources, calls: &calls };
+        let Some(kernel) = FusedKernel::compile(&chain) else {
+            return Ok(false);
+        };
+        let mut random = seed | 1;
+        let data: Vec<Vec<u8>> = self
+            .sources
+            .iter()
+            .map(|(source, dtype)| {
+                let count = if *source == Source::Block { len } else { 1 };
+                if let Source::Constant(constant) = source {
+                    return constant.bytes().to_vec();
+                }
+                let element = |_| {
+                    random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    element(*dtype, random ^ random >> 29).bytes().to_vec()
+                };
+                (0..count).flat_map(element).collect()
+            })
+            .collect();
+        // Blocks begin at any element, and nothing beyond them is changed.
+        let shifted: Vec<(Vec<u128>, usize)> = data
+            .iter()
+            .zip(&self.sources)
+            .map(|(data, (_, dtype))| {
+                let mut all = vec![0xAA; offset * dtype.item_size()];
+                all.extend(data);
+                aligned(&all)
+            })
+            .collect();
+        let inputs: Vec<&[u8]> = shifted
+            .iter()
+            .zip(&self.sources)
+            .map(|(all, (_, dtype))| &bytes(all)[offset * dtype.item_size()..])
+            .collect();
+        let dtype = self.calls.last().unwrap().0.result();
+        let item = dtype.item_size();
+        let mut output = vec![0xAAu8; (offset + len + 40) * item];
+        kernel.run(&inputs, &mut output[offset * item..][..len * item]);
+        prop_assert!(output[..offset * item].iter().all(|&byte| byte == 0xAA));
+        prop_assert!(output[(offset + len) * item..].iter().all(|&byte| byte == 0xAA));
+        let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+        let expected = canonical(&expected(&chain, &data, len), dtype);
+        prop_assert_eq!(canonical(&output[offset * item..][..len * item], dtype), expected);
+        Ok(true)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn chains_have_the_results_of_their_kernels(
+        is_four in any::<bool>(),
+        choices in prop::collection::vec(any::<(u64, u64)>(), 1..40),
+        len in prop_oneof![1usize..80, 200usize..300],
+        offset in 0usize..9,
+        seed in any::<u64>(),
+    ) {
+        let lanes = if is_four { Lanes::Four } else { Lanes::Eight };
+        let chain = RandomChain::new(lanes, &choices);
+        if !chain.calls.is_empty() {
+            chain.check(len, offset, seed)?;
+        }
+    }
+}
+
+/// Every function alone, with every combination of blocks and scalars.
+#[test]
+fn every_function_is_compiled() {
+    if !is_x86_feature_detected!("avx2") || !is_x86_feature_detected!("f16c") {
+        return;
+    }
+    for lanes in [Lanes::Four, Lanes::Eight] {
+        for function in functions(lanes) {
+            if fusable(function) == Some(Fusable::InAny) {
+                continue;
+            }
+            let dtypes = inputs_of(function);
+            for blocks in 1..1 << dtypes.len() {
+                let source =
+                    |input: usize| if blocks >> input & 1 == 1 { Source::Block } else { Source::Scalar };
+                let sources =
+                    dtypes.iter().enumerate().map(|(input, &dtype)| (source(input), dtype)).collect();
+                let inputs = (0..dtypes.len()).collect();
+                let chain = RandomChain { sources, calls: vec![(function, inputs)] };
+                for len in [1, 3, 4, 7, 8, 9, 16, 63, 64, 100] {
+                    assert!(chain.check(len, len % 3, 7 + len as u64).unwrap(), "{function:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Rows with distances between them, forwards and backwards, repeated, and one element for each.
+#[test]
+fn rows_are_computed_like_single_blocks() {
+    let calls = [
+        Call { function: Function::Call(Op::Subtract, DType::F32), inputs: &[0, 1] },
+        Call { function: Function::Call(Op::Multiply, DType::F32), inputs: &[3, 2] },
+        Call { function: Function::Call(Op::Less, DType::F32), inputs: &[4, 0] },
+    ];
+    let sources = [Source::Block, Source::Block, Source::Scalar];
+    let Some(kernel) = FusedKernel::compile(&Chain { sources: &sources, calls: &calls }) else {
+        return;
+    };
+    let rows = 5;
+    for len in [1usize, 7, 8, 9, 33, 100] {
+        let apart = len + 3;
+        let a: Vec<f32> = (0..rows * apart).map(|n| (n * 37 % 101) as f32).collect();
+        let b: Vec<f32> = (0..len).map(|n| (n * 13 % 29) as f32).collect();
+        let c: Vec<f32> = (0..rows).map(|n| n as f32 - 2.5).collect();
+        let mut out = vec![7u8; rows * apart];
+        // The rows of `a` and of the output backwards.
+        let last = (rows - 1) * apart;
+        let stride = 4 * apart as isize;
+        let operands =
+            [(a[last..].as_ptr().cast::<u8>(), -stride), (b.as_ptr().cast(), 0), (c.as_ptr().cast(), 4)];
+        let output = (out[last..].as_mut_ptr(), -(apart as isize));
+        // Safety: all rows are within the arrays, of which only the output is written.
+        #[allow(unsafe_code)]
+        unsafe {
+            kernel.run_rows(operands.into_iter(), output, [rows, len]);
+        }
+        for (row, c) in c.iter().enumerate() {
+            for at in 0..apart {
+                let from = (rows - 1 - row) * apart + at;
+                let expected = match b.get(at) {
+                    Some(b) => u8::from((a[from] - b) * c < a[from]),
+                    None => 7,
+                };
+                assert_eq!(out[from], expected, "row {row}, element {at} of {len}");
+            }
+        }
+    }
+}
+
+/// More values than registers are live at a time: some are copied to the stack.
+#[test]
+fn values_are_kept_on_the_stack() {
+    let add = Function::Call(Op::Add, DType::F32);
+    let multiply = Function::Call(Op::Multiply, DType::F32);
+    let mut calls: Vec<(Function, Vec<usize>)> =
+        (0..40).map(|n| (multiply, vec![n % 10, 10 + n % 7])).collect();
+    // Values beyond the sources; the first results are used last.
+    let (first, mut sum) = (17, 17 + 39);
+    for n in (0..39).rev() {
+        calls.push((add, vec![sum, first + n]));
+        sum = first + calls.len() - 1;
+    }
+    let source = |n| if n < 10 { (Source::Block, DType::F32) } else { (Source::Scalar, DType::F32) };
+    let chain = RandomChain { sources: (0..17).map(source).collect(), calls };
+    for len in [1, 8, 100] {
+        assert!(chain.check(len, 1, 99).unwrap() || !is_x86_feature_detected!("avx2"));
+    }
+}
+
+#[test]
+fn chains_that_cannot_be_compiled() {
+    let block = [Source::Block; 2];
+    let compile = |sources: &[Source], function: Function| {
+        FusedKernel::compile(&Chain { sources, calls: &[Call { function, inputs: &[0, 1] }] }).is_some()
+    };
+    assert!(!compile(&block, Function::Call(Op::Pow, DType::F32)));
+    assert!(!compile(&[Source::Scalar; 2], Function::Call(Op::Add, DType::F32)));
+    // Booleans only: nothing says how wide elements are.
+    assert!(!compile(&block, Function::Call(Op::And, DType::Bool)));
+    assert!(!compile(&[Source::Block; MAX_BLOCK_SOURCES + 1], Function::Call(Op::Exp, DType::F32)));
+    let mixed = [
+        Call { function: Function::Call(Op::Add, DType::F32), inputs: &[0, 1] },
+        Call { function: Function::Call(Op::Add, DType::F64), inputs: &[0, 1] },
+    ];
+    assert!(FusedKernel::compile(&Chain { sources: &block, calls: &mixed }).is_none());
+    assert!(FusedKernel::compile(&Chain { sources: &block, calls: &[] }).is_none());
+}
+
+#[test]
+#[should_panic(expected = "elements of the chain")]
+fn blocks_of_other_sizes_are_refused() {
+    let calls = [Call { function: Function::Call(Op::Add, DType::F32), inputs: &[0, 1] }];
+    let kernel = FusedKernel::compile(&Chain { sources: &[Source::Block; 2], calls: &calls });
+    match kernel {
+        Some(kernel) => kernel.run(&[&[0; 32], &[0; 28]], &mut [0; 32]),
+        None => panic!("elements of the chain"),
+    }
+}
+
+/// The text of a disassembler for one instruction.
+fn disassembled(emit: impl FnOnce(&mut Assembler)) -> String {
+    let mut assembler = Assembler::default();
+    emit(&mut assembler);
+    let code = assembler.finish();
+    let mut decoder = Decoder::new(64, &code, DecoderOptions::NONE);
+    let (mut instruction, mut text) = (Instruction::default(), String::new());
+    decoder.decode_out(&mut instruction);
+    IntelFormatter::new().format(&instruction, &mut text);
+    // The encoder wrote this one instruction only; the rest is padding.
+    assert_eq!(code[decoder.position()], 0xCC, "{text}");
+    text
+}
+
+#[test]
+fn instructions_are_what_a_disassembler_reads() {
+    let two = |vex: Vex| disassembled(|to| to.emit(vex, true, 1, Some(10), Operand::Ymm(3), None));
+    let one = |vex: Vex, is_wide| disassembled(|to| to.emit(vex, is_wide, 9, None, Operand::Ymm(12), None));
+    for (vex, name) in [
+        (vex::add(false), "vaddps"),
+        (vex::add(true), "vaddpd"),
+        (vex::sub(false), "vsubps"),
+        (vex::mul(true), "vmulpd"),
+        (vex::div(false), "vdivps"),
+        (vex::min(false), "vminps"),
+        (vex::max(true), "vmaxpd"),
+        (vex::VPADDD, "vpaddd"),
+        (vex::VPADDQ, "vpaddq"),
+        (vex::VPSUBD, "vpsubd"),
+        (vex::VPSUBQ, "vpsubq"),
+        (vex::VPMULLD, "vpmulld"),
+        (vex::VPMINSD, "vpminsd"),
+        (vex::VPMINUD, "vpminud"),
+        (vex::VPMAXSD, "vpmaxsd"),
+        (vex::VPMAXUD, "vpmaxud"),
+        (vex::VPAND, "vpand"),
+        (vex::VPANDN, "vpandn"),
+        (vex::VPOR, "vpor"),
+        (vex::VPXOR, "vpxor"),
+        (vex::VPCMPEQD, "vpcmpeqd"),
+        (vex::VPCMPEQQ, "vpcmpeqq"),
+        (vex::VPCMPGTD, "vpcmpgtd"),
+        (vex::VPCMPGTQ, "vpcmpgtq"),
+        (vex::VPACKSSDW, "vpackssdw"),
+        (vex::VPACKUSDW, "vpackusdw"),
+        (vex::VPACKSSWB, "vpacksswb"),
+    ] {
+        assert_eq!(two(vex), format!("{name} ymm1,ymm10,ymm3"));
+    }
+    for (vex, expected) in [
+        (vex::sqrt(false), "vsqrtps ymm9,ymm12"),
+        (vex::sqrt(true), "vsqrtpd ymm9,ymm12"),
+        (vex::VPABSD, "vpabsd ymm9,ymm12"),
+        (vex::VCVTPH2PS, "vcvtph2ps ymm9,xmm12"),
+        (vex::VCVTPS2PD, "vcvtps2pd ymm9,xmm12"),
+        (vex::VCVTPD2PS, "vcvtpd2ps xmm9,ymm12"),
+        (vex::VCVTDQ2PS, "vcvtdq2ps ymm9,ymm12"),
+        (vex::VCVTDQ2PD, "vcvtdq2pd ymm9,xmm12"),
+        (vex::VPMOVZXBD, "vpmovzxbd ymm9,xmm12"),
+        (vex::VPMOVZXBQ, "vpmovzxbq ymm9,xmm12"),
+        (vex::VPMOVZXWD, "vpmovzxwd ymm9,xmm12"),
+        (vex::VPMOVSXBD, "vpmovsxbd ymm9,xmm12"),
+        (vex::VPMOVSXWD, "vpmovsxwd ymm9,xmm12"),
+        (vex::VMOVUPS_LOAD, "vmovups ymm9,ymm12"),
+    ] {
+        assert_eq!(one(vex, true), expected);
+    }
+    assert_eq!(one(vex::VPABSB, false), "vpabsb xmm9,xmm12");
+    assert_eq!(disassembled(|to| to.shift_d(9, 3, true, 16)), "vpslld ymm9,ymm3,10h");
+    assert_eq!(disassembled(|to| to.shift_d(1, 12, false, 16)), "vpsrld ymm1,ymm12,10h");
+    assert_eq!(disassembled(|to| to.blend(9, 10, 11, 12)), "vpblendvb ymm9,ymm12,ymm11,ymm10");
+    let immediate = |vex, second, immediate| {
+        disassembled(|to| to.emit(vex, true, 1, second, Operand::Ymm(3), Some(immediate)))
+    };
+    assert_eq!(immediate(vex::cmp(false), Some(2), 0x11), "vcmplt_oqps ymm1,ymm2,ymm3");
+    assert_eq!(immediate(vex::cmp(true), Some(2), 0x12), "vcmple_oqpd ymm1,ymm2,ymm3");
+    assert_eq!(immediate(vex::round(false), None, 9), "vroundps ymm1,ymm3,9");
+    assert_eq!(immediate(vex::round(true), None, 11), "vroundpd ymm1,ymm3,0Bh");
+    assert_eq!(immediate(vex::VCVTPS2PH, None, 0), "vcvtps2ph xmm3,ymm1,0");
+    assert_eq!(immediate(vex::VEXTRACTI128, None, 1), "vextracti128 xmm3,ymm1,1");
+}
+
+#[test]
+fn memory_operands_are_what_a_disassembler_reads() {
+    let names = ["rdx", "r8", "r9", "r10", "r11", "rbx", "rbp", "r12", "r13", "r14", "r15"];
+    for (base, name) in BASES.into_iter().zip(names) {
+        for (item, scale) in [(1, ""), (2, "*2"), (4, "*4"), (8, "*8")] {
+            let elements = Operand::Memory(Memory::Elements { base, item, ahead: 32 });
+            let load = disassembled(|to| to.emit(vex::VMOVUPS_LOAD, true, 9, None, elements, None));
+            // The disassembler writes a scale of 1 too, or swaps equal terms.
+            let text = load.replace("*1", "");
+            assert_eq!(text, format!("vmovups ymm9,[{name}+rax{scale}+20h]"));
+        }
+        let at = Operand::Memory(Memory::At(base));
+        let load = disassembled(|to| to.emit(vex::VBROADCASTSS, true, 2, None, at, None));
+        assert_eq!(load, format!("vbroadcastss ymm2,[{name}]"));
+        assert_eq!(disassembled(|to| to.load_field(base, 24)), format!("mov {name},[rdi+18h]"));
+        assert_eq!(disassembled(|to| to.add_to_field(1000, base)), format!("add [rdi+3E8h],{name}"));
+    }
+    let slot = Operand::Memory(Memory::Slot(2));
+    let store = |vex, is_wide, operand| disassembled(|to| to.emit(vex, is_wide, 3, None, operand, None));
+    assert_eq!(store(vex::VMOVUPS_STORE, true, slot), "vmovups [rsp+40h],ymm3");
+    assert_eq!(store(vex::VMOVQ_STORE, false, slot), "vmovq [rsp+40h],xmm3");
+    assert_eq!(store(vex::VMOVD_STORE, false, slot), "vmovd [rsp+40h],xmm3");
+    // Constants follow the code, padded to 64 bytes.
+    let pool = Operand::Memory(Memory::Pool(8));
+    assert_eq!(store(vex::VBROADCASTSD, true, pool), "vbroadcastsd ymm3,[48h]");
+    assert_eq!(disassembled(|to| to.advance(16)), "add rax,10h");
+}
