@@ -60,6 +60,9 @@ pub(crate) fn program_result<T: Numeric>(
 /// Strided elements that are read at least this many times are copied to contiguous memory first.
 const MIN_PACKED_READS: usize = 16;
 
+/// Rows of at least this many contiguous elements are not worth copying.
+const MIN_UNPACKED_ROW: usize = 256;
+
 /// An array of any dtype, as a stage of an expression reads it: address, shape and strides.
 #[derive(Clone, Debug)]
 pub(crate) struct RawArray<'a> {
@@ -143,7 +146,14 @@ impl<'a> RawArray<'a> {
         let Some(innermost) = moving().next_back() else { return false };
         let own: usize = moving().map(|dim| self.shape[dim]).product();
         let times: usize = self.shape.iter().product::<usize>() / own.max(1);
-        self.strides[innermost] != 1 && times >= MIN_PACKED_READS && !self.shape.contains(&0)
+        let mut next = 1;
+        let is_contiguous = moving().rev().all(|dim| {
+            let is_next = self.strides[dim] == next;
+            next *= self.shape[dim] as isize;
+            is_next
+        });
+        let has_long_rows = self.strides[innermost] == 1 && self.shape[innermost] >= MIN_UNPACKED_ROW;
+        !is_contiguous && !has_long_rows && times >= MIN_PACKED_READS && !self.shape.contains(&0)
     }
 
     /// The same elements with size 1 in dimensions along which they do not change.

@@ -30,6 +30,9 @@ const MAX_UNROLLED_OPERATIONS: usize = 256;
 /// arithmetic operations.
 const MIN_SHARED_COST: usize = 4;
 
+/// A node is computed by a stage of its own where a stage would compute each of its elements this many times.
+const MIN_HOISTED_REPEATS: usize = 8;
+
 /// Bytes of the largest element.
 const MAX_ITEM: usize = 16;
 
@@ -62,9 +65,15 @@ pub(crate) fn lower(
     typing: Typing,
 ) -> Result<StagedExpr, ExprError> {
     let typed = TypedGraph::new(graph, inputs, typing)?;
-    let shared = Lowering::new(graph, &typed, typing).shared_nodes();
-    if !shared.is_empty() {
-        let (staged, shared_stages) = lower_typed(graph, &typed, typing, &shared)?;
+    let lowering = Lowering::new(graph, &typed, typing);
+    let shared = lowering.shared_nodes(false);
+    let with_hoisted = lowering.shared_nodes(true);
+    let is_same = with_hoisted == shared;
+    for shared in [Some(&shared), Some(&with_hoisted).filter(|_| !is_same)].into_iter().rev().flatten() {
+        if shared.is_empty() {
+            continue;
+        }
+        let (staged, shared_stages) = lower_typed(graph, &typed, typing, shared)?;
         // Worth it only where their results stay in the cache.
         let is_local = |stage: &usize| staged.groups.iter().any(|group| group.is_local(*stage));
         if shared_stages.iter().all(is_local) {
@@ -128,8 +137,9 @@ impl<'t, 'g> Lowering<'t, 'g> {
         matches!(self.typed.nodes[id].kind, TypedKind::Fold(..)) && !self.is_unrolled[id]
     }
 
-    /// Nodes that several stages compute, and that take long enough to be computed only once.
-    fn shared_nodes(&self) -> Vec<TypedId> {
+    /// Nodes that several stages compute, and that take long enough to be computed only once. With `hoists` also those
+    /// that one stage computes again and again, from results of other stages.
+    fn shared_nodes(&self, hoists: bool) -> Vec<TypedId> {
         let (nodes, root) = (&self.typed.nodes, self.typed.root);
         let needed = self.needed();
         // For each node, up to two of the stages that compute it, by the node at their end.
@@ -154,15 +164,24 @@ impl<'t, 'g> Lowering<'t, 'g> {
             TypedKind::Fold(_, _, input) if self.is_stage(end) => elements(*input),
             _ => elements(end),
         };
+        let is_shared = |id: TypedId| {
+            ends[id].len() == 2
+                && costs[id] >= MIN_SHARED_COST
+                && matches!(nodes[id].kind, TypedKind::Call(..) | TypedKind::Fold(..))
+                && ends[id].iter().all(|&end| loops(end) == elements(id))
+        };
+        // Such as a mean along another axis than the last one: each of its elements would be divided again for all that it
+        // is subtracted from. Along the last axis it is one element for a row, which a stage computes once.
+        let is_from_stage = self.are_from_stages();
+        let is_hoisted = |id: TypedId| {
+            hoists
+                && is_from_stage[id]
+                && matches!(nodes[id].kind, TypedKind::Call(..))
+                && self.typed.shape(id).last().is_some_and(|&size| size > 1)
+                && ends[id].iter().any(|&end| loops(end) / MIN_HOISTED_REPEATS >= elements(id))
+        };
         let is_shared: Vec<bool> = (0..=root)
-            .map(|id| {
-                needed[id]
-                    && ends[id].len() == 2
-                    && costs[id] >= MIN_SHARED_COST
-                    && matches!(nodes[id].kind, TypedKind::Call(..) | TypedKind::Fold(..))
-                    && !self.is_stage(id)
-                    && ends[id].iter().all(|&end| loops(end) == elements(id))
-            })
+            .map(|id| needed[id] && !self.is_stage(id) && (is_shared(id) || is_hoisted(id)))
             .collect();
         // Not those that only other shared nodes use.
         let mut is_used = vec![false; nodes.len()];
@@ -170,6 +189,16 @@ impl<'t, 'g> Lowering<'t, 'g> {
             nodes[id].kind.inputs().iter().for_each(|&input| is_used[input] = true);
         }
         (0..=root).filter(|&id| is_shared[id] && is_used[id]).collect()
+    }
+
+    /// Which nodes depend on the results of stages.
+    fn are_from_stages(&self) -> Vec<bool> {
+        let nodes = &self.typed.nodes;
+        let mut are = vec![false; nodes.len()];
+        for id in 0..=self.typed.root {
+            are[id] = self.is_stage(id) || nodes[id].kind.inputs().iter().any(|&input| are[input]);
+        }
+        are
     }
 
     /// How long each node takes within a stage, in arithmetic operations.

@@ -451,6 +451,18 @@ fn stages_do_not_run_along_few_columns() {
     }
 }
 
+/// A mean along another axis than the last one is divided once, not again for each element that it is subtracted from.
+#[test]
+fn results_of_stages_are_computed_once() {
+    let x = Array1::<f32>::ones(10_000);
+    let x = x.broadcast((16, 64, 10_000)).unwrap();
+    let plan = |text: &str| Expr::parse(text).unwrap().bind([("x", Value::from(x))]).unwrap().plan();
+    let mean = "  stage 2: 16 x 1 x 10000 elements of float32\n    t1 = divide(stage 1, 64)\n    write t1\n";
+    assert!(plan("var(x, 1)").contains(mean), "{}", plan("var(x, 1)"));
+    // One element for each row, which the stage that uses it computes once.
+    assert!(plan("var(x, 2)").contains("t2 = subtract(x, t1)"), "{}", plan("var(x, 2)"));
+}
+
 /// Unrolled one in another, these folds would be a program of a hundred thousand operations.
 #[test]
 fn nested_folds_of_few_elements_are_not_all_unrolled() {
