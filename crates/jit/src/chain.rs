@@ -1,6 +1,6 @@
 //! What a fused kernel computes: a chain of calls on one vector width.
 
-use unishape_kernels::{Constant, DType, Function, Op};
+use unishape_kernels::{Constant, DType, KernelKey, Op};
 
 /// Largest number of [block sources](Source::Block) of a chain: each takes a register.
 pub const MAX_BLOCK_SOURCES: usize = 10;
@@ -12,7 +12,7 @@ pub const MAX_SOURCES: usize = 32;
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'c> {
     /// What is computed.
-    pub function: Function,
+    pub key: KernelKey,
     /// The values that it takes: sources first, then the results of calls, both from 0 on.
     pub inputs: &'c [usize],
 }
@@ -69,11 +69,11 @@ impl Lanes {
 ///
 /// ```
 /// use unishape_jit::{Fusable, Lanes, fusable};
-/// use unishape_kernels::{DType, Function, Op};
+/// use unishape_kernels::{DType, KernelKey, Op};
 ///
-/// assert_eq!(fusable(Function::Call(Op::Add, DType::F32)), Some(Fusable::In(Lanes::Eight)));
-/// assert_eq!(fusable(Function::Call(Op::And, DType::Bool)), Some(Fusable::InAny));
-/// assert_eq!(fusable(Function::Call(Op::Exp, DType::F32)), None);
+/// assert_eq!(fusable(KernelKey::Call(Op::Add, DType::F32)), Some(Fusable::In(Lanes::Eight)));
+/// assert_eq!(fusable(KernelKey::Call(Op::And, DType::Bool)), Some(Fusable::InAny));
+/// assert_eq!(fusable(KernelKey::Call(Op::Exp, DType::F32)), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fusable {
@@ -86,24 +86,24 @@ pub enum Fusable {
 /// Whether a function can be part of a chain, and in which vectors; `None` if it has a kernel of its own only.
 ///
 /// See [`Fusable`].
-pub fn fusable(function: Function) -> Option<Fusable> {
+pub fn fusable(function: KernelKey) -> Option<Fusable> {
     use DType::*;
     let four = Some(Fusable::In(Lanes::Four));
     let eight = Some(Fusable::In(Lanes::Eight));
     match function {
-        Function::CompareMixed(..) => None,
-        Function::Cast(from, to) => match (from, to) {
+        KernelKey::CompareMixed(..) => None,
+        KernelKey::Cast(from, to) => match (from, to) {
             (Bool, F32) | (F32, Bool | F16 | BF16) | (F16 | BF16 | U8 | I8 | U16 | I16 | I32, F32) => eight,
             (Bool | F32 | U8 | I8 | U16 | I16 | I32, F64) | (F64, Bool | F32) => four,
             _ => None,
         },
-        Function::Call(Op::Where, dtype) => match dtype {
+        KernelKey::Call(Op::Where, dtype) => match dtype {
             Bool => Some(Fusable::InAny),
             F32 | I32 | U32 | F16 | BF16 => eight,
             F64 | I64 | U64 => four,
             _ => None,
         },
-        Function::Call(op, Bool) => {
+        KernelKey::Call(op, Bool) => {
             use Op::{Add, And, Equal, Invert, Max, Min, Multiply, NotEqual, Or, Xor};
             use Op::{LogicalAnd, LogicalNot, LogicalOr, LogicalXor};
             let is_known = matches!(
@@ -124,7 +124,7 @@ pub fn fusable(function: Function) -> Option<Fusable> {
             );
             is_known.then_some(Fusable::InAny)
         }
-        Function::Call(op, dtype @ (F32 | F64)) => {
+        KernelKey::Call(op, dtype @ (F32 | F64)) => {
             use Op::{Abs, Add, Copysign, Divide, LeakyRelu, Max, Min, Multiply, Negative, Sqrt, Subtract};
             use Op::{Ceil, Equal, Floor, Less, LessEqual, NotEqual, Round, Trunc, TruncDivide};
             let is_known = matches!(
@@ -151,7 +151,7 @@ pub fn fusable(function: Function) -> Option<Fusable> {
             );
             is_known.then_some(Fusable::In(if dtype == F32 { Lanes::Eight } else { Lanes::Four }))
         }
-        Function::Call(op, dtype @ (I32 | U32 | I64 | U64)) => {
+        KernelKey::Call(op, dtype @ (I32 | U32 | I64 | U64)) => {
             let (is_long, is_signed) = (matches!(dtype, I64 | U64), matches!(dtype, I32 | I64));
             let is_known = match op {
                 Op::Add | Op::Subtract | Op::And | Op::Or | Op::Xor | Op::Equal | Op::NotEqual => true,
@@ -162,7 +162,7 @@ pub fn fusable(function: Function) -> Option<Fusable> {
             };
             is_known.then_some(Fusable::In(if is_long { Lanes::Four } else { Lanes::Eight }))
         }
-        Function::Call(..) => None,
+        KernelKey::Call(..) => None,
     }
 }
 
@@ -171,7 +171,7 @@ impl Chain<'_> {
     pub(crate) fn lanes(&self) -> Option<Lanes> {
         let mut lanes = None;
         for call in self.calls {
-            match (fusable(call.function)?, lanes) {
+            match (fusable(call.key)?, lanes) {
                 (Fusable::InAny, _) => {}
                 (Fusable::In(own), None) => lanes = Some(own),
                 (Fusable::In(own), Some(other)) if own == other => {}

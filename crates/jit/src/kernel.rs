@@ -66,12 +66,12 @@ mod x86 {
     ///
     /// ```
     /// use unishape_jit::{Call, Chain, FusedKernel, Source};
-    /// use unishape_kernels::{DType, Function, Op};
+    /// use unishape_kernels::{DType, KernelKey, Op};
     ///
     /// // a * b + a
     /// let calls = [
-    ///     Call { function: Function::Call(Op::Multiply, DType::F32), inputs: &[0, 1] },
-    ///     Call { function: Function::Call(Op::Add, DType::F32), inputs: &[2, 0] },
+    ///     Call { key: KernelKey::Call(Op::Multiply, DType::F32), inputs: &[0, 1] },
+    ///     Call { key: KernelKey::Call(Op::Add, DType::F32), inputs: &[2, 0] },
     /// ];
     /// let chain = Chain { sources: &[Source::Block, Source::Scalar], calls: &calls };
     /// let (a, b, mut sum) = ([1f32, 2.0, 3.0], [10f32], [0f32; 3]);

@@ -7,7 +7,7 @@
 use crate::assembler::{Vex, vex};
 use crate::chain::{Chain, Lanes, Source};
 use std::collections::HashMap;
-use unishape_kernels::{DType, Function, Op};
+use unishape_kernels::{DType, KernelKey, Op};
 
 /// A virtual register.
 pub(crate) type Virtual = u32;
@@ -194,10 +194,10 @@ pub(crate) fn lower(chain: &Chain<'_>) -> Option<Body> {
         values: Vec::new(),
     };
     for call in chain.calls {
-        let value = lowering.call(call.function, call.inputs)?;
+        let value = lowering.call(call.key, call.inputs)?;
         lowering.values.push(value);
     }
-    let (result, dtype) = (*lowering.values.last()?, chain.calls.last()?.function.result());
+    let (result, dtype) = (*lowering.values.last()?, chain.calls.last()?.key.result_dtype());
     let store = lowering.store(result, dtype)?;
     Some(Body { origins: lowering.origins, instructions: lowering.instructions, stores: vec![store] })
 }
@@ -289,20 +289,20 @@ impl Lowering<'_> {
         }
     }
 
-    fn call(&mut self, function: Function, inputs: &[usize]) -> Option<Virtual> {
+    fn call(&mut self, function: KernelKey, inputs: &[usize]) -> Option<Virtual> {
         match function {
-            Function::Cast(from, to) => {
+            KernelKey::Cast(from, to) => {
                 let &[input] = inputs else { return None };
                 let value = self.value(input, from)?;
                 self.cast(value, from, to)
             }
-            Function::Call(Op::Where, dtype) => {
+            KernelKey::Call(Op::Where, dtype) => {
                 let &[condition, a, b] = inputs else { return None };
                 let mask = self.value(condition, DType::Bool)?;
                 let (a, b) = (self.value(a, dtype)?, self.value(b, dtype)?);
                 Some(self.blend(mask, a, b))
             }
-            Function::Call(op, dtype) => {
+            KernelKey::Call(op, dtype) => {
                 let values: Option<Vec<Virtual>> =
                     inputs.iter().map(|&input| self.value(input, dtype)).collect();
                 match (dtype, &values?[..]) {
@@ -315,7 +315,7 @@ impl Lowering<'_> {
                     _ => None,
                 }
             }
-            Function::CompareMixed(..) => None,
+            KernelKey::CompareMixed(..) => None,
         }
     }
 

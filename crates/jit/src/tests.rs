@@ -5,14 +5,14 @@ use crate::{Call, Chain, Fusable, FusedKernel, Lanes, MAX_BLOCK_SOURCES, Source,
 use half::{bf16, f16};
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 use proptest::prelude::*;
-use unishape_kernels::{Constant, DType, Function, KernelContext, Op, find_cast, find_kernel};
+use unishape_kernels::{Constant, DType, KernelContext, KernelKey, Op, find_cast, find_kernel};
 
 /// The functions that can be fused in vectors of this many elements.
-fn functions(lanes: Lanes) -> Vec<Function> {
+fn functions(lanes: Lanes) -> Vec<KernelKey> {
     let dtypes = DType::ALL;
-    let calls = Op::ALL.iter().flat_map(|&op| dtypes.iter().map(move |&dtype| Function::Call(op, dtype)));
-    let casts = dtypes.iter().flat_map(|&from| dtypes.iter().map(move |&to| Function::Cast(from, to)));
-    let fits = |function: &Function| match fusable(*function) {
+    let calls = Op::ALL.iter().flat_map(|&op| dtypes.iter().map(move |&dtype| KernelKey::Call(op, dtype)));
+    let casts = dtypes.iter().flat_map(|&from| dtypes.iter().map(move |&to| KernelKey::Cast(from, to)));
+    let fits = |function: &KernelKey| match fusable(*function) {
         Some(Fusable::InAny) => true,
         Some(Fusable::In(own)) => own == lanes,
         None => false,
@@ -21,12 +21,12 @@ fn functions(lanes: Lanes) -> Vec<Function> {
 }
 
 /// Dtypes of a function's inputs.
-fn inputs_of(function: Function) -> Vec<DType> {
+fn inputs_of(function: KernelKey) -> Vec<DType> {
     match function {
-        Function::Call(Op::Where, dtype) => vec![DType::Bool, dtype, dtype],
-        Function::Call(op, dtype) => vec![dtype; op.arity()],
-        Function::Cast(from, _) => vec![from],
-        Function::CompareMixed(..) => unreachable!("cannot be fused"),
+        KernelKey::Call(Op::Where, dtype) => vec![DType::Bool, dtype, dtype],
+        KernelKey::Call(op, dtype) => vec![dtype; op.arity()],
+        KernelKey::Cast(from, _) => vec![from],
+        KernelKey::CompareMixed(..) => unreachable!("cannot be fused"),
     }
 }
 
@@ -67,18 +67,16 @@ fn bytes((storage, len): &(Vec<u128>, usize)) -> &[u8] {
 fn expected(chain: &Chain<'_>, inputs: &[&[u8]], len: usize) -> Vec<u8> {
     let mut values: Vec<(Vec<u128>, usize)> = inputs.iter().map(|input| aligned(input)).collect();
     for call in chain.calls {
-        let kernel = match call.function {
-            Function::Call(op, dtype) => find_kernel(op, dtype).unwrap(),
-            Function::Cast(from, to) => find_cast(from, to).unwrap(),
-            Function::CompareMixed(..) => unreachable!("cannot be fused"),
+        let kernel = match call.key {
+            KernelKey::Call(op, dtype) => find_kernel(op, dtype).unwrap(),
+            KernelKey::Cast(from, to) => find_cast(from, to).unwrap(),
+            KernelKey::CompareMixed(..) => unreachable!("cannot be fused"),
         };
         let inputs: Vec<&[u8]> = call.inputs.iter().map(|&input| bytes(&values[input])).collect();
-        let item = call.function.result().item_size();
+        let item = call.key.result_dtype().item_size();
         // A result of scalars only is one element.
-        let is_scalar = inputs_of(call.function)
-            .iter()
-            .zip(&inputs)
-            .all(|(dtype, input)| input.len() == dtype.item_size());
+        let is_scalar =
+            inputs_of(call.key).iter().zip(&inputs).all(|(dtype, input)| input.len() == dtype.item_size());
         let mut result = aligned(&vec![0; item * if is_scalar { 1 } else { len }]);
         let size = result.1;
         let output = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut result.0)[..size];
@@ -86,7 +84,7 @@ fn expected(chain: &Chain<'_>, inputs: &[&[u8]], len: usize) -> Vec<u8> {
         values.push(result);
     }
     let result = values.last().unwrap();
-    let item = result.1.min(chain.calls.last().unwrap().function.result().item_size());
+    let item = result.1.min(chain.calls.last().unwrap().key.result_dtype().item_size());
     let repeats = if result.1 == item { len } else { 1 };
     bytes(result).repeat(repeats)
 }
@@ -113,7 +111,7 @@ fn canonical(bytes: &[u8], dtype: DType) -> Vec<u64> {
 /// are none.
 struct RandomChain {
     sources: Vec<(Source, DType)>,
-    calls: Vec<(Function, Vec<usize>)>,
+    calls: Vec<(KernelKey, Vec<usize>)>,
 }
 
 impl RandomChain {
@@ -154,7 +152,7 @@ impl RandomChain {
             }
             if inputs.len() == inputs_of(function).len() {
                 calls.push((function, inputs));
-                values.push((function.result(), None, Some(calls.len() - 1)));
+                values.push((function.result_dtype(), None, Some(calls.len() - 1)));
             }
         }
         let number = |value: &usize| match values[*value] {
@@ -169,7 +167,7 @@ impl RandomChain {
     fn check(&self, len: usize, offset: usize, seed: u64) -> Result<bool, TestCaseError> {
         let sources: Vec<Source> = self.sources.iter().map(|(source, _)| *source).collect();
         let calls: Vec<Call<'_>> =
-            self.calls.iter().map(|(function, inputs)| Call { function: *function, inputs }).collect();
+            self.calls.iter().map(|(function, inputs)| Call { key: *function, inputs }).collect();
         let chain = Chain { sources: &sources, calls: &calls };
         let Some(kernel) = FusedKernel::compile(&chain) else {
             return Ok(false);
@@ -205,7 +203,7 @@ impl RandomChain {
             .zip(&self.sources)
             .map(|(all, (_, dtype))| &bytes(all)[offset * dtype.item_size()..])
             .collect();
-        let dtype = self.calls.last().unwrap().0.result();
+        let dtype = self.calls.last().unwrap().0.result_dtype();
         let item = dtype.item_size();
         let mut output = vec![0xAAu8; (offset + len + 40) * item];
         kernel.run(&inputs, &mut output[offset * item..][..len * item]);
@@ -268,9 +266,9 @@ fn every_function_is_compiled() {
 #[test]
 fn rows_are_computed_like_single_blocks() {
     let calls = [
-        Call { function: Function::Call(Op::Subtract, DType::F32), inputs: &[0, 1] },
-        Call { function: Function::Call(Op::Multiply, DType::F32), inputs: &[3, 2] },
-        Call { function: Function::Call(Op::Less, DType::F32), inputs: &[4, 0] },
+        Call { key: KernelKey::Call(Op::Subtract, DType::F32), inputs: &[0, 1] },
+        Call { key: KernelKey::Call(Op::Multiply, DType::F32), inputs: &[3, 2] },
+        Call { key: KernelKey::Call(Op::Less, DType::F32), inputs: &[4, 0] },
     ];
     let sources = [Source::Block, Source::Block, Source::Scalar];
     let Some(kernel) = FusedKernel::compile(&Chain { sources: &sources, calls: &calls }) else {
@@ -310,9 +308,9 @@ fn rows_are_computed_like_single_blocks() {
 /// More values than registers are live at a time: some are copied to the stack.
 #[test]
 fn values_are_kept_on_the_stack() {
-    let add = Function::Call(Op::Add, DType::F32);
-    let multiply = Function::Call(Op::Multiply, DType::F32);
-    let mut calls: Vec<(Function, Vec<usize>)> =
+    let add = KernelKey::Call(Op::Add, DType::F32);
+    let multiply = KernelKey::Call(Op::Multiply, DType::F32);
+    let mut calls: Vec<(KernelKey, Vec<usize>)> =
         (0..40).map(|n| (multiply, vec![n % 10, 10 + n % 7])).collect();
     // Values beyond the sources; the first results are used last.
     let (first, mut sum) = (17, 17 + 39);
@@ -330,17 +328,17 @@ fn values_are_kept_on_the_stack() {
 #[test]
 fn chains_that_cannot_be_compiled() {
     let block = [Source::Block; 2];
-    let compile = |sources: &[Source], function: Function| {
-        FusedKernel::compile(&Chain { sources, calls: &[Call { function, inputs: &[0, 1] }] }).is_some()
+    let compile = |sources: &[Source], function: KernelKey| {
+        FusedKernel::compile(&Chain { sources, calls: &[Call { key: function, inputs: &[0, 1] }] }).is_some()
     };
-    assert!(!compile(&block, Function::Call(Op::Pow, DType::F32)));
-    assert!(!compile(&[Source::Scalar; 2], Function::Call(Op::Add, DType::F32)));
+    assert!(!compile(&block, KernelKey::Call(Op::Pow, DType::F32)));
+    assert!(!compile(&[Source::Scalar; 2], KernelKey::Call(Op::Add, DType::F32)));
     // Booleans only: nothing says how wide elements are.
-    assert!(!compile(&block, Function::Call(Op::And, DType::Bool)));
-    assert!(!compile(&[Source::Block; MAX_BLOCK_SOURCES + 1], Function::Call(Op::Exp, DType::F32)));
+    assert!(!compile(&block, KernelKey::Call(Op::And, DType::Bool)));
+    assert!(!compile(&[Source::Block; MAX_BLOCK_SOURCES + 1], KernelKey::Call(Op::Exp, DType::F32)));
     let mixed = [
-        Call { function: Function::Call(Op::Add, DType::F32), inputs: &[0, 1] },
-        Call { function: Function::Call(Op::Add, DType::F64), inputs: &[0, 1] },
+        Call { key: KernelKey::Call(Op::Add, DType::F32), inputs: &[0, 1] },
+        Call { key: KernelKey::Call(Op::Add, DType::F64), inputs: &[0, 1] },
     ];
     assert!(FusedKernel::compile(&Chain { sources: &block, calls: &mixed }).is_none());
     assert!(FusedKernel::compile(&Chain { sources: &block, calls: &[] }).is_none());
@@ -349,7 +347,7 @@ fn chains_that_cannot_be_compiled() {
 #[test]
 #[should_panic(expected = "elements of the chain")]
 fn blocks_of_other_sizes_are_refused() {
-    let calls = [Call { function: Function::Call(Op::Add, DType::F32), inputs: &[0, 1] }];
+    let calls = [Call { key: KernelKey::Call(Op::Add, DType::F32), inputs: &[0, 1] }];
     let kernel = FusedKernel::compile(&Chain { sources: &[Source::Block; 2], calls: &calls });
     match kernel {
         Some(kernel) => kernel.run(&[&[0; 32], &[0; 28]], &mut [0; 32]),

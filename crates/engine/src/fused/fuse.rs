@@ -210,7 +210,7 @@ fn compile(program: &Program, group: &Group, is_block: impl Fn(usize) -> bool) -
         .map(|&step| program.steps[step as usize].inputs.iter().map(number).collect())
         .collect();
     let inputs = inputs?;
-    let call = |(&step, inputs)| Call { function: program.steps[step as usize].function, inputs };
+    let call = |(&step, inputs)| Call { key: program.steps[step as usize].key, inputs };
     let calls: Vec<Call<'_>> =
         group.steps.iter().zip(inputs.iter().map(|inputs| &inputs[..])).map(call).collect();
     FusedKernel::compile(&Chain { sources: &sources, calls: &calls })

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 use unishape_jit::{Fusable, FusedKernel, fusable};
-use unishape_kernels::Function;
+use unishape_kernels::KernelKey;
 
 /// Which steps a kernel computes, and which of its sources are blocks, as bits.
 pub(super) type Key = (SmallVec<[u32; 16]>, u32);
@@ -29,23 +29,23 @@ pub(super) struct FusedKernels {
 
 impl FusedKernels {
     /// None yet, for a program that computes these functions.
-    pub(super) fn new(functions: impl Iterator<Item = Function>) -> FusedKernels {
-        FusedKernels::with_mode(functions, mode())
+    pub(super) fn new(keys: impl Iterator<Item = KernelKey>) -> FusedKernels {
+        FusedKernels::with_mode(keys, mode())
     }
 
     /// Kernels that are compiled at once, also for the smallest arrays.
     #[cfg(test)]
-    pub(super) fn at_once(functions: impl Iterator<Item = Function>) -> FusedKernels {
-        FusedKernels::with_mode(functions, Mode::Always)
+    pub(super) fn at_once(keys: impl Iterator<Item = KernelKey>) -> FusedKernels {
+        FusedKernels::with_mode(keys, Mode::Always)
     }
 
-    fn with_mode(functions: impl Iterator<Item = Function>, mode: Mode) -> FusedKernels {
+    fn with_mode(keys: impl Iterator<Item = KernelKey>, mode: Mode) -> FusedKernels {
         let (min_elements, work) = match mode {
             Mode::Off => (usize::MAX, 0),
             Mode::Adaptive => (MIN_FUSED_ELEMENTS, 0),
             Mode::Always => (0, FUSE_AFTER),
         };
-        let fusable = functions.map(fusable).collect();
+        let fusable = keys.map(fusable).collect();
         FusedKernels { fusable, min_elements, compiled: RwLock::default(), work: AtomicUsize::new(work) }
     }
 

@@ -7,7 +7,7 @@ use crate::tuning::{
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
-use unishape_kernels::{Constant, FoldKernel, Function, Kernel, KernelContext, PairFoldKernel};
+use unishape_kernels::{Constant, FoldKernel, Kernel, KernelContext, KernelKey, PairFoldKernel};
 
 /// Largest number of inputs of a kernel.
 pub(super) const MAX_ARITY: usize = 3;
@@ -16,7 +16,7 @@ pub(super) const MAX_ARITY: usize = 3;
 #[derive(Clone, Debug)]
 pub struct Step {
     /// What is computed.
-    pub function: Function,
+    pub key: KernelKey,
     /// The kernel.
     pub kernel: Kernel,
     /// Values that the kernel takes.
@@ -90,7 +90,7 @@ impl Program {
         }
         results.iter().for_each(|&result| last_use[result] = usize::MAX);
         let block_overhead = STEP_OVERHEAD * (1 + steps.len());
-        let fused = FusedKernels::new(steps.iter().map(|step| step.function));
+        let fused = FusedKernels::new(steps.iter().map(|step| step.key));
         let first = operands.len() + constants.len();
         let is_fusable =
             |value: &usize| value.checked_sub(first).is_some_and(|step| fused.fusable[step].is_some());
@@ -120,7 +120,7 @@ impl Program {
     /// The same program, whose steps are fused at once, also for the smallest arrays.
     #[cfg(test)]
     pub(super) fn fused_at_once(self) -> Program {
-        let fused = FusedKernels::at_once(self.steps.iter().map(|step| step.function));
+        let fused = FusedKernels::at_once(self.steps.iter().map(|step| step.key));
         Program { fused: Arc::new(fused), ..self }
     }
 
@@ -276,7 +276,7 @@ impl Program {
         };
         let step = |(number, step): (usize, &Step)| {
             let inputs: Vec<String> = step.inputs.iter().map(|&input| name(input)).collect();
-            format!("{} = {}({})", name(first + number), step.function.name(), inputs.join(", "))
+            format!("{} = {}({})", name(first + number), step.key.name(), inputs.join(", "))
         };
         let results = self.results.iter().map(|&result| name(result)).collect();
         (self.steps.iter().enumerate().map(step).collect(), results)

@@ -11,13 +11,13 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Duration;
 use unishape_kernels::{
-    Constant, DType, Fold, Function, Op, PairFunction, find_fold, find_kernel, find_pair_fold,
+    Constant, DType, Fold, KernelKey, Op, PairFunction, find_fold, find_kernel, find_pair_fold,
 };
 use unishape_oracle::Indices;
 
 pub(super) fn step(op: Op, inputs: [usize; 2]) -> Step {
-    let (function, kernel) = (Function::Call(op, DType::I64), find_kernel(op, DType::I64).unwrap());
-    Step { function, kernel, inputs: inputs[..].into(), item: 8 }
+    let (key, kernel) = (KernelKey::Call(op, DType::I64), find_kernel(op, DType::I64).unwrap());
+    Step { key, kernel, inputs: inputs[..].into(), item: 8 }
 }
 
 /// `(a + b) * (b + 7) - a`, of which `b + 7` is computed once where `b` is the same in every block.
@@ -56,7 +56,7 @@ fn choice() -> Program {
 
 fn step_where() -> Step {
     let kernel = find_kernel(Op::Where, DType::I64).unwrap();
-    Step { kernel, function: Function::Call(Op::Where, DType::I64), ..step(Op::Add, [0, 0]) }
+    Step { kernel, key: KernelKey::Call(Op::Where, DType::I64), ..step(Op::Add, [0, 0]) }
 }
 
 /// Layout of an array: the order of its dimensions in memory, which are reversed, which are stretched, and the distance
@@ -366,7 +366,7 @@ proptest! {
             return Ok(());
         }
         let multiply = Step {
-            function: Function::Call(Op::Multiply, DType::F32),
+            key: KernelKey::Call(Op::Multiply, DType::F32),
             kernel: find_kernel(Op::Multiply, DType::F32).unwrap(),
             inputs: [0, 1].into_iter().collect(),
             item: 4,

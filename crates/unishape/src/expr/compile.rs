@@ -12,7 +12,7 @@ use unishape_engine::fused::{Program, Step};
 use unishape_kernels::DType;
 use unishape_kernels::Op;
 use unishape_kernels::Scalar;
-use unishape_kernels::{self as kernels, Constant, DTypeKind, Function, Kernel};
+use unishape_kernels::{self as kernels, Constant, DTypeKind, Kernel, KernelKey};
 
 /// Type of an input: an array of a dtype, or a scalar with its value.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +117,7 @@ pub(super) enum Argument {
 
 /// A step of the program, unless the result does not depend on it.
 struct PendingStep {
-    function: Function,
+    key: KernelKey,
     kernel: Kernel,
     inputs: SmallVec<[ValueId; 3]>,
     item: usize,
@@ -135,7 +135,7 @@ pub(super) struct Compiler {
     pub(super) constant_names: Vec<String>,
     steps: Vec<PendingStep>,
     /// By function and inputs: the key for common subexpressions.
-    step_ids: HashMap<(Function, SmallVec<[ValueId; 3]>), ValueId>,
+    step_ids: HashMap<(KernelKey, SmallVec<[ValueId; 3]>), ValueId>,
 }
 
 impl Compiler {
@@ -206,7 +206,7 @@ impl Compiler {
             let (next, kernel) = kernels::next_cast(value.dtype, dtype)
                 .ok_or(ExprErrorKind::NoCast { from: value.dtype, to: dtype })?;
             value = match kernel {
-                Some(kernel) => self.step(Function::Cast(value.dtype, next), kernel, &[value], next),
+                Some(kernel) => self.step(KernelKey::Cast(value.dtype, next), kernel, &[value], next),
                 None => TypedValue { dtype: next, ..value },
             };
         }
@@ -216,7 +216,7 @@ impl Compiler {
     /// Adds a step, unless an equal one exists or all inputs are constants, which are folded.
     fn step(
         &mut self,
-        function: Function,
+        key: KernelKey,
         kernel: Kernel,
         inputs: &[TypedValue],
         result_dtype: DType,
@@ -234,9 +234,9 @@ impl Compiler {
         }
         let inputs: SmallVec<[ValueId; 3]> = inputs.iter().map(|value| value.id).collect();
         let steps = &mut self.steps;
-        let id = *self.step_ids.entry((function, inputs)).or_insert_with_key(|(_, inputs)| {
+        let id = *self.step_ids.entry((key, inputs)).or_insert_with_key(|(_, inputs)| {
             let item = result_dtype.item_size();
-            steps.push(PendingStep { function, kernel, inputs: inputs.clone(), item });
+            steps.push(PendingStep { key, kernel, inputs: inputs.clone(), item });
             ValueId::Step(steps.len() - 1)
         });
         TypedValue { dtype: result_dtype, id }
@@ -386,7 +386,7 @@ impl Compiler {
                     Op::GreaterEqual => (Op::LessEqual, [b, a], !signed_first),
                     op => (op, arguments, signed_first),
                 };
-                let key = Function::CompareMixed(op, signed_first);
+                let key = KernelKey::CompareMixed(op, signed_first);
                 kernels::compare_mixed(op, signed_first)
                     .map(|kernel| self.step(key, kernel, &arguments, DType::Bool))
             }
@@ -406,7 +406,7 @@ impl Compiler {
             return result;
         }
         if let Some(kernel) = kernels::find_kernel(op, dtype) {
-            return Some(self.step(Function::Call(op, dtype), kernel, arguments, result_dtype));
+            return Some(self.step(KernelKey::Call(op, dtype), kernel, arguments, result_dtype));
         }
         // Half precision is computed in single precision and rounded after each function, complex64 without a
         // kernel in complex128.
@@ -581,11 +581,11 @@ impl Compiler {
             ValueId::Constant(constant) => self.input_items.len() + constant,
             ValueId::Step(step) => first + numbers[step],
         };
-        for (at, PendingStep { function, kernel, inputs, item }) in self.steps.iter().enumerate() {
+        for (at, PendingStep { key, kernel, inputs, item }) in self.steps.iter().enumerate() {
             if is_needed[at] {
                 numbers[at] = steps.len();
                 let inputs = inputs.iter().map(|&id| value(id, &numbers)).collect();
-                steps.push(Step { function: *function, kernel: *kernel, inputs, item: *item });
+                steps.push(Step { key: *key, kernel: *kernel, inputs, item: *item });
             }
         }
         let result = value(result, &numbers);

@@ -8,7 +8,7 @@ pub(crate) fn pair(program: &Program, fold: Fold, dtype: DType) -> Option<Pair> 
     // Inputs of a step that computes this operation in the dtype.
     let inputs = |value: usize, op: Op| {
         let step = program.step(value)?;
-        (step.function.name() == op.name() && step.item == dtype.item_size()).then_some(&step.inputs[..])
+        (step.key.name() == op.name() && step.item == dtype.item_size()).then_some(&step.inputs[..])
     };
     let (function, operands) = if let Some(&[difference]) = inputs(program.result(), Op::Abs) {
         (PairFunction::AbsoluteDifference, inputs(difference, Op::Subtract)?)
