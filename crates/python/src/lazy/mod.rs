@@ -21,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use reduce::{Arguments, Call};
+use reshape::IfCopy;
 use smallvec::SmallVec;
 use unishape::DType;
 use unishape::expr::{self, Dag, Op, ReduceOp, Term, View};
@@ -180,7 +181,7 @@ impl Lazy {
         threads: Option<ThreadCount>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let order = self.graph.topological();
-        if order.iter().any(|node| matches!(node.term(), Term::Leaf(Leaf::Deferred(_)))) {
+        if order.iter().any(graph::is_deferred) {
             let lazy = Bound::new(py, Lazy { graph: self.graph.clone() })?;
             return py.import("unishape.dask")?.call_method1("_compute", (lazy, out));
         }
@@ -510,8 +511,8 @@ impl Lazy {
     /// Gives the value another shape, without a copy.
     ///
     /// An array, or a view of one, can have any shape in which NumPy makes a view of it. A computed value can only
-    /// get or lose axes of size 1. Other shapes raise ValueError: call compute() first, and reshape the array. Dask
-    /// arrays are reshaped by Dask.
+    /// get or lose axes of size 1. Other shapes raise ValueError: call compute() first, and reshape the array, or call
+    /// np.reshape, which does both. Values of Dask arrays are reshaped by Dask.
     ///
     /// Parameters
     /// ----------
@@ -531,12 +532,12 @@ impl Lazy {
     #[pyo3(signature = (*shape))]
     fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Lazy> {
         let shape = arguments::integers(shape, "a size")?;
-        Ok(Lazy { graph: reshape::reshape(py, &self.graph, &shape)? })
+        Ok(Lazy { graph: reshape::reshape(py, &self.graph, &shape, IfCopy::Raise)? })
     }
 
     /// Gives the value one dimension; as for reshape, without a copy.
     fn ravel(&self, py: Python<'_>) -> PyResult<Lazy> {
-        Ok(Lazy { graph: reshape::reshape(py, &self.graph, &[-1])? })
+        Ok(Lazy { graph: reshape::reshape(py, &self.graph, &[-1], IfCopy::Raise)? })
     }
 
     #[pyo3(signature = (dtype=None, *, copy=None))]
@@ -600,7 +601,8 @@ impl Lazy {
         Lazy::from_call(py, op, &inputs.iter().collect::<Vec<_>>(), out.as_ref(), None)
     }
 
-    /// np.where, np.clip, np.real, np.imag, reductions and views stay lazy; others get the computed array.
+    /// np.where, np.clip, np.real, np.imag, reductions and views stay lazy; others get the computed array. So does
+    /// np.reshape where it is no view, but its result is lazy, too.
     fn __array_function__<'py>(
         &self,
         function: &Bound<'py, PyAny>,
@@ -623,7 +625,7 @@ impl Lazy {
                     Bound::new(py, array)?.call_method(method, (), Some(&options))
                 }
                 Call::Reshape(shape) => {
-                    let graph = reshape::reshape(py, &array.graph, &shape)?;
+                    let graph = reshape::reshape(py, &array.graph, &shape, IfCopy::Compute)?;
                     Ok(Bound::new(py, Lazy { graph })?.into_any())
                 }
                 Call::View(view) => Ok(Bound::new(py, array.viewed(view)?)?.into_any()),
