@@ -22,7 +22,7 @@ const MAX_CHAINED_REDUCTIONS: usize = 8;
 /// work for them; along other axes, each repeats all element-wise work before it.
 const MAX_AXES_CHANGES: usize = 1;
 
-/// About how many reductions one pass computes: planning it takes a time that grows with the cube of their number.
+/// About how many reductions one pass computes: planning it takes a time that grows with the square of their number.
 const MAX_FUSED_REDUCTIONS: usize = 100;
 
 /// State of one run of a compiled model.
