@@ -140,7 +140,7 @@ def _evaluate_steps(expression: str, arrays: Mapping[str, Any], numbers: Mapping
     return _Plan(steps, arrays).result()
 
 
-#: Steps of a lazy value that are views, as functions of a NumPy or Dask array and the argument.
+#: The views, as functions of a NumPy or Dask array and the argument of the step.
 _VIEWS: dict[str, Callable[[Any, Any], Any]] = {
     "getitem": lambda array, index: array[index],
     "transpose": lambda array, axes: np.transpose(array, axes),
@@ -173,7 +173,7 @@ class _Plan:
 
     def result(self) -> da.Array:
         for position, step in enumerate(self._steps):
-            if step[0] in _VIEWS:
+            if step[0] in _steps.VIEWS:
                 self._cut(position, step[0], _VIEWS[step[0]](self._array(step[2]), step[1]))
             elif step[0] == "reduce" and not step[1][2]:
                 # Without keepdims, the blocks of the result have other places.

@@ -897,15 +897,15 @@ fn nodes_from_steps(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -> PyRe
                 let reduction = steps::to_reduction(&argument)?.ok_or_else(invalid)?;
                 graph::reduce(reduction, node_at(input)?, mask)?
             }
-            name if steps::is_view(name) => {
-                let view = steps::to_view(name, &argument)?;
-                graph::view(view, node_at(step.get_item(2)?.extract()?)?)?
-            }
-            name => {
-                let inputs: Vec<usize> = argument.extract()?;
-                let op = Op::from_name(name).filter(|op| op.arity() == inputs.len()).ok_or_else(invalid)?;
-                call(op, inputs.into_iter().map(node_at).collect::<PyResult<_>>()?)?
-            }
+            name => match steps::to_view(name, &argument)? {
+                Some(view) => graph::view(view, node_at(step.get_item(2)?.extract()?)?)?,
+                None => {
+                    let inputs: Vec<usize> = argument.extract()?;
+                    let op = Op::from_name(name).filter(|op| op.arity() == inputs.len());
+                    let inputs = inputs.into_iter().map(node_at).collect::<PyResult<_>>()?;
+                    call(op.ok_or_else(invalid)?, inputs)?
+                }
+            },
         };
         nodes.push(node);
     }
