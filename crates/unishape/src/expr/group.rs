@@ -159,3 +159,68 @@ impl<'s> Grouping<'s> {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::Expr;
+    use crate::expr::value::{Value, Values};
+    use ndarray::Array2;
+
+    /// The group by its definition: every stage looks at every other one.
+    fn group_along(stages: &[Arc<Stage>], last: usize, dim: usize, is_grouped: &[bool]) -> Group {
+        let mut rows: Vec<Option<usize>> = vec![None; stages.len()];
+        rows[last] = Some(dim);
+        for producer in (0..last).rev().filter(|&stage| !is_grouped[stage]) {
+            let uses = stages.iter().zip(&rows).flat_map(|(stage, &row)| {
+                let is_own = |input: &&StageInput| matches!(input.source, Source::Stage { number, .. } if number == producer);
+                stage.inputs.iter().filter(is_own).map(move |input| {
+                    let row = row?;
+                    let same = |map: &crate::dim_map::DimMap| (map.dim, map.start, map.step) == (Some(row), 0, 1);
+                    let own = input.maps.iter().position(same)?;
+                    let size = stages[producer].shape[own];
+                    (size == stage.shape[row] && !stages[producer].is_reduced(own)).then_some(own)
+                })
+            });
+            let mut uses: Vec<Option<usize>> = uses.collect();
+            uses.dedup();
+            rows[producer] = if let [one] = uses[..] { one } else { None };
+        }
+        let members = rows.iter().enumerate().filter_map(|(stage, dim)| Some((stage, (*dim)?)));
+        Group { members: members.collect() }
+    }
+
+    #[test]
+    fn groups_have_all_stages_that_are_used_for_the_same_rows() {
+        let mut chain = "x".to_owned();
+        for step in 0..6 {
+            chain = format!("({chain} - mean({chain}, axis={}, keepdims=True))", step / 2 % 2);
+        }
+        let mut largest = 0;
+        for text in [
+            "softmax(x, axis=1) + softmax(x, axis=0)",
+            "layer_norm(x) * sum(x)",
+            "sum(softmax(x, axis=1) * x, axis=0) - max(x[::-1] - max(x, axis=1, keepdims=True), axis=0)",
+            "std(x - max(x, axis=0)) + var(x.T - min(x.T, axis=0, keepdims=True), axis=1).sum()",
+            &chain,
+        ] {
+            let x = Array2::<f32>::zeros((600, 700));
+            let values: Values<'_> = [Value::from(&x)].into_iter().collect();
+            let staged = Expr::parse(text).unwrap().staged(&values).unwrap();
+            let stages = &staged.stages[..];
+            for last in 0..stages.len() {
+                // As if some groups existed already.
+                for first_free in 0..=last {
+                    let mut grouping = Grouping::new(stages);
+                    grouping.is_grouped = (0..stages.len()).map(|stage| stage < first_free).collect();
+                    for dim in (0..stages[last].shape.len()).filter(|&dim| !stages[last].is_reduced(dim)) {
+                        let expected = group_along(stages, last, dim, &grouping.is_grouped);
+                        assert_eq!(grouping.group_along(last, dim), expected, "{text}: {last}, {dim}");
+                    }
+                }
+            }
+            largest = groups(stages).iter().map(|group| group.members.len()).fold(largest, usize::max);
+        }
+        assert!(largest > 2, "the largest group has {largest} stages");
+    }
+}
