@@ -111,6 +111,17 @@ impl Lazy {
         }
     }
 
+    fn reshaped(&self, py: Python<'_>, shape: &[i64], if_copy: IfCopy) -> PyResult<Lazy> {
+        let to_array = || match self.graph.topological().iter().any(graph::is_deferred) {
+            true => {
+                let lazy = Bound::new(py, Lazy { graph: self.graph.clone() })?;
+                py.import("unishape.dask")?.call_method1("to_dask", (lazy,))
+            }
+            false => self.compute(py, None, None),
+        };
+        Ok(Lazy { graph: reshape::reshape(py, &self.graph, shape, if_copy, to_array)? })
+    }
+
     fn viewed(&self, view: View) -> PyResult<Lazy> {
         Ok(Lazy { graph: graph::view(view, self.graph.clone())? })
     }
@@ -532,12 +543,12 @@ impl Lazy {
     #[pyo3(signature = (*shape))]
     fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Lazy> {
         let shape = arguments::integers(shape, "a size")?;
-        Ok(Lazy { graph: reshape::reshape(py, &self.graph, &shape, IfCopy::Raise)? })
+        self.reshaped(py, &shape, IfCopy::Raise)
     }
 
     /// Gives the value one dimension; as for reshape, without a copy.
     fn ravel(&self, py: Python<'_>) -> PyResult<Lazy> {
-        Ok(Lazy { graph: reshape::reshape(py, &self.graph, &[-1], IfCopy::Raise)? })
+        self.reshaped(py, &[-1], IfCopy::Raise)
     }
 
     #[pyo3(signature = (dtype=None, *, copy=None))]
@@ -625,8 +636,7 @@ impl Lazy {
                     Bound::new(py, array)?.call_method(method, (), Some(&options))
                 }
                 Call::Reshape(shape) => {
-                    let graph = reshape::reshape(py, &array.graph, &shape, IfCopy::Compute)?;
-                    Ok(Bound::new(py, Lazy { graph })?.into_any())
+                    Ok(Bound::new(py, array.reshaped(py, &shape, IfCopy::Compute)?)?.into_any())
                 }
                 Call::View(view) => Ok(Bound::new(py, array.viewed(view)?)?.into_any()),
             };

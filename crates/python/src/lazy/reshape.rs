@@ -2,7 +2,7 @@
 
 use super::graph::{self, Graph, Leaf, leaf};
 use super::repr::tuple;
-use super::{Lazy, steps};
+use super::steps;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -20,8 +20,15 @@ pub(super) enum IfCopy {
 /// The same elements in another shape: a view, or for values of Dask arrays what Dask makes of them.
 ///
 /// Other values that are computed have no memory that could be viewed in another shape. For them only axes of size 1
-/// can be added and removed without a computation.
-pub(super) fn reshape(py: Python<'_>, input: &Graph, shape: &[i64], if_copy: IfCopy) -> PyResult<Graph> {
+/// can be added and removed without a computation. `to_array` makes a Dask array of values of Dask arrays, and computes
+/// others.
+pub(super) fn reshape<'py>(
+    py: Python<'py>,
+    input: &Graph,
+    shape: &[i64],
+    if_copy: IfCopy,
+    to_array: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Graph> {
     let Some(from) = &input.meta().shape else {
         return Err(PyValueError::new_err("the shape is unknown until the value is computed"));
     };
@@ -33,10 +40,8 @@ pub(super) fn reshape(py: Python<'_>, input: &Graph, shape: &[i64], if_copy: IfC
         return graph::view(View::ExpandDims(added.collect()), squeezed);
     }
     let tuple_of_sizes = PyTuple::new(py, &to)?;
-    let value = Lazy { graph: input.clone() };
     if input.topological().iter().any(graph::is_deferred) {
-        let array = py.import("unishape.dask")?.call_method1("to_dask", (Bound::new(py, value)?,))?;
-        return leaf(&array.call_method1("reshape", (tuple_of_sizes,))?);
+        return leaf(&to_array()?.call_method1("reshape", (tuple_of_sizes,))?);
     }
     let of = match as_array(py, input)? {
         Some(array) => {
@@ -51,10 +56,7 @@ pub(super) fn reshape(py: Python<'_>, input: &Graph, shape: &[i64], if_copy: IfC
         None => "computed elements",
     };
     match if_copy {
-        IfCopy::Compute => {
-            let array = value.compute(py, None, None)?;
-            leaf(&array.call_method1("reshape", (tuple_of_sizes,))?)
-        }
+        IfCopy::Compute => leaf(&to_array()?.call_method1("reshape", (tuple_of_sizes,))?),
         IfCopy::Raise => Err(PyValueError::new_err(format!(
             "reshape of a lazy value is a view and copies nothing, but {} to {} needs a copy of {of}; call .compute() or \
              numpy.asarray first, and reshape the array",
