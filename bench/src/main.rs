@@ -24,7 +24,7 @@ use workloads::Scale;
 
 const USAGE: &str = "\
 Usage: cargo xtask bench [NAME...] [--list] [--quick] [--no-write]
-       cargo xtask bench python|sweep|onnx --help
+       cargo xtask bench python|sweep|reduce|onnx --help
 
   NAME        only workloads and tables whose name contains NAME
   --list      print all names

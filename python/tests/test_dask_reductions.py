@@ -261,6 +261,49 @@ def test_axes_in_one_chunk_need_one_layer():
     np.testing.assert_allclose(result.compute(**SYNC), 1 + 1 / 30)
 
 
+def test_reductions_of_stretched_arrays_are_computed_once_per_block(monkeypatch):
+    calls = []
+
+    def compute_block(steps, *blocks, original=ud._compute_block):
+        calls.append(any(step[0] == "reduce" for step in steps))
+        return original(steps, *blocks)
+
+    monkeypatch.setattr(ud, "_compute_block", compute_block)
+    rng = np.random.default_rng(3)
+    x, y, z = rng.normal(size=(6, 8)), rng.normal(size=(6, 1)), rng.normal(size=8)
+    names = {"x": da.from_array(x, chunks=(6, 2)), "y": da.from_array(y), "z": da.from_array(z, chunks=8)}
+    for text, expected, reductions in [
+        ("x - max(y, axis=0, keepdims=True)", x - y.max(), 1),
+        ("sum(y, axis=0, keepdims=True) * mean(y, axis=1, keepdims=True) + x", y.sum() * y + x, 2),
+        ("x + max(x, axis=0, keepdims=True)", x + x.max(axis=0), 4),
+        ("x[:, :1] + max(z, axis=0, keepdims=True)", x[:, :1] + z.max(), 1),
+    ]:
+        calls.clear()
+        result = ud.evaluate(text, {name: array for name, array in names.items() if name in text})
+        np.testing.assert_allclose(result.compute(**SYNC), expected, rtol=1e-14)
+        assert calls.count(True) == reductions, text
+
+
+def test_many_nested_reductions_are_planned_in_few_calls(monkeypatch):
+    calls = []
+
+    def broadcast_shapes(*shapes, original=unishape.broadcast_shapes):
+        calls.append(shapes)
+        return original(*shapes)
+
+    monkeypatch.setattr(unishape, "broadcast_shapes", broadcast_shapes)
+    counts = []
+    for count in (10, 40):
+        calls.clear()
+        value = unishape.lazy(da.ones((4, 4), chunks=(2, 4)))
+        for number in range(count):
+            value = value - value.mean(axis=number % 2, keepdims=True) * 0.5
+        ud.to_dask(value)
+        counts.append(len(calls))
+    # Quadratic at most: each region that is cut off looks at the reductions that are left.
+    assert counts[1] < 20 * counts[0]
+
+
 def test_element_wise_work_is_part_of_the_partial_results():
     x, y = da.ones((40, 30), chunks=(10, 10)), da.ones(30, chunks=10)
     result = ud.evaluate("sum(exp(x * y) + 1, axis=1)")

@@ -506,6 +506,31 @@ def test_views_in_the_middle_of_an_expression():
 # NumPy's functions.
 
 
+def test_numpy_reshapes_what_is_no_view():
+    x = np.arange(6.0).reshape(2, 3)
+    for value, expected in [(lazy(x) + 1, x + 1), (lazy(x).T, x.T), (lazy(x).sum(1, keepdims=True) - lazy(x), x.sum(1)[:, None] - x)]:
+        for call in [np.ravel, lambda x: np.reshape(x, 6), lambda x: np.reshape(x, (-1, 2)), lambda x: np.reshape(x, (1, 6))]:
+            result = call(value)
+            # The type does not depend on the strides.
+            assert isinstance(result, unishape.Lazy)
+            assert_same((result * 2).compute(), call(expected) * 2)
+    for call in [lambda x: np.reshape(x, 4), lambda x: np.reshape(x, (-1, -1))]:
+        with pytest.raises(ValueError):
+            call(lazy(x) + 1)
+
+
+def test_dask_reshapes_lazy_values_of_its_arrays():
+    da = pytest.importorskip("dask.array")
+    x = np.arange(8.0).reshape(2, 4)
+    deferred = lazy(da.from_array(x, chunks=(1, 2)))
+    for value, expected in [(deferred + 1, x + 1), (deferred.T, x.T), (deferred - deferred.mean(0), x - x.mean(0))]:
+        for call in [np.ravel, lambda x: np.reshape(x, (1, 8)), lambda x: x.reshape(-1), lambda x: x.ravel()]:
+            result = call(value)
+            _, leaves = result._to_steps()
+            assert isinstance(leaves[0], da.Array)
+            assert_same((result * 2).compute(), call(expected) * 2)
+
+
 @pytest.mark.parametrize("name", [*REDUCTIONS, "amax", "amin"])
 def test_numpy_functions_are_lazy(name):
     x = np.random.default_rng(5).normal(size=(3, 4))

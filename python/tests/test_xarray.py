@@ -297,6 +297,20 @@ def test_datasets_and_variables():
         ux.evaluate("data[1:]")
 
 
+@pytest.mark.parametrize("keep", ["default", True, False])
+def test_attributes_of_masked_reductions_of_datasets(keep):
+    t = station()
+    data = xr.Dataset({"t": t, "h": t.lat * 2, "n": ("time", [1, 2, 3])}, attrs={"title": "stations"})
+    with xr.set_options(keep_attrs=keep):
+        expected = data.sum("time")
+        for mask in [ux.lazy(data) > -100, t.time == t.time, True]:
+            result = ux.lazy(data).sum("time", where=mask).compute()
+            assert result.attrs == expected.attrs
+            assert {key: own.attrs for key, own in result.variables.items()} == {
+                key: own.attrs for key, own in expected.variables.items()
+            }
+
+
 def test_reductions_of_dask_arrays_stay_lazy():
     da = pytest.importorskip("dask.array")
 
@@ -330,6 +344,8 @@ def test_lazy_objects():
         (value.T, t.T),
         (value.astype("f4"), t.astype("f4")),
         (value.sum(axis=1), t.sum(axis=1)),
+        (value.sum(axis=np.int64(1)), t.sum(axis=1)),
+        (value.sum(axis=np.array([0, -1])), t.sum(axis=(0, 2))),
         (value.sum(("lat", "lon"), dtype="f4", initial=1), t.astype("f4").sum(("lat", "lon")) + 1),
         (value.norm(dim="time"), np.sqrt((t**2).sum("time"))),
         (value.logsumexp("time"), np.log(np.exp(t).sum("time"))),
@@ -346,6 +362,18 @@ def test_lazy_objects():
         (lambda: value.sum(("lat", "lat")), ValueError, "dimension 'lat' is given twice"),
         (lambda: value.sum("lat", axis=1), TypeError, "dim or axis, not both"),
         (lambda: value.sum("lat", skipna=True), TypeError, "sum has no argument skipna"),
+        (lambda: value.sum(skipna=True), TypeError, "it takes dim, axis, keepdims, dtype, initial and where$"),
+        (lambda: value.argmin(skipna=True), TypeError, "it takes dim, axis and keepdims$"),
+        (lambda: value.sum(axis=1.5), TypeError, "sum: an axis must be an integer, not float"),
+        (lambda: value.sum(axis=(0, "lat")), TypeError, 'sum: an axis must be an integer, not str; write dim="lat"'),
+        (lambda: value.sum(axis=...), TypeError, "sum: an axis must be an integer, not ellipsis"),
+        (lambda: value.norm(axis=True), TypeError, "norm: an axis must be an integer, not bool"),
+        (lambda: value.sum(1), TypeError, "sum: dim must be a name or several, not int; write axis=1"),
+        (lambda: value.sum((0, 1)), TypeError, r"sum: dim must be a name or several, not int; write axis=\(0, 1\)"),
+        (lambda: value.sum(1.5), TypeError, "sum: dim must be a name or several, not float"),
+        (lambda: value.sum(dtype="S4"), TypeError, "lazy values do not support dtype .S4"),
+        (lambda: value.norm([1]), ValueError, "ord must be 1, 2 or inf"),
+        (lambda: value.sum(where=np.ones(5)), TypeError, "where: this array has no dimension names"),
         (lambda: value.argmin(("lat", "lon")), TypeError, "one dimension, or all"),
         (lambda: bool(value > 0), TypeError, "no truth value"),
         (lambda: value.norm(dim="z"), ValueError, "norm: there is no dimension 'z'"),

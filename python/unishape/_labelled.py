@@ -154,7 +154,9 @@ def reduce(arguments: Sequence[Any], labelled: Labelled, mask: Any = None) -> La
     if isinstance(value, xr.Dataset) and mask is not None:
         masks = mask.value if isinstance(mask, Labelled) else dict.fromkeys(value.data_vars, mask)
         variables = {key: reduced(own.variable, _data(masks[key])) for key, own in value.data_vars.items()}
-        result = value.drop_vars(list(value.data_vars)).drop_dims(dims, errors="ignore").assign(variables)
+        without = value.drop_vars(list(value.data_vars)).drop_dims(dims, errors="ignore")
+        # A reduction of no variable: keeps or drops attributes by the option keep_attrs of xarray.
+        result = without.reduce(function, dim=()).assign(variables)
     else:
         result = reduced(value, _data(mask.value) if isinstance(mask, Labelled) else mask)
     return Labelled(result, labelled.dims if keepdims else tuple(dim for dim in labelled.dims if dim not in dims))

@@ -28,6 +28,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 try:
     import dask.array as da
     from dask.base import tokenize
+    from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
     from dask.layers import ArrayChunkShapeDep, ArraySliceDep
 except ImportError as error:
     raise ImportError("unishape.dask needs Dask: pip install unishape[dask]") from error
@@ -51,9 +52,10 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     Chunks of unknown sizes must have equal sizes in all arrays, which is checked for each block. Each block is
     computed on one thread, since Dask computes several blocks at a time.
 
-    A reduction along axes in one chunk is computed inside each block, together with the element-wise work around it.
-    Otherwise the partial results of the blocks are merged in a tree, as in Dask's own reductions. Sums of floats
-    therefore depend on the chunks, within the bounds of rounding. No array that spans chunks is in memory.
+    A reduction along axes in one chunk is computed inside each block, together with the element-wise work around it. If
+    its result is stretched over several blocks, it is computed once for all of them. Along axes in several chunks, the
+    partial results of the blocks are merged in a tree, as in Dask's own reductions. Sums of floats therefore depend on
+    the chunks, within the bounds of rounding. No array that spans chunks is in memory.
 
     Parameters
     ----------
@@ -138,7 +140,7 @@ def _evaluate_steps(expression: str, arrays: Mapping[str, Any], numbers: Mapping
     return _Plan(steps, arrays).result()
 
 
-#: Steps of a lazy value that are views, as functions of a NumPy or Dask array and the argument.
+#: The views, as functions of a NumPy or Dask array and the argument of the step.
 _VIEWS: dict[str, Callable[[Any, Any], Any]] = {
     "getitem": lambda array, index: array[index],
     "transpose": lambda array, axes: np.transpose(array, axes),
@@ -150,7 +152,7 @@ _VIEWS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class _Region(NamedTuple):
-    """Steps that are computed block by block: element-wise ones, and reductions that need one block only."""
+    """Steps that are computed block by block: element-wise ones, and reductions in a block of their own."""
 
     steps: list[Any]
     #: Positions of the requested steps.
@@ -166,10 +168,12 @@ class _Plan:
         self._steps = list(steps)
         self._names = list(arrays)
         self._arrays = list(arrays.values())
+        #: Shapes of steps, by position. They stay the same when steps are cut off.
+        self._shapes: dict[int, tuple[int | None, ...]] = {}
 
     def result(self) -> da.Array:
         for position, step in enumerate(self._steps):
-            if step[0] in _VIEWS:
+            if step[0] in _steps.VIEWS:
                 self._cut(position, step[0], _VIEWS[step[0]](self._array(step[2]), step[1]))
             elif step[0] == "reduce" and not step[1][2]:
                 # Without keepdims, the blocks of the result have other places.
@@ -200,7 +204,10 @@ class _Plan:
         return _blockwise(kernel, region, self._shape(position), self._dtype(position))
 
     def _region(self, positions: Sequence[int]) -> _Region:
-        """The steps that some depend on, back to arrays. Reductions that need more than one block are cut off."""
+        """The steps that some depend on, back to arrays.
+
+        Reductions are cut off if they need more than one block, or if each block would repeat them.
+        """
         while True:
             used = _steps.used(self._steps, positions)
             places = sorted({self._steps[each][1] for each in used if self._steps[each][0] == "array"})
@@ -215,21 +222,25 @@ class _Plan:
                     continue
             _check_shapes(arrays)
             chunks = _common_chunks(arrays, common, np.dtype(float))
-            spanning = [each for each in reductions if self._spans_blocks(each, chunks)]
-            if not spanning:
+            first = next((each for each in reductions if not self._has_own_block(each, chunks)), None)
+            if first is None:
                 break
-            self._cut_reduction(spanning[0])
+            self._cut_reduction(first)
         new = {position: place for place, position in enumerate(used)}
         own = {place: number for number, place in enumerate(places)}
         steps = [_steps.renumbered(self._steps[position], new, own) for position in used]
         return _Region(steps, [new[position] for position in positions], arrays, chunks)
 
-    def _spans_blocks(self, position: int, chunks: tuple[ChunkSizes, ...]) -> bool:
-        """Whether a reduction needs more than one block."""
+    def _has_own_block(self, position: int, chunks: tuple[ChunkSizes, ...]) -> bool:
+        """Whether a reduction needs one block only, which no other block needs."""
         step = self._steps[position]
         shape = self._input_shape(step)
         axes = _axes(step[1][1], len(shape))
-        return any(shape[axis] != 1 and len(chunks[axis - len(shape)]) > 1 for axis in axes)
+        # The dimensions of several blocks that it reduces, or in which it is stretched.
+        for dim, lengths in enumerate(reversed(chunks), 1):
+            if len(lengths) > 1 and (dim > len(shape) or shape[-dim] == 1 or len(shape) - dim in axes):
+                return False
+        return True
 
     def _input_shape(self, step: Any) -> tuple[int | None, ...]:
         """The shape that a reduction reduces."""
@@ -237,18 +248,21 @@ class _Plan:
 
     def _shape(self, position: int) -> tuple[int | None, ...]:
         """The shape of a step in a region."""
-        shapes: dict[int, tuple[int | None, ...]] = {}
-        for each in _steps.used(self._steps, [position]):
-            step = self._steps[each]
-            if step[0] == "array":
-                shapes[each] = _shape(self._arrays[step[1]])
-            else:
-                shape = unishape.broadcast_shapes(*(shapes[own] for own in _steps.inputs(step)))
-                if step[0] == "reduce":
-                    axes = _axes(step[1][1], len(shape))
-                    shape = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
-                shapes[each] = shape
+        shapes = self._shapes
+        for each in _steps.used(self._steps, [position], shapes) if position not in shapes else ():
+            if each not in shapes:
+                shapes[each] = self._own_shape(self._steps[each])
         return shapes[position]
+
+    def _own_shape(self, step: Any) -> tuple[int | None, ...]:
+        """The shape of a step whose inputs have known shapes."""
+        if step[0] == "array":
+            return _shape(self._arrays[step[1]])
+        shape = unishape.broadcast_shapes(*(self._shapes[each] for each in _steps.inputs(step)))
+        if step[0] != "reduce":
+            return shape
+        axes = _axes(step[1][1], len(shape))
+        return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
 
     def _dtype(self, position: int) -> np.dtype:
         return _values_of_steps(self._steps[: position + 1], self._arrays, [position])[0].dtype
@@ -264,8 +278,11 @@ class _Plan:
         if all(len(region.chunks[axis]) == 1 for axis in axes):
             step = ("reduce", (name, axes, True, ddof, requested, initial), tuple(region.positions))
             kernel = functools.partial(_compute_block, [*region.steps, step])
-            result = _blockwise(kernel, region, kept, dtype) if region.arrays else kernel()
-            return result if keepdims else np.squeeze(result, axes)
+            if not region.arrays:
+                result = kernel()
+                return result if keepdims else np.squeeze(result, axes)
+            result = _blockwise(kernel, region, kept, dtype)
+            return _computed_once(result) if keepdims else np.squeeze(result, axes)
         reduction = _partial.Reduction(name, axes, ddof, initial, requested, dtype)
         _partial.check(reduction)
         has_positions = name in ("argmin", "argmax")
@@ -425,6 +442,16 @@ def _blockwise(
         meta=np.empty((0,) * len(dims), dtype),
         dtype=dtype,
     )
+
+
+def _computed_once(array: da.Array) -> da.Array:
+    """The array with tasks in place of its blockwise layer.
+
+    Dask fuses a blockwise layer into all blocks that read it, and so computes the same block several times.
+    """
+    graph = array.__dask_graph__()
+    layers = {**graph.layers, array.name: MaterializedLayer(dict(graph.layers[array.name]))}
+    return da.Array(HighLevelGraph(layers, graph.dependencies), array.name, array.chunks, meta=array._meta)
 
 
 # Inputs.

@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -285,10 +285,10 @@ class Lazy:
 
     def norm(self, ord: Any = 2, dim: Any = None, **options: Any) -> Lazy:
         """Vector norm of order 1, 2 or infinity; takes dim, axis and keepdims."""
-        names = {1: "norm1", 2: "norm2", np.inf: "norminf"}
-        if ord not in names:
-            raise ValueError("ord must be 1, 2 or inf")
-        return self._reduce(names[ord], dim, options, ())
+        for order, name in [(1, "norm1"), (2, "norm2"), (np.inf, "norminf")]:
+            if np.ndim(ord) == 0 and ord == order:
+                return self._reduce(name, dim, options, ())
+        raise ValueError("ord must be 1, 2 or inf")
 
     def transpose(self, *dims: Any) -> Lazy:
         """Orders the dimensions by name. Default: reversed."""
@@ -299,22 +299,43 @@ class Lazy:
         return Lazy(_labelled.view(name, argument, self._labelled))
 
     def _reduce(self, name: str, dim: Any, options: Mapping[str, Any], known: tuple[str, ...]) -> Lazy:
+        known = ("dim", "axis", "keepdims", *known)
+        function = _steps.function_name(name)
         for option in options:
-            if option not in (*known, "axis", "keepdims"):
-                raise TypeError(f"{name} has no argument {option}; it takes dim, axis, keepdims, {', '.join(known)}")
-        axis = options.get("axis")
-        if dim is not None and axis is not None:
-            raise TypeError(f"{name}: give dim or axis, not both")
-        if dim is None or dim is ...:
-            axes = (axis,) if isinstance(axis, int) else axis
-        else:
-            axes = (dim,) if isinstance(dim, str) else tuple(dim)
+            if option not in known:
+                listed = f"{', '.join(known[:-1])} and {known[-1]}"
+                raise TypeError(f"{function} has no argument {option}; it takes {listed}")
+        axes = _axes(function, dim, options.get("axis"))
         if name.startswith("arg") and axes is not None and len(axes) != 1:
-            raise TypeError(f"{name} takes one dimension, or all")
+            raise TypeError(f"{function} takes one dimension, or all")
         dtype, mask = options.get("dtype"), options.get("where")
-        dtype = None if dtype is None else np.dtype(dtype).name
+        # Also checks that expressions support it.
+        dtype = None if dtype is None else unishape.lazy(0).astype(dtype).dtype.name
         arguments = (name, axes, options.get("keepdims", False), options.get("ddof", 0), dtype, options.get("initial"))
-        return Lazy(_labelled.reduce(arguments, self._labelled, None if mask is None else _operand(mask)))
+        mask = None if mask is None else _operand(mask, "where")
+        return Lazy(_labelled.reduce(arguments, self._labelled, mask))
+
+
+def _axes(function: str, dim: Any, axis: Any) -> tuple[Any, ...] | None:
+    """Names of dimensions, or axes, from the arguments of a reduction; None for all."""
+    if dim is not None and axis is not None:
+        raise TypeError(f"{function}: give dim or axis, not both")
+    if axis is not None:
+        axes = tuple(axis) if isinstance(axis, (tuple, list)) or np.ndim(axis) == 1 else (axis,)
+        for each in axes:
+            if isinstance(each, bool) or not hasattr(each, "__index__"):
+                hint = f'; write dim="{each}"' if isinstance(each, str) else ""
+                raise TypeError(f"{function}: an axis must be an integer, not {type(each).__name__}{hint}")
+        return tuple(map(operator.index, axes))
+    if dim is None or dim is ...:
+        return None
+    dims = tuple(dim) if isinstance(dim, Iterable) and not isinstance(dim, str) else (dim,)
+    for each in dims:
+        # Of the names that xarray accepts, numbers are most likely meant as axes.
+        if isinstance(each, (int, float)):
+            hint = f"; write axis={dim!r}" if isinstance(each, int) else ""
+            raise TypeError(f"{function}: dim must be a name or several, not {type(each).__name__}{hint}")
+    return dims
 
 
 def lazy(x: Any, /) -> Lazy:
@@ -343,13 +364,13 @@ def lazy(x: Any, /) -> Lazy:
     return Lazy(_labelled.wrap("x", x))
 
 
-def _operand(value: Any) -> Any:
-    """A labelled object or a number."""
+def _operand(value: Any, name: str = "x") -> Any:
+    """A labelled object or a number; errors have its name."""
     if isinstance(value, Lazy):
         return value._labelled
     if isinstance(value, _CLASSES):
-        return _labelled.wrap("x", value)
-    _check_named("x", value)
+        return _labelled.wrap(name, value)
+    _check_named(name, value)
     return value
 
 

@@ -174,7 +174,7 @@ pub(crate) struct EvalArgs {
     /// Dtype of the result. Default: that of the expression
     #[arg(long, value_name = "TYPE", value_parser = dtypes())]
     pub(crate) dtype: Option<DType>,
-    /// Memory limit for chunks of the result and copies of inputs. Memory-mapped files, results of inner reductions and the program itself (a few megabytes) do not count
+    /// Memory limit for chunks of the result and for inputs that are generated or converted. Memory-mapped files, results of inner reductions, contiguous copies of strided inputs that reductions read many times, and the program itself (a few megabytes) do not count
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = memory_size::parse)]
     pub(crate) memory: u64,
     /// Number of threads. Default: one per core

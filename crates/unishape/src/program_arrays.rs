@@ -13,10 +13,62 @@ use unishape_engine::layout::set_row_major;
 use unishape_engine::memory::{AllocError, is_zeroed_by_system, reserve, zeroed};
 use unishape_kernels::for_each_dtype;
 
-/// An array that a program reads.
-pub(crate) fn program_input<'a, T: Numeric>(view: &'a ArrayViewD<'_, T>) -> Input<'a> {
-    // Safety: address, shape and strides are those of a view that is borrowed for 'a.
-    unsafe { Input::new(view.as_ptr(), view.shape(), view.strides()) }
+/// Address, element size, shape and strides of an array of numbers.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    /// Address of the element at index 0.
+    first: *const u8,
+    item: usize,
+    shape: &'a [usize],
+    strides: &'a [isize],
+}
+
+impl<'a> Parts<'a> {
+    /// Those of a tensor view; `None` for strings.
+    fn of_tensor(view: &'a TensorView<'_>) -> Option<Parts<'a>> {
+        fn parts<'a, T: Numeric>(view: &'a ArrayViewD<'_, T>) -> Parts<'a> {
+            let (first, item) = (view.as_ptr().cast(), size_of::<T>());
+            Parts { first, item, shape: view.shape(), strides: view.strides() }
+        }
+        macro_rules! by_type {
+            ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+                match view {
+                    $(TensorView::$variant(view) => by_type!(@ $type view),)+
+                }
+            };
+            (@ String $view:ident) => {{
+                let _ = $view;
+                None
+            }};
+            (@ $type:ident $view:ident) => { Some(parts($view)) };
+        }
+        for_each_dtype!(by_type)
+    }
+
+    /// An input of a program.
+    ///
+    /// # Safety
+    ///
+    /// Every index leads to an initialised element, and nothing writes to these for 'a.
+    unsafe fn input(self) -> Input<'a> {
+        let Parts { first, item, shape, strides } = self;
+        // Safety: as for the caller. Elements of this size without padding can be seen as integers.
+        unsafe {
+            match item {
+                1 => Input::new(first, shape, strides),
+                2 => Input::new(first.cast::<u16>(), shape, strides),
+                4 => Input::new(first.cast::<u32>(), shape, strides),
+                8 => Input::new(first.cast::<u64>(), shape, strides),
+                _ => Input::new(first.cast::<u128>(), shape, strides),
+            }
+        }
+    }
+}
+
+/// An array that a program reads; `None` for strings.
+pub(crate) fn program_input<'a>(view: &'a TensorView<'_>) -> Option<Input<'a>> {
+    // Safety: these are the parts of a view that is borrowed for 'a.
+    Parts::of_tensor(view).map(|parts| unsafe { parts.input() })
 }
 
 /// An array that a program writes.
@@ -82,28 +134,9 @@ unsafe impl Send for RawArray<'_> {}
 impl<'a> RawArray<'a> {
     /// The array of a tensor view; `None` for strings.
     pub(crate) fn of_tensor(view: &'a TensorView<'_>) -> Option<RawArray<'a>> {
-        fn raw<'a, T: Numeric>(view: &'a ArrayViewD<'_, T>) -> RawArray<'a> {
-            RawArray {
-                first: view.as_ptr().cast(),
-                item: size_of::<T>(),
-                shape: SmallVec::from_slice(view.shape()),
-                strides: SmallVec::from_slice(view.strides()),
-                elements: PhantomData,
-            }
-        }
-        macro_rules! by_type {
-            ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
-                match view {
-                    $(TensorView::$variant(view) => by_type!(@ $type view),)+
-                }
-            };
-            (@ String $view:ident) => {{
-                let _ = $view;
-                None
-            }};
-            (@ $type:ident $view:ident) => { Some(raw($view)) };
-        }
-        for_each_dtype!(by_type)
+        let Parts { first, item, shape, strides } = Parts::of_tensor(view)?;
+        let (shape, strides) = (SmallVec::from_slice(shape), SmallVec::from_slice(strides));
+        Some(RawArray { first, item, shape, strides, elements: PhantomData })
     }
 
     /// The elements at the indices that the maps lead to from each index of `shape`.
@@ -177,19 +210,10 @@ impl<'a> RawArray<'a> {
 
     /// The array as an input of a program.
     pub(crate) fn input(&self) -> Input<'_> {
-        let (shape, strides) = (&self.shape[..], &self.strides[..]);
+        let parts = Parts { first: self.first, item: self.item, shape: &self.shape, strides: &self.strides };
         // Safety: the constructors take address, shape and strides from arrays of initialised elements that are
-        // borrowed for 'a, and `mapped` checks that every index leads to one of these elements. Elements of this
-        // size without padding can be seen as integers.
-        unsafe {
-            match self.item {
-                1 => Input::new(self.first, shape, strides),
-                2 => Input::new(self.first.cast::<u16>(), shape, strides),
-                4 => Input::new(self.first.cast::<u32>(), shape, strides),
-                8 => Input::new(self.first.cast::<u64>(), shape, strides),
-                _ => Input::new(self.first.cast::<u128>(), shape, strides),
-            }
-        }
+        // borrowed for 'a, and `mapped` checks that every index leads to one of these elements.
+        unsafe { parts.input() }
     }
 }
 

@@ -17,37 +17,42 @@ use super::execute::{Arrays, SCRATCH, mask_bits};
 use super::gather::fill;
 use super::program::Program;
 use super::schedule::Residence;
+use crate::memory::{AllocError, zeroed};
 use crate::nest::{LoopNest, RowBlock};
 use crate::parallel::{Team, run_tasks};
 use crate::tuning::{
-    FOLD_BLOCKS, FOLD_KEPT, FOLD_MAX_TASKS, FOLD_ROW_SPLIT, FOLD_ROWS, PARALLEL_MIN_BYTES,
-    SERIAL_CHUNK_BYTES, SUM_GRANULARITY,
+    FOLD_BLOCKS, FOLD_KEPT, FOLD_MAX_TASKS, FOLD_ROW_SPLIT, FOLD_ROWS, PARALLEL_MIN_BYTES, SERIAL_CHUNK_BYTES,
 };
 use smallvec::SmallVec;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use unishape_kernels::FoldKernel;
 
 /// Runs a program that folds its results, and returns whether it was completed.
 ///
 /// Outputs have one shape and equal strides. Their elements need not be initialised.
+///
+/// # Errors
+///
+/// [`AllocError`] where memory for accumulators is not available.
 pub(super) fn run(
     program: &Program,
     inputs: &[Input<'_>],
     outputs: &[Output<'_>],
     options: Options<'_>,
-) -> bool {
+) -> Result<bool, AllocError> {
     for (output, kernel) in outputs.iter().zip(&program.folds) {
         fill_output(output, kernel.identity.bytes());
     }
     let nest = loop_nest(inputs, &outputs[0]);
     if nest.is_empty() {
-        return true;
+        return Ok(true);
     }
     let accumulators = nest.compacted(0);
     let touched = touched_bytes(program, &nest);
     let cost = cost(program, nest.len(), touched);
     let team = Team::new(cost, options.threads);
-    let is_stopped = AtomicBool::new(false);
+    let (is_stopped, failure) = (AtomicBool::new(false), OnceLock::new());
     let folding = Folding {
         program,
         inputs,
@@ -56,6 +61,7 @@ pub(super) fn run(
         is_row_reduced: nest.level(nest.innermost()).1[0] == 0,
         row_len: nest.sizes()[nest.innermost()],
         is_stopped: &is_stopped,
+        failure: &failure,
         should_continue: options.should_continue,
     };
     // Where outputs are not contiguous in the order of the loops, their elements are accumulated elsewhere.
@@ -63,7 +69,7 @@ pub(super) fn run(
     let (mut nest, mut firsts) = (nest, outputs.iter().map(|output| output.first).collect());
     if !is_identity(&accumulators) {
         nest.make_contiguous(0);
-        firsts = addresses(temporaries.insert(folding.accumulators(accumulators.len())));
+        firsts = addresses(temporaries.insert(self::accumulators(&program.folds, accumulators.len())?));
     }
     // Safety: the nest stays within the inputs, as their constructors guarantee, and within the accumulators: the
     // outputs' elements, or as many in contiguous memory. Nothing else accesses them.
@@ -73,6 +79,9 @@ pub(super) fn run(
         } else {
             folding.fold(nest, &firsts);
         }
+    }
+    if let Some(&error) = failure.get() {
+        return Err(error);
     }
     for (temporary, output) in temporaries.iter().flatten().zip(outputs) {
         for_each_run(&accumulators, |[from, to], [from_stride, to_stride], len| {
@@ -95,7 +104,7 @@ pub(super) fn run(
             mask_bits(std::slice::from_raw_parts_mut(first, len * output.item), output.mask);
         });
     }
-    !is_stopped.into_inner()
+    Ok(!is_stopped.into_inner())
 }
 
 /// The loop nest of a reduction. The inputs decide the order of the loops, so that memory is read forwards.
@@ -156,7 +165,23 @@ fn fill_output(output: &Output<'_>, element: &[u8]) {
 }
 
 /// Memory for accumulators of any dtype.
-type Accumulators = Vec<u128>;
+pub(super) type Accumulators = Vec<u128>;
+
+/// Accumulators of each fold that hold its neutral element.
+pub(super) fn accumulators(
+    folds: &[FoldKernel],
+    count: usize,
+) -> Result<SmallVec<[Accumulators; 2]>, AllocError> {
+    let of_fold = |kernel: &FoldKernel| {
+        let identity = kernel.identity.bytes();
+        let bytes = count.saturating_mul(identity.len());
+        let mut accumulators: Accumulators = zeroed(bytes.div_ceil(size_of::<u128>()))?;
+        let elements: &mut [u8] = bytemuck::cast_slice_mut(&mut accumulators);
+        fill(identity, &mut elements[..bytes]);
+        Ok(accumulators)
+    };
+    folds.iter().map(of_fold).collect()
+}
 
 /// Addresses of the first accumulator of each result.
 type Firsts = SmallVec<[*mut u8; 2]>;
@@ -177,6 +202,8 @@ struct Folding<'f> {
     /// Iterations of the innermost loop.
     row_len: usize,
     is_stopped: &'f AtomicBool,
+    /// The first error of a thread; the others stop.
+    failure: &'f OnceLock<AllocError>,
     should_continue: &'f (dyn Fn(usize) -> bool + Sync),
 }
 
@@ -205,18 +232,6 @@ struct Merge {
 }
 
 impl Folding<'_> {
-    /// Accumulators of each result that hold the neutral element.
-    fn accumulators(&self, count: usize) -> SmallVec<[Accumulators; 2]> {
-        let of_result = |kernel: &FoldKernel| {
-            let identity = kernel.identity.bytes();
-            let mut accumulators = vec![0u128; (count * identity.len()).div_ceil(size_of::<u128>())];
-            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut accumulators);
-            fill(identity, &mut bytes[..count * identity.len()]);
-            accumulators
-        };
-        self.program.folds.iter().map(of_result).collect()
-    }
-
     /// Elements that are folded into one accumulator without halving their loops.
     ///
     /// Short rows may be folded one by one, and blocks one after another.
@@ -247,14 +262,14 @@ impl Folding<'_> {
             let (size, strides) = nest.level(level);
             strides[0] != 0 && size > if level == nest.innermost() { FOLD_ROW_SPLIT } else { 1 }
         })?;
-        Some(Half::Kept { level, middle: middle(nest.sizes()[level]) })
+        Some(Half::Kept { level, middle: nest.middle(level) })
     }
 
     /// The outermost reduced loop.
     fn reduced_half(&self, nest: &LoopNest) -> Option<Half> {
         let level =
             (0..nest.depth()).find(|&level| nest.level(level).1[0] == 0 && nest.sizes()[level] > 1)?;
-        Some(Half::Reduced { level, middle: middle(nest.sizes()[level]) })
+        Some(Half::Reduced { level, middle: nest.middle(level) })
     }
 
     /// Folds a nest into accumulators that begin at `firsts`.
@@ -275,7 +290,7 @@ impl Folding<'_> {
                 Some(Half::Reduced { level, middle }) => {
                     let (a, mut b) = nest.split_at(level, middle);
                     self.fold(a, firsts);
-                    let mut merge = self.merge(&nest, firsts.clone());
+                    let Some(mut merge) = self.merge(&nest, firsts.clone()) else { return };
                     b.make_contiguous(0);
                     self.fold(b, &addresses(&mut merge.partials));
                     self.run_merge(&merge);
@@ -329,7 +344,7 @@ impl Folding<'_> {
             Some(Half::Reduced { level, middle }) => {
                 let (a, mut b) = nest.split_at(level, middle);
                 self.split(a, firsts.clone(), max_elements, tasks, merges);
-                let mut merge = self.merge(&nest, firsts);
+                let Some(mut merge) = self.merge(&nest, firsts) else { return };
                 b.make_contiguous(0);
                 self.split(b, addresses(&mut merge.partials), max_elements, tasks, merges);
                 merges.push(merge);
@@ -337,10 +352,17 @@ impl Folding<'_> {
         }
     }
 
-    /// Partial accumulators for all accumulators of a nest.
-    fn merge(&self, nest: &LoopNest, firsts: Firsts) -> Merge {
+    /// Partial accumulators for all accumulators of a nest; `None` stops the reduction, which then fails.
+    fn merge(&self, nest: &LoopNest, firsts: Firsts) -> Option<Merge> {
         let accumulators = nest.compacted(0);
-        Merge { partials: self.accumulators(accumulators.len()), accumulators, firsts }
+        match self::accumulators(&self.program.folds, accumulators.len()) {
+            Ok(partials) => Some(Merge { partials, accumulators, firsts }),
+            Err(error) => {
+                self.failure.get_or_init(|| error);
+                self.is_stopped.store(true, Ordering::Relaxed);
+                None
+            }
+        }
     }
 
     /// Folds partial accumulators into those that they belong to.
@@ -386,10 +408,4 @@ impl Folding<'_> {
             self.is_stopped.store(true, Ordering::Relaxed);
         }
     }
-}
-
-/// Where a loop is halved: long ones at a cache line.
-fn middle(size: usize) -> usize {
-    let [min_size, multiple] = SUM_GRANULARITY;
-    (size / 2).next_multiple_of(if size > min_size { multiple } else { 1 })
 }

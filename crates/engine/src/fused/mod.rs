@@ -45,6 +45,7 @@ pub use describe::describe;
 pub use program::{Pair, Program, Step};
 
 use crate::layout::row_major;
+use crate::memory::AllocError;
 use crate::memory::stream::can_stream;
 use crate::nest::LoopNest;
 use crate::parallel::{Team, for_each_chunk, is_parallel};
@@ -62,12 +63,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 ///
 /// # Panics
 ///
-/// Where the arrays' shapes or element sizes are not the program's, or it has several results.
+/// Where the arrays' shapes or element sizes are not the program's, or it has several results; where it folds its results
+/// and memory for accumulators is not available, which [`run_folds`] reports.
 pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, options: Options<'_>) -> bool {
     // Borrowed mutably until here, so that no two calls write to one output at a time.
     let output: &Output<'_> = output;
     if program.is_folding() {
-        return run_fold(program, inputs, std::slice::from_ref(output), options);
+        return run_fold(program, inputs, std::slice::from_ref(output), options).expect("memory");
     }
     check_inputs(program, inputs, output.shape);
     assert!(program.item(program.result()) == output.item && !output.is_folded);
@@ -114,6 +116,10 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
 
 /// Runs a program that folds its results, several at a time, and returns whether it was completed.
 ///
+/// # Errors
+///
+/// [`AllocError`] where memory for accumulators is not available.
+///
 /// # Panics
 ///
 /// Where the arrays' shapes or element sizes are not the program's, or outputs have different strides.
@@ -122,11 +128,16 @@ pub fn run_folds(
     inputs: &[Input<'_>],
     outputs: &mut [Output<'_>],
     options: Options<'_>,
-) -> bool {
+) -> Result<bool, AllocError> {
     run_fold(program, inputs, outputs, options)
 }
 
-fn run_fold(program: &Program, inputs: &[Input<'_>], outputs: &[Output<'_>], options: Options<'_>) -> bool {
+fn run_fold(
+    program: &Program,
+    inputs: &[Input<'_>],
+    outputs: &[Output<'_>],
+    options: Options<'_>,
+) -> Result<bool, AllocError> {
     let fits = |(output, &result): (&Output<'_>, &usize)| {
         let is_alike = output.shape == outputs[0].shape && output.strides == outputs[0].strides;
         output.is_folded && output.item == program.item(result) && is_alike

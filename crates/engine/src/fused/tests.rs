@@ -2,6 +2,7 @@
 
 use super::block::BlockShape;
 use super::execute::{Arrays, Scratch};
+use super::fold;
 use super::schedule::{Residence, Schedule};
 use super::{Input, Options, Output, Pair, Program, Step, loop_nest, run, run_folds};
 use crate::memory::stream::has_streaming_stores;
@@ -417,7 +418,7 @@ proptest! {
         let mut outputs: Vec<Output<'_>> = found.iter_mut().zip(&mut strides)
             .map(|(out, strides)| accumulators(out, &shape, strides, is_reduced))
             .collect();
-        prop_assert!(run_folds(&joint, &inputs, &mut outputs, options));
+        prop_assert_eq!(run_folds(&joint, &inputs, &mut outputs, options), Ok(true));
         for ((program, operands), found) in programs.iter().zip(operands).zip(&found) {
             let inputs: Vec<Input<'_>> = operands.iter().map(|&operand| inputs[operand]).collect();
             let (mut expected, mut strides) = (ArrayD::from_elem(IxDyn(&kept), UNTOUCHED), Vec::new());
@@ -605,4 +606,14 @@ fn bits_that_are_no_boolean_are_cleared() {
             }
         }
     }
+}
+
+#[test]
+fn accumulators_that_do_not_fit_memory_are_an_error() {
+    let folds = [Fold::Sum, Fold::Min].map(|fold| find_fold(fold, DType::F64).unwrap());
+    let own = fold::accumulators(&folds, 3).unwrap();
+    let elements = |at: usize| bytemuck::cast_slice::<u128, f64>(&own[at])[..3].to_vec();
+    assert_eq!((elements(0), elements(1)), (vec![0.0; 3], vec![f64::INFINITY; 3]));
+    assert_eq!(fold::accumulators(&folds, 1 << 58).unwrap_err().bytes, 1 << 61);
+    assert!(fold::accumulators(&folds, usize::MAX).is_err());
 }

@@ -16,6 +16,7 @@
 mod odometer;
 mod tile;
 
+use crate::tuning::SUM_GRANULARITY;
 pub(crate) use odometer::RowBlock;
 use smallvec::SmallVec;
 
@@ -211,6 +212,13 @@ impl LoopNest {
         first.sizes[level] = middle;
         second.skip(level, middle);
         (first, second)
+    }
+
+    /// Where reductions halve a loop: long ones at a cache line.
+    pub(crate) fn middle(&self, level: usize) -> usize {
+        let size = self.sizes[level];
+        let [min_size, multiple] = SUM_GRANULARITY;
+        (size / 2).next_multiple_of(if size > min_size { multiple } else { 1 })
     }
 
     /// The loops in which an operand moves, for two operands: a contiguous array of its elements, and it.

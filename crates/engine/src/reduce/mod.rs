@@ -26,7 +26,7 @@ use crate::nest::{LoopNest, RowBlock};
 use crate::parallel::{Team, cost, is_parallel, run_tasks};
 use crate::tuning::{
     ELEMENTS_PER_PARALLEL_PARTIAL_SUM, ELEMENTS_PER_PARTIAL_SUM, MAX_LANE_BYTES, MAX_PARTIAL_SUMS,
-    MAX_SUM_TASKS, PARALLEL_MIN_BYTES, SERIAL_SUM, SERIAL_SUM_IN_SEQUENCE, SUM_GRANULARITY,
+    MAX_SUM_TASKS, PARALLEL_MIN_BYTES, SERIAL_SUM, SERIAL_SUM_IN_SEQUENCE,
 };
 use accumulate::Slot;
 use rows::{Functions, RowKernel, RowKernels, has_lanes, merge_rows};
@@ -472,10 +472,7 @@ fn slot_stride(nest: &LoopNest, level: usize) -> isize {
 
 /// The two halves of a nest, and whether their iterations share slots.
 fn halves(nest: &LoopNest, level: usize) -> (LoopNest, LoopNest, bool) {
-    let size = nest.sizes()[level];
-    let [min_size, multiple] = SUM_GRANULARITY;
-    let middle = (size / 2).next_multiple_of(if size > min_size { multiple } else { 1 });
-    let (first, second) = nest.split_at(level, middle);
+    let (first, second) = nest.split_at(level, nest.middle(level));
     (first, second, slot_stride(nest, level) == 0)
 }
 

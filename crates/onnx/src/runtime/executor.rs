@@ -4,7 +4,9 @@ use super::compiled_model::{CompiledModel, CompiledNode, NodeOutput};
 use super::element_wise;
 use super::normalize::{self, GroupShape, InputTypes, OutputType};
 use super::reduce::{self, ReducedAxes};
-use super::shape_ops::{self, expanded_shape, int_list, reborrow, with_array, with_shape};
+use super::shape_ops::{
+    self, Reshaped, expanded_shape, int_list, reborrow, reshaped_shape, viewed, with_array, with_shape,
+};
 use super::strings;
 use crate::error::{Error, display_name};
 use crate::operators::ShapeRule;
@@ -20,7 +22,7 @@ const MAX_CHAINED_REDUCTIONS: usize = 8;
 /// work for them; along other axes, each repeats all element-wise work before it.
 const MAX_AXES_CHANGES: usize = 1;
 
-/// About how many reductions one pass computes: planning it takes a time that grows with the cube of their number.
+/// About how many reductions one pass computes: planning it takes a time that grows with the square of their number.
 const MAX_FUSED_REDUCTIONS: usize = 100;
 
 /// State of one run of a compiled model.
@@ -45,8 +47,8 @@ enum ValueState<'a> {
     /// An input, a constant, or a stride-0 view of one.
     Borrowed(TensorView<'a>),
     Owned(Tensor),
-    /// Tensor broadcast to a shape, shared between values.
-    Expanded(Arc<Tensor>, Vec<usize>),
+    /// Tensor that values share.
+    Shared(SharedTensor),
     /// Result of a fused node that is not computed yet.
     Deferred {
         node: usize,
@@ -56,6 +58,40 @@ enum ValueState<'a> {
         shape: Vec<usize>,
         reductions: Chain,
     },
+}
+
+/// A tensor in another shape: its elements are viewed in one of as many elements, which is then stretched.
+#[derive(Clone)]
+struct SharedTensor {
+    tensor: Arc<Tensor>,
+    /// The shape before it is stretched. The tensor can be viewed in it.
+    base: Vec<usize>,
+    shape: Vec<usize>,
+}
+
+impl SharedTensor {
+    fn new(tensor: Tensor) -> SharedTensor {
+        let shape = tensor.shape().to_vec();
+        SharedTensor { tensor: Arc::new(tensor), base: shape.clone(), shape }
+    }
+
+    fn view(&self) -> Result<TensorView<'_>, Error> {
+        Ok(viewed(self.tensor.view(), &self.base)?.broadcast_to(&self.shape)?)
+    }
+
+    /// Whether elements are repeated, or left out for a shape without elements.
+    fn is_stretched(&self) -> bool {
+        element_count(&self.base) != element_count(&self.shape)
+    }
+
+    /// The tensor itself, unless other values share it or it is stretched.
+    fn into_tensor(self) -> Result<Tensor, SharedTensor> {
+        let SharedTensor { tensor, base, shape } = self;
+        match viewed(tensor.view(), &shape).is_ok() {
+            true => Arc::try_unwrap(tensor).map_err(|tensor| SharedTensor { tensor, base, shape }),
+            false => Err(SharedTensor { tensor, base, shape }),
+        }
+    }
 }
 
 /// The reductions that a deferred value depends on, and that are computed in the same pass.
@@ -133,13 +169,10 @@ impl<'a> Executor<'a> {
         if !compiled.version.operator.is_fused() {
             let result = match compiled.version.operator.name {
                 "Expand" => self.expand(compiled)?,
+                "Reshape" | "Squeeze" | "Unsqueeze" => self.reshape(compiled)?,
                 "GroupNormalization" => self.group_normalization(compiled)?,
                 _ => {
-                    let views: Vec<_> = compiled
-                        .inputs
-                        .iter()
-                        .map(|&input| input.map(|value| self.view(value)).transpose())
-                        .collect::<Result<_, _>>()?;
+                    let views = self.input_views(compiled)?;
                     ValueState::Owned(shape_ops::run(&compiled.node, &compiled.version, &views)?)
                 }
             };
@@ -269,7 +302,7 @@ impl<'a> Executor<'a> {
         let buffer = buffer.map(|buffer| with_shape(buffer, &groups.split)).transpose()?;
         let (tensor, plan) = {
             let parameter = groups.parameter_shape();
-            let split = |value: usize, shape: &[usize]| SplitView::new(self.view(value)?, shape);
+            let split = |value: usize, shape: &[usize]| Reshaped::new(self.view(value)?, shape);
             let inputs = [split(*x, &groups.split)?, split(*scale, &parameter)?, split(*bias, &parameter)?];
             let [x, scale, bias] = &inputs;
             let inputs = [x, scale, bias].map(|split| lazy(split.view()));
@@ -347,19 +380,49 @@ impl<'a> Executor<'a> {
         let target = expanded_shape(self.shape(input)?, &self.view(shape)?)?;
         element_count(&target)
             .map_err(|_| unishape::Error::TooLarge { shape: target.clone(), element: None })?;
-        if let ValueState::Owned(_) = self.values[input] {
-            let ValueState::Owned(tensor) = std::mem::replace(&mut self.values[input], ValueState::Empty)
-            else {
-                return Err(not_materialized());
-            };
-            let shape = tensor.shape().to_vec();
-            self.values[input] = ValueState::Expanded(Arc::new(tensor), shape);
-        }
+        self.share(input);
         Ok(match &self.values[input] {
             ValueState::Borrowed(view) => ValueState::Borrowed(view.clone().broadcast_to(&target)?),
-            ValueState::Expanded(tensor, _) => ValueState::Expanded(tensor.clone(), target),
+            ValueState::Shared(shared) => {
+                ValueState::Shared(SharedTensor { shape: target, ..shared.clone() })
+            }
             _ => return Err(not_materialized()),
         })
+    }
+
+    /// The same elements in another shape: as a view where strides allow it.
+    fn reshape(&mut self, compiled: &CompiledNode) -> Result<ValueState<'a>, Error> {
+        let [Some(input), ..] = compiled.inputs[..] else { return Err(Error::missing_input(0)) };
+        let shape = reshaped_shape(&compiled.node, &compiled.version, &self.input_views(compiled)?)?;
+        self.share(input);
+        if let ValueState::Borrowed(view) = &self.values[input] {
+            return Ok(match Reshaped::new(view.clone(), &shape)? {
+                Reshaped::View(view) => ValueState::Borrowed(view),
+                Reshaped::Copy(tensor) => ValueState::Owned(tensor),
+            });
+        }
+        if let ValueState::Shared(shared) = &self.values[input]
+            && !shared.is_stretched()
+            && viewed(shared.tensor.view(), &shape).is_ok()
+        {
+            let tensor = shared.tensor.clone();
+            return Ok(ValueState::Shared(SharedTensor { tensor, base: shape.clone(), shape }));
+        }
+        Ok(ValueState::Owned(shape_ops::reshape(&self.view(input)?, &shape)?))
+    }
+
+    /// Lets other values share a tensor.
+    fn share(&mut self, value: usize) {
+        let state = std::mem::replace(&mut self.values[value], ValueState::Empty);
+        self.values[value] = match state {
+            ValueState::Owned(tensor) => ValueState::Shared(SharedTensor::new(tensor)),
+            other => other,
+        };
+    }
+
+    /// Views of the inputs of a node, which are materialized; omitted inputs are `None`.
+    fn input_views(&self, compiled: &CompiledNode) -> Result<Vec<Option<TensorView<'_>>>, Error> {
+        compiled.inputs.iter().map(|&input| input.map(|value| self.view(value)).transpose()).collect()
     }
 
     fn run_on_strings(&mut self, compiled: &CompiledNode, dtype: DType) -> Result<ValueState<'a>, Error> {
@@ -521,17 +584,29 @@ impl<'a> Executor<'a> {
     pub(super) fn take_output(&mut self, value: usize) -> Result<Tensor, Error> {
         self.materialize(value)?;
         self.uses[value] = self.uses[value].saturating_sub(1);
-        if self.uses[value] == 0
-            && let ValueState::Owned(_) = self.values[value]
-            && let ValueState::Owned(tensor) = std::mem::replace(&mut self.values[value], ValueState::Empty)
-        {
-            return Ok(tensor);
+        if self.uses[value] == 0 {
+            match std::mem::replace(&mut self.values[value], ValueState::Empty) {
+                ValueState::Owned(tensor) => return Ok(tensor),
+                ValueState::Shared(shared) => {
+                    let shape = shared.shape.clone();
+                    match shared.into_tensor() {
+                        Ok(tensor) => return with_shape(tensor, &shape),
+                        Err(shared) => self.values[value] = ValueState::Shared(shared),
+                    }
+                }
+                other => self.values[value] = other,
+            }
         }
         let buffer = self.buffers.remove(&value);
-        match self.view(value)? {
-            TensorView::Str(strings) => Ok(to_owned(strings)?.into()),
-            numbers => Ok(self.evaluate(&lazy(numbers), buffer)?.0),
+        let copy = match self.view(value)? {
+            TensorView::Str(strings) => to_owned(strings)?.into(),
+            numbers => self.evaluate(&lazy(numbers), buffer)?.0,
+        };
+        if self.uses[value] == 0 {
+            // The last of the values that share a tensor takes it without a copy.
+            self.values[value] = ValueState::Empty;
         }
+        Ok(copy)
     }
 
     /// View of a materialized value.
@@ -539,7 +614,7 @@ impl<'a> Executor<'a> {
         Ok(match &self.values[value] {
             ValueState::Borrowed(view) => reborrow(view),
             ValueState::Owned(tensor) => tensor.view(),
-            ValueState::Expanded(tensor, shape) => tensor.view().broadcast_to(shape)?,
+            ValueState::Shared(shared) => shared.view()?,
             ValueState::Empty | ValueState::Deferred { .. } => return Err(not_materialized()),
         })
     }
@@ -548,7 +623,7 @@ impl<'a> Executor<'a> {
         Ok(match &self.values[value] {
             ValueState::Borrowed(view) => view.shape(),
             ValueState::Owned(tensor) => tensor.shape(),
-            ValueState::Expanded(_, shape) | ValueState::Deferred { shape, .. } => shape,
+            ValueState::Shared(SharedTensor { shape, .. }) | ValueState::Deferred { shape, .. } => shape,
             ValueState::Empty => return Err(self.no_value(value)),
         })
     }
@@ -557,7 +632,7 @@ impl<'a> Executor<'a> {
         Ok(match &self.values[value] {
             ValueState::Borrowed(view) => view.dtype(),
             ValueState::Owned(tensor) => tensor.dtype(),
-            ValueState::Expanded(tensor, _) => tensor.dtype(),
+            ValueState::Shared(shared) => shared.tensor.dtype(),
             ValueState::Deferred { dtype, .. } => *dtype,
             ValueState::Empty => return Err(self.no_value(value)),
         })
@@ -581,28 +656,6 @@ impl<'a> Executor<'a> {
                 // A fused node is never materialized, so its inputs are released here.
                 pending.extend(self.model.nodes[node].inputs.iter().flatten());
             }
-        }
-    }
-}
-
-/// A view of a tensor in another shape of as many elements; copied only where strides do not allow a view.
-enum SplitView<'v> {
-    View(TensorView<'v>),
-    Copy(Tensor),
-}
-
-impl<'v> SplitView<'v> {
-    fn new(view: TensorView<'v>, shape: &[usize]) -> Result<SplitView<'v>, Error> {
-        with_array!(TensorView, view, array => match array.clone().into_shape_with_order(ndarray::IxDyn(shape)) {
-            Ok(array) => Ok(SplitView::View(array.into())),
-            Err(_) => Ok(SplitView::Copy(shape_ops::reshape(&array.into(), shape)?)),
-        })
-    }
-
-    fn view(&self) -> TensorView<'_> {
-        match self {
-            SplitView::View(view) => reborrow(view),
-            SplitView::Copy(tensor) => tensor.view(),
         }
     }
 }

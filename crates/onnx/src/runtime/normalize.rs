@@ -1,6 +1,7 @@
 //! Normalizations as expressions: softmax, and those by mean and variance.
 //!
-//! float16 and bfloat16 are computed in float, and results are rounded once.
+//! float16 and bfloat16 are computed in float, and results are rounded once. Where the attribute `stash_type` is double,
+//! elements are normalized in double before they are scaled.
 
 use super::element_wise::{narrow, wide, widen};
 use super::shape_ops::resolve_axis;
@@ -57,18 +58,19 @@ pub(crate) fn stash_type(node: &Node) -> Result<DType, Error> {
         other => {
             let elem = ElemType::new(i32::try_from(other).unwrap_or(-1));
             Err(Error::invalid(format!(
-                "the attribute stash_type is {other} ({elem}), not 1 (float) or 16 (bfloat16)"
+                "the attribute stash_type is {other} ({elem}), but Mean and InvStdDev are 1 (float) or 16 (bfloat16)"
             )))
         }
     }
 }
 
-/// Checks the attribute `stash_type` of a normalization without further outputs.
+/// Type in which the first stage of a normalization of `dtype` is computed, from the attribute `stash_type`.
 ///
-/// Any floating-point type is allowed. Means are computed in double for doubles, else in float.
-fn check_stash_type(node: &Node) -> Result<(), Error> {
+/// Any floating-point type is allowed. At least the precision of `dtype` is used, and at least that of float.
+fn first_stage_type(node: &Node, dtype: DType) -> Result<DType, Error> {
     match node.int("stash_type", 1)? {
-        1 | 10 | 11 | 16 => Ok(()),
+        1 | 10 | 16 => Ok(wide(dtype)),
+        11 => Ok(DType::F64),
         other => {
             let elem = ElemType::new(i32::try_from(other).unwrap_or(-1));
             Err(Error::invalid(format!(
@@ -76,6 +78,11 @@ fn check_stash_type(node: &Node) -> Result<(), Error> {
             )))
         }
     }
+}
+
+/// Casts a value of one type to another, if that differs.
+fn cast(x: Lazy<'_>, from: DType, to: DType) -> Lazy<'_> {
+    if from == to { x } else { x.cast(to) }
 }
 
 /// Checks a node and its inputs, and returns the types and shapes of its outputs.
@@ -95,14 +102,17 @@ pub(super) fn output_types(
             let first = first_axis(node, -1, rank)?;
             check_broadcast(inputs, 1, "Scale")?;
             check_broadcast(inputs, 2, "B")?;
-            let mut reduced = shape.to_vec();
-            reduced[first..].fill(1);
-            let stash = stash_type(node)?;
-            outputs.extend([(stash, reduced.clone()), (stash, reduced)]);
+            first_stage_type(node, dtype)?;
+            if node.outputs.iter().skip(1).any(|output| !output.is_empty()) {
+                let mut reduced = shape.to_vec();
+                reduced[first..].fill(1);
+                let stash = stash_type(node)?;
+                outputs.extend([(stash, reduced.clone()), (stash, reduced)]);
+            }
         }
         "RMSNormalization" => {
             first_axis(node, -1, rank)?;
-            check_stash_type(node)?;
+            first_stage_type(node, dtype)?;
             check_broadcast(inputs, 1, "scale")?;
             outputs[0].0 = inputs.dtype(1)?;
         }
@@ -116,7 +126,7 @@ pub(super) fn output_types(
                                export the model for inference, with one output and training_mode = 0";
                 return Err(Error::unsupported(problem));
             }
-            let is_spatial = version.since >= 9 || node.int("spatial", 1)? != 0;
+            let is_spatial = is_spatial(node, version)?;
             for (index, name) in ["scale", "B", "mean", "var"].into_iter().enumerate() {
                 match is_spatial {
                     true => check_channels(inputs, index + 1, name, channels(shape))?,
@@ -134,7 +144,7 @@ pub(super) fn output_types(
             check_channels(inputs, 2, "B", shape[1])?;
         }
         "GroupNormalization" => {
-            check_stash_type(node)?;
+            first_stage_type(node, dtype)?;
             let groups = GroupShape::new(node, version, shape)?;
             check_channels(inputs, 1, "scale", groups.parameters)?;
             check_channels(inputs, 2, "bias", groups.parameters)?;
@@ -182,6 +192,11 @@ fn check_broadcast(inputs: &InputTypes<'_>, index: usize, name: &str) -> Result<
     let unit = ndarray::arr0(());
     let view = broadcast_to(&unit, own)?;
     broadcast_to(view, inputs.shape(0)?).map(drop).map_err(|error| Error::from(error).with_context(name))
+}
+
+/// Whether scale and the others of BatchNormalization have one element for each channel, not for each of its elements.
+fn is_spatial(node: &Node, version: &OperatorVersion) -> Result<bool, Error> {
+    Ok(version.since >= 9 || node.int("spatial", 1)? != 0)
 }
 
 /// Number of channels: the size of axis 1; a list has one channel.
@@ -235,6 +250,8 @@ pub(super) fn build_expression<'a>(
             Ok(narrow(dtype, if name == "Softmax" { exp / sum } else { shifted - sum.log() }))
         }
         "LayerNormalization" => {
+            let stage = first_stage_type(node, dtype)?;
+            let x = cast(x, wide(dtype), stage);
             let mean = reduce(ReduceOp::Mean, x.clone(), &axes);
             if output == 1 {
                 return Ok(mean.cast(stash_type(node)?));
@@ -244,25 +261,24 @@ pub(super) fn build_expression<'a>(
             if output == 2 {
                 return Ok(inverse.cast(stash_type(node)?));
             }
-            let scaled = centered * inverse * widen(dtype, required(1)?);
+            let normalized = cast(centered * inverse, stage, wide(dtype));
+            let scaled = normalized * widen(dtype, required(1)?);
             let bias = input(2).map(|bias| widen(dtype, bias));
             Ok(narrow(dtype, bias.map_or(scaled.clone(), |bias| scaled + bias)))
         }
         "RMSNormalization" => {
+            let stage = first_stage_type(node, dtype)?;
+            let x = cast(x, wide(dtype), stage);
             let inverse = inverse_deviation(&x, &axes, epsilon()?);
             let scale_type = dtype_of(1)?;
             let scale = widen(scale_type, required(1)?);
-            let normalized = match (wide(dtype), wide(scale_type)) {
-                (own, other) if own == other => x * inverse,
-                (_, other) => (x * inverse).cast(other),
-            };
-            Ok(narrow(scale_type, normalized * scale))
+            let normalized = cast(x * inverse, stage, wide(dtype));
+            Ok(narrow(scale_type, cast(normalized, wide(dtype), wide(scale_type)) * scale))
         }
         "BatchNormalization" => {
             let types = (0..5).map(dtype_of).collect::<Result<Vec<_>, _>>()?;
             let common = if types.contains(&DType::F64) { DType::F64 } else { DType::F32 };
-            // Scale and the others have one element for each channel, or one for each of its elements.
-            let is_spatial = version.since >= 9 || node.int("spatial", 1)? != 0;
+            let is_spatial = is_spatial(node, version)?;
             let parameter = |index: usize| -> Result<Lazy<'a>, Error> {
                 let parameter = required(index)?.cast(common);
                 Ok(if is_spatial { for_each_channel(parameter, rank) } else { parameter })
@@ -325,7 +341,9 @@ impl GroupShape {
     ) -> Result<Lazy<'a>, Error> {
         let axes: Vec<usize> = (2..self.split.len()).collect();
         let epsilon = node.float("epsilon", 1e-5)?;
-        let normalized = standardized(widen(dtype, x), &axes, Lazy::from(epsilon));
+        let stage = first_stage_type(node, dtype)?;
+        let x = cast(widen(dtype, x), wide(dtype), stage);
+        let normalized = cast(standardized(x, &axes, Lazy::from(epsilon)), stage, wide(dtype));
         Ok(narrow(dtype, normalized * widen(dtype, scale) + widen(dtype, bias)))
     }
 }

@@ -4,7 +4,7 @@ use crate::error::{Error, display_name};
 use crate::graph::Node;
 use crate::operators::OperatorVersion;
 use crate::tensor_proto::TensorProto;
-use ndarray::{ArrayD, Axis, IxDyn, Slice, arr0, arr1};
+use ndarray::{Axis, IxDyn, Slice, arr0, arr1};
 use std::path::Path;
 use unishape::notation::short_shape_text;
 use unishape::{Tensor, TensorView, broadcast_shapes, element_count};
@@ -102,7 +102,28 @@ pub(crate) fn shape_range(node: &Node, rank: usize) -> Result<std::ops::Range<us
     Ok(start..end.max(start))
 }
 
-/// Runs a shape operator other than Expand; omitted inputs are `None`.
+/// Output shape of Reshape, Squeeze or Unsqueeze, whose elements are those of the input in the same order.
+pub(super) fn reshaped_shape(
+    node: &Node,
+    version: &OperatorVersion,
+    inputs: &[Option<TensorView<'_>>],
+) -> Result<Vec<usize>, Error> {
+    let [Some(x), ..] = inputs else { return Err(Error::missing_input(0)) };
+    version.check_type(x.dtype())?;
+    match version.operator.name {
+        "Reshape" => {
+            let target = inputs.get(1).and_then(Option::as_ref).ok_or_else(|| Error::missing_input(1))?;
+            resolve_reshape(x.shape(), &int_list(target)?, node.int("allowzero", 0)? != 0)
+        }
+        "Squeeze" => squeeze_shape(x.shape(), axes(node, inputs)?.as_deref()),
+        _ => {
+            let axes = axes(node, inputs)?.ok_or_else(|| Error::invalid("the attribute axes is missing"))?;
+            unsqueeze_shape(x.shape(), &axes)
+        }
+    }
+}
+
+/// Runs a shape operator other than Expand, Reshape, Squeeze and Unsqueeze; omitted inputs are `None`.
 pub(super) fn run(
     node: &Node,
     version: &OperatorVersion,
@@ -137,18 +158,6 @@ pub(super) fn run(
         }
         "Gather" => gather(x, input(1)?, resolve_axis(node.int("axis", 0)?, x.shape().len())?),
         "Slice" => slice(x, inputs),
-        "Reshape" => {
-            let target = int_list(input(1)?)?;
-            reshape(x, &resolve_reshape(x.shape(), &target, node.int("allowzero", 0)? != 0)?)
-        }
-        "Squeeze" => {
-            let axes = axes(node, inputs)?;
-            reshape(x, &squeeze_shape(x.shape(), axes.as_deref())?)
-        }
-        "Unsqueeze" => {
-            let axes = axes(node, inputs)?.ok_or_else(|| Error::invalid("the attribute axes is missing"))?;
-            reshape(x, &unsqueeze_shape(x.shape(), &axes)?)
-        }
         other => Err(Error::unsupported(format!("{other} is not supported"))),
     }
 }
@@ -228,6 +237,40 @@ fn resolve_reshape(shape: &[usize], target: &[i64], allow_zero: bool) -> Result<
     Ok(sizes)
 }
 
+/// A view of a tensor in another shape of as many elements; copied only where strides do not allow a view.
+pub(super) enum Reshaped<'v> {
+    View(TensorView<'v>),
+    Copy(Tensor),
+}
+
+impl<'v> Reshaped<'v> {
+    pub(super) fn new(view: TensorView<'v>, shape: &[usize]) -> Result<Reshaped<'v>, Error> {
+        match viewed(view.clone(), shape) {
+            Ok(view) => Ok(Reshaped::View(view)),
+            Err(_) => Ok(Reshaped::Copy(reshape(&view, shape)?)),
+        }
+    }
+
+    pub(super) fn view(&self) -> TensorView<'_> {
+        match self {
+            Reshaped::View(view) => reborrow(view),
+            Reshaped::Copy(tensor) => tensor.view(),
+        }
+    }
+}
+
+/// A view of the same elements in another shape, in row-major order; fails where that needs a copy.
+pub(super) fn viewed<'v>(view: TensorView<'v>, shape: &[usize]) -> Result<TensorView<'v>, Error> {
+    if view.shape() == shape {
+        return Ok(view);
+    }
+    let from = short_shape_text(view.shape());
+    with_array!(TensorView, view, array => match array.into_shape_with_order(IxDyn(shape)) {
+        Ok(array) => Ok(array.into()),
+        Err(_) => Err(cannot_reshape(&from, shape)),
+    })
+}
+
 /// Elements in row-major order, in another shape.
 pub(super) fn reshape(view: &TensorView<'_>, shape: &[usize]) -> Result<Tensor, Error> {
     with_shape(view.to_owned()?, shape)
@@ -235,20 +278,19 @@ pub(super) fn reshape(view: &TensorView<'_>, shape: &[usize]) -> Result<Tensor, 
 
 /// A tensor in another shape; its elements are not copied.
 pub(super) fn with_shape(tensor: Tensor, shape: &[usize]) -> Result<Tensor, Error> {
-    fn array_with_shape<T>(array: ArrayD<T>, shape: &[usize]) -> Result<Tensor, Error>
-    where
-        Tensor: From<ArrayD<T>>,
-    {
-        let from = short_shape_text(array.shape());
-        match array.into_shape_with_order(IxDyn(shape)) {
-            Ok(array) => Ok(array.into()),
-            Err(_) => {
-                let to = short_shape_text(shape);
-                Err(Error::input(format!("cannot reshape {from} to {to}: the number of elements differs")))
-            }
-        }
+    if tensor.shape() == shape {
+        return Ok(tensor);
     }
-    with_array!(Tensor, tensor, array => array_with_shape(array, shape))
+    let from = short_shape_text(tensor.shape());
+    with_array!(Tensor, tensor, array => match array.into_shape_with_order(IxDyn(shape)) {
+        Ok(array) => Ok(array.into()),
+        Err(_) => Err(cannot_reshape(&from, shape)),
+    })
+}
+
+fn cannot_reshape(from: &str, to: &[usize]) -> Error {
+    let to = short_shape_text(to);
+    Error::input(format!("cannot reshape {from} to {to}: the number of elements differs"))
 }
 
 fn concat(all: &[&TensorView<'_>], axis: usize) -> Result<Tensor, Error> {

@@ -92,6 +92,82 @@ fn output_buffers_are_reused() {
     assert!(allocated.bytes_max < COUNT as u64, "{} bytes", allocated.bytes_max);
 }
 
+#[test]
+fn other_shapes_of_the_same_elements_are_views() {
+    let (x, row) = tensors();
+    let with_new_shapes = |inner: &str| {
+        ModelBuilder::new(21)
+            .input("x", DType::F32, "N 1000")
+            .input("row", DType::F32, "1000")
+            .initializer("flat", ndarray::arr1(&[-1i64]))
+            .initializer("shape", ndarray::arr1(&[0i64, 10, -1]))
+            .initializer("axis", ndarray::arr1(&[0i64]))
+            .initializer("same", ndarray::arr1(&[1i64, 500, 1000]))
+            .node("Reshape", "x flat", "xf")
+            .node("Reshape", "xf same", "x1")
+            .node("Add", "x1 row", "a")
+            .node("Squeeze", "a axis", "b")
+            .node("Expand", "b same", "c")
+            .node("Squeeze", "c axis", "d")
+            .node("Reshape", "d shape", "e")
+            .node("Unsqueeze", "e axis", "y")
+            .output(inner, DType::F32, "")
+    };
+    let bytes = 4 * COUNT as u64;
+    for (outputs, copies) in [(&["y"][..], 1), (&["y", "a"], 2), (&["y", "e", "b"], 3), (&["xf"], 1)] {
+        let model = with_new_shapes("y").build().expect("a model");
+        let compiled = CompiledModel::with_outputs(&model, outputs).expect("a supported model").threads(1);
+        let mut results = Vec::new();
+        let allocated = allocation_counter::measure(|| {
+            results = compiled.run([("x", x.view()), ("row", row.view())]).expect("a valid run");
+        });
+        assert!(allocated.bytes_total < bytes * copies + bytes / 4, "{} bytes", allocated.bytes_total);
+        let sum = match outputs[0] {
+            "xf" => unishape::expr::lazy(x.view()),
+            _ => unishape::expr::lazy(x.view()) + unishape::expr::lazy(row.view()),
+        };
+        for (name, result) in &results {
+            let shape: &[usize] = match name.as_str() {
+                "y" => &[1, 500, 10, 100],
+                "e" => &[500, 10, 100],
+                "b" => &[500, 1000],
+                "xf" => &[COUNT],
+                _ => &[1, 500, 1000],
+            };
+            let (Tensor::F32(result), Ok(Tensor::F32(expected))) = (result, sum.compute()) else {
+                panic!("tensors of floats")
+            };
+            assert_eq!(*result, expected.into_shape_with_order(shape).expect("as many elements"), "{name}");
+        }
+    }
+    // Elements that are not contiguous in this order are copied.
+    let (Tensor::F32(x), Tensor::F32(row)) = (&x, &row) else { panic!("tensors of floats") };
+    let transposed = x.slice(ndarray::s![.., ..500]).reversed_axes();
+    let compiled = CompiledModel::with_outputs(
+        &ModelBuilder::new(21)
+            .input("x", DType::F32, "N M")
+            .initializer("flat", ndarray::arr1(&[-1i64]))
+            .initializer("wide", ndarray::arr1(&[3i64, 1000]))
+            .node("Reshape", "x flat", "y")
+            .input("row", DType::F32, "1000")
+            .node("Expand", "row wide", "w")
+            .node("Reshape", "w flat", "z")
+            .output("z", DType::F32, "")
+            .build()
+            .expect("a model"),
+        &["y", "z"],
+    )
+    .expect("a supported model");
+    let outputs = compiled.run([
+        ("x", unishape::TensorView::from(transposed.view().into_dyn())),
+        ("row", unishape::TensorView::from(row.view())),
+    ]);
+    let outputs = outputs.expect("a valid run");
+    let flat = |elements: Vec<f32>| Tensor::from(ndarray::Array1::from_vec(elements));
+    assert_eq!(outputs[0].1, flat(transposed.iter().copied().collect()));
+    assert_eq!(outputs[1].1, flat(row.iter().copied().cycle().take(3000).collect()));
+}
+
 /// How a model computes its outputs: a paragraph for each value that is stored in memory.
 fn plan(builder: &ModelBuilder, inputs: &[(&str, &Tensor)]) -> Vec<String> {
     let compiled = CompiledModel::new(&builder.build().expect("a model")).expect("a supported model");

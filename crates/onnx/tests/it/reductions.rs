@@ -213,6 +213,50 @@ fn layer_normalization_has_three_outputs() {
 }
 
 #[test]
+fn the_first_stage_of_normalizations_is_computed_in_double_if_requested() {
+    // The squares exceed the range of float.
+    let x = Tensor::from(arr3(&[[[1e30f32, 3e30], [-2e30, 2e30]]]));
+    let (pair, one, zero) = (arr1(&[2f32, 4.0]), arr1(&[1f32, 1.0]), arr1(&[0f32, 0.0]));
+    let in_double = |attributes: &[(&'static str, Attr<'static>)]| {
+        [attributes, &[("stash_type", Attr::Int(11)), ("epsilon", Attr::Float(0.0))]].concat()
+    };
+    let layer = |attributes: &[(&str, Attr<'_>)]| {
+        node(17, "LayerNormalization", &[x.clone(), pair.clone().into()], attributes)
+    };
+    assert_eq!(layer(&in_double(&[])), arr3(&[[[-2f32, 4.0], [-2.0, 4.0]]]).into());
+    assert_eq!(layer(&[]), arr3(&[[[0f32, 0.0], [0.0, 0.0]]]).into());
+    let root = 5f32.sqrt();
+    let rms = node(23, "RMSNormalization", &[x.clone(), pair.into()], &in_double(&[]));
+    let expected = [2.0 / root, 4.0 * 3.0 / root, -2.0, 4.0];
+    for (result, expected) in floats(&rms).iter().zip(expected) {
+        assert!((result - expected).abs() <= 1e-6 * expected.abs(), "{result} {expected}");
+    }
+    let parameters = [x, one.into(), zero.into()];
+    let attributes = in_double(&[("num_groups", Attr::Int(2))]);
+    let groups = node(21, "GroupNormalization", &parameters, &attributes);
+    assert_eq!(groups, arr3(&[[[-1f32, 1.0], [-1.0, 1.0]]]).into());
+    // Mean and InvStdDev have the type, which cannot be double.
+    let builder = ModelBuilder::new(17)
+        .input("x", DType::F32, "N 2")
+        .input("scale", DType::F32, "2")
+        .node_with("LayerNormalization", "x scale", "y mean", &[("stash_type", Attr::Int(11))])
+        .unranked_output("mean", DType::F64);
+    let (x, scale) = (numbers(DType::F32, &[3, 2]), numbers(DType::F32, &[2]));
+    let error = run_error(&builder, &[("x", &x), ("scale", &scale)]);
+    let expected =
+        "the attribute stash_type is 11 (double), but Mean and InvStdDev are 1 (float) or 16 (bfloat16)";
+    assert!(error.ends_with(expected), "{error}");
+}
+
+/// Elements of a tensor of floats.
+fn floats(tensor: &Tensor) -> Vec<f32> {
+    match tensor {
+        Tensor::F32(array) => array.iter().copied().collect(),
+        other => panic!("a tensor of {}", other.dtype()),
+    }
+}
+
+#[test]
 fn batch_and_instance_normalization_are_by_channel() {
     let x = Tensor::from(arr3(&[[[1f32, 3.0], [10.0, 30.0]]]));
     let list = |a: f32, b: f32| Tensor::from(arr1(&[a, b]));
@@ -308,8 +352,8 @@ fn errors_name_node_and_axis() {
     };
     assert_eq!(layer(&axis(5)), "axis 5 is out of range for rank 3");
     assert_eq!(
-        layer(&[("stash_type", Attr::Int(11))]),
-        "the attribute stash_type is 11 (double), not 1 (float) or 16 (bfloat16)"
+        layer(&[("stash_type", Attr::Int(6))]),
+        "the attribute stash_type is 6 (int32), not a floating-point type: 1, 10, 11 or 16"
     );
     let other = numbers(DType::F32, &[3]);
     let error = node_error(17, "LayerNormalization", &[x.clone(), other.clone()], &[]);

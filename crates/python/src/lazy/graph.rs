@@ -28,6 +28,11 @@ pub(super) struct Meta {
     pub(super) dtype: Option<DType>,
 }
 
+/// Whether a node is a Dask array.
+pub(super) fn is_deferred(node: &Graph) -> bool {
+    matches!(node.term(), Term::Leaf(Leaf::Deferred(_)))
+}
+
 /// The node for an array. A number is an array of rank 0, as for NumPy.
 pub(super) fn leaf(object: &Bound<'_, PyAny>) -> PyResult<Graph> {
     if object.hasattr("dtype")? && input::is_deferred(object)? {

@@ -21,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use reduce::{Arguments, Call};
+use reshape::IfCopy;
 use smallvec::SmallVec;
 use unishape::DType;
 use unishape::expr::{self, Dag, Op, ReduceOp, Term, View};
@@ -110,6 +111,17 @@ impl Lazy {
         }
     }
 
+    fn reshaped(&self, py: Python<'_>, shape: &[i64], if_copy: IfCopy) -> PyResult<Lazy> {
+        let to_array = || match self.graph.topological().iter().any(graph::is_deferred) {
+            true => {
+                let lazy = Bound::new(py, Lazy { graph: self.graph.clone() })?;
+                py.import("unishape.dask")?.call_method1("to_dask", (lazy,))
+            }
+            false => self.compute(py, None, None),
+        };
+        Ok(Lazy { graph: reshape::reshape(py, &self.graph, shape, if_copy, to_array)? })
+    }
+
     fn viewed(&self, view: View) -> PyResult<Lazy> {
         Ok(Lazy { graph: graph::view(view, self.graph.clone())? })
     }
@@ -180,7 +192,7 @@ impl Lazy {
         threads: Option<ThreadCount>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let order = self.graph.topological();
-        if order.iter().any(|node| matches!(node.term(), Term::Leaf(Leaf::Deferred(_)))) {
+        if order.iter().any(graph::is_deferred) {
             let lazy = Bound::new(py, Lazy { graph: self.graph.clone() })?;
             return py.import("unishape.dask")?.call_method1("_compute", (lazy, out));
         }
@@ -510,8 +522,8 @@ impl Lazy {
     /// Gives the value another shape, without a copy.
     ///
     /// An array, or a view of one, can have any shape in which NumPy makes a view of it. A computed value can only
-    /// get or lose axes of size 1. Other shapes raise ValueError: call compute() first, and reshape the array. Dask
-    /// arrays are reshaped by Dask.
+    /// get or lose axes of size 1. Other shapes raise ValueError: call compute() first, and reshape the array, or call
+    /// np.reshape, which does both. Values of Dask arrays are reshaped by Dask.
     ///
     /// Parameters
     /// ----------
@@ -531,12 +543,12 @@ impl Lazy {
     #[pyo3(signature = (*shape))]
     fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Lazy> {
         let shape = arguments::integers(shape, "a size")?;
-        Ok(Lazy { graph: reshape::reshape(py, &self.graph, &shape)? })
+        self.reshaped(py, &shape, IfCopy::Raise)
     }
 
     /// Gives the value one dimension; as for reshape, without a copy.
     fn ravel(&self, py: Python<'_>) -> PyResult<Lazy> {
-        Ok(Lazy { graph: reshape::reshape(py, &self.graph, &[-1])? })
+        self.reshaped(py, &[-1], IfCopy::Raise)
     }
 
     #[pyo3(signature = (dtype=None, *, copy=None))]
@@ -600,7 +612,8 @@ impl Lazy {
         Lazy::from_call(py, op, &inputs.iter().collect::<Vec<_>>(), out.as_ref(), None)
     }
 
-    /// np.where, np.clip, np.real, np.imag, reductions and views stay lazy; others get the computed array.
+    /// np.where, np.clip, np.real, np.imag, reductions and views stay lazy; others get the computed array. So does
+    /// np.reshape where it is no view, but its result is lazy, too.
     fn __array_function__<'py>(
         &self,
         function: &Bound<'py, PyAny>,
@@ -623,8 +636,7 @@ impl Lazy {
                     Bound::new(py, array)?.call_method(method, (), Some(&options))
                 }
                 Call::Reshape(shape) => {
-                    let graph = reshape::reshape(py, &array.graph, &shape)?;
-                    Ok(Bound::new(py, Lazy { graph })?.into_any())
+                    Ok(Bound::new(py, array.reshaped(py, &shape, IfCopy::Compute)?)?.into_any())
                 }
                 Call::View(view) => Ok(Bound::new(py, array.viewed(view)?)?.into_any()),
             };
@@ -895,15 +907,15 @@ fn nodes_from_steps(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -> PyRe
                 let reduction = steps::to_reduction(&argument)?.ok_or_else(invalid)?;
                 graph::reduce(reduction, node_at(input)?, mask)?
             }
-            name if steps::is_view(name) => {
-                let view = steps::to_view(name, &argument)?;
-                graph::view(view, node_at(step.get_item(2)?.extract()?)?)?
-            }
-            name => {
-                let inputs: Vec<usize> = argument.extract()?;
-                let op = Op::from_name(name).filter(|op| op.arity() == inputs.len()).ok_or_else(invalid)?;
-                call(op, inputs.into_iter().map(node_at).collect::<PyResult<_>>()?)?
-            }
+            name => match steps::to_view(name, &argument)? {
+                Some(view) => graph::view(view, node_at(step.get_item(2)?.extract()?)?)?,
+                None => {
+                    let inputs: Vec<usize> = argument.extract()?;
+                    let op = Op::from_name(name).filter(|op| op.arity() == inputs.len());
+                    let inputs = inputs.into_iter().map(node_at).collect::<PyResult<_>>()?;
+                    call(op.ok_or_else(invalid)?, inputs)?
+                }
+            },
         };
         nodes.push(node);
     }

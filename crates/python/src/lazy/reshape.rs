@@ -1,4 +1,4 @@
-//! The same elements in another shape, without a copy.
+//! The same elements in another shape, without a copy where that is possible.
 
 use super::graph::{self, Graph, Leaf, leaf};
 use super::repr::tuple;
@@ -8,11 +8,27 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use unishape::expr::{Term, View};
 
-/// The same elements in another shape: a view, or for a Dask array what Dask makes of it.
+/// What to do where another shape is not a view.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum IfCopy {
+    /// Raises an error: methods of lazy values compute nothing.
+    Raise,
+    /// Computes the value and reshapes it: NumPy's functions accept any array.
+    Compute,
+}
+
+/// The same elements in another shape: a view, or for values of Dask arrays what Dask makes of them.
 ///
-/// Values that are computed have no memory that could be viewed in another shape. For them only axes of size 1 can be
-/// added and removed.
-pub(super) fn reshape(py: Python<'_>, input: &Graph, shape: &[i64]) -> PyResult<Graph> {
+/// Other values that are computed have no memory that could be viewed in another shape. For them only axes of size 1
+/// can be added and removed without a computation. `to_array` makes a Dask array of values of Dask arrays, and computes
+/// others.
+pub(super) fn reshape<'py>(
+    py: Python<'py>,
+    input: &Graph,
+    shape: &[i64],
+    if_copy: IfCopy,
+    to_array: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Graph> {
     let Some(from) = &input.meta().shape else {
         return Err(PyValueError::new_err("the shape is unknown until the value is computed"));
     };
@@ -23,26 +39,30 @@ pub(super) fn reshape(py: Python<'_>, input: &Graph, shape: &[i64]) -> PyResult<
         let added = (0i64..).zip(&to).filter(|&(_, &size)| size == 1).map(|(axis, _)| axis);
         return graph::view(View::ExpandDims(added.collect()), squeezed);
     }
-    let needs_copy = |of: &str| {
-        PyValueError::new_err(format!(
+    let tuple_of_sizes = PyTuple::new(py, &to)?;
+    if input.topological().iter().any(graph::is_deferred) {
+        return leaf(&to_array()?.call_method1("reshape", (tuple_of_sizes,))?);
+    }
+    let of = match as_array(py, input)? {
+        Some(array) => {
+            let options = PyDict::new(py);
+            options.set_item("copy", false)?;
+            match array.call_method("reshape", (&tuple_of_sizes,), Some(&options)) {
+                Ok(reshaped) => return leaf(&reshaped),
+                Err(error) if error.is_instance_of::<PyValueError>(py) => "the array, because of its strides",
+                Err(error) => return Err(error),
+            }
+        }
+        None => "computed elements",
+    };
+    match if_copy {
+        IfCopy::Compute => leaf(&to_array()?.call_method1("reshape", (tuple_of_sizes,))?),
+        IfCopy::Raise => Err(PyValueError::new_err(format!(
             "reshape of a lazy value is a view and copies nothing, but {} to {} needs a copy of {of}; call .compute() or \
              numpy.asarray first, and reshape the array",
             tuple(from),
             tuple(&to)
-        ))
-    };
-    if let Term::Leaf(Leaf::Deferred(array)) = input.term() {
-        return leaf(&array.bind(py).call_method1("reshape", (PyTuple::new(py, &to)?,))?);
-    }
-    let Some(array) = as_array(py, input)? else { return Err(needs_copy("computed elements")) };
-    let options = PyDict::new(py);
-    options.set_item("copy", false)?;
-    match array.call_method("reshape", (PyTuple::new(py, &to)?,), Some(&options)) {
-        Ok(reshaped) => leaf(&reshaped),
-        Err(error) if error.is_instance_of::<PyValueError>(py) => {
-            Err(needs_copy("the array, because of its strides"))
-        }
-        Err(error) => Err(error),
+        ))),
     }
 }
 

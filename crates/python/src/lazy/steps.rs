@@ -44,13 +44,6 @@ pub(crate) fn _parse_steps<'py>(py: Python<'py>, expression: &str) -> PyResult<B
     to_steps(py, &graph, |name| ("variable", name).into_pyobject(py))
 }
 
-/// Names of the steps that are views.
-const VIEWS: [&str; 6] = ["getitem", "transpose", "swapaxes", "expand_dims", "squeeze", "broadcast_to"];
-
-pub(super) fn is_view(name: &str) -> bool {
-    VIEWS.contains(&name)
-}
-
 /// The step of a view: its name and its argument, an object that pickle supports.
 pub(super) fn view<'py>(py: Python<'py>, view: &View) -> PyResult<(&'static str, Bound<'py, PyAny>)> {
     Ok(match view {
@@ -63,9 +56,9 @@ pub(super) fn view<'py>(py: Python<'py>, view: &View) -> PyResult<(&'static str,
     })
 }
 
-/// The inverse of [`view`].
-pub(super) fn to_view(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<View> {
-    Ok(match name {
+/// The inverse of [`view`]; `None` for steps that are no views.
+pub(super) fn to_view(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<Option<View>> {
+    Ok(Some(match name {
         "getitem" => View::Index(arguments::index(argument)?),
         "transpose" => View::Transpose(argument.extract()?),
         "swapaxes" => {
@@ -74,8 +67,9 @@ pub(super) fn to_view(name: &str, argument: &Bound<'_, PyAny>) -> PyResult<View>
         }
         "expand_dims" => View::ExpandDims(argument.extract()?),
         "squeeze" => View::Squeeze(argument.extract()?),
-        _ => View::BroadcastTo(argument.extract()?),
-    })
+        "broadcast_to" => View::BroadcastTo(argument.extract()?),
+        _ => return Ok(None),
+    }))
 }
 
 /// Names of the norms, which differ from those in expressions.

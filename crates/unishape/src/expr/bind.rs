@@ -11,7 +11,7 @@ use crate::alloc::{checked_len, out_of_memory};
 use crate::numeric::Numeric;
 use crate::program_arrays::{RawOutput, program_input, program_output, program_result};
 use crate::shapes::{FastCommonShape, broadcast_error, broadcast_shapes};
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::Tensor;
 use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -435,19 +435,7 @@ fn input<'v>(value: &'v Value<'_>) -> Option<Input<'v>> {
     let Value::Array(view) = value else {
         return None;
     };
-    macro_rules! by_type {
-        ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
-            match view {
-                $(TensorView::$variant(view) => by_type!(@ $type view),)+
-            }
-        };
-        (@ String $view:ident) => {{
-            let _ = $view;
-            None
-        }};
-        (@ $type:ident $view:ident) => { Some(program_input($view)) };
-    }
-    for_each_dtype!(by_type)
+    program_input(view)
 }
 
 /// The shape of the result, or the operator whose operands are incompatible.

@@ -552,7 +552,7 @@ fn run_stage(
         let mut folded: Outputs<'_> =
             outputs.into_iter().map(|output| output.folded(&shape, &stage.reduced)).collect();
         let mut folded: SmallVec<[Output<'_>; 1]> = folded.iter_mut().map(RawOutput::output).collect();
-        fused::run_folds(&stage.program, &inputs, &mut folded, options)
+        fused::run_folds(&stage.program, &inputs, &mut folded, options).map_err(out_of_memory)?
     };
     match is_complete {
         true => Ok(()),
