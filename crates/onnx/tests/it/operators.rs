@@ -213,6 +213,21 @@ fn shape_operators() {
     assert_eq!(concatenated, arr1(&["a!".to_string(), "b!".into()]).into());
 }
 
+/// Axes are an attribute before opset 13, and then an input.
+#[test]
+fn axes_of_unsqueeze() {
+    let x = Tensor::from(arr1(&[1f32, 2.0]));
+    let axes = [("axes", Attr::Ints(&[1]))];
+    assert_eq!(node(12, "Unsqueeze", from_ref(&x), &axes), arr2(&[[1f32], [2.0]]).into());
+    let error = |opset: u32| {
+        let compiled = CompiledModel::from_node(&node_bytes("Unsqueeze", "a", "z", &[]), opset);
+        let result = compiled.and_then(|compiled| compiled.run([("a", x.view())]));
+        result.expect_err("no axes").to_string()
+    };
+    assert_eq!(error(12), "node 0 (Unsqueeze Unsqueeze_of_z): the attribute axes is missing");
+    assert_eq!(error(13), "node 0 (Unsqueeze Unsqueeze_of_z): expected 2 inputs, got 1");
+}
+
 #[test]
 fn slices_in_both_directions() {
     let x = Tensor::from(arr1(&[0i32, 1, 2, 3, 4]));
