@@ -60,6 +60,22 @@ fn types_are_never_promoted() {
         .node("And", "a a", "z")
         .unranked_output("z", DType::Bool);
     assert!(run_error(&builder, &[("a", &a)]).ends_with("And supports bool, not float"));
+    // Neither a later version that does not support the type, nor an earlier one that does, is named.
+    for (opset, op_type, inputs, dtype, problem) in [
+        (
+            7,
+            "Add",
+            "a a",
+            DType::Bool,
+            "Add supports float, int32, int64, float16, double, uint32 or uint64, not bool",
+        ),
+        (13, "Erf", "a", DType::I32, "Erf supports float, float16, double or bfloat16, not int32"),
+    ] {
+        let builder = ModelBuilder::new(opset).unranked_input("a", dtype).node(op_type, inputs, "z");
+        let a = tensor(dtype, &[1], &[1.0]);
+        let error = run_error(&builder.unranked_output("z", dtype), &[("a", &a)]);
+        assert!(error.ends_with(problem), "{error}");
+    }
 }
 
 #[test]

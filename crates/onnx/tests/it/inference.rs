@@ -106,6 +106,9 @@ fn shapes_over_the_limits_become_unknown() {
     assert_eq!(inferred(&builder, "deep"), "float ?");
     assert_eq!(inferred(&builder, "a"), "float ?");
     assert_eq!(inferred(&builder, "b").matches('x').count(), 63);
+    let declared = |rank: usize| ModelBuilder::new(21).input("x", DType::F32, &"1 ".repeat(rank));
+    assert_eq!(inferred(&declared(65), "x"), "float ?");
+    assert_eq!(inferred(&declared(64), "x").matches('x').count(), 63);
     let mut builder = ModelBuilder::new(21).input("s0", DType::F32, "S0");
     for name in 1..=8 {
         builder = builder.input(&format!("s{name}"), DType::F32, &format!("S{name}"));
