@@ -72,6 +72,16 @@ fn nodes_without_consumers_are_ignored() {
     assert!(CompiledModel::new(&builder.build().expect("a model")).is_ok());
 }
 
+/// Here one whose type is not supported.
+#[test]
+fn unused_initializers_are_not_decoded() {
+    // TensorProto: data_type 17 (float8e4m3fn), name w.
+    let builder = chain().raw_field(5, &[0x10, 17, 0x42, 1, b'w']);
+    let model = builder.build().expect("a model");
+    assert!(CompiledModel::new(&model).is_ok());
+    assert!(CompiledModel::with_outputs(&model, &["y", "w"]).is_err());
+}
+
 #[test]
 fn output_buffers_are_reused() {
     let (x, row) = tensors();
@@ -197,6 +207,18 @@ fn exported_layer_normalization_is_one_pass() {
     let values = plan(&node, &[("x", &x), ("w", &w)]);
     assert_eq!(values.len(), 1, "{values:?}");
     assert_is_one_group(&values[0], 3);
+}
+
+#[test]
+fn outputs_without_consumers_are_not_computed() {
+    let builder = ModelBuilder::new(17)
+        .input("x", DType::F32, "N 512")
+        .input("w", DType::F32, "512")
+        .node("LayerNormalization", "x w", "y mean deviation")
+        .unranked_output("y", DType::F32);
+    let values = plan(&builder, &[("x", &ones(&[4, 512])), ("w", &ones(&[512]))]);
+    assert_eq!(values.len(), 1, "{values:?}");
+    assert!(values[0].starts_with("y:\n"), "{values:?}");
 }
 
 /// Group normalization splits an axis, so that its input and its output are stored; nothing else is.
