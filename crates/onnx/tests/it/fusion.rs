@@ -209,6 +209,25 @@ fn exported_layer_normalization_is_one_pass() {
     assert_is_one_group(&values[0], 3);
 }
 
+/// They would be computed again in each.
+#[test]
+fn values_of_several_passes_are_stored() {
+    let start = || ModelBuilder::new(17).input("x", DType::F32, "N").node("Exp", "x", "e");
+    let names = |builder: ModelBuilder| -> Vec<String> {
+        let values = plan(&builder, &[("x", &ones(&[4]))]);
+        values.iter().filter_map(|value| value.lines().next()).map(String::from).collect()
+    };
+    let two = start().node("Neg", "e", "y").node("Abs", "e", "z");
+    let two = two.unranked_output("y", DType::F32).unranked_output("z", DType::F32);
+    assert_eq!(names(two), ["e:", "y:", "z:"]);
+    // Two consumers in one pass.
+    let one = start().node("Neg", "e", "n").node("Add", "n e", "y").unranked_output("y", DType::F32);
+    assert_eq!(names(one), ["y:"]);
+    // An operator on shapes reads a stored value.
+    let shape = start().node("Neg", "e", "n").node("Size", "n", "s").unranked_output("s", DType::I64);
+    assert_eq!(names(shape), ["n:"]);
+}
+
 #[test]
 fn outputs_without_consumers_are_not_computed() {
     let builder = ModelBuilder::new(17)
