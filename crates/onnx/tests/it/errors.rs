@@ -60,6 +60,15 @@ fn types_are_never_promoted() {
         .node("And", "a a", "z")
         .unranked_output("z", DType::Bool);
     assert!(run_error(&builder, &[("a", &a)]).ends_with("And supports bool, not float"));
+    // From opset 12 on, an exponent may have another type than its base.
+    let power = |opset: u32| {
+        let builder =
+            ModelBuilder::new(opset).unranked_input("a", DType::F32).unranked_input("b", DType::I32);
+        builder.node("Pow", "a b", "z").unranked_output("z", DType::F32)
+    };
+    let error = run_error(&power(11), &[("a", &a), ("b", &b)]);
+    assert!(error.ends_with("input 1 is int32, not float; convert it with Cast"), "{error}");
+    assert_eq!(run(&power(12), &[("a", &a), ("b", &b)]), Ok(a.clone()));
     // Neither a later version that does not support the type, nor an earlier one that does, is named.
     for (opset, op_type, inputs, dtype, problem) in [
         (
@@ -169,11 +178,13 @@ fn attributes_are_checked() {
         let inputs = if op_type == "BitShift" { "a a" } else { "a" };
         let builder =
             ModelBuilder::new(21).input("a", dtype, "3").node_with(op_type, inputs, "z", &[attribute]);
-        let builder = builder.unranked_output("z", dtype);
+        // The error is not that of the node that it is computed with.
+        let builder = builder.node("Abs", "z", "y").unranked_output("y", dtype);
         let error = match CompiledModel::new(&builder.build().expect("a model")) {
             Ok(_) => run_error(&builder, &[("a", &tensor(dtype, &[3], &[1.0, 2.0, 3.0]))]),
             Err(error) => error.to_string(),
         };
+        assert!(error.starts_with(&format!("node 0 ({op_type} {op_type}_of_z): ")), "{error}");
         assert!(error.ends_with(problem), "{error}");
     }
 }

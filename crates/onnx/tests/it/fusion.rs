@@ -209,6 +209,22 @@ fn exported_layer_normalization_is_one_pass() {
     assert_is_one_group(&values[0], 3);
 }
 
+/// Only operands that need another type are converted.
+#[test]
+fn operators_have_no_needless_conversions() {
+    for (opset, op_type, inputs, dtype, steps) in [
+        (9, "Erf", "x", DType::I32, 3),
+        (9, "Erf", "x", DType::F32, 1),
+        (13, "Pow", "x x", DType::F32, 1),
+        (13, "Pow", "x x", DType::I32, 1),
+    ] {
+        let builder = ModelBuilder::new(opset).input("x", dtype, "N").node(op_type, inputs, "y");
+        let x = tensor(dtype, &[4], &[1.0, 0.0, 1.0, 2.0]);
+        let values = plan(&builder.unranked_output("y", dtype), &[("x", &x)]);
+        assert_eq!(values[0].matches(" = ").count(), steps, "{values:?}");
+    }
+}
+
 /// They would be computed again in each.
 #[test]
 fn values_of_several_passes_are_stored() {

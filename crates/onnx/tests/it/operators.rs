@@ -59,7 +59,9 @@ fn pow_has_the_type_of_its_base() {
     );
     // The exponent exceeds the base's type; the result wraps modulo 2³².
     let huge = Tensor::from(arr1(&[5_000_000_000u64, 1, 2]));
-    assert_eq!(node(15, "Pow", &[ints, huge], &[]), arr1(&[1i32, 2, 9]).into());
+    assert_eq!(node(15, "Pow", &[ints.clone(), huge], &[]), arr1(&[1i32, 2, 9]).into());
+    let large = Tensor::from(arr1(&[63u64, 31, 41]));
+    assert_eq!(node(15, "Pow", &[ints, large], &[]), arr1(&[1, i32::MIN, 3i32.wrapping_pow(41)]).into());
     // A scalar exponent of 2.
     let two = Tensor::from(arr0(2i64));
     assert_eq!(node(15, "Pow", &[floats.clone(), two], &[]), arr1(&[0.25f32, 4.0, 9.0]).into());
@@ -105,6 +107,9 @@ fn clip_bounds_are_optional() {
     assert_eq!(clipped("x lo hi"), arr1(&[-2i8, 0, 3]).into());
     // If min > max, max wins.
     assert_eq!(clipped("x hi lo"), arr1(&[-2i8, -2, -2]).into());
+    let floats = [-5f32, 0.5, 5.0];
+    let inputs = [Tensor::from(arr1(&floats)), arr0(-1f32).into(), arr0(1f32).into()];
+    assert_eq!(node(11, "Clip", &inputs, &[]), arr1(&[-1f32, 0.5, 1.0]).into());
     // Bounds as attributes, before opset 11.
     let bounds = [("min", Attr::Float(-1.0)), ("max", Attr::Float(1.0))];
     assert_eq!(
