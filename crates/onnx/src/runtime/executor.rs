@@ -475,8 +475,6 @@ impl<'a> Executor<'a> {
                     }
                 }
             }
-            // Only the type of the second input matters.
-            ("CastLike", _) => inputs.truncate(1),
             _ => {}
         }
         let CompiledNode { node, version, .. } = compiled;

@@ -4,7 +4,7 @@ use crate::support::{run, run_error, tensor};
 use ndarray::arr1;
 use unishape::{DType, Tensor};
 use unishape_onnx::model_builder::{Attr, ModelBuilder};
-use unishape_onnx::{CompiledModel, explain, explicit};
+use unishape_onnx::{CompiledModel, ErrorKind, explain, explicit};
 
 fn binary(opset: u32, op_type: &str, attributes: &[(&str, Attr<'_>)]) -> ModelBuilder {
     let builder = ModelBuilder::new(opset).input("a", DType::F32, "N 3").input("b", DType::F32, "3");
@@ -147,6 +147,22 @@ fn invalid_models_are_rejected_before_they_run() {
         .node("Add", "x", "z")
         .unranked_output("z", DType::F32);
     assert_eq!(compile_error(&few), "node 0 (Add Add_of_z): expected 2 inputs, got 1");
+}
+
+/// The shape of a result that nothing can hold is known before it is computed.
+#[test]
+fn results_that_are_too_large() {
+    let builder = ModelBuilder::new(21)
+        .input("x", DType::F32, "")
+        .initializer("rows", arr1(&[1i64 << 40, 1]))
+        .initializer("columns", arr1(&[1i64, 1 << 40]))
+        .node("Expand", "x rows", "a")
+        .node("Expand", "x columns", "b")
+        .node("Add", "a b", "z")
+        .unranked_output("z", DType::F32);
+    let error = run(&builder, &[("x", &tensor(DType::F32, &[], &[1.0]))]).expect_err("too large");
+    assert!(matches!(error.kind(), ErrorKind::Shapes(unishape::Error::TooLarge { .. })), "{error:?}");
+    assert!(error.to_string().starts_with("node 2 (Add Add_of_z): "), "{error}");
 }
 
 #[test]

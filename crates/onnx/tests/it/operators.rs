@@ -116,6 +116,9 @@ fn clip_bounds_are_optional() {
         node(10, "Clip", &[arr1(&[-5f64, 0.5, 5.0]).into()], &bounds),
         arr1(&[-1f64, 0.5, 1.0]).into()
     );
+    // A bound of rank 1 does not change the rank.
+    let inputs = [Tensor::from(arr0(-5f32)), arr1(&[-1f32]).into(), arr1(&[1f32]).into()];
+    assert_eq!(node(11, "Clip", &inputs, &[]), arr0(-1f32).into());
     // A deferred scalar bound.
     let builder =
         ModelBuilder::new(13).unranked_input("x", DType::F32).node("Neg", "x", "n").node("Clip", "x n", "z");
@@ -216,6 +219,19 @@ fn shape_operators() {
     assert_eq!(node(20, "ConstantOfShape", &[arr1(&[2i64]).into()], &attributes), arr1(&[7i8, 7]).into());
     let concatenated = node(20, "StringConcat", &[strings.clone(), arr0("!".to_string()).into()], &[]);
     assert_eq!(concatenated, arr1(&["a!".to_string(), "b!".into()]).into());
+}
+
+/// They broadcast from opset 8 on.
+#[test]
+fn sums_of_one_shape() {
+    let (pair, single) = (Tensor::from(arr1(&[1f32, 2.0])), Tensor::from(arr1(&[10f32])));
+    let sum = Tensor::from(arr1(&[2f32, 4.0]));
+    assert_eq!(node(7, "Sum", &[pair.clone(), pair.clone()], &[]), sum);
+    assert_eq!(node(8, "Sum", &[pair.clone(), single.clone()], &[]), arr1(&[11f32, 12.0]).into());
+    let compiled =
+        CompiledModel::from_node(&node_bytes("Sum", "a b", "z", &[]), 7).expect("a supported node");
+    let error = compiled.run([("a", pair.view()), ("b", single.view())]).expect_err("two shapes").to_string();
+    assert!(error.contains("before opset 8 all inputs must have the same shape"), "{error}");
 }
 
 /// Axes are an attribute before opset 13, and then an input.
