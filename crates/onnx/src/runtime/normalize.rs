@@ -252,10 +252,7 @@ pub(super) fn build_expression<'a>(
             let inverse = inverse_deviation(&x, &axes, epsilon()?);
             let scale_type = dtype_of(1)?;
             let scale = widen(scale_type, required(1)?);
-            let normalized = match (wide(dtype), wide(scale_type)) {
-                (own, other) if own == other => x * inverse,
-                (_, other) => (x * inverse).cast(other),
-            };
+            let normalized = (x * inverse).cast(wide(scale_type));
             Ok(narrow(scale_type, normalized * scale))
         }
         "BatchNormalization" => {
@@ -354,8 +351,5 @@ fn standardized<'a>(x: Lazy<'a>, axes: &[usize], epsilon: Lazy<'a>) -> Lazy<'a> 
 
 /// A list with an element for each channel, so that it broadcasts along axis 1.
 fn for_each_channel(list: Lazy<'_>, rank: usize) -> Lazy<'_> {
-    match rank {
-        0..=2 => list,
-        _ => list.expand_dims((1..rank as i64 - 1).collect::<Vec<i64>>()),
-    }
+    list.expand_dims((1..rank as i64 - 1).collect::<Vec<i64>>())
 }

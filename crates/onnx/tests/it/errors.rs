@@ -105,6 +105,26 @@ fn inputs_are_checked_against_their_declarations() {
 }
 
 #[test]
+fn long_lists_are_cut() {
+    let with_inputs = |count: usize| {
+        let inputs = (0..count).map(|number| format!("i{number}"));
+        let builder =
+            inputs.fold(ModelBuilder::new(21), |builder, name| builder.input(&name, DType::F32, "1"));
+        let builder = builder.node("Neg", "i0", "z").unranked_output("z", DType::F32);
+        run_error(&builder, &[("other", &tensor(DType::F32, &[1], &[0.0]))])
+    };
+    assert!(with_inputs(10).ends_with("its inputs are i0, i1, i2, i3, i4, i5, i6, i7, i8, i9"));
+    assert!(with_inputs(11).ends_with("its inputs are i0, i1, i2, i3, i4, i5, i6, i7, i8, i9, …"));
+    let with_rank = |rank: usize| {
+        let builder = ModelBuilder::new(21).input("x", DType::F32, &"2 ".repeat(rank)).node("Neg", "x", "z");
+        run_error(&builder.unranked_output("z", DType::F32), &[("x", &tensor(DType::F32, &[3], &[0.0; 3]))])
+    };
+    let dims = ["2"; 16].join("x");
+    assert_eq!(with_rank(16), format!("input x: expected shape {dims}, got 3"));
+    assert_eq!(with_rank(17), format!("input x: expected shape {dims}x…, got 3"));
+}
+
+#[test]
 fn bc9_incompatible_shapes_name_the_node() {
     let builder = ModelBuilder::new(21)
         .input("x", DType::F32, "8 4 3")

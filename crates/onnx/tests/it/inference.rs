@@ -2,8 +2,8 @@
 
 use ndarray::{ArrayD, IxDyn, arr0, arr1};
 use unishape::{DType, Tensor};
-use unishape_onnx::infer_shapes;
 use unishape_onnx::model_builder::{Attr, ModelBuilder};
+use unishape_onnx::{Dim, explain, infer_shapes};
 
 /// Type and shape of a value, such as `float Nx3`.
 #[track_caller]
@@ -23,6 +23,8 @@ fn inputs() -> ModelBuilder {
         .input("flag", DType::Bool, "1")
         .input("sizes", DType::I64, "3")
         .input("list", DType::I64, "L")
+        .input("none", DType::F32, "0 3")
+        .input("huge", DType::F32, &format!("{0} {0}", i64::MAX))
         .unranked_input("any", DType::F64)
         .unranked_input("any_list", DType::I64)
         .initializer("-2", arr1(&[-2i64]))
@@ -96,6 +98,15 @@ fn element_types() {
     assert_eq!(inferred(&builder, "z"), "int32 2");
 }
 
+#[test]
+fn dimensions_are_available() {
+    let inference = infer_shapes(&inputs().node("Neg", "half", "n").build().expect("a model"));
+    let shape = |name: &str| inference.value(name).expect("a value").shape();
+    assert_eq!(shape("n"), Some(&[Dim::Known(3), Dim::Known(1)][..]));
+    assert_eq!(shape("x").map(|dims| dims[0].to_string()), Some("N".into()));
+    assert_eq!(shape("any"), None);
+}
+
 /// Large ranks, and dimensions of many symbols, become unknown.
 #[test]
 fn shapes_over_the_limits_become_unknown() {
@@ -148,6 +159,14 @@ fn shapes_by_unknown_lists() {
         ("ReduceSum", "x list", &[("keepdims", Attr::Int(0))], "? ?"),
         ("ReduceSum", "any 0", &[], "? ?"),
     ]);
+    // A list of another rank is no shape.
+    let builder =
+        inputs().node("Shape", "x", "s").node("Unsqueeze", "s 0", "t").node("Expand", "half t", "z");
+    assert_eq!(inferred(&builder, "z"), "float16 ?");
+    let builder = inputs().node_with("Constant", "", "ints", &[("value_ints", Attr::Ints(&[2, 3]))]);
+    assert_eq!(inferred(&builder.node("ConstantOfShape", "ints", "z"), "z"), "float 2x3");
+    let builder = inputs().initializer("long", arr1(&[7i64; 65])).node("Gather", "long 0", "first");
+    assert_eq!(inferred(&builder.node("ConstantOfShape", "first", "z"), "z"), "float ?");
     // Lists that are too long to be shapes.
     let zeros = Tensor::from(arr1(&[0i64; 65]));
     let builder = inputs()
@@ -161,6 +180,19 @@ fn shapes_by_unknown_lists() {
     for (name, expected) in [("a", "float16 ?"), ("b", "float ?"), ("both", "int64 66"), ("c", "float ?")] {
         assert_eq!(inferred(&builder, name), expected, "{name}");
     }
+}
+
+/// A small file may declare a list of any length.
+#[test]
+fn long_lists_take_little_memory() {
+    let builder =
+        ModelBuilder::new(21).input("list", DType::I64, "100000").node("ConstantOfShape", "list", "z");
+    let model = builder.build().expect("a model");
+    let allocated = allocation_counter::measure(|| {
+        let inference = infer_shapes(&model);
+        assert_eq!(inference.value("z").expect("a value").to_string(), "?");
+    });
+    assert!(allocated.bytes_max < 100_000, "{} bytes", allocated.bytes_max);
 }
 
 /// The shape of a value of unknown rank is known to be that of the value.
@@ -177,6 +209,12 @@ fn shapes_of_unknown_rank() {
     assert_eq!(inferred(&builder, "s"), "int64 ?");
     for name in ["whole", "part", "first"] {
         assert_eq!(inferred(&builder, name), "double ?", "{name}");
+    }
+    // Only the first is known to have the shape of `any`.
+    for (name, is_stretched) in [("whole", false), ("part", true), ("first", true)] {
+        let builder = builder.clone().node("Add", &format!("any {name}"), "z");
+        let report = explain(&builder.build().expect("a model"));
+        assert_eq!(!report.broadcasts.is_empty(), is_stretched, "{name}");
     }
     check(&[
         ("Neg", "any", &[], "double ?"),
@@ -213,6 +251,9 @@ fn squeezed_and_reshaped_dimensions() {
         ("Reshape", "x -1", &[], "float ?"),
         ("Reshape", "int -1", &[], "int32 6"),
         ("Reshape", "flag 0,0", &[], "bool 1x?"),
+        // No size, and more elements than can be counted.
+        ("Reshape", "none 0,-1", &[], "float 0x?"),
+        ("Reshape", "huge 3,-1", &[], "float 3x?"),
     ]);
     let two = Tensor::from(arr1(&[1i64, 2]));
     let builder = inputs()
@@ -300,6 +341,9 @@ fn outputs_of_normalizations() {
     assert_eq!((inferred(&builder, "y"), inferred(&builder, "mean")), ("float Nx3x1".into(), "? ?".into()));
     let builder = start().node("LayerNormalization", "any s", names);
     assert_eq!((inferred(&builder, "y"), inferred(&builder, "mean")), ("double ?".into(), "? ?".into()));
+    // The last axis by default, which has size 1.
+    let builder = start().node("LayerNormalization", "x s", names);
+    assert_eq!(inferred(&builder, "mean"), "float Nx3x1");
     for further in ["Dropout", "Neg", "Softmax"] {
         let builder = start().node(further, "x", "y mask");
         let found = (inferred(&builder, "y"), inferred(&builder, "mask"));
@@ -340,8 +384,11 @@ fn conflicts() {
         ("LayerNormalization", "int row -", &[]),
         ("RMSNormalization", "int four", &[1]),
         // Its scale is checked when the model runs.
-        ("InstanceNormalization", "x four four", &[]),
+        ("InstanceNormalization", "image four four", &[]),
     ] {
         assert_eq!(conflicts(op_type, names), expected, "{op_type} of {names}");
     }
+    // One for a node, not for each of its outputs.
+    let builder = inputs().input("four", DType::F32, "4").node("LayerNormalization", "int four", "y mean");
+    assert_eq!(infer_shapes(&builder.build().expect("a model")).conflicts().len(), 1);
 }

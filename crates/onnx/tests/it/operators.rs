@@ -208,6 +208,10 @@ fn shape_operators() {
     assert_eq!(node(15, "Size", from_ref(&x), &[]), arr0(6i64).into());
     let sizes = Tensor::from(arr1(&[1i64, -1]));
     assert_eq!(node(14, "Reshape", &[x.clone(), sizes], &[]).shape(), [1, 6]);
+    let sizes = Tensor::from(arr1(&[0i64, 3]));
+    assert_eq!(node(14, "Reshape", &[x.clone(), sizes.clone()], &[]).shape(), [2, 3]);
+    let empty = tensor(DType::F32, &[2, 0], &[]);
+    assert_eq!(node(14, "Reshape", &[empty, sizes], &[("allowzero", Attr::Int(1))]).shape(), [0, 3]);
     assert_eq!(node(13, "Unsqueeze", &[x.clone(), arr1(&[0i64, -1]).into()], &[]).shape(), [1, 2, 3, 1]);
     assert_eq!(node(11, "Squeeze", &[arr2(&[[1u8]]).into()], &[]), arr0(1u8).into());
     let gathered = node(13, "Gather", &[x.clone(), arr2(&[[2i64, -3]]).into()], &[("axis", Attr::Int(1))]);
@@ -269,6 +273,10 @@ fn slices_in_both_directions() {
         (-1, -4, -2, &[4, 2]),
         (-2, 0, -1, &[3, 2, 1]),
         (1, 3, -1, &[]),
+        (0, i64::MIN, -1, &[0]),
+        (-9, i64::MIN, -1, &[]),
+        (4, 9, -1, &[]),
+        (9, 9, 1, &[]),
     ] {
         let got = slice(start, end, step).expect("a valid run");
         assert_eq!(got, arr1(expected).into(), "{start}:{end}:{step}");
@@ -279,7 +287,7 @@ fn slices_in_both_directions() {
 
 #[test]
 fn indices_out_of_range() {
-    for (index, expected) in [(4, Some(4)), (-5, Some(0)), (5, None), (-6, None)] {
+    for (index, expected) in [(0, Some(0)), (4, Some(4)), (-5, Some(0)), (5, None), (-6, None)] {
         let builder =
             ModelBuilder::new(13).input("x", DType::I32, "5").initializer("i", arr1(&[index as i64]));
         let builder = builder.node("Gather", "x i", "y").unranked_output("y", DType::I32);

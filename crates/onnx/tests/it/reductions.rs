@@ -226,6 +226,9 @@ fn default_axes_of_normalizations() {
     let exact = ("epsilon", Attr::Float(0.0));
     let normalized = node(17, "LayerNormalization", &[x.clone(), scale.clone()], &[exact]);
     assert_eq!(normalized, tensor(DType::F64, &[1, 2, 2], &[-1.0, 10.0, -1.0, 10.0]));
+    let bias = tensor(DType::F64, &[2], &[0.5, -3.0]);
+    let shifted = node(17, "LayerNormalization", &[x.clone(), scale.clone(), bias], &[exact]);
+    assert_eq!(shifted, tensor(DType::F64, &[1, 2, 2], &[-0.5, 7.0, -0.5, 7.0]));
     // Divided by the root of the mean of squares, √12.5 and √50.
     let normalized = node(23, "RMSNormalization", &[x.clone(), scale.clone()], &[exact]);
     let Tensor::F64(found) = &normalized else { panic!("another dtype") };
@@ -307,9 +310,9 @@ fn types_of_batch_normalization() {
             one(scale, 3.0),
             one(bias, 0.5),
             one(mean, 1.0),
-            one(variance, 4.0),
+            one(variance, 3.0),
         ];
-        try_node(opset, "BatchNormalization", &inputs, &[("epsilon", Attr::Float(0.0))])
+        try_node(opset, "BatchNormalization", &inputs, &[("epsilon", Attr::Float(1.0))])
     };
     for (opset, types) in [
         (9, [F32; 5]),
