@@ -5,8 +5,8 @@ use half::f16;
 use ndarray::{arr0, arr1, arr2};
 use std::slice::from_ref;
 use unishape::{DType, Tensor};
-use unishape_onnx::CompiledModel;
 use unishape_onnx::model_builder::{Attr, ModelBuilder, node_bytes};
+use unishape_onnx::{CompiledModel, supported_operators};
 
 /// Runs a single node with inputs a, b and c.
 #[track_caller]
@@ -225,6 +225,18 @@ fn shape_operators() {
     assert_eq!(concatenated, arr1(&["a!".to_string(), "b!".into()]).into());
 }
 
+#[test]
+fn supported_operators_are_listed_by_version() {
+    let versions = |name: &str| -> Vec<(u32, usize, bool)> {
+        let all = supported_operators().filter(|operator| operator.name == name);
+        all.map(|operator| (operator.since, operator.types.len(), operator.broadcasts)).collect()
+    };
+    assert_eq!(versions("Add"), [(7, 7, true), (13, 8, true), (14, 12, true)]);
+    assert_eq!(versions("PRelu"), [(7, 3, true), (9, 7, true), (16, 8, true)]);
+    assert_eq!(versions("Not"), [(1, 1, false)]);
+    assert_eq!(versions("MatMul"), []);
+}
+
 /// They broadcast from opset 8 on.
 #[test]
 fn sums_of_one_shape() {
@@ -313,6 +325,9 @@ fn inputs_without_values() {
         .initializer("default", arr1(&[5i32]))
         .node("Add", "x default", "y")
         .unranked_output("y", DType::I32);
+    let compiled = CompiledModel::new(&builder.build().expect("a model")).expect("a supported model");
+    assert_eq!(compiled.inputs().collect::<Vec<_>>(), ["x", "unused"]);
+    assert_eq!(compiled.outputs().collect::<Vec<_>>(), ["y"]);
     let x = Tensor::from(arr1(&[2i32]));
     assert_eq!(run(&builder, &[("x", &x)]).expect("a valid run"), arr1(&[7i32]).into());
     assert_eq!(run(&builder, &[("x", &x), ("default", &x)]).expect("a valid run"), arr1(&[4i32]).into());
