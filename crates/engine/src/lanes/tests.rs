@@ -2,6 +2,8 @@
 
 use super::{Assign, ForEach, Map, Operand, Read, Write, clone_elements};
 use crate::layout::row_major;
+#[cfg(feature = "parallel")]
+use crate::parallel::Visitors;
 use crate::tuning::PARALLEL_MIN_BYTES;
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -251,47 +253,6 @@ fn a_panic_in_map_into_leaves_every_element_alive() {
     assert_eq!(alive.load(Ordering::Relaxed), 100);
     drop(output);
     assert_eq!(alive.load(Ordering::Relaxed), 0);
-}
-
-/// Tells whether a worker takes part in calls of `visit`.
-#[cfg(feature = "parallel")]
-struct Visitors {
-    caller: std::thread::ThreadId,
-    is_first: std::sync::atomic::AtomicBool,
-    has_worker: std::sync::atomic::AtomicBool,
-}
-
-#[cfg(feature = "parallel")]
-impl Visitors {
-    fn new() -> Visitors {
-        let caller = std::thread::current().id();
-        Visitors { caller, is_first: true.into(), has_worker: false.into() }
-    }
-
-    /// The caller gives workers some time in its first visit: they may be parked, or busy with other tests.
-    fn visit(&self) {
-        if self.has_worker.load(Ordering::Relaxed) {
-            return;
-        }
-        if std::thread::current().id() != self.caller {
-            return self.has_worker.store(true, Ordering::Relaxed);
-        }
-        if self.is_first.swap(false, Ordering::Relaxed) {
-            let start = std::time::Instant::now();
-            while !self.has_worker.load(Ordering::Relaxed) && start.elapsed().as_millis() < 100 {
-                std::thread::yield_now();
-            }
-        }
-    }
-
-    /// Whether a worker takes part in a call that may have 16 threads, in one of several attempts.
-    fn has_worker(attempts: usize, call: &dyn Fn(&Visitors)) -> bool {
-        (0..attempts).any(|_| {
-            let visitors = Visitors::new();
-            crate::parallel::with_num_threads(16, || call(&visitors));
-            visitors.has_worker.into_inner()
-        })
-    }
 }
 
 /// Work is large by the bytes that it touches, here more than by its number of elements.
