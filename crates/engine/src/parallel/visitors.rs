@@ -1,6 +1,6 @@
 //! Helper of tests: whether calls are shared with workers.
 
-use super::with_num_threads;
+use super::cpus::with_num_threads;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 use std::time::Instant;
