@@ -147,6 +147,7 @@ fn shapes_by_unknown_lists() {
         ("ConstantOfShape", "sizes", &[], "float ?x?x?"),
         ("ConstantOfShape", "list", &[], "float ?"),
         ("Squeeze", "x list", &[], "? ?"),
+        ("Squeeze", "half list", &[], "? ?"),
         ("Unsqueeze", "x list", &[], "? ?"),
         ("Unsqueeze", "x", &[], "? ?"),
         ("Gather", "x list", &[], "float Lx3x1"),

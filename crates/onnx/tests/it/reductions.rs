@@ -236,7 +236,10 @@ fn default_axes_of_normalizations() {
     let expected = [3.0 / roots[0], 40.0 / roots[1], 6.0 / roots[2], 80.0 / roots[3]];
     assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12), "{found}");
     let flat = tensor(DType::F64, &[2], &[1.0, -1.0]);
-    assert_eq!(node(23, "RMSNormalization", &[flat, scale], &[exact]), arr1(&[1.0, -10.0]).into());
+    for (opset, op_type) in [(17, "LayerNormalization"), (23, "RMSNormalization")] {
+        let normalized = node(opset, op_type, &[flat.clone(), scale.clone()], &[exact]);
+        assert_eq!(normalized, arr1(&[1.0, -10.0]).into(), "{op_type}");
+    }
     // Epsilon is added to the mean of squares.
     let zeros = tensor(DType::F64, &[2], &[0.5, 0.5]);
     let epsilon = [("epsilon", Attr::Float(0.75))];
