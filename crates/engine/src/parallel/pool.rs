@@ -470,6 +470,29 @@ mod tests {
         });
     }
 
+    /// Workers that take longer than the caller spins, which parks then.
+    #[test]
+    fn a_call_ends_after_all_of_its_tasks() {
+        within_10_seconds(|| {
+            let caller = std::thread::current().id();
+            retry(|| {
+                let (started, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+                let work = |_| {
+                    if std::thread::current().id() == caller {
+                        wait_for(&started, 1);
+                    } else {
+                        started.store(1, Ordering::Release);
+                        std::thread::sleep(Duration::from_millis(20));
+                    }
+                    done.fetch_add(1, Ordering::Relaxed);
+                };
+                run_tasks(16, Team::of(Some(16)), &work);
+                assert_eq!(done.load(Ordering::Relaxed), 16);
+                (started.load(Ordering::Relaxed) == 1).then_some(())
+            });
+        });
+    }
+
     /// A payload whose destructor panics, too.
     struct Explosive;
 
