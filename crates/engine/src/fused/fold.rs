@@ -485,6 +485,7 @@ mod tests {
     }
 
     /// On several threads parts are smaller, where each has accumulators of its own.
+    #[cfg(feature = "parallel")]
     #[test]
     fn threads_decide_which_loops_are_halved_first() {
         assert_eq!(parts(&[4, 65_536], &[KEPT, REDUCED], 1), [4 * 8192; 8]);
