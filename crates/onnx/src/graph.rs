@@ -323,3 +323,96 @@ impl DeclaredDim {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message with these length-delimited fields.
+    fn message(fields: &[(u32, &[u8])]) -> Message {
+        let mut message = Message::default();
+        fields.iter().for_each(|(number, bytes)| message.push_bytes(*number, bytes));
+        message
+    }
+
+    #[test]
+    fn domains() {
+        let node = |domain: &str| {
+            let fields: &[(u32, &[u8])] = &[(node::OP_TYPE, b"Add"), (node::DOMAIN, domain.as_bytes())];
+            Node::from_message(3, &message(fields)).expect("a node")
+        };
+        for domain in ["", "ai.onnx"] {
+            let node = node(domain);
+            assert!(node.is_default_domain());
+            assert_eq!((node.domain.as_str(), node.to_string().as_str()), ("", "node 3 (Add)"));
+        }
+        let node = node("com.example");
+        assert!(!node.is_default_domain());
+        assert_eq!(node.to_string(), "node 3 (com.example.Add)");
+    }
+
+    fn attribute(build: impl FnOnce(&mut Message)) -> Attribute {
+        let mut message = message(&[(attribute::NAME, b"a")]);
+        build(&mut message);
+        Attribute::from_message(message).expect("an attribute")
+    }
+
+    /// Protocol buffers omit values that are 0 or empty.
+    #[test]
+    fn omitted_values_are_the_default_of_the_declared_type() {
+        let of_type =
+            |attribute_type: i64| attribute(|message| message.push_int(attribute::TYPE, attribute_type));
+        assert_eq!(of_type(attribute_type::INT).int(), Ok(0));
+        assert_eq!(of_type(attribute_type::FLOAT).float(), Ok(0.0));
+        assert_eq!(of_type(attribute_type::STRING).string(), Ok(String::new()));
+        let error = of_type(attribute_type::FLOAT).int().expect_err("another type").to_string();
+        assert_eq!(error, "attribute a: expected an integer");
+        let error = attribute(|_| {}).string().expect_err("no type").to_string();
+        assert_eq!(error, "attribute a: expected a string");
+        let given = attribute(|message| {
+            message.push_int(attribute::I, 7);
+            message.push_int(attribute::TYPE, attribute_type::INT);
+        });
+        assert_eq!(given.int(), Ok(7));
+    }
+
+    #[test]
+    fn lists() {
+        let ints =
+            attribute(|message| [3, -4].iter().for_each(|&int| message.push_int(attribute::INTS, int)));
+        assert_eq!(ints.ints(), Ok(vec![3, -4]));
+        let floats = attribute(|message| {
+            [2.5f32, -0.5]
+                .iter()
+                .for_each(|float| message.push_fixed32(attribute::FLOATS, float.to_le_bytes()));
+        });
+        assert_eq!(floats.floats(), Ok(vec![2.5, -0.5]));
+        let strings = attribute(|message| {
+            ["a", ""].iter().for_each(|string| message.push_bytes(attribute::STRINGS, string.as_bytes()));
+        });
+        assert_eq!(strings.strings(), Ok(vec!["a".into(), String::new()]));
+    }
+
+    #[test]
+    fn declared_dimensions() {
+        let dim = |fields: &[(u32, &str)]| {
+            let mut message = Message::default();
+            for (number, value) in fields {
+                match value.parse() {
+                    Ok(size) => message.push_int(*number, size),
+                    Err(_) => message.push_bytes(*number, value.as_bytes()),
+                }
+            }
+            DeclaredDim::from_message(&message).expect("a dimension")
+        };
+        let (size, symbol) = (dimension::DIM_VALUE, dimension::DIM_PARAM);
+        assert_eq!(dim(&[(size, "3")]), DeclaredDim::Size(3));
+        assert_eq!(dim(&[(size, "-1")]), DeclaredDim::Unknown);
+        assert_eq!(dim(&[(symbol, "N")]), DeclaredDim::Symbol("N".into()));
+        assert_eq!(dim(&[(symbol, "")]), DeclaredDim::Unknown);
+        assert_eq!(dim(&[]), DeclaredDim::Unknown);
+        // The last one counts.
+        assert_eq!(dim(&[(size, "3"), (symbol, "N")]), DeclaredDim::Symbol("N".into()));
+        assert_eq!(dim(&[(symbol, "N"), (size, "3")]), DeclaredDim::Size(3));
+    }
+}

@@ -212,4 +212,15 @@ mod tests {
         assert_eq!(copy.base_dir(), Some(Path::new("models")));
         assert_eq!(copy.to_bytes(), model.to_bytes());
     }
+
+    #[test]
+    fn functions_are_listed() {
+        let (mut message, mut function) = (Message::default(), Message::default());
+        function.push_bytes(function::NAME, b"Twice");
+        function.push_bytes(function::DOMAIN, b"com.example");
+        message.push_message(field::FUNCTIONS, &function);
+        let bytes = [crate::model_builder::add_model(), message.encode()].concat();
+        let model = Model::read(&bytes).unwrap();
+        assert_eq!(model.functions(), [("com.example".into(), "Twice".into())]);
+    }
 }

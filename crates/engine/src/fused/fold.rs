@@ -409,3 +409,141 @@ impl Folding<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Program, run};
+    use super::*;
+    use std::sync::Mutex;
+    use unishape_kernels::{DType, Fold, find_fold};
+
+    /// Elements of a block, so that at most 8192 elements of a row are folded without halving it.
+    const BLOCK: usize = 1024;
+
+    fn maximum(dtype: DType, item: usize) -> Program {
+        let program = Program { block_elements: BLOCK, ..Program::new(vec![item], vec![], vec![], 0) };
+        program.folding(find_fold(Fold::Max, dtype).unwrap())
+    }
+
+    /// Strides of a row-major array that has size 1 in some dimensions, and its number of elements.
+    fn strides(shape: &[usize], is_single: impl Fn(usize) -> bool) -> (Vec<isize>, usize) {
+        let (mut strides, mut count) = (vec![0; shape.len()], 1);
+        for dim in (0..shape.len()).rev().filter(|&dim| !is_single(dim)) {
+            strides[dim] = count as isize;
+            count *= shape[dim];
+        }
+        (strides, count)
+    }
+
+    /// Elements of the parts that are folded without being halved, in ascending order.
+    fn parts(shape: &[usize], is_reduced: &[bool], threads: usize) -> Vec<usize> {
+        let ((in_strides, elements), (out_strides, kept)) =
+            (strides(shape, |_| false), strides(shape, |dim| is_reduced[dim]));
+        let input: Vec<u64> = (0..elements as u64).collect();
+        let (mut output, parts) = (vec![0u64; kept], Mutex::new(Vec::new()));
+        let should_continue = |count: usize| {
+            parts.lock().unwrap().push(count);
+            true
+        };
+        // Safety: address, shape and strides are those of the vectors.
+        let (inputs, mut folded) = unsafe {
+            let input = Input::new(input.as_ptr(), shape, &in_strides);
+            ([input], Output::folded(output.as_mut_ptr(), shape, &out_strides, u8::MAX))
+        };
+        let options =
+            Options { is_output_fresh: false, threads: Some(threads), should_continue: &should_continue };
+        assert!(run(&maximum(DType::U64, 8), &inputs, &mut folded, options));
+        assert_eq!(output[kept - 1], elements as u64 - 1, "{shape:?}");
+        let mut parts = parts.into_inner().unwrap();
+        parts.sort_unstable();
+        parts
+    }
+
+    const KEPT: bool = false;
+    const REDUCED: bool = true;
+
+    #[test]
+    fn long_loops_are_halved_at_cache_lines() {
+        assert_eq!(parts(&[8192], &[REDUCED], 1), [8192]);
+        assert_eq!(parts(&[8193], &[REDUCED], 1), [4096, 4097]);
+        assert_eq!(parts(&[20_000], &[REDUCED], 1), [4960, 4992, 4992, 5056]);
+        // As many rows as are folded one by one, and more.
+        assert_eq!(parts(&[256, 5], &[REDUCED, KEPT], 1), [256 * 5]);
+        assert_eq!(parts(&[257, 5], &[REDUCED, KEPT], 1), [128 * 5, 129 * 5]);
+    }
+
+    /// Partial accumulators take memory.
+    #[test]
+    fn few_accumulators_are_folded_at_a_time() {
+        assert_eq!(parts(&[300, 4096], &[REDUCED, KEPT], 1), [108 * 4096, 192 * 4096]);
+        let halves = [2440, 2560].map(|kept| [108 * kept, 192 * kept]).concat();
+        assert_eq!(parts(&[300, 5000], &[REDUCED, KEPT], 1), sorted(halves));
+        // The outermost loop is halved, whatever its length.
+        assert_eq!(parts(&[64, 300, 64], &[KEPT, REDUCED, KEPT], 1), [108 * 4096, 192 * 4096]);
+        let halves = [2000, 3000].map(|kept| [108 * kept, 192 * kept]).concat();
+        assert_eq!(parts(&[5, 300, 1000], &[KEPT, REDUCED, KEPT], 1), sorted(halves));
+        // Fewer where rows are reduced.
+        assert_eq!(parts(&[64, 9000], &[KEPT, REDUCED], 1), [64 * 4456, 64 * 4544]);
+        let halves = [32, 33].map(|kept| [kept * 4456, kept * 4544]).concat();
+        assert_eq!(parts(&[65, 9000], &[KEPT, REDUCED], 1), sorted(halves));
+    }
+
+    fn sorted(mut numbers: Vec<usize>) -> Vec<usize> {
+        numbers.sort_unstable();
+        numbers
+    }
+
+    #[test]
+    fn calls_can_be_stopped_where_no_loop_is_long() {
+        assert_eq!(parts(&[1 << 21, 2], &[KEPT, REDUCED], 1), [1 << 22]);
+        assert_eq!(parts(&[(1 << 21) + 128, 2], &[KEPT, REDUCED], 1), [(1 << 21) + 128; 2]);
+    }
+
+    /// On several threads parts are smaller, where each has accumulators of its own.
+    #[cfg(feature = "parallel")]
+    #[test]
+    fn threads_decide_which_loops_are_halved_first() {
+        assert_eq!(parts(&[4, 65_536], &[KEPT, REDUCED], 1), [4 * 8192; 8]);
+        assert_eq!(parts(&[4, 65_536], &[KEPT, REDUCED], 2), [8192; 32]);
+        assert_eq!(parts(&[1 << 17, 2], &[KEPT, REDUCED], 2), [1 << 16; 4]);
+    }
+
+    /// Elements of the tasks of a reduction on several threads, and the number of their merges.
+    fn tasks(shape: &[usize], is_reduced: &[bool], max_elements: usize) -> (Vec<usize>, usize) {
+        let ((in_strides, _), (out_strides, kept)) =
+            (strides(shape, |_| false), strides(shape, |dim| is_reduced[dim]));
+        let (program, mut accumulators) = (maximum(DType::U64, 8), vec![0u64; kept]);
+        // Safety: address, shape and strides are those of the vector; the input is not read.
+        let (input, output) = unsafe {
+            let input = Input::new(std::ptr::dangling::<u64>(), shape, &in_strides);
+            (input, Output::folded(accumulators.as_mut_ptr(), shape, &out_strides, u8::MAX))
+        };
+        let nest = loop_nest(&[input], &output);
+        let folding = Folding {
+            program: &program,
+            inputs: &[],
+            outputs: &[],
+            residence: Residence::Cache,
+            is_row_reduced: nest.level(nest.innermost()).1[0] == 0,
+            row_len: nest.sizes()[nest.innermost()],
+            is_stopped: &AtomicBool::new(false),
+            failure: &OnceLock::new(),
+            should_continue: &|_| true,
+        };
+        let (mut tasks, mut merges) = (Vec::new(), Vec::new());
+        folding.split(nest, Firsts::from_slice(&[output.first]), max_elements, &mut tasks, &mut merges);
+        (tasks.iter().map(|task| task.nest.len()).collect(), merges.len())
+    }
+
+    #[test]
+    fn tasks_have_at_most_the_requested_elements() {
+        assert_eq!(tasks(&[10, 100], &[KEPT, REDUCED], 1000), (vec![1000], 0));
+        assert_eq!(tasks(&[10, 100], &[KEPT, REDUCED], 999), (vec![500, 500], 0));
+        assert_eq!(tasks(&[100, 10], &[REDUCED, KEPT], 999), (vec![1000], 0));
+        // Only long loops that share accumulators are divided.
+        assert_eq!(tasks(&[256, 4096], &[REDUCED, KEPT], 4096), (vec![256 * 4096], 0));
+        assert_eq!(tasks(&[257, 4096], &[REDUCED, KEPT], 4096), (vec![128 * 4096, 129 * 4096], 1));
+        assert_eq!(tasks(&[20_000], &[REDUCED], 12_000), (vec![10_048, 9952], 1));
+        assert_eq!(tasks(&[20_000], &[REDUCED], 1), (vec![5056, 4992, 4992, 4960], 3));
+    }
+}

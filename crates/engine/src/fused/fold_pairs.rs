@@ -116,3 +116,50 @@ fn fold_row(kernel: &PairFoldKernel, operands: [Rows<'_>; 2], len: usize, acc: &
         _ => (kernel.to_row)(operands, 1, acc),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::fused::{Input, Options, Output, Pair, Program, Step, run};
+    use unishape_kernels::{
+        DType, Fold, KernelKey, Op, PairFunction, find_fold, find_kernel, find_pair_fold,
+    };
+
+    const ROWS: usize = 40;
+    const LEN: usize = 64;
+
+    /// Rows that are repeated, contiguous or apart, of either operand, in sums along rows and across them.
+    #[test]
+    fn rows_with_any_distance() {
+        let numbers: Vec<f32> = (0..ROWS * 100).map(|i| ((i * i) % 11) as f32).collect();
+        let (shape, kernel) = ([ROWS, LEN], find_kernel(Op::Multiply, DType::F32).unwrap());
+        let key = KernelKey::Call(Op::Multiply, DType::F32);
+        let multiply = Step { key, kernel, inputs: [0, 1].into_iter().collect(), item: 4 };
+        let kernel = find_pair_fold(Fold::Sum, PairFunction::Product, DType::F32).unwrap();
+        let program = Program::new(vec![4, 4], vec![], vec![multiply], 2)
+            .folding(find_fold(Fold::Sum, DType::F32).unwrap())
+            .with_pairs(&[Some(Pair { kernel, inputs: [0, 1] })]);
+        let program = Program { block_elements: 8 * LEN, min_row_len: 16, ..program };
+        let distances = [0, LEN, 100];
+        for (a, b) in distances.into_iter().flat_map(|a| distances.map(|b| (a, b))) {
+            let strides = [a, b].map(|distance| [distance as isize, 1]);
+            // Safety: the rows are in the vector.
+            let inputs =
+                strides.each_ref().map(|strides| unsafe { Input::new(numbers.as_ptr(), &shape, strides) });
+            for out_strides in [[1, 0], [0, 1]] {
+                let (mut sums, mut expected) = ([f32::NAN; LEN], [0f32; LEN]);
+                let count = if out_strides[0] == 1 { ROWS } else { LEN };
+                for (row, i) in (0..ROWS).flat_map(|row| (0..LEN).map(move |i| (row, i))) {
+                    let at = if out_strides[0] == 1 { row } else { i };
+                    expected[at] += numbers[row * a + i] * numbers[row * b + i];
+                }
+                // Safety: there are as many sums as rows or columns.
+                let mut output = unsafe { Output::folded(sums.as_mut_ptr(), &shape, &out_strides, u8::MAX) };
+                let options =
+                    Options { is_output_fresh: false, threads: Some(1), should_continue: &|_| true };
+                assert!(run(&program, &inputs, &mut output, options));
+                // Sums of small integers are exact.
+                assert_eq!(sums[..count], expected[..count], "rows {a} and {b} apart, {out_strides:?}");
+            }
+        }
+    }
+}

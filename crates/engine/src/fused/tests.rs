@@ -510,6 +510,26 @@ fn maxima_of_long_loops_of_negative_numbers() {
     assert_eq!(maxima.index_axis(Axis(0), 0), expected);
 }
 
+/// Steps read the operands of their own program: in another order, or an index.
+#[test]
+fn joint_programs_number_their_operands() {
+    let difference = || single().folding(find_fold(Fold::Sum, DType::I64).unwrap());
+    let programs = [difference(), difference(), difference().with_index(1)];
+    let joint = Program::joint(&programs.each_ref(), &[&[0, 1], &[1, 0], &[0, 2]]);
+    let (a, b) = (ndarray::arr1(&[5i64, 7, 1]).into_dyn(), ndarray::arr1(&[1i64, 2, 3]).into_dyn());
+    let (a, b, shape) = (a.view(), b.view(), [3]);
+    let inputs = [input(&a), input(&b), Input::index(10, &shape, &[1])];
+    let mut sums = [(); 3].map(|()| ArrayD::from_elem(IxDyn(&[1]), UNTOUCHED));
+    let mut strides = [const { Vec::new() }; 3];
+    let mut outputs: Vec<Output<'_>> = sums
+        .iter_mut()
+        .zip(&mut strides)
+        .map(|(sum, strides)| accumulators(sum, &shape, strides, &[true]))
+        .collect();
+    assert!(run_folds(&joint, &inputs, &mut outputs, ON_ONE_THREAD).unwrap());
+    assert_eq!(sums.map(|sum| sum[0]), [13 - 6, 6 - 13, 13 - (10 + 11 + 12)]);
+}
+
 /// Of each byte of the result, only bits of the mask are set.
 #[test]
 fn bits_beyond_the_mask_are_not_set() {

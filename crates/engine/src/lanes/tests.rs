@@ -2,6 +2,8 @@
 
 use super::{Assign, ForEach, Map, Operand, Read, Write, clone_elements};
 use crate::layout::row_major;
+#[cfg(feature = "parallel")]
+use crate::parallel::Visitors;
 use crate::tuning::PARALLEL_MIN_BYTES;
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -253,12 +255,72 @@ fn a_panic_in_map_into_leaves_every_element_alive() {
     assert_eq!(alive.load(Ordering::Relaxed), 0);
 }
 
+/// Work is large by the bytes that it touches, here more than by its number of elements.
+#[cfg(feature = "parallel")]
+#[test]
+fn workers_share_large_calls() {
+    let count = 3 * PARALLEL_MIN_BYTES / 8;
+    let input = vec![1u64; count];
+    let (shape, strides) = ([count], [1]);
+    // Safety: an array of the shape.
+    let read = || unsafe { Operand::<Read<u64>>::new(input.as_ptr().cast_mut(), &shape, &strides) };
+    assert!(Visitors::has_worker(100, &|visitors| (read(),).for_each(&|_: &u64| visitors.visit())));
+    assert!(Visitors::has_worker(100, &|visitors| {
+        let mut output = vec![0u64; count];
+        // Safety: an array of the shape.
+        let written = unsafe { Operand::<Write<u64>>::new(output.as_mut_ptr(), &shape, &strides) };
+        (written, read()).for_each(&|y: &mut u64, x: &u64| {
+            visitors.visit();
+            *y = *x;
+        });
+        assert_eq!(output, input);
+    }));
+    assert!(Visitors::has_worker(100, &|visitors| {
+        let mut output = vec![0u64; count];
+        // Safety: an array of the shape.
+        let assigned = unsafe { Operand::<Assign<u64>>::new(output.as_mut_ptr(), &shape, &strides) };
+        let visit = |x: &u64| {
+            visitors.visit();
+            x + 1
+        };
+        (read(),).map_into(assigned, &visit);
+        assert_eq!(output, vec![2; count]);
+    }));
+}
+
+/// A staging buffer has no elements that assignment could drop.
+#[test]
+fn large_outputs_of_elements_with_destructors_are_not_streamed() {
+    let count = PARALLEL_MIN_BYTES;
+    let (alive, input) = (AtomicUsize::new(0), vec![0u8; count]);
+    let mut output: Vec<Counted<'_>> = (0..count).map(|_| Counted::new(&alive)).collect();
+    let (shape, strides) = ([count], [1]);
+    // Safety: arrays of the shape.
+    let (out, operand) = unsafe {
+        (
+            Operand::<Assign<_>>::new(output.as_mut_ptr(), &shape, &strides),
+            Operand::<Read<u8>>::new(input.as_ptr().cast_mut(), &shape, &strides),
+        )
+    };
+    (operand,).map_into(out, &|_: &u8| Counted::new(&alive));
+    assert_eq!(alive.load(Ordering::Relaxed), count);
+    drop(output);
+    assert_eq!(alive.load(Ordering::Relaxed), 0);
+}
+
 /// Operands with one element at several indices, which ndarray does not create, are written by one thread:
 /// otherwise some of these additions would be lost.
 #[test]
 fn elements_at_several_indices_stay_on_one_thread() {
     let (rows, columns) = (4, PARALLEL_MIN_BYTES);
     for strides in [[0, 0], [0, 1], [1, 1]] {
+        #[cfg(feature = "parallel")]
+        assert!(!Visitors::has_worker(1, &|visitors| {
+            let (shape, mut element) = ([rows, columns], vec![0u32; rows + columns]);
+            // Safety: the strides lead to elements of the vector; one thread accesses them.
+            let operand = unsafe { Operand::<Write<u32>>::new(element.as_mut_ptr(), &shape, &strides) };
+            (operand,).for_each(&|_: &mut u32| visitors.visit());
+        }));
         let mut sums = vec![0u32; rows + columns];
         let one = 1u32;
         let shape = [rows, columns];

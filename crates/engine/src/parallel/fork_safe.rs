@@ -44,11 +44,14 @@ impl<T> ForkSafe<T> {
         while let Err(holder) =
             self.holder.compare_exchange_weak(seen, process, Ordering::Acquire, Ordering::Relaxed)
         {
-            // A holder of another process is a thread that does not exist in this one.
-            seen = if holder == process { 0 } else { holder };
-            if holder == process {
-                std::thread::yield_now();
-            }
+            seen = match holder == process {
+                true => {
+                    std::thread::yield_now();
+                    0
+                }
+                // This holder is a thread of another process, which does not exist in this one.
+                false => holder,
+            };
         }
         let _release = Release(&self.holder);
         if self.owner.swap(process, Ordering::Relaxed) != process {

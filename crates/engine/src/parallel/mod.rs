@@ -23,6 +23,8 @@ mod fork_safe;
 #[cfg(feature = "parallel")]
 mod pool;
 mod split;
+#[cfg(all(test, feature = "parallel"))]
+mod visitors;
 
 pub(crate) use cost::cost;
 pub use cost::is_parallel;
@@ -31,6 +33,8 @@ pub use cpus::{num_threads, set_num_threads, with_num_threads};
 #[cfg(feature = "parallel")]
 pub(crate) use pool::{Team, run_tasks};
 pub(crate) use split::for_each_chunk;
+#[cfg(all(test, feature = "parallel"))]
+pub(crate) use visitors::Visitors;
 #[cfg(not(feature = "parallel"))]
 pub(crate) use without_pool::{Team, run_tasks};
 

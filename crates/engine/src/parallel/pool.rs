@@ -108,7 +108,7 @@ impl Worker {
     fn next_job(&self) -> *mut Job<'static> {
         loop {
             let offered = || Some(self.job.load(Ordering::Relaxed)).filter(|job| !job.is_null());
-            if let Some(job) = spin_until(offered) {
+            if let Some(job) = spin_until(offered, spin_time()) {
                 return job;
             }
             std::thread::park();
@@ -128,15 +128,15 @@ impl<'j> Job<'j> {
         Job { take_part, pending, caller, panic: Mutex::new(None) }
     }
 
-    /// Offers the job to at most `workers` workers.
-    fn offer(&self, workers: usize) -> Offer<'_> {
+    /// Offers the job to workers, so that it has at most `threads` threads with the caller.
+    fn offer(&self, threads: usize) -> Offer<'_> {
         let address = (&raw const *self).cast_mut().cast::<Job<'static>>();
         let mut claimed: SmallVec<[&'static Worker; 16]> = SmallVec::new();
         POOL.with(|pool| {
             let pool = pool.get_or_insert_default();
-            // Every other caller has a core already.
-            let workers = workers.saturating_sub(pool.callers);
+            // Every caller, this one included, has a core already.
             pool.callers += 1;
+            let workers = threads.saturating_sub(pool.callers);
             pool.grow(workers, Worker::start);
             // Only here a worker is claimed, one caller at a time.
             let idle = pool.workers.iter().filter(|worker| worker.job.load(Ordering::Acquire).is_null());
@@ -203,7 +203,8 @@ impl Drop for Offer<'_> {
         }
         let is_done = || (pending.load(Ordering::Acquire) == 0).then_some(());
         // Sleeping and waking up takes longer than most workers need to finish.
-        if spin_until(is_done).is_none() && pending.fetch_or(WAITING, Ordering::AcqRel) > 0 {
+        if spin_until(is_done, spin_time()).is_none() {
+            pending.fetch_or(WAITING, Ordering::AcqRel);
             while pending.load(Ordering::Acquire) != WAITING {
                 std::thread::park();
             }
@@ -211,9 +212,8 @@ impl Drop for Offer<'_> {
     }
 }
 
-/// Calls a function until it returns something, for as long as threads spin; yields to other threads
-/// meanwhile.
-fn spin_until<T>(function: impl Fn() -> Option<T>) -> Option<T> {
+/// Calls a function until it returns something or the time is up; yields to other threads meanwhile.
+fn spin_until<T>(function: impl Fn() -> Option<T>, time: Duration) -> Option<T> {
     let start = Instant::now();
     loop {
         for _ in 0..POLLS_PER_YIELD {
@@ -222,7 +222,7 @@ fn spin_until<T>(function: impl Fn() -> Option<T>) -> Option<T> {
             }
             std::hint::spin_loop();
         }
-        if start.elapsed() >= spin_time() {
+        if start.elapsed() >= time {
             return None;
         }
         std::thread::yield_now();
@@ -236,11 +236,16 @@ fn spin_time() -> Duration {
     static MICROS: AtomicU32 = AtomicU32::new(u32::MAX);
     let mut micros = MICROS.load(Ordering::Relaxed);
     if micros == u32::MAX {
-        let requested = std::env::var("UNISHAPE_SPIN").ok().and_then(|text| text.trim().parse::<u32>().ok());
-        micros = requested.map_or(SPIN.as_micros() as u32, |micros| micros.min(1_000_000));
+        micros = spin_micros(std::env::var("UNISHAPE_SPIN").ok().as_deref());
         MICROS.store(micros, Ordering::Relaxed);
     }
     Duration::from_micros(micros.into())
+}
+
+/// [`spin_time`] with this value of the environment variable, in microseconds: at most a second.
+fn spin_micros(variable: Option<&str>) -> u32 {
+    let requested = variable.and_then(|text| text.trim().parse::<u32>().ok());
+    requested.map_or(SPIN.as_micros() as u32, |micros| micros.min(1_000_000))
 }
 
 /// The threads that share the work of a call: the caller, and workers of the pool or of the rayon pool that the
@@ -294,23 +299,8 @@ pub(crate) fn run_tasks(count: usize, team: Team, work: &(dyn Fn(usize) + Sync))
     if threads <= 1 {
         return (0..count).for_each(work);
     }
-    let taken: SmallVec<[AtomicUsize; 16]> = (0..threads).map(|_| AtomicUsize::new(0)).collect();
-    let aborted = AtomicBool::new(false);
-    let first_task = |range: usize| count * range / threads;
-    let take_part = |own: usize| {
-        let abort = AbortOnPanic(&aborted);
-        for range in (own..threads).chain(0..own) {
-            let (first, end) = (first_task(range), first_task(range + 1));
-            while !aborted.load(Ordering::Relaxed) {
-                let task = first + taken[range].fetch_add(1, Ordering::Relaxed);
-                if task >= end {
-                    break;
-                }
-                work(task);
-            }
-        }
-        std::mem::forget(abort);
-    };
+    let tasks = Tasks::new(count, threads);
+    let take_part = |own: usize| tasks.take_part(own, work);
     if team.is_of_rayon {
         return rayon::in_place_scope(|scope| {
             (1..threads).for_each(|own| scope.spawn(move |_| take_part(own)));
@@ -320,7 +310,7 @@ pub(crate) fn run_tasks(count: usize, team: Team, work: &(dyn Fn(usize) + Sync))
     // Calls inside `work` stay on their thread: the others are busy with this call.
     let take_part = |own: usize| with_num_threads(1, || take_part(own));
     let job = Job::new(&take_part);
-    let offer = job.offer(threads - 1);
+    let offer = job.offer(threads);
     let result = catch_unwind(AssertUnwindSafe(|| take_part(0)));
     drop(offer);
     let of_worker = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -332,6 +322,40 @@ pub(crate) fn run_tasks(count: usize, team: Team, work: &(dyn Fn(usize) + Sync))
             std::mem::forget(of_worker);
             resume_unwind(payload)
         }
+    }
+}
+
+/// Tasks that several threads share.
+struct Tasks {
+    count: usize,
+    /// How many tasks have been taken of the range of each thread.
+    taken: SmallVec<[AtomicUsize; 16]>,
+    /// Whether a task has panicked.
+    aborted: AtomicBool,
+}
+
+impl Tasks {
+    fn new(count: usize, threads: usize) -> Tasks {
+        let taken = (0..threads).map(|_| AtomicUsize::new(0)).collect();
+        Tasks { count, taken, aborted: AtomicBool::new(false) }
+    }
+
+    /// Calls `work` with tasks until none is left or one has panicked: first those of the thread's own range.
+    fn take_part(&self, own: usize, work: &(dyn Fn(usize) + Sync)) {
+        let threads = self.taken.len();
+        let first_task = |range: usize| self.count * range / threads;
+        let abort = AbortOnPanic(&self.aborted);
+        for range in (own..threads).chain(0..own) {
+            let (first, end) = (first_task(range), first_task(range + 1));
+            while !self.aborted.load(Ordering::Relaxed) {
+                let task = first + self.taken[range].fetch_add(1, Ordering::Relaxed);
+                if task >= end {
+                    break;
+                }
+                work(task);
+            }
+        }
+        std::mem::forget(abort);
     }
 }
 
@@ -405,8 +429,8 @@ mod tests {
     fn callers_at_once_offer_fewer_workers() {
         let nothing = |_: usize| {};
         let (first, second) = (Job::new(&nothing), Job::new(&nothing));
-        let offer = first.offer(1);
-        assert_eq!(second.offer(1).claimed.len(), 0);
+        let offer = first.offer(2);
+        assert_eq!(second.offer(2).claimed.len(), 0);
         drop(offer);
         // Other tests are callers, too.
         assert!((0..10_000).any(|_| {
@@ -443,6 +467,29 @@ mod tests {
                 catch_unwind(AssertUnwindSafe(|| run_tasks(16, Team::of(Some(16)), &work))).err()
             });
             assert_eq!(payload.downcast_ref(), Some(&"of a worker"));
+        });
+    }
+
+    /// Workers that take longer than the caller spins, which parks then.
+    #[test]
+    fn a_call_ends_after_all_of_its_tasks() {
+        within_10_seconds(|| {
+            let caller = std::thread::current().id();
+            retry(|| {
+                let (started, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+                let work = |_| {
+                    if std::thread::current().id() == caller {
+                        wait_for(&started, 1);
+                    } else {
+                        started.store(1, Ordering::Release);
+                        std::thread::sleep(Duration::from_millis(20));
+                    }
+                    done.fetch_add(1, Ordering::Relaxed);
+                };
+                run_tasks(16, Team::of(Some(16)), &work);
+                assert_eq!(done.load(Ordering::Relaxed), 16);
+                (started.load(Ordering::Relaxed) == 1).then_some(())
+            });
         });
     }
 
@@ -495,5 +542,98 @@ mod tests {
             });
         }
         assert_eq!((pool.workers.len(), starts.load(Ordering::Relaxed)), (0, 2));
+    }
+
+    /// Calls that need no further worker do not count as calls without a start.
+    #[test]
+    fn as_many_workers_are_started_as_are_requested() {
+        static WORKERS: [Worker; 3] = [const {
+            let job = AtomicPtr::new(null_mut());
+            Worker { job, number: AtomicUsize::new(0), thread: OnceLock::new() }
+        }; 3];
+        let (mut pool, starts) = (Pool::default(), Mutex::new(Vec::new()));
+        let start = |index: usize| {
+            starts.lock().unwrap().push(index);
+            WORKERS.get(index)
+        };
+        pool.grow(2, start);
+        pool.grow(1, start);
+        assert_eq!(*starts.lock().unwrap(), [0, 1]);
+        pool.grow(3, |_| None);
+        pool.grow(2, start);
+        assert_eq!((pool.workers.len(), pool.calls_without_start), (2, CALLS_BETWEEN_STARTS));
+        pool.grow(3, start);
+        assert_eq!((pool.workers.len(), pool.calls_without_start), (2, CALLS_BETWEEN_STARTS - 1));
+    }
+
+    /// The caller is one of the threads.
+    #[test]
+    fn a_job_has_at_most_the_requested_threads() {
+        let nothing = |_: usize| {};
+        let job = Job::new(&nothing);
+        assert_eq!(job.offer(1).claimed.len(), 0);
+        assert!(job.offer(2).claimed.len() <= 1);
+        assert!(job.offer(3).claimed.len() <= 2);
+    }
+
+    #[test]
+    fn no_task_is_started_after_a_panic() {
+        let (tasks, runs) = (Tasks::new(8, 2), AtomicUsize::new(0));
+        let panics = |task: usize| assert_ne!(task, 1, "expected");
+        assert!(catch_unwind(AssertUnwindSafe(|| tasks.take_part(0, &panics))).is_err());
+        tasks.take_part(1, &|_| _ = runs.fetch_add(1, Ordering::Relaxed));
+        assert_eq!(runs.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_thread_takes_tasks_of_its_own_range_first() {
+        let (tasks, order) = (Tasks::new(5, 2), Mutex::new(Vec::new()));
+        tasks.take_part(1, &|task| order.lock().unwrap().push(task));
+        tasks.take_part(0, &|task| order.lock().unwrap().push(task));
+        assert_eq!(*order.lock().unwrap(), [2, 3, 4, 0, 1]);
+    }
+
+    /// Neither depends on how fast this machine is: one has no time, the other more than any test.
+    #[test]
+    fn threads_spin_until_the_time_is_up() {
+        within_10_seconds(|| {
+            assert_eq!(spin_until(|| None::<()>, Duration::ZERO), None);
+            let polls = AtomicUsize::new(0);
+            let last = 3 * POLLS_PER_YIELD + 1;
+            let poll = || (polls.fetch_add(1, Ordering::Relaxed) + 1 == last).then_some(7);
+            assert_eq!(spin_until(poll, Duration::from_secs(3600)), Some(7));
+        });
+    }
+
+    #[test]
+    fn the_environment_decides_how_long_threads_spin() {
+        let default = SPIN.as_micros() as u32;
+        let cases = [
+            (None, default),
+            (Some("0"), 0),
+            (Some(" 25 "), 25),
+            (Some("5000000"), 1_000_000),
+            (Some("-1"), default),
+            (Some("soon"), default),
+        ];
+        for (variable, expected) in cases {
+            assert_eq!(spin_micros(variable), expected, "{variable:?}");
+        }
+        let variable = std::env::var("UNISHAPE_SPIN").ok();
+        let expected = Duration::from_micros(spin_micros(variable.as_deref()).into());
+        // Read from the environment, and then remembered.
+        assert_eq!([spin_time(), spin_time()], [expected; 2]);
+    }
+
+    #[test]
+    fn a_team_is_of_the_rayon_pool_that_the_caller_is_in() {
+        assert!(!Team::of(None).is_of_rayon);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        pool.install(|| {
+            let inside = Team::of(None);
+            assert_eq!((inside.is_of_rayon, inside.threads()), (true, 3));
+            let requested = Team::of(Some(2));
+            assert_eq!((requested.is_of_rayon, requested.threads()), (false, 2));
+        });
     }
 }

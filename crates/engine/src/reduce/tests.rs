@@ -142,6 +142,68 @@ fn every_pair_of_elements_is_folded_once() {
     }
 }
 
+/// Elements or accumulators that are not numbers may not be `Sync` or `Send`.
+#[cfg(feature = "parallel")]
+#[test]
+fn only_numbers_are_shared_with_workers() {
+    use crate::parallel::Visitors;
+
+    /// Calls `visit` when it is folded.
+    struct Visit<'v>(&'v Visitors);
+
+    impl<T> Accumulate<T> for Visit<'_> {
+        type Acc = u64;
+
+        fn start(&self, _: T) -> u64 {
+            1
+        }
+
+        fn fold(&self, acc: &mut u64, _: T) {
+            self.0.visit();
+            *acc += 1;
+        }
+
+        fn merge(&self, acc: &mut u64, other: u64) {
+            *acc += other;
+        }
+    }
+
+    /// The same, with an accumulator that is no number.
+    struct Boxed<'v>(Visit<'v>);
+
+    impl<T> Accumulate<T> for Boxed<'_> {
+        type Acc = Box<u64>;
+
+        fn start(&self, item: T) -> Box<u64> {
+            Box::new(self.0.start(item))
+        }
+
+        fn fold(&self, acc: &mut Box<u64>, item: T) {
+            self.0.fold(acc, item);
+        }
+
+        fn merge(&self, acc: &mut Box<u64>, other: Box<u64>) {
+            Accumulate::<T>::merge(&self.0, acc, *other);
+        }
+    }
+
+    const COUNT: usize = 1 << 18;
+    let (numbers, others) =
+        (ArrayD::<u64>::zeros(IxDyn(&[COUNT])), ArrayD::from_elem(IxDyn(&[COUNT]), [0u64]));
+    assert!(Visitors::has_worker(100, &|visitors| {
+        let count = reduce_elements(&operand(&numbers.view()), &[true], &Visit(visitors));
+        assert_eq!(count.unwrap(), [COUNT as u64]);
+    }));
+    assert!(!Visitors::has_worker(1, &|visitors| {
+        let count = reduce_elements(&operand(&others.view()), &[true], &Visit(visitors));
+        assert_eq!(count.unwrap(), [COUNT as u64]);
+    }));
+    assert!(!Visitors::has_worker(1, &|visitors| {
+        let count = reduce_elements(&operand(&numbers.view()), &[true], &Boxed(Visit(visitors)));
+        assert_eq!(count.unwrap(), [Box::new(COUNT as u64)]);
+    }));
+}
+
 /// No element at all, and no accumulator either.
 #[test]
 fn no_accumulators() {

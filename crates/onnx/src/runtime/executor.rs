@@ -538,8 +538,6 @@ impl<'a> Executor<'a> {
                     }
                 }
             }
-            // Only the type of the second input matters.
-            ("CastLike", _) => inputs.truncate(1),
             _ => {}
         }
         let CompiledNode { node, version, .. } = compiled;
@@ -684,4 +682,61 @@ fn expression_error(error: ExprError) -> Error {
 /// Internal error; unreachable, because nodes run in topological order.
 fn not_materialized() -> Error {
     Error::invalid("a value is used before it is computed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chain of reductions along one axis each, whose outputs have these numbers.
+    fn chain(reductions: &[(usize, usize)]) -> Chain {
+        let mut chain = Chain::default();
+        reductions.iter().for_each(|&(axis, output)| chain.push(vec![axis], output));
+        chain
+    }
+
+    /// Length, axes and changes.
+    fn summary(chain: &Chain) -> (usize, &[usize], usize) {
+        (chain.length, &chain.axes, chain.changes)
+    }
+
+    #[test]
+    fn chains_count_reductions_and_changes_of_axes() {
+        assert_eq!(summary(&chain(&[])), (0, &[][..], 0));
+        assert_eq!(summary(&chain(&[(1, 0)])), (1, &[1][..], 0));
+        assert_eq!(summary(&chain(&[(1, 0), (1, 1), (0, 2)])), (3, &[0][..], 1));
+        assert_eq!(summary(&chain(&[(1, 0), (0, 1), (1, 2)])), (3, &[1][..], 2));
+    }
+
+    #[test]
+    fn joint_chains_are_as_long_as_the_longest() {
+        let joint = |a: &[(usize, usize)], b: &[(usize, usize)]| {
+            let (mut a, b) = (chain(a), chain(b));
+            let count = a.joint_count(&b);
+            a.join(&b);
+            assert_eq!(count, a.all.len());
+            (a.length, a.axes, a.changes, count)
+        };
+        assert_eq!(joint(&[], &[]), (0, vec![], 0, 0));
+        assert_eq!(joint(&[], &[(1, 0)]), (1, vec![1], 0, 1));
+        assert_eq!(joint(&[(1, 0)], &[]), (1, vec![1], 0, 1));
+        assert_eq!(joint(&[(1, 0)], &[(1, 1)]), (1, vec![1], 0, 2));
+        // The axes of two inputs differ.
+        assert_eq!(joint(&[(1, 0)], &[(0, 1)]), (1, vec![0], 1, 2));
+        assert_eq!(joint(&[(1, 0), (1, 1)], &[(0, 2)]), (2, vec![1], 1, 3));
+        assert_eq!(joint(&[(0, 2)], &[(1, 0), (1, 1)]), (2, vec![1], 1, 3));
+        assert_eq!(joint(&[(0, 2)], &[(1, 0), (0, 1)]), (2, vec![0], 1, 3));
+        // Some of them are the same.
+        assert_eq!(joint(&[(1, 0), (1, 1)], &[(1, 0), (1, 2)]), (2, vec![1], 0, 3));
+    }
+
+    #[test]
+    fn long_chains_and_changes_of_axes_are_full() {
+        let same: Vec<(usize, usize)> = (0..MAX_CHAINED_REDUCTIONS).map(|output| (1, output)).collect();
+        assert!(chain(&same).is_full(&[1]));
+        assert!(!chain(&same[1..]).is_full(&[1]));
+        assert!(!chain(&[(1, 0)]).is_full(&[0]));
+        assert!(chain(&[(1, 0), (0, 1)]).is_full(&[1]));
+        assert!(!chain(&[(1, 0), (0, 1)]).is_full(&[0]));
+    }
 }

@@ -372,8 +372,5 @@ fn standardized<'a>(x: Lazy<'a>, axes: &[usize], epsilon: Lazy<'a>) -> Lazy<'a> 
 
 /// A list with an element for each channel, so that it broadcasts along axis 1.
 fn for_each_channel(list: Lazy<'_>, rank: usize) -> Lazy<'_> {
-    match rank {
-        0..=2 => list,
-        _ => list.expand_dims((1..rank as i64 - 1).collect::<Vec<i64>>()),
-    }
+    list.expand_dims((1..rank as i64 - 1).collect::<Vec<i64>>())
 }

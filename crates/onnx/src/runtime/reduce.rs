@@ -198,3 +198,29 @@ fn neutral(dtype: DType, is_max: bool) -> Scalar {
         _ => Scalar::Float(if is_max { f64::NEG_INFINITY } else { f64::INFINITY }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_at_least_the_maximum_of_none() {
+        for (dtype, min, max) in [
+            (DType::I8, i128::from(i8::MIN), i128::from(i8::MAX)),
+            (DType::I16, i16::MIN.into(), i16::MAX.into()),
+            (DType::I32, i32::MIN.into(), i32::MAX.into()),
+            (DType::I64, i64::MIN.into(), i64::MAX.into()),
+            (DType::U8, 0, u8::MAX.into()),
+            (DType::U16, 0, u16::MAX.into()),
+            (DType::U32, 0, u32::MAX.into()),
+            (DType::U64, 0, u64::MAX.into()),
+        ] {
+            assert_eq!([true, false].map(|is_max| neutral(dtype, is_max)), [min, max].map(Scalar::Int));
+        }
+        assert_eq!([true, false].map(|is_max| neutral(DType::Bool, is_max)), [false, true].map(Scalar::Bool));
+        let infinities = [f64::NEG_INFINITY, f64::INFINITY].map(Scalar::Float);
+        for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+            assert_eq!([true, false].map(|is_max| neutral(dtype, is_max)), infinities);
+        }
+    }
+}

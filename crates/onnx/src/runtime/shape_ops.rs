@@ -397,6 +397,8 @@ mod tests {
             (None, None, None, None)
         );
         assert_eq!(resolve_reshape(&[2, 0], &[0, 5], true).ok(), Some(vec![0, 5]));
+        // Any size would do.
+        assert_eq!(resolve_reshape(&[0, 3], &[0, -1], false).ok(), None);
     }
 
     #[test]

@@ -456,7 +456,6 @@ fn unsupported_operator(node: &Node, inputs: Inputs<'_>, id: usize) -> Inferred 
 fn matmul(a: &InferredValue, inputs: Inputs<'_>) -> Option<SymbolicShape> {
     let (a, b) = (a.shape.dims()?, inputs.dims(1)?);
     match (a, b) {
-        ([_], [_]) => Some(SymbolicShape::new(Vec::new())),
         ([_], [batch @ .., _, columns]) => {
             Some(SymbolicShape::new([batch, std::slice::from_ref(columns)].concat()))
         }

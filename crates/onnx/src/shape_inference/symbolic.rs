@@ -291,11 +291,18 @@ mod tests {
     fn shapes_over_the_limits_become_unknown() {
         let many = SymbolicShape::known(&[1; MAX_INFERRED_RANK + 1]).limited(7);
         assert_eq!(many, SymbolicShape::unranked(7));
-        let mut all = shape("");
-        for name in 0..=MAX_SYMBOLS {
-            all = all.broadcast_with(&shape(&format!("n{name}"))).expect("compatible");
-        }
-        assert_eq!(all.limited(7), SymbolicShape::new(vec![Dim::anonymous(7, 0)]));
+        let just = SymbolicShape::known(&[1; MAX_INFERRED_RANK]);
+        assert_eq!(just.clone().limited(7), just);
+        let all = |count: usize, of: fn(usize) -> SymbolicShape| {
+            (0..count).fold(shape(""), |all, number| all.broadcast_with(&of(number)).expect("compatible"))
+        };
+        let named = |count: usize| all(count, |number| shape(&format!("n{number}")));
+        assert_eq!(named(MAX_SYMBOLS).limited(70), named(MAX_SYMBOLS));
+        assert_eq!(named(MAX_SYMBOLS + 1).limited(70), SymbolicShape::new(vec![Dim::anonymous(70, 0)]));
+        let unranked = |count: usize| all(count, SymbolicShape::unranked);
+        assert_eq!(unranked(MAX_SYMBOLS).limited(70), unranked(MAX_SYMBOLS));
+        assert_eq!(unranked(MAX_SYMBOLS + 1).limited(70), SymbolicShape::unranked(70));
+        assert_eq!(unranked(MAX_SYMBOLS + 2).limited(70), SymbolicShape::unranked(70));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::support::{run, run_error, tensor};
 use ndarray::arr1;
 use unishape::{DType, Tensor};
 use unishape_onnx::model_builder::{Attr, ModelBuilder};
-use unishape_onnx::{CompiledModel, explain, explicit};
+use unishape_onnx::{CompiledModel, ErrorKind, Model, explain, explicit};
 
 fn binary(opset: u32, op_type: &str, attributes: &[(&str, Attr<'_>)]) -> ModelBuilder {
     let builder = ModelBuilder::new(opset).input("a", DType::F32, "N 3").input("b", DType::F32, "3");
@@ -40,6 +40,10 @@ fn unsupported_operators_name_the_node() {
     assert_eq!(compile_error(&builder), "node 0 (If If_of_z): operators with subgraphs are not supported");
     let report = explain(&builder.build().expect("a model"));
     assert_eq!(report.skipped, ["subgraphs of node 0 (If If_of_z)"]);
+    // ModelProto: functions, with the name f and the domain d.
+    let functions = [0xca, 1, 6, 0x0a, 1, b'f', 0x52, 1, b'd'];
+    let bytes = [binary(21, "Add", &[]).to_bytes(), functions.to_vec()].concat();
+    assert_eq!(explain(&Model::read(&bytes).expect("a model")).skipped, ["function d.f"]);
 }
 
 #[test]
@@ -60,6 +64,31 @@ fn types_are_never_promoted() {
         .node("And", "a a", "z")
         .unranked_output("z", DType::Bool);
     assert!(run_error(&builder, &[("a", &a)]).ends_with("And supports bool, not float"));
+    // From opset 12 on, an exponent may have another type than its base.
+    let power = |opset: u32| {
+        let builder =
+            ModelBuilder::new(opset).unranked_input("a", DType::F32).unranked_input("b", DType::I32);
+        builder.node("Pow", "a b", "z").unranked_output("z", DType::F32)
+    };
+    let error = run_error(&power(11), &[("a", &a), ("b", &b)]);
+    assert!(error.ends_with("input 1 is int32, not float; convert it with Cast"), "{error}");
+    assert_eq!(run(&power(12), &[("a", &a), ("b", &b)]), Ok(a.clone()));
+    // Neither a later version that does not support the type, nor an earlier one that does, is named.
+    for (opset, op_type, inputs, dtype, problem) in [
+        (
+            7,
+            "Add",
+            "a a",
+            DType::Bool,
+            "Add supports float, int32, int64, float16, double, uint32 or uint64, not bool",
+        ),
+        (13, "Erf", "a", DType::I32, "Erf supports float, float16, double or bfloat16, not int32"),
+    ] {
+        let builder = ModelBuilder::new(opset).unranked_input("a", dtype).node(op_type, inputs, "z");
+        let a = tensor(dtype, &[1], &[1.0]);
+        let error = run_error(&builder.unranked_output("z", dtype), &[("a", &a)]);
+        assert!(error.ends_with(problem), "{error}");
+    }
 }
 
 #[test]
@@ -77,6 +106,26 @@ fn inputs_are_checked_against_their_declarations() {
     assert_eq!(error(&[("a", &a), ("b", &other)]), "input b: expected type float, got double");
     let longer = tensor(DType::F32, &[4, 1], &[0.0; 4]);
     assert_eq!(error(&[("a", &a), ("b", &longer)]), "input b: N is 4, but 2 in the input a");
+}
+
+#[test]
+fn long_lists_are_cut() {
+    let with_inputs = |count: usize| {
+        let inputs = (0..count).map(|number| format!("i{number}"));
+        let builder =
+            inputs.fold(ModelBuilder::new(21), |builder, name| builder.input(&name, DType::F32, "1"));
+        let builder = builder.node("Neg", "i0", "z").unranked_output("z", DType::F32);
+        run_error(&builder, &[("other", &tensor(DType::F32, &[1], &[0.0]))])
+    };
+    assert!(with_inputs(10).ends_with("its inputs are i0, i1, i2, i3, i4, i5, i6, i7, i8, i9"));
+    assert!(with_inputs(11).ends_with("its inputs are i0, i1, i2, i3, i4, i5, i6, i7, i8, i9, …"));
+    let with_rank = |rank: usize| {
+        let builder = ModelBuilder::new(21).input("x", DType::F32, &"2 ".repeat(rank)).node("Neg", "x", "z");
+        run_error(&builder.unranked_output("z", DType::F32), &[("x", &tensor(DType::F32, &[3], &[0.0; 3]))])
+    };
+    let dims = ["2"; 16].join("x");
+    assert_eq!(with_rank(16), format!("input x: expected shape {dims}, got 3"));
+    assert_eq!(with_rank(17), format!("input x: expected shape {dims}x…, got 3"));
 }
 
 #[test]
@@ -124,6 +173,22 @@ fn invalid_models_are_rejected_before_they_run() {
     assert_eq!(compile_error(&few), "node 0 (Add Add_of_z): expected 2 inputs, got 1");
 }
 
+/// The shape of a result that nothing can hold is known before it is computed.
+#[test]
+fn results_that_are_too_large() {
+    let builder = ModelBuilder::new(21)
+        .input("x", DType::F32, "")
+        .initializer("rows", arr1(&[1i64 << 40, 1]))
+        .initializer("columns", arr1(&[1i64, 1 << 40]))
+        .node("Expand", "x rows", "a")
+        .node("Expand", "x columns", "b")
+        .node("Add", "a b", "z")
+        .unranked_output("z", DType::F32);
+    let error = run(&builder, &[("x", &tensor(DType::F32, &[], &[1.0]))]).expect_err("too large");
+    assert!(matches!(error.kind(), ErrorKind::Shapes(unishape::Error::TooLarge { .. })), "{error:?}");
+    assert!(error.to_string().starts_with("node 2 (Add Add_of_z): "), "{error}");
+}
+
 #[test]
 fn wrong_numbers_of_inputs() {
     for (op_type, inputs, expected) in [
@@ -153,11 +218,13 @@ fn attributes_are_checked() {
         let inputs = if op_type == "BitShift" { "a a" } else { "a" };
         let builder =
             ModelBuilder::new(21).input("a", dtype, "3").node_with(op_type, inputs, "z", &[attribute]);
-        let builder = builder.unranked_output("z", dtype);
+        // The error is not that of the node that it is computed with.
+        let builder = builder.node("Abs", "z", "y").unranked_output("y", dtype);
         let error = match CompiledModel::new(&builder.build().expect("a model")) {
             Ok(_) => run_error(&builder, &[("a", &tensor(dtype, &[3], &[1.0, 2.0, 3.0]))]),
             Err(error) => error.to_string(),
         };
+        assert!(error.starts_with(&format!("node 0 ({op_type} {op_type}_of_z): ")), "{error}");
         assert!(error.ends_with(problem), "{error}");
     }
 }

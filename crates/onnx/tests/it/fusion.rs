@@ -72,6 +72,16 @@ fn nodes_without_consumers_are_ignored() {
     assert!(CompiledModel::new(&builder.build().expect("a model")).is_ok());
 }
 
+/// Here one whose type is not supported.
+#[test]
+fn unused_initializers_are_not_decoded() {
+    // TensorProto: data_type 17 (float8e4m3fn), name w.
+    let builder = chain().raw_field(5, &[0x10, 17, 0x42, 1, b'w']);
+    let model = builder.build().expect("a model");
+    assert!(CompiledModel::new(&model).is_ok());
+    assert!(CompiledModel::with_outputs(&model, &["y", "w"]).is_err());
+}
+
 #[test]
 fn output_buffers_are_reused() {
     let (x, row) = tensors();
@@ -275,6 +285,97 @@ fn exported_layer_normalization_is_one_pass() {
     assert_is_one_group(&values[0], 3);
 }
 
+/// Only operands that need another type are converted.
+#[test]
+fn operators_have_no_needless_conversions() {
+    for (opset, op_type, inputs, dtype, steps) in [
+        (9, "Erf", "x", DType::I32, 3),
+        (9, "Erf", "x", DType::F32, 1),
+        (13, "Pow", "x x", DType::F32, 1),
+        (13, "Pow", "x x", DType::I32, 1),
+    ] {
+        let builder = ModelBuilder::new(opset).input("x", dtype, "N").node(op_type, inputs, "y");
+        let x = tensor(dtype, &[4], &[1.0, 0.0, 1.0, 2.0]);
+        let values = plan(&builder.unranked_output("y", dtype), &[("x", &x)]);
+        assert_eq!(values[0].matches(" = ").count(), steps, "{values:?}");
+    }
+}
+
+/// A power is much slower than a multiplication.
+#[test]
+fn powers_of_two_are_products() {
+    let plan = |dtype: DType, exponent: Tensor| {
+        let builder = ModelBuilder::new(13).input("x", dtype, "N 2").initializer("n", exponent);
+        let builder = builder.node("Pow", "x n", "y").unranked_output("y", dtype);
+        plan(&builder, &[("x", &tensor(dtype, &[1, 2], &[3.0, 4.0]))]).concat()
+    };
+    for dtype in [DType::F32, DType::I32] {
+        for two in [ndarray::arr0(2f32).into(), ndarray::arr2(&[[2i64]]).into()] {
+            assert!(plan(dtype, two).contains("result = multiply(array 1, array 1)"), "{dtype}");
+        }
+        for other in [ndarray::arr0(3f32).into(), ndarray::arr1(&[2f32, 2.0]).into()] {
+            assert!(plan(dtype, other).contains("= pow("), "{dtype}");
+        }
+    }
+}
+
+#[test]
+fn values_are_released_after_their_last_use() {
+    let sizes = ndarray::arr1(&[-1i64]);
+    let mut builder = ModelBuilder::new(13).input("v0", DType::F32, "N").initializer("sizes", sizes);
+    for number in 0..8 {
+        builder = builder.node("Reshape", &format!("v{number} sizes"), &format!("v{}", number + 1));
+    }
+    let builder = builder.unranked_output("v8", DType::F32);
+    let compiled = CompiledModel::new(&builder.build().expect("a model")).expect("a supported model");
+    let x = ones(&[100_000]);
+    let allocated = allocation_counter::measure(|| {
+        assert!(compiled.run([("v0", x.view())]).is_ok());
+    });
+    // Two values at a time.
+    assert!(allocated.bytes_max < 3 * 400_000, "{} bytes", allocated.bytes_max);
+}
+
+/// They would be computed again in each.
+#[test]
+fn values_of_several_passes_are_stored() {
+    let start = || ModelBuilder::new(17).input("x", DType::F32, "N").node("Exp", "x", "e");
+    let names = |builder: ModelBuilder| -> Vec<String> {
+        let values = plan(&builder, &[("x", &ones(&[4]))]);
+        values.iter().filter_map(|value| value.lines().next()).map(String::from).collect()
+    };
+    let two = start().node("Neg", "e", "y").node("Abs", "e", "z");
+    let two = two.unranked_output("y", DType::F32).unranked_output("z", DType::F32);
+    assert_eq!(names(two), ["e:", "y:", "z:"]);
+    // Two consumers in one pass.
+    let one = start().node("Neg", "e", "n").node("Add", "n e", "y").unranked_output("y", DType::F32);
+    assert_eq!(names(one), ["y:"]);
+    // Bounds are read as scalars, the clipped value is not stored.
+    let clip =
+        start().initializer("lo", ndarray::arr0(2f32)).node("Neg", "lo", "low").node("Clip", "e low", "y");
+    assert_eq!(names(clip.unranked_output("y", DType::F32)), ["low:", "y:"]);
+    // A value that is stretched would be computed for each repetition, whichever input it is.
+    for inputs in ["e m", "m e"] {
+        let rows = start().initializer("m", ndarray::arr2(&[[1f32], [2.0]])).node("Add", inputs, "y");
+        assert_eq!(names(rows.unranked_output("y", DType::F32)), ["e:", "y:"], "{inputs}");
+    }
+    // An operator on shapes reads a stored value.
+    let shape = start().node("Neg", "e", "n").node("Size", "n", "s").unranked_output("s", DType::I64);
+    assert_eq!(names(shape), ["n:"]);
+}
+
+#[test]
+fn outputs_without_consumers_are_not_computed() {
+    let builder = ModelBuilder::new(17)
+        .input("x", DType::F32, "N 512")
+        .input("w", DType::F32, "512")
+        .node("LayerNormalization", "x w", "y mean deviation")
+        .unranked_output("y", DType::F32);
+    let values = plan(&builder, &[("x", &ones(&[4, 512])), ("w", &ones(&[512]))]);
+    assert_eq!(values.len(), 1, "{values:?}");
+    assert!(values[0].starts_with("y:\n"), "{values:?}");
+}
+
 /// Group normalization splits an axis, so that its input and its output are stored; nothing else is.
 #[test]
 fn group_normalization_is_one_group_of_stages() {
@@ -288,6 +389,27 @@ fn group_normalization_is_one_group_of_stages() {
     let values = plan(&builder, &[("x", &x), ("w", &w)]);
     assert_eq!(values.len(), 2, "{values:?}");
     assert_is_one_group(&values[0], 4);
+}
+
+#[test]
+fn buffers_of_group_normalization_are_reused() {
+    let builder = ModelBuilder::new(21)
+        .input("x", DType::F32, "N 32 100")
+        .input("w", DType::F32, "32")
+        .node_with("GroupNormalization", "x w w", "y", &[("num_groups", Attr::Int(8))])
+        .unranked_output("y", DType::F32);
+    let compiled =
+        CompiledModel::new(&builder.build().expect("a model")).expect("a supported model").threads(1);
+    let (x, w) = (ones(&[100, 32, 100]), ones(&[32]));
+    let inputs = || [("x", x.view()), ("w", w.view())];
+    let first = compiled.run(inputs()).expect("a valid run");
+    // A buffer of another shape is dropped.
+    assert_eq!(compiled.run_reusing(inputs(), vec![ones(&[7])]).expect("a valid run"), first);
+    let (buffers, mut again) = (vec![ones(&[100, 32, 100])], Vec::new());
+    let allocated =
+        allocation_counter::measure(|| again = compiled.run_reusing(inputs(), buffers).expect("a valid run"));
+    assert_eq!(again, first);
+    assert!(allocated.bytes_max < 320_000, "{} bytes", allocated.bytes_max);
 }
 
 /// Each reduction repeats the work before it; a long chain is cut.

@@ -6,6 +6,7 @@ mod declarations;
 mod errors;
 mod files;
 mod fusion;
+mod inference;
 mod operators;
 mod reductions;
 mod rewrite;

@@ -5,8 +5,8 @@ use half::f16;
 use ndarray::{arr0, arr1, arr2};
 use std::slice::from_ref;
 use unishape::{DType, Tensor};
-use unishape_onnx::CompiledModel;
 use unishape_onnx::model_builder::{Attr, ModelBuilder, node_bytes};
+use unishape_onnx::{CompiledModel, supported_operators};
 
 /// Runs a single node with inputs a, b and c.
 #[track_caller]
@@ -59,7 +59,9 @@ fn pow_has_the_type_of_its_base() {
     );
     // The exponent exceeds the base's type; the result wraps modulo 2³².
     let huge = Tensor::from(arr1(&[5_000_000_000u64, 1, 2]));
-    assert_eq!(node(15, "Pow", &[ints, huge], &[]), arr1(&[1i32, 2, 9]).into());
+    assert_eq!(node(15, "Pow", &[ints.clone(), huge], &[]), arr1(&[1i32, 2, 9]).into());
+    let large = Tensor::from(arr1(&[63u64, 31, 41]));
+    assert_eq!(node(15, "Pow", &[ints, large], &[]), arr1(&[1, i32::MIN, 3i32.wrapping_pow(41)]).into());
     // A scalar exponent of 2.
     let two = Tensor::from(arr0(2i64));
     assert_eq!(node(15, "Pow", &[floats.clone(), two], &[]), arr1(&[0.25f32, 4.0, 9.0]).into());
@@ -105,12 +107,18 @@ fn clip_bounds_are_optional() {
     assert_eq!(clipped("x lo hi"), arr1(&[-2i8, 0, 3]).into());
     // If min > max, max wins.
     assert_eq!(clipped("x hi lo"), arr1(&[-2i8, -2, -2]).into());
+    let floats = [-5f32, 0.5, 5.0];
+    let inputs = [Tensor::from(arr1(&floats)), arr0(-1f32).into(), arr0(1f32).into()];
+    assert_eq!(node(11, "Clip", &inputs, &[]), arr1(&[-1f32, 0.5, 1.0]).into());
     // Bounds as attributes, before opset 11.
     let bounds = [("min", Attr::Float(-1.0)), ("max", Attr::Float(1.0))];
     assert_eq!(
         node(10, "Clip", &[arr1(&[-5f64, 0.5, 5.0]).into()], &bounds),
         arr1(&[-1f64, 0.5, 1.0]).into()
     );
+    // A bound of rank 1 does not change the rank.
+    let inputs = [Tensor::from(arr0(-5f32)), arr1(&[-1f32]).into(), arr1(&[1f32]).into()];
+    assert_eq!(node(11, "Clip", &inputs, &[]), arr0(-1f32).into());
     // A deferred scalar bound.
     let builder =
         ModelBuilder::new(13).unranked_input("x", DType::F32).node("Neg", "x", "n").node("Clip", "x n", "z");
@@ -200,6 +208,10 @@ fn shape_operators() {
     assert_eq!(node(15, "Size", from_ref(&x), &[]), arr0(6i64).into());
     let sizes = Tensor::from(arr1(&[1i64, -1]));
     assert_eq!(node(14, "Reshape", &[x.clone(), sizes], &[]).shape(), [1, 6]);
+    let sizes = Tensor::from(arr1(&[0i64, 3]));
+    assert_eq!(node(14, "Reshape", &[x.clone(), sizes.clone()], &[]).shape(), [2, 3]);
+    let empty = tensor(DType::F32, &[2, 0], &[]);
+    assert_eq!(node(14, "Reshape", &[empty, sizes], &[("allowzero", Attr::Int(1))]).shape(), [0, 3]);
     assert_eq!(node(13, "Unsqueeze", &[x.clone(), arr1(&[0i64, -1]).into()], &[]).shape(), [1, 2, 3, 1]);
     assert_eq!(node(11, "Squeeze", &[arr2(&[[1u8]]).into()], &[]), arr0(1u8).into());
     let gathered = node(13, "Gather", &[x.clone(), arr2(&[[2i64, -3]]).into()], &[("axis", Attr::Int(1))]);
@@ -211,6 +223,46 @@ fn shape_operators() {
     assert_eq!(node(20, "ConstantOfShape", &[arr1(&[2i64]).into()], &attributes), arr1(&[7i8, 7]).into());
     let concatenated = node(20, "StringConcat", &[strings.clone(), arr0("!".to_string()).into()], &[]);
     assert_eq!(concatenated, arr1(&["a!".to_string(), "b!".into()]).into());
+}
+
+#[test]
+fn supported_operators_are_listed_by_version() {
+    let versions = |name: &str| -> Vec<(u32, usize, bool)> {
+        let all = supported_operators().filter(|operator| operator.name == name);
+        all.map(|operator| (operator.since, operator.types.len(), operator.broadcasts)).collect()
+    };
+    assert_eq!(versions("Add"), [(7, 7, true), (13, 8, true), (14, 12, true)]);
+    assert_eq!(versions("PRelu"), [(7, 3, true), (9, 7, true), (16, 8, true)]);
+    assert_eq!(versions("Not"), [(1, 1, false)]);
+    assert_eq!(versions("MatMul"), []);
+}
+
+/// They broadcast from opset 8 on.
+#[test]
+fn sums_of_one_shape() {
+    let (pair, single) = (Tensor::from(arr1(&[1f32, 2.0])), Tensor::from(arr1(&[10f32])));
+    let sum = Tensor::from(arr1(&[2f32, 4.0]));
+    assert_eq!(node(7, "Sum", &[pair.clone(), pair.clone()], &[]), sum);
+    assert_eq!(node(8, "Sum", &[pair.clone(), single.clone()], &[]), arr1(&[11f32, 12.0]).into());
+    let compiled =
+        CompiledModel::from_node(&node_bytes("Sum", "a b", "z", &[]), 7).expect("a supported node");
+    let error = compiled.run([("a", pair.view()), ("b", single.view())]).expect_err("two shapes").to_string();
+    assert!(error.contains("before opset 8 all inputs must have the same shape"), "{error}");
+}
+
+/// Axes are an attribute before opset 13, and then an input.
+#[test]
+fn axes_of_unsqueeze() {
+    let x = Tensor::from(arr1(&[1f32, 2.0]));
+    let axes = [("axes", Attr::Ints(&[1]))];
+    assert_eq!(node(12, "Unsqueeze", from_ref(&x), &axes), arr2(&[[1f32], [2.0]]).into());
+    let error = |opset: u32| {
+        let compiled = CompiledModel::from_node(&node_bytes("Unsqueeze", "a", "z", &[]), opset);
+        let result = compiled.and_then(|compiled| compiled.run([("a", x.view())]));
+        result.expect_err("no axes").to_string()
+    };
+    assert_eq!(error(12), "node 0 (Unsqueeze Unsqueeze_of_z): the attribute axes is missing");
+    assert_eq!(error(13), "node 0 (Unsqueeze Unsqueeze_of_z): expected 2 inputs, got 1");
 }
 
 #[test]
@@ -233,6 +285,10 @@ fn slices_in_both_directions() {
         (-1, -4, -2, &[4, 2]),
         (-2, 0, -1, &[3, 2, 1]),
         (1, 3, -1, &[]),
+        (0, i64::MIN, -1, &[0]),
+        (-9, i64::MIN, -1, &[]),
+        (4, 9, -1, &[]),
+        (9, 9, 1, &[]),
     ] {
         let got = slice(start, end, step).expect("a valid run");
         assert_eq!(got, arr1(expected).into(), "{start}:{end}:{step}");
@@ -243,7 +299,7 @@ fn slices_in_both_directions() {
 
 #[test]
 fn indices_out_of_range() {
-    for (index, expected) in [(4, Some(4)), (-5, Some(0)), (5, None), (-6, None)] {
+    for (index, expected) in [(0, Some(0)), (4, Some(4)), (-5, Some(0)), (5, None), (-6, None)] {
         let builder =
             ModelBuilder::new(13).input("x", DType::I32, "5").initializer("i", arr1(&[index as i64]));
         let builder = builder.node("Gather", "x i", "y").unranked_output("y", DType::I32);
@@ -269,6 +325,9 @@ fn inputs_without_values() {
         .initializer("default", arr1(&[5i32]))
         .node("Add", "x default", "y")
         .unranked_output("y", DType::I32);
+    let compiled = CompiledModel::new(&builder.build().expect("a model")).expect("a supported model");
+    assert_eq!(compiled.inputs().collect::<Vec<_>>(), ["x", "unused"]);
+    assert_eq!(compiled.outputs().collect::<Vec<_>>(), ["y"]);
     let x = Tensor::from(arr1(&[2i32]));
     assert_eq!(run(&builder, &[("x", &x)]).expect("a valid run"), arr1(&[7i32]).into());
     assert_eq!(run(&builder, &[("x", &x), ("default", &x)]).expect("a valid run"), arr1(&[4i32]).into());

@@ -212,6 +212,136 @@ fn layer_normalization_has_three_outputs() {
     }
 }
 
+/// Along the last axis by default.
+#[test]
+fn default_axes_of_normalizations() {
+    // Rows of 3 and 4, and of 6 and 8.
+    let x = tensor(DType::F64, &[1, 2, 2], &[3.0, 4.0, 6.0, 8.0]);
+    let last = node(13, "Softmax", std::slice::from_ref(&x), &[]);
+    let expected = [-1f64, 1.0, -2.0, 2.0].map(|difference| 1.0 / (1.0 + (-difference).exp()));
+    let Tensor::F64(found) = &last else { panic!("another dtype") };
+    assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12), "{found}");
+    assert_eq!(last, node(13, "Softmax", std::slice::from_ref(&x), &[("axis", Attr::Int(2))]));
+    let scale = tensor(DType::F64, &[2], &[1.0, 10.0]);
+    let exact = ("epsilon", Attr::Float(0.0));
+    let normalized = node(17, "LayerNormalization", &[x.clone(), scale.clone()], &[exact]);
+    assert_eq!(normalized, tensor(DType::F64, &[1, 2, 2], &[-1.0, 10.0, -1.0, 10.0]));
+    let bias = tensor(DType::F64, &[2], &[0.5, -3.0]);
+    let shifted = node(17, "LayerNormalization", &[x.clone(), scale.clone(), bias], &[exact]);
+    assert_eq!(shifted, tensor(DType::F64, &[1, 2, 2], &[-0.5, 7.0, -0.5, 7.0]));
+    // Divided by the root of the mean of squares, √12.5 and √50.
+    let normalized = node(23, "RMSNormalization", &[x.clone(), scale.clone()], &[exact]);
+    let Tensor::F64(found) = &normalized else { panic!("another dtype") };
+    let roots = [12.5f64.sqrt(), 12.5f64.sqrt(), 50f64.sqrt(), 50f64.sqrt()];
+    let expected = [3.0 / roots[0], 40.0 / roots[1], 6.0 / roots[2], 80.0 / roots[3]];
+    assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12), "{found}");
+    let flat = tensor(DType::F64, &[2], &[1.0, -1.0]);
+    for (opset, op_type) in [(17, "LayerNormalization"), (23, "RMSNormalization")] {
+        let normalized = node(opset, op_type, &[flat.clone(), scale.clone()], &[exact]);
+        assert_eq!(normalized, arr1(&[1.0, -10.0]).into(), "{op_type}");
+    }
+    // Epsilon is added to the mean of squares.
+    let zeros = tensor(DType::F64, &[2], &[0.5, 0.5]);
+    let epsilon = [("epsilon", Attr::Float(0.75))];
+    let ones = tensor(DType::F64, &[2], &[1.0; 2]);
+    assert_eq!(node(23, "RMSNormalization", &[zeros, ones], &epsilon), arr1(&[0.5, 0.5]).into());
+    // Means of the last axis, too.
+    let builder = ModelBuilder::new(17)
+        .input("x", DType::F64, "1 2 2")
+        .input("scale", DType::F64, "2")
+        .node("LayerNormalization", "x scale", "y mean")
+        .unranked_output("mean", DType::F32);
+    let scale = tensor(DType::F64, &[2], &[1.0; 2]);
+    let mean = crate::support::run(&builder, &[("x", &x), ("scale", &scale)]);
+    assert_eq!(mean, Ok(arr3(&[[[3.5f32], [7.0]]]).into()));
+}
+
+/// The result has the type of the scale.
+#[test]
+fn types_of_root_mean_square_normalization() {
+    let exact = [("epsilon", Attr::Float(0.0))];
+    for (x, scale) in [
+        (DType::F32, DType::F64),
+        (DType::F64, DType::F32),
+        (DType::F16, DType::F32),
+        (DType::F32, DType::BF16),
+        (DType::F16, DType::F16),
+    ] {
+        let inputs = [tensor(x, &[2], &[1.0, -1.0]), tensor(scale, &[2], &[2.0, 3.0])];
+        let result = node(23, "RMSNormalization", &inputs, &exact);
+        assert_eq!(result, tensor(scale, &[2], &[2.0, -3.0]), "{x} and {scale}");
+    }
+    let inputs = [tensor(DType::F32, &[2], &[1.0; 2]), tensor(DType::I32, &[2], &[1.0; 2])];
+    let error = node_error(23, "RMSNormalization", &inputs, &[]);
+    assert_eq!(error, "input 1 is int32, not float, float16, double or bfloat16");
+}
+
+#[test]
+fn stash_types_are_checked() {
+    let x = tensor(DType::F32, &[1, 2], &[1.0, 2.0]);
+    let w = tensor(DType::F32, &[2], &[1.0, 1.0]);
+    let stash = |number: i64| [("stash_type", Attr::Int(number)), ("num_groups", Attr::Int(1))];
+    for (op_type, inputs) in [
+        ("RMSNormalization", vec![x.clone(), w.clone()]),
+        ("GroupNormalization", vec![x.clone(), w.clone(), w.clone()]),
+    ] {
+        for number in [1, 10, 11, 16] {
+            assert!(try_node(23, op_type, &inputs, &stash(number)).is_ok(), "{op_type} {number}");
+        }
+        for (number, elem) in [(7, "int64"), (1 << 40, "type -1")] {
+            assert_eq!(
+                node_error(23, op_type, &inputs, &stash(number)),
+                format!(
+                    "the attribute stash_type is {number} ({elem}), not a floating-point type: 1, 10, 11 or 16"
+                )
+            );
+        }
+    }
+    let layer = |number: i64| node_error(17, "LayerNormalization", &[x.clone(), w.clone()], &stash(number));
+    assert!(layer(1 << 40).starts_with("the attribute stash_type is 1099511627776 (type -1), not"));
+}
+
+/// Parameters share types in pairs, from opset 14 and 15 on; the result has the type of the input.
+#[test]
+fn types_of_batch_normalization() {
+    use DType::{BF16, F16, F32, F64, I32};
+    let run = |opset: u32, types: [DType; 5]| {
+        let [x, scale, bias, mean, variance] = types;
+        let one = |dtype: DType, number: f64| tensor(dtype, &[1], &[number]);
+        let inputs = [
+            tensor(x, &[2, 1], &[1.0, 3.0]),
+            one(scale, 3.0),
+            one(bias, 0.5),
+            one(mean, 1.0),
+            one(variance, 3.0),
+        ];
+        try_node(opset, "BatchNormalization", &inputs, &[("epsilon", Attr::Float(1.0))])
+    };
+    for (opset, types) in [
+        (9, [F32; 5]),
+        (9, [F64; 5]),
+        (14, [F32, F32, F32, F64, F64]),
+        (14, [BF16, BF16, BF16, F32, F32]),
+        (15, [F16, F32, F32, F64, F64]),
+        (15, [F64, F32, F32, F16, F16]),
+    ] {
+        assert_eq!(run(opset, types), Ok(tensor(types[0], &[2, 1], &[0.5, 3.5])), "{types:?}");
+    }
+    for (opset, types, problem) in [
+        (9, [F32, F32, F32, F32, F64], "input 4 is double, not float; convert it with Cast"),
+        (9, [F32, F32, F32, F64, F64], "input 3 is double, not float; convert it with Cast"),
+        (14, [F32, F64, F64, F64, F64], "input 1 is double, not float; convert it with Cast"),
+        (14, [F32, F32, F32, F64, F32], "input 4 is float, not double; convert it with Cast"),
+        (14, [F32, F32, F32, I32, I32], "input 3 is int32, not float, float16, double or bfloat16"),
+        (15, [F32, F64, F32, F32, F32], "input 2 is float, not double; convert it with Cast"),
+        (15, [F32, F64, F64, F16, F64], "input 4 is double, not float16; convert it with Cast"),
+        (15, [F32, I32, I32, F32, F32], "input 1 is int32, not float, float16, double or bfloat16"),
+    ] {
+        let error = run(opset, types).expect_err("types that differ");
+        assert!(error.ends_with(problem), "{types:?}: {error}");
+    }
+}
+
 #[test]
 fn the_first_stage_of_normalizations_is_computed_in_double_if_requested() {
     // The squares exceed the range of float.
@@ -371,6 +501,11 @@ fn errors_name_node_and_axis() {
     assert_eq!(
         node_error(15, "BatchNormalization", &batch, &[]),
         "var has shape 4, not 3, for an input of shape 2x3x4"
+    );
+    let scalar = [numbers(DType::F32, &[]), scale.clone(), scale.clone(), scale.clone(), scale.clone()];
+    assert_eq!(
+        node_error(15, "BatchNormalization", &scalar, &[]),
+        "the input has rank 0, but must have rank 1 or more"
     );
     let training = [("training_mode", Attr::Int(1))];
     assert_eq!(
