@@ -9,7 +9,7 @@ pub(crate) struct Gpr(u8);
 
 /// Offset of the current elements; the index of every indexed operand.
 pub(crate) const INDEX: Gpr = Gpr(0);
-/// Scratch: the address of a scalar, and the end of the next two vectors.
+/// Scratch: the address of a scalar, and the end of the next vectors.
 pub(crate) const RCX: Gpr = Gpr(1);
 const RSP: u8 = 4;
 

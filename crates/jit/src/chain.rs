@@ -24,7 +24,7 @@ pub enum Source {
     Block,
     /// One element, which is repeated.
     Scalar,
-    /// One element, whose value is part of the kernel.
+    /// One element, always the same: a kernel may rely on its value.
     Constant(Constant),
 }
 

@@ -125,7 +125,7 @@ mod x86 {
 
         /// Computes a block of elements.
         ///
-        /// A block source has as many elements as the output, a scalar has one; constants are not read.
+        /// A block source has as many elements as the output, a scalar or a constant has one.
         ///
         /// # Panics
         ///

@@ -182,6 +182,12 @@ mod rounding {
 const SIGN_F32: u64 = 1 << 31;
 const SIGN_F64: u64 = 1 << 63;
 
+/// Whether elements of two dtypes have the same bits in a vector: casts between these have no kernel.
+fn is_held_alike(a: DType, b: DType) -> bool {
+    use DType::{I32, I64, U32, U64};
+    a == b || matches!((a, b), (I32, U32) | (U32, I32) | (I64, U64) | (U64, I64))
+}
+
 /// Lowers a chain; `None` if it has an operation, or an operation of a dtype, that has no instructions here.
 pub(crate) fn lower(chain: &Chain<'_>) -> Option<Body> {
     let lanes = chain.lanes()?;
@@ -195,9 +201,9 @@ pub(crate) fn lower(chain: &Chain<'_>) -> Option<Body> {
     };
     for call in chain.calls {
         let value = lowering.call(call.key, call.inputs)?;
-        lowering.values.push(value);
+        lowering.values.push((value, call.key.result_dtype()));
     }
-    let (result, dtype) = (*lowering.values.last()?, chain.calls.last()?.key.result_dtype());
+    let (result, dtype) = *lowering.values.last()?;
     let store = lowering.store(result, dtype)?;
     Some(Body { origins: lowering.origins, instructions: lowering.instructions, stores: vec![store] })
 }
@@ -208,8 +214,8 @@ struct Lowering<'c> {
     origins: Vec<Option<Origin>>,
     known: HashMap<Origin, Virtual>,
     instructions: Vec<Instruction>,
-    /// Results of the calls so far.
-    values: Vec<Virtual>,
+    /// Results of the calls so far, and their dtypes.
+    values: Vec<(Virtual, DType)>,
 }
 
 impl Lowering<'_> {
@@ -257,10 +263,15 @@ impl Lowering<'_> {
         self.vector(vex::VPXOR, &[mask, ones])
     }
 
+    /// The result of a call with its dtype; `None` for sources.
+    fn computed(&self, value: usize) -> Option<(Virtual, DType)> {
+        self.values.get(value.checked_sub(self.chain.sources.len())?).copied()
+    }
+
     /// A value of the chain, which is of this dtype.
     fn value(&mut self, value: usize, dtype: DType) -> Option<Virtual> {
-        if let Some(call) = value.checked_sub(self.chain.sources.len()) {
-            return self.values.get(call).copied();
+        if let Some((computed, own)) = self.computed(value) {
+            return is_held_alike(own, dtype).then_some(computed);
         }
         if !self.lanes.can_hold(dtype) {
             return None;
@@ -293,8 +304,16 @@ impl Lowering<'_> {
         match function {
             KernelKey::Cast(from, to) => {
                 let &[input] = inputs else { return None };
-                let value = self.value(input, from)?;
-                self.cast(value, from, to)
+                match self.computed(input) {
+                    // Booleans are 0 or 1 as 8-bit integers in memory, so there is no cast to these; but masks are not.
+                    Some((mask, DType::Bool)) if matches!(from, DType::U8 | DType::I8) => {
+                        self.cast(mask, DType::Bool, to)
+                    }
+                    _ => {
+                        let value = self.value(input, from)?;
+                        self.cast(value, from, to)
+                    }
+                }
             }
             KernelKey::Call(Op::Where, dtype) => {
                 let &[condition, a, b] = inputs else { return None };

@@ -107,6 +107,16 @@ fn canonical(bytes: &[u8], dtype: DType) -> Vec<u64> {
     bytes.chunks_exact(dtype.item_size()).map(element).collect()
 }
 
+/// Whether a value of one dtype can be taken as one of another, without a cast that computes something.
+fn can_be(from: DType, to: DType) -> bool {
+    use DType::{Bool, I8, I32, I64, U8, U32, U64};
+    let is_alike = matches!(
+        (from, to),
+        (Bool | U8, I8) | (Bool | I8, U8) | (I32, U32) | (U32, I32) | (I64, U64) | (U64, I64)
+    );
+    from == to || is_alike
+}
+
 /// A random chain: functions by number, with inputs by number among values of their dtypes; new sources where there
 /// are none.
 struct RandomChain {
@@ -128,7 +138,7 @@ impl RandomChain {
             for dtype in inputs_of(function) {
                 random = random.rotate_right(7).wrapping_mul(0x9E37_79B9_7F4A_7C15);
                 let fitting: Vec<usize> =
-                    (0..values.len()).filter(|&value| values[value].0 == dtype).collect();
+                    (0..values.len()).filter(|&value| can_be(values[value].0, dtype)).collect();
                 let blocks = chain.sources.iter().filter(|(source, _)| *source == Source::Block).count();
                 let is_new = fitting.is_empty() || random >> 32 & 3 == 0;
                 let value = if is_new && chain.sources.len() < 24 {
@@ -302,6 +312,20 @@ fn rows_are_computed_like_single_blocks() {
                 assert_eq!(out[from], expected, "row {row}, element {at} of {len}");
             }
         }
+    }
+}
+
+/// A mask is not the number 1: booleans as 8-bit integers, between comparisons and casts.
+#[test]
+fn booleans_are_cast_as_integers() {
+    for (float, byte) in [(DType::F32, DType::U8), (DType::F64, DType::I8)] {
+        let calls = vec![
+            (KernelKey::Call(Op::Less, float), vec![0, 1]),
+            (KernelKey::Cast(byte, float), vec![2]),
+            (KernelKey::Call(Op::Multiply, float), vec![3, 0]),
+        ];
+        let chain = RandomChain { sources: vec![(Source::Block, float); 2], calls };
+        assert!(chain.check(100, 0, 3).unwrap() || !is_x86_feature_detected!("avx2"));
     }
 }
 

@@ -112,6 +112,9 @@ pub(crate) fn program_result<T: Numeric>(
 /// Strided elements that are read at least this many times are copied to contiguous memory first.
 const MIN_PACKED_READS: usize = 16;
 
+/// Contiguous rows that take more bytes than this are read where they are.
+const MAX_PACKED_ROWS_BYTES: usize = 1 << 24;
+
 /// Rows of at least this many contiguous elements are not worth copying.
 const MIN_UNPACKED_ROW: usize = 256;
 
@@ -185,8 +188,12 @@ impl<'a> RawArray<'a> {
             next *= self.shape[dim] as isize;
             is_next
         });
-        let has_long_rows = self.strides[innermost] == 1 && self.shape[innermost] >= MIN_UNPACKED_ROW;
-        !is_contiguous && !has_long_rows && times >= MIN_PACKED_READS && !self.shape.contains(&0)
+        let has_rows = self.strides[innermost] == 1;
+        // A copy of overlapping rows, or of a large file's, could be larger than memory.
+        let span: usize = moving().map(|dim| (self.shape[dim] - 1) * self.strides[dim].unsigned_abs()).sum();
+        let is_small = own <= span + 1 && own * self.item <= MAX_PACKED_ROWS_BYTES;
+        let are_worth = !has_rows || self.shape[innermost] < MIN_UNPACKED_ROW && is_small;
+        !is_contiguous && are_worth && times >= MIN_PACKED_READS && !self.shape.contains(&0)
     }
 
     /// The same elements with size 1 in dimensions along which they do not change.

@@ -33,6 +33,9 @@ const MIN_SHARED_COST: usize = 4;
 /// A node is computed by a stage of its own where a stage would compute each of its elements this many times.
 const MIN_HOISTED_REPEATS: usize = 8;
 
+/// Most nodes that have stages of their own for that reason.
+const MAX_HOISTED: usize = 16;
+
 /// Bytes of the largest element.
 const MAX_ITEM: usize = 16;
 
@@ -68,8 +71,9 @@ pub(crate) fn lower(
     let lowering = Lowering::new(graph, &typed, typing);
     let shared = lowering.shared_nodes(false);
     let with_hoisted = lowering.shared_nodes(true);
-    let is_same = with_hoisted == shared;
-    for shared in [Some(&shared), Some(&with_hoisted).filter(|_| !is_same)].into_iter().rev().flatten() {
+    // Each is a stage more, and what they gain is little: many are not worth the time to plan them.
+    let are_few = (1..=MAX_HOISTED).contains(&with_hoisted.len().saturating_sub(shared.len()));
+    for shared in [Some(&shared), Some(&with_hoisted).filter(|_| are_few)].into_iter().rev().flatten() {
         if shared.is_empty() {
             continue;
         }
