@@ -24,6 +24,6 @@ mod scalar;
 pub use constant::Constant;
 pub use dtype::{DType, DTypeKind};
 pub use folds::{Fold, FoldKernel, PairFoldKernel, PairFunction, Rows, find_fold, find_pair_fold};
-pub use kernels::{Kernel, KernelContext, compare_mixed, find_cast, find_kernel, next_cast};
+pub use kernels::{Kernel, KernelContext, KernelKey, compare_mixed, find_cast, find_kernel, next_cast};
 pub use op::Op;
 pub use scalar::Scalar;

@@ -162,7 +162,7 @@ impl Description<'_> {
             }
             Action::Expand { .. } | Action::FoldPairs { .. } => None,
             Action::Call { step, inputs, span, scratch, .. } => {
-                let Step { name, inputs: arguments, .. } = &self.program.steps[*step as usize];
+                let Step { key, inputs: arguments, .. } = &self.program.steps[*step as usize];
                 let inputs: Vec<String> =
                     inputs[..arguments.len()].iter().map(|value| self.value(value, held)).collect();
                 let label = scratch.map_or_else(|| "result".into(), |_| format!("t{}", step + 1));
@@ -171,7 +171,7 @@ impl Description<'_> {
                     Span::Column => ", one element for each row",
                     Span::Block => "",
                 };
-                let step = format!("{label} = {name}({}){of_span}", inputs.join(", "));
+                let step = format!("{label} = {}({}){of_span}", key.name(), inputs.join(", "));
                 held.extend(scratch.map(|scratch| (scratch, label)));
                 Some(step)
             }

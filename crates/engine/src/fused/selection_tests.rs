@@ -16,7 +16,7 @@ use crate::tuning::{
 };
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use unishape_kernels::{Constant, DType, Op, find_kernel};
+use unishape_kernels::{Constant, DType, KernelKey, Op};
 
 fn zeros(shape: &[usize]) -> ArrayD<i64> {
     ArrayD::zeros(IxDyn(shape))
@@ -165,7 +165,8 @@ fn outputs_are_streamed_if_they_are_large_and_aligned() {
 }
 
 fn step_of(op: Op, inputs: &[usize], dtype: DType, item: usize) -> super::Step {
-    super::Step { name: "", kernel: find_kernel(op, dtype).unwrap(), inputs: inputs.into(), item }
+    let key = KernelKey::Call(op, dtype);
+    super::Step { key, kernel: key.kernel().unwrap(), inputs: inputs.into(), item }
 }
 
 /// Per element: nothing for what kernels can take in place, half for rows, one for single elements.
@@ -408,16 +409,7 @@ fn single_kernels_run_on_bytes_of_their_size_only() {
 /// Description of [`chain`] for arrays that are stretched to a shape.
 fn plan(shape: &[usize], arrays: [ArrayViewD<'_, i64>; 2]) -> String {
     let stretched = arrays.each_ref().map(|array| array.broadcast(IxDyn(shape)).unwrap());
-    let named = Program {
-        steps: chain()
-            .steps
-            .into_iter()
-            .zip(["add", "add", "multiply", "subtract"])
-            .map(|(step, name)| super::Step { name, ..step })
-            .collect(),
-        ..chain()
-    };
-    describe(&named, shape, &stretched.each_ref().map(input), &["a".into(), "b".into()], &["7".into()])
+    describe(&chain(), shape, &stretched.each_ref().map(input), &["a".into(), "b".into()], &["7".into()])
 }
 
 /// The lines about `b` and about invariant values.

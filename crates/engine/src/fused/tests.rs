@@ -10,11 +10,14 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Duration;
-use unishape_kernels::{Constant, DType, Fold, Op, PairFunction, find_fold, find_kernel, find_pair_fold};
+use unishape_kernels::{
+    Constant, DType, Fold, KernelKey, Op, PairFunction, find_fold, find_kernel, find_pair_fold,
+};
 use unishape_oracle::Indices;
 
 pub(super) fn step(op: Op, inputs: [usize; 2]) -> Step {
-    Step { name: "", kernel: find_kernel(op, DType::I64).unwrap(), inputs: inputs[..].into(), item: 8 }
+    let key = KernelKey::Call(op, DType::I64);
+    Step { key, kernel: key.kernel().unwrap(), inputs: inputs[..].into(), item: 8 }
 }
 
 /// `(a + b) * (b + 7) - a`, of which `b + 7` is computed once where `b` is the same in every block.
@@ -342,7 +345,7 @@ proptest! {
             return Ok(());
         }
         let multiply = Step {
-            name: "multiply",
+            key: KernelKey::Call(Op::Multiply, DType::F32),
             kernel: find_kernel(Op::Multiply, DType::F32).unwrap(),
             inputs: [0, 1].into_iter().collect(),
             item: 4,

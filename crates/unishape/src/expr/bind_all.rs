@@ -7,7 +7,7 @@ use super::join::{Partner, partners};
 use super::lower::StagedExpr;
 use super::stage::{Source, Stage};
 use super::staged::{JointMember, JointStage};
-use super::value::{Value, Values};
+use super::value::{Value, Values, infos};
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Expr {
                 plans.push(Plan::ElementWise(Box::new(expr.bind_values(own)?)));
                 continue;
             }
-            let staged = expr.staged(&own)?;
+            let staged = expr.staged(&infos(&own))?;
             let numbers: SmallVec<[usize; 4]> =
                 expr.names().iter().zip(own).map(|(name, value)| all.number(name, value)).collect();
             plans.push(Plan::Staged(Arc::new(renumbered(&staged, &numbers))));

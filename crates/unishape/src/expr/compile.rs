@@ -12,7 +12,7 @@ use unishape_engine::fused::{Program, Step};
 use unishape_kernels::DType;
 use unishape_kernels::Op;
 use unishape_kernels::Scalar;
-use unishape_kernels::{self as kernels, Constant, DTypeKind, Kernel};
+use unishape_kernels::{self as kernels, Constant, DTypeKind, Kernel, KernelKey};
 
 /// Type of an input: an array of a dtype, or a scalar with its value.
 #[derive(Clone, Copy, Debug)]
@@ -115,31 +115,12 @@ pub(super) enum Argument {
     Typed(TypedValue),
 }
 
-/// The operation of a step. With its inputs, the key for common subexpressions.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum OpKey {
-    Call(Op, DType),
-    /// A comparison of a signed and an unsigned integer; `true` where the signed one comes first.
-    CompareMixed(Op, bool),
-    Cast(DType, DType),
-}
-
 /// A step of the program, unless the result does not depend on it.
 struct PendingStep {
-    name: &'static str,
+    key: KernelKey,
     kernel: Kernel,
     inputs: SmallVec<[ValueId; 3]>,
     item: usize,
-}
-
-impl OpKey {
-    /// Name of the step in a plan.
-    fn name(&self) -> &'static str {
-        match self {
-            OpKey::Call(op, _) | OpKey::CompareMixed(op, _) => op.name(),
-            OpKey::Cast(_, to) => to.name(),
-        }
-    }
 }
 
 /// Makes a program step by step.
@@ -153,7 +134,8 @@ pub(super) struct Compiler {
     constant_ids: HashMap<Constant, usize>,
     pub(super) constant_names: Vec<String>,
     steps: Vec<PendingStep>,
-    step_ids: HashMap<(OpKey, SmallVec<[ValueId; 3]>), ValueId>,
+    /// Steps by what they compute: common subexpressions are computed once.
+    step_ids: HashMap<(KernelKey, SmallVec<[ValueId; 3]>), ValueId>,
 }
 
 impl Compiler {
@@ -224,7 +206,7 @@ impl Compiler {
             let (next, kernel) = kernels::next_cast(value.dtype, dtype)
                 .ok_or(ExprErrorKind::NoCast { from: value.dtype, to: dtype })?;
             value = match kernel {
-                Some(kernel) => self.step(OpKey::Cast(value.dtype, next), kernel, &[value], next),
+                Some(kernel) => self.step(KernelKey::Cast(value.dtype, next), kernel, &[value], next),
                 None => TypedValue { dtype: next, ..value },
             };
         }
@@ -232,7 +214,13 @@ impl Compiler {
     }
 
     /// Adds a step, unless an equal one exists or all inputs are constants, which are folded.
-    fn step(&mut self, key: OpKey, kernel: Kernel, inputs: &[TypedValue], result_dtype: DType) -> TypedValue {
+    fn step(
+        &mut self,
+        key: KernelKey,
+        kernel: Kernel,
+        inputs: &[TypedValue],
+        result_dtype: DType,
+    ) -> TypedValue {
         let constants: Option<SmallVec<[Constant; 3]>> = inputs
             .iter()
             .map(|value| match value.id {
@@ -247,8 +235,8 @@ impl Compiler {
         let inputs: SmallVec<[ValueId; 3]> = inputs.iter().map(|value| value.id).collect();
         let steps = &mut self.steps;
         let id = *self.step_ids.entry((key, inputs)).or_insert_with_key(|(key, inputs)| {
-            let name = key.name();
-            steps.push(PendingStep { name, kernel, inputs: inputs.clone(), item: result_dtype.item_size() });
+            let key = *key;
+            steps.push(PendingStep { key, kernel, inputs: inputs.clone(), item: result_dtype.item_size() });
             ValueId::Step(steps.len() - 1)
         });
         TypedValue { dtype: result_dtype, id }
@@ -398,7 +386,7 @@ impl Compiler {
                     Op::GreaterEqual => (Op::LessEqual, [b, a], !signed_first),
                     op => (op, arguments, signed_first),
                 };
-                let key = OpKey::CompareMixed(op, signed_first);
+                let key = KernelKey::CompareMixed(op, signed_first);
                 kernels::compare_mixed(op, signed_first)
                     .map(|kernel| self.step(key, kernel, &arguments, DType::Bool))
             }
@@ -418,7 +406,7 @@ impl Compiler {
             return result;
         }
         if let Some(kernel) = kernels::find_kernel(op, dtype) {
-            return Some(self.step(OpKey::Call(op, dtype), kernel, arguments, result_dtype));
+            return Some(self.step(KernelKey::Call(op, dtype), kernel, arguments, result_dtype));
         }
         // Half precision is computed in single precision and rounded after each function, complex64 without a
         // kernel in complex128.
@@ -593,11 +581,11 @@ impl Compiler {
             ValueId::Constant(constant) => self.input_items.len() + constant,
             ValueId::Step(step) => first + numbers[step],
         };
-        for (at, PendingStep { name, kernel, inputs, item }) in self.steps.iter().enumerate() {
+        for (at, PendingStep { key, kernel, inputs, item }) in self.steps.iter().enumerate() {
             if is_needed[at] {
                 numbers[at] = steps.len();
                 let inputs = inputs.iter().map(|&id| value(id, &numbers)).collect();
-                steps.push(Step { name, kernel: *kernel, inputs, item: *item });
+                steps.push(Step { key: *key, kernel: *kernel, inputs, item: *item });
             }
         }
         let result = value(result, &numbers);
