@@ -1,0 +1,119 @@
+//! Kernels of element-wise stages.
+//!
+//! Inner loops form a tile, whose elements threads compute in vectors of 16 bytes. Outer loops are blocks of the grid,
+//! so that their indices are found once for a block and not for each thread.
+
+use crate::access::Tile;
+use crate::body::Body;
+use crate::error::Error;
+use crate::launch::Launch;
+use crate::operand::Operand;
+use crate::text::{Text, decompose};
+use crate::types::raw_type;
+use std::fmt::Write;
+use unishape_engine::nest::LoopNest;
+
+/// Threads of a block.
+const THREADS: usize = 256;
+
+/// Bytes of a vector.
+const VECTOR: usize = 16;
+
+/// Elements of a tile, in multiples of what a block computes at a time, from which on other loops are outer ones. With
+/// fewer, most of a block's threads could be idle.
+const MIN_TILE_BLOCKS: usize = 2;
+
+/// The kernel that computes a program for every index, and its arguments.
+pub(crate) fn elementwise(
+    sizes: &[usize],
+    operands: &[Operand],
+    output: &Operand,
+    body: &Body,
+) -> Result<Launch, Error> {
+    let all: Vec<&Operand> = std::iter::once(output).chain(operands).collect();
+    let nest = LoopNest::new(sizes, all.len(), |operand, dim| all[operand].strides[dim]);
+    let mut all: Vec<Operand> = all.into_iter().cloned().collect();
+    for (operand, &start) in all.iter_mut().zip(nest.starts()) {
+        operand.start += start;
+    }
+    let depth = nest.depth();
+    let strides = |operand: usize, levels: std::ops::Range<usize>| -> Vec<isize> {
+        levels.map(|level| nest.level(level).1[operand]).collect()
+    };
+    let largest = all.iter().map(|operand| operand.item).max().unwrap_or(1);
+    let is_contiguous = nest.level(depth - 1).1[0] == 1;
+    let lanes = if is_contiguous { (VECTOR / largest).max(1) } else { 1 };
+
+    // The innermost loops that are the tile.
+    let mut first = depth - 1;
+    let elements = |first: usize| nest.sizes()[first..].iter().fold(1usize, |all, &size| all.saturating_mul(size));
+    let is_enough = |first: usize| {
+        let elements = elements(first);
+        elements >= MIN_TILE_BLOCKS * THREADS * lanes && elements.is_multiple_of(lanes)
+    };
+    while first > 0 && !is_enough(first) {
+        first -= 1;
+    }
+    let tile_elements = elements(first);
+    let tile = Tile::new(
+        "a",
+        &nest.sizes()[first..],
+        lanes,
+        all.iter().enumerate().map(|(number, operand)| (operand, strides(number, first..depth), strides(number, 0..first))),
+    );
+    let tiles = tile_elements.div_ceil(THREADS * lanes);
+    let outer: usize = nest.sizes()[..first].iter().product();
+    let blocks = u32::try_from(tiles.saturating_mul(outer)).ok().filter(|&blocks| blocks < 1 << 31);
+    let blocks = blocks.ok_or(Error::TooLarge)?;
+
+    let mut text = Text::default();
+    let Some(buffer) = output.buffer else { return Err(Error::TooLarge) };
+    text.target(0, buffer, output.item, all[0].start);
+    for (number, operand) in all.iter().enumerate().skip(1) {
+        text.source(number, operand);
+    }
+    text.constants(body);
+    let number = tile.number_type();
+    text.number(number, "size", tile_elements as i64);
+
+    let mut code = String::new();
+    let bases: Vec<(String, Vec<isize>)> =
+        (0..all.len()).map(|operand| (format!("b{operand}"), strides(operand, 0..first))).collect();
+    for (base, _) in &bases {
+        let _ = writeln!(code, "  i64 {base} = 0;");
+    }
+    let block = if first == 0 {
+        "blockIdx.x"
+    } else {
+        text.divisor("tiles", tiles);
+        code += "  const u32 outer = divide(blockIdx.x, mtiles, htiles), block = blockIdx.x - outer * ntiles;\n";
+        code += &decompose(&mut text, "d", "outer", &nest.sizes()[..first], &bases);
+        "block"
+    };
+    let _ = writeln!(
+        code,
+        "  const {number} e = (({number}){block} * {THREADS} + threadIdx.x) * {lanes};\n  if (e >= size) return;"
+    );
+    let count = (!tile_elements.is_multiple_of(lanes)).then_some("count");
+    if count.is_some() {
+        let _ = writeln!(code, "  const int count = size - e < {lanes} ? (int)(size - e) : {lanes};");
+    }
+    code += &tile.offsets(&mut text, "e");
+    for operand in 1..all.len() {
+        let is_once = matches!(tile.arrays[operand].class, crate::access::Class::Linear);
+        code += &tile.load(operand, &format!("p{operand} + b{operand}"), "e", count, is_once);
+    }
+    let (statements, results) = body.statements(
+        |operand| tile.lane(operand + 1, &format!("p{0} + b{0}", operand + 1), "e"),
+        |constant| format!("k{constant}"),
+    );
+    let raw = raw_type(output.item);
+    let _ = writeln!(
+        code,
+        "  Vec<{raw}, {lanes}> y;\n#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {{\n{statements}      \
+         y.e[l] = as<{raw}>({});\n  }}",
+        results[0]
+    );
+    code += &tile.store(0, "o0 + b0", "e", count, "y");
+    Ok(text.launch(body.needs(), &code, blocks, THREADS as u32))
+}

@@ -1,0 +1,48 @@
+//! CUDA executor of `unishape`'s expressions: generates one kernel for each stage of an expression.
+//!
+//! Not used by other crates yet; its API may change with every release.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `plan` | [`Plan`]: from an expression to launches of kernels |
+//! | `launch` | [`Kernel`] and its arguments |
+//! | `device` | [`Device`] and [`Array`]: runs plans |
+//! | `cache` | compiled kernels on disk |
+//! | `elementwise` | kernels of element-wise stages |
+//! | `fold` | kernels of reductions |
+//! | `access` | how the lanes of a thread access arrays |
+//! | `operand` | arrays as the loops of a stage see them |
+//! | `body` | the scalar program of a stage as C statements |
+//! | `text` | the text of a kernel, and the words of its argument |
+//! | `nvrtc` | [`Compiler`]: NVRTC, loaded at run time |
+//! | `libraries` | where users have CUDA's libraries |
+//! | `divide` | division by multiplication |
+//! | `types` | C types of dtypes |
+//!
+//! # Results
+//!
+//! Kernels are compiled without fused multiply-add and without approximate division. Arithmetic, square roots, casts and
+//! comparisons then have the bits of the CPU executor. Elementary functions are CUDA's. Sums of floating-point
+//! numbers are added in another order than on the CPU, which depends only on shapes and strides.
+
+mod access;
+mod body;
+mod cache;
+mod device;
+mod divide;
+mod elementwise;
+mod error;
+mod fold;
+mod launch;
+mod libraries;
+mod nvrtc;
+mod operand;
+mod plan;
+mod text;
+mod types;
+
+pub use device::{Array, Device, Element, Stream};
+pub use error::Error;
+pub use launch::{Buffer, ENTRY, Kernel, Launch, Word};
+pub use nvrtc::Compiler;
+pub use plan::{ArrayType, Plan, Variable};
