@@ -63,7 +63,12 @@ impl Tile {
             let reach = strides.iter().zip(sizes).map(|(s, &n)| s.unsigned_abs() as u128 * n as u128);
             is_wide |= !is_narrow(reach.sum());
             let class = classify(operand, sizes, lanes, &strides, &outer);
-            accessed.push(Accessed { class, strides, item: operand.item, is_index: operand.buffer.is_none() });
+            accessed.push(Accessed {
+                class,
+                strides,
+                item: operand.item,
+                is_index: operand.buffer.is_none(),
+            });
         }
         Tile { prefix, sizes: sizes.to_vec(), lanes, is_wide, arrays: accessed }
     }
@@ -81,7 +86,8 @@ impl Tile {
     pub(crate) fn offsets(&self, text: &mut Text, e: &str) -> String {
         let (prefix, number, offset) = (self.prefix, self.number_type(), self.offset_type());
         let innermost = self.sizes.len() - 1;
-        let by_index = |array: &&(usize, &Accessed)| matches!(array.1.class, Class::Row | Class::Repeat | Class::Lanes);
+        let by_index =
+            |array: &&(usize, &Accessed)| matches!(array.1.class, Class::Row | Class::Repeat | Class::Lanes);
         let arrays: Vec<(usize, &Accessed)> = self.arrays.iter().enumerate().collect();
         let arrays: Vec<&(usize, &Accessed)> = arrays.iter().filter(by_index).collect();
         if arrays.is_empty() {
@@ -94,10 +100,8 @@ impl Tile {
                 let _ = writeln!(code, "  const {offset} {name}i = ({offset}){prefix}r;");
             } else if self.is_wide {
                 text.number(number, &format!("n{name}"), self.sizes[level] as i64);
-                let _ = writeln!(
-                    code,
-                    "  const {offset} {name}i = {prefix}r % n{name}; {prefix}r /= n{name};"
-                );
+                let _ =
+                    writeln!(code, "  const {offset} {name}i = {prefix}r % n{name}; {prefix}r /= n{name};");
             } else {
                 text.divisor(&name, self.sizes[level]);
                 let _ = writeln!(
@@ -173,7 +177,14 @@ impl Tile {
     ///
     /// `count` is the number of lanes that there are, where that may be fewer than all. `is_once` says that elements are
     /// read once, and need not stay in a cache.
-    pub(crate) fn load(&self, operand: usize, address: &str, e: &str, count: Option<&str>, is_once: bool) -> String {
+    pub(crate) fn load(
+        &self,
+        operand: usize,
+        address: &str,
+        e: &str,
+        count: Option<&str>,
+        is_once: bool,
+    ) -> String {
         let Accessed { class, item, is_index, .. } = self.arrays[operand];
         if is_index {
             return String::new();
@@ -186,7 +197,9 @@ impl Tile {
                 format!("  const {raw} x{operand} = load<1>({}).e[0];\n", at("0"))
             }
             Class::Linear | Class::Row => match count {
-                None => format!("  const Vec<{raw}, {lanes}> x{operand} = {function}<{lanes}>({});\n", at("0")),
+                None => {
+                    format!("  const Vec<{raw}, {lanes}> x{operand} = {function}<{lanes}>({});\n", at("0"))
+                }
                 Some(count) => format!(
                     "  Vec<{raw}, {lanes}> x{operand};\n  \
                      if ({count} >= {lanes}) x{operand} = {function}<{lanes}>({});\n  \
@@ -219,7 +232,14 @@ impl Tile {
     }
 
     /// Statements that store the vector `value` of lanes at `address`.
-    pub(crate) fn store(&self, operand: usize, address: &str, e: &str, count: Option<&str>, value: &str) -> String {
+    pub(crate) fn store(
+        &self,
+        operand: usize,
+        address: &str,
+        e: &str,
+        count: Option<&str>,
+        value: &str,
+    ) -> String {
         let lanes = self.lanes;
         let at = |lane: &str| format!("{address} + ({})", self.offset(operand, e, lane));
         match (self.arrays[operand].class, count) {

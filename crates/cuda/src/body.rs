@@ -140,9 +140,24 @@ impl Needs {
 fn is_complex_function(op: Op) -> bool {
     !matches!(
         op,
-        Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Negative | Op::Conj | Op::Real | Op::Imag
-            | Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Min | Op::Max | Op::Round
-            | Op::IsInf | Op::IsFinite | Op::Abs
+        Op::Add
+            | Op::Subtract
+            | Op::Multiply
+            | Op::Divide
+            | Op::Negative
+            | Op::Conj
+            | Op::Real
+            | Op::Imag
+            | Op::Equal
+            | Op::NotEqual
+            | Op::Less
+            | Op::LessEqual
+            | Op::Min
+            | Op::Max
+            | Op::Round
+            | Op::IsInf
+            | Op::IsFinite
+            | Op::Abs
     )
 }
 

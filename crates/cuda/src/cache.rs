@@ -33,9 +33,12 @@ pub(crate) struct DiskCache {
 impl DiskCache {
     /// The cache in the user's cache directory; without one, everything is a miss.
     pub(crate) fn of_user() -> DiskCache {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let variable =
+            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let folder = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-        DiskCache { folder: folder.filter(|folder| folder.is_absolute()).map(|folder| folder.join("unishape/cuda")) }
+        DiskCache {
+            folder: folder.filter(|folder| folder.is_absolute()).map(|folder| folder.join("unishape/cuda")),
+        }
     }
 
     /// The cache in a folder.
@@ -88,7 +91,9 @@ fn remove_oldest(folder: &Path, most: usize) {
     if files.len() <= most {
         return;
     }
-    let age = |file: &PathBuf| file.metadata().and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    let age = |file: &PathBuf| {
+        file.metadata().and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+    };
     files.sort_by_cached_key(age);
     files.iter().take(files.len() - most / 2).for_each(|file| _ = std::fs::remove_file(file));
 }

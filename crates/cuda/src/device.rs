@@ -123,10 +123,11 @@ impl Device {
 
     /// The kernel of a source: loaded before, compiled before and kept on disk, or compiled now.
     fn function(&self, source: &Arc<str>) -> Result<Function, Error> {
-        let mut functions = self.shared.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(function) = functions.get(source) {
+        let functions = || self.shared.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(function) = functions().get(source) {
             return Ok(*function);
         }
+        // Without the lock: other threads need not wait. Two that need the same kernel load it twice.
         let code = self.code(source)?;
         // Safety: the code is machine code, or a text that ends with a zero. The context is current.
         let function = unsafe {
@@ -134,7 +135,7 @@ impl Device {
             result::module::get_function(module, CString::new(ENTRY).unwrap_or_default())?
         };
         let function = Function(function as usize);
-        functions.insert(source.clone(), function);
+        functions().insert(source.clone(), function);
         Ok(function)
     }
 
@@ -178,7 +179,13 @@ impl Device {
     /// `addresses` are those of the plan's variables, and `output` is that of its result: arrays on this device with the
     /// shapes, strides and alignments that the plan was made for. They must stay allocated until the stream has run the
     /// kernels; nothing else may write what they read, or access the output, meanwhile.
-    pub unsafe fn run(&self, plan: &Plan, addresses: &[u64], output: u64, stream: Stream) -> Result<(), Error> {
+    pub unsafe fn run(
+        &self,
+        plan: &Plan,
+        addresses: &[u64],
+        output: u64,
+        stream: Stream,
+    ) -> Result<(), Error> {
         let _entered = self.enter()?;
         let mut temporaries: Vec<Memory> = Vec::with_capacity(plan.temporaries().len());
         for &bytes in plan.temporaries() {
@@ -229,7 +236,8 @@ impl Device {
     ///
     /// Where the expression does not fit the arrays, memory is exhausted, or the driver fails.
     pub fn evaluate(&self, expr: &Expr, arrays: &[&Array], stream: Stream) -> Result<Array, Error> {
-        let strides: Vec<Vec<isize>> = arrays.iter().map(|array| crate::operand::row_major(&array.shape)).collect();
+        let strides: Vec<Vec<isize>> =
+            arrays.iter().map(|array| crate::operand::row_major(&array.shape)).collect();
         let variables: Vec<Variable<'_>> = arrays
             .iter()
             .zip(&strides)
@@ -258,7 +266,8 @@ impl Device {
     pub fn synchronize(&self, stream: Stream) -> Result<(), Error> {
         let _entered = self.enter()?;
         // Safety: the stream is one of this device.
-        Ok(unsafe { result::stream::synchronize(stream.raw())? })
+        unsafe { result::stream::synchronize(stream.raw())? };
+        Ok(())
     }
 }
 

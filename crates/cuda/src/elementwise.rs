@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::launch::Launch;
 use crate::operand::Operand;
 use crate::text::{Text, decompose};
+use crate::transpose::Transposed;
 use crate::types::raw_type;
 use std::fmt::Write;
 use unishape_engine::nest::LoopNest;
@@ -44,9 +45,14 @@ pub(crate) fn elementwise(
     let is_contiguous = nest.level(depth - 1).1[0] == 1;
     let lanes = if is_contiguous { (VECTOR / largest).max(1) } else { 1 };
 
+    if let Some(transposed) = Transposed::find(&nest, &all) {
+        return transposed.launch(&nest, &all, lanes, body);
+    }
+
     // The innermost loops that are the tile.
     let mut first = depth - 1;
-    let elements = |first: usize| nest.sizes()[first..].iter().fold(1usize, |all, &size| all.saturating_mul(size));
+    let elements =
+        |first: usize| nest.sizes()[first..].iter().fold(1usize, |all, &size| all.saturating_mul(size));
     let is_enough = |first: usize| {
         let elements = elements(first);
         elements >= MIN_TILE_BLOCKS * THREADS * lanes && elements.is_multiple_of(lanes)
@@ -59,7 +65,9 @@ pub(crate) fn elementwise(
         "a",
         &nest.sizes()[first..],
         lanes,
-        all.iter().enumerate().map(|(number, operand)| (operand, strides(number, first..depth), strides(number, 0..first))),
+        all.iter()
+            .enumerate()
+            .map(|(number, operand)| (operand, strides(number, first..depth), strides(number, 0..first))),
     );
     let tiles = tile_elements.div_ceil(THREADS * lanes);
     let outer: usize = nest.sizes()[..first].iter().product();
@@ -86,7 +94,8 @@ pub(crate) fn elementwise(
         "blockIdx.x"
     } else {
         text.divisor("tiles", tiles);
-        code += "  const u32 outer = divide(blockIdx.x, mtiles, htiles), block = blockIdx.x - outer * ntiles;\n";
+        code +=
+            "  const u32 outer = divide(blockIdx.x, mtiles, htiles), block = blockIdx.x - outer * ntiles;\n";
         code += &decompose(&mut text, "d", "outer", &nest.sizes()[..first], &bases);
         "block"
     };

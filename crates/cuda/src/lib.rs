@@ -9,6 +9,7 @@
 //! | `device` | [`Device`] and [`Array`]: runs plans |
 //! | `cache` | compiled kernels on disk |
 //! | `elementwise` | kernels of element-wise stages |
+//! | `transpose` | those in which arrays are contiguous along different loops |
 //! | `fold` | kernels of reductions |
 //! | `access` | how the lanes of a thread access arrays |
 //! | `operand` | arrays as the loops of a stage see them |
@@ -39,6 +40,7 @@ mod nvrtc;
 mod operand;
 mod plan;
 mod text;
+mod transpose;
 mod types;
 
 pub use device::{Array, Device, Element, Stream};

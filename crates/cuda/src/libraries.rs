@@ -23,10 +23,8 @@ pub(crate) fn load_nvrtc(site_packages: &[PathBuf]) -> Result<Library, Error> {
     if let Some(library) = NVRTC.iter().find_map(|name| already_loaded(name)) {
         return Ok(library);
     }
-    let mut folders: Vec<PathBuf> = site_packages
-        .iter()
-        .flat_map(|folder| IN_SITE_PACKAGES.map(|below| folder.join(below)))
-        .collect();
+    let mut folders: Vec<PathBuf> =
+        site_packages.iter().flat_map(|folder| IN_SITE_PACKAGES.map(|below| folder.join(below))).collect();
     for root in ROOTS.iter().filter_map(std::env::var_os).map(PathBuf::from) {
         folders.extend(["lib64", "lib"].map(|below| root.join(below)));
     }

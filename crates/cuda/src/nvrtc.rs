@@ -94,8 +94,11 @@ impl Compiler {
             }
         };
         let mut capabilities = vec![0; usize::try_from(count).unwrap_or(0)];
-        // Safety: there is room for as many numbers as the library has just reported.
-        let status = if status == 0 { unsafe { (functions.archs)(capabilities.as_mut_ptr()) } } else { status };
+        let status = match status {
+            // Safety: there is room for as many numbers as the library has just reported.
+            0 => unsafe { (functions.archs)(capabilities.as_mut_ptr()) },
+            status => status,
+        };
         if status != 0 || capabilities.is_empty() {
             return Err(Error::Library(format!("NVRTC does not report its version (status {status})")));
         }
@@ -166,8 +169,11 @@ impl Compiler {
         // Safety: the program exists.
         let status = unsafe { size(program, &mut count) };
         let mut all = vec![0u8; count];
-        // Safety: there are as many bytes as the library has just reported.
-        let status = if status == 0 { unsafe { bytes(program, all.as_mut_ptr().cast()) } } else { status };
+        let status = match status {
+            // Safety: there are as many bytes as the library has just reported.
+            0 => unsafe { bytes(program, all.as_mut_ptr().cast()) },
+            status => status,
+        };
         match status {
             0 => Ok(all),
             _ => Err(Error::Compile(format!("NVRTC has no result (status {status})"))),

@@ -105,8 +105,13 @@ impl Plan {
         if !arrays.chain(&output).all(is_aligned) {
             return Err(Error::Unaligned);
         }
-        let mut planner =
-            Planner { stages: &stages, variables, temporaries: Vec::new(), of_stages: Vec::new(), launches: Vec::new() };
+        let mut planner = Planner {
+            stages: &stages,
+            variables,
+            temporaries: Vec::new(),
+            of_stages: Vec::new(),
+            launches: Vec::new(),
+        };
         let count = stages.shape().iter().product::<usize>();
         if count > 0 {
             planner.add_stages(output)?;
@@ -172,7 +177,13 @@ impl Planner<'_> {
                     let mut strides = row_major(&shape);
                     strides.iter_mut().zip(&is_reduced).for_each(|(stride, &is)| *stride *= isize::from(!is));
                     let item = result.dtype.item_size();
-                    outputs.push(Operand { buffer: Some(buffer), item, alignment: ALLOCATED, start: 0, strides });
+                    outputs.push(Operand {
+                        buffer: Some(buffer),
+                        item,
+                        alignment: ALLOCATED,
+                        start: 0,
+                        strides,
+                    });
                 }
                 self.of_stages.push(outputs.iter().filter_map(|output| output.buffer).collect());
             }
@@ -194,7 +205,8 @@ impl Planner<'_> {
     }
 
     fn temporary(&mut self, shape: &[usize], item: usize) -> Result<Buffer, Error> {
-        let bytes = shape.iter().try_fold(item, |bytes, &size| bytes.checked_mul(size)).ok_or(Error::TooLarge)?;
+        let bytes =
+            shape.iter().try_fold(item, |bytes, &size| bytes.checked_mul(size)).ok_or(Error::TooLarge)?;
         self.temporaries.push(bytes);
         Ok(Buffer::Temporary(self.temporaries.len() - 1))
     }

@@ -89,7 +89,8 @@ fn operations_compile() {
             for layout in 0..5 {
                 // In the test command, one of 40 combinations.
                 if all || (number * 31 + at * 7 + layout) % 40 == 0 {
-                    let mut variables: Vec<_> = (0..op.arity()).map(|own| variable(dtype, (layout + own) % 5)).collect();
+                    let mut variables: Vec<_> =
+                        (0..op.arity()).map(|own| variable(dtype, (layout + own) % 5)).collect();
                     if op == Op::Where {
                         variables[0] = variable(DType::Bool, layout);
                     }
@@ -108,7 +109,17 @@ fn reductions_compile() {
     let Some(compiler) = compiler() else { return };
     let all = std::env::var_os("UNISHAPE_COMPILE_ALL").is_some();
     let mut cases = Vec::new();
-    for (number, text) in ["sum(a, AXES)", "prod(a * a, AXES)", "max(a, AXES)", "any(a, AXES)", "argmin(a, AXES)", "var(a, AXES)"].iter().enumerate() {
+    for (number, text) in [
+        "sum(a, AXES)",
+        "prod(a * a, AXES)",
+        "max(a, AXES)",
+        "any(a, AXES)",
+        "argmin(a, AXES)",
+        "var(a, AXES)",
+    ]
+    .iter()
+    .enumerate()
+    {
         for (at, dtype) in dtypes().enumerate() {
             for (axes, layout) in [("axis=0", 0), ("axis=1", 0), ("axis=None", 0), ("axis=1", 3)] {
                 if all || (number * 5 + at + layout) % 9 == 0 {

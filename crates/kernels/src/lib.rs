@@ -12,11 +12,13 @@
 //! | `scalar` | [`Scalar`], a number without a dtype |
 //! | `constant` | [`Constant`], one element of any dtype |
 //! | `kernels` | kernels of operations and casts |
+//! | `kernel_key` | [`KernelKey`], what a kernel computes |
 //! | `folds` | [`Fold`], and kernels that reduce many elements to one |
 
 mod constant;
 mod dtype;
 mod folds;
+mod kernel_key;
 mod kernels;
 mod op;
 mod scalar;
@@ -24,6 +26,7 @@ mod scalar;
 pub use constant::Constant;
 pub use dtype::{DType, DTypeKind};
 pub use folds::{Fold, FoldKernel, PairFoldKernel, PairFunction, Rows, find_fold, find_pair_fold};
-pub use kernels::{Kernel, KernelContext, KernelKey, compare_mixed, find_cast, find_kernel, next_cast};
+pub use kernel_key::KernelKey;
+pub use kernels::{Kernel, KernelContext, compare_mixed, find_cast, find_kernel, next_cast};
 pub use op::Op;
 pub use scalar::Scalar;

@@ -1,6 +1,6 @@
 //! Kernels whose threads fold several neighbouring results each.
 
-use super::{Fold, MANY_BLOCKS, Split, THREADS, VECTOR};
+use super::reduction::{Fold, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
 use crate::access::{Class, Tile};
 use crate::body::{combine, identity};
 use crate::error::Error;
@@ -13,7 +13,10 @@ use std::fmt::Write;
 /// Iterations of each thread at least, where loops are split.
 const MIN_ITERATIONS: usize = 16;
 
-pub(super) fn columns(fold: &Fold<'_>, allocate: &mut dyn FnMut(usize) -> Buffer) -> Result<Vec<Launch>, Error> {
+pub(super) fn columns(
+    fold: &Fold<'_>,
+    allocate: &mut dyn FnMut(usize) -> Buffer,
+) -> Result<(Launch, Option<SecondPass>), Error> {
     let (iterations, results) = (fold.reduced.len(), fold.kept.len());
     let innermost = fold.kept.depth() - 1;
     let width = fold.kept.sizes()[innermost];
@@ -50,12 +53,16 @@ pub(super) fn columns(fold: &Fold<'_>, allocate: &mut dyn FnMut(usize) -> Buffer
     let parts = if units >= MANY_BLOCKS / 2 { 1 } else { parts };
     let split = Split::new(iterations, parts, along);
     let (outputs, second) = match split.parts > 1 {
-        true => fold.second_pass(split, true, allocate)?,
-        false => (fold.outputs.clone(), Vec::new()),
+        true => {
+            let (parts, second) = fold.parts(split, true, allocate);
+            (parts, Some(second))
+        }
+        false => (fold.outputs.clone(), None),
     };
     let is_split = split.parts > 1;
     let part_strides = crate::operand::row_major(fold.kept.sizes());
-    let output_strides = |output: usize| if is_split { part_strides.clone() } else { fold.output_strides(output) };
+    let output_strides =
+        |output: usize| if is_split { part_strides.clone() } else { fold.output_strides(output) };
     let tile = tile(lanes, &outputs, &output_strides);
     let blocks = units.checked_mul(split.parts).and_then(|blocks| u32::try_from(blocks).ok());
     let blocks = blocks.filter(|&blocks| blocks < 1 << 31).ok_or(Error::TooLarge)?;
@@ -106,11 +113,17 @@ pub(super) fn columns(fold: &Fold<'_>, allocate: &mut dyn FnMut(usize) -> Buffer
     );
     let count = (!width.is_multiple_of(lanes)).then_some("count");
     if count.is_some() {
-        let _ = writeln!(code, "  const int count = e + {lanes} <= width ? {lanes} : e < width ? (int)(width - e) : 0;");
+        let _ = writeln!(
+            code,
+            "  const int count = e + {lanes} <= width ? {lanes} : e < width ? (int)(width - e) : 0;"
+        );
     }
     let body = fold.body;
     let folds = || {
-        body.results.iter().enumerate().filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
+        body.results
+            .iter()
+            .enumerate()
+            .filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
     };
     for (number, fold, dtype) in folds() {
         let _ = writeln!(
@@ -159,7 +172,8 @@ pub(super) fn columns(fold: &Fold<'_>, allocate: &mut dyn FnMut(usize) -> Buffer
                 "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) s{number}[l * {THREADS} + threadIdx.x] = a{number}[l];"
             );
         }
-        let _ = writeln!(code, "  for (u32 half = {}; half > 0; half /= 2) {{\n    __syncthreads();", along / 2);
+        let _ =
+            writeln!(code, "  for (u32 half = {}; half > 0; half /= 2) {{\n    __syncthreads();", along / 2);
         code += "    if (y < half) {\n";
         for (number, fold, dtype) in folds() {
             let (a, b) = (format!("s{number}[i]"), format!("s{number}[i + half * {across}]"));
@@ -174,7 +188,11 @@ pub(super) fn columns(fold: &Fold<'_>, allocate: &mut dyn FnMut(usize) -> Buffer
     code += "  if (y == 0 && e < width) {\n";
     for (number, _, dtype) in folds() {
         let raw = raw_type(dtype.item_size());
-        let value = if along > 1 { format!("s{number}[l * {THREADS} + threadIdx.x]") } else { format!("a{number}[l]") };
+        let value = if along > 1 {
+            format!("s{number}[l * {THREADS} + threadIdx.x]")
+        } else {
+            format!("a{number}[l]")
+        };
         let _ = writeln!(
             code,
             "  Vec<{raw}, {lanes}> y{number};\n#pragma unroll\n  for (int l = 0; l < {lanes}; l++) y{number}.e[l] = as<{raw}>({value});"
@@ -185,7 +203,5 @@ pub(super) fn columns(fold: &Fold<'_>, allocate: &mut dyn FnMut(usize) -> Buffer
     code += "  }\n";
     let mut needs = body.needs();
     needs.threads = true;
-    let mut launches = vec![text.launch(needs, &code, blocks, THREADS as u32)];
-    launches.extend(second);
-    Ok(launches)
+    Ok((text.launch(needs, &code, blocks, THREADS as u32), second))
 }

@@ -1,6 +1,6 @@
 //! Kernels whose threads fold one result together.
 
-use super::{Fold, MANY_BLOCKS, Split, THREADS, VECTOR};
+use super::reduction::{Fold, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
 use crate::access::{Class, Tile};
 use crate::body::{combine, identity};
 use crate::error::Error;
@@ -23,14 +23,17 @@ fn threads_of_row(vectors: usize) -> usize {
     }
 }
 
-pub(super) fn rows(fold: &Fold<'_>, allocate: &mut dyn FnMut(usize) -> Buffer) -> Result<Vec<Launch>, Error> {
+pub(super) fn rows(
+    fold: &Fold<'_>,
+    allocate: &mut dyn FnMut(usize) -> Buffer,
+) -> Result<(Launch, Option<SecondPass>), Error> {
     let (iterations, results) = (fold.reduced.len(), fold.kept.len());
     let full = (VECTOR / fold.largest_item(|input| fold.is_reduced(input))).max(1);
     let inputs = 0..fold.inputs.len();
     let tile = |lanes: usize| {
-        let arrays = inputs.clone().map(|input| {
-            (&fold.inputs[input], fold.reduced_strides(input), fold.kept_strides(input))
-        });
+        let arrays = inputs
+            .clone()
+            .map(|input| (&fold.inputs[input], fold.reduced_strides(input), fold.kept_strides(input)));
         Tile::new("a", fold.reduced.sizes(), lanes, arrays)
     };
     let mut lanes = full;
@@ -49,8 +52,11 @@ pub(super) fn rows(fold: &Fold<'_>, allocate: &mut dyn FnMut(usize) -> Buffer) -
     };
     let split = Split::new(iterations, parts, multiple);
     let (outputs, second) = match split.parts > 1 {
-        true => fold.second_pass(split, false, allocate)?,
-        false => (fold.outputs.clone(), Vec::new()),
+        true => {
+            let (parts, second) = fold.parts(split, false, allocate);
+            (parts, Some(second))
+        }
+        false => (fold.outputs.clone(), None),
     };
     let units = results.checked_mul(split.parts).ok_or(Error::TooLarge)?;
     let units_per_block = THREADS / threads;
@@ -98,7 +104,9 @@ pub(super) fn rows(fold: &Fold<'_>, allocate: &mut dyn FnMut(usize) -> Buffer) -
     code += &decompose(&mut text, "d", row, fold.kept.sizes(), &bases);
 
     let results = &fold.body.results;
-    let folds = || results.iter().enumerate().filter_map(|(number, result)| Some((number, result.fold?, result.dtype)));
+    let folds = || {
+        results.iter().enumerate().filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
+    };
     for (number, fold, dtype) in folds() {
         let _ = writeln!(
             code,
@@ -126,10 +134,9 @@ pub(super) fn rows(fold: &Fold<'_>, allocate: &mut dyn FnMut(usize) -> Buffer) -
     for input in inputs.filter(|input| !is_uniform(input)) {
         code += &tile.load(input, &address(input), "e", count, is_once(input));
     }
-    let (statements, values) = fold.body.statements(
-        |input| tile.lane(input, &address(input), "e"),
-        |constant| format!("k{constant}"),
-    );
+    let (statements, values) = fold
+        .body
+        .statements(|input| tile.lane(input, &address(input), "e"), |constant| format!("k{constant}"));
     let guard = if count.is_some() { "if (l < count) " } else { "" };
     let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {guard}{{\n{statements}");
     for (number, fold, dtype) in folds() {
@@ -173,9 +180,7 @@ pub(super) fn rows(fold: &Fold<'_>, allocate: &mut dyn FnMut(usize) -> Buffer) -
     code += "  }\n";
     let mut needs = fold.body.needs();
     needs.threads = true;
-    let mut launches = vec![text.launch(needs, &code, blocks, THREADS as u32)];
-    launches.extend(second);
-    Ok(launches)
+    Ok((text.launch(needs, &code, blocks, THREADS as u32), second))
 }
 
 /// Folds the values of neighbouring threads into the first one's.

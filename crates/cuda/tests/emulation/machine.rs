@@ -5,9 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use unishape::{DType, TensorView};
-use unishape_cuda::{ArrayType, Buffer, ENTRY, Kernel, Plan, Word};
-use unishape_kernels::for_each_dtype;
+use unishape_cuda::{Buffer, ENTRY, Kernel, Plan, Word};
 
 /// The parts of the prelude, in the order in which they depend on each other.
 const PRELUDE: [&str; 6] = [
@@ -74,12 +72,11 @@ impl Machine {
     }
 
     /// Runs a plan on these arrays, and returns the bytes of the result.
-    ///
-    /// A preallocated output is written in place.
-    pub(crate) fn run(&self, plan: &Plan, addresses: &[u64], output: Option<u64>) -> Vec<u8> {
+    pub(crate) fn run(&self, plan: &Plan, addresses: &[u64]) -> Vec<u8> {
         let bytes = plan.shape().iter().product::<usize>() * plan.dtype().item_size();
         let mut result = allocate(bytes);
-        let mut temporaries: Vec<Vec<Line>> = plan.temporaries().iter().map(|&bytes| allocate(bytes)).collect();
+        let mut temporaries: Vec<Vec<Line>> =
+            plan.temporaries().iter().map(|&bytes| allocate(bytes)).collect();
         for launch in plan.launches() {
             let words: Vec<u64> = launch
                 .words
@@ -90,7 +87,7 @@ impl Machine {
                         let first = match buffer {
                             Buffer::Variable(number) => addresses[number],
                             Buffer::Temporary(number) => temporaries[number].as_mut_ptr() as u64,
-                            Buffer::Output => output.unwrap_or(result.as_mut_ptr() as u64),
+                            Buffer::Output => result.as_mut_ptr() as u64,
                         };
                         first.wrapping_add_signed(offset)
                     }
@@ -115,7 +112,16 @@ fn compile(folder: &Path, number: usize, text: &str) -> PathBuf {
     let (source, library) = (folder.join(format!("k{number}.cc")), folder.join(format!("libk{number}.so")));
     std::fs::write(&source, text).unwrap();
     let output = Command::new("g++")
-        .args(["-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-ffp-contract=off", "-fno-strict-aliasing", "-I"])
+        .args([
+            "-std=c++17",
+            "-O1",
+            "-fPIC",
+            "-shared",
+            "-w",
+            "-ffp-contract=off",
+            "-fno-strict-aliasing",
+            "-I",
+        ])
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emulation"))
         .arg("-o")
         .args([&library, &source])
@@ -128,31 +134,4 @@ fn compile(folder: &Path, number: usize, text: &str) -> PathBuf {
         panic!("{}: {}", kept.display(), &errors[..errors.len().min(4000)]);
     }
     library
-}
-
-/// An array as plans see it, and its address.
-pub(crate) struct HostArray {
-    dtype: DType,
-    shape: Vec<usize>,
-    strides: Vec<isize>,
-    pub(crate) address: u64,
-}
-
-impl HostArray {
-    pub(crate) fn of(view: &TensorView<'_>) -> HostArray {
-        macro_rules! by_type {
-            ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
-                match view {
-                    $(TensorView::$variant(view) => (view.strides().to_vec(), view.as_ptr() as u64),)+
-                }
-            };
-        }
-        let (strides, address) = for_each_dtype!(by_type);
-        HostArray { dtype: view.dtype(), shape: view.shape().to_vec(), strides, address }
-    }
-
-    pub(crate) fn array_type(&self) -> ArrayType<'_> {
-        let alignment = 1 << self.address.trailing_zeros().min(8);
-        ArrayType { dtype: self.dtype, shape: &self.shape, strides: &self.strides, alignment }
-    }
 }

@@ -2,253 +2,46 @@
 
 #![allow(unsafe_code)]
 
+#[path = "../support/arrays.rs"]
 mod arrays;
+#[path = "../support/cases.rs"]
+mod cases;
 mod machine;
 
-use arrays::{Layout, Numbers, Random, Tolerance, difference, tensor};
-use machine::{HostArray, Machine};
-use unishape::expr::{Expr, Op, Value};
-use unishape::{DType, Tensor};
-use unishape_cuda::{Plan, Variable};
+use cases::{Case, Prepared, compare, prepare};
+use machine::Machine;
 
-/// An expression with its values.
-struct Case {
-    text: String,
-    /// Arrays, and how they are viewed in which shape.
-    arrays: Vec<(Tensor, Layout, Vec<usize>)>,
-    tolerance: Tolerance,
-}
-
-impl Case {
-    /// A case with random arrays of these dtypes and shapes, contiguous or not.
-    fn random(random: &mut Random, text: &str, arrays: &[(DType, &[usize])], numbers: Numbers) -> Case {
-        let arrays = arrays.iter().map(|&(dtype, shape)| {
-            let (layout, base) = Layout::random(random, shape);
-            (tensor(random, dtype, &base, numbers), layout, shape.to_vec())
-        });
-        Case { text: text.into(), arrays: arrays.collect(), tolerance: Tolerance::Exact }
-    }
-
-    /// A case with contiguous arrays.
-    fn contiguous(random: &mut Random, text: &str, arrays: &[(DType, &[usize])], numbers: Numbers) -> Case {
-        let arrays = arrays.iter().map(|&(dtype, shape)| {
-            let layout = Layout { order: (0..shape.len()).collect(), slices: vec![(0, 1); shape.len()] };
-            (tensor(random, dtype, shape, numbers), layout, shape.to_vec())
-        });
-        Case { text: text.into(), arrays: arrays.collect(), tolerance: Tolerance::Exact }
-    }
-
-    fn within(self, tolerance: Tolerance) -> Case {
-        Case { tolerance, ..self }
-    }
-
-    fn describe(&self) -> String {
-        let arrays: Vec<String> = self
-            .arrays
-            .iter()
-            .map(|(tensor, layout, shape)| format!("{} {shape:?} {layout:?}", tensor.dtype()))
-            .collect();
-        format!("{} of {}", self.text, arrays.join(", "))
-    }
-}
-
-/// Computes all cases by generated kernels and by the CPU executor, and compares the results.
+/// Computes all cases by generated kernels, and compares the results.
 fn check(cases: &[Case]) {
-    let prepared: Vec<_> = cases
-        .iter()
-        .filter_map(|case| {
-            let views: Vec<_> =
-                case.arrays.iter().map(|(tensor, layout, shape)| layout.view(tensor, shape)).collect();
-            let expr = Expr::parse(&case.text).unwrap();
-            // Dtypes that an operation is not defined for are an error on the CPU, too.
-            let bound = expr.bind_positional(views.iter().cloned().map(Value::from)).ok()?;
-            let arrays: Vec<HostArray> = views.iter().map(HostArray::of).collect();
-            let variables: Vec<Variable<'_>> =
-                arrays.iter().map(|array| Variable::Array(array.array_type())).collect();
-            let plan = Plan::new(&expr, &variables, None)
-                .unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
-            let addresses: Vec<u64> = arrays.iter().map(|array| array.address).collect();
-            Some((case, bound.compute().unwrap(), plan, addresses))
-        })
-        .collect();
-    assert!(!prepared.is_empty());
-    let machine = Machine::new(prepared.iter().map(|(_, _, plan, _)| plan));
-    let mut wrong = Vec::new();
-    for (case, expected, plan, addresses) in &prepared {
-        assert_eq!((plan.shape(), plan.dtype()), (expected.shape(), expected.dtype()));
-        let found = machine.run(plan, addresses, None);
-        if let Some(difference) = difference(&found, expected, case.tolerance) {
-            wrong.push(format!("{}: {difference}", case.describe()));
-        }
-    }
-    let shown = wrong.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
-    assert!(wrong.is_empty(), "{} of {} cases are wrong:\n{shown}", wrong.len(), prepared.len());
-}
-
-/// Dtypes of numbers.
-fn dtypes() -> impl Iterator<Item = DType> {
-    DType::ALL.iter().copied().filter(|&dtype| dtype != DType::Str)
-}
-
-/// How far a function of CUDA's mathematical library may be from ours; here it is that of the C library.
-fn tolerance_of(op: Op, dtype: DType) -> Tolerance {
-    use Op::*;
-    match op {
-        Acos | Acosh | Asin | Asinh | Atan | Atan2 | Atanh | Cbrt | Cos | Cosh | Erf | Exp | Exp2 | Expm1
-        | Hypot | Log | Log10 | Log1p | Log2 | Logaddexp | Sigmoid | Sin | Sinh | Tan | Tanh => {
-            Tolerance::Units(if dtype.is_complex() { 16.0 } else { 4.0 })
-        }
-        // e^(w ln z), in double precision: the error of the exponent is multiplied by its size.
-        Pow if dtype.is_complex() => Tolerance::Units(20_000.0),
-        Pow if !dtype.is_integer() && dtype != DType::Bool => Tolerance::Units(4.0),
-        Abs | Sqrt | Sign if dtype.is_complex() => Tolerance::Units(4.0),
-        _ => Tolerance::Exact,
-    }
+    let prepared = prepare(cases);
+    let machine = Machine::new(prepared.iter().map(|each| &each.plan));
+    compare(&prepared, |Prepared { plan, arrays, .. }| {
+        let addresses: Vec<u64> = arrays.iter().map(|array| array.address).collect();
+        machine.run(plan, &addresses)
+    });
 }
 
 #[test]
 fn every_operation_of_every_dtype() {
-    let mut random = Random(1);
-    let mut cases = Vec::new();
-    for &op in Op::ALL {
-        for dtype in dtypes() {
-            let names = ["a", "b", "c"][..op.arity()].join(", ");
-            let mut arrays = vec![(dtype, &[203][..]); op.arity()];
-            if op == Op::Where {
-                arrays[0].0 = DType::Bool;
-            }
-            let text = format!("{}({names})", op.name());
-            let case = Case::contiguous(&mut random, &text, &arrays, Numbers::Any);
-            cases.push(case.within(tolerance_of(op, dtype)));
-        }
-    }
-    check(&cases);
+    check(&cases::operations());
 }
 
 #[test]
 fn every_cast() {
-    let mut random = Random(2);
-    let mut cases = Vec::new();
-    for from in dtypes() {
-        for to in dtypes() {
-            let case = Case::contiguous(&mut random, &format!("cast(a, {to})"), &[(from, &[203])], Numbers::Any);
-            // The CPU rounds float64 to float16 by way of float32, where it has an instruction for that.
-            let is_rounded_twice = matches!(to, DType::F16 | DType::BF16) && from.item_size() >= 4;
-            cases.push(case.within(if is_rounded_twice { Tolerance::Units(1.0) } else { Tolerance::Exact }));
-        }
-    }
-    for (a, b) in [(DType::I64, DType::U64), (DType::U64, DType::I8)] {
-        for op in ["<", "<=", "==", "!=", ">", ">="] {
-            cases.push(Case::contiguous(&mut random, &format!("a {op} b"), &[(a, &[203]), (b, &[203])], Numbers::Any));
-        }
-    }
-    check(&cases);
+    check(&cases::casts());
 }
 
 #[test]
 fn random_layouts() {
-    let mut random = Random(3);
-    let texts = ["a + b", "a * 2 - b", "where(a < b, a, b) * a", "a / b + a[::-1]", "b - a * a"];
-    let mut cases = Vec::new();
-    for _ in 0..120 {
-        let rank = random.below(5);
-        let shape: Vec<usize> = (0..rank).map(|_| *random.choose(&[1, 2, 3, 4, 5, 8, 12, 40])).collect();
-        let arrays: Vec<(DType, Vec<usize>)> = (0..2)
-            .map(|_| {
-                let cut = if random.below(3) == 0 { random.below(rank + 1) } else { 0 };
-                let own = shape[cut..].iter().map(|&size| if random.below(4) == 0 { 1 } else { size }).collect();
-                (*random.choose(&[DType::F32, DType::F64, DType::I16, DType::F32, DType::U8, DType::C128]), own)
-            })
-            .collect();
-        let text = if arrays[0].1.is_empty() { texts[0] } else { *random.choose(&texts) };
-        let arrays: Vec<(DType, &[usize])> = arrays.iter().map(|(dtype, shape)| (*dtype, &shape[..])).collect();
-        cases.push(Case::random(&mut random, text, &arrays, Numbers::Any));
-    }
-    check(&cases);
+    check(&cases::layouts());
 }
 
-/// Reductions of two arrays: what is reduced, and the shapes.
 #[test]
 fn reductions() {
-    let mut random = Random(4);
-    let texts = [
-        "sum(a * b, axis=AXES)",
-        "max(a - b, axis=AXES)",
-        "prod(a, axis=AXES) + min(b)",
-        "any(a < b, axis=AXES)",
-        "all(a <= b + 1, axis=AXES)",
-        "argmax(a * b, axis=AXES)",
-        "argmin(a + b, axis=AXES)",
-        "mean(a, axis=AXES) * sum(a * a, axis=AXES)",
-        "var(a, axis=AXES) + 0 * sum(b)",
-        "softmax(a, axis=AXES) * b",
-        "count_nonzero(a, axis=AXES) + sum(b)",
-        "sum(a[:, None] * b[None], axis=AXES)",
-    ];
-    let mut cases = Vec::new();
-    for text in texts.iter().cycle().take(12 * 14) {
-        let rank = 1 + random.below(3);
-        let sizes = [1, 2, 3, 5, 8, 12, 33, 100, 257];
-        let mut shape: Vec<usize> = (0..rank).map(|_| *random.choose(&sizes)).collect();
-        while shape.iter().product::<usize>() > 20_000 {
-            let largest = (0..rank).max_by_key(|&dim| shape[dim]).unwrap();
-            shape[largest] = shape[largest] / 2 + 1;
-        }
-        let own: Vec<usize> = shape.iter().map(|&size| if random.below(4) == 0 { 1 } else { size }).collect();
-        let axes = match random.below(4) {
-            _ if text.starts_with("arg") => random.below(rank).to_string(),
-            0 => (0..rank).map(|axis| format!("{axis},")).collect::<String>(),
-            _ => random.below(rank).to_string(),
-        };
-        let axes = if axes.ends_with(',') { format!("({axes})") } else { axes };
-        let dtypes = [DType::F32, DType::F64, DType::I32, DType::F16, DType::U8, DType::Bool, DType::BF16, DType::C64];
-        let (a, b) = (*random.choose(&dtypes), *random.choose(&dtypes));
-        if (a.is_complex() || b.is_complex()) && (text.contains("arg") || text.contains("soft")) {
-            continue;
-        }
-        let arrays = [(a, &shape[..]), (b, &own[..])];
-        let case = Case::random(&mut random, &text.replace("AXES", &axes), &arrays, Numbers::Moderate);
-        // The precision of the least precise dtype.
-        let precision = |dtype| match dtype {
-            DType::F16 => 1e-3,
-            DType::BF16 => 8e-3,
-            DType::F32 | DType::C64 => 1e-6,
-            _ => 1e-14,
-        };
-        cases.push(case.within(Tolerance::Relative(8.0 * f64::max(precision(a), precision(b)))));
-    }
-    check(&cases);
+    check(&cases::reductions());
 }
 
-/// Reductions that are split, and pairs of points.
 #[test]
 fn large_reductions() {
-    let mut random = Random(5);
-    let f32s = |shape: &'static [usize]| (DType::F32, shape);
-    let mut cases = vec![
-        ("sum(a)", vec![f32s(&[70_000])]),
-        ("sum(a * b)", vec![f32s(&[70_001]), f32s(&[70_001])]),
-        ("max(a) - min(b)", vec![(DType::F64, &[70_000][..]), (DType::I16, &[50_000][..])]),
-        ("sum(a * b, axis=0)", vec![f32s(&[3000, 20]), f32s(&[20])]),
-        ("sum(a * b, axis=0)", vec![f32s(&[3001, 3]), f32s(&[3001, 1])]),
-        ("sum(a, axis=(0, 2))", vec![f32s(&[30, 8, 300])]),
-        ("argmax(a)", vec![f32s(&[60_000])]),
-        ("sum(a, axis=0)", vec![(DType::C128, &[4000, 2][..])]),
-        ("sum(exp(-sum((a[:, None] - b)**2, axis=-1)), axis=1)", vec![f32s(&[1100, 3]), f32s(&[40, 3])]),
-        ("argmin(sum((a[:, None] - b)**2, axis=-1), axis=1)", vec![f32s(&[1100, 3]), f32s(&[40, 3])]),
-        ("argmin(sum((a[:, None] - b)**2, axis=-1), axis=1)", vec![f32s(&[7, 3]), f32s(&[300, 3])]),
-        ("sum((a[:, None] - b)**2, axis=-1)", vec![f32s(&[20, 64]), f32s(&[30, 64])]),
-        ("sum(abs(a[:, None] - b), axis=-1)", vec![(DType::F64, &[20, 33][..]), (DType::F64, &[30, 33][..])]),
-        ("layer_norm(a) + b", vec![f32s(&[40, 96]), f32s(&[96])]),
-        ("sum(a[:, :0], axis=1) + max(b)", vec![f32s(&[30, 4]), f32s(&[30])]),
-    ];
-    cases.push(("sum(a, axis=1)", vec![(DType::BF16, &[5, 20_000][..])]));
-    let cases: Vec<Case> = cases
-        .into_iter()
-        .map(|(text, arrays)| {
-            let case = Case::contiguous(&mut random, text, &arrays, Numbers::Moderate);
-            case.within(Tolerance::Relative(1e-5))
-        })
-        .collect();
-    check(&cases);
+    check(&cases::large_reductions());
 }

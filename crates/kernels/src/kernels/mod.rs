@@ -13,14 +13,12 @@ mod complex;
 mod elementwise;
 mod float;
 mod integer;
-mod key;
 
 use crate::{DType, Op};
 
 pub use cast::{find_cast, next_cast};
 pub use elementwise::{Kernel, KernelContext};
 pub use integer::compare_mixed;
-pub use key::KernelKey;
 
 /// The kernel of an operation for inputs of a dtype, if there is one.
 ///

@@ -1,6 +1,6 @@
 //! Keys of kernels: what a kernel computes, for executors that have code of their own for it.
 
-use super::{Kernel, compare_mixed, find_cast, find_kernel};
+use crate::kernels::{Kernel, compare_mixed, find_cast, find_kernel};
 use crate::{DType, Op};
 
 /// What a [`Kernel`] computes.

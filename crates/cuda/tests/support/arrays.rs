@@ -4,6 +4,7 @@ use half::{bf16, f16};
 use ndarray::{ArrayD, Axis, IxDyn, Slice};
 use num_complex::Complex;
 use unishape::{DType, Tensor, TensorView};
+use unishape_cuda::ArrayType;
 use unishape_kernels::for_each_dtype;
 
 /// Random numbers, the same in each run.
@@ -43,7 +44,8 @@ trait Element: Sized + Clone {
 }
 
 fn random_float(random: &mut Random, numbers: Numbers) -> f64 {
-    const SPECIAL: [f64; 10] = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, -1.0, 0.5, 1e-300, 3e5];
+    const SPECIAL: [f64; 10] =
+        [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, -1.0, 0.5, 1e-300, 3e5];
     match numbers {
         Numbers::Moderate => 0.5 + random.float(),
         Numbers::Any => match random.below(8) {
@@ -228,5 +230,32 @@ pub(crate) fn difference(found: &[u8], expected: &Tensor, tolerance: Tolerance) 
         Tensor::U32(array) => compare!(array, u32, 0.0, |x| vec![x as f64]),
         Tensor::U64(array) => compare!(array, u64, 0.0, |x| vec![x as f64]),
         Tensor::Str(_) => Some("strings".into()),
+    }
+}
+
+/// An array as plans see it, and its address.
+pub(crate) struct HostArray {
+    dtype: DType,
+    shape: Vec<usize>,
+    strides: Vec<isize>,
+    pub(crate) address: u64,
+}
+
+impl HostArray {
+    pub(crate) fn of(view: &TensorView<'_>) -> HostArray {
+        macro_rules! by_type {
+            ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+                match view {
+                    $(TensorView::$variant(view) => (view.strides().to_vec(), view.as_ptr() as u64),)+
+                }
+            };
+        }
+        let (strides, address) = for_each_dtype!(by_type);
+        HostArray { dtype: view.dtype(), shape: view.shape().to_vec(), strides, address }
+    }
+
+    pub(crate) fn array_type(&self) -> ArrayType<'_> {
+        let alignment = 1 << self.address.trailing_zeros().min(8);
+        ArrayType { dtype: self.dtype, shape: &self.shape, strides: &self.strides, alignment }
     }
 }
