@@ -1,6 +1,7 @@
 //! Errors.
 
 use std::fmt;
+use unishape::DType;
 use unishape::expr::ExprError;
 
 /// Why an expression cannot be computed on a GPU.
@@ -26,6 +27,13 @@ pub enum Error {
         result: Vec<usize>,
         /// Shape of the output.
         output: Vec<usize>,
+    },
+    /// The output has another dtype than the result.
+    OutputType {
+        /// Dtype of the result.
+        result: DType,
+        /// Dtype of the output.
+        output: DType,
     },
     /// A library was not found.
     NoLibrary {
@@ -58,6 +66,9 @@ impl fmt::Display for Error {
             }
             Error::OutputShape { result, output } => {
                 write!(f, "the output has shape {output:?}, but the result has shape {result:?}")
+            }
+            Error::OutputType { result, output } => {
+                write!(f, "the output has dtype {output}, but the result has dtype {result}")
             }
             Error::NoLibrary { names, folders, problems } => {
                 write!(f, "{} not found", names.join(" or "))?;

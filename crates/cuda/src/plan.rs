@@ -241,6 +241,9 @@ impl Planner<'_> {
         let contiguous = row_major(shape);
         let (strides, alignment) = match output {
             None => (&contiguous[..], ALLOCATED),
+            Some(array) if array.dtype != self.stages.dtype() => {
+                return Err(Error::OutputType { result: self.stages.dtype(), output: array.dtype });
+            }
             Some(array) if array.shape == shape => (array.strides, array.alignment),
             Some(array) => {
                 let (result, output) = (shape.to_vec(), array.shape.to_vec());

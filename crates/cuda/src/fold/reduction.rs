@@ -54,7 +54,8 @@ impl Fold<'_> {
 
     /// Strides of an input in all kept loops.
     pub(super) fn kept_strides(&self, input: usize) -> Vec<isize> {
-        (0..self.kept.depth()).map(|level| self.kept_stride(level, input)).collect()
+        let stride = |level| if self.kept.sizes()[level] > 1 { self.kept_stride(level, input) } else { 0 };
+        (0..self.kept.depth()).map(stride).collect()
     }
 
     /// Strides of an input in all reduced loops.

@@ -13,12 +13,16 @@ use std::fmt::Write;
 /// Vectors that each thread folds at least, where loops are split.
 const MIN_VECTORS: usize = 8;
 
-/// Threads of one result, for rows of this many vectors.
-fn threads_of_row(vectors: usize) -> usize {
+/// Rows from which on a warp for each is enough.
+const MANY_ROWS: usize = 8192;
+
+/// Threads of one result, for some rows of this many vectors.
+fn threads_of_row(vectors: usize, rows: usize) -> usize {
     match vectors {
         0..=2 => 1,
         3..=32 => 8,
         33..=255 => 32,
+        256..=1024 if rows >= MANY_ROWS => 32,
         _ => THREADS,
     }
 }
@@ -44,7 +48,7 @@ pub(super) fn rows(
     }
     let tile = accesses;
 
-    let threads = threads_of_row(iterations.div_ceil(lanes));
+    let threads = threads_of_row(iterations.div_ceil(lanes), results);
     let multiple = threads * lanes;
     let parts = match threads == THREADS && results < MANY_BLOCKS / 2 {
         true => MANY_BLOCKS.div_ceil(results).min(iterations / (multiple * MIN_VECTORS)).max(1),

@@ -72,7 +72,9 @@ impl Machine {
     }
 
     /// Runs a plan on these arrays, and returns the bytes of the result.
-    pub(crate) fn run(&self, plan: &Plan, addresses: &[u64]) -> Vec<u8> {
+    ///
+    /// A preallocated output is written in its place.
+    pub(crate) fn run(&self, plan: &Plan, addresses: &[u64], output: Option<u64>) -> Vec<u8> {
         let bytes = plan.shape().iter().product::<usize>() * plan.dtype().item_size();
         let mut result = allocate(bytes);
         let mut temporaries: Vec<Vec<Line>> =
@@ -87,7 +89,7 @@ impl Machine {
                         let first = match buffer {
                             Buffer::Variable(number) => addresses[number],
                             Buffer::Temporary(number) => temporaries[number].as_mut_ptr() as u64,
-                            Buffer::Output => result.as_mut_ptr() as u64,
+                            Buffer::Output => output.unwrap_or(result.as_mut_ptr() as u64),
                         };
                         first.wrapping_add_signed(offset)
                     }

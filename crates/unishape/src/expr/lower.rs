@@ -55,14 +55,27 @@ pub(crate) struct StagedExpr {
     pub(crate) dtype: DType,
 }
 
+/// Whether what several stages compute may have a stage of its own, whose results are as large as the loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// For executors that run [groups](Group) row by row, so that such results stay in a cache.
+    WithinGroups,
+    /// For executors that run one stage after another.
+    Never,
+}
+
 /// Lowers an expression with inputs of these types and shapes.
 pub(crate) fn lower(
     graph: &Graph,
     inputs: &[InputInfo<'_>],
     typing: Typing,
+    sharing: Sharing,
 ) -> Result<StagedExpr, ExprError> {
     let typed = TypedGraph::new(graph, inputs, typing)?;
-    let shared = Lowering::new(graph, &typed, typing).shared_nodes();
+    let shared = match sharing {
+        Sharing::WithinGroups => Lowering::new(graph, &typed, typing).shared_nodes(),
+        Sharing::Never => Vec::new(),
+    };
     if !shared.is_empty() {
         let (staged, shared_stages) = lower_typed(graph, &typed, typing, &shared)?;
         // Worth it only where their results stay in the cache.

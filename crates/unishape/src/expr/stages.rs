@@ -3,7 +3,7 @@
 use super::cache::Expr;
 use super::compile::InputType;
 use super::error::{ExprError, ExprErrorKind};
-use super::lower::StagedExpr;
+use super::lower::{Sharing, StagedExpr};
 use super::stage::{Source, Stage, StageInput};
 use super::typed::InputInfo;
 use smallvec::SmallVec;
@@ -76,7 +76,7 @@ impl Expr {
             VariableType::Array(dtype, shape) => InputInfo { input_type: InputType::Array(dtype), shape },
             VariableType::Scalar(number) => InputInfo { input_type: InputType::Scalar(number), shape: &[] },
         });
-        Ok(Stages { expr: self.staged(&infos.collect::<SmallVec<[InputInfo<'_>; 3]>>())? })
+        Ok(Stages { expr: self.staged(&infos.collect::<SmallVec<[InputInfo<'_>; 3]>>(), Sharing::Never)? })
     }
 }
 
