@@ -116,6 +116,18 @@ impl Needs {
         }
     }
 
+    /// What one of two needs.
+    pub(crate) fn and(self, other: Needs) -> Needs {
+        Needs {
+            casts: self.casts | other.casts,
+            integer: self.integer | other.integer,
+            float: self.float | other.float,
+            complex: self.complex | other.complex,
+            complex_functions: self.complex_functions | other.complex_functions,
+            threads: self.threads | other.threads,
+        }
+    }
+
     /// The text before a kernel.
     pub(crate) fn prelude(self) -> String {
         let mut text = include_str!("prelude/types.cu").to_owned();

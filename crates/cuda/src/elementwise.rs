@@ -80,7 +80,7 @@ pub(crate) fn elementwise(
     for (number, operand) in all.iter().enumerate().skip(1) {
         text.source(number, operand);
     }
-    text.constants(body);
+    text.constants(body, "k");
     let number = tile.number_type();
     text.number(number, "size", tile_elements as i64);
 

@@ -11,6 +11,8 @@
 //! | `elementwise` | kernels of element-wise stages |
 //! | `transpose` | those in which arrays are contiguous along different loops |
 //! | `fold` | kernels of reductions |
+//! | `fused_rows` | kernels of several stages along the same rows |
+//! | `shuffle` | values of the threads of a warp, folded |
 //! | `access` | how the lanes of a thread access arrays |
 //! | `operand` | arrays as the loops of a stage see them |
 //! | `body` | the scalar program of a stage as C statements |
@@ -34,11 +36,13 @@ mod divide;
 mod elementwise;
 mod error;
 mod fold;
+mod fused_rows;
 mod launch;
 mod libraries;
 mod nvrtc;
 mod operand;
 mod plan;
+mod shuffle;
 mod text;
 mod transpose;
 mod types;

@@ -3,7 +3,7 @@
 use crate::launch::Buffer;
 
 /// An array that a stage reads or writes: where it is, and its strides in the stage's loops.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Operand {
     /// The array; `None` for an index, whose value is the offset itself.
     pub(crate) buffer: Option<Buffer>,

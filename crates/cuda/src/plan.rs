@@ -4,10 +4,11 @@ use crate::body::Body;
 use crate::elementwise::elementwise;
 use crate::error::Error;
 use crate::fold::fold;
+use crate::fused_rows::{FusedRows, RowInput, RowStage};
 use crate::launch::{Buffer, Launch};
 use crate::operand::{Operand, row_major};
 use unishape::DType;
-use unishape::expr::{Expr, ReadFrom, Scalar, StageRef, Stages, VariableType};
+use unishape::expr::{Expr, ReadFrom, Scalar, StageRef, StageResult, Stages, VariableType};
 
 /// Alignment of temporaries and of freshly allocated results, in bytes: that of every CUDA allocator.
 const ALLOCATED: usize = 256;
@@ -157,58 +158,155 @@ struct Planner<'p> {
 
 impl Planner<'_> {
     fn add_stages(&mut self, output: Option<ArrayType<'_>>) -> Result<(), Error> {
-        let last = self.stages.len() - 1;
-        for number in 0..=last {
-            let stage = self.stages.stage(number);
-            let body = Body::of_stage(stage);
-            if body.len() > MAX_OPERATIONS {
-                return Err(Error::TooLong { count: body.len(), most: MAX_OPERATIONS });
-            }
-            let operands: Vec<Operand> = stage.reads().map(|read| self.operand(&read)).collect();
-            let is_reduced: Vec<bool> = (0..stage.sizes().len()).map(|dim| stage.is_reduced(dim)).collect();
-            let mut outputs = Vec::new();
-            if number == last {
-                outputs.push(self.result(stage, output)?);
-                self.of_stages.push(vec![Buffer::Output]);
-            } else {
-                let shape = output_shape(stage);
-                for result in stage.results() {
-                    let buffer = self.temporary(&shape, result.dtype.item_size())?;
-                    let mut strides = row_major(&shape);
-                    strides.iter_mut().zip(&is_reduced).for_each(|(stride, &is)| *stride *= isize::from(!is));
-                    let item = result.dtype.item_size();
-                    outputs.push(Operand {
-                        buffer: Some(buffer),
-                        item,
-                        alignment: ALLOCATED,
-                        start: 0,
-                        strides,
-                    });
+        let mut next = 0;
+        while next < self.stages.len() {
+            next = match self.add_fused_rows(next, output)? {
+                Some(end) => end + 1,
+                None => {
+                    self.add_stage(next, output)?;
+                    next + 1
                 }
-                self.of_stages.push(outputs.iter().filter_map(|output| output.buffer).collect());
-            }
-            if output_shape(stage).contains(&0) {
-                continue;
-            }
-            if body.results[0].fold.is_none() {
-                self.launches.push(elementwise(stage.sizes(), &operands, &outputs[0], &body)?);
-            } else {
-                let mut allocate = |bytes: usize| {
-                    self.temporaries.push(bytes);
-                    Buffer::Temporary(self.temporaries.len() - 1)
-                };
-                let launches = fold(stage.sizes(), &is_reduced, &operands, &outputs, &body, &mut allocate)?;
-                self.launches.extend(launches);
-            }
+            };
         }
         Ok(())
     }
 
-    fn temporary(&mut self, shape: &[usize], item: usize) -> Result<Buffer, Error> {
-        let bytes =
-            shape.iter().try_fold(item, |bytes, &size| bytes.checked_mul(size)).ok_or(Error::TooLarge)?;
-        self.temporaries.push(bytes);
-        Ok(Buffer::Temporary(self.temporaries.len() - 1))
+    /// Adds the kernels of one stage.
+    fn add_stage(&mut self, number: usize, output: Option<ArrayType<'_>>) -> Result<(), Error> {
+        let stage = self.stages.stage(number);
+        let body = Body::of_stage(stage);
+        if body.len() > MAX_OPERATIONS {
+            return Err(Error::TooLong { count: body.len(), most: MAX_OPERATIONS });
+        }
+        let operands: Vec<Operand> = stage.reads().map(|read| self.operand(&read)).collect();
+        let outputs = self.outputs(number, output)?;
+        for (result, own) in outputs.iter().zip(stage.results()) {
+            self.keep(result, &output_shape(stage), own.dtype.item_size())?;
+        }
+        self.of_stages.push(outputs.iter().filter_map(|output| output.buffer).collect());
+        if output_shape(stage).contains(&0) {
+            return Ok(());
+        }
+        if body.results[0].fold.is_none() {
+            self.launches.push(elementwise(stage.sizes(), &operands, &outputs[0], &body)?);
+            return Ok(());
+        }
+        let mut allocate = |bytes: usize| {
+            self.temporaries.push(bytes);
+            Buffer::Temporary(self.temporaries.len() - 1)
+        };
+        let is_reduced = is_reduced(stage);
+        self.launches.extend(fold(stage.sizes(), &is_reduced, &operands, &outputs, &body, &mut allocate)?);
+        Ok(())
+    }
+
+    /// What a stage writes: the result, or the next temporaries.
+    fn outputs(&self, number: usize, output: Option<ArrayType<'_>>) -> Result<Vec<Operand>, Error> {
+        let stage = self.stages.stage(number);
+        if number + 1 == self.stages.len() {
+            return Ok(vec![self.result(stage, output)?]);
+        }
+        let mut strides = row_major(&output_shape(stage));
+        strides.iter_mut().zip(is_reduced(stage)).for_each(|(stride, is)| *stride *= isize::from(!is));
+        let temporary = |(at, result): (usize, StageResult)| Operand {
+            buffer: Some(Buffer::Temporary(self.temporaries.len() + at)),
+            item: result.dtype.item_size(),
+            alignment: ALLOCATED,
+            start: 0,
+            strides: strides.clone(),
+        };
+        Ok(stage.results().enumerate().map(temporary).collect())
+    }
+
+    /// Keeps memory for an output, if it is a temporary.
+    fn keep(&mut self, output: &Operand, shape: &[usize], item: usize) -> Result<(), Error> {
+        if output.buffer != Some(Buffer::Output) {
+            let bytes = shape.iter().try_fold(item, |bytes, &size| bytes.checked_mul(size));
+            self.temporaries.push(bytes.ok_or(Error::TooLarge)?);
+        }
+        Ok(())
+    }
+
+    /// Adds some stages as one kernel, where they are along the same rows, and returns the last one of them.
+    fn add_fused_rows(
+        &mut self,
+        first: usize,
+        output: Option<ArrayType<'_>>,
+    ) -> Result<Option<usize>, Error> {
+        let stage = |number: usize| self.stages.stage(number);
+        let (sizes, along) = (stage(first).sizes(), is_reduced(stage(first)));
+        if !along.contains(&true) || sizes.contains(&0) {
+            return Ok(None);
+        }
+        // Folds along these loops, and what follows them.
+        let has_loops = |number: &usize| stage(*number).sizes() == sizes;
+        let is_fold = |number: &usize| has_loops(number) && is_reduced(stage(*number)) == along;
+        let folds = (first..self.stages.len()).take_while(is_fold).count();
+        let is_elementwise =
+            |number: &usize| has_loops(number) && !is_reduced(stage(*number)).contains(&true);
+        let after = Some(first + folds).filter(|&number| number < self.stages.len()).filter(is_elementwise);
+        let ends = after.into_iter().chain((first + 1..first + folds).rev());
+        for end in ends {
+            let is_local = (first..end).all(|number| self.is_read_by_rows(number, end, &along));
+            if !is_local || stage(end).results().count() != 1 {
+                continue;
+            }
+            let output = self.outputs(end, output)?.swap_remove(0);
+            if let Some(launch) = self.fused_rows(first, end, &along, output.clone()).launch() {
+                self.launches.push(launch?);
+                let item = output.item;
+                self.keep(&output, &output_shape(self.stages.stage(end)), item)?;
+                self.of_stages.extend((first..end).map(|_| Vec::new()));
+                self.of_stages.push(output.buffer.into_iter().collect());
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Stages along the same rows.
+    fn fused_rows<'r>(
+        &'r self,
+        first: usize,
+        end: usize,
+        along: &'r [bool],
+        output: Operand,
+    ) -> FusedRows<'r> {
+        let mut arrays: Vec<Operand> = Vec::new();
+        let mut stages = Vec::new();
+        for number in first..=end {
+            let stage = self.stages.stage(number);
+            let inputs = stage.reads().map(|read| match read.from() {
+                ReadFrom::Stage { number, result } if number >= first => {
+                    RowInput::Fold { stage: number - first, result }
+                }
+                _ => {
+                    let operand = self.operand(&read);
+                    let known = arrays.iter().position(|array| *array == operand);
+                    RowInput::Array(known.unwrap_or_else(|| {
+                        arrays.push(operand);
+                        arrays.len() - 1
+                    }))
+                }
+            });
+            stages.push(RowStage { inputs: inputs.collect(), body: Body::of_stage(stage) });
+        }
+        FusedRows { sizes: self.stages.stage(first).sizes(), is_along: along, arrays, output, stages }
+    }
+
+    /// Whether the results of a stage are read only by stages up to `end`, and only for the same rows.
+    fn is_read_by_rows(&self, number: usize, end: usize, along: &[bool]) -> bool {
+        let strides = row_major(&output_shape(self.stages.stage(number)));
+        let mut natural = strides.clone();
+        natural.iter_mut().zip(along).for_each(|(stride, &along)| *stride *= isize::from(!along));
+        (number + 1..self.stages.len()).all(|reader| {
+            self.stages.stage(reader).reads().all(|read| match read.from() {
+                ReadFrom::Stage { number: from, .. } if from == number => {
+                    reader <= end && read.in_loops(&strides) == (0, natural.clone())
+                }
+                _ => true,
+            })
+        })
     }
 
     /// What a stage reads.
@@ -277,4 +375,9 @@ impl Planner<'_> {
 fn output_shape(stage: StageRef<'_>) -> Vec<usize> {
     let sizes = stage.sizes().iter().enumerate();
     sizes.map(|(dim, &size)| if stage.is_reduced(dim) { 1 } else { size }).collect()
+}
+
+/// Along which loops a stage folds its results.
+fn is_reduced(stage: StageRef<'_>) -> Vec<bool> {
+    (0..stage.sizes().len()).map(|dim| stage.is_reduced(dim)).collect()
 }

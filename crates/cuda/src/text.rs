@@ -52,8 +52,8 @@ impl Text {
         self.declare(&format!("{}*", raw_type(item)), &format!("o{number}"), word);
     }
 
-    /// Declares the constants `k…` of a program.
-    pub(crate) fn constants(&mut self, body: &Body) {
+    /// Declares the constants `{prefix}…` of a program.
+    pub(crate) fn constants(&mut self, body: &Body, prefix: &str) {
         for (number, constant) in body.constants.iter().enumerate() {
             let bytes = constant.bytes();
             let word = |bytes: &[u8]| {
@@ -61,7 +61,7 @@ impl Text {
                 all[..bytes.len()].copy_from_slice(bytes);
                 i64::from_le_bytes(all)
             };
-            let name = format!("k{number}");
+            let name = format!("{prefix}{number}");
             match bytes.len() {
                 16 => {
                     self.number("u64", &format!("{name}_low"), word(&bytes[..8]));

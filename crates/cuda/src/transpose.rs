@@ -100,7 +100,7 @@ impl Transposed {
         for (number, operand) in all.iter().enumerate().skip(1) {
             text.source(number, operand);
         }
-        text.constants(body);
+        text.constants(body, "k");
         text.number("u32", "width", width as i64);
         text.number("u32", "height", height as i64);
         text.divisor("columns", columns);

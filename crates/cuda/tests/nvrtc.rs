@@ -138,6 +138,17 @@ fn every_architecture_compiles() {
     let cases = [
         ("a * b + 2".to_owned(), vec![variable(DType::F32, 0), variable(DType::F16, 1)]),
         ("sum(exp(a - b), axis=1)".to_owned(), vec![variable(DType::F32, 0), variable(DType::F64, 2)]),
+        ("softmax(a * b, axis=1)".to_owned(), vec![variable(DType::F32, 0), variable(DType::F16, 1)]),
+        ("layer_norm(a, axis=1) + b".to_owned(), vec![variable(DType::F64, 3), variable(DType::U8, 2)]),
+        ("a + b".to_owned(), vec![variable(DType::F32, 0), variable(DType::F32, 3)]),
+        (
+            "sum((a[:, None] - b)**2, axis=2)".to_owned(),
+            vec![variable(DType::F32, 0), variable(DType::F32, 0)],
+        ),
+        (
+            "argmin(abs(a[0, :, None] - b), axis=1)".to_owned(),
+            vec![variable(DType::F32, 0), variable(DType::F32, 1)],
+        ),
         ("sum(a * b, axis=0)".to_owned(), vec![variable(DType::C64, 0), variable(DType::I64, 1)]),
     ];
     // The last one is newer than any: the driver will translate the code.

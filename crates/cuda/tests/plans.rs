@@ -54,9 +54,25 @@ fn reductions_over_pairs_need_little_memory() {
         let plan = plan(text, &[&[100_000, 3], &[100_000, 3]]).unwrap();
         assert!(plan.temporaries().iter().sum::<usize>() < 16 << 20, "{text}: {:?}", plan.temporaries());
     }
-    // The result of each row, but nothing as large as the array.
-    let softmax = plan("softmax(a, -1)", &[&[10_000, 1000]]).unwrap();
-    assert!(softmax.temporaries().iter().sum::<usize>() <= 2 * 4 * 10_000);
+}
+
+#[test]
+fn stages_along_rows_are_one_kernel() {
+    // The square root of a standard deviation has a kernel of its own, with one element for each row.
+    for (text, count) in
+        [("softmax(a, -1)", 1), ("layer_norm(a, weight=b)", 1), ("argmax(a * b, 1)", 1), ("std(a, 1)", 2)]
+    {
+        let shapes: [&[usize]; 2] = [&[10_000, 1000], &[1000]];
+        let plan = plan(text, &shapes[..Expr::parse(text).unwrap().names().len()]).unwrap();
+        assert_eq!(plan.launches().len(), count, "{text}");
+        assert_eq!(plan.temporaries(), &[4 * 10_000][..count - 1], "{text}");
+    }
+    // Too long for registers, or columns in memory: results of rows are kept, but nothing as large as the array.
+    for (text, shape) in [("softmax(a, -1)", &[1000, 100_000]), ("softmax(a, 0)", &[1000, 100_000])] {
+        let plan = plan(text, &[shape]).unwrap();
+        assert!(plan.launches().len() >= 3, "{text}");
+        assert!(plan.temporaries().iter().sum::<usize>() <= 32 << 20, "{text}: {:?}", plan.temporaries());
+    }
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub(super) fn columns(
         let Some(buffer) = *buffer else { return Err(Error::TooLarge) };
         text.target(number, buffer, *item, *start);
     }
-    text.constants(fold.body);
+    text.constants(fold.body, "k");
     text.number("u32", "size", iterations as i64);
     let number = tile.number_type();
     text.number(number, "width", width as i64);

@@ -6,6 +6,7 @@ use crate::body::{combine, identity};
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
 use crate::operand::Operand;
+use crate::shuffle::shuffle;
 use crate::text::{Text, decompose};
 use crate::types::{c_type, raw_type};
 use std::fmt::Write;
@@ -75,7 +76,7 @@ pub(super) fn rows(
         let Some(buffer) = *buffer else { return Err(Error::TooLarge) };
         text.target(number, buffer, *item, *start);
     }
-    text.constants(fold.body);
+    text.constants(fold.body, "k");
     let number = tile.number_type();
     text.number("u32", "units", units as i64);
     text.number(number, "size", iterations as i64);
@@ -185,13 +186,4 @@ pub(super) fn rows(
     let mut needs = fold.body.needs();
     needs.threads = true;
     Ok((text.launch(needs, &code, blocks, THREADS as u32), second))
-}
-
-/// Folds the values of neighbouring threads into the first one's.
-fn shuffle(code: &mut String, threads: usize, value: &str, combine: impl Fn(&str, &str) -> String) {
-    let mut distance = threads / 2;
-    while distance > 0 {
-        let _ = writeln!(code, "  {value} = {};", combine(value, &format!("from_lane({value}, {distance})")));
-        distance /= 2;
-    }
 }

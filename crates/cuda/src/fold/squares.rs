@@ -89,7 +89,7 @@ impl Squares {
             let Some(buffer) = output.buffer else { return Err(Error::TooLarge) };
             text.target(number, buffer, output.item, output.start);
         }
-        text.constants(fold.body);
+        text.constants(fold.body, "k");
         text.number("u32", "size", fold.reduced.len() as i64);
         text.number("u32", "rows", rows as i64);
         text.number("u32", "columns", columns as i64);

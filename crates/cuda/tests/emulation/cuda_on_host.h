@@ -95,6 +95,14 @@ static void launch(void (*function)(const void*), const void* words, unsigned bl
 // All threads of a block reach the same barriers and shuffles.
 inline void __syncthreads() { swapcontext(&host::contexts[host::current], &host::scheduler); }
 inline void __syncwarp() { __syncthreads(); }
+inline unsigned __shfl_sync(unsigned, unsigned value, unsigned lane) {
+  unsigned own = host::current;
+  host::exchange[own] = value;
+  __syncthreads();
+  unsigned result = (unsigned)host::exchange[own / 32 * 32 + lane];
+  __syncthreads();
+  return result;
+}
 inline unsigned __shfl_down_sync(unsigned, unsigned value, unsigned distance) {
   unsigned own = host::current;
   host::exchange[own] = value;

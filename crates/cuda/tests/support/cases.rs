@@ -270,6 +270,18 @@ pub(crate) fn large_reductions() -> Vec<Case> {
         ("sum(abs(a[:, None] - b[:, :, None]) * 2, axis=-1)", vec![f32s(&[50, 40]), f32s(&[3, 34, 1, 40])]),
         ("sum(abs(a[:, None] - b), axis=-1)", vec![(DType::F64, &[20, 33][..]), (DType::F64, &[30, 33][..])]),
         ("layer_norm(a) + b", vec![f32s(&[40, 96]), f32s(&[96])]),
+        ("softmax(a, axis=-1) * b", vec![f32s(&[11, 1028]), f32s(&[11, 1])]),
+        ("softmax(a, axis=1)", vec![f32s(&[5, 1031])]),
+        ("softmax(a, axis=0) + b", vec![f32s(&[300, 7]), f32s(&[7])]),
+        ("log_softmax(a.T)", vec![f32s(&[70, 30])]),
+        (
+            "layer_norm(a, axis=(1, 2), weight=b)",
+            vec![(DType::F64, &[9, 12, 20][..]), (DType::F64, &[12, 20][..])],
+        ),
+        ("rms_norm(a * 2) - b", vec![(DType::F16, &[33, 64][..]), (DType::U8, &[64][..])]),
+        ("std(a, axis=1) + b", vec![f32s(&[17, 2048]), f32s(&[17])]),
+        ("argmax(a, axis=1)", vec![f32s(&[17, 600])]),
+        ("sum(a / sum(a, axis=1, keepdims=True) * b, axis=1)", vec![f32s(&[17, 1200]), f32s(&[1200])]),
         ("sum(a[:, :0], axis=1) + max(b)", vec![f32s(&[30, 4]), f32s(&[30])]),
     ];
     cases.push(("sum(a, axis=1)", vec![(DType::BF16, &[5, 20_000][..])]));
