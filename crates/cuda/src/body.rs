@@ -214,6 +214,11 @@ pub(crate) fn combine(fold: Fold, dtype: DType, a: &str, b: &str) -> String {
         DType::F32 | DType::F64 => "float",
         _ => "int",
     };
+    // Of equal numbers, any: that is one instruction. Element-wise, it is the first, as on the CPU.
+    if matches!((dtype, fold), (DType::F32, Fold::Min | Fold::Max)) {
+        let name = if fold == Fold::Min { "smallest" } else { "largest" };
+        return format!("{name}({a}, {b})");
+    }
     let operation = match fold {
         Fold::Sum => "add",
         Fold::Product => "multiply",

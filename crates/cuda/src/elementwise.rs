@@ -3,7 +3,7 @@
 //! Inner loops form a tile, whose elements threads compute in vectors of 16 bytes. Outer loops are blocks of the grid,
 //! so that their indices are found once for a block and not for each thread.
 
-use crate::access::Tile;
+use crate::access::{Class, Tile};
 use crate::body::Body;
 use crate::error::Error;
 use crate::launch::Launch;
@@ -43,32 +43,38 @@ pub(crate) fn elementwise(
     };
     let largest = all.iter().map(|operand| operand.item).max().unwrap_or(1);
     let is_contiguous = nest.level(depth - 1).1[0] == 1;
-    let lanes = if is_contiguous { (VECTOR / largest).max(1) } else { 1 };
+    let full = if is_contiguous { (VECTOR / largest).max(1) } else { 1 };
 
     if let Some(transposed) = Transposed::find(&nest, &all) {
-        return transposed.launch(&nest, &all, lanes, body);
+        return transposed.launch(&nest, &all, full, body);
     }
 
-    // The innermost loops that are the tile.
-    let mut first = depth - 1;
+    // The innermost loops that are the tile, for vectors of this many elements.
     let elements =
         |first: usize| nest.sizes()[first..].iter().fold(1usize, |all, &size| all.saturating_mul(size));
-    let is_enough = |first: usize| {
-        let elements = elements(first);
-        elements >= MIN_TILE_BLOCKS * THREADS * lanes && elements.is_multiple_of(lanes)
+    let make = |lanes: usize| {
+        let is_enough = |first: &usize| {
+            let elements = elements(*first);
+            elements >= MIN_TILE_BLOCKS * THREADS * lanes && elements.is_multiple_of(lanes)
+        };
+        let first = (0..depth).rev().find(is_enough).unwrap_or(0);
+        let arrays = all.iter().enumerate();
+        let arrays = arrays
+            .map(|(number, operand)| (operand, strides(number, first..depth), strides(number, 0..first)));
+        (first, Tile::new("a", &nest.sizes()[first..], lanes, arrays))
     };
-    while first > 0 && !is_enough(first) {
-        first -= 1;
+    let has_lanes = |tile: &Tile| tile.arrays.iter().any(|array| array.class == Class::Lanes);
+    let (mut first, mut tile) = make(full);
+    let mut lanes = full;
+    if has_lanes(&tile) {
+        // Shorter vectors that rows are multiples of, rather than an index for each element.
+        let shorter = 1 << nest.sizes()[depth - 1].trailing_zeros().min(full.trailing_zeros());
+        let (other_first, other) = make(shorter);
+        if shorter > 1 && !has_lanes(&other) {
+            (lanes, first, tile) = (shorter, other_first, other);
+        }
     }
     let tile_elements = elements(first);
-    let tile = Tile::new(
-        "a",
-        &nest.sizes()[first..],
-        lanes,
-        all.iter()
-            .enumerate()
-            .map(|(number, operand)| (operand, strides(number, first..depth), strides(number, 0..first))),
-    );
     let tiles = tile_elements.div_ceil(THREADS * lanes);
     let outer: usize = nest.sizes()[..first].iter().product();
     let blocks = u32::try_from(tiles.saturating_mul(outer)).ok().filter(|&blocks| blocks < 1 << 31);
@@ -109,7 +115,7 @@ pub(crate) fn elementwise(
     }
     code += &tile.offsets(&mut text, "e");
     for operand in 1..all.len() {
-        let is_once = matches!(tile.arrays[operand].class, crate::access::Class::Linear);
+        let is_once = matches!(tile.arrays[operand].class, Class::Linear);
         code += &tile.load(operand, &format!("p{operand} + b{operand}"), "e", count, is_once);
     }
     let (statements, results) = body.statements(

@@ -4,7 +4,7 @@
 //! reads their part along `y` into shared memory, and takes elements from there along `x`. All accesses to memory are
 //! then contiguous.
 
-use crate::access::Tile;
+use crate::access::{Class, Tile};
 use crate::body::Body;
 use crate::error::Error;
 use crate::launch::Launch;
@@ -122,44 +122,73 @@ impl Transposed {
             "  const u32 row = divide(block, mcolumns, hcolumns), first_y = row * {side}, \
              first_x = (block - row * ncolumns) * {side};"
         );
+        // Vectors of each thread.
+        let number = tile.number_type();
+        let per_thread = (side * side / lanes).div_ceil(THREADS);
+        let each = format!(
+            "#pragma unroll\n  for (int n = 0; n < {per_thread}; n++) {{\n  \
+             const u32 i = threadIdx.x + n * {THREADS}, x = i % {vectors} * {lanes}, y = i / {vectors};\n  \
+             const {number} e = first_x + x;\n  if (y < {side} && e < width && first_y + y < height) {{\n",
+            vectors = side / lanes,
+        );
+        let count = (!width.is_multiple_of(lanes)).then_some("count");
+        let counted = match count {
+            Some(_) => format!("  const int count = width - e < {lanes} ? (int)(width - e) : {lanes};\n"),
+            None => String::new(),
+        };
+        // What is read along x: before all others, since nothing waits for it here.
+        let is_direct = |array: usize| !self.arrays.contains(&array);
+        let mut rows = String::new();
+        for array in (0..all.len()).filter(|&array| is_direct(array)) {
+            text.number("i64", &format!("sy{array}"), along_y(array) as i64);
+            let _ = writeln!(rows, "  const i64 c{array} = b{array} + (i64)(first_y + y) * sy{array};");
+        }
+        let offsets = tile.offsets(&mut text, "e");
+        let read: Vec<usize> =
+            (1..all.len()).filter(|&array| is_direct(array) && all[array].buffer.is_some()).collect();
+        let is_one = |array: usize| matches!(tile.arrays[array].class, Class::Uniform | Class::Repeat);
+        let vector = |array: usize| {
+            let raw = raw_type(all[array].item);
+            if is_one(array) { raw.to_owned() } else { format!("Vec<{raw}, {lanes}>") }
+        };
+        for &array in &read {
+            let _ = writeln!(code, "  {} z{array}[{per_thread}];", vector(array));
+        }
+        code += &each;
+        code += &(counted.clone() + &rows + &offsets);
+        for &array in &read {
+            let is_once = tile.arrays[array].class == Class::Linear;
+            code += &tile.load(array, &format!("p{array} + c{array}"), "e", count, is_once);
+            let _ = writeln!(code, "  z{array}[n] = x{array};");
+        }
+        code += "  } }\n";
         for &array in &self.arrays {
             let raw = raw_type(all[array].item);
             text.number("i64", &format!("sx{array}"), along_x(array) as i64);
             text.number("i64", &format!("sy{array}"), along_y(array) as i64);
+            // Vectors along y, where all of them are aligned and whole.
+            let others = strides(array, &others).into_iter().chain([along_x(array)]).collect::<Vec<_>>();
+            let is_whole = height.is_multiple_of(lanes) && along_y(array) == 1;
+            let own = if is_whole && all[array].is_aligned(lanes, &others) { lanes } else { 1 };
             let _ = writeln!(
                 code,
                 "  __shared__ {raw} s{array}[{side}][{pitch}];\n#pragma unroll\n  \
-                 for (u32 i = threadIdx.x; i < {count}; i += {THREADS}) {{\n    \
-                 const u32 x = i / {side}, y = i % {side};\n    \
-                 if (first_x + x < width && first_y + y < height)\n      \
-                 s{array}[x][y] = load_once<1>(p{array} + b{array} + (i64)(first_x + x) * sx{array} + \
-                 (i64)(first_y + y) * sy{array}).e[0];\n  }}",
+                 for (int n = 0; n < {times}; n++) {{\n    const u32 i = threadIdx.x + n * {THREADS}, \
+                 x = i / {vectors}, y = i % {vectors} * {own};\n    \
+                 if (x < {side} && first_x + x < width && first_y + y < height) {{\n      \
+                 const Vec<{raw}, {own}> v = load_once<{own}>(p{array} + b{array} + \
+                 (i64)(first_x + x) * sx{array} + (i64)(first_y + y) * sy{array});\n#pragma unroll\n      \
+                 for (int l = 0; l < {own}; l++) s{array}[x][y + l] = v.e[l];\n    }}\n  }}",
                 pitch = side + 1,
-                count = side * side,
+                times = (side * side / own).div_ceil(THREADS),
+                vectors = side / own,
             );
         }
-        let number = tile.number_type();
-        let _ = writeln!(
-            code,
-            "  __syncthreads();\n#pragma unroll\n  for (u32 i = threadIdx.x; i < {count}; i += {THREADS}) {{\n  \
-             const u32 x = i % {vectors} * {lanes}, y = i / {vectors};\n  const {number} e = first_x + x;\n  \
-             if (e >= width || first_y + y >= height) continue;",
-            count = side * side / lanes,
-            vectors = side / lanes,
-        );
-        let count = (!width.is_multiple_of(lanes)).then_some("count");
-        if count.is_some() {
-            let _ = writeln!(code, "  const int count = width - e < {lanes} ? (int)(width - e) : {lanes};");
-        }
-        let is_direct = |array: usize| !self.arrays.contains(&array);
-        for array in (0..all.len()).filter(|&array| is_direct(array)) {
-            text.number("i64", &format!("sy{array}"), along_y(array) as i64);
-            let _ = writeln!(code, "  const i64 c{array} = b{array} + (i64)(first_y + y) * sy{array};");
-        }
-        code += &tile.offsets(&mut text, "e");
-        for array in (1..all.len()).filter(|&array| is_direct(array)) {
-            let is_once = tile.arrays[array].class == crate::access::Class::Linear;
-            code += &tile.load(array, &format!("p{array} + c{array}"), "e", count, is_once);
+        code += "  __syncthreads();\n";
+        code += &each;
+        code += &(counted + &rows + &offsets);
+        for &array in &read {
+            let _ = writeln!(code, "  const {} x{array} = z{array}[n];", vector(array));
         }
         let (statements, results) = body.statements(
             |operand| match is_direct(operand + 1) {
@@ -176,7 +205,7 @@ impl Transposed {
             results[0]
         );
         code += &tile.store(0, "o0 + c0", "e", count, "r");
-        code += "  }\n";
+        code += "  } }\n";
         let mut needs = body.needs();
         needs.threads = true;
         Ok(text.launch(needs, &code, blocks, THREADS as u32))

@@ -22,7 +22,9 @@ pub(super) fn columns(
     let width = fold.kept.sizes()[innermost];
     let inputs = 0..fold.inputs.len();
     let is_along = |input: usize| fold.kept_stride(innermost, input) != 0;
-    let full = (VECTOR / fold.largest_item(is_along)).max(1);
+    // Where nothing that is read changes along both, what is read once is used for more results.
+    let is_of_pairs = !inputs.clone().any(|input| is_along(input) && fold.is_reduced(input));
+    let full = (VECTOR / fold.largest_item(is_along)).max(1) * if is_of_pairs { 2 } else { 1 };
     // Inputs first, then outputs.
     let tile = |lanes: usize, outputs: &[Operand], output_strides: &dyn Fn(usize) -> Vec<isize>| {
         let of_inputs = inputs.clone().map(|input| {
@@ -139,7 +141,8 @@ pub(super) fn columns(
     for input in inputs.clone().filter(|&input| !fold.is_reduced(input)) {
         code += &tile.load(input, &address(input), "e", count, false);
     }
-    let _ = writeln!(code, "#pragma unroll 4\n  for (u32 r = first + y; r < last; r += {along}) {{");
+    let unrolled = if is_of_pairs { 2 } else { 4 };
+    let _ = writeln!(code, "#pragma unroll {unrolled}\n  for (u32 r = first + y; r < last; r += {along}) {{");
     let moving: Vec<usize> = inputs.clone().filter(|&input| fold.is_reduced(input)).collect();
     let offsets: Vec<(String, Vec<isize>)> =
         moving.iter().map(|&input| (format!("r{input}"), fold.reduced_strides(input))).collect();

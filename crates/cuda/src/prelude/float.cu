@@ -16,6 +16,14 @@ FLOAT float_sign(T a) { return a > 0 ? (T)1 : a < 0 ? (T)-1 : a == 0 ? (T)0 : a;
 FLOAT float_leaky_relu(T a, T b) { return a < 0 ? a * b : a; }
 FLOAT float_minimum(T a, T b) { return a <= b || a != a ? a : b; }
 FLOAT float_maximum(T a, T b) { return a >= b || a != a ? a : b; }
+/* NaN if either is; of both zeros, any. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+__device__ __forceinline__ float smallest(float a, float b) { float r; asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+__device__ __forceinline__ float largest(float a, float b) { float r; asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+#else
+__device__ __forceinline__ float smallest(float a, float b) { return float_minimum(a, b); }
+__device__ __forceinline__ float largest(float a, float b) { return float_maximum(a, b); }
+#endif
 FLOAT_TEST float_equal(T a, T b) { return a == b; }
 FLOAT_TEST float_not_equal(T a, T b) { return a != b; }
 FLOAT_TEST float_less(T a, T b) { return a < b; }
