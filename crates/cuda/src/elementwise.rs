@@ -24,6 +24,13 @@ const VECTOR: usize = 16;
 /// fewer, most of a block's threads could be idle.
 const MIN_TILE_BLOCKS: usize = 2;
 
+/// Number of loops from which on indices take long to find. Then each thread computes several vectors, so that the
+/// indices of one are found while the elements of another are on their way.
+const DEEP: usize = 4;
+
+/// Vectors of a thread, where there are many loops.
+const VECTORS_IF_DEEP: usize = 8;
+
 /// The kernel that computes a program for every index, and its arguments.
 pub(crate) fn elementwise(
     sizes: &[usize],
@@ -53,9 +60,10 @@ pub(crate) fn elementwise(
     let elements =
         |first: usize| nest.sizes()[first..].iter().fold(1usize, |all, &size| all.saturating_mul(size));
     let make = |lanes: usize| {
+        let per_block = THREADS * lanes * if depth >= DEEP { VECTORS_IF_DEEP } else { 1 };
         let is_enough = |first: &usize| {
             let elements = elements(*first);
-            elements >= MIN_TILE_BLOCKS * THREADS * lanes && elements.is_multiple_of(lanes)
+            elements >= MIN_TILE_BLOCKS * per_block && elements.is_multiple_of(lanes)
         };
         let first = (0..depth).rev().find(is_enough).unwrap_or(0);
         let arrays = all.iter().enumerate();
@@ -75,7 +83,8 @@ pub(crate) fn elementwise(
         }
     }
     let tile_elements = elements(first);
-    let tiles = tile_elements.div_ceil(THREADS * lanes);
+    let per_thread = if depth >= DEEP { VECTORS_IF_DEEP } else { 1 };
+    let tiles = tile_elements.div_ceil(THREADS * lanes * per_thread);
     let outer: usize = nest.sizes()[..first].iter().product();
     let blocks = u32::try_from(tiles.saturating_mul(outer)).ok().filter(|&blocks| blocks < 1 << 31);
     let blocks = blocks.ok_or(Error::TooLarge)?;
@@ -105,18 +114,36 @@ pub(crate) fn elementwise(
         code += &decompose(&mut text, "d", "outer", &nest.sizes()[..first], &bases);
         "block"
     };
-    let _ = writeln!(
-        code,
-        "  const {number} e = (({number}){block} * {THREADS} + threadIdx.x) * {lanes};\n  if (e >= size) return;"
-    );
     let count = (!tile_elements.is_multiple_of(lanes)).then_some("count");
+    let mut each = format!(
+        "#pragma unroll\n  for (int n = 0; n < {per_thread}; n++) {{\n  \
+         const {number} e = ((({number}){block} * {per_thread} + n) * {THREADS} + threadIdx.x) * {lanes};\n  \
+         if (e < size) {{\n"
+    );
     if count.is_some() {
-        let _ = writeln!(code, "  const int count = size - e < {lanes} ? (int)(size - e) : {lanes};");
+        let _ = writeln!(each, "  const int count = size - e < {lanes} ? (int)(size - e) : {lanes};");
     }
-    code += &tile.offsets(&mut text, "e");
-    for operand in 1..all.len() {
-        let is_once = matches!(tile.arrays[operand].class, Class::Linear);
+    each += &tile.offsets(&mut text, "e");
+    let is_one = |operand: usize| matches!(tile.arrays[operand].class, Class::Uniform | Class::Repeat);
+    let read: Vec<usize> = (1..all.len()).filter(|&operand| all[operand].buffer.is_some()).collect();
+    let vector = |operand: usize| {
+        let raw = raw_type(all[operand].item);
+        if is_one(operand) { raw.to_owned() } else { format!("Vec<{raw}, {lanes}>") }
+    };
+    // All vectors are read before the first one is needed.
+    for &operand in &read {
+        let _ = writeln!(code, "  {} z{operand}[{per_thread}];", vector(operand));
+    }
+    code += &each;
+    for &operand in &read {
+        let is_once = tile.arrays[operand].class == Class::Linear;
         code += &tile.load(operand, &format!("p{operand} + b{operand}"), "e", count, is_once);
+        let _ = writeln!(code, "  z{operand}[n] = x{operand};");
+    }
+    code += "  } }\n";
+    code += &each;
+    for &operand in &read {
+        let _ = writeln!(code, "  const {} x{operand} = z{operand}[n];", vector(operand));
     }
     let (statements, results) = body.statements(
         |operand| tile.lane(operand + 1, &format!("p{0} + b{0}", operand + 1), "e"),
@@ -130,5 +157,6 @@ pub(crate) fn elementwise(
         results[0]
     );
     code += &tile.store(0, "o0 + b0", "e", count, "y");
+    code += "  } }\n";
     Ok(text.launch(body.needs(), &code, blocks, THREADS as u32))
 }

@@ -180,6 +180,17 @@ pub(crate) fn layouts() -> Vec<Case> {
             arrays.iter().map(|(dtype, shape)| (*dtype, &shape[..])).collect();
         cases.push(Case::random(&mut random, text, &arrays, Numbers::Any));
     }
+    // Many loops that cannot be one.
+    for (a, b) in [
+        (&[6, 1, 6, 1, 6, 1][..], &[1, 6, 1, 6, 1, 6][..]),
+        (&[3, 1, 7, 1, 5, 1], &[1, 2, 1, 9, 1, 5]),
+        (&[2, 1, 3, 1, 64, 1], &[3, 1, 2, 1, 64]),
+    ] {
+        for dtypes in [[DType::F32, DType::F32], [DType::U8, DType::F64]] {
+            let arrays = [(dtypes[0], a), (dtypes[1], b)];
+            cases.push(Case::contiguous(&mut random, "a * 2 + b", &arrays, Numbers::Any));
+        }
+    }
     // Arrays that are contiguous along different loops.
     for (text, a, b) in [
         ("a + b.T", &[100, 130][..], &[130, 100][..]),
