@@ -61,14 +61,14 @@ impl Body {
         needs
     }
 
-    /// Statements that compute the results, and the expressions of the results in their dtypes.
+    /// Statements that compute the results, and the expressions of the results.
     ///
     /// `operand(n)` and `constant(n)` are expressions of bits.
     pub(crate) fn statements(
         &self,
         operand: impl Fn(usize) -> String,
         constant: impl Fn(usize) -> String,
-    ) -> (String, Vec<String>) {
+    ) -> (String, Vec<Computed>) {
         let first = self.items.len() + self.constants.len();
         let value = |number: usize, dtype: DType| {
             let (expression, has) = match number {
@@ -89,7 +89,44 @@ impl Body {
             let result = c_type(key.result_dtype());
             let _ = writeln!(text, "      const {result} t{number} = {};", call(*key, &inputs));
         }
-        (text, self.results.iter().map(|result| value(result.value, result.dtype)).collect())
+        // A position that is neutral unless a condition holds, which it rarely does: then nothing is folded.
+        let selected = |result: &StageResult| {
+            let (key, inputs) = &self.steps.get(result.value.checked_sub(first)?)?;
+            let is_position = matches!(result.fold, Some(Fold::Min | Fold::Max)) && result.dtype.is_integer();
+            let (&[condition, chosen, other], KernelKey::Call(Op::Where, _)) = (&inputs[..], key) else {
+                return None;
+            };
+            let other = self.constants.get(other.checked_sub(self.items.len())?)?;
+            let neutral = find_fold(result.fold?, result.dtype)?.identity;
+            (is_position && *other == neutral)
+                .then(|| (value(condition, DType::Bool), value(chosen, result.dtype)))
+        };
+        let computed = |result: &StageResult| Computed {
+            value: value(result.value, result.dtype),
+            selected: selected(result),
+        };
+        (text, self.results.iter().map(computed).collect())
+    }
+}
+
+/// A result of a program, as C expressions.
+#[derive(Debug)]
+pub(crate) struct Computed {
+    /// The result in its dtype.
+    pub(crate) value: String,
+    /// A condition and a value, where the result is this value or else neutral.
+    selected: Option<(String, String)>,
+}
+
+impl Computed {
+    /// The statement that folds it into an accumulator.
+    pub(crate) fn accumulate(&self, fold: Fold, dtype: DType, accumulator: &str) -> String {
+        match &self.selected {
+            Some((condition, value)) => {
+                format!("if ({condition} != 0) {accumulator} = {};", combine(fold, dtype, accumulator, value))
+            }
+            None => format!("{accumulator} = {};", combine(fold, dtype, accumulator, &self.value)),
+        }
     }
 }
 

@@ -154,7 +154,7 @@ pub(crate) fn elementwise(
         code,
         "  Vec<{raw}, {lanes}> y;\n#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {{\n{statements}      \
          y.e[l] = as<{raw}>({});\n  }}",
-        results[0]
+        results[0].value
     );
     code += &tile.store(0, "o0 + b0", "e", count, "y");
     code += "  } }\n";

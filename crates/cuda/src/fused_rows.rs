@@ -233,10 +233,11 @@ impl FusedRows<'_> {
             let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {{\n{statements}");
             for (result, fold, dtype) in folds() {
                 let own = format!("a{number}_{result}[l]");
-                let _ = writeln!(code, "      {own} = {};", combine(fold, dtype, &own, &values[result]));
+                let _ = writeln!(code, "      {}", values[result].accumulate(fold, dtype, &own));
             }
             if is_stored {
-                let _ = writeln!(code, "      y.e[l] = as<{}>({});", raw_type(arrays[0].item), values[0]);
+                let _ =
+                    writeln!(code, "      y.e[l] = as<{}>({});", raw_type(arrays[0].item), values[0].value);
             }
             code += "  }\n";
             if is_stored {

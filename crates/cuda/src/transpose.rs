@@ -202,7 +202,7 @@ impl Transposed {
             code,
             "  Vec<{raw}, {lanes}> r;\n#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {{\n{statements}      \
              r.e[l] = as<{raw}>({});\n  }}",
-            results[0]
+            results[0].value
         );
         code += &tile.store(0, "o0 + c0", "e", count, "r");
         code += "  } }\n";

@@ -164,7 +164,7 @@ pub(super) fn columns(
     let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {{\n{statements}");
     for (number, fold, dtype) in folds() {
         let own = format!("a{number}[l]");
-        let _ = writeln!(code, "      {own} = {};", combine(fold, dtype, &own, &values[number]));
+        let _ = writeln!(code, "      {}", values[number].accumulate(fold, dtype, &own));
     }
     code += "  } } }\n";
     if along > 1 {

@@ -146,7 +146,7 @@ pub(super) fn rows(
     let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {guard}{{\n{statements}");
     for (number, fold, dtype) in folds() {
         let own = format!("a{number}[l]");
-        let _ = writeln!(code, "      {own} = {};", combine(fold, dtype, &own, &values[number]));
+        let _ = writeln!(code, "      {}", values[number].accumulate(fold, dtype, &own));
     }
     code += "  } } }\n";
 

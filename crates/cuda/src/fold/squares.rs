@@ -5,7 +5,7 @@
 //! element that is read from memory is then used for as many results as the block's square has rows.
 
 use super::reduction::{Fold, THREADS};
-use crate::body::{combine, identity};
+use crate::body::identity;
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::text::{Text, decompose};
@@ -190,7 +190,7 @@ impl Squares {
         let _ = writeln!(code, "#pragma unroll\n  {each}\n#pragma unroll\n  {each_other} {{\n{statements}");
         for (number, fold, dtype) in folds() {
             let own = format!("a{number}[i][j]");
-            let _ = writeln!(code, "      {own} = {};", combine(fold, dtype, &own, &values[number]));
+            let _ = writeln!(code, "      {}", values[number].accumulate(fold, dtype, &own));
         }
         code += "  } } }\n";
         for (number, _, dtype) in folds() {
