@@ -6,6 +6,7 @@ mod command;
 mod coverage;
 mod extract;
 mod fuzz;
+mod gpu;
 mod install;
 mod mutants;
 mod nightly;
@@ -48,6 +49,8 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Check with cargo-mutants that the tests detect changes to the code.
     Mutants(mutants::Options),
+    /// Pack the tests of CUDA kernels for a machine with a GPU, or compile all kernels without one.
+    Gpu(gpu::Options),
     /// Run all tests under AddressSanitizer and ThreadSanitizer; requires nightly Rust.
     Sanitize(sanitize::Options),
 }
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Task::Coverage => coverage::run(),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Mutants(options) => mutants::run(&options),
+        Task::Gpu(options) => gpu::run(&options),
         Task::Sanitize(options) => sanitize::run(&options),
     };
     match result {

@@ -12,7 +12,7 @@ use support::{packages, rust_files};
 /// Folders of `crates/`, from the highest layer to the lowest. A crate may depend on lower layers only.
 const LAYERS: [&[&str]; 8] = [
     &["cli", "python"],
-    &["npy", "explain", "onnx"],
+    &["npy", "explain", "onnx", "cuda"],
     &["unishape"],
     &["engine"],
     &["jit"],

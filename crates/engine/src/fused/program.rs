@@ -15,7 +15,7 @@ pub(super) const MAX_ARITY: usize = 3;
 /// A kernel call of a program.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What is computed.
+    /// What the kernel computes.
     pub key: KernelKey,
     /// The kernel.
     pub kernel: Kernel,
@@ -206,17 +206,16 @@ impl Program {
         let (mut steps, mut results, mut folds) = (Vec::<Step>::new(), SmallVec::new(), SmallVec::new());
         let mut pairs: SmallVec<[Option<Pair>; 4]> = SmallVec::new();
         // A kernel with its inputs, by the number of its step.
-        let mut numbers: HashMap<(usize, usize, SmallVec<[usize; 3]>), usize> = HashMap::new();
+        let mut numbers: HashMap<(KernelKey, SmallVec<[usize; 3]>), usize> = HashMap::new();
         for (program, own) in programs.iter().zip(operands) {
             let constants = program.constants.iter().map(|constant| count + constant_numbers[constant]);
             let mut values: Vec<usize> = own.iter().copied().chain(constants).collect();
             for step in &program.steps {
                 let inputs: SmallVec<[usize; 3]> = step.inputs.iter().map(|&value| values[value]).collect();
-                let number =
-                    *numbers.entry((step.kernel as usize, step.item, inputs.clone())).or_insert_with(|| {
-                        steps.push(Step { inputs, ..step.clone() });
-                        steps.len() - 1
-                    });
+                let number = *numbers.entry((step.key, inputs.clone())).or_insert_with(|| {
+                    steps.push(Step { inputs, ..step.clone() });
+                    steps.len() - 1
+                });
                 values.push(first + number);
             }
             results.extend(program.results.iter().map(|&result| values[result]));
@@ -234,6 +233,21 @@ impl Program {
     /// The step that computes a value; `None` for operands and constants.
     pub fn step(&self, value: usize) -> Option<&Step> {
         self.steps.get(value.checked_sub(self.operands.len() + self.constants.len())?)
+    }
+
+    /// Bytes of an element of each operand.
+    pub fn operand_items(&self) -> &[usize] {
+        &self.operands
+    }
+
+    /// The steps, in the order of execution.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The values that are results.
+    pub fn results(&self) -> &[usize] {
+        &self.results
     }
 
     /// The constants.

@@ -17,7 +17,7 @@ use crate::tuning::{
 };
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use unishape_kernels::{Constant, DType, KernelKey, Op, find_kernel};
+use unishape_kernels::{Constant, DType, KernelKey, Op};
 
 fn zeros(shape: &[usize]) -> ArrayD<i64> {
     ArrayD::zeros(IxDyn(shape))
@@ -167,8 +167,8 @@ fn outputs_are_streamed_if_they_are_large_and_aligned() {
 }
 
 fn step_of(op: Op, inputs: &[usize], dtype: DType, item: usize) -> super::Step {
-    let (key, kernel) = (KernelKey::Call(op, dtype), find_kernel(op, dtype).unwrap());
-    super::Step { key, kernel, inputs: inputs.into(), item }
+    let key = KernelKey::Call(op, dtype);
+    super::Step { key, kernel: key.kernel().unwrap(), inputs: inputs.into(), item }
 }
 
 /// Per element: nothing for what kernels can take in place, half for rows, one for single elements.

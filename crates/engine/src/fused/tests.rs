@@ -17,8 +17,8 @@ use unishape_kernels::{
 use unishape_oracle::Indices;
 
 pub(super) fn step(op: Op, inputs: [usize; 2]) -> Step {
-    let (key, kernel) = (KernelKey::Call(op, DType::I64), find_kernel(op, DType::I64).unwrap());
-    Step { key, kernel, inputs: inputs[..].into(), item: 8 }
+    let key = KernelKey::Call(op, DType::I64);
+    Step { key, kernel: key.kernel().unwrap(), inputs: inputs[..].into(), item: 8 }
 }
 
 /// `(a + b) * (b + 7) - a`, of which `b + 7` is computed once where `b` is the same in every block.

@@ -4,10 +4,10 @@ use super::bind::{Bound, order_by_name};
 use super::cache::Expr;
 use super::error::{ExprError, ExprErrorKind};
 use super::join::{Partner, partners};
-use super::lower::StagedExpr;
+use super::lower::{Sharing, StagedExpr};
 use super::stage::{Source, Stage};
 use super::staged::{JointMember, JointStage};
-use super::value::{Value, Values};
+use super::value::{Value, Values, infos};
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Expr {
                 plans.push(Plan::ElementWise(Box::new(expr.bind_values(own)?)));
                 continue;
             }
-            let staged = expr.staged(&own)?;
+            let staged = expr.staged(&infos(&own), Sharing::WithinGroups)?;
             let numbers: SmallVec<[usize; 4]> =
                 expr.names().iter().zip(own).map(|(name, value)| all.number(name, value)).collect();
             plans.push(Plan::Staged(Arc::new(renumbered(&staged, &numbers))));

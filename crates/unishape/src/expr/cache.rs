@@ -6,11 +6,11 @@ use super::compile::{CompiledExpr, InputType, compile};
 use super::dag::Dag;
 use super::error::{ExprError, ExprErrorKind};
 use super::graph::Graph;
-use super::lower::{StagedExpr, lower};
+use super::lower::{Sharing, StagedExpr, lower};
 use super::parse::parse;
 use super::typed::InputInfo;
 use super::types::Typing;
-use super::value::{Value, Values};
+use super::value::{Value, Values, infos};
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -60,6 +60,7 @@ impl SharedExpr {
 struct StagedEntry {
     inputs: Vec<(InputType, Shape)>,
     typing: Typing,
+    sharing: Sharing,
     staged: Arc<StagedExpr>,
 }
 
@@ -294,7 +295,8 @@ impl Expr {
     pub(super) fn bind_values<'a>(&self, values: Values<'a>) -> Result<Bound<'a>, ExprError> {
         let graph = &self.shared.graph;
         if !self.shared.is_element_wise {
-            return Ok(Bound::staged(self.staged(&values)?, Vec::new(), values));
+            let staged = self.staged(&infos(&values), Sharing::WithinGroups)?;
+            return Ok(Bound::staged(staged, Vec::new(), values));
         }
         let input_types: SmallVec<[InputType; 3]> = values.iter().map(Value::input_type).collect();
         Bound::new(graph, values, self.compiled(&input_types)?)
@@ -323,28 +325,31 @@ impl Expr {
     }
 
     /// The stages for inputs of these types and shapes, from the cache if they are there.
-    pub(super) fn staged(&self, values: &[Value<'_>]) -> Result<Arc<StagedExpr>, ExprError> {
+    pub(super) fn staged(
+        &self,
+        inputs: &[InputInfo<'_>],
+        sharing: Sharing,
+    ) -> Result<Arc<StagedExpr>, ExprError> {
         let cache = &self.shared.staged;
         let is_match = |entry: &&StagedEntry| {
-            let inputs = entry.inputs.iter().zip(values);
-            entry.typing == self.typing
-                && inputs.clone().all(|((input_type, shape), value)| {
-                    *input_type == value.input_type() && shape[..] == *value.shape()
+            let mut known = entry.inputs.iter().zip(inputs);
+            (entry.typing, entry.sharing) == (self.typing, sharing)
+                && known.all(|((input_type, shape), input)| {
+                    *input_type == input.input_type && shape[..] == *input.shape
                 })
         };
         let find = |entries: &[StagedEntry]| Some(entries.iter().find(is_match)?.staged.clone());
         if let Some(staged) = lock_cache(cache).and_then(|entries| find(&entries)) {
             return Ok(staged);
         }
-        let inputs: Vec<InputInfo<'_>> = values.iter().map(Value::info).collect();
-        let staged = Arc::new(lower(&self.shared.graph, &inputs, self.typing)?);
+        let staged = Arc::new(lower(&self.shared.graph, inputs, self.typing, sharing)?);
         if let Some(mut entries) = lock_cache(cache) {
             if entries.len() >= MAX_COMPILED {
                 entries.remove(0);
             }
-            let inputs = values.iter().map(|value| (value.input_type(), Shape::from_slice(value.shape())));
+            let inputs = inputs.iter().map(|input| (input.input_type, Shape::from_slice(input.shape)));
             let (typing, inputs) = (self.typing, inputs.collect());
-            entries.push(StagedEntry { inputs, typing, staged: staged.clone() });
+            entries.push(StagedEntry { inputs, typing, sharing, staged: staged.clone() });
         }
         Ok(staged)
     }

@@ -134,7 +134,7 @@ pub(super) struct Compiler {
     constant_ids: HashMap<Constant, usize>,
     pub(super) constant_names: Vec<String>,
     steps: Vec<PendingStep>,
-    /// By function and inputs: the key for common subexpressions.
+    /// Steps by what they compute: common subexpressions are computed once.
     step_ids: HashMap<(KernelKey, SmallVec<[ValueId; 3]>), ValueId>,
 }
 

@@ -164,7 +164,8 @@ impl<'s> Grouping<'s> {
 mod tests {
     use super::*;
     use crate::expr::Expr;
-    use crate::expr::value::{Value, Values};
+    use crate::expr::lower::Sharing;
+    use crate::expr::value::{Value, Values, infos};
     use ndarray::Array2;
 
     /// The group by its definition: every stage looks at every other one.
@@ -206,7 +207,7 @@ mod tests {
         ] {
             let x = Array2::<f32>::zeros((600, 700));
             let values: Values<'_> = [Value::from(&x)].into_iter().collect();
-            let staged = Expr::parse(text).unwrap().staged(&values).unwrap();
+            let staged = Expr::parse(text).unwrap().staged(&infos(&values), Sharing::WithinGroups).unwrap();
             let stages = &staged.stages[..];
             for last in 0..stages.len() {
                 // As if some groups existed already.

@@ -5,7 +5,7 @@ use super::compile::{InputType, compile};
 use super::dag::{Dag, Term};
 use super::error::ExprError;
 use super::graph::{Graph, Node, NodeId};
-use super::lower::lower;
+use super::lower::{Sharing, lower};
 use super::reduce_op::ReduceOp;
 use super::reduction::{Axes, Reduction};
 use super::typed::InputInfo;
@@ -270,7 +270,7 @@ impl<'a> Lazy<'a> {
         let (graph, values) = self.flatten();
         if !graph.is_element_wise() {
             let inputs: Vec<InputInfo<'_>> = values.iter().map(Value::info).collect();
-            let staged = Arc::new(lower(&graph, &inputs, typing)?);
+            let staged = Arc::new(lower(&graph, &inputs, typing, Sharing::WithinGroups)?);
             return Ok(Bound::staged(staged, Vec::new(), values));
         }
         let input_types: Vec<InputType> = values.iter().map(Value::input_type).collect();

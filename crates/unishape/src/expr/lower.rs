@@ -61,16 +61,28 @@ pub(crate) struct StagedExpr {
     pub(crate) dtype: DType,
 }
 
+/// Whether what several stages compute may have a stage of its own, whose results are as large as the loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// For executors that run [groups](Group) row by row, so that such results stay in a cache.
+    WithinGroups,
+    /// For executors that run one stage after another.
+    Never,
+}
+
 /// Lowers an expression with inputs of these types and shapes.
 pub(crate) fn lower(
     graph: &Graph,
     inputs: &[InputInfo<'_>],
     typing: Typing,
+    sharing: Sharing,
 ) -> Result<StagedExpr, ExprError> {
     let typed = TypedGraph::new(graph, inputs, typing)?;
+    if sharing == Sharing::Never {
+        return Ok(lower_typed(graph, &typed, typing, &[])?.0);
+    }
     let lowering = Lowering::new(graph, &typed, typing);
-    let shared = lowering.shared_nodes(false);
-    let with_hoisted = lowering.shared_nodes(true);
+    let [shared, with_hoisted] = [false, true].map(|hoists| lowering.shared_nodes(hoists));
     // Each is a stage more, and what they gain is little: many are not worth the time to plan them.
     let are_few = (1..=MAX_HOISTED).contains(&with_hoisted.len().saturating_sub(shared.len()));
     for shared in [Some(&shared), Some(&with_hoisted).filter(|_| are_few)].into_iter().rev().flatten() {

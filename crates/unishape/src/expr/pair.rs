@@ -1,14 +1,14 @@
 //! Finds the functions of two operands whose values are folded in one loop, such as sums of products.
 
 use unishape_engine::fused::{Pair, Program};
-use unishape_kernels::{DType, Fold, Op, PairFunction, find_pair_fold};
+use unishape_kernels::{DType, Fold, KernelKey, Op, PairFunction, find_pair_fold};
 
 /// The function that a program ends with, if there is a kernel that folds its values.
 pub(crate) fn pair(program: &Program, fold: Fold, dtype: DType) -> Option<Pair> {
     // Inputs of a step that computes this operation in the dtype.
     let inputs = |value: usize, op: Op| {
         let step = program.step(value)?;
-        (step.key.name() == op.name() && step.item == dtype.item_size()).then_some(&step.inputs[..])
+        (step.key == KernelKey::Call(op, dtype)).then_some(&step.inputs[..])
     };
     let (function, operands) = if let Some(&[difference]) = inputs(program.result(), Op::Abs) {
         (PairFunction::AbsoluteDifference, inputs(difference, Op::Subtract)?)

@@ -86,5 +86,10 @@ macro_rules! from_number {
 }
 from_number!(Scalar, bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
 
+/// Types and shapes of values.
+pub(crate) fn infos<'v>(values: &'v [Value<'_>]) -> SmallVec<[InputInfo<'v>; 3]> {
+    values.iter().map(Value::info).collect()
+}
+
 /// Values of an expression's variables, in the order of the variables.
 pub(crate) type Values<'a> = SmallVec<[Value<'a>; 3]>;

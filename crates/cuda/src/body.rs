@@ -1,0 +1,275 @@
+//! The scalar program of a stage as C statements.
+
+use crate::types::{c_type, literal, raw_type};
+use std::fmt::Write;
+use unishape::expr::{StageRef, StageResult};
+use unishape_kernels::{Constant, DType, Fold, KernelKey, Op, find_fold};
+
+/// A scalar program: values are numbered, operands first, then constants, then the results of steps.
+#[derive(Clone, Debug)]
+pub(crate) struct Body {
+    /// Bytes of an element of each operand.
+    pub(crate) items: Vec<usize>,
+    pub(crate) constants: Vec<Constant>,
+    steps: Vec<(KernelKey, Vec<usize>)>,
+    pub(crate) results: Vec<StageResult>,
+}
+
+impl Body {
+    pub(crate) fn of_stage(stage: StageRef<'_>) -> Body {
+        Body {
+            items: stage.reads().map(|read| read.item()).collect(),
+            constants: stage.constants().to_vec(),
+            steps: stage.steps().map(|(key, inputs)| (key, inputs.to_vec())).collect(),
+            results: stage.results().collect(),
+        }
+    }
+
+    /// Folds operands as they are: the second pass of a reduction, over the results of the first.
+    pub(crate) fn of_partial_results(results: &[StageResult]) -> Body {
+        Body {
+            items: results.iter().map(|result| result.dtype.item_size()).collect(),
+            constants: Vec::new(),
+            steps: Vec::new(),
+            results: results
+                .iter()
+                .enumerate()
+                .map(|(value, &result)| StageResult { value, ..result })
+                .collect(),
+        }
+    }
+
+    /// Number of operations for each element.
+    pub(crate) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Which parts of the prelude the statements need.
+    pub(crate) fn needs(&self) -> Needs {
+        let mut needs = Needs::default();
+        for (key, _) in &self.steps {
+            match *key {
+                KernelKey::Call(Op::Where, _) => {}
+                KernelKey::Call(op, dtype) => needs.add(op, dtype),
+                KernelKey::CompareMixed(..) => needs.integer = true,
+                KernelKey::Cast(..) => needs.casts = true,
+            }
+        }
+        for result in self.results.iter().filter(|result| result.fold.is_some()) {
+            needs.add(Op::Add, result.dtype);
+        }
+        needs
+    }
+
+    /// Statements that compute the results, and the expressions of the results.
+    ///
+    /// `operand(n)` and `constant(n)` are expressions of bits.
+    pub(crate) fn statements(
+        &self,
+        operand: impl Fn(usize) -> String,
+        constant: impl Fn(usize) -> String,
+    ) -> (String, Vec<Computed>) {
+        let first = self.items.len() + self.constants.len();
+        let value = |number: usize, dtype: DType| {
+            let (expression, has) = match number {
+                _ if number < self.items.len() => (operand(number), raw_type(self.items[number])),
+                _ if number < first => {
+                    let own = number - self.items.len();
+                    (constant(own), raw_type(self.constants[own].bytes().len()))
+                }
+                _ => (format!("t{}", number - first), c_type(self.steps[number - first].0.result_dtype())),
+            };
+            let wanted = c_type(dtype);
+            if has == wanted { expression } else { format!("as<{wanted}>({expression})") }
+        };
+        let mut text = String::new();
+        for (number, (key, inputs)) in self.steps.iter().enumerate() {
+            let inputs: Vec<String> =
+                inputs.iter().enumerate().map(|(at, &input)| value(input, key.input_dtype(at))).collect();
+            let result = c_type(key.result_dtype());
+            let _ = writeln!(text, "      const {result} t{number} = {};", call(*key, &inputs));
+        }
+        // A position that is neutral unless a condition holds, which it rarely does: then nothing is folded.
+        let selected = |result: &StageResult| {
+            let (key, inputs) = &self.steps.get(result.value.checked_sub(first)?)?;
+            let is_position = matches!(result.fold, Some(Fold::Min | Fold::Max)) && result.dtype.is_integer();
+            let (&[condition, chosen, other], KernelKey::Call(Op::Where, _)) = (&inputs[..], key) else {
+                return None;
+            };
+            let other = self.constants.get(other.checked_sub(self.items.len())?)?;
+            let neutral = find_fold(result.fold?, result.dtype)?.identity;
+            (is_position && *other == neutral)
+                .then(|| (value(condition, DType::Bool), value(chosen, result.dtype)))
+        };
+        let computed = |result: &StageResult| Computed {
+            value: value(result.value, result.dtype),
+            selected: selected(result),
+        };
+        (text, self.results.iter().map(computed).collect())
+    }
+}
+
+/// A result of a program, as C expressions.
+#[derive(Debug)]
+pub(crate) struct Computed {
+    /// The result in its dtype.
+    pub(crate) value: String,
+    /// A condition and a value, where the result is this value or else neutral.
+    selected: Option<(String, String)>,
+}
+
+impl Computed {
+    /// The statement that folds it into an accumulator.
+    pub(crate) fn accumulate(&self, fold: Fold, dtype: DType, accumulator: &str) -> String {
+        match &self.selected {
+            Some((condition, value)) => {
+                format!("if ({condition} != 0) {accumulator} = {};", combine(fold, dtype, accumulator, value))
+            }
+            None => format!("{accumulator} = {};", combine(fold, dtype, accumulator, &self.value)),
+        }
+    }
+}
+
+/// Parts of the prelude.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Needs {
+    casts: bool,
+    integer: bool,
+    float: bool,
+    complex: bool,
+    complex_functions: bool,
+    pub(crate) threads: bool,
+}
+
+impl Needs {
+    fn add(&mut self, op: Op, dtype: DType) {
+        match dtype {
+            DType::C64 | DType::C128 => {
+                (self.float, self.complex) = (true, true);
+                self.complex_functions |= is_complex_function(op);
+            }
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => self.float = true,
+            _ => self.integer = true,
+        }
+    }
+
+    /// What one of two needs.
+    pub(crate) fn and(self, other: Needs) -> Needs {
+        Needs {
+            casts: self.casts | other.casts,
+            integer: self.integer | other.integer,
+            float: self.float | other.float,
+            complex: self.complex | other.complex,
+            complex_functions: self.complex_functions | other.complex_functions,
+            threads: self.threads | other.threads,
+        }
+    }
+
+    /// The text before a kernel.
+    pub(crate) fn prelude(self) -> String {
+        let mut text = include_str!("prelude/types.cu").to_owned();
+        for (is_needed, part) in [
+            (self.casts, include_str!("prelude/casts.cu")),
+            (self.integer, include_str!("prelude/integer.cu")),
+            (self.float, include_str!("prelude/float.cu")),
+            (self.complex, include_str!("prelude/complex.cu")),
+            (self.complex_functions, include_str!("prelude/complex_functions.cu")),
+            (self.threads, include_str!("prelude/threads.cu")),
+        ] {
+            if is_needed {
+                text += "\n";
+                text += part;
+            }
+        }
+        text
+    }
+}
+
+/// Whether an operation on complex numbers is an elementary function.
+fn is_complex_function(op: Op) -> bool {
+    !matches!(
+        op,
+        Op::Add
+            | Op::Subtract
+            | Op::Multiply
+            | Op::Divide
+            | Op::Negative
+            | Op::Conj
+            | Op::Real
+            | Op::Imag
+            | Op::Equal
+            | Op::NotEqual
+            | Op::Less
+            | Op::LessEqual
+            | Op::Min
+            | Op::Max
+            | Op::Round
+            | Op::IsInf
+            | Op::IsFinite
+            | Op::Abs
+    )
+}
+
+/// The C expression of a kernel's result.
+fn call(key: KernelKey, inputs: &[String]) -> String {
+    let function = |name: &str| format!("{name}({})", inputs.join(", "));
+    match key {
+        KernelKey::Call(Op::Where, _) => format!("{} != 0 ? {} : {}", inputs[0], inputs[1], inputs[2]),
+        KernelKey::Call(op, dtype) => match (op, dtype) {
+            (Op::Invert | Op::LogicalNot, DType::Bool) => function("bool_not"),
+            (Op::Add | Op::LogicalOr | Op::Max | Op::Or, DType::Bool) => function("int_bitwise_or"),
+            (Op::Multiply | Op::LogicalAnd | Op::Min | Op::And, DType::Bool) => function("int_bitwise_and"),
+            (Op::LogicalXor | Op::NotEqual | Op::Xor, DType::Bool) => function("int_bitwise_xor"),
+            (Op::Nextafter, DType::F16) => function("half_nextafter"),
+            (Op::Nextafter, DType::BF16) => function("brain_nextafter"),
+            (_, DType::C64 | DType::C128) => function(&format!("complex_{}", op.name())),
+            (_, DType::F32 | DType::F64) => function(&format!("float_{}", op.name())),
+            _ => function(&format!("int_{}", op.name())),
+        },
+        KernelKey::CompareMixed(op, _) => function(&format!("mixed_{}", op.name())),
+        KernelKey::Cast(from, to) => match (from, to) {
+            (DType::F16 | DType::BF16, DType::Bool) => function("half_to_bool"),
+            (_, DType::Bool) => function("to_bool"),
+            (DType::F16, _) => function("half_to_float"),
+            (DType::BF16, _) => function("brain_to_float"),
+            (DType::F32, DType::F16) => function("float_to_half"),
+            (_, DType::F16) => function("double_to_half"),
+            (DType::F32, DType::BF16) => function("float_to_brain"),
+            (_, DType::BF16) => function("double_to_brain"),
+            (_, DType::C64) => function("to_c64"),
+            (_, DType::C128) => function("to_c128"),
+            (DType::F64, _) if to.is_integer() => function(&format!("saturate<{}>", c_type(to))),
+            _ => format!("({})({})", c_type(to), inputs[0]),
+        },
+    }
+}
+
+/// The C expression of two values of a fold, folded.
+pub(crate) fn combine(fold: Fold, dtype: DType, a: &str, b: &str) -> String {
+    let kind = match dtype {
+        DType::C64 | DType::C128 => "complex",
+        DType::F32 | DType::F64 => "float",
+        _ => "int",
+    };
+    // Of equal numbers, any: that is one instruction. Element-wise, it is the first, as on the CPU.
+    if matches!((dtype, fold), (DType::F32, Fold::Min | Fold::Max)) {
+        let name = if fold == Fold::Min { "smallest" } else { "largest" };
+        return format!("{name}({a}, {b})");
+    }
+    let operation = match fold {
+        Fold::Sum => "add",
+        Fold::Product => "multiply",
+        Fold::Min | Fold::All => "minimum",
+        Fold::Max | Fold::Any => "maximum",
+    };
+    format!("{kind}_{operation}({a}, {b})")
+}
+
+/// The C expression of a fold's neutral element.
+pub(crate) fn identity(fold: Fold, dtype: DType) -> String {
+    match find_fold(fold, dtype) {
+        Some(kernel) => literal(kernel.identity.bytes(), dtype),
+        // Stages have only folds that there are kernels for.
+        None => format!("{}()", c_type(dtype)),
+    }
+}

@@ -1,0 +1,210 @@
+//! Kernels whose threads fold several neighbouring results each.
+
+use super::reduction::{Fold, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
+use crate::access::{Class, Tile};
+use crate::body::{combine, identity};
+use crate::error::Error;
+use crate::launch::{Buffer, Launch};
+use crate::operand::Operand;
+use crate::text::{Text, decompose};
+use crate::types::{c_type, raw_type};
+use std::fmt::Write;
+
+/// Iterations of each thread at least, where loops are split.
+const MIN_ITERATIONS: usize = 16;
+
+pub(super) fn columns(
+    fold: &Fold<'_>,
+    allocate: &mut dyn FnMut(usize) -> Buffer,
+) -> Result<(Launch, Option<SecondPass>), Error> {
+    let (iterations, results) = (fold.reduced.len(), fold.kept.len());
+    let innermost = fold.kept.depth() - 1;
+    let width = fold.kept.sizes()[innermost];
+    let inputs = 0..fold.inputs.len();
+    let is_along = |input: usize| fold.kept_stride(innermost, input) != 0;
+    // Where nothing that is read changes along both, what is read once is used for more results.
+    let is_of_pairs = !inputs.clone().any(|input| is_along(input) && fold.is_reduced(input));
+    let full = (VECTOR / fold.largest_item(is_along)).max(1) * if is_of_pairs { 2 } else { 1 };
+    // Inputs first, then outputs.
+    let tile = |lanes: usize, outputs: &[Operand], output_strides: &dyn Fn(usize) -> Vec<isize>| {
+        let of_inputs = inputs.clone().map(|input| {
+            let mut others = fold.kept_strides(input);
+            let own = others.remove(innermost);
+            others.extend(fold.reduced_strides(input));
+            (&fold.inputs[input], vec![own], others)
+        });
+        let of_outputs = outputs.iter().enumerate().map(|(output, operand)| {
+            let mut others = output_strides(output);
+            let own = others.remove(innermost);
+            (operand, vec![own], others)
+        });
+        Tile::new("a", &[width], lanes, of_inputs.chain(of_outputs))
+    };
+    let is_misaligned = |tile: &Tile| tile.arrays.iter().any(|array| array.class == Class::LinearLanes);
+    let lanes = match is_misaligned(&tile(full, &fold.outputs, &|output| fold.output_strides(output))) {
+        true => 1,
+        false => full.min(width.next_power_of_two()),
+    };
+    // Threads along the results; the others of a block fold other iterations of the same results.
+    let across = width.div_ceil(lanes).next_power_of_two().min(32);
+    let along = THREADS / across;
+    let strips = width.div_ceil(across * lanes);
+    let outer: usize = fold.kept.sizes()[..innermost].iter().product();
+    let units = strips.checked_mul(outer).filter(|&units| units < 1 << 31).ok_or(Error::TooLarge)?;
+    let parts = MANY_BLOCKS.div_ceil(units).min(iterations / (along * MIN_ITERATIONS)).max(1);
+    let parts = if units >= MANY_BLOCKS / 2 { 1 } else { parts };
+    let split = Split::new(iterations, parts, along);
+    let (outputs, second) = match split.parts > 1 {
+        true => {
+            let (parts, second) = fold.parts(split, true, allocate);
+            (parts, Some(second))
+        }
+        false => (fold.outputs.clone(), None),
+    };
+    let is_split = split.parts > 1;
+    let part_strides = crate::operand::row_major(fold.kept.sizes());
+    let output_strides =
+        |output: usize| if is_split { part_strides.clone() } else { fold.output_strides(output) };
+    let tile = tile(lanes, &outputs, &output_strides);
+    let blocks = units.checked_mul(split.parts).and_then(|blocks| u32::try_from(blocks).ok());
+    let blocks = blocks.filter(|&blocks| blocks < 1 << 31).ok_or(Error::TooLarge)?;
+
+    let mut text = Text::default();
+    for (number, operand) in fold.inputs.iter().enumerate() {
+        text.source(number, operand);
+    }
+    for (number, Operand { buffer, item, start, .. }) in outputs.iter().enumerate() {
+        let Some(buffer) = *buffer else { return Err(Error::TooLarge) };
+        text.target(number, buffer, *item, *start);
+    }
+    text.constants(fold.body, "k");
+    text.number("u32", "size", iterations as i64);
+    let number = tile.number_type();
+    text.number(number, "width", width as i64);
+
+    let mut code = String::new();
+    let mut bases: Vec<(String, Vec<isize>)> =
+        inputs.clone().map(|input| (format!("b{input}"), fold.kept_strides(input))).collect();
+    bases.extend((0..outputs.len()).map(|output| (format!("w{output}"), output_strides(output))));
+    bases.iter_mut().for_each(|(_, strides)| strides.truncate(innermost));
+    for (base, _) in &bases {
+        let _ = writeln!(code, "  i64 {base} = 0;");
+    }
+    code += "  u32 block = blockIdx.x;\n";
+    if is_split {
+        text.divisor("units", units);
+        text.number("u32", "part_size", split.size as i64);
+        text.number("i64", "results", results as i64);
+        code += "  const u32 part = divide(block, munits, hunits);\n  block -= part * nunits;\n  \
+                 const u32 first = part * part_size, last = size - first < part_size ? size : first + part_size;\n";
+        for output in 0..outputs.len() {
+            let _ = writeln!(code, "  w{output} = part * results;");
+        }
+    } else {
+        code += "  const u32 first = 0, last = size;\n";
+    }
+    if outer > 1 {
+        text.divisor("strips", strips);
+        code += "  const u32 outer = divide(block, mstrips, hstrips);\n  block -= outer * nstrips;\n";
+        code += &decompose(&mut text, "d", "outer", &fold.kept.sizes()[..innermost], &bases);
+    }
+    let _ = writeln!(
+        code,
+        "  const u32 x = threadIdx.x % {across}, y = threadIdx.x / {across};\n  \
+         const {number} e = (({number})block * {across} + x) * {lanes};"
+    );
+    let count = (!width.is_multiple_of(lanes)).then_some("count");
+    if count.is_some() {
+        let _ = writeln!(
+            code,
+            "  const int count = e + {lanes} <= width ? {lanes} : e < width ? (int)(width - e) : 0;"
+        );
+    }
+    let body = fold.body;
+    let folds = || {
+        body.results
+            .iter()
+            .enumerate()
+            .filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
+    };
+    for (number, fold, dtype) in folds() {
+        let _ = writeln!(
+            code,
+            "  {} a{number}[{lanes}];\n#pragma unroll\n  for (int l = 0; l < {lanes}; l++) a{number}[l] = {};",
+            c_type(dtype),
+            identity(fold, dtype)
+        );
+    }
+    code += "  if (e < width) {\n";
+    code += &tile.offsets(&mut text, "e");
+    let address = |input: usize| format!("p{input} + b{input}");
+    for input in inputs.clone().filter(|&input| !fold.is_reduced(input)) {
+        code += &tile.load(input, &address(input), "e", count, false);
+    }
+    let unrolled = if is_of_pairs { 2 } else { 4 };
+    let _ = writeln!(code, "#pragma unroll {unrolled}\n  for (u32 r = first + y; r < last; r += {along}) {{");
+    let moving: Vec<usize> = inputs.clone().filter(|&input| fold.is_reduced(input)).collect();
+    let offsets: Vec<(String, Vec<isize>)> =
+        moving.iter().map(|&input| (format!("r{input}"), fold.reduced_strides(input))).collect();
+    for (offset, _) in &offsets {
+        let _ = writeln!(code, "  i64 {offset} = 0;");
+    }
+    if !moving.is_empty() {
+        code += &decompose(&mut text, "g", "r", fold.reduced.sizes(), &offsets);
+    }
+    let address = |input: usize| match fold.is_reduced(input) {
+        true => format!("p{input} + b{input} + r{input}"),
+        false => format!("p{input} + b{input}"),
+    };
+    for &input in &moving {
+        code += &tile.load(input, &address(input), "e", count, tile.arrays[input].class == Class::Linear);
+    }
+    let (statements, values) =
+        body.statements(|input| tile.lane(input, &address(input), "e"), |constant| format!("k{constant}"));
+    let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {{\n{statements}");
+    for (number, fold, dtype) in folds() {
+        let own = format!("a{number}[l]");
+        let _ = writeln!(code, "      {}", values[number].accumulate(fold, dtype, &own));
+    }
+    code += "  } } }\n";
+    if along > 1 {
+        for (number, _, dtype) in folds() {
+            let _ = writeln!(code, "  __shared__ {} s{number}[{}];", c_type(dtype), THREADS * lanes);
+            let _ = writeln!(
+                code,
+                "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) s{number}[l * {THREADS} + threadIdx.x] = a{number}[l];"
+            );
+        }
+        let _ =
+            writeln!(code, "  for (u32 half = {}; half > 0; half /= 2) {{\n    __syncthreads();", along / 2);
+        code += "    if (y < half) {\n";
+        for (number, fold, dtype) in folds() {
+            let (a, b) = (format!("s{number}[i]"), format!("s{number}[i + half * {across}]"));
+            let _ = writeln!(
+                code,
+                "#pragma unroll\n      for (int l = 0; l < {lanes}; l++) {{ const u32 i = l * {THREADS} + threadIdx.x; {a} = {}; }}",
+                combine(fold, dtype, &a, &b)
+            );
+        }
+        code += "    }\n  }\n";
+    }
+    code += "  if (y == 0 && e < width) {\n";
+    for (number, _, dtype) in folds() {
+        let raw = raw_type(dtype.item_size());
+        let value = if along > 1 {
+            format!("s{number}[l * {THREADS} + threadIdx.x]")
+        } else {
+            format!("a{number}[l]")
+        };
+        let _ = writeln!(
+            code,
+            "  Vec<{raw}, {lanes}> y{number};\n#pragma unroll\n  for (int l = 0; l < {lanes}; l++) y{number}.e[l] = as<{raw}>({value});"
+        );
+        let output = inputs.len() + number;
+        code += &tile.store(output, &format!("o{number} + w{number}"), "e", count, &format!("y{number}"));
+    }
+    code += "  }\n";
+    let mut needs = body.needs();
+    needs.threads = true;
+    Ok((text.launch(needs, &code, blocks, THREADS as u32), second))
+}

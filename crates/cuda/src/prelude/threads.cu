@@ -1,0 +1,19 @@
+/* The value of the first thread of the warp. */
+template <class T> __device__ __forceinline__ T from_first_lane(T value) {
+  union Words { T value; u32 words[(sizeof(T) + 3) / 4]; __device__ Words() {} } words;
+  words.words[0] = 0;
+  words.value = value;
+#pragma unroll
+  for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++) words.words[i] = __shfl_sync(0xffffffffu, words.words[i], 0);
+  return words.value;
+}
+
+/* The value of the thread `distance` lanes further in the warp. */
+template <class T> __device__ __forceinline__ T from_lane(T value, u32 distance) {
+  union Words { T value; u32 words[(sizeof(T) + 3) / 4]; __device__ Words() {} } words;
+  words.words[0] = 0;
+  words.value = value;
+#pragma unroll
+  for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++) words.words[i] = __shfl_down_sync(0xffffffffu, words.words[i], distance);
+  return words.value;
+}

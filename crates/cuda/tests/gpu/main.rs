@@ -1,0 +1,109 @@
+//! Generated kernels on a GPU compute what the CPU executor does. Skipped where there is none.
+//!
+//! With `UNISHAPE_GPU_BENCH=1` it measures, too: device time, and the part of a copy's bandwidth.
+//! `UNISHAPE_SITE_PACKAGES` names the folder of Python packages in which NVRTC is looked for.
+
+#![allow(unsafe_code)]
+
+#[path = "../support/arrays.rs"]
+mod arrays;
+mod bars;
+mod bench;
+#[path = "../support/cases.rs"]
+mod cases;
+
+use cases::{Case, Prepared, compare, prepare};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use unishape::Tensor;
+use unishape_cuda::{Array, Device, Error, Stream};
+use unishape_kernels::for_each_dtype;
+
+/// The first device; `None` where there is no driver.
+fn device() -> Option<Device> {
+    let site_packages: Vec<PathBuf> =
+        std::env::var_os("UNISHAPE_SITE_PACKAGES").into_iter().map(PathBuf::from).collect();
+    match Device::new(0, &site_packages) {
+        Ok(device) => Some(device),
+        Err(error @ (Error::NoLibrary { .. } | Error::Driver(_))) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Address and bytes of a tensor's elements.
+fn bytes(tensor: &Tensor) -> (u64, Vec<u8>) {
+    macro_rules! by_type {
+        ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+            match tensor {
+                $(Tensor::$variant(array) => {
+                    by_type!(@ $type array)
+                })+
+            }
+        };
+        (@ String $array:ident) => { (0, vec![0; $array.len()]) };
+        (@ $type:ident $array:ident) => {{
+            let elements = $array.as_slice().unwrap();
+            (elements.as_ptr() as u64, bytemuck::cast_slice(elements).to_vec())
+        }};
+    }
+    for_each_dtype!(by_type)
+}
+
+fn check(device: &Device, cases: &[Case]) {
+    let prepared = prepare(cases);
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(each) = prepared.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    device
+                        .prepare(&each.plan)
+                        .unwrap_or_else(|error| panic!("{}: {error}", each.case.describe()));
+                }
+            });
+        }
+    });
+    let stream = Stream::default();
+    compare(&prepared, |Prepared { case, plan, arrays, .. }| {
+        let copies: Vec<(Array, u64)> = case
+            .arrays
+            .iter()
+            .zip(arrays)
+            .map(|((tensor, ..), host)| {
+                let (first, bytes) = bytes(tensor);
+                // As much aligned as on the host.
+                let shift = (first % 256) as usize;
+                let bytes = [vec![0; shift], bytes].concat();
+                let copy = Array::from_slice(device, &bytes, stream).unwrap();
+                let address = copy.address() + shift as u64 + (host.address - first);
+                (copy, address)
+            })
+            .collect();
+        let addresses: Vec<u64> = copies.iter().map(|(_, address)| *address).collect();
+        let size = plan.shape().iter().product::<usize>() * plan.dtype().item_size();
+        let output = Array::from_slice(device, &vec![0xa5u8; size], stream).unwrap();
+        // Safety: the plan was made for arrays of these shapes, strides and alignments; all outlive the copy below.
+        unsafe { device.run(plan, &addresses, output.address(), stream).unwrap() };
+        output.to_vec::<u8>(stream).unwrap()
+    });
+    println!("{} cases", prepared.len());
+}
+
+#[test]
+fn results_are_those_of_the_cpu() {
+    let Some(device) = device() else { return };
+    check(&device, &cases::operations());
+    check(&device, &cases::casts());
+    check(&device, &cases::layouts());
+    check(&device, &cases::reductions());
+    check(&device, &cases::large_reductions());
+}
+
+#[test]
+fn bars() {
+    let Some(device) = device().filter(|_| std::env::var_os("UNISHAPE_GPU_BENCH").is_some()) else { return };
+    bench::run(&device);
+}

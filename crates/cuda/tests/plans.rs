@@ -1,0 +1,102 @@
+//! Properties of plans: memory, kernels and errors.
+
+use unishape::DType;
+use unishape::expr::Expr;
+use unishape_cuda::{ArrayType, Error, Plan, Variable};
+
+/// A plan for contiguous arrays of float32.
+fn plan(text: &str, shapes: &[&[usize]]) -> Result<Plan, Error> {
+    let strides: Vec<Vec<isize>> = shapes.iter().map(|shape| contiguous(shape)).collect();
+    let variables: Vec<Variable<'_>> = shapes
+        .iter()
+        .zip(&strides)
+        .map(|(shape, strides)| {
+            Variable::Array(ArrayType { dtype: DType::F32, shape, strides, alignment: 256 })
+        })
+        .collect();
+    Plan::new(&Expr::parse(text).unwrap(), &variables, None)
+}
+
+fn contiguous(shape: &[usize]) -> Vec<isize> {
+    let mut strides = vec![1; shape.len()];
+    for dim in (1..shape.len()).rev() {
+        strides[dim - 1] = strides[dim] * shape[dim] as isize;
+    }
+    strides
+}
+
+/// Sources of a plan's kernels.
+fn sources(plan: &Plan) -> Vec<&str> {
+    plan.launches().iter().map(|launch| &*launch.kernel.source).collect()
+}
+
+#[test]
+fn kernels_do_not_depend_on_sizes_or_numbers() {
+    let same = |texts: [&str; 2], shapes: [&[&[usize]]; 2]| {
+        let [a, b] = [0, 1].map(|at| plan(texts[at], shapes[at]).unwrap());
+        assert_eq!(sources(&a), sources(&b), "{texts:?}");
+    };
+    same(["a * 2 + b", "a * 3.5 + b"], [&[&[1000, 4000], &[4000]], &[&[777, 8000], &[8000]]]);
+    same(["sum(a * b, 1)", "sum(a * b, 1)"], [&[&[1000, 4000], &[4000]], &[&[3000, 5000], &[5000]]]);
+    same(["sum(a, 0)", "sum(a, 0)"], [&[&[10_000, 4000]], &[&[20_000, 5000]]]);
+    // Rows of another class have another kernel.
+    let [whole, odd] = [4000, 4001].map(|size| plan("a + b", &[&[1000, size], &[size]]).unwrap());
+    assert_ne!(sources(&whole), sources(&odd));
+}
+
+#[test]
+fn reductions_over_pairs_need_little_memory() {
+    for text in [
+        "argmin(sum((x[:, None] - y) ** 2, -1), 1)",
+        "sum(exp(-sum((x[:, None] - y) ** 2, -1)), 1)",
+        "sum(1 / sqrt(sum((x[:, None] - y) ** 2, -1) + 0.01), 1)",
+    ] {
+        let plan = plan(text, &[&[100_000, 3], &[100_000, 3]]).unwrap();
+        assert!(plan.temporaries().iter().sum::<usize>() < 16 << 20, "{text}: {:?}", plan.temporaries());
+    }
+}
+
+#[test]
+fn stages_along_rows_are_one_kernel() {
+    // The square root of a standard deviation has a kernel of its own, with one element for each row.
+    for (text, count) in
+        [("softmax(a, -1)", 1), ("layer_norm(a, weight=b)", 1), ("argmax(a * b, 1)", 1), ("std(a, 1)", 2)]
+    {
+        let shapes: [&[usize]; 2] = [&[10_000, 1000], &[1000]];
+        let plan = plan(text, &shapes[..Expr::parse(text).unwrap().names().len()]).unwrap();
+        assert_eq!(plan.launches().len(), count, "{text}");
+        assert_eq!(plan.temporaries(), &[4 * 10_000][..count - 1], "{text}");
+    }
+    // Too long for registers, or columns in memory: results of rows are kept, but nothing as large as the array.
+    for (text, shape) in [("softmax(a, -1)", &[1000, 100_000]), ("softmax(a, 0)", &[1000, 100_000])] {
+        let plan = plan(text, &[shape]).unwrap();
+        assert!(plan.launches().len() >= 3, "{text}");
+        assert!(plan.temporaries().iter().sum::<usize>() <= 32 << 20, "{text}: {:?}", plan.temporaries());
+    }
+}
+
+#[test]
+fn results_without_elements_need_no_kernel() {
+    let empty = plan("a + b", &[&[0, 4], &[4]]).unwrap();
+    assert_eq!((empty.shape(), empty.launches().len()), (&[0, 4][..], 0));
+    // The sum of no elements is a result.
+    assert_eq!(plan("sum(a, 0)", &[&[0, 4]]).unwrap().launches().len(), 1);
+}
+
+#[test]
+fn errors() {
+    let error = |result: Result<Plan, Error>| result.unwrap_err().to_string();
+    assert!(error(plan("a + b", &[&[3], &[4]])).starts_with("E1: incompatible shapes in dimension 0"));
+    let long: String = (0..600).map(|number| format!("a * {number}.5 + ")).collect::<String>() + "a";
+    assert!(matches!(plan(&long, &[&[8]]), Err(Error::TooLong { .. })));
+    let array = ArrayType { dtype: DType::F64, shape: &[4], strides: &[1], alignment: 4 };
+    let expr = Expr::parse("a + 1").unwrap();
+    let unaligned = Plan::new(&expr, &[Variable::Array(array)], None);
+    assert!(error(unaligned).contains("copy the array first"));
+    let array = ArrayType { alignment: 8, ..array };
+    let wrong = Plan::new(&expr, &[Variable::Array(array)], Some(ArrayType { shape: &[5], ..array }));
+    assert_eq!(error(wrong), "the output has shape [5], but the result has shape [4]");
+    let other = ArrayType { dtype: DType::F32, ..array };
+    let wrong = Plan::new(&expr, &[Variable::Array(array)], Some(other));
+    assert_eq!(error(wrong), "the output has dtype float32, but the result has dtype float64");
+}

@@ -1,0 +1,306 @@
+//! Expressions with random arrays, whose results are compared with those of the CPU executor.
+
+use crate::arrays::{HostArray, Layout, Numbers, Random, Tolerance, difference, tensor};
+use unishape::expr::{Expr, Op, Value};
+use unishape::{DType, Tensor};
+use unishape_cuda::{Plan, Variable};
+
+/// An expression with its values.
+pub(crate) struct Case {
+    pub(crate) text: String,
+    /// Arrays, and how they are viewed in which shape.
+    pub(crate) arrays: Vec<(Tensor, Layout, Vec<usize>)>,
+    pub(crate) tolerance: Tolerance,
+}
+
+impl Case {
+    /// A case with random arrays of these dtypes and shapes, contiguous or not.
+    fn random(random: &mut Random, text: &str, arrays: &[(DType, &[usize])], numbers: Numbers) -> Case {
+        let arrays = arrays.iter().map(|&(dtype, shape)| {
+            let (layout, base) = Layout::random(random, shape);
+            (tensor(random, dtype, &base, numbers), layout, shape.to_vec())
+        });
+        Case { text: text.into(), arrays: arrays.collect(), tolerance: Tolerance::Exact }
+    }
+
+    /// A case with contiguous arrays.
+    fn contiguous(random: &mut Random, text: &str, arrays: &[(DType, &[usize])], numbers: Numbers) -> Case {
+        let arrays = arrays.iter().map(|&(dtype, shape)| {
+            let layout = Layout { order: (0..shape.len()).collect(), slices: vec![(0, 1); shape.len()] };
+            (tensor(random, dtype, shape, numbers), layout, shape.to_vec())
+        });
+        Case { text: text.into(), arrays: arrays.collect(), tolerance: Tolerance::Exact }
+    }
+
+    fn within(self, tolerance: Tolerance) -> Case {
+        Case { tolerance, ..self }
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        let arrays: Vec<String> = self
+            .arrays
+            .iter()
+            .map(|(tensor, layout, shape)| format!("{} {shape:?} {layout:?}", tensor.dtype()))
+            .collect();
+        format!("{} of {}", self.text, arrays.join(", "))
+    }
+}
+
+/// A case with what the CPU executor computes, and its plan.
+pub(crate) struct Prepared<'c> {
+    pub(crate) case: &'c Case,
+    pub(crate) arrays: Vec<HostArray>,
+    pub(crate) expected: Tensor,
+    pub(crate) plan: Plan,
+}
+
+/// Computes all cases on the CPU, and plans them. Dtypes that an operation is not defined for are left out: that is an
+/// error on the CPU, too.
+pub(crate) fn prepare(cases: &[Case]) -> Vec<Prepared<'_>> {
+    let prepared: Vec<_> = cases
+        .iter()
+        .filter_map(|case| {
+            let views: Vec<_> =
+                case.arrays.iter().map(|(tensor, layout, shape)| layout.view(tensor, shape)).collect();
+            let expr = Expr::parse(&case.text).unwrap();
+            let bound = expr.bind_positional(views.iter().cloned().map(Value::from)).ok()?;
+            let arrays: Vec<HostArray> = views.iter().map(HostArray::of).collect();
+            let variables: Vec<Variable<'_>> =
+                arrays.iter().map(|array| Variable::Array(array.array_type())).collect();
+            let plan = Plan::new(&expr, &variables, None)
+                .unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
+            let expected = bound.compute().unwrap();
+            assert_eq!((plan.shape(), plan.dtype()), (expected.shape(), expected.dtype()));
+            Some(Prepared { case, arrays, expected, plan })
+        })
+        .collect();
+    assert!(!prepared.is_empty());
+    prepared
+}
+
+/// Compares the bytes of all results.
+pub(crate) fn compare(prepared: &[Prepared<'_>], run: impl Fn(&Prepared<'_>) -> Vec<u8>) {
+    let mut wrong = Vec::new();
+    for each in prepared {
+        if let Some(difference) = difference(&run(each), &each.expected, each.case.tolerance) {
+            wrong.push(format!("{}: {difference}", each.case.describe()));
+        }
+    }
+    let shown = wrong.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
+    assert!(wrong.is_empty(), "{} of {} cases are wrong:\n{shown}", wrong.len(), prepared.len());
+}
+
+/// Dtypes of numbers.
+fn dtypes() -> impl Iterator<Item = DType> {
+    DType::ALL.iter().copied().filter(|&dtype| dtype != DType::Str)
+}
+
+/// How far a function of CUDA's mathematical library may be from ours; here it is that of the C library.
+fn tolerance_of(op: Op, dtype: DType) -> Tolerance {
+    use Op::*;
+    match op {
+        Acos | Acosh | Asin | Asinh | Atan | Atan2 | Atanh | Cbrt | Cos | Cosh | Erf | Exp | Exp2 | Expm1
+        | Hypot | Log | Log10 | Log1p | Log2 | Logaddexp | Sigmoid | Sin | Sinh | Tan | Tanh => {
+            Tolerance::Units(if dtype.is_complex() { 16.0 } else { 4.0 })
+        }
+        // e^(w ln z), in double precision: the error of the exponent is multiplied by its size.
+        Pow if dtype.is_complex() => Tolerance::Units(20_000.0),
+        Pow if !dtype.is_integer() && dtype != DType::Bool => Tolerance::Units(4.0),
+        Abs | Sqrt | Sign if dtype.is_complex() => Tolerance::Units(4.0),
+        _ => Tolerance::Exact,
+    }
+}
+
+/// Every operation of every dtype.
+pub(crate) fn operations() -> Vec<Case> {
+    let mut random = Random(1);
+    let mut cases = Vec::new();
+    for &op in Op::ALL {
+        for dtype in dtypes() {
+            let names = ["a", "b", "c"][..op.arity()].join(", ");
+            let mut arrays = vec![(dtype, &[203][..]); op.arity()];
+            if op == Op::Where {
+                arrays[0].0 = DType::Bool;
+            }
+            let text = format!("{}({names})", op.name());
+            let case = Case::contiguous(&mut random, &text, &arrays, Numbers::Any);
+            cases.push(case.within(tolerance_of(op, dtype)));
+        }
+    }
+    cases
+}
+
+/// Every cast.
+pub(crate) fn casts() -> Vec<Case> {
+    let mut random = Random(2);
+    let mut cases = Vec::new();
+    for from in dtypes() {
+        for to in dtypes() {
+            let case =
+                Case::contiguous(&mut random, &format!("cast(a, {to})"), &[(from, &[203])], Numbers::Any);
+            // The CPU rounds float64 to float16 by way of float32, where it has an instruction for that.
+            let is_rounded_twice = matches!(to, DType::F16 | DType::BF16) && from.item_size() >= 4;
+            cases.push(case.within(if is_rounded_twice { Tolerance::Units(1.0) } else { Tolerance::Exact }));
+        }
+    }
+    for (a, b) in [(DType::I64, DType::U64), (DType::U64, DType::I8)] {
+        for op in ["<", "<=", "==", "!=", ">", ">="] {
+            cases.push(Case::contiguous(
+                &mut random,
+                &format!("a {op} b"),
+                &[(a, &[203]), (b, &[203])],
+                Numbers::Any,
+            ));
+        }
+    }
+    cases
+}
+
+/// Arrays of random shapes and strides.
+pub(crate) fn layouts() -> Vec<Case> {
+    let mut random = Random(3);
+    let texts = ["a + b", "a * 2 - b", "where(a < b, a, b) * a", "a / b + a[::-1]", "b - a * a"];
+    let mut cases = Vec::new();
+    for _ in 0..120 {
+        let rank = random.below(5);
+        let shape: Vec<usize> = (0..rank).map(|_| *random.choose(&[1, 2, 3, 4, 5, 8, 12, 40])).collect();
+        let arrays: Vec<(DType, Vec<usize>)> = (0..2)
+            .map(|_| {
+                let cut = if random.below(3) == 0 { random.below(rank + 1) } else { 0 };
+                let own =
+                    shape[cut..].iter().map(|&size| if random.below(4) == 0 { 1 } else { size }).collect();
+                (
+                    *random.choose(&[DType::F32, DType::F64, DType::I16, DType::F32, DType::U8, DType::C128]),
+                    own,
+                )
+            })
+            .collect();
+        let text = if arrays[0].1.is_empty() { texts[0] } else { *random.choose(&texts) };
+        let arrays: Vec<(DType, &[usize])> =
+            arrays.iter().map(|(dtype, shape)| (*dtype, &shape[..])).collect();
+        cases.push(Case::random(&mut random, text, &arrays, Numbers::Any));
+    }
+    // Many loops that cannot be one.
+    for (a, b) in [
+        (&[6, 1, 6, 1, 6, 1][..], &[1, 6, 1, 6, 1, 6][..]),
+        (&[3, 1, 7, 1, 5, 1], &[1, 2, 1, 9, 1, 5]),
+        (&[2, 1, 3, 1, 64, 1], &[3, 1, 2, 1, 64]),
+    ] {
+        for dtypes in [[DType::F32, DType::F32], [DType::U8, DType::F64]] {
+            let arrays = [(dtypes[0], a), (dtypes[1], b)];
+            cases.push(Case::contiguous(&mut random, "a * 2 + b", &arrays, Numbers::Any));
+        }
+    }
+    // Arrays that are contiguous along different loops.
+    for (text, a, b) in [
+        ("a + b.T", &[100, 130][..], &[130, 100][..]),
+        ("a.T * b.T - a.T", &[65, 64], &[65, 64]),
+        ("a + transpose(b, (1, 2, 0)) / 2", &[70, 3, 33], &[33, 70, 3]),
+        ("transpose(a, (0, 2, 1)) + b", &[3, 40, 66], &[66, 40]),
+        ("a[::-1] + b.T[:, ::-1] * b", &[64, 64], &[64, 64]),
+    ] {
+        for dtypes in [[DType::F32, DType::F32], [DType::U8, DType::F64], [DType::F16, DType::C128]] {
+            cases.push(Case::contiguous(&mut random, text, &[(dtypes[0], a), (dtypes[1], b)], Numbers::Any));
+        }
+    }
+    cases
+}
+
+/// Reductions of two arrays: what is reduced, and the shapes.
+pub(crate) fn reductions() -> Vec<Case> {
+    let mut random = Random(4);
+    let texts = [
+        "sum(a * b, axis=AXES)",
+        "max(a - b, axis=AXES)",
+        "prod(a, axis=AXES) + min(b)",
+        "any(a < b, axis=AXES)",
+        "all(a <= b + 1, axis=AXES)",
+        "argmax(a * b, axis=AXES)",
+        "argmin(a + b, axis=AXES)",
+        "mean(a, axis=AXES) * sum(a * a, axis=AXES)",
+        "var(a, axis=AXES) + 0 * sum(b)",
+        "softmax(a, axis=AXES) * b",
+        "count_nonzero(a, axis=AXES) + sum(b)",
+        "sum(a[:, None] * b[None], axis=AXES)",
+    ];
+    let mut cases = Vec::new();
+    for text in texts.iter().cycle().take(12 * 14) {
+        let rank = 1 + random.below(3);
+        let sizes = [1, 2, 3, 5, 8, 12, 33, 100, 257];
+        let mut shape: Vec<usize> = (0..rank).map(|_| *random.choose(&sizes)).collect();
+        while shape.iter().product::<usize>() > 20_000 {
+            let largest = (0..rank).max_by_key(|&dim| shape[dim]).unwrap();
+            shape[largest] = shape[largest] / 2 + 1;
+        }
+        let own: Vec<usize> = shape.iter().map(|&size| if random.below(4) == 0 { 1 } else { size }).collect();
+        let axes = match random.below(4) {
+            _ if text.starts_with("arg") => random.below(rank).to_string(),
+            0 => (0..rank).map(|axis| format!("{axis},")).collect::<String>(),
+            _ => random.below(rank).to_string(),
+        };
+        let axes = if axes.ends_with(',') { format!("({axes})") } else { axes };
+        let dtypes =
+            [DType::F32, DType::F64, DType::I32, DType::F16, DType::U8, DType::Bool, DType::BF16, DType::C64];
+        let (a, b) = (*random.choose(&dtypes), *random.choose(&dtypes));
+        if (a.is_complex() || b.is_complex()) && (text.contains("arg") || text.contains("soft")) {
+            continue;
+        }
+        let arrays = [(a, &shape[..]), (b, &own[..])];
+        let case = Case::random(&mut random, &text.replace("AXES", &axes), &arrays, Numbers::Moderate);
+        // The precision of the least precise dtype.
+        let precision = |dtype| match dtype {
+            DType::F16 => 1e-3,
+            DType::BF16 => 8e-3,
+            DType::F32 | DType::C64 => 1e-6,
+            _ => 1e-14,
+        };
+        cases.push(case.within(Tolerance::Relative(8.0 * f64::max(precision(a), precision(b)))));
+    }
+    cases
+}
+
+/// Reductions that are split, and pairs of points.
+pub(crate) fn large_reductions() -> Vec<Case> {
+    let mut random = Random(5);
+    let f32s = |shape: &'static [usize]| (DType::F32, shape);
+    let mut cases = vec![
+        ("sum(a)", vec![f32s(&[70_000])]),
+        ("sum(a * b)", vec![f32s(&[70_001]), f32s(&[70_001])]),
+        ("max(a) - min(b)", vec![(DType::F64, &[70_000][..]), (DType::I16, &[50_000][..])]),
+        ("sum(a * b, axis=0)", vec![f32s(&[3000, 20]), f32s(&[20])]),
+        ("sum(a * b, axis=0)", vec![f32s(&[3001, 3]), f32s(&[3001, 1])]),
+        ("sum(a, axis=(0, 2))", vec![f32s(&[30, 8, 300])]),
+        ("argmax(a)", vec![f32s(&[60_000])]),
+        ("sum(a, axis=0)", vec![(DType::C128, &[4000, 2][..])]),
+        ("sum(exp(-sum((a[:, None] - b)**2, axis=-1)), axis=1)", vec![f32s(&[1100, 3]), f32s(&[40, 3])]),
+        ("argmin(sum((a[:, None] - b)**2, axis=-1), axis=1)", vec![f32s(&[1100, 3]), f32s(&[40, 3])]),
+        ("argmin(sum((a[:, None] - b)**2, axis=-1), axis=1)", vec![f32s(&[7, 3]), f32s(&[300, 3])]),
+        ("sum((a[:, None] - b)**2, axis=-1)", vec![f32s(&[20, 64]), f32s(&[30, 64])]),
+        ("sum((a[:, None] - b)**2, axis=-1)", vec![f32s(&[100, 70]), f32s(&[65, 70])]),
+        ("max(a[:, :, None] * b[None], axis=1)", vec![(DType::F64, &[40, 33][..]), f32s(&[33, 90])]),
+        ("sum(abs(a[:, None] - b[:, :, None]) * 2, axis=-1)", vec![f32s(&[50, 40]), f32s(&[3, 34, 1, 40])]),
+        ("sum(abs(a[:, None] - b), axis=-1)", vec![(DType::F64, &[20, 33][..]), (DType::F64, &[30, 33][..])]),
+        ("layer_norm(a) + b", vec![f32s(&[40, 96]), f32s(&[96])]),
+        ("softmax(a, axis=-1) * b", vec![f32s(&[11, 1028]), f32s(&[11, 1])]),
+        ("softmax(a, axis=1)", vec![f32s(&[5, 1031])]),
+        ("softmax(a, axis=0) + b", vec![f32s(&[300, 7]), f32s(&[7])]),
+        ("log_softmax(a.T)", vec![f32s(&[70, 30])]),
+        (
+            "layer_norm(a, axis=(1, 2), weight=b)",
+            vec![(DType::F64, &[9, 12, 20][..]), (DType::F64, &[12, 20][..])],
+        ),
+        ("rms_norm(a * 2) - b", vec![(DType::F16, &[33, 64][..]), (DType::U8, &[64][..])]),
+        ("std(a, axis=1) + b", vec![f32s(&[17, 2048]), f32s(&[17])]),
+        ("argmax(a, axis=1)", vec![f32s(&[17, 600])]),
+        ("sum(a / sum(a, axis=1, keepdims=True) * b, axis=1)", vec![f32s(&[17, 1200]), f32s(&[1200])]),
+        ("sum(a[:, :0], axis=1) + max(b)", vec![f32s(&[30, 4]), f32s(&[30])]),
+    ];
+    cases.push(("sum(a, axis=1)", vec![(DType::BF16, &[5, 20_000][..])]));
+    cases
+        .into_iter()
+        .map(|(text, arrays)| {
+            let case = Case::contiguous(&mut random, text, &arrays, Numbers::Moderate);
+            case.within(Tolerance::Relative(1e-5))
+        })
+        .collect()
+}
