@@ -50,6 +50,15 @@ pub struct OutputMut<'a> {
 
 impl<'a> OutputMut<'a> {
     /// An array that is written.
+    ///
+    /// ```
+    /// # use unishape::expr::{Bound, Expr, OutputMut};
+    /// let (a, mut out) = (ndarray::arr1(&[1, 2]), ndarray::arr1(&[0, 0]));
+    /// let bound = Expr::parse("a * 3")?.bind([("a", &a)])?;
+    /// Bound::compute_all_into(&[bound], vec![OutputMut::new(&mut out)], |_| true)?;
+    /// assert_eq!(out, ndarray::arr1(&[3, 6]));
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
     pub fn new<T: Numeric, D: Dimension>(array: &'a mut ArrayRef<T, D>) -> OutputMut<'a> {
         OutputMut { raw: RawOutput::of_array(array), dtype: T::DTYPE }
     }
