@@ -733,6 +733,24 @@ def test_several_expressions():
             call()
 
 
+def test_several_large_element_wise_results():
+    rng = np.random.default_rng(1)
+    a, row = rng.random((3000, 1500), dtype=np.float32), rng.random(1500)
+    texts = ["a + row", "a * 2", "a > row", "sqrt(a)"]
+    for view in [a, a[::-1, ::-1], a[:, ::2], np.asfortranarray(a)]:
+        names = {"a": view, "row": row[: view.shape[1]]}
+        for threads in [None, 1, 3]:
+            results = unishape.evaluate(texts, names, threads=threads)
+            for text, result in zip(texts, results, strict=True):
+                expected = unishape.evaluate(text, {k: v for k, v in names.items() if k in text})
+                assert result.dtype == expected.dtype and np.array_equal(result, expected), text
+    outs = [np.empty_like(a), None, np.empty((1500, 3000), bool).T]
+    results = unishape.evaluate(["a + 1", "a * 2", "a > 0.5"], a=a, out=outs)
+    assert results[0] is outs[0] and results[2] is outs[2]
+    for result, expected in zip(results, [a + 1, a * 2, a > 0.5], strict=True):
+        assert np.array_equal(result, expected)
+
+
 def test_explain():
     x = np.ones((100, 200))
     assert unishape.evaluate("x * 2", explain=True).startswith("loops: 20000 elements")

@@ -11,15 +11,17 @@ use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{ThreadId, current};
 use std::time::{Duration, Instant};
 use unishape::DType;
-use unishape::expr::{Bound as BoundExpr, ExprErrorKind, Numeric};
+use unishape::expr::{Bound as BoundExpr, ExprErrorKind, Numeric, OutputMut};
 use unishape_kernels::for_each_dtype;
 
 /// The options `out=` and `threads=` of a call.
+#[derive(Clone)]
 pub(crate) struct Options<'py> {
     pub(crate) out: Option<NumPy<'py>>,
     pub(crate) threads: Option<ThreadCount>,
@@ -65,6 +67,82 @@ pub(crate) fn compute<'py>(
         (@ $type:ident $(<$part:ident>)?) => { compute_typed::<$type $(<$part>)?>(py, expr, inputs, options) };
     }
     for_each_dtype!(by_dtype)
+}
+
+/// Evaluates several expressions, each with its options, in passes over memory that they share.
+pub(crate) fn compute_all<'py>(
+    py: Python<'py>,
+    exprs: &[BoundExpr<'_>],
+    inputs: &[Input<'py>],
+    options: Vec<Options<'py>>,
+) -> PyResult<SmallVec<[NumPy<'py>; 1]>> {
+    if let ([expr], [options]) = (exprs, &options[..]) {
+        return Ok(smallvec![compute(py, expr, inputs, options.clone())?]);
+    }
+    let mut results: Vec<Option<NumPy<'py>>> = vec![None; exprs.len()];
+    for pass in BoundExpr::passes(exprs) {
+        // Large preallocated outputs are written with non-temporal stores, for which the chunks of a shared pass are too
+        // small.
+        if pass.len() == 1 || pass.iter().any(|&number| options[number].out.is_some()) {
+            for number in pass {
+                results[number] = Some(compute(py, &exprs[number], inputs, options[number].clone())?);
+            }
+            continue;
+        }
+        let threads = ThreadCount::or_default(options[pass[0]].threads);
+        let member = |&number: &usize| exprs[number].clone().threads(threads).assume_fresh_output();
+        let computed = compute_pass(py, &pass.iter().map(member).collect::<Vec<_>>())?;
+        pass.into_iter().zip(computed).for_each(|(number, result)| results[number] = Some(result));
+    }
+    Ok(results.into_iter().flatten().collect())
+}
+
+/// Evaluates expressions that share a pass into new arrays.
+fn compute_pass<'py>(py: Python<'py>, exprs: &[BoundExpr<'_>]) -> PyResult<Vec<NumPy<'py>>> {
+    let mut results = Vec::with_capacity(exprs.len());
+    allocate_next(py, exprs, Vec::with_capacity(exprs.len()), &mut results)?;
+    results.reverse();
+    Ok(results)
+}
+
+/// Allocates the remaining outputs, one at a time since each is borrowed, and evaluates into all of them.
+///
+/// A pass has few expressions, which bounds the recursion. Results are added from the last to the first.
+fn allocate_next<'py>(
+    py: Python<'py>,
+    exprs: &[BoundExpr<'_>],
+    outs: Vec<OutputMut<'_>>,
+    results: &mut Vec<NumPy<'py>>,
+) -> PyResult<()> {
+    use half::{bf16, f16};
+    use num_complex::Complex;
+    let Some(expr) = exprs.get(outs.len()) else {
+        let signals = SignalCheck::new();
+        let result = py.detach(|| BoundExpr::compute_all_into(exprs, outs, |_| signals.should_continue()));
+        return match signals.into_error() {
+            Some(error) => Err(error),
+            None => result.map_err(expression_error),
+        };
+    };
+    macro_rules! by_dtype {
+        ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
+            match expr.dtype() {
+                $(DType::$variant => by_dtype!(@ $type $(<$part>)?),)+
+            }
+        };
+        (@ String) => { Err(PyTypeError::new_err("expressions do not support strings")) };
+        (@ $type:ident $(<$part:ident>)?) => {
+            memory::new_array_with::<$type $(<$part>)?>(py, expr.shape(), |mut view| {
+                // Those so far may live longer than this one.
+                let mut outs = outs;
+                outs.push(OutputMut::new(&mut view));
+                allocate_next(py, exprs, outs, results)
+            })
+        };
+    }
+    let result = for_each_dtype!(by_dtype)?;
+    results.push(result);
+    Ok(())
 }
 
 fn compute_typed<'py, T: Numeric>(

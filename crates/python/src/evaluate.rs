@@ -1,6 +1,6 @@
 //! `evaluate`: evaluation of expressions from text.
 
-use crate::compute::{Options, compute};
+use crate::compute::{Options, compute_all};
 use crate::errors::expression_error;
 use crate::imports::imports;
 use crate::input::Input;
@@ -22,7 +22,7 @@ use unishape::expr::{Bound as BoundExpr, Expr, Scalar, Value};
 ///     For example "(x - mean(x, axis=1, keepdims=True)) / sqrt(var + eps)". Operators are those of Python,
 ///     functions those of NumPy; comparisons and the operators and, or, not are element-wise. Parsed expressions
 ///     are cached. Several expressions give a list of results; their reductions along the same axes of an array read
-///     it once.
+///     it once, and so do large element-wise results of the same shape.
 /// names : mapping, optional
 ///     Arrays and numbers by name. Other names are variables of the caller.
 /// out : numpy.ndarray, optional
@@ -94,11 +94,7 @@ pub(crate) fn evaluate<'py>(
     if bounds.len() > 1 {
         check_outs(&options, &inputs)?;
     }
-    let mut results: SmallVec<[Bound<'py, PyAny>; 1]> = SmallVec::new();
-    for (bound, options) in bounds.iter().zip(options) {
-        results.push(compute(py, bound, &inputs, options)?.into_any());
-    }
-    texts.results(py, results)
+    texts.results(py, compute_all(py, &bounds, &inputs, options)?.into_iter().map(Bound::into_any))
 }
 
 /// The texts of one expression or of several.

@@ -205,6 +205,24 @@ impl<'a> RawArray<'a> {
         array
     }
 
+    /// Whether this is the same array as another one: it has the same element at each index.
+    pub(crate) fn is_same(&self, other: &RawArray<'_>) -> bool {
+        self.first == other.first
+            && self.item == other.item
+            && self.shape == other.shape
+            && self.strides == other.strides
+    }
+
+    /// Whether it is stretched: it has the same element along some dimension.
+    pub(crate) fn is_stretched(&self) -> bool {
+        self.shape.iter().zip(&self.strides).any(|(&size, &stride)| size > 1 && stride == 0)
+    }
+
+    /// Whether outer dimensions have larger strides than inner ones.
+    pub(crate) fn is_ordered(&self) -> bool {
+        is_ordered(&self.shape, &self.strides)
+    }
+
     /// Its shape.
     pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
@@ -222,6 +240,12 @@ impl<'a> RawArray<'a> {
         // borrowed for 'a, and `mapped` checks that every index leads to one of these elements.
         unsafe { parts.input() }
     }
+}
+
+/// Whether outer dimensions have larger strides than inner ones, but for those along which an array is stretched.
+fn is_ordered(shape: &[usize], strides: &[isize]) -> bool {
+    let moving = shape.iter().zip(strides).filter(|&(&size, &stride)| size > 1 && stride != 0);
+    moving.map(|(_, stride)| stride.unsigned_abs()).is_sorted_by(|outer, inner| outer >= inner)
 }
 
 /// An array of any dtype that a stage of an expression writes.
@@ -256,6 +280,11 @@ impl<'a> RawOutput<'a> {
     /// Its shape.
     pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
+    }
+
+    /// Whether outer dimensions have larger strides than inner ones.
+    pub(crate) fn is_ordered(&self) -> bool {
+        is_ordered(&self.shape, &self.strides)
     }
 
     /// Number of dimensions.

@@ -9,7 +9,7 @@ use super::staged::{JointMember, Staged};
 use super::value::{Value, Values};
 use crate::alloc::{checked_len, out_of_memory};
 use crate::numeric::Numeric;
-use crate::program_arrays::{RawOutput, program_input, program_output, program_result};
+use crate::program_arrays::{RawArray, RawOutput, program_input, program_output, program_result};
 use crate::shapes::{FastCommonShape, broadcast_error, broadcast_shapes};
 use crate::tensor::Tensor;
 use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn};
@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 use unishape_core::Rules;
-use unishape_engine::fused::{self, Input, Options};
+use unishape_engine::fused::{self, Input, Options, Output, Program};
 use unishape_engine::memory::zeroed;
 use unishape_kernels::Scalar;
 use unishape_kernels::{DType, for_each_dtype};
@@ -121,6 +121,21 @@ impl<'a> Bound<'a> {
     /// The program's operands.
     fn inputs(&self) -> SmallVec<[Input<'_>; 4]> {
         self.values.iter().filter_map(input).collect()
+    }
+
+    /// The program and the arrays that it reads, where the expression is a single one.
+    pub(super) fn program(&self) -> Option<(&Program, SmallVec<[RawArray<'_>; 4]>)> {
+        let BoundPlan::Fused(compiled) = &self.plan else { return None };
+        let arrays = self.values.iter().filter_map(|value| match value {
+            Value::Array(view) => RawArray::of_tensor(view),
+            Value::Scalar(_) => None,
+        });
+        Some((&compiled.program, arrays.collect()))
+    }
+
+    /// How the expression is computed.
+    pub(super) fn options<'o>(&self, should_continue: &'o (dyn Fn(usize) -> bool + Sync)) -> Options<'o> {
+        Options { is_output_fresh: self.has_fresh_output, threads: self.threads, should_continue }
     }
 
     /// Shape of the result.
@@ -401,31 +416,43 @@ impl<'a> Bound<'a> {
         out: &mut ArrayRef<T, D>,
         should_continue: impl Fn(usize) -> bool + Sync,
     ) -> Result<(), ExprError> {
-        if T::DTYPE != self.dtype() {
-            return Err(ExprErrorKind::OutputType { result: self.dtype(), output: T::DTYPE }.into());
-        }
-        if out.shape() != &self.shape[..] {
-            let (result, output) = (self.shape.to_vec(), out.shape().to_vec());
-            return Err(ExprErrorKind::OutputShape { result, output }.into());
-        }
-        self.run(out, self.has_fresh_output, &should_continue)
-    }
-
-    fn run<T: Numeric, D: Dimension>(
-        &self,
-        out: &mut ArrayRef<T, D>,
-        is_output_fresh: bool,
-        should_continue: &(dyn Fn(usize) -> bool + Sync),
-    ) -> Result<(), ExprError> {
-        let options = Options { is_output_fresh, threads: self.threads, should_continue };
+        self.check_output(T::DTYPE, out.shape())?;
+        let options = self.options(&should_continue);
         match &self.plan {
             BoundPlan::Staged(staged) => staged.run(&self.values, RawOutput::of_array(out), options),
-            BoundPlan::Fused(compiled) => {
-                match fused::run(&compiled.program, &self.inputs(), &mut program_output(out), options) {
-                    true => Ok(()),
-                    false => Err(ExprErrorKind::Stopped.into()),
-                }
-            }
+            BoundPlan::Fused(compiled) => self.run_program(compiled, &mut program_output(out), options),
+        }
+    }
+
+    /// Checks dtype and shape of an output.
+    pub(super) fn check_output(&self, dtype: DType, shape: &[usize]) -> Result<(), ExprError> {
+        if dtype != self.dtype() {
+            return Err(ExprErrorKind::OutputType { result: self.dtype(), output: dtype }.into());
+        }
+        if shape != &self.shape[..] {
+            let (result, output) = (self.shape.to_vec(), shape.to_vec());
+            return Err(ExprErrorKind::OutputShape { result, output }.into());
+        }
+        Ok(())
+    }
+
+    /// Computes into an output that has been checked.
+    pub(super) fn run(&self, mut out: RawOutput<'_>, options: Options<'_>) -> Result<(), ExprError> {
+        match &self.plan {
+            BoundPlan::Staged(staged) => staged.run(&self.values, out, options),
+            BoundPlan::Fused(compiled) => self.run_program(compiled, &mut out.output(), options),
+        }
+    }
+
+    fn run_program(
+        &self,
+        compiled: &CompiledExpr,
+        out: &mut Output<'_>,
+        options: Options<'_>,
+    ) -> Result<(), ExprError> {
+        match fused::run(&compiled.program, &self.inputs(), out, options) {
+            true => Ok(()),
+            false => Err(ExprErrorKind::Stopped.into()),
         }
     }
 }

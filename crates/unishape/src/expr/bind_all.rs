@@ -79,7 +79,8 @@ impl Expr {
 
     /// Binds several expressions to the same values and computes their results.
     ///
-    /// Reductions along the same axes read memory once, see [`bind_all`](Expr::bind_all).
+    /// Reductions along the same axes read memory once, see [`bind_all`](Expr::bind_all), and so do large element-wise
+    /// results, see [`passes`](Bound::passes).
     ///
     /// ```
     /// use ndarray::{arr0, arr1};
@@ -98,7 +99,7 @@ impl Expr {
         exprs: &[Expr],
         values: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Vec<Tensor>, ExprError> {
-        Expr::bind_all(exprs, values)?.iter().map(Bound::compute).collect()
+        Bound::compute_all(&Expr::bind_all(exprs, values)?)
     }
 }
 

@@ -415,21 +415,10 @@ impl<'g> GroupWork<'g> {
         run: &(dyn Fn(Range<usize>, P) -> Result<(), ExprError> + Sync),
     ) -> Result<(), ExprError> {
         let step = self.step();
-        let parts: Vec<Mutex<Option<P>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
-        let failed: Mutex<Option<ExprError>> = Mutex::new(None);
-        let work = |number: usize| {
-            let has_failed = failed.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-            let part = parts[number].lock().unwrap_or_else(PoisonError::into_inner).take();
+        for_each_part(parts, options.threads, &|number, part| {
             let start = self.rows.start + number * step;
-            let rows = start..(start + step).min(self.rows.end);
-            if let Some(part) = part.filter(|_| !has_failed)
-                && let Err(error) = run(rows, part)
-            {
-                failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            }
-        };
-        for_each_task(parts.len(), options.threads, &work);
-        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+            run(start..(start + step).min(self.rows.end), part)
+        })
     }
 
     /// Runs all stages for some rows.
@@ -469,6 +458,27 @@ impl<'g> GroupWork<'g> {
         }
         Ok(local)
     }
+}
+
+/// Calls a function with the number of each part and the part, on several threads, until it fails.
+pub(crate) fn for_each_part<P: Send>(
+    parts: Vec<P>,
+    threads: Option<usize>,
+    run: &(dyn Fn(usize, P) -> Result<(), ExprError> + Sync),
+) -> Result<(), ExprError> {
+    let parts: Vec<Mutex<Option<P>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+    let failed: Mutex<Option<ExprError>> = Mutex::new(None);
+    let work = |number: usize| {
+        let has_failed = failed.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let part = parts[number].lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(part) = part.filter(|_| !has_failed)
+            && let Err(error) = run(number, part)
+        {
+            failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    };
+    for_each_task(parts.len(), threads, &work);
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
 /// Copies an array to an output of the same shape.

@@ -10,6 +10,8 @@ mod for_each;
 mod map;
 mod notation;
 mod operator;
+#[cfg(feature = "expr")]
+mod passes;
 #[cfg(feature = "map")]
 mod reduce;
 #[cfg(feature = "expr")]
