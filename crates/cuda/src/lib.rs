@@ -33,7 +33,6 @@
 //! - Stages along the same rows are one kernel, where a row fits the registers of its threads: they read it once. Otherwise
 //!   stages run one after another, and pass results on through memory. Nothing as large as the loops is stored.
 //! - Values are bits. Loads depend on the element size only; the operation that takes a value decides about its type.
-//! - Without fused multiply-add, arithmetic, square roots and casts have the bits of the CPU executor.
 //! - Nothing of CUDA is needed to build or to load the crate: driver and compiler are loaded at their first use.
 //!
 //! # Results

@@ -2,7 +2,7 @@
 //!
 //! A constant without a CPU follows from the reason that is given, and was not measured apart.
 //!
-//! "Xeon" is a two-core Intel Xeon (Sapphire Rapids) with 2 MB of L2 cache per core, "EPYC" a two-core AMD
+//! "Xeon" is a two-core Intel Xeon (Emerald Rapids) with 2 MB of L2 cache per core, "EPYC" a two-core AMD
 //! EPYC (Zen 4) with 1 MB of L2 and 32 MB of L3. docs/performance.md has the measurements.
 
 #[cfg(feature = "parallel")]

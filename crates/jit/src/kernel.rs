@@ -96,7 +96,8 @@ mod x86 {
         /// Compiles a chain.
         ///
         /// `None` where a call is not [fusable](crate::fusable) with the others, the chain has more than
-        /// [`MAX_BLOCK_SOURCES`] block sources or none, or more than [`MAX_SOURCES`] in all, the CPU lacks AVX2 or F16C, or there is no executable memory.
+        /// [`MAX_BLOCK_SOURCES`] block sources or none, or more than [`MAX_SOURCES`] in all, the CPU lacks AVX2 or F16C,
+        /// or there is no executable memory.
         pub fn compile(chain: &Chain<'_>) -> Option<FusedKernel> {
             if !is_x86_feature_detected!("avx2") || !is_x86_feature_detected!("f16c") {
                 return None;

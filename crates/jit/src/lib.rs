@@ -7,8 +7,9 @@
 //! a [`Chain`] of such operations in registers. It is compiled in some microseconds, without a compiler: instructions
 //! are selected one by one, and registers are assigned in one pass.
 //!
-//! Results have the same bits as those of the separate kernels, but for which NaN a NaN is. Where no kernel can be made (another CPU than x86-64
-//! with AVX2, an operating system that allows no executable memory) [`FusedKernel::compile`] returns `None`.
+//! Results have the same bits as those of the separate kernels, except which NaN a NaN is. Where no kernel can be made
+//! (another CPU than x86-64 with AVX2, an operating system that allows no executable memory) [`FusedKernel::compile`]
+//! returns `None`.
 //!
 //! | module | contents |
 //! |---|---|

@@ -22,13 +22,13 @@ pub(super) struct Group {
 
 /// How a step's value is taken by the steps after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Taken {
+enum Uses {
     /// By none so far.
-    Never,
+    None,
     /// By steps of this group only.
-    ByGroup(u32),
+    InGroup(u32),
     /// By others too.
-    ByOthers,
+    Outside,
 }
 
 /// What a schedule knows of a step when groups are formed.
@@ -46,7 +46,7 @@ pub(super) struct Groups {
     pub(super) groups: Vec<Group>,
     /// The group of each step, if it is in one.
     pub(super) of_step: Vec<Option<u32>>,
-    taken: Vec<Taken>,
+    uses: Vec<Uses>,
 }
 
 impl Groups {
@@ -56,7 +56,7 @@ impl Groups {
     }
 
     /// Forms groups of the steps of a program, from the last step on: a step joins the group of the steps that take
-    /// its value, if all of them are in one. `is_block` tells which values have an element for each element of a block.
+    /// its value, if all of them are in one. `is_block` returns which values have an element for each element of a block.
     pub(super) fn form(
         &mut self,
         program: &Program,
@@ -71,11 +71,11 @@ impl Groups {
         }
         let first = program.operands.len() + program.constants.len();
         self.of_step.resize(program.steps.len(), None);
-        self.taken.clear();
-        self.taken.resize(program.steps.len(), Taken::Never);
+        self.uses.clear();
+        self.uses.resize(program.steps.len(), Uses::None);
         let as_step = |value: usize| value.checked_sub(first);
         for step in program.results.iter().copied().chain(taken_by_folds).filter_map(as_step) {
-            self.taken[step] = Taken::ByOthers;
+            self.uses[step] = Uses::Outside;
         }
         for (number, step) in program.steps.iter().enumerate().rev() {
             let StepState { is_repeated, is_skipped } = state(number);
@@ -88,8 +88,8 @@ impl Groups {
                         Fusable::In(lanes) => Some(lanes),
                         Fusable::InAny => None,
                     };
-                    Some(match self.taken[number] {
-                        Taken::ByGroup(group)
+                    Some(match self.uses[number] {
+                        Uses::InGroup(group)
                             if self.groups[group as usize].can_take(
                                 (first + number) as u32,
                                 &step.inputs,
@@ -116,10 +116,10 @@ impl Groups {
                 self.groups[group as usize].take(number as u32, (first + number) as u32, &step.inputs, lanes);
             }
             for taken in step.inputs.iter().copied().filter_map(as_step) {
-                self.taken[taken] = match (self.taken[taken], group) {
-                    (Taken::Never, Some(group)) => Taken::ByGroup(group),
-                    (Taken::ByGroup(other), Some(group)) if other == group => Taken::ByGroup(group),
-                    _ => Taken::ByOthers,
+                self.uses[taken] = match (self.uses[taken], group) {
+                    (Uses::None, Some(group)) => Uses::InGroup(group),
+                    (Uses::InGroup(other), Some(group)) if other == group => Uses::InGroup(group),
+                    _ => Uses::Outside,
                 };
             }
         }

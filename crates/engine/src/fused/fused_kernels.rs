@@ -35,7 +35,7 @@ impl FusedKernels {
 
     /// Kernels that are compiled at once, also for the smallest arrays.
     #[cfg(test)]
-    pub(super) fn at_once(keys: impl Iterator<Item = KernelKey>) -> FusedKernels {
+    pub(super) fn compiled_immediately(keys: impl Iterator<Item = KernelKey>) -> FusedKernels {
         FusedKernels::with_mode(keys, Mode::Always)
     }
 
@@ -56,7 +56,7 @@ impl FusedKernels {
         }
     }
 
-    /// The kernel with this key. It is compiled when the program has computed enough for that to pay.
+    /// The kernel with this key. It is compiled when the program has computed enough to amortize the compilation.
     pub(super) fn kernel(
         &self,
         key: &Key,
@@ -87,7 +87,7 @@ impl FusedKernels {
 enum Mode {
     /// Never.
     Off,
-    /// Once a program has computed enough for that to pay.
+    /// Once a program has computed enough to amortize the compilation.
     Adaptive,
     /// At once, also for the smallest arrays: for tests.
     Always,

@@ -119,8 +119,8 @@ impl Program {
 
     /// The same program, whose steps are fused at once, also for the smallest arrays.
     #[cfg(test)]
-    pub(super) fn fused_at_once(self) -> Program {
-        let fused = FusedKernels::at_once(self.steps.iter().map(|step| step.key));
+    pub(super) fn with_immediate_fusion(self) -> Program {
+        let fused = FusedKernels::compiled_immediately(self.steps.iter().map(|step| step.key));
         Program { fused: Arc::new(fused), ..self }
     }
 

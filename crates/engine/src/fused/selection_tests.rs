@@ -543,7 +543,7 @@ fn plans_say_which_inputs_are_not_read() {
 fn fused(program: Program, shape: &[usize], strides: &[&[isize]]) -> (Vec<Vec<u32>>, usize) {
     let nest = LoopNest::new(shape, strides.len(), |operand, dim| strides[operand][dim]);
     let mut schedule = Schedule::default();
-    schedule.make(&program.fused_at_once(), &nest, Residence::Cache);
+    schedule.make(&program.with_immediate_fusion(), &nest, Residence::Cache);
     let groups = schedule.groups.groups.iter().filter(|group| group.kernel.is_some());
     (groups.map(|group| group.steps.to_vec()).collect(), schedule.calls)
 }

@@ -181,9 +181,9 @@ proptest! {
             (single(), &inputs, &by_single),
             (many(), &again, &by_many),
             (choice(), &inputs, &by_choice),
-            (chain().fused_at_once(), &inputs, &by_chain),
-            (many().fused_at_once(), &again, &by_many),
-            (choice().fused_at_once(), &inputs, &by_choice),
+            (chain().with_immediate_fusion(), &inputs, &by_chain),
+            (many().with_immediate_fusion(), &again, &by_many),
+            (choice().with_immediate_fusion(), &inputs, &by_choice),
         ] {
             let program = Program { block_elements: block, block_overhead: overhead, min_row_len, ..program };
             // With each residence, and as it is chosen.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// its output with regular stores.
 ///
 /// Intel: what fits the L2 caches of these threads. Its last-level cache is far from a core, and prefetching
-/// from it pays. Others: no limit. On an EPYC (Zen 4) prefetching from the last-level cache or from memory made calls
+/// from it is faster. Others: no limit. On an EPYC (Zen 4) prefetching from the last-level cache or from memory made calls
 /// slower.
 pub(crate) fn max_bytes_without_prefetch(threads: usize) -> usize {
     static L2: AtomicUsize = AtomicUsize::new(0);
