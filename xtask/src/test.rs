@@ -39,7 +39,7 @@ pub(crate) fn run() -> Result<(), String> {
     tools.set_environment(&mut tests);
     command::run("tests and examples in the documentation", tests)?;
 
-    let mut compiled = cargo(&["test", "-p", "unishape", "--test", "it"]);
+    let mut compiled = cargo(&["test", "--workspace", "--test", "it"]);
     compiled.env("UNISHAPE_JIT", "always");
     tools.set_environment(&mut compiled);
     command::run("tests of expressions, with compiled kernels", compiled)?;

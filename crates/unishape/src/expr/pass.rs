@@ -164,7 +164,16 @@ impl<'a> Bound<'a> {
     /// Computes several expressions into preallocated arrays while a function returns `true`.
     ///
     /// [`compute_while`](Bound::compute_while) for several expressions, in [passes](Bound::passes) that they share.
-    /// See [`OutputMut`] for an example.
+    ///
+    /// ```
+    /// # use unishape::expr::{Bound, Expr, OutputMut};
+    /// let (a, mut sum, mut product) = (ndarray::arr1(&[1, 5]), ndarray::arr1(&[0, 0]), ndarray::arr1(&[0, 0]));
+    /// let bound = Expr::bind_all(&[Expr::parse("a + a")?, Expr::parse("a * a")?], [("a", &a)])?;
+    /// let outputs = vec![OutputMut::new(&mut sum), OutputMut::new(&mut product)];
+    /// Bound::compute_all_into(&bound, outputs, |_elements| true)?;
+    /// assert_eq!((sum, product), (ndarray::arr1(&[2, 10]), ndarray::arr1(&[1, 25])));
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
     ///
     /// # Errors
     ///
