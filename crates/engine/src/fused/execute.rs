@@ -3,7 +3,7 @@
 use super::accumulate::fold_values;
 use super::array::{Input, Output};
 use super::block::{BlockLoops, BlockShape};
-use super::fuse::Group;
+use super::fuse::FusedGroup;
 use super::gather::{fill, gather, scatter, write_indices};
 use super::program::{MAX_ARITY, Program, Step};
 use super::schedule::{Action, BlockRef, Location, OutputLayout, Schedule, Span};
@@ -15,7 +15,7 @@ use crate::tuning::{
 };
 use smallvec::SmallVec;
 use std::cell::RefCell;
-use unishape_jit::MAX_SOURCES;
+use unishape_jit::MAX_INPUTS;
 use unishape_kernels::KernelContext;
 use unishape_simd::CACHE_LINE;
 
@@ -313,7 +313,9 @@ impl Block<'_> {
         context: &mut KernelContext,
     ) {
         let inputs = &self.schedule.group_inputs[group];
-        let Group { kernel: Some(kernel), item, .. } = &self.schedule.groups.groups[group] else { return };
+        let FusedGroup { kernel: Some(kernel), item, .. } = &self.schedule.groups.groups[group] else {
+            return;
+        };
         let item = *item;
         if by_rows && context.prefetch.is_empty() {
             let len = self.schedule.row_len;
@@ -334,7 +336,7 @@ impl Block<'_> {
         }
         let (rows, len) =
             if by_rows { (self.shape.iterations, self.schedule.row_len) } else { (1, self.shape.len()) };
-        let mut sources: [&[u8]; MAX_SOURCES] = [&[]; MAX_SOURCES];
+        let mut sources: [&[u8]; MAX_INPUTS] = [&[]; MAX_INPUTS];
         let sources = &mut sources[..inputs.len()];
         for row in 0..rows {
             for (source, &input) in sources.iter_mut().zip(inputs) {
@@ -355,7 +357,7 @@ impl Block<'_> {
                 if end - first == len {
                     return kernel.run(sources, output);
                 }
-                let mut chunks: [&[u8]; MAX_SOURCES] = [&[]; MAX_SOURCES];
+                let mut chunks: [&[u8]; MAX_INPUTS] = [&[]; MAX_INPUTS];
                 for ((chunk, source), input) in chunks.iter_mut().zip(&*sources).zip(inputs) {
                     let item = input.item as usize;
                     *chunk =

@@ -2,7 +2,8 @@
 
 use super::fused_kernels::FusedKernels;
 use crate::tuning::{
-    BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MIN_PAIR_ROW_LEN, MIN_ROW_LEN, STEP_OVERHEAD,
+    BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MIN_PAIR_ROW_LEN, MIN_ROW_LEN, ONE_KERNEL_BLOCK,
+    STEP_OVERHEAD,
 };
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -58,12 +59,16 @@ pub struct Program {
     pub(super) last_use: Vec<usize>,
     /// Elements of a block: as many as fit the L1 cache with all values that are live at a time.
     pub(super) block_elements: usize,
+    /// Elements of a block where one fused kernel computes all steps.
+    pub(super) one_kernel_block: usize,
     /// Cost of starting a block and its steps, in elements copied one by one.
     pub(super) block_overhead: usize,
     /// Rows of at least this many elements may be processed one by one.
     pub(super) min_row_len: usize,
     /// Whether steps that can be computed together follow each other.
     pub(super) has_fusable_neighbours: bool,
+    /// Whether there are several steps, and all of them can be computed by fused kernels.
+    pub(super) is_fusable: bool,
     /// Compiled code for some of the steps. Clones share it.
     pub(super) fused: Arc<FusedKernels>,
 }
@@ -96,6 +101,7 @@ impl Program {
             |value: &usize| value.checked_sub(first).is_some_and(|step| fused.fusable[step].is_some());
         let has_fusable_neighbours = (steps.iter().zip(&fused.fusable))
             .any(|(step, own)| own.is_some() && step.inputs.iter().any(is_fusable));
+        let is_fusable = has_fusable_neighbours && fused.fusable.iter().all(Option::is_some);
         let mut program = Program {
             is_index: vec![false; operands.len()],
             folds: SmallVec::new(),
@@ -107,9 +113,11 @@ impl Program {
             results,
             last_use,
             block_elements: 0,
+            one_kernel_block: ONE_KERNEL_BLOCK,
             block_overhead,
             min_row_len: MIN_ROW_LEN,
             has_fusable_neighbours,
+            is_fusable,
             fused: Arc::new(fused),
         };
         let block = L1_BUDGET / program.max_live_bytes().max(3) / MAX_BLOCK_MULTIPLE * MAX_BLOCK_MULTIPLE;
@@ -169,6 +177,11 @@ impl Program {
     /// Whether all results are folded by kernels of pairs, and no step is computed.
     pub(super) fn is_only_pairs(&self) -> bool {
         !self.pairs.is_empty() && self.pairs.iter().all(Option::is_some) && !self.is_replaced.contains(&false)
+    }
+
+    /// Whether one fused kernel may compute all steps, for this many elements.
+    pub(super) fn can_be_one_kernel(&self, elements: usize) -> bool {
+        self.is_fusable && !self.is_folding() && self.fused.is_ready(elements)
     }
 
     /// Joins programs that fold their results along the same loops into one with the results of all.

@@ -1,10 +1,13 @@
 //! Schedules: what a program does for each block and what only once, for one layout of its arrays.
 
 use super::block::{BlockLoops, BlockShape, is_contiguous, is_scalar};
-use super::fuse::{Groups, StepState};
+use super::fuse::{FusedGroups, StepState};
 use super::program::{MAX_ARITY, Pair, Program};
 use crate::nest::LoopNest;
-use crate::tuning::{MAX_HOISTED, MIN_PAIR_ROW_LEN, MIN_STREAMED_BLOCK, STREAMED_BLOCK};
+use crate::tuning::{
+    MAX_HOISTED, MIN_PAIR_ROW_LEN, MIN_STREAMED_BLOCK, ONE_KERNEL_MIN_ROW_LEN, ONE_KERNEL_SCRATCH,
+    STREAMED_BLOCK,
+};
 use smallvec::SmallVec;
 
 /// Location of a value's block.
@@ -96,8 +99,10 @@ pub(super) struct Schedule {
     pub(super) calls: usize,
     /// Whether results are folded by kernels of pairs where the program has these.
     uses_pairs: bool,
+    /// Whether one fused kernel computes all steps that have an element for each element of a block.
+    is_one_kernel: bool,
     /// Steps that fused kernels compute, and the blocks that each of these kernels takes.
-    pub(super) groups: Groups,
+    pub(super) groups: FusedGroups,
     pub(super) group_inputs: Vec<SmallVec<[BlockRef; 8]>>,
     /// State of each value, and unused scratch blocks, while the schedule is made.
     values: Vec<ValueState>,
@@ -171,13 +176,13 @@ fn choose_block(program: &Program, nest: &LoopNest) -> BlockShape {
 ///
 /// Then inputs and the output can have rows that are contiguous but apart from each other, and a column need
 /// not be repeated along the rows.
-fn row_len(program: &Program, nest: &LoopNest, block: BlockShape) -> usize {
+fn row_len(program: &Program, nest: &LoopNest, block: BlockShape, min_row_len: usize) -> usize {
     let innermost = nest.depth() - 1;
     let (len, strides) = nest.level(innermost);
     let has_rows = block.level + 1 == innermost && block.iterations > 1;
     // Rows of results are contiguous, or each is folded into one accumulator.
     let has_output = strides[0] == 1 || strides[0] == 0;
-    let is_worth = has_rows && len >= program.min_row_len && has_output && !program.steps.is_empty();
+    let is_worth = has_rows && len >= min_row_len && has_output && !program.steps.is_empty();
     if is_worth { len } else { 0 }
 }
 
@@ -192,7 +197,7 @@ fn has_pair_rows(accumulators: &BlockLoops, row_len: usize) -> bool {
 
 /// Cost of gathering and scattering for each element of a block, in elements copied one by one.
 pub(super) fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape) -> f32 {
-    let row_len = row_len(program, nest, block);
+    let row_len = row_len(program, nest, block, program.min_row_len);
     let cost = |operand: usize| {
         let loops = block.loops(nest, operand);
         match loops[..] {
@@ -221,23 +226,47 @@ impl Schedule {
     }
 
     fn make_with(&mut self, program: &Program, nest: &LoopNest, residence: Residence, fuses: bool) {
+        // Blocks are as small as they are for the values between steps. One kernel for all steps has none.
+        if fuses && residence == Residence::Cache && program.can_be_one_kernel(nest.len()) {
+            self.is_one_kernel = true;
+            let block = BlockShape::of_rows(nest, program.one_kernel_block);
+            self.make_with_block(program, nest, residence, (block, false), true);
+            let is_small = self.scratch.iter().sum::<usize>() <= ONE_KERNEL_SCRATCH;
+            if is_small && matches!(self.each.last(), Some(Action::CallFused { scratch: None, .. })) {
+                return;
+            }
+        }
+        self.is_one_kernel = false;
+        let item = program.item(program.result());
+        // Smaller blocks: prefetched inputs of the next block are in the L1 cache as well.
+        let streamed = (residence == Residence::Stream && !program.is_folding())
+            .then(|| BlockShape::new(nest, program.block_elements / STREAMED_BLOCK[1] * STREAMED_BLOCK[0]))
+            .filter(|block| item * block.len() >= MIN_STREAMED_BLOCK && is_contiguous(&block.loops(nest, 0)));
+        let block = match streamed {
+            Some(block) => (block.evened_to_cache_lines(nest, item), true),
+            None => (choose_block(program, nest).evened(nest), false),
+        };
+        self.make_with_block(program, nest, residence, block, fuses);
+    }
+
+    fn make_with_block(
+        &mut self,
+        program: &Program,
+        nest: &LoopNest,
+        residence: Residence,
+        (block, streams): (BlockShape, bool),
+        fuses: bool,
+    ) {
         self.once.clear();
         self.each.clear();
         self.scratch.clear();
         self.values.clear();
         self.prefetched.clear();
         self.free.clear();
-        let item = program.item(program.result());
-        // Smaller blocks: prefetched inputs of the next block are in the L1 cache as well.
-        let streamed = (residence == Residence::Stream && !program.is_folding())
-            .then(|| BlockShape::new(nest, program.block_elements / STREAMED_BLOCK[1] * STREAMED_BLOCK[0]))
-            .filter(|block| item * block.len() >= MIN_STREAMED_BLOCK && is_contiguous(&block.loops(nest, 0)));
-        self.streams = streamed.is_some();
-        self.block = match streamed {
-            Some(block) => block.evened_to_cache_lines(nest, item),
-            None => choose_block(program, nest).evened(nest),
-        };
-        self.row_len = row_len(program, nest, self.block);
+        (self.block, self.streams) = (block, streams);
+        let most = if self.is_one_kernel { ONE_KERNEL_MIN_ROW_LEN } else { usize::MAX };
+        let min_row_len = program.min_row_len.min(most);
+        self.row_len = row_len(program, nest, self.block, min_row_len);
         let loops = self.block.loops(nest, 0);
         self.output = match loops[..] {
             _ if program.is_folding() => OutputLayout::Folded,
@@ -276,10 +305,11 @@ impl Schedule {
                 [(len, 0), (_, stride)] if len == self.row_len => {
                     (Span::Column, (stride == 1).then(|| in_place(Span::Column)))
                 }
-                // A row that is repeated is gathered instead, so that kernels take whole blocks; those of pairs take
-                // rows.
+                // A row that is repeated is gathered instead, so that kernels take whole blocks; those of pairs, and one
+                // for all steps, take rows.
                 [(len, 1), (_, stride)]
-                    if len == self.row_len && (stride != 0 || program.is_only_pairs()) =>
+                    if len == self.row_len
+                        && (stride != 0 || self.is_one_kernel || program.is_only_pairs()) =>
                 {
                     (Span::Block, Some(BlockRef { has_row_stride: true, ..in_place(Span::Block) }))
                 }
@@ -337,7 +367,7 @@ impl Schedule {
         // What a group takes is in use until its last step.
         for group in groups.groups.iter().filter(|group| group.kernel.is_some()) {
             let Some(&root) = group.steps.last() else { continue };
-            for &source in &group.sources {
+            for &source in &group.inputs {
                 let last_use = &mut values[source as usize].last_use;
                 *last_use = (*last_use).max(root as usize);
             }
@@ -427,7 +457,7 @@ impl Schedule {
     fn add_fused(&mut self, program: &Program, group: u32, root: usize, to_output: bool) {
         let number = group as usize;
         let sources: SmallVec<[usize; 8]> =
-            self.groups.groups[number].sources.iter().map(|&source| source as usize).collect();
+            self.groups.groups[number].inputs.iter().map(|&source| source as usize).collect();
         let inputs: SmallVec<[BlockRef; 8]> =
             sources.iter().map(|&value| self.block_of(program, value, false)).collect();
         let by_rows = !inputs.iter().all(|input| input.is_whole(Span::Block))

@@ -601,6 +601,41 @@ fn values_that_are_needed_elsewhere_are_written() {
     assert_eq!(fused(Program::new(vec![8, 8], vec![], steps, 3), &[1000], contiguous), (vec![vec![0, 1]], 1));
 }
 
+/// One kernel for the whole program takes large blocks, repeated rows in place, and columns that other steps compute.
+#[test]
+fn one_kernel_takes_large_blocks() {
+    if !has_fused_kernels() {
+        return;
+    }
+    let f32_step = |op, inputs: &[usize]| step_of(op, inputs, DType::F32, 4);
+    let schedule_of = |program: Program, strides: &[[isize; 2]], residence: Residence| {
+        let nest = LoopNest::new(&[500, 1000], strides.len(), |operand, dim| strides[operand][dim]);
+        let mut schedule = Schedule::default();
+        schedule.make(&program.with_immediate_fusion(), &nest, residence);
+        let gathers = schedule
+            .once
+            .iter()
+            .chain(&schedule.each)
+            .filter(|action| matches!(action, Action::Gather { .. }));
+        (schedule.block.len(), schedule.each.len(), gathers.count())
+    };
+    // x * row + column
+    let steps = vec![f32_step(Op::Multiply, &[0, 1]), f32_step(Op::Add, &[3, 2])];
+    let program = Program::new(vec![4; 3], vec![], steps, 4);
+    let strides = [[1000, 1], [1000, 1], [0, 1], [1, 0]];
+    assert_eq!(schedule_of(program.clone(), &strides, Residence::Cache), (65 * 1000, 1, 0));
+    // What is prefetched fits the L1 cache.
+    assert!(schedule_of(program, &strides, Residence::Memory).0 < 10_000);
+    // x * row + sqrt(column): a value for each row is computed first.
+    let steps = vec![f32_step(Op::Sqrt, &[2]), f32_step(Op::Multiply, &[0, 1]), f32_step(Op::Add, &[4, 3])];
+    let program = Program::new(vec![4; 3], vec![], steps, 5);
+    assert_eq!(schedule_of(program, &strides, Residence::Cache), (65 * 1000, 2, 0));
+    // x * sqrt(row) + column: what is computed once is kept for a whole block.
+    let steps = vec![f32_step(Op::Sqrt, &[1]), f32_step(Op::Multiply, &[0, 3]), f32_step(Op::Add, &[4, 2])];
+    let program = Program::new(vec![4; 3], vec![], steps, 5);
+    assert!(schedule_of(program, &strides, Residence::Cache).0 < 10_000);
+}
+
 /// Programs with little work are computed step by step; code is compiled once, also for other arrays.
 #[test]
 fn kernels_are_compiled_after_enough_work() {

@@ -185,7 +185,13 @@ proptest! {
             (many().with_immediate_fusion(), &again, &by_many),
             (choice().with_immediate_fusion(), &inputs, &by_choice),
         ] {
-            let program = Program { block_elements: block, block_overhead: overhead, min_row_len, ..program };
+            let program = Program {
+                block_elements: block,
+                one_kernel_block: block,
+                block_overhead: overhead,
+                min_row_len,
+                ..program
+            };
             // With each residence, and as it is chosen.
             for residence in residences().map(Some).chain([None]) {
                 let mut out = strided(&shape, &layouts[0], |_| UNTOUCHED);
