@@ -57,6 +57,38 @@ def test_mixed_dtypes_and_shapes():
     same(unishape.add(x[0], 2), x[0] + 2)
 
 
+SHAPES = [(), (1,), (3,), (4, 1), (4, 3), (1, 3), (2, 1, 3), (2, 4, 1), (2, 4, 3), (1, 1, 1, 1), (0,), (0, 3), (100, 3), (70, 1)]
+
+
+@pytest.mark.parametrize("first", SHAPES)
+@pytest.mark.parametrize("second", SHAPES)
+def test_stretched(first, second):
+    x, y = array("float32", first), array("float32", second, start=7)
+    try:
+        expected = x - y
+    except ValueError:
+        with pytest.raises(ValueError, match="incompatible shapes"):
+            unishape.subtract(x, y)
+        return
+    result = unishape.subtract(x, y)
+    same(np.asarray(result), np.asarray(expected))
+    out = np.full(expected.shape, -1, np.float32)
+    assert unishape.subtract(x, y, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    condition = array("int32", second, start=-5)
+    np.testing.assert_array_equal(unishape.where(condition > 0, x, y), np.where(condition > 0, x, y))
+
+
+def test_stretched_into_an_input():
+    x, row = array("float32", (4, 3)), array("float32", (3,))
+    expected = x * row
+    unishape.multiply(x, row, out=x)
+    np.testing.assert_array_equal(x, expected)
+    # A result of another shape or dtype than `out`.
+    with pytest.raises(ValueError):
+        unishape.multiply(x, row, out=row)
+
+
 def test_out():
     x, y, out = array("float32"), array("float32", start=4), np.full((2, 5), np.nan, "float32")
     assert unishape.add(x, y, out=out) is out

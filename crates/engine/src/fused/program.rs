@@ -339,27 +339,52 @@ impl Program {
     ///
     /// # Panics
     ///
+    /// As for [`run_single_kernel_rows`](Program::run_single_kernel_rows).
+    #[inline]
+    pub fn run_single_kernel(&self, inputs: &[&[u8]], output: &mut [u8]) {
+        let row_bytes = output.len();
+        self.run_single_kernel_rows(output, row_bytes, |row| row.copy_from_slice(inputs));
+    }
+
+    /// Runs a [single kernel](Program::is_single_kernel) on rows of contiguous elements, each of `row_bytes` of the
+    /// output.
+    ///
+    /// `next` sets the bytes of each operand in the next row: as many elements as the row has, or one that stands for all.
+    ///
+    /// # Panics
+    ///
     /// Where the program is no single kernel, or the bytes are not those of its elements: their number, or the
     /// alignment of their addresses.
     #[inline]
-    pub fn run_single_kernel(&self, inputs: &[&[u8]], output: &mut [u8]) {
+    pub fn run_single_kernel_rows<'r>(
+        &self,
+        output: &mut [u8],
+        row_bytes: usize,
+        mut next: impl FnMut(&mut [&'r [u8]]),
+    ) {
         assert!(
-            self.is_single_kernel() && inputs.len() == self.operands.len(),
+            self.is_single_kernel() && self.operands.len() <= MAX_ARITY,
             "a single kernel of its operands"
         );
-        let step = &self.steps[0];
-        let count = output.len() / step.item;
-        let has_size = |(input, item): (&&[u8], &usize)| input.len() == count * item;
-        assert!(output.len() == count * step.item && inputs.iter().zip(&self.operands).all(has_size));
-        if output.is_empty() {
-            // Empty slices need not be aligned.
-            return;
+        let (step, mut context) = (&self.steps[0], KernelContext::default());
+        let mut inputs: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+        let inputs = &mut inputs[..self.operands.len()];
+        // Without elements there is no row: empty slices need not be aligned.
+        for output in output.chunks_mut(row_bytes.max(1)) {
+            next(inputs);
+            let count = output.len() / step.item;
+            let has_size =
+                |(input, &item): (&&[u8], &usize)| input.len() == count * item || input.len() == item;
+            assert!(
+                output.len() == count * step.item && inputs.iter().zip(&self.operands).all(has_size),
+                "elements of the program"
+            );
+            let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+            for (source, &input) in sources.iter_mut().zip(&step.inputs) {
+                *source = inputs[input];
+            }
+            (step.kernel)(&sources[..step.inputs.len()], output, &mut context);
         }
-        let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
-        for (source, &input) in sources.iter_mut().zip(&step.inputs) {
-            *source = inputs[input];
-        }
-        (step.kernel)(&sources[..step.inputs.len()], output, &mut KernelContext::default());
     }
 
     /// Largest number of bytes that one element of each live value takes. Constants take none.
