@@ -2,15 +2,17 @@
 
 use crate::compute::{Options, compute_all};
 use crate::errors::expression_error;
+use crate::functions::compute_contiguous;
 use crate::imports::imports;
 use crate::input::Input;
-use crate::memory::{self, NumPy};
+use crate::memory::{self, ContiguousArray, NumPy};
 use crate::threads::ThreadCount;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use smallvec::{SmallVec, smallvec};
-use unishape::expr::{Bound as BoundExpr, Expr, Scalar, Value};
+use unishape::DType;
+use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 
 /// Evaluates an expression in one pass over its arrays.
 ///
@@ -62,6 +64,9 @@ pub(crate) fn evaluate<'py>(
     explain: bool,
     more: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if !explain && let Some(result) = evaluate_contiguous(py, expression, names, out, more) {
+        return result;
+    }
     let texts = Texts::new(expression)?;
     let outs = texts.outs(out)?;
     let options = outs.iter().map(|out| Options::new(out.as_ref(), threads)).collect::<PyResult<Vec<_>>>()?;
@@ -96,6 +101,49 @@ pub(crate) fn evaluate<'py>(
     }
     texts.results(py, compute_all(py, &bounds, &inputs, options)?.into_iter().map(Bound::into_any))
 }
+
+/// Evaluates an element-wise expression of a few contiguous elements, which is twice as fast; `None` for others, and where
+/// there is an error to report.
+fn evaluate_contiguous<'py>(
+    py: Python<'py>,
+    expression: &Bound<'py, PyAny>,
+    names: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    more: Option<&Bound<'py, PyDict>>,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let mapping = match names {
+        Some(names) => Some(names.cast_exact::<PyDict>().ok()?),
+        None => None,
+    };
+    if mapping.is_none() && more.is_none() {
+        return None;
+    }
+    let expr = Expr::parse(expression.cast_exact::<PyString>().ok()?.to_str().ok()?).ok()?;
+    let mut objects: SmallVec<[Bound<'py, PyAny>; 4]> = SmallVec::new();
+    let mut keywords = 0;
+    for name in expr.names() {
+        let keyword = more.and_then(|more| more.get_item(name).ok()?);
+        keywords += usize::from(keyword.is_some());
+        objects.push(keyword.or_else(|| mapping?.get_item(name).ok()?)?);
+    }
+    // An unused keyword is an error.
+    if more.is_some_and(|more| more.len() != keywords) {
+        return None;
+    }
+    let mut inputs: SmallVec<[ContiguousArray<'_>; 4]> = SmallVec::new();
+    for object in &objects {
+        inputs.push(ContiguousArray::new(object)?);
+    }
+    let shape = inputs.first()?.shape;
+    if shape.iter().product::<usize>() > MAX_FEW_ELEMENTS || inputs.iter().any(|input| input.shape != shape) {
+        return None;
+    }
+    let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|input| input.dtype).collect();
+    compute_contiguous(py, &ContiguousCall::of_expr(&expr, &dtypes)?, &inputs, out)
+}
+
+/// More elements are computed in blocks and by fused kernels.
+const MAX_FEW_ELEMENTS: usize = 512;
 
 /// The texts of one expression or of several.
 enum Texts {

@@ -175,25 +175,56 @@ impl<'a> RawArray<'a> {
         }
     }
 
+    /// Whether the element changes along a dimension.
+    pub(crate) fn moves(&self, dim: usize) -> bool {
+        self.strides[dim] != 0 && self.shape[dim] > 1
+    }
+
+    /// The dimensions along which the element changes.
+    fn moving(&self) -> impl DoubleEndedIterator<Item = usize> {
+        (0..self.shape.len()).filter(|&dim| self.moves(dim))
+    }
+
+    /// Whether elements are read often enough along the loops to copy them first.
+    fn is_read_often(&self) -> bool {
+        let own: usize = self.moving().map(|dim| self.shape[dim]).product();
+        let times: usize = self.shape.iter().product::<usize>() / own.max(1);
+        times >= MIN_PACKED_READS && !self.shape.contains(&0)
+    }
+
+    /// Whether a copy is small. One of overlapping rows, or of a large file's, could be larger than memory.
+    fn is_small(&self) -> bool {
+        let own: usize = self.moving().map(|dim| self.shape[dim]).product();
+        let span: usize =
+            self.moving().map(|dim| (self.shape[dim] - 1) * self.strides[dim].unsigned_abs()).sum();
+        own <= span + 1 && own * self.item <= MAX_PACKED_ROWS_BYTES
+    }
+
     /// Whether elements are read many times along the loops but are not contiguous: then they are worth copying.
     pub(crate) fn is_worth_packing(&self) -> bool {
-        let moves = |dim: &usize| self.strides[*dim] != 0 && self.shape[*dim] > 1;
-        let moving = || (0..self.shape.len()).filter(moves);
-        let Some(innermost) = moving().next_back() else { return false };
-        let own: usize = moving().map(|dim| self.shape[dim]).product();
-        let times: usize = self.shape.iter().product::<usize>() / own.max(1);
+        let Some(innermost) = self.moving().next_back() else { return false };
         let mut next = 1;
-        let is_contiguous = moving().rev().all(|dim| {
+        let is_contiguous = self.moving().rev().all(|dim| {
             let is_next = self.strides[dim] == next;
             next *= self.shape[dim] as isize;
             is_next
         });
         let has_rows = self.strides[innermost] == 1;
-        // A copy of overlapping rows, or of a large file's, could be larger than memory.
-        let span: usize = moving().map(|dim| (self.shape[dim] - 1) * self.strides[dim].unsigned_abs()).sum();
-        let is_small = own <= span + 1 && own * self.item <= MAX_PACKED_ROWS_BYTES;
-        let are_worth = !has_rows || self.shape[innermost] < MIN_UNPACKED_ROW && is_small;
-        !is_contiguous && are_worth && times >= MIN_PACKED_READS && !self.shape.contains(&0)
+        let are_worth = !has_rows || self.shape[innermost] < MIN_UNPACKED_ROW && self.is_small();
+        !is_contiguous && are_worth && self.is_read_often()
+    }
+
+    /// Whether elements are worth copying in another order.
+    pub(crate) fn is_worth_transposing(&self) -> bool {
+        self.is_read_often() && self.is_small()
+    }
+
+    /// The same elements with two dimensions swapped.
+    #[must_use]
+    pub(crate) fn swapped(mut self, a: usize, b: usize) -> RawArray<'a> {
+        self.shape.swap(a, b);
+        self.strides.swap(a, b);
+        self
     }
 
     /// The same elements with size 1 in dimensions along which they do not change.

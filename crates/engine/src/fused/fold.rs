@@ -16,12 +16,13 @@ use super::call::{Options, cost, residence, touched_bytes};
 use super::execute::{Arrays, SCRATCH, mask_bits};
 use super::gather::fill;
 use super::program::Program;
-use super::schedule::Residence;
+use super::schedule::{Residence, has_reread_rows};
 use crate::memory::{AllocError, zeroed};
 use crate::nest::{LoopNest, RowBlock};
 use crate::parallel::{Team, run_tasks};
 use crate::tuning::{
-    FOLD_BLOCKS, FOLD_KEPT, FOLD_MAX_TASKS, FOLD_ROW_SPLIT, FOLD_ROWS, PARALLEL_MIN_BYTES, SERIAL_CHUNK_BYTES,
+    FOLD_BLOCKS, FOLD_KEPT, FOLD_MAX_TASKS, FOLD_ROW_SPLIT, FOLD_ROWS, MIN_REREAD_ROW, PARALLEL_MIN_BYTES,
+    REREAD_BLOCK, SERIAL_CHUNK_BYTES,
 };
 use smallvec::SmallVec;
 use std::sync::OnceLock;
@@ -242,6 +243,15 @@ impl Folding<'_> {
 
     /// Where a nest is halved before it is folded, if it is.
     fn half(&self, nest: &LoopNest) -> Option<Half> {
+        // Rows that are read again stay in the L2 cache.
+        let (len, _) = nest.level(nest.innermost());
+        if has_reread_rows(self.program, nest)
+            && len >= 2 * MIN_REREAD_ROW
+            && nest.sizes()[nest.innermost() - 1] * len > REREAD_BLOCK
+        {
+            let middle = (len / 2).next_multiple_of(MIN_REREAD_ROW);
+            return Some(Half::Kept { level: nest.innermost(), middle });
+        }
         let kept = nest.compacted(0).len();
         if nest.len() / kept > self.max_unhalved() {
             // Few accumulators at a time, since partial ones take memory.

@@ -1,7 +1,8 @@
 //! Folds functions of two operands into accumulators.
 
 use super::execute::Block;
-use super::schedule::{BlockRef, Location, Span};
+use super::schedule::{BlockRef, Location, Span, has_reread_rows};
+use smallvec::SmallVec;
 use unishape_kernels::{PairFoldKernel, Rows};
 
 /// The rows of a block, and the accumulators that they are folded into.
@@ -25,11 +26,23 @@ impl Block<'_> {
         let PairRows { rows, len, strides: [along, across] } = self.pair_rows();
         let address = |row: usize| output.address(self.offsets[0] + row as isize * across);
         let is_whole = inputs.iter().all(|&input| self.has_whole_rows(input));
+        let scaled = match inputs.map(|input| input.span) {
+            [Span::Block, Span::Column] => Some(inputs),
+            [Span::Column, Span::Block] => Some([inputs[1], inputs[0]]),
+            _ => None,
+        };
         // Safety: inputs exist, scratch blocks hold what earlier actions wrote, and the nest stays within the
         // accumulators, which nothing else accesses.
         unsafe {
             let accumulators =
                 |row: usize, count: usize| std::slice::from_raw_parts_mut(address(row), count * output.item);
+            if let (Some([block, column]), (1, 0)) = (scaled, (along, across))
+                && has_reread_rows(self.program, self.nest)
+            {
+                let block: SmallVec<[&[u8]; 64]> = (0..rows).map(|row| self.read_row(block, row)).collect();
+                (pair.kernel.scaled_rows_to_row)(&block, self.read(column), accumulators(0, len));
+                return;
+            }
             match (along, across) {
                 (0, 1) if is_whole => {
                     let operands = inputs.map(|input| self.whole_rows(input, len));

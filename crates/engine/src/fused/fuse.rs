@@ -57,16 +57,23 @@ impl FusedGroups {
 
     /// Forms groups of the steps of a program, from the last step on: a step joins the group of the steps that take
     /// its value, if all of them are in one. `is_block` returns which values have an element for each element of a block.
+    ///
+    /// A kernel computes at least `min_steps` steps.
     pub(super) fn form(
         &mut self,
         program: &Program,
         elements: usize,
+        min_steps: usize,
         taken_by_folds: impl Iterator<Item = usize>,
         state: impl Fn(usize) -> StepState,
         is_block: impl Fn(usize) -> bool,
     ) {
         self.clear();
-        if elements < program.fused.min_elements || !program.has_fusable_neighbours {
+        if elements < program.fused.min_elements {
+            return;
+        }
+        program.fused.add_work(elements);
+        if min_steps > 1 && !program.has_fusable_neighbours {
             return;
         }
         let first = program.operands.len() + program.constants.len();
@@ -108,12 +115,11 @@ impl FusedGroups {
                 };
             }
         }
-        program.fused.add_work(elements);
         for number in 0..self.groups.len() {
             let group = &mut self.groups[number];
             group.steps.reverse();
             group.item = group.steps.last().map_or(0, |&root| program.steps[root as usize].item);
-            if group.steps.len() > 1 {
+            if group.steps.len() >= min_steps {
                 let bits = group.inputs.iter().enumerate();
                 let blocks =
                     bits.fold(0, |bits, (bit, &input)| bits | u32::from(is_block(input as usize)) << bit);

@@ -5,8 +5,8 @@ use super::fuse::{FusedGroups, StepState};
 use super::program::{MAX_ARITY, Pair, Program};
 use crate::nest::LoopNest;
 use crate::tuning::{
-    MAX_HOISTED, MIN_PAIR_ROW_LEN, MIN_STREAMED_BLOCK, ONE_KERNEL_MIN_ROW_LEN, ONE_KERNEL_SCRATCH,
-    STREAMED_BLOCK,
+    MAX_HOISTED, MAX_REREAD_ROWS, MIN_PAIR_ROW_LEN, MIN_STREAMED_BLOCK, ONE_KERNEL_MIN_ROW_LEN,
+    ONE_KERNEL_SCRATCH, REREAD_BLOCK, STREAMED_BLOCK,
 };
 use smallvec::SmallVec;
 
@@ -159,9 +159,28 @@ fn index_span(loops: &BlockLoops, row_len: usize) -> Span {
     }
 }
 
+/// Whether rows are folded into a row of accumulators by kernels of pairs, and the same rows again in another loop: those
+/// of one array with different scalars of another one.
+pub(super) fn has_reread_rows(program: &Program, nest: &LoopNest) -> bool {
+    let innermost = nest.innermost();
+    if !program.is_only_pairs() || innermost < 2 {
+        return false;
+    }
+    let [strides, row_strides] = [innermost, innermost - 1].map(|level| nest.level(level).1);
+    let outer = || (0..innermost - 1).map(|level| nest.level(level).1);
+    let is_reread = |operand: usize| {
+        strides[operand] != 0 && row_strides[operand] != 0 && outer().all(|strides| strides[operand] == 0)
+    };
+    strides[0] == 1 && row_strides[0] == 0 && (1..strides.len()).any(is_reread)
+}
+
 /// The largest block that fits, or a single row where that needs no gathering and saves more than the
 /// additional blocks cost.
 fn choose_block(program: &Program, nest: &LoopNest) -> BlockShape {
+    if has_reread_rows(program, nest) {
+        let row = nest.sizes()[nest.innermost()];
+        return BlockShape::of_rows(nest, REREAD_BLOCK.min(row.saturating_mul(MAX_REREAD_ROWS)));
+    }
     let largest = BlockShape::new(nest, program.block_elements);
     let row = nest.sizes()[nest.depth() - 1];
     if largest.len() <= row || largest.is_whole(nest) {
@@ -227,12 +246,14 @@ impl Schedule {
 
     fn make_with(&mut self, program: &Program, nest: &LoopNest, residence: Residence, fuses: bool) {
         // Blocks are as small as they are for the values between steps. One kernel for all steps has none.
-        if fuses && residence == Residence::Cache && program.can_be_one_kernel(nest.len()) {
+        if fuses && residence == Residence::Cache && program.can_be_one_kernel(nest) {
             self.is_one_kernel = true;
             let block = BlockShape::of_rows(nest, program.one_kernel_block);
             self.make_with_block(program, nest, residence, (block, false), true);
             let is_small = self.scratch.iter().sum::<usize>() <= ONE_KERNEL_SCRATCH;
-            if is_small && matches!(self.each.last(), Some(Action::CallFused { scratch: None, .. })) {
+            let calls = self.each.iter().filter(|action| matches!(action, Action::CallFused { .. })).count();
+            let is_last = matches!(self.each.last(), Some(Action::CallFused { scratch: None, .. }));
+            if is_small && calls == 1 && is_last {
                 return;
             }
         }
@@ -352,7 +373,7 @@ impl Schedule {
 
     /// Finds the steps that fused kernels compute.
     fn fuse(&mut self, program: &Program, nest: &LoopNest) {
-        let Schedule { groups, values, uses_pairs, group_inputs, .. } = self;
+        let Schedule { groups, values, uses_pairs, is_one_kernel, group_inputs, .. } = self;
         let first = program.operands.len() + program.constants.len();
         let pairs = program.pairs.iter().flatten().flat_map(|pair| pair.inputs).filter(|_| *uses_pairs);
         let state = |step: usize| {
@@ -361,7 +382,8 @@ impl Schedule {
             StepState { is_repeated, is_skipped: *uses_pairs && program.is_replaced[step] }
         };
         let is_block = |value: usize| values[value].variation.span == Span::Block;
-        groups.form(program, nest.len(), pairs, state, is_block);
+        let min_steps = if *is_one_kernel { 1 } else { 2 };
+        groups.form(program, nest.len(), min_steps, pairs, state, is_block);
         group_inputs.clear();
         group_inputs.resize_with(groups.groups.len(), SmallVec::new);
         // What a group takes is in use until its last step.

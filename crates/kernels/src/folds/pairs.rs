@@ -74,6 +74,9 @@ pub struct PairFoldKernel {
     pub to_elements: fn(operands: [Rows<'_>; 2], len: usize, acc: &mut [u8]),
     /// Folds the values of this many rows, row after row, into a row of accumulators.
     pub to_row: fn(operands: [Rows<'_>; 2], rows: usize, acc: &mut [u8]),
+    /// The same for rows of one operand and a scalar of the other for each: some accumulators at a time stay in registers
+    /// for all rows. For rows that are in a cache.
+    pub scaled_rows_to_row: fn(rows: &[&[u8]], scalars: &[u8], acc: &mut [u8]),
 }
 
 /// The kernel of a fold of a function's values in a dtype, if there is one.
@@ -144,7 +147,11 @@ floats!(f32 f64);
 
 /// The kernel of an operation, with the operation that folds the values of a row.
 fn kernel<O: Operation<T>, R: Operation<T>, F: Function<T>, T: Pod>() -> PairFoldKernel {
-    PairFoldKernel { to_elements: to_elements::<O, R, F, T>, to_row: to_row::<O, F, T> }
+    PairFoldKernel {
+        to_elements: to_elements::<O, R, F, T>,
+        to_row: to_row::<O, F, T>,
+        scaled_rows_to_row: scaled_rows_to_row::<O, F, T>,
+    }
 }
 
 /// The operand with rows of several elements first, as the function is symmetric.
@@ -175,6 +182,16 @@ fn to_row<O: Operation<T>, F: Function<T>, T: Pod>(operands: [Rows<'_>; 2], rows
         true => run_widest(ToRow::<'_, O, F, T, true> { operands, rows, acc, types }),
         false => run_widest(ToRow::<'_, O, F, T, false> { operands, rows, acc, types }),
     }
+}
+
+fn scaled_rows_to_row<O: Operation<T>, F: Function<T>, T: Pod>(
+    rows: &[&[u8]],
+    scalars: &[u8],
+    acc: &mut [u8],
+) {
+    let rows: Vec<&[T]> = rows.iter().map(|row| bytemuck::cast_slice(row)).collect();
+    let (scalars, acc) = (bytemuck::cast_slice(scalars), bytemuck::cast_slice_mut(acc));
+    run_widest(ScaledRowsToRow::<'_, O, F, T> { rows: &rows, scalars, acc, types: PhantomData });
 }
 
 impl<'r> Rows<'r> {
@@ -382,4 +399,50 @@ impl<O: Operation<T>, F: Function<T>, T: Pod, const S: bool> SimdTask for ToRow<
             }
         }
     }
+}
+
+/// Folds functions of rows and of a scalar for each into a row of accumulators.
+struct ScaledRowsToRow<'a, O, F, T> {
+    rows: &'a [&'a [T]],
+    scalars: &'a [T],
+    acc: &'a mut [T],
+    types: PhantomData<(O, F)>,
+}
+
+impl<O: Operation<T>, F: Function<T>, T: Pod> SimdTask for ScaledRowsToRow<'_, O, F, T> {
+    #[inline(always)]
+    fn run(self) {
+        let ScaledRowsToRow { rows, scalars, acc, .. } = self;
+        let (tiles, rest) = acc.as_chunks_mut::<LANES>();
+        for (tile, acc) in tiles.iter_mut().enumerate() {
+            fold_scaled::<O, F, T, LANES>(rows, scalars, tile * LANES, acc);
+        }
+        let done = tiles.len() * LANES;
+        let (tiles, rest) = rest.as_chunks_mut::<8>();
+        for (tile, acc) in tiles.iter_mut().enumerate() {
+            fold_scaled::<O, F, T, 8>(rows, scalars, done + tile * 8, acc);
+        }
+        let done = done + tiles.len() * 8;
+        for (column, acc) in rest.iter_mut().enumerate() {
+            fold_scaled::<O, F, T, 1>(rows, scalars, done + column, std::array::from_mut(acc));
+        }
+    }
+}
+
+/// Folds `W` columns of the rows, from `first` on.
+#[inline(always)]
+fn fold_scaled<O: Operation<T>, F: Function<T>, T: Pod, const W: usize>(
+    rows: &[&[T]],
+    scalars: &[T],
+    first: usize,
+    acc: &mut [T; W],
+) {
+    let (mut folded, end) = (*acc, first + W);
+    for (row, &scalar) in rows.iter().zip(scalars) {
+        let Some(Ok(row)) = row.get(first..end).map(<&[T; W]>::try_from) else { return };
+        for i in 0..W {
+            folded[i] = O::combine(folded[i], F::apply(row[i], scalar));
+        }
+    }
+    *acc = folded;
 }

@@ -352,7 +352,8 @@ macro_rules! pair_folds {
         fn $name() {
             let mut numbers = random_numbers(7);
             for (fold, function) in PAIR_FOLDS {
-                let PairFoldKernel { to_elements, to_row } = find_pair_fold(fold, function, $dtype).unwrap();
+                let PairFoldKernel { to_elements, to_row, scaled_rows_to_row } =
+                    find_pair_fold(fold, function, $dtype).unwrap();
                 let apply = |a: $T, b: $T| match function {
                     PairFunction::Product => a * b,
                     PairFunction::SquaredDifference => (a - b) * (a - b),
@@ -406,6 +407,13 @@ macro_rules! pair_folds {
                             .map(|column| (0..rows).map(|row| value(row, column)).fold(identity, combine))
                             .collect();
                         assert!(is_equal(&found, &expected), "{fold:?} {function:?} {len} {second:?}");
+                        if matches!(second, Layout::Column) {
+                            let mut found = vec![identity; len];
+                            let rows: Vec<&[u8]> = a.chunks_exact(len).map(bytemuck::cast_slice).collect();
+                            let scalars = bytemuck::cast_slice(b);
+                            scaled_rows_to_row(&rows, scalars, bytemuck::cast_slice_mut(&mut found));
+                            assert!(is_equal(&found, &expected), "scaled: {fold:?} {function:?} {len}");
+                        }
                     }
                 }
             }

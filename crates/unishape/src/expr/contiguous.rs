@@ -46,6 +46,36 @@ impl ContiguousCall {
         compiled.program.is_single_kernel().then_some(ContiguousCall(compiled))
     }
 
+    /// An expression of arrays of these dtypes, in the order of its [names](Expr::names), for few elements: its
+    /// operations are computed one after another.
+    ///
+    /// `None` where it has views, reductions, other variables or many operations, and where these do not support the
+    /// dtypes.
+    ///
+    /// ```
+    /// use unishape::DType::U8;
+    /// use unishape::expr::{ContiguousCall, Expr};
+    ///
+    /// let expr = Expr::parse("(a + b) * 2")?;
+    /// let mut result = [0; 2];
+    /// ContiguousCall::of_expr(&expr, &[U8, U8]).unwrap().compute(&[&[1, 2], &[10, 20]], &mut result);
+    /// assert_eq!(result, [22, 44]);
+    ///
+    /// assert!(ContiguousCall::of_expr(&expr, &[U8]).is_none());
+    /// assert!(ContiguousCall::of_expr(&Expr::parse("sum(a)")?, &[U8]).is_none());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn of_expr(expr: &Expr, dtypes: &[DType]) -> Option<ContiguousCall> {
+        if !expr.is_element_wise() || expr.names().len() != dtypes.len() {
+            return None;
+        }
+        let types: SmallVec<[InputType; 3]> = dtypes.iter().map(|&dtype| InputType::Array(dtype)).collect();
+        let compiled = expr.compiled(&types).ok()?;
+        let is_fitting =
+            compiled.program.is_few_kernels() && compiled.program.operand_items().len() == dtypes.len();
+        is_fitting.then_some(ContiguousCall(compiled))
+    }
+
     /// Dtype of the result.
     ///
     /// ```
@@ -76,10 +106,11 @@ impl ContiguousCall {
     ///
     /// Where the bytes are not those of as many elements as the result has, or are not aligned.
     pub fn compute(&self, inputs: &[&[u8]], output: &mut [u8]) {
-        self.0.program.run_single_kernel(inputs, output);
+        self.0.program.run_few_kernels(inputs, output);
     }
 
-    /// As [`compute`](ContiguousCall::compute), for arrays that are stretched to the shape of the result.
+    /// As [`compute`](ContiguousCall::compute), for a [function](ContiguousCall::new) of arrays that are stretched to the
+    /// shape of the result.
     ///
     /// Each row is computed by itself: the last dimensions, as many as an array is stretched along all of, or along none.
     ///
@@ -95,7 +126,8 @@ impl ContiguousCall {
     ///
     /// # Panics
     ///
-    /// Where an array cannot be stretched to the shape, or the bytes are not those of arrays of these shapes.
+    /// Where this is not a function, an array cannot be stretched to the shape, or the bytes are not those of arrays of these
+    /// shapes.
     pub fn compute_stretched(&self, inputs: &[(&[usize], &[u8])], shape: &[usize], output: &mut [u8]) {
         let size = |own: &[usize], dim: usize| match (dim + own.len()).checked_sub(shape.len()) {
             Some(own_dim) => own[own_dim],

@@ -263,24 +263,77 @@ fn pack<'s>(
 ) -> Result<Packed, ExprError> {
     let mut packed = Packed::new();
     for stage in stages {
+        let swapped = swapped_loops(stage, variables);
         for StageInput { source, maps } in &stage.inputs {
             let Source::Variable(variable) = source else { continue };
             let Some(array) = &variables[*variable] else { continue };
             let key = (*variable, maps.clone(), stage.shape.clone());
             let array = array.mapped(maps, &stage.shape);
-            if packed.contains_key(&key) || !array.is_worth_packing() {
+            let swapped = swapped.filter(|loops| loops.iter().all(|&dim| array.moves(dim)));
+            if packed.contains_key(&key) || swapped.is_none() && !array.is_worth_packing() {
                 continue;
             }
-            let array = array.without_repeats();
+            let mut array = array.without_repeats();
+            let mut loops = stage.shape.clone();
+            if let Some([a, b]) = swapped {
+                array = array.swapped(a, b);
+                loops.swap(a, b);
+            }
             let shape = Shape::from_slice(array.shape());
             let bytes = checked_bytes(&shape, array.item())?;
             let mut copy = Temporary::new(bytes, array.item(), shape.clone()).map_err(out_of_memory)?;
             copy_elements(&array, copy.output(), None);
-            packed.insert(key, (copy, axes::stretch(&shape, &stage.shape)));
+            let mut maps = axes::stretch(&shape, &loops);
+            if let Some([a, b]) = swapped {
+                for map in &mut maps {
+                    map.dim = map.dim.map(|dim| {
+                        if dim == a {
+                            b
+                        } else if dim == b {
+                            a
+                        } else {
+                            dim
+                        }
+                    });
+                }
+            }
+            packed.insert(key, (copy, maps));
         }
     }
     Ok(packed)
 }
+
+/// The two innermost loops of a stage, where arrays that are read along both are copied with these swapped: the stage
+/// folds the innermost one, which is short, and its accumulators become rows. The sums of a row of few elements take
+/// longer than a row of sums.
+fn swapped_loops(stage: &Stage, variables: &[Option<RawArray<'_>>]) -> Option<[usize; 2]> {
+    let [kept, reduced] = [stage.shape.len().checked_sub(3)? + 1, stage.shape.len() - 1];
+    let is_fitting = stage.reduced[..] == [reduced]
+        && SWAPPED_REDUCED.contains(&stage.shape[reduced])
+        && stage.shape[kept] >= MIN_SWAPPED_KEPT
+        && stage.program.is_only_pairs();
+    if !is_fitting {
+        return None;
+    }
+    let (mut rows, mut scalars) = (0, 0);
+    for StageInput { source, maps } in &stage.inputs {
+        let Source::Variable(variable) = source else { return None };
+        let array = variables[*variable].as_ref()?.mapped(maps, &stage.shape);
+        match [kept, reduced].map(|dim| array.moves(dim)) {
+            [true, true] if array.is_worth_transposing() => rows += 1,
+            [false, true] => scalars += 1,
+            _ => return None,
+        }
+    }
+    (rows == 1 && scalars == 1).then_some([kept, reduced])
+}
+
+/// Iterations of a reduced loop that is swapped with the one outside of it. Shorter ones are no better, longer ones are
+/// folded quickly as they are. They are folded one after another.
+const SWAPPED_REDUCED: std::ops::RangeInclusive<usize> = 8..=256;
+
+/// Fewest iterations of the loop outside of it.
+const MIN_SWAPPED_KEPT: usize = 64;
 
 /// Arrays of this shape for the results of a stage.
 fn temporaries(shape: &Shape, stage: &Stage) -> Result<Vec<Temporary>, ExprError> {
