@@ -69,11 +69,11 @@ pub(crate) const MAX_THREADS: usize = 256;
 // Memory.
 
 /// Size of a huge page, in bytes.
-#[cfg(all(target_os = "linux", feature = "lanes"))]
+#[cfg(all(target_os = "linux", feature = "closures"))]
 pub(crate) const HUGE_PAGE: usize = 1 << 21;
 
 /// Fewer whole huge pages than this are not worth the system call that requests them.
-#[cfg(all(target_os = "linux", feature = "lanes"))]
+#[cfg(all(target_os = "linux", feature = "closures"))]
 pub(crate) const MIN_HUGE_PAGES: usize = 2;
 
 /// Allocations of at least this many bytes take fresh pages. glibc: the largest `M_MMAP_THRESHOLD`; smaller
@@ -99,7 +99,7 @@ pub(crate) const STREAM_CACHE_FRACTION_FUSED: usize = 2;
 /// written, where an expression computes a block first.
 ///
 /// Xeon with 260 MB, relative to regular stores: 70 to 105 MB touched 0.84 to 0.98, 104 to 156 MB 0.78 to 0.95.
-pub(crate) const STREAM_CACHE_FRACTION_LANES: usize = 4;
+pub(crate) const STREAM_CACHE_FRACTION_CLOSURES: usize = 4;
 
 /// On CPUs of other makers than Intel, calls that touch more than this many last-level caches stream their output.
 ///
@@ -135,7 +135,7 @@ pub(crate) const MIN_PREFETCHED_ELEMENTS: usize = 1 << 12;
 /// Strided elements that take more bytes than this would not stay in the L2 cache.
 pub(crate) const MAX_PREFETCHED_BYTES: usize = 1 << 18;
 
-// Lanes: compiled closures.
+// Closures.
 
 /// Rows shorter than this gain nothing from SIMD, in elements.
 pub(crate) const MIN_SIMD_LEN: usize = 16;

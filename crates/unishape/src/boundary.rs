@@ -10,9 +10,9 @@ use ndarray::{ArrayRef, ArrayView, Axis, Dimension, ShapeBuilder};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 use unishape_core::{Rules, broadcast_strides};
-use unishape_engine::lanes::{Access, Operand, Read};
+use unishape_engine::closures::{Access, Operand, Read};
 #[cfg(feature = "map")]
-use unishape_engine::lanes::{Assign, Write};
+use unishape_engine::closures::{Assign, Write};
 
 /// Strides of one operand, in elements.
 pub(crate) type Strides = SmallVec<[isize; 6]>;
@@ -87,12 +87,12 @@ impl<'a, K: Access> Strided<'a, K> {
 /// Methods return an `Option` and the caller makes the error: a shape that no error refers to can stay in
 /// registers, which makes a small broadcast twice as fast.
 #[doc(hidden)]
-pub struct Target<'d, E>(&'d E);
+pub struct TargetShape<'d, E>(&'d E);
 
-impl<'d, E: Dimension> Target<'d, E> {
+impl<'d, E: Dimension> TargetShape<'d, E> {
     /// Checks what ndarray requires: the product of the sizes, zeros left out, fits an `isize`.
     #[inline(always)]
-    pub(crate) fn new(dim: &'d E) -> Option<Target<'d, E>> {
+    pub(crate) fn new(dim: &'d E) -> Option<TargetShape<'d, E>> {
         let mut product = 1usize;
         let mut fits = true;
         for &size in dim.slice() {
@@ -100,7 +100,7 @@ impl<'d, E: Dimension> Target<'d, E> {
             product = next;
             fits &= !overflows;
         }
-        (fits && product <= isize::MAX as usize).then_some(Target(dim))
+        (fits && product <= isize::MAX as usize).then_some(TargetShape(dim))
     }
 
     /// The stretched view of an array (BC-7, BC-10); `None` if it cannot be stretched (BC-12).
@@ -174,7 +174,7 @@ fn ascending<E: Dimension>(strides: &[isize]) -> bool {
     }
 }
 
-/// [`stretch`](Target::stretch) for an array with negative strides, which ndarray's constructors do not
+/// [`stretch`](TargetShape::stretch) for an array with negative strides, which ndarray's constructors do not
 /// accept: the view is made with positive strides, and its axes are inverted.
 ///
 /// # Safety

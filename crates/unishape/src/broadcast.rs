@@ -1,6 +1,6 @@
 //! Broadcasting of arrays to views of their common shape.
 
-use crate::boundary::Target;
+use crate::boundary::TargetShape;
 use crate::error::Error;
 use crate::operand::{CommonDim, Operand};
 use crate::shapes::{FastCommonShape, broadcast_error, common_dim};
@@ -106,7 +106,7 @@ macro_rules! tuple_inputs {
                 let ($($view,)+) = &self;
                 let dim = common_dim!(rules, <$dims as CommonDim>::Dim: $($view.as_array().shape()),+);
                 // Every input can be stretched to the common shape, so only the size of that shape can fail.
-                if let Some(target) = Target::new(&dim)
+                if let Some(target) = TargetShape::new(&dim)
                     && let ($(Some($view),)+) = ($($view.stretch(Rules::STANDARD, &target),)+)
                 {
                     return Ok(($($view,)+));
@@ -197,7 +197,7 @@ pub fn broadcast_all_with<O: Operand>(
         return Err(broadcast_error(rules, &shapes));
     }
     let too_large = || Error::too_large(dim.slice(), None);
-    let target = Target::new(&dim).ok_or_else(too_large)?;
+    let target = TargetShape::new(&dim).ok_or_else(too_large)?;
     let mut views = Vec::with_capacity(count);
     for array in arrays {
         views.push(array.stretch(Rules::STANDARD, &target).ok_or_else(too_large)?);
@@ -248,7 +248,7 @@ pub fn broadcast_to_with<O: Operand, Sh: IntoDimension>(
     shape: Sh,
 ) -> Result<O::View<Sh::Dim>, Error> {
     let dim = shape.into_dimension();
-    match Target::new(&dim).and_then(|target| array.stretch(rules, &target)) {
+    match TargetShape::new(&dim).and_then(|target| array.stretch(rules, &target)) {
         Some(view) => Ok(view),
         None => Err(broadcast_to_error(rules, array.as_array().shape(), dim.clone().slice())),
     }

@@ -62,7 +62,7 @@ pub use unishape_core::{
     Extent, Rules, Size, StretchError, TooLarge, broadcast_dim, byte_count, element_count,
 };
 #[cfg(feature = "map")]
-pub use unishape_engine::lanes::ElementRef;
+pub use unishape_engine::closures::ElementRef;
 #[cfg(feature = "expr")]
 pub use unishape_kernels::DType;
 

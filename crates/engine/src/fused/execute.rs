@@ -277,7 +277,7 @@ impl Block<'_> {
                 }
             }
             // Safety: inputs exist, and no other thread accesses the accumulators.
-            Action::Fold { from, result } => unsafe { self.fold(*from, *result as usize) },
+            Action::FoldOp { from, result } => unsafe { self.fold(*from, *result as usize) },
             // Safety: as above.
             Action::FoldPairs { inputs, result } => unsafe { self.fold_pairs(*inputs, *result as usize) },
             Action::Store { from } => {

@@ -415,14 +415,14 @@ mod tests {
     use super::super::{Program, run};
     use super::*;
     use std::sync::Mutex;
-    use unishape_kernels::{DType, Fold, find_fold};
+    use unishape_kernels::{DType, FoldOp, find_fold};
 
     /// Elements of a block, so that at most 8192 elements of a row are folded without halving it.
     const BLOCK: usize = 1024;
 
     fn maximum(dtype: DType, item: usize) -> Program {
         let program = Program { block_elements: BLOCK, ..Program::new(vec![item], vec![], vec![], 0) };
-        program.folding(find_fold(Fold::Max, dtype).unwrap())
+        program.folding(find_fold(FoldOp::Max, dtype).unwrap())
     }
 
     /// Strides of a row-major array that has size 1 in some dimensions, and its number of elements.

@@ -62,7 +62,7 @@ pub(super) enum Action {
     /// Repeats a value that has fewer elements than the block.
     Expand { from: BlockRef, scratch: u32 },
     /// Folds a result into accumulators.
-    Fold { from: BlockRef, result: u32 },
+    FoldOp { from: BlockRef, result: u32 },
     /// Folds a function of two operands into the accumulators of a result.
     FoldPairs { inputs: [BlockRef; 2], result: u32 },
 }
@@ -100,7 +100,7 @@ pub(super) struct Schedule {
     pub(super) groups: Groups,
     pub(super) group_inputs: Vec<SmallVec<[BlockRef; 8]>>,
     /// State of each value, and unused scratch blocks, while the schedule is made.
-    values: Vec<ValueState>,
+    values: Vec<ScheduledValue>,
     free: Vec<u32>,
 }
 
@@ -137,7 +137,7 @@ struct Variation {
 
 /// A value while the schedule is made.
 #[derive(Clone, Copy, Debug)]
-struct ValueState {
+struct ScheduledValue {
     variation: Variation,
     /// Its block, once it has one.
     block: Option<BlockRef>,
@@ -347,7 +347,7 @@ impl Schedule {
     /// Counts the kernel calls of a block, which prefetch.
     fn count_calls(&mut self, program: &Program, prefetches: bool) {
         let steps = &self.values[program.operands.len() + program.constants.len()..];
-        let is_called = |&(number, step): &(usize, &ValueState)| {
+        let is_called = |&(number, step): &(usize, &ScheduledValue)| {
             let is_replaced = self.uses_pairs && program.is_replaced[number];
             let is_within = self.groups.of(number).is_some_and(|(_, group)| !group.is_root(number));
             step.variation.span == Span::Block && !step.variation.is_invariant && !is_replaced && !is_within
@@ -358,7 +358,7 @@ impl Schedule {
     }
 
     fn push_value(&mut self, variation: Variation, block: Option<BlockRef>, last_use: usize) {
-        self.values.push(ValueState { variation, block, last_use });
+        self.values.push(ScheduledValue { variation, block, last_use });
     }
 
     /// Limits how many invariant values are kept: a long expression of many constants would take a scratch
@@ -453,7 +453,7 @@ impl Schedule {
             self.each.push(Action::Expand { from, scratch });
             from = BlockRef { location: Location::Scratch(scratch), span: Span::Block, ..from };
         }
-        self.each.push(Action::Fold { from, result: result as u32 });
+        self.each.push(Action::FoldOp { from, result: result as u32 });
     }
 
     fn push(&mut self, is_invariant: bool, action: Action) {
@@ -462,7 +462,7 @@ impl Schedule {
 
     /// The block of a value; an input that is not contiguous is gathered.
     fn block_of(&mut self, program: &Program, value: usize, is_taken_once: bool) -> BlockRef {
-        let ValueState { variation: Variation { span, is_invariant }, block, .. } = self.values[value];
+        let ScheduledValue { variation: Variation { span, is_invariant }, block, .. } = self.values[value];
         debug_assert!(is_invariant || !is_taken_once, "invariant values depend on invariant ones only");
         let block = block.unwrap_or_else(|| {
             // An input: steps have their blocks before other steps take them.
@@ -496,7 +496,7 @@ impl Schedule {
     fn free_unused(&mut self, values: &[usize], step: usize) {
         for (number, &value) in values.iter().enumerate() {
             let is_repeated = values[..number].contains(&value);
-            let ValueState { variation, block, last_use } = self.values[value];
+            let ScheduledValue { variation, block, last_use } = self.values[value];
             if last_use == step
                 && !variation.is_invariant
                 && !is_repeated

@@ -174,7 +174,7 @@ fn fold_short<O: Operation<T>, T: Pod, const P: usize>(row: &[T]) -> [T; P] {
 
 /// Lanes in memory, aligned so that no SIMD register is split over cache lines: loads would wait for such stores.
 #[repr(align(64))]
-pub(super) struct Lanes<T>(pub(super) [T; LANES]);
+pub(super) struct AlignedLanes<T>(pub(super) [T; LANES]);
 
 /// Folds a row of at least [`LANES`] parts in as many lanes.
 #[inline(always)]
@@ -182,7 +182,8 @@ fn fold_long<O: Operation<T>, T: Pod, const P: usize>(row: &[T]) -> [T; P] {
     let (whole, rest) = row.split_at(row.len() / LANES * LANES);
     let (first, blocks) = whole.split_at(whole.len().min(LANES * LANE_ELEMENTS));
     // Both are written in place: the compiler copies arrays of this size with `memcpy`.
-    let (Lanes(lanes), Lanes(block_lanes)) = (&mut Lanes([row[0]; LANES]), &mut Lanes([row[0]; LANES]));
+    let (AlignedLanes(lanes), AlignedLanes(block_lanes)) =
+        (&mut AlignedLanes([row[0]; LANES]), &mut AlignedLanes([row[0]; LANES]));
     fold_lanes::<O, T, LANES>(first, lanes);
     separate(lanes);
     for block in blocks.chunks(LANES * LANE_ELEMENTS) {

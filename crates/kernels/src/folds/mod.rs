@@ -2,8 +2,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `fold` | [`Fold`], the operations |
-//! | `operation` | what each [`Fold`] does with two elements |
+//! | `fold_op` | [`FoldOp`], the operations |
+//! | `operation` | what each [`FoldOp`] does with two elements |
 //! | `loops` | the loops over rows that all folds share |
 //! | `pairs` | folds of simple functions of two operands, such as sums of products |
 //!
@@ -25,15 +25,15 @@
 //!
 //! float16 and bfloat16 are computed as float32, as in element-wise kernels, so they have no folds.
 
-mod fold;
 mod fold_kernel;
+mod fold_op;
 mod loops;
 mod operation;
 mod pairs;
 
-pub use fold::Fold;
 pub use fold_kernel::FoldKernel;
-pub use pairs::{PairFoldKernel, PairFunction, Rows, find_pair_fold};
+pub use fold_op::FoldOp;
+pub use pairs::{PairFoldKernel, PairFunction, PairOperand, find_pair_fold};
 
 use crate::DType;
 use loops::kernel;
@@ -43,25 +43,25 @@ use operation::{Add, Max, Min, Multiply};
 /// The kernel of a fold in a dtype, if there is one.
 ///
 /// Sums and products exist for 64-bit integers, float32, float64 and complex dtypes, minima and maxima for all
-/// dtypes but float16, bfloat16 and text, [`Fold::Any`] and [`Fold::All`] for booleans.
+/// dtypes but float16, bfloat16 and text, [`FoldOp::Any`] and [`FoldOp::All`] for booleans.
 ///
 /// ```
-/// use unishape_kernels::{Constant, DType, Fold, find_fold};
+/// use unishape_kernels::{Constant, DType, FoldOp, find_fold};
 ///
-/// let min = find_fold(Fold::Min, DType::F64).unwrap();
+/// let min = find_fold(FoldOp::Min, DType::F64).unwrap();
 /// assert_eq!(min.identity, Constant::new(f64::INFINITY));
 /// // Small integers are cast to int64 or uint64 before they are added.
-/// assert!(find_fold(Fold::Sum, DType::I8).is_none());
+/// assert!(find_fold(FoldOp::Sum, DType::I8).is_none());
 /// ```
-pub fn find_fold(fold: Fold, dtype: DType) -> Option<FoldKernel> {
+pub fn find_fold(fold: FoldOp, dtype: DType) -> Option<FoldKernel> {
     match fold {
-        Fold::Sum => sum(dtype),
-        Fold::Product => product(dtype),
-        Fold::Min => min(dtype),
-        Fold::Max => max(dtype),
+        FoldOp::Sum => sum(dtype),
+        FoldOp::Product => product(dtype),
+        FoldOp::Min => min(dtype),
+        FoldOp::Max => max(dtype),
         // Of booleans, these are the maximum and the minimum.
-        Fold::Any => max(dtype).filter(|_| dtype == DType::Bool),
-        Fold::All => min(dtype).filter(|_| dtype == DType::Bool),
+        FoldOp::Any => max(dtype).filter(|_| dtype == DType::Bool),
+        FoldOp::All => min(dtype).filter(|_| dtype == DType::Bool),
     }
 }
 

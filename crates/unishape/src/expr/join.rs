@@ -3,7 +3,7 @@
 //! `sum(a * b) / sqrt(sum(a * a) * sum(b * b))` has three folds of the same loops. One stage computes them all: it reads
 //! `a` and `b` once, and folds three values into three accumulators.
 
-use super::stage::{Source, Stage, StageInput, stage_name};
+use super::stage::{Stage, StageInput, StageSource, stage_name};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use unishape_engine::fused::Program;
@@ -29,7 +29,7 @@ pub(crate) fn join(stages: Vec<Arc<Stage>>) -> Joined {
         let mut count = stages[number].dtypes.len();
         for other in number + 1..stages.len() {
             let depends_on_earlier = |input: &StageInput| match input.source {
-                Source::Stage { number: producer, .. } => first[producer].0 < number,
+                StageSource::Stage { number: producer, .. } => first[producer].0 < number,
                 _ => true,
             };
             if count >= MAX_RESULTS {
@@ -63,7 +63,7 @@ pub(crate) fn join(stages: Vec<Arc<Stage>>) -> Joined {
     let renumbered = |stage: &Stage| {
         let mut stage = stage.clone();
         for (input, name) in stage.inputs.iter_mut().zip(&mut stage.names) {
-            if let Source::Stage { number, result } = &mut input.source {
+            if let StageSource::Stage { number, result } = &mut input.source {
                 *result += first[*number].1;
                 *number = numbers[*number];
                 *name = stage_name(*number);

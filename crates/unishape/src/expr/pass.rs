@@ -11,7 +11,7 @@ use crate::DType;
 use crate::alloc::{checked_len, out_of_memory};
 use crate::dim_map::DimMap;
 use crate::numeric::Numeric;
-use crate::program_arrays::{RawArray, RawOutput};
+use crate::program_arrays::{RawOutput, StageArray};
 use crate::tensor::Tensor;
 use ndarray::{Array, ArrayRef, Dimension, IxDyn};
 use smallvec::SmallVec;
@@ -241,7 +241,7 @@ fn count(shape: &[usize]) -> usize {
 /// An expression that may share a pass: a single program whose arrays have their loops in order.
 struct Member<'b> {
     program: &'b Program,
-    arrays: SmallVec<[RawArray<'b>; 4]>,
+    arrays: SmallVec<[StageArray<'b>; 4]>,
     shape: &'b [usize],
     /// Bytes of an element of the result.
     item: usize,
@@ -257,13 +257,13 @@ impl<'b> Member<'b> {
         }
         let (program, arrays) = bound.program()?;
         let (item, threads) = (bound.dtype().item_size(), bound.options(&|_| true).threads);
-        let is_ordered = arrays.iter().all(RawArray::is_ordered);
+        let is_ordered = arrays.iter().all(StageArray::is_ordered);
         is_ordered.then_some(Member { program, arrays, shape: bound.shape(), item, threads })
     }
 
     /// Whether both have the same loops and read the same array, a different element at each index.
     fn can_share(&self, other: &Member<'_>) -> bool {
-        let is_shared = |array: &RawArray<'_>| {
+        let is_shared = |array: &StageArray<'_>| {
             !array.is_stretched() && other.arrays.iter().any(|other| array.is_same(other))
         };
         self.shape == other.shape && self.threads == other.threads && self.arrays.iter().any(is_shared)
@@ -272,7 +272,7 @@ impl<'b> Member<'b> {
 
 /// Bytes of all arrays of a pass for an element of the result, without those of arrays that are stretched.
 fn bytes_per_element(members: &[&Member<'_>]) -> usize {
-    let mut arrays: SmallVec<[&RawArray<'_>; 8]> = SmallVec::new();
+    let mut arrays: SmallVec<[&StageArray<'_>; 8]> = SmallVec::new();
     for array in members.iter().flat_map(|member| &member.arrays) {
         if !array.is_stretched() && !arrays.iter().any(|other| other.is_same(array)) {
             arrays.push(array);
@@ -301,9 +301,9 @@ fn run_pass(bounds: &[&Bound<'_>], outs: Vec<RawOutput<'_>>, options: Options<'_
     for_each_part(parts, options.threads, &|number, outs| {
         let maps = chunks.maps(number);
         for (member, mut out) in members.iter().zip(outs) {
-            let arrays: SmallVec<[RawArray<'_>; 4]> =
+            let arrays: SmallVec<[StageArray<'_>; 4]> =
                 member.arrays.iter().map(|array| array.mapped(&maps, out.shape())).collect();
-            let inputs: SmallVec<[Input<'_>; 4]> = arrays.iter().map(RawArray::input).collect();
+            let inputs: SmallVec<[Input<'_>; 4]> = arrays.iter().map(StageArray::input).collect();
             if !fused::run(member.program, &inputs, &mut out.output(), own_options) {
                 return Err(ExprErrorKind::Stopped.into());
             }

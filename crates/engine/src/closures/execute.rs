@@ -8,7 +8,7 @@ use crate::memory::prefetch::{prefetch_range, prefetch_strided};
 use crate::memory::stream::{Staging, StreamWriter, can_stream};
 use crate::nest::{LoopNest, RowBlock};
 use crate::parallel::{Team, cost, for_each_chunk, is_parallel};
-use crate::tuning::{MIN_SIMD_LEN, PREFETCH_DISTANCE, STREAM_CACHE_FRACTION_LANES};
+use crate::tuning::{MIN_SIMD_LEN, PREFETCH_DISTANCE, STREAM_CACHE_FRACTION_CLOSURES};
 use smallvec::SmallVec;
 use std::mem::needs_drop;
 use std::sync::{Mutex, PoisonError};
@@ -128,17 +128,17 @@ impl<'j, const N: usize> Job<'j, N> {
     }
 
     /// Runs with a log of what has been written, and drops that if the closure panics.
-    fn run_logged(&self, run: &dyn Fn(&Log)) {
-        let written = Written { job: self, log: Mutex::default() };
+    fn run_logged(&self, run: &dyn Fn(&WriteLog)) {
+        let written = WrittenGuard { job: self, log: Mutex::default() };
         run(&written.log);
         std::mem::forget(written);
     }
 
     /// Runs a chunk.
-    fn run_chunk(&self, nest: &LoopNest, log: Option<&Log>) {
+    fn run_chunk(&self, nest: &LoopNest, log: Option<&WriteLog>) {
         let (len, strides) = nest.level(nest.innermost());
         let strides: [isize; N] = std::array::from_fn(|operand| strides[operand]);
-        let mut progress = log.map(|log| Progress { log, nest, blocks: 0 });
+        let mut progress = log.map(|log| ChunkProgress { log, nest, blocks: 0 });
         let mut advance = || progress.as_mut().map_or((), |progress| progress.blocks += 1);
         let kernel = (self.select)(len, &strides);
         let is_strided = strides.iter().any(|&stride| stride != 0 && stride != 1);
@@ -179,10 +179,11 @@ impl<'j, const N: usize> Job<'j, N> {
             _ => false,
         };
         let touched = self.touched_bytes(&nest);
-        let streams = can_stream(self.first[0].cast::<T>(), nest.len(), touched, STREAM_CACHE_FRACTION_LANES)
-            && len >= MIN_SIMD_LEN
-            && (0..N).all(fits)
-            && nest.is_injective(0);
+        let streams =
+            can_stream(self.first[0].cast::<T>(), nest.len(), touched, STREAM_CACHE_FRACTION_CLOSURES)
+                && len >= MIN_SIMD_LEN
+                && (0..N).all(fits)
+                && nest.is_injective(0);
         if streams {
             let cost = cost(touched, nest.len(), 1);
             for_each_chunk(&nest, cost, Team::new(cost, None), &|chunk| self.stream_chunk(chunk));
@@ -243,16 +244,16 @@ impl<'j, const N: usize> Job<'j, N> {
 }
 
 /// Which row blocks of which chunks have been written.
-type Log = Mutex<SmallVec<[(LoopNest, usize); 1]>>;
+type WriteLog = Mutex<SmallVec<[(LoopNest, usize); 1]>>;
 
 /// Logs how much of a chunk has been written, when the chunk is done or its closure panics.
-struct Progress<'p> {
-    log: &'p Log,
+struct ChunkProgress<'p> {
+    log: &'p WriteLog,
     nest: &'p LoopNest,
     blocks: usize,
 }
 
-impl Drop for Progress<'_> {
+impl Drop for ChunkProgress<'_> {
     fn drop(&mut self) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         log.push((self.nest.clone(), self.blocks));
@@ -260,12 +261,12 @@ impl Drop for Progress<'_> {
 }
 
 /// Drops what has been written to operand 0, when the closure panics.
-struct Written<'j, const N: usize> {
+struct WrittenGuard<'j, const N: usize> {
     job: &'j Job<'j, N>,
-    log: Log,
+    log: WriteLog,
 }
 
-impl<const N: usize> Drop for Written<'_, N> {
+impl<const N: usize> Drop for WrittenGuard<'_, N> {
     fn drop(&mut self) {
         let Some(drop_rows) = self.job.drop_rows else { return };
         let log = std::mem::take(self.log.get_mut().unwrap_or_else(PoisonError::into_inner));
