@@ -176,9 +176,9 @@ impl Device {
     ///
     /// # Safety
     ///
-    /// `addresses` are those of the plan's variables, and `output` is that of its result: arrays on this device with the
-    /// shapes, strides and alignments that the plan was made for. They must stay allocated until the stream has run the
-    /// kernels; nothing else may write what they read, or access the output, meanwhile.
+    /// `addresses` are those of the plan's variables, and `output` is that of its result: arrays on this device with
+    /// the shapes, strides and alignments that the plan was made for. They must stay allocated until the stream has run
+    /// the kernels; nothing else may write what they read, or access the output, meanwhile.
     pub unsafe fn run(
         &self,
         plan: &Plan,

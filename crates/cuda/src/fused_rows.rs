@@ -1,7 +1,7 @@
 //! Kernels of several stages along the same rows, such as those of a softmax.
 //!
-//! The threads of a row read its elements once, and keep them in registers from stage to stage. Folds of the row are known
-//! to all of its threads, and are not written to memory.
+//! The threads of a row read its elements once, and keep them in registers from stage to stage. Folds of the row are
+//! known to all of its threads, and are not written to memory.
 
 use crate::access::{Class, Tile};
 use crate::body::{Body, combine, identity};

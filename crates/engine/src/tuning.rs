@@ -103,8 +103,8 @@ pub(crate) const STREAM_CACHE_FRACTION_CLOSURES: usize = 4;
 
 /// On CPUs of other makers than Intel, calls that touch more than this many last-level caches stream their output.
 ///
-/// EPYC with 32 MB, time of streaming relative to regular stores, three operators: 48 MB touched 1.1 to 1.8, 94 MB 1.2 to
-/// 1.5, 192 MB 0.74 to 0.97, 432 MB 0.86.
+/// EPYC with 32 MB, time of streaming relative to regular stores, three operators: 48 MB touched 1.1 to 1.8, 94 MB 1.2
+/// to 1.5, 192 MB 0.74 to 0.97, 432 MB 0.86.
 pub(crate) const STREAM_CACHES_OF_OTHERS: usize = 4;
 
 /// Outputs of at least this many bytes are written with non-temporal stores.
@@ -207,9 +207,9 @@ pub(crate) const SERIAL_SUM_IN_SEQUENCE: usize = 1 << 8;
 #[cfg(feature = "fused")]
 pub(crate) const FOLD_ROWS: usize = 256;
 
-/// Blocks that are folded into one accumulator one after another, where the innermost loop is reduced: kernels fold each
-/// with independent accumulators. To halve loops further costs a microsecond for each half, more than a block of 8192
-/// elements. EPYC.
+/// Blocks that are folded into one accumulator one after another, where the innermost loop is reduced: kernels fold
+/// each with independent accumulators. To halve loops further costs a microsecond for each half, more than a block of
+/// 8192 elements. EPYC.
 #[cfg(feature = "fused")]
 pub(crate) const FOLD_BLOCKS: usize = 8;
 

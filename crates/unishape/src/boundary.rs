@@ -139,14 +139,13 @@ impl<'d, E: Dimension> TargetShape<'d, E> {
         let signed = as_signed(strides.slice_mut());
         broadcast_strides(rules, array.shape(), array.strides(), target, signed).ok()?;
         if ascending::<E>(signed) {
-            // Safety: `from_shape_ptr` requires that every index of the new shape reads an element that
-            // lives for 'a, that offsets fit an isize, that the sizes' product does, and that no
-            // stride is negative. In each dimension the new view has the array's own size and
-            // stride, or stride 0, so it reads a subset of the elements that `array` reads, through
-            // offsets no larger; where the new shape has elements the array has some too, since a
-            // size of 0 stretches to nothing else (`broadcast_strides`). The product was checked
-            // in `new`, the strides' signs above. The view is read-only, so that elements
-            // at several indices are not aliased mutably.
+            // Safety: `from_shape_ptr` requires that every index of the new shape reads an element that lives for 'a,
+            // that offsets fit an isize, that the sizes' product does, and that no stride is negative.
+            // - In each dimension the new view has the array's own size and stride, or stride 0, so it reads a subset
+            //   of the elements that `array` reads, through offsets no larger. Where the new shape has elements the
+            //   array has some too, since a size of 0 stretches to nothing else (`broadcast_strides`).
+            // - The product was checked in `new`, the strides' signs above.
+            // - The view is read-only, so that elements at several indices are not aliased mutably.
             return Some(unsafe {
                 ArrayView::from_shape_ptr(self.0.clone().strides(strides), array.as_ptr())
             });

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `reduction` | what they have in common |
 //! | `rows` | several threads fold one result each: what they read is contiguous along reduced loops |
-//! | `columns` | a thread folds several neighbouring results: what it reads is contiguous along kept loops, or is so small that it stays in a cache, as in sums over all pairs |
+//! | `columns` | a thread folds several neighbouring results: it reads along kept loops, or what stays in a cache |
 //! | `squares` | a thread folds a square of results in registers: reductions over pairs of rows, such as distances |
 //!
 //! Where there are few results, loops are split: the first pass folds parts of them, the second folds the results of

@@ -1,8 +1,8 @@
 //! Kernels of reductions over pairs of rows, such as distances of points with many coordinates.
 //!
-//! A block computes a square of results: some rows of one set of arrays with some rows of another. It reads parts of all
-//! these rows into shared memory; each thread takes elements from there for a small square of results in registers. An
-//! element that is read from memory is then used for as many results as the block's square has rows.
+//! A block computes a square of results: some rows of one set of arrays with some rows of another. It reads parts of
+//! all these rows into shared memory; each thread takes elements from there for a small square of results in registers.
+//! An element that is read from memory is then used for as many results as the block's square has rows.
 
 use super::reduction::{FoldLoops, THREADS};
 use crate::body::identity;

@@ -317,9 +317,9 @@ impl Block<'_> {
         let item = *item;
         if by_rows && context.prefetch.is_empty() {
             let len = self.schedule.row_len;
-            // Safety: inputs exist, scratch blocks hold what earlier actions wrote and have space for a block. No kernel
-            // reads the scratch block that it writes. Without one the rows of the output are contiguous, and no other
-            // thread accesses it.
+            // Safety: inputs exist, scratch blocks hold what earlier actions wrote and have space for a block. No
+            // kernel reads the scratch block that it writes. Without one the rows of the output are contiguous, and no
+            // other thread accesses it.
             unsafe {
                 let output = match scratch {
                     Some(scratch) => {

@@ -5,8 +5,8 @@
 //! partial accumulators, which are merged with those of the first half afterwards. Rounding errors of sums
 //! therefore grow with the logarithm of the number of elements.
 //!
-//! Several results are folded along the same loops, each into accumulators of its own: what they are computed from is read
-//! from memory once. Their outputs have equal strides, so that one operand of the nest stands for all of them.
+//! Several results are folded along the same loops, each into accumulators of its own: what they are computed from is
+//! read from memory once. Their outputs have equal strides, so that one operand of the nest stands for all of them.
 //!
 //! Only the shape and the strides decide where loops are halved and which parts are tasks of their own, so that
 //! the result does not depend on the number of threads.

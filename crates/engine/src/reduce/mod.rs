@@ -246,8 +246,8 @@ struct ReduceJob<'r, S, const M: usize> {
     slots: PhantomData<S>,
 }
 
-// Safety: several threads use it only where `ReduceInputs::reduce` was called with functions, inputs and accumulators that
-// any thread may access.
+// Safety: several threads use it only where `ReduceInputs::reduce` was called with functions, inputs and accumulators
+// that any thread may access.
 unsafe impl<S, const M: usize> Sync for ReduceJob<'_, S, M> {}
 
 /// A part of a reduction, with slots of its own.

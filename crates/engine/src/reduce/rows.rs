@@ -20,9 +20,9 @@ pub(super) struct ReduceFunctions<'f, G, R> {
 
 /// Folds the items of a row block; the last operand are the slots of the accumulators.
 ///
-/// Its contract: the first argument points to the [`ReduceFunctions`] that the kernel was made for. The addresses are those
-/// of the block's first elements, all of which exist; nothing else accesses the slots. The slots are vacant
-/// where the last argument is true, and occupied otherwise.
+/// Its contract: the first argument points to the [`ReduceFunctions`] that the kernel was made for. The addresses are
+/// those of the block's first elements, all of which exist; nothing else accesses the slots. The slots are vacant where
+/// the last argument is true, and occupied otherwise.
 pub(super) type RowKernel<const M: usize> = unsafe fn(*const (), &[*mut u8; M], &RowBlock<M>, bool);
 
 /// A tuple of element types, and a closure that takes a reference to an element of each.

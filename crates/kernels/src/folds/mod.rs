@@ -15,9 +15,9 @@
 //! - [`FoldKernel::to_row`] is sequential: it folds row after row into the accumulators. Results do not depend
 //!   on how rows are grouped into calls. Rounding errors grow with the number of rows.
 //! - [`FoldKernel::to_elements`] folds a row in several levels. Its elements go to 32 lanes in turn. Every 16
-//!   elements of each lane are folded on their own, then up to 16 of these results. A tree folds the lanes. Rows
-//!   of more than 8192 elements are halved recursively first. Rows of fewer than 256 elements have 16 lanes, and those
-//!   of fewer than 16 are folded sequentially.
+//!   elements of each lane are folded on their own, then up to 16 of these results. A tree folds the lanes.
+//! - Rows of more than 8192 elements are halved recursively first. Rows of fewer than 256 elements have 16 lanes, and
+//!   those of fewer than 16 are folded sequentially.
 //!
 //! So `to_elements` adds each element of a row of `n` elements at most `40 + log2(n / 8192)` times. The error of a
 //! sum is at most that times 2⁻²⁴ (`f32`) or 2⁻⁵³ (`f64`) times the sum of absolute values, but for terms of

@@ -1,10 +1,10 @@
 //! Folds of a simple function of two operands, such as the sum of products, in one loop.
 //!
-//! A kernel and a fold write the function's values to a block and read them again. These loops keep values in registers,
-//! which takes less than half of the time where the operands are in a cache.
+//! A kernel and a fold write the function's values to a block and read them again. These loops keep values in
+//! registers, which takes less than half of the time where the operands are in a cache.
 //!
-//! Elements are folded in the order of [`FoldKernel`](super::FoldKernel), but for rows of more than 8192, so which of both
-//! is used does not change results.
+//! Elements are folded in the order of [`FoldKernel`](super::FoldKernel), but for rows of more than 8192, so which of
+//! both is used does not change results.
 
 use super::fold_op::FoldOp;
 use super::loops::{AlignedLanes, LANE_ELEMENTS, LANES, MAX_ROW, MIN_LONG, SHORT_LANES, separate};

@@ -18,8 +18,8 @@ use unishape::{DType, Tensor, TensorView, broadcast_shapes, broadcast_to, elemen
 /// A value that depends on a chain of this many reductions is materialized before another one reduces it.
 const MAX_CHAINED_REDUCTIONS: usize = 8;
 
-/// The same, for a chain in which the reduced axes change this many times. Reductions of the same axes share rows and the
-/// work for them; along other axes, each repeats all element-wise work before it.
+/// The same, for a chain in which the reduced axes change this many times. Reductions of the same axes share rows and
+/// the work for them; along other axes, each repeats all element-wise work before it.
 const MAX_AXES_CHANGES: usize = 1;
 
 /// About how many reductions one pass computes: planning it takes a time that grows with the square of their number.

@@ -18,10 +18,10 @@ const MIN_REDUCTION: usize = 16;
 impl Expr {
     /// Binds several expressions to the same values.
     ///
-    /// Reductions of different expressions that have the same loops, reduce the same axes and share an array are computed
-    /// in one pass over memory, when the first of these expressions is computed, even if only a slice of it is. Their
-    /// results are kept until all of these expressions are dropped. Each expression uses some of the values, and each
-    /// value is used.
+    /// Reductions of different expressions that have the same loops, reduce the same axes and share an array are
+    /// computed in one pass over memory, when the first of these expressions is computed, even if only a slice of it
+    /// is. Their results are kept until all of these expressions are dropped. Each expression uses some of the values,
+    /// and each value is used.
     ///
     /// ```
     /// use ndarray::{arr1, arr2};

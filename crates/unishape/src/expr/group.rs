@@ -1,7 +1,7 @@
 //! Groups of stages that run row by row.
 //!
-//! Stages that share a loop, such as those of a softmax along rows, run for some rows at a time: what they read and what
-//! they pass on then stays in the cache, and no array of intermediate results is as large as the loops.
+//! Stages that share a loop, such as those of a softmax along rows, run for some rows at a time: what they read and
+//! what they pass on then stays in the cache, and no array of intermediate results is as large as the loops.
 
 use super::stage::{Stage, StageInput, StageSource};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,8 @@ const CHUNK_ELEMENTS: usize = 1 << 16;
 /// Rows longer than this are not worth grouping, unless there are many: stages on whole arrays use all threads.
 const MAX_ROW_ELEMENTS: usize = 1 << 22;
 
-/// Rows along the last loop are columns of the arrays in memory. Fewer at a time would be a small part of each cache line.
+/// Rows along the last loop are columns of the arrays in memory. Fewer at a time would be a small part of each cache
+/// line.
 const MIN_COLUMNS: usize = 256;
 
 /// Number of such rows from which on all threads have some.

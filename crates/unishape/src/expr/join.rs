@@ -1,7 +1,7 @@
 //! Joins stages that fold the same loops, so that memory is read once for all of them.
 //!
-//! `sum(a * b) / sqrt(sum(a * a) * sum(b * b))` has three folds of the same loops. One stage computes them all: it reads
-//! `a` and `b` once, and folds three values into three accumulators.
+//! `sum(a * b) / sqrt(sum(a * a) * sum(b * b))` has three folds of the same loops. One stage computes them all: it
+//! reads `a` and `b` once, and folds three values into three accumulators.
 
 use super::stage::{Stage, StageInput, StageSource, stage_name};
 use smallvec::SmallVec;
@@ -92,7 +92,8 @@ pub(crate) struct Partner<'s> {
     pub(crate) stage: &'s Stage,
 }
 
-/// Joins stages of several expressions, which depend on none of each other: the joint stages, and what they are made of.
+/// Joins stages of several expressions, which depend on none of each other: the joint stages, and what they are made
+/// of.
 pub(crate) fn partners<'s>(candidates: Vec<Partner<'s>>) -> Vec<(Stage, Vec<Partner<'s>>)> {
     let mut left = candidates;
     let mut joined = Vec::new();

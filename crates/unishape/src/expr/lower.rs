@@ -22,8 +22,8 @@ use unishape_kernels::{DType, FoldOp, Op, find_fold};
 /// array of its results is written, and loops run along longer dimensions.
 const MAX_UNROLLED: usize = 8;
 
-/// Operations of an unrolled fold. Folds of other folds multiply: six nested ones of eight elements would be a program of
-/// a quarter of a million operations.
+/// Operations of an unrolled fold. Folds of other folds multiply: six nested ones of eight elements would be a program
+/// of a quarter of a million operations.
 const MAX_UNROLLED_OPERATIONS: usize = 256;
 
 /// A node that several stages use is computed by a stage of its own, if that takes at least as long as this many
@@ -186,8 +186,8 @@ impl<'t, 'g> Lowering<'t, 'g> {
                 && matches!(nodes[id].kind, TypedKind::Call(..) | TypedKind::Fold(..))
                 && ends[id].iter().all(|&end| loops(end) == elements(id))
         };
-        // Such as a mean along another axis than the last one: each of its elements would be divided again for all that it
-        // is subtracted from. Along the last axis it is one element for a row, which a stage computes once.
+        // Such as a mean along another axis than the last one: each of its elements would be divided again for all that
+        // it is subtracted from. Along the last axis it is one element for a row, which a stage computes once.
         let is_from_stage = self.are_from_stages();
         let is_hoisted = |id: TypedId| {
             hoists
