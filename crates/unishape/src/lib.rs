@@ -35,6 +35,8 @@ pub mod text;
 mod threads;
 #[cfg(feature = "map")]
 mod to_owned;
+#[cfg(feature = "expr")]
+mod tuning;
 
 pub use broadcast::{
     Inputs, ViewOf, broadcast, broadcast_all, broadcast_all_with, broadcast_to, broadcast_to_with,

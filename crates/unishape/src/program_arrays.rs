@@ -5,6 +5,7 @@
 use crate::dim_map::DimMap;
 use crate::numeric::Numeric;
 use crate::tensor::TensorView;
+use crate::tuning::{MAX_PACKED_ROWS_BYTES, MIN_PACKED_READS, MIN_UNPACKED_ROW};
 use ndarray::{ArrayRef, ArrayViewD, Dimension};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
@@ -108,15 +109,6 @@ pub(crate) fn program_result<T: Numeric>(
     unsafe { elements.set_len(count) };
     Ok(Some(elements))
 }
-
-/// Strided elements that are read at least this many times are copied to contiguous memory first.
-const MIN_PACKED_READS: usize = 16;
-
-/// Contiguous rows that take more bytes than this are read where they are.
-const MAX_PACKED_ROWS_BYTES: usize = 1 << 24;
-
-/// Rows of at least this many contiguous elements are not worth copying.
-const MIN_UNPACKED_ROW: usize = 256;
 
 /// An array of any dtype, as a stage of an expression reads it: address, shape and strides.
 #[derive(Clone, Debug)]

@@ -105,11 +105,8 @@ impl Block<'_> {
     /// As for [`read_row`](Block::read_row).
     unsafe fn one_row(&self, value: BlockRef, row: usize) -> PairOperand<'_> {
         // Safety: the caller guarantees it.
-        PairOperand {
-            bytes: unsafe { self.read_row(value, row) },
-            stride: 0,
-            is_scalar: value.span != Span::Block,
-        }
+        let bytes = unsafe { self.read_row(value, row) };
+        PairOperand { bytes, stride: 0, is_scalar: value.span != Span::Block }
     }
 }
 

@@ -9,11 +9,9 @@ use super::stage::{Stage, StageSource};
 use super::staged::{JointMember, JointStage};
 use super::value::{Value, Values, infos};
 use crate::tensor::Tensor;
+use crate::tuning::MIN_JOINED_REDUCTION;
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// Stages are joined where each of their results is folded from at least this many elements.
-const MIN_REDUCTION: usize = 16;
 
 impl Expr {
     /// Binds several expressions to the same values.
@@ -146,7 +144,7 @@ fn renumbered(staged: &StagedExpr, numbers: &[usize]) -> StagedExpr {
 /// Whether a stage's results, which are kept until all expressions are computed, are a small part of its loops.
 fn is_small(stage: &Stage) -> bool {
     let count = |shape: &[usize]| shape.iter().copied().fold(1, usize::saturating_mul);
-    count(&stage.output_shape()) <= count(&stage.shape) / MIN_REDUCTION
+    count(&stage.output_shape()) <= count(&stage.shape) / MIN_JOINED_REDUCTION
 }
 
 /// The stages of each expression that are computed together with those of others.

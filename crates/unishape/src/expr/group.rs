@@ -4,21 +4,9 @@
 //! what they pass on then stays in the cache, and no array of intermediate results is as large as the loops.
 
 use super::stage::{Stage, StageInput, StageSource};
+use crate::tuning::{GROUP_CHUNK_ELEMENTS, MANY_ROWS, MAX_ROW_ELEMENTS, MIN_COLUMNS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// Elements of the loops that a group computes at a time, about. Fixed, so that results do not depend on the machine.
-const CHUNK_ELEMENTS: usize = 1 << 16;
-
-/// Rows longer than this are not worth grouping, unless there are many: stages on whole arrays use all threads.
-const MAX_ROW_ELEMENTS: usize = 1 << 22;
-
-/// Rows along the last loop are columns of the arrays in memory. Fewer at a time would be a small part of each cache
-/// line.
-const MIN_COLUMNS: usize = 256;
-
-/// Number of such rows from which on all threads have some.
-const MANY_ROWS: usize = 64;
 
 /// Stages that share a loop. All but the last pass their results on within the group only.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +41,7 @@ impl StageGroup {
 
     /// Rows that are computed at a time.
     pub(crate) fn rows_per_chunk(&self, stages: &[Arc<Stage>], rows: usize) -> usize {
-        (CHUNK_ELEMENTS / row_elements(stages, &self.members).max(1)).clamp(1, rows.max(1))
+        (GROUP_CHUNK_ELEMENTS / row_elements(stages, &self.members).max(1)).clamp(1, rows.max(1))
     }
 }
 
@@ -112,7 +100,7 @@ impl<'s> Grouping<'s> {
             let group = self.group_along(last, dim);
             let (rows, elements) = (stages[last].shape[dim], row_elements(stages, &group.members));
             let is_worth = elements <= MAX_ROW_ELEMENTS || rows >= MANY_ROWS;
-            let is_large = rows.saturating_mul(elements) > 2 * CHUNK_ELEMENTS;
+            let is_large = rows.saturating_mul(elements) > 2 * GROUP_CHUNK_ELEMENTS;
             let is_wide = group.rows_per_chunk(stages, rows) >= MIN_COLUMNS || !group.has_columns(stages);
             if group.members.len() > best.members.len() && is_worth && is_large && is_wide {
                 best = group;

@@ -4,12 +4,10 @@
 //! reads `a` and `b` once, and folds three values into three accumulators.
 
 use super::stage::{Stage, StageInput, StageSource, stage_name};
+use crate::tuning::MAX_RESULTS;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use unishape_engine::fused::Program;
-
-/// Largest number of results of a stage. Each takes space in the L1 cache, for its values and accumulators.
-const MAX_RESULTS: usize = 8;
 
 /// Stages that are joined where possible, and the new number of each stage.
 pub(crate) struct Joined {

@@ -13,34 +13,16 @@ use super::types::Typing;
 use crate::alloc::checked_bytes;
 use crate::dim_map::DimMap;
 use crate::error::Error;
+use crate::tuning::{
+    FUNCTION_COST, MAX_HOISTED, MAX_UNROLLED, MAX_UNROLLED_OPERATIONS, MIN_HOISTED_REPEATS, MIN_SHARED_COST,
+};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
 use unishape_kernels::{DType, FoldOp, Op, find_fold};
 
-/// A fold of at most this many computed elements is part of the stage that uses it, operation by operation. Then no
-/// array of its results is written, and loops run along longer dimensions.
-const MAX_UNROLLED: usize = 8;
-
-/// Operations of an unrolled fold. Folds of other folds multiply: six nested ones of eight elements would be a program
-/// of a quarter of a million operations.
-const MAX_UNROLLED_OPERATIONS: usize = 256;
-
-/// A node that several stages use is computed by a stage of its own, if that takes at least as long as this many
-/// arithmetic operations.
-const MIN_SHARED_COST: usize = 4;
-
-/// A node is computed by a stage of its own where a stage would compute each of its elements this many times.
-const MIN_HOISTED_REPEATS: usize = 8;
-
-/// Most nodes that have stages of their own for that reason.
-const MAX_HOISTED: usize = 16;
-
 /// Bytes of the largest element.
 const MAX_ITEM: usize = 16;
-
-/// How long a function such as `exp` takes, in arithmetic operations.
-const FUNCTION_COST: usize = 4;
 
 /// Whether an operation takes longer than arithmetic.
 fn is_function(op: Op) -> bool {

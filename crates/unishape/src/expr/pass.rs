@@ -13,24 +13,12 @@ use crate::dim_map::DimMap;
 use crate::numeric::Numeric;
 use crate::program_arrays::{RawOutput, StageArray};
 use crate::tensor::Tensor;
+use crate::tuning::{PASS_CHUNK_BYTES, PASS_MAX_MEMBERS, PASS_MIN_BYTES, PASS_MIN_ELEMENTS};
 use ndarray::{Array, ArrayRef, Dimension, IxDyn};
 use smallvec::SmallVec;
 use unishape_engine::fused::{self, Input, Options, Program};
 use unishape_engine::memory::{is_zeroed_by_system, zeroed};
 use unishape_kernels::for_each_dtype;
-
-/// Largest number of expressions in a pass. The arrays of each take space in the L2 cache.
-const MAX_MEMBERS: usize = 8;
-
-/// Expressions share a pass where their arrays take at least this many bytes, which few last-level caches have: smaller
-/// arrays are in a cache when the second expression reads them.
-const MIN_BYTES: usize = 1 << 25;
-
-/// Smaller results never share a pass, so that small calls do not look for partners.
-const MIN_ELEMENTS: usize = 1 << 16;
-
-/// Bytes of a chunk's arrays: half of an L2 cache of 1 MiB.
-const CHUNK_BYTES: usize = 1 << 19;
 
 /// An array of any dtype that a result is written to.
 ///
@@ -110,7 +98,7 @@ impl<'a> Bound<'a> {
                 for other in first + 1..bounds.len() {
                     let is_partner = |other: &Member<'_>| member.can_share(other);
                     if !is_taken[other]
-                        && pass.len() < MAX_MEMBERS
+                        && pass.len() < PASS_MAX_MEMBERS
                         && members[other].as_ref().is_some_and(is_partner)
                     {
                         pass.push(other);
@@ -118,7 +106,7 @@ impl<'a> Bound<'a> {
                 }
                 let found: SmallVec<[&Member<'_>; 4]> =
                     pass.iter().filter_map(|&number| members[number].as_ref()).collect();
-                if bytes_per_element(&found).saturating_mul(count(member.shape)) < MIN_BYTES {
+                if bytes_per_element(&found).saturating_mul(count(member.shape)) < PASS_MIN_BYTES {
                     pass.truncate(1);
                 }
             }
@@ -252,7 +240,7 @@ impl<'b> Member<'b> {
     /// `None` where the expression is small or has stages, or an array is transposed: chunks of its rows would read
     /// parts of cache lines.
     fn new(bound: &'b Bound<'_>) -> Option<Member<'b>> {
-        if count(bound.shape()) < MIN_ELEMENTS {
+        if count(bound.shape()) < PASS_MIN_ELEMENTS {
             return None;
         }
         let (program, arrays) = bound.program()?;
@@ -287,7 +275,7 @@ fn run_pass(bounds: &[&Bound<'_>], outs: Vec<RawOutput<'_>>, options: Options<'_
     let members: SmallVec<[Member<'_>; 4]> = bounds.iter().filter_map(|bound| Member::new(bound)).collect();
     let chunks = {
         let members: SmallVec<[&Member<'_>; 4]> = members.iter().collect();
-        Chunks::new(members[0].shape, CHUNK_BYTES / bytes_per_element(&members).max(1))
+        Chunks::new(members[0].shape, PASS_CHUNK_BYTES / bytes_per_element(&members).max(1))
     };
     let mut parts: Vec<SmallVec<[RawOutput<'_>; 2]>> = Vec::new();
     parts.resize_with(chunks.count(), SmallVec::new);
