@@ -30,6 +30,10 @@ use unishape_core::{Rules, check_broadcast_to};
 ///
 /// [`Error::Incompatible`] (E1) where the shapes are incompatible, [`Error::TooLarge`] where the
 /// common shape has more than `isize::MAX` elements.
+///
+/// # Panics
+///
+/// Never.
 #[inline(always)]
 pub fn broadcast<I: Inputs>(inputs: I) -> Result<I::Views, Error> {
     inputs.broadcast_with(Rules::STANDARD)
@@ -49,6 +53,10 @@ pub fn broadcast<I: Inputs>(inputs: I) -> Result<I::Views, Error> {
 /// # Errors
 ///
 /// As [`broadcast`], and where the rule set forbids it, such as [`Error::UnequalRank`].
+///
+/// # Panics
+///
+/// Never.
 #[inline]
 pub fn broadcast_with<I: Inputs>(rules: Rules, inputs: I) -> Result<I::Views, Error> {
     inputs.broadcast_with(rules)
@@ -153,6 +161,10 @@ pub type ViewOf<O> = <O as Operand>::View<<O as Operand>::Dim>;
 /// # Errors
 ///
 /// As [`broadcast`].
+///
+/// # Panics
+///
+/// Never, unless the iterator does.
 pub fn broadcast_all<O: Operand>(
     arrays: impl IntoIterator<Item = O, IntoIter: Clone>,
 ) -> Result<Vec<ViewOf<O>>, Error> {
@@ -172,6 +184,10 @@ pub fn broadcast_all<O: Operand>(
 /// # Errors
 ///
 /// As [`broadcast_with`].
+///
+/// # Panics
+///
+/// Never, unless the iterator does.
 pub fn broadcast_all_with<O: Operand>(
     rules: Rules,
     arrays: impl IntoIterator<Item = O, IntoIter: Clone>,
@@ -223,6 +239,10 @@ pub fn broadcast_all_with<O: Operand>(
 ///
 /// [`Error::CannotStretch`] where a dimension of the array is neither 1 nor that of the shape, or the array
 /// has the larger rank; [`Error::TooLarge`] where the shape has more than `isize::MAX` elements.
+///
+/// # Panics
+///
+/// Never.
 #[inline]
 pub fn broadcast_to<O: Operand, Sh: IntoDimension>(array: O, shape: Sh) -> Result<O::View<Sh::Dim>, Error> {
     broadcast_to_with(Rules::STANDARD, array, shape)
@@ -241,6 +261,10 @@ pub fn broadcast_to<O: Operand, Sh: IntoDimension>(array: O, shape: Sh) -> Resul
 /// # Errors
 ///
 /// As [`broadcast_to`], and where the rule set forbids stretching to that size.
+///
+/// # Panics
+///
+/// Never.
 #[inline]
 pub fn broadcast_to_with<O: Operand, Sh: IntoDimension>(
     rules: Rules,
