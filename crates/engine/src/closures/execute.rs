@@ -14,7 +14,7 @@ use std::mem::needs_drop;
 use std::sync::{Mutex, PoisonError};
 
 /// A closure and its operands; operand 0 decides the order of the loops.
-pub(super) struct Job<'j, const N: usize> {
+pub(super) struct ClosureJob<'j, const N: usize> {
     first: [*mut u8; N],
     shape: &'j [usize],
     strides: [&'j [isize]; N],
@@ -28,9 +28,9 @@ pub(super) struct Job<'j, const N: usize> {
     drop_rows: Option<DropRows>,
 }
 
-// Safety: `Job::new` is called with closures and operands that may be shared with other threads, or the job
+// Safety: `ClosureJob::new` is called with closures and operands that may be shared with other threads, or the job
 // is run by `run_on_caller`.
-unsafe impl<const N: usize> Sync for Job<'_, N> {}
+unsafe impl<const N: usize> Sync for ClosureJob<'_, N> {}
 
 /// Drops elements in rows: the first one, the numbers of rows and of elements in each, and their strides.
 type DropRows = unsafe fn(*mut u8, [usize; 2], [isize; 2]);
@@ -45,7 +45,7 @@ unsafe fn drop_rows<T>(first: *mut u8, [rows, len]: [usize; 2], [row_stride, str
     }
 }
 
-impl<'j, const N: usize> Job<'j, N> {
+impl<'j, const N: usize> ClosureJob<'j, N> {
     /// # Panics
     ///
     /// Where the operands differ in shape.
@@ -53,11 +53,11 @@ impl<'j, const N: usize> Job<'j, N> {
     pub(super) fn new<K: RowKernels<F, N>, F>(
         closure: &'j F,
         operands: [ErasedOperand<'j>; N],
-    ) -> Job<'j, N> {
+    ) -> ClosureJob<'j, N> {
         let shape = operands[0].shape;
         let same = |operand: &ErasedOperand<'_>| std::ptr::eq(operand.shape, shape) || operand.shape == shape;
         assert!(operands.iter().all(same), "operands of one shape");
-        Job {
+        ClosureJob {
             first: operands.map(|operand| operand.first),
             shape,
             strides: operands.map(|operand| operand.strides),
@@ -72,7 +72,7 @@ impl<'j, const N: usize> Job<'j, N> {
 
     /// Drops elements of operand 0 that were written when the closure panics.
     #[inline]
-    pub(super) fn dropping_output_on_panic<T>(mut self) -> Job<'j, N> {
+    pub(super) fn dropping_output_on_panic<T>(mut self) -> ClosureJob<'j, N> {
         if needs_drop::<T>() {
             self.drop_rows = Some(drop_rows::<T>);
         }
@@ -262,7 +262,7 @@ impl Drop for ChunkProgress<'_> {
 
 /// Drops what has been written to operand 0, when the closure panics.
 struct WrittenGuard<'j, const N: usize> {
-    job: &'j Job<'j, N>,
+    job: &'j ClosureJob<'j, N>,
     log: WriteLog,
 }
 
