@@ -157,7 +157,7 @@ impl Coverage {
             return Err("coverage: the report is empty".into());
         }
         let mut uncovered: Vec<String> = Vec::new();
-        let place = |file: &str, [line, column, ..]: Span| {
+        let place = |file: &str, [line, column, ..]: CodeRange| {
             format!("{}:{line}:{column}", sources.join(file).display())
         };
         for ((file, span), _) in self.regions.iter().filter(|entry| !entry.1) {
