@@ -549,7 +549,7 @@ fn bits_beyond_the_mask_are_not_set() {
     assert_eq!(maxima, [0, 9, 1, 9, 1, 9]);
 }
 
-/// A reduction stops when it is told to.
+/// A reduction stops when that is requested.
 #[test]
 fn a_fold_can_be_stopped() {
     let a = ArrayD::<i64>::ones(&[64, 1 << 17][..]);
