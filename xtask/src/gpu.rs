@@ -25,8 +25,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let build = ["test", "-p", "unishape-cuda", "--test", "gpu", "--no-run", "--message-format=json"];
     let messages = output("tests for a GPU", cargo(&build))?;
     let executable = messages.lines().rev().find_map(|line| {
-        let (_, rest) = line.split_once("\"executable\":\"")?;
-        Some(rest.split_once('"')?.0.to_owned())
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        Some(message["executable"].as_str()?.to_owned())
     });
     let executable = executable.ok_or("cargo does not say where the tests are")?;
     let program = root().join(PROGRAM);

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::cache::{DiskCache, Target};
+use crate::cache::{CompileTarget, DiskCache};
 use crate::error::Error;
 use crate::launch::{Buffer, ENTRY, Word};
 use crate::nvrtc::Compiler;
@@ -66,12 +66,12 @@ struct Shared {
     compiler: OnceLock<Compiler>,
     disk: DiskCache,
     /// Loaded kernels, by their source.
-    functions: Mutex<HashMap<Arc<str>, Function>>,
+    functions: Mutex<HashMap<Arc<str>, LoadedKernel>>,
 }
 
 /// A loaded kernel. Modules are never unloaded: kernels may still run.
 #[derive(Clone, Copy, Debug)]
-struct Function(usize);
+struct LoadedKernel(usize);
 
 impl Device {
     /// A device by its number. `site_packages` are folders in which Python packages are installed, to find NVRTC.
@@ -122,7 +122,7 @@ impl Device {
     }
 
     /// The kernel of a source: loaded before, compiled before and kept on disk, or compiled now.
-    fn function(&self, source: &Arc<str>) -> Result<Function, Error> {
+    fn function(&self, source: &Arc<str>) -> Result<LoadedKernel, Error> {
         let functions = || self.shared.functions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(function) = functions().get(source) {
             return Ok(*function);
@@ -134,7 +134,7 @@ impl Device {
             let module = result::module::load_data(code.as_ptr().cast())?;
             result::module::get_function(module, CString::new(ENTRY).unwrap_or_default())?
         };
-        let function = Function(function as usize);
+        let function = LoadedKernel(function as usize);
         functions().insert(source.clone(), function);
         Ok(function)
     }
@@ -149,7 +149,7 @@ impl Device {
                 compiler.get_or_init(|| loaded)
             }
         };
-        let target = Target { capability: *capability, compiler: compiler.version() };
+        let target = CompileTarget { capability: *capability, compiler: compiler.version() };
         if let Some(code) = disk.get(source, target) {
             return Ok(code);
         }
@@ -176,9 +176,9 @@ impl Device {
     ///
     /// # Safety
     ///
-    /// `addresses` are those of the plan's variables, and `output` is that of its result: arrays on this device with the
-    /// shapes, strides and alignments that the plan was made for. They must stay allocated until the stream has run the
-    /// kernels; nothing else may write what they read, or access the output, meanwhile.
+    /// `addresses` are those of the plan's variables, and `output` is that of its result: arrays on this device with
+    /// the shapes, strides and alignments that the plan was made for. They must stay allocated until the stream has run
+    /// the kernels; nothing else may write what they read, or access the output, meanwhile.
     pub unsafe fn run(
         &self,
         plan: &Plan,
@@ -187,7 +187,7 @@ impl Device {
         stream: Stream,
     ) -> Result<(), Error> {
         let _entered = self.enter()?;
-        let mut temporaries: Vec<Memory> = Vec::with_capacity(plan.temporaries().len());
+        let mut temporaries: Vec<DeviceMemory> = Vec::with_capacity(plan.temporaries().len());
         for &bytes in plan.temporaries() {
             temporaries.push(self.allocate(bytes, stream)?);
         }
@@ -223,11 +223,11 @@ impl Device {
     }
 
     /// Allocates memory in the order of a stream.
-    fn allocate(&self, bytes: usize, stream: Stream) -> Result<Memory, Error> {
+    fn allocate(&self, bytes: usize, stream: Stream) -> Result<DeviceMemory, Error> {
         let _entered = self.enter()?;
         // Safety: the stream is one of this device.
         let address = unsafe { result::malloc_async(stream.raw(), bytes.max(1))? };
-        Ok(Memory { device: self.clone(), address, stream })
+        Ok(DeviceMemory { device: self.clone(), address, stream })
     }
 
     /// Computes an expression of arrays on a stream.
@@ -294,13 +294,13 @@ impl Drop for Entered {
 
 /// Memory of a device, freed in the order of its stream.
 #[derive(Debug)]
-struct Memory {
+struct DeviceMemory {
     device: Device,
     address: u64,
     stream: Stream,
 }
 
-impl Drop for Memory {
+impl Drop for DeviceMemory {
     fn drop(&mut self) {
         if let Ok(_entered) = self.device.enter() {
             // Safety: allocated on this stream, and not used afterwards.
@@ -334,7 +334,7 @@ elements!(f32: F32, f64: F64, i8: I8, i16: I16, i32: I32, i64: I64, u8: U8, u16:
 /// See [`Device`] for an example.
 #[derive(Debug)]
 pub struct Array {
-    memory: Memory,
+    memory: DeviceMemory,
     dtype: DType,
     shape: Vec<usize>,
 }

@@ -278,7 +278,7 @@ impl Planner<'_> {
             let stage = self.stages.stage(number);
             let inputs = stage.reads().map(|read| match read.from() {
                 ReadFrom::Stage { number, result } if number >= first => {
-                    RowInput::Fold { stage: number - first, result }
+                    RowInput::FoldOp { stage: number - first, result }
                 }
                 _ => {
                     let operand = self.operand(&read);

@@ -69,11 +69,11 @@ pub(crate) const MAX_THREADS: usize = 256;
 // Memory.
 
 /// Size of a huge page, in bytes.
-#[cfg(all(target_os = "linux", feature = "lanes"))]
+#[cfg(all(target_os = "linux", feature = "closures"))]
 pub(crate) const HUGE_PAGE: usize = 1 << 21;
 
 /// Fewer whole huge pages than this are not worth the system call that requests them.
-#[cfg(all(target_os = "linux", feature = "lanes"))]
+#[cfg(all(target_os = "linux", feature = "closures"))]
 pub(crate) const MIN_HUGE_PAGES: usize = 2;
 
 /// Allocations of at least this many bytes take fresh pages. glibc: the largest `M_MMAP_THRESHOLD`; smaller
@@ -99,12 +99,12 @@ pub(crate) const STREAM_CACHE_FRACTION_FUSED: usize = 2;
 /// written, where an expression computes a block first.
 ///
 /// Xeon with 260 MB, relative to regular stores: 70 to 105 MB touched 0.84 to 0.98, 104 to 156 MB 0.78 to 0.95.
-pub(crate) const STREAM_CACHE_FRACTION_LANES: usize = 4;
+pub(crate) const STREAM_CACHE_FRACTION_CLOSURES: usize = 4;
 
 /// On CPUs of other makers than Intel, calls that touch more than this many last-level caches stream their output.
 ///
-/// EPYC with 32 MB, time of streaming relative to regular stores, three operators: 48 MB touched 1.1 to 1.8, 94 MB 1.2 to
-/// 1.5, 192 MB 0.74 to 0.97, 432 MB 0.86.
+/// EPYC with 32 MB, time of streaming relative to regular stores, three operators: 48 MB touched 1.1 to 1.8, 94 MB 1.2
+/// to 1.5, 192 MB 0.74 to 0.97, 432 MB 0.86.
 pub(crate) const STREAM_CACHES_OF_OTHERS: usize = 4;
 
 /// Outputs of at least this many bytes are written with non-temporal stores.
@@ -135,7 +135,7 @@ pub(crate) const MIN_PREFETCHED_ELEMENTS: usize = 1 << 12;
 /// Strided elements that take more bytes than this would not stay in the L2 cache.
 pub(crate) const MAX_PREFETCHED_BYTES: usize = 1 << 18;
 
-// Lanes: compiled closures.
+// Closures.
 
 /// Rows shorter than this gain nothing from SIMD, in elements.
 pub(crate) const MIN_SIMD_LEN: usize = 16;
@@ -211,9 +211,9 @@ pub(crate) const SERIAL_SUM_IN_SEQUENCE: usize = 1 << 8;
 #[cfg(feature = "fused")]
 pub(crate) const FOLD_ROWS: usize = 256;
 
-/// Blocks that are folded into one accumulator one after another, where the innermost loop is reduced: kernels fold each
-/// with independent accumulators. To halve loops further costs a microsecond for each half, more than a block of 8192
-/// elements. EPYC.
+/// Blocks that are folded into one accumulator one after another, where the innermost loop is reduced: kernels fold
+/// each with independent accumulators. To halve loops further costs a microsecond for each half, more than a block of
+/// 8192 elements. EPYC.
 #[cfg(feature = "fused")]
 pub(crate) const FOLD_BLOCKS: usize = 8;
 

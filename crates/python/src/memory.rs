@@ -218,7 +218,8 @@ unsafe fn view<'a, T: Numeric>(array: &'a NumPy<'_>) -> ArrayViewD<'a, T> {
     // Safety: the caller guarantees dtype and layout.
     let Layout { first, strides, reversed } = unsafe { Layout::<T>::new(array) };
     // Safety: NumPy guarantees an element at each index for the life of the array, 'a; it is initialized, as the
-    // module's documentation explains. The caller guarantees that it is an aligned `T`. Sizes and strides are NumPy's, with negative strides reversed.
+    // module's documentation explains. The caller guarantees that it is an aligned `T`. Sizes and strides are NumPy's,
+    // with negative strides reversed.
     let mut view = unsafe { ArrayViewD::from_shape_ptr(IxDyn(array.shape()).strides(strides), first) };
     reversed.into_iter().for_each(|axis| view.invert_axis(axis));
     view

@@ -110,11 +110,11 @@ pub(super) fn run(package: &Package, folder: &Path, options: &[String]) -> Resul
 }
 
 /// The files that mutants are in.
-fn sources(mutants: &[Mutant]) -> Result<BTreeMap<String, Source>, String> {
+fn sources(mutants: &[Mutant]) -> Result<BTreeMap<String, SourceFile>, String> {
     let files: BTreeSet<&String> = mutants.iter().map(|mutant| &mutant.file).collect();
     let read = |file: &String| {
         let text = fs::read_to_string(root().join(file)).map_err(|error| format!("{file}: {error}"))?;
-        Ok((file.clone(), Source::new(text).map_err(|error| format!("{file}: {error}"))?))
+        Ok((file.clone(), SourceFile::new(text).map_err(|error| format!("{file}: {error}"))?))
     };
     files.into_iter().map(read).collect()
 }
@@ -182,7 +182,7 @@ impl Tree<'_> {
     fn write(
         &self,
         mutants: &[Mutant],
-        sources: &BTreeMap<String, Source>,
+        sources: &BTreeMap<String, SourceFile>,
         viable: &BTreeSet<usize>,
     ) -> Result<Lines, String> {
         let mut lines = Lines::new();
@@ -221,7 +221,11 @@ impl Tree<'_> {
     }
 
     /// Writes the files with this mutant only, always active.
-    fn write_separately(&self, mutant: &Mutant, sources: &BTreeMap<String, Source>) -> Result<(), String> {
+    fn write_separately(
+        &self,
+        mutant: &Mutant,
+        sources: &BTreeMap<String, SourceFile>,
+    ) -> Result<(), String> {
         self.write(&[], sources, &BTreeSet::new())?;
         let path = self.folder.join(&mutant.file);
         fs::write(&path, sources[&mutant.file].changed(mutant))
@@ -451,17 +455,17 @@ fn active_mutant_at_run_time(function: usize) -> u32 {{
 type Numbered<'m> = Vec<(usize, &'m Mutant)>;
 
 /// A source file.
-struct Source {
+struct SourceFile {
     text: String,
     /// The bodies, with braces, of functions in which mutants can be activated; outer functions first.
     bodies: Vec<Range<usize>>,
 }
 
-impl Source {
-    fn new(text: String) -> syn::Result<Source> {
+impl SourceFile {
+    fn new(text: String) -> syn::Result<SourceFile> {
         let mut finder = BodyFinder::default();
         finder.visit_file(&syn::parse_file(&text)?);
-        let mut source = Source { text, bodies: Vec::new() };
+        let mut source = SourceFile { text, bodies: Vec::new() };
         source.bodies =
             finder.found.iter().map(|body| source.offset(body.start)..source.offset(body.end)).collect();
         Ok(source)
@@ -569,7 +573,7 @@ mod tests {
     use super::*;
 
     fn bodies(text: &str) -> Vec<String> {
-        let source = Source::new(text.into()).unwrap();
+        let source = SourceFile::new(text.into()).unwrap();
         source.bodies.iter().map(|body| source.text[body.clone()].to_owned()).collect()
     }
 
@@ -592,7 +596,7 @@ mod tests {
 
     #[test]
     fn each_mutant_is_an_arm_with_the_whole_body() {
-        let source = Source::new("// ß\nfn a() -> u8 { 1 + 2 }\nfn b() {}\n".into()).unwrap();
+        let source = SourceFile::new("// ß\nfn a() -> u8 { 1 + 2 }\nfn b() {}\n".into()).unwrap();
         let mutant = |from, to, replacement: &str| Mutant {
             name: String::new(),
             file: String::new(),

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `reduction` | what they have in common |
 //! | `rows` | several threads fold one result each: what they read is contiguous along reduced loops |
-//! | `columns` | a thread folds several neighbouring results: what it reads is contiguous along kept loops, or is so small that it stays in a cache, as in sums over all pairs |
+//! | `columns` | a thread folds several neighbouring results: it reads along kept loops, or what stays in a cache |
 //! | `squares` | a thread folds a square of results in registers: reductions over pairs of rows, such as distances |
 //!
 //! Where there are few results, loops are split: the first pass folds parts of them, the second folds the results of
@@ -19,7 +19,7 @@ use crate::body::Body;
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
 use crate::operand::Operand;
-use reduction::{Fold, SecondPass};
+use reduction::{FoldLoops, SecondPass};
 use unishape_engine::nest::LoopNest;
 
 /// The kernels that fold a program's results along some loops, and their arguments.
@@ -45,7 +45,7 @@ pub(crate) fn fold(
         outputs.iter().zip(starts).map(|(output, &start)| moved(output, start)).collect();
     let starts = starts[outputs.len()..].iter().zip(reduced.starts());
     let inputs = operands.iter().zip(starts).map(|(input, (&a, &b))| moved(input, a + b)).collect();
-    let fold = Fold { kept, reduced, inputs, outputs, body };
+    let fold = FoldLoops { kept, reduced, inputs, outputs, body };
     if let Some(squares) = squares::Squares::find(&fold) {
         return Ok(vec![squares.launch(&fold)?]);
     }

@@ -19,7 +19,7 @@ pub(super) const MANY_RESULTS: usize = 1024;
 
 /// A reduction: its loops and arrays.
 #[derive(Debug)]
-pub(super) struct Fold<'f> {
+pub(super) struct FoldLoops<'f> {
     /// The loops that are kept, in the order of memory. Outputs come first among the arrays.
     pub(super) kept: LoopNest,
     /// The loops that are reduced. Arrays are inputs only.
@@ -46,7 +46,7 @@ impl Split {
     }
 }
 
-impl Fold<'_> {
+impl FoldLoops<'_> {
     /// Stride of input `input` in a kept loop.
     pub(super) fn kept_stride(&self, level: usize, input: usize) -> isize {
         self.kept.level(level).1[self.outputs.len() + input]

@@ -1,10 +1,10 @@
 //! Kernels of reductions over pairs of rows, such as distances of points with many coordinates.
 //!
-//! A block computes a square of results: some rows of one set of arrays with some rows of another. It reads parts of all
-//! these rows into shared memory; each thread takes elements from there for a small square of results in registers. An
-//! element that is read from memory is then used for as many results as the block's square has rows.
+//! A block computes a square of results: some rows of one set of arrays with some rows of another. It reads parts of
+//! all these rows into shared memory; each thread takes elements from there for a small square of results in registers.
+//! An element that is read from memory is then used for as many results as the block's square has rows.
 
-use super::reduction::{Fold, THREADS};
+use super::reduction::{FoldLoops, THREADS};
 use crate::body::identity;
 use crate::error::Error;
 use crate::launch::Launch;
@@ -47,7 +47,7 @@ pub(super) struct Squares {
 
 impl Squares {
     /// Finds two kept loops such that each input that is reduced moves along at most one of them.
-    pub(super) fn find(fold: &Fold<'_>) -> Option<Squares> {
+    pub(super) fn find(fold: &FoldLoops<'_>) -> Option<Squares> {
         let depth = fold.kept.depth();
         let is_long = depth >= 2 && fold.reduced.depth() == 1 && fold.reduced.len() >= DEPTH;
         if !is_long || u32::try_from(fold.reduced.len()).is_err() {
@@ -73,7 +73,7 @@ impl Squares {
         (has(Side::Row) && has(Side::Column) && bytes <= SHARED).then_some(Squares { levels, sides })
     }
 
-    pub(super) fn launch(&self, fold: &Fold<'_>) -> Result<Launch, Error> {
+    pub(super) fn launch(&self, fold: &FoldLoops<'_>) -> Result<Launch, Error> {
         let [rows, columns] = self.levels.map(|level| fold.kept.sizes()[level]);
         let outer = self.levels[0];
         let squares = rows.div_ceil(SIDE).checked_mul(columns.div_ceil(SIDE)).ok_or(Error::TooLarge)?;

@@ -5,8 +5,8 @@
 //! partial accumulators, which are merged with those of the first half afterwards. Rounding errors of sums
 //! therefore grow with the logarithm of the number of elements.
 //!
-//! Several results are folded along the same loops, each into accumulators of its own: what they are computed from is read
-//! from memory once. Their outputs have equal strides, so that one operand of the nest stands for all of them.
+//! Several results are folded along the same loops, each into accumulators of its own: what they are computed from is
+//! read from memory once. Their outputs have equal strides, so that one operand of the nest stands for all of them.
 //!
 //! Only the shape and the strides decide where loops are halved and which parts are tasks of their own, so that
 //! the result does not depend on the number of threads.
@@ -425,14 +425,14 @@ mod tests {
     use super::super::{Program, run};
     use super::*;
     use std::sync::Mutex;
-    use unishape_kernels::{DType, Fold, find_fold};
+    use unishape_kernels::{DType, FoldOp, find_fold};
 
     /// Elements of a block, so that at most 8192 elements of a row are folded without halving it.
     const BLOCK: usize = 1024;
 
     fn maximum(dtype: DType, item: usize) -> Program {
         let program = Program { block_elements: BLOCK, ..Program::new(vec![item], vec![], vec![], 0) };
-        program.folding(find_fold(Fold::Max, dtype).unwrap())
+        program.folding(find_fold(FoldOp::Max, dtype).unwrap())
     }
 
     /// Strides of a row-major array that has size 1 in some dimensions, and its number of elements.

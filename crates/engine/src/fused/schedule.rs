@@ -21,7 +21,7 @@ pub(super) enum Location {
 
 /// How many elements a value has in a block.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(super) enum Span {
+pub(super) enum BlockSpan {
     /// One: a broadcast scalar.
     Scalar,
     /// One for each row of the block, contiguous: a column that is stretched along the rows.
@@ -38,15 +38,15 @@ pub(super) struct BlockRef {
     pub(super) location: Location,
     /// Bytes of an element.
     pub(super) item: u8,
-    pub(super) span: Span,
+    pub(super) span: BlockSpan,
     /// Whether the rows of a block are contiguous, but apart from each other.
     pub(super) has_row_stride: bool,
 }
 
 impl BlockRef {
     /// Whether a kernel can take the elements of a whole block at once.
-    pub(super) fn is_whole(self, span: Span) -> bool {
-        span < Span::Block || self.span != Span::Column && !self.has_row_stride
+    pub(super) fn is_whole(self, span: BlockSpan) -> bool {
+        span < BlockSpan::Block || self.span != BlockSpan::Column && !self.has_row_stride
     }
 }
 
@@ -54,10 +54,10 @@ impl BlockRef {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     /// Copies an input's elements to a contiguous scratch block.
-    Gather { input: u32, span: Span, scratch: u32 },
+    Gather { input: u32, span: BlockSpan, scratch: u32 },
     /// Calls the kernel of a step with as many of `inputs` as it takes, once or for each row. Without a scratch
     /// block the result goes to the output.
-    Call { step: u32, inputs: [BlockRef; MAX_ARITY], span: Span, by_rows: bool, scratch: Option<u32> },
+    Call { step: u32, inputs: [BlockRef; MAX_ARITY], span: BlockSpan, by_rows: bool, scratch: Option<u32> },
     /// Calls the fused kernel of a group of steps; otherwise as `Call`.
     CallFused { group: u32, by_rows: bool, scratch: Option<u32> },
     /// Writes the result to the output.
@@ -65,7 +65,7 @@ pub(super) enum Action {
     /// Repeats a value that has fewer elements than the block.
     Expand { from: BlockRef, scratch: u32 },
     /// Folds a result into accumulators.
-    Fold { from: BlockRef, result: u32 },
+    FoldOp { from: BlockRef, result: u32 },
     /// Folds a function of two operands into the accumulators of a result.
     FoldPairs { inputs: [BlockRef; 2], result: u32 },
 }
@@ -105,7 +105,7 @@ pub(super) struct Schedule {
     pub(super) groups: FusedGroups,
     pub(super) group_inputs: Vec<SmallVec<[BlockRef; 8]>>,
     /// State of each value, and unused scratch blocks, while the schedule is made.
-    values: Vec<ValueState>,
+    values: Vec<ScheduledValue>,
     free: Vec<u32>,
 }
 
@@ -135,14 +135,14 @@ pub(super) enum Residence {
 /// How a value varies.
 #[derive(Clone, Copy, Debug)]
 struct Variation {
-    span: Span,
+    span: BlockSpan,
     /// All blocks are equal; the value is computed once.
     is_invariant: bool,
 }
 
 /// A value while the schedule is made.
 #[derive(Clone, Copy, Debug)]
-struct ValueState {
+struct ScheduledValue {
     variation: Variation,
     /// Its block, once it has one.
     block: Option<BlockRef>,
@@ -151,11 +151,11 @@ struct ValueState {
 }
 
 /// How an index varies within a block.
-fn index_span(loops: &BlockLoops, row_len: usize) -> Span {
+fn index_span(loops: &BlockLoops, row_len: usize) -> BlockSpan {
     match loops[..] {
-        _ if is_scalar(loops) => Span::Scalar,
-        [(len, 0), _] if len == row_len => Span::Column,
-        _ => Span::Block,
+        _ if is_scalar(loops) => BlockSpan::Scalar,
+        [(len, 0), _] if len == row_len => BlockSpan::Column,
+        _ => BlockSpan::Block,
     }
 }
 
@@ -317,14 +317,15 @@ impl Schedule {
             let loops = self.block.loops(nest, 1 + input);
             let is_invariant = !is_whole && self.block.is_invariant(nest, 1 + input);
             let location = Location::Input(input as u32);
-            let in_place = |span: Span| BlockRef { location, item: item as u8, span, has_row_stride: false };
+            let in_place =
+                |span: BlockSpan| BlockRef { location, item: item as u8, span, has_row_stride: false };
             let (span, block) = match loops[..] {
                 // Indices are not in memory.
                 _ if program.is_index[input] => (index_span(&loops, self.row_len), None),
-                _ if is_scalar(&loops) => (Span::Scalar, Some(in_place(Span::Scalar))),
-                _ if is_contiguous(&loops) => (Span::Block, Some(in_place(Span::Block))),
+                _ if is_scalar(&loops) => (BlockSpan::Scalar, Some(in_place(BlockSpan::Scalar))),
+                _ if is_contiguous(&loops) => (BlockSpan::Block, Some(in_place(BlockSpan::Block))),
                 [(len, 0), (_, stride)] if len == self.row_len => {
-                    (Span::Column, (stride == 1).then(|| in_place(Span::Column)))
+                    (BlockSpan::Column, (stride == 1).then(|| in_place(BlockSpan::Column)))
                 }
                 // A row that is repeated is gathered instead, so that kernels take whole blocks; those of pairs, and one
                 // for all steps, take rows.
@@ -332,12 +333,12 @@ impl Schedule {
                     if len == self.row_len
                         && (stride != 0 || self.is_one_kernel || program.is_only_pairs()) =>
                 {
-                    (Span::Block, Some(BlockRef { has_row_stride: true, ..in_place(Span::Block) }))
+                    (BlockSpan::Block, Some(BlockRef { has_row_stride: true, ..in_place(BlockSpan::Block) }))
                 }
-                _ => (Span::Block, None),
+                _ => (BlockSpan::Block, None),
             };
             if prefetches
-                && span == Span::Block
+                && span == BlockSpan::Block
                 && self.block.is_read_once(nest, 1 + input)
                 && is_contiguous(&loops)
                 && !program.is_index[input]
@@ -349,13 +350,17 @@ impl Schedule {
         for (constant, element) in program.constants.iter().enumerate() {
             let location = Location::Constant(constant as u32);
             let item = element.bytes().len() as u8;
-            let block = BlockRef { location, item, span: Span::Scalar, has_row_stride: false };
+            let block = BlockRef { location, item, span: BlockSpan::Scalar, has_row_stride: false };
             let last_use = program.last_use[program.operands.len() + constant];
-            self.push_value(Variation { span: Span::Scalar, is_invariant: !is_whole }, Some(block), last_use);
+            self.push_value(
+                Variation { span: BlockSpan::Scalar, is_invariant: !is_whole },
+                Some(block),
+                last_use,
+            );
         }
         self.limit_hoisting();
         for step in &program.steps {
-            let mut variation = Variation { span: Span::Scalar, is_invariant: true };
+            let mut variation = Variation { span: BlockSpan::Scalar, is_invariant: true };
             for &value in &step.inputs {
                 let Variation { span, is_invariant } = self.values[value].variation;
                 variation.span = if span > variation.span { span } else { variation.span };
@@ -364,7 +369,7 @@ impl Schedule {
             self.push_value(variation, None, program.last_use[self.values.len()]);
         }
         self.limit_hoisting();
-        let is_block = |&value: &usize| self.values[value].variation.span == Span::Block;
+        let is_block = |&value: &usize| self.values[value].variation.span == BlockSpan::Block;
         let is_usable = |pair: &Pair| pair.inputs.iter().any(is_block);
         self.uses_pairs = has_pair_rows(&self.block.loops(nest, 0), self.row_len)
             && program.pairs.iter().flatten().all(is_usable)
@@ -378,10 +383,10 @@ impl Schedule {
         let pairs = program.pairs.iter().flatten().flat_map(|pair| pair.inputs).filter(|_| *uses_pairs);
         let state = |step: usize| {
             let Variation { span, is_invariant } = values[first + step].variation;
-            let is_repeated = span == Span::Block && !is_invariant;
+            let is_repeated = span == BlockSpan::Block && !is_invariant;
             StepState { is_repeated, is_skipped: *uses_pairs && program.is_replaced[step] }
         };
-        let is_block = |value: usize| values[value].variation.span == Span::Block;
+        let is_block = |value: usize| values[value].variation.span == BlockSpan::Block;
         let min_steps = if *is_one_kernel { 1 } else { 2 };
         groups.form(program, nest.len(), min_steps, pairs, state, is_block);
         group_inputs.clear();
@@ -399,10 +404,13 @@ impl Schedule {
     /// Counts the kernel calls of a block, which prefetch.
     fn count_calls(&mut self, program: &Program, prefetches: bool) {
         let steps = &self.values[program.operands.len() + program.constants.len()..];
-        let is_called = |&(number, step): &(usize, &ValueState)| {
+        let is_called = |&(number, step): &(usize, &ScheduledValue)| {
             let is_replaced = self.uses_pairs && program.is_replaced[number];
             let is_within = self.groups.of(number).is_some_and(|(_, group)| !group.is_root(number));
-            step.variation.span == Span::Block && !step.variation.is_invariant && !is_replaced && !is_within
+            step.variation.span == BlockSpan::Block
+                && !step.variation.is_invariant
+                && !is_replaced
+                && !is_within
         };
         self.calls = steps.iter().enumerate().filter(is_called).count();
         let is_contiguous = self.output == OutputLayout::Contiguous;
@@ -410,7 +418,7 @@ impl Schedule {
     }
 
     fn push_value(&mut self, variation: Variation, block: Option<BlockRef>, last_use: usize) {
-        self.values.push(ValueState { variation, block, last_use });
+        self.values.push(ScheduledValue { variation, block, last_use });
     }
 
     /// Limits how many invariant values are kept: a long expression of many constants would take a scratch
@@ -432,7 +440,7 @@ impl Schedule {
             let value = first + number;
             let Variation { span, is_invariant } = self.values[value].variation;
             let to_output = value == program.result()
-                && span == Span::Block
+                && span == BlockSpan::Block
                 && !is_invariant
                 && matches!(self.output, OutputLayout::Contiguous | OutputLayout::Rows)
                 && !self.streams;
@@ -443,7 +451,7 @@ impl Schedule {
                 continue;
             }
             let location = Location::Constant(0);
-            let unused = BlockRef { location, item: 0, span: Span::Scalar, has_row_stride: false };
+            let unused = BlockRef { location, item: 0, span: BlockSpan::Scalar, has_row_stride: false };
             let mut inputs = [unused; MAX_ARITY];
             for (input, &value) in inputs.iter_mut().zip(&step.inputs) {
                 *input = self.block_of(program, value, is_invariant);
@@ -466,7 +474,7 @@ impl Schedule {
     }
 
     /// Notes the scratch block of a value, if it has one.
-    fn set_scratch(&mut self, value: usize, item: usize, span: Span, scratch: Option<u32>) {
+    fn set_scratch(&mut self, value: usize, item: usize, span: BlockSpan, scratch: Option<u32>) {
         self.values[value].block = scratch.map(|scratch| BlockRef {
             location: Location::Scratch(scratch),
             item: item as u8,
@@ -482,14 +490,14 @@ impl Schedule {
             self.groups.groups[number].inputs.iter().map(|&source| source as usize).collect();
         let inputs: SmallVec<[BlockRef; 8]> =
             sources.iter().map(|&value| self.block_of(program, value, false)).collect();
-        let by_rows = !inputs.iter().all(|input| input.is_whole(Span::Block))
+        let by_rows = !inputs.iter().all(|input| input.is_whole(BlockSpan::Block))
             || to_output && self.output == OutputLayout::Rows;
         let value = program.operands.len() + program.constants.len() + root;
         let item = program.item(value);
-        let scratch = (!to_output).then(|| self.allocate(item, Span::Block, false));
+        let scratch = (!to_output).then(|| self.allocate(item, BlockSpan::Block, false));
         self.group_inputs[number] = inputs;
         self.each.push(Action::CallFused { group, by_rows, scratch });
-        self.set_scratch(value, item, Span::Block, scratch);
+        self.set_scratch(value, item, BlockSpan::Block, scratch);
         self.free_unused(&sources, root);
     }
 
@@ -500,12 +508,12 @@ impl Schedule {
             return self.each.push(Action::FoldPairs { inputs, result: result as u32 });
         }
         let mut from = self.block_of(program, program.results[result], false);
-        if from.span != Span::Block {
-            let scratch = self.allocate(from.item as usize, Span::Block, false);
+        if from.span != BlockSpan::Block {
+            let scratch = self.allocate(from.item as usize, BlockSpan::Block, false);
             self.each.push(Action::Expand { from, scratch });
-            from = BlockRef { location: Location::Scratch(scratch), span: Span::Block, ..from };
+            from = BlockRef { location: Location::Scratch(scratch), span: BlockSpan::Block, ..from };
         }
-        self.each.push(Action::Fold { from, result: result as u32 });
+        self.each.push(Action::FoldOp { from, result: result as u32 });
     }
 
     fn push(&mut self, is_invariant: bool, action: Action) {
@@ -514,7 +522,7 @@ impl Schedule {
 
     /// The block of a value; an input that is not contiguous is gathered.
     fn block_of(&mut self, program: &Program, value: usize, is_taken_once: bool) -> BlockRef {
-        let ValueState { variation: Variation { span, is_invariant }, block, .. } = self.values[value];
+        let ScheduledValue { variation: Variation { span, is_invariant }, block, .. } = self.values[value];
         debug_assert!(is_invariant || !is_taken_once, "invariant values depend on invariant ones only");
         let block = block.unwrap_or_else(|| {
             // An input: steps have their blocks before other steps take them.
@@ -529,7 +537,7 @@ impl Schedule {
 
     /// An unused scratch block. That of an invariant value is never reused, neither after it nor before it:
     /// it is written before all actions of the first block.
-    fn allocate(&mut self, item: usize, span: Span, is_invariant: bool) -> u32 {
+    fn allocate(&mut self, item: usize, span: BlockSpan, is_invariant: bool) -> u32 {
         let (bytes, blocks) = (item * self.block.count(span), &mut self.scratch);
         let number = match self.free.pop() {
             Some(number) if !is_invariant => number,
@@ -548,7 +556,7 @@ impl Schedule {
     fn free_unused(&mut self, values: &[usize], step: usize) {
         for (number, &value) in values.iter().enumerate() {
             let is_repeated = values[..number].contains(&value);
-            let ValueState { variation, block, last_use } = self.values[value];
+            let ScheduledValue { variation, block, last_use } = self.values[value];
             if last_use == step
                 && !variation.is_invariant
                 && !is_repeated
@@ -563,11 +571,11 @@ impl Schedule {
 impl BlockShape {
     /// Number of elements that a value has in this block.
     #[inline]
-    pub(super) fn count(self, span: Span) -> usize {
+    pub(super) fn count(self, span: BlockSpan) -> usize {
         match span {
-            Span::Scalar => 1,
-            Span::Column => self.iterations,
-            Span::Block => self.len(),
+            BlockSpan::Scalar => 1,
+            BlockSpan::Column => self.iterations,
+            BlockSpan::Block => self.len(),
         }
     }
 }

@@ -21,9 +21,9 @@ type Inferred = Result<Option<InferredValue>, Error>;
 
 /// Inferred inputs of a node; omitted inputs are `None`.
 #[derive(Clone, Copy)]
-struct Inputs<'a>(&'a [Option<&'a InferredValue>]);
+struct NodeInputs<'a>(&'a [Option<&'a InferredValue>]);
 
-impl<'a> Inputs<'a> {
+impl<'a> NodeInputs<'a> {
     fn get(self, index: usize) -> Option<&'a InferredValue> {
         self.0.get(index).copied().flatten()
     }
@@ -66,7 +66,7 @@ pub(super) fn infer_output(
     if !node.is_default_domain() {
         return Ok(None);
     }
-    let inputs = Inputs(inputs);
+    let inputs = NodeInputs(inputs);
     // Missing inputs and invalid attributes make the output unknown; they are errors only when the model runs.
     let or_unknown = |value: Inferred| Ok(value.ok().flatten());
     let Some(operator) = Operator::of_node(node) else {
@@ -104,7 +104,7 @@ fn elem(dtype: DType) -> Option<ElemType> {
     Some(ElemType::of(dtype))
 }
 
-fn multidirectional(node: &Node, operator: &Operator, inputs: Inputs<'_>) -> Inferred {
+fn multidirectional(node: &Node, operator: &Operator, inputs: NodeInputs<'_>) -> Inferred {
     let names: Vec<&str> = node.inputs.iter().filter(|name| !name.is_empty()).map(String::as_str).collect();
     let shape = broadcast_all(inputs.0.iter().flatten().map(|input| &input.shape), &names)?;
     let elem = match operator.has_bool_output() {
@@ -114,14 +114,14 @@ fn multidirectional(node: &Node, operator: &Operator, inputs: Inputs<'_>) -> Inf
     Ok(Some(InferredValue { elem, shape, data: None }))
 }
 
-fn unidirectional(node: &Node, inputs: Inputs<'_>) -> Inferred {
+fn unidirectional(node: &Node, inputs: NodeInputs<'_>) -> Inferred {
     let [Some(x), Some(_)] = inputs.0 else { return Ok(None) };
     check_unidirectional(node, inputs, 1)?;
     Ok(Some(InferredValue { elem: x.elem, shape: x.shape.clone(), data: None }))
 }
 
 /// Fails if an input, such as a slope, cannot be broadcast to the shape of the first.
-fn check_unidirectional(node: &Node, inputs: Inputs<'_>, index: usize) -> Result<(), Error> {
+fn check_unidirectional(node: &Node, inputs: NodeInputs<'_>, index: usize) -> Result<(), Error> {
     let (Some(x), Some(other)) = (inputs.get(0), inputs.get(index)) else { return Ok(()) };
     let names = [&node.inputs[0], &node.inputs[index]].map(String::as_str);
     broadcast_all([&x.shape, &other.shape], &names)?;
@@ -133,7 +133,7 @@ fn check_unidirectional(node: &Node, inputs: Inputs<'_>, index: usize) -> Result
     Ok(())
 }
 
-fn reduction(node: &Node, operator: &Operator, inputs: Inputs<'_>, id: usize) -> Inferred {
+fn reduction(node: &Node, operator: &Operator, inputs: NodeInputs<'_>, id: usize) -> Inferred {
     let x = inputs.first()?;
     let elem = if operator.axes_input_since().is_some() { x.elem } else { elem(DType::I64) };
     let Some(dims) = x.shape.dims() else { return Ok(None) };
@@ -157,7 +157,7 @@ fn reduction(node: &Node, operator: &Operator, inputs: Inputs<'_>, id: usize) ->
 }
 
 /// Outputs of a normalization; inputs that are broadcast must be compatible.
-fn normalization(node: &Node, operator: &Operator, output: usize, inputs: Inputs<'_>) -> Inferred {
+fn normalization(node: &Node, operator: &Operator, output: usize, inputs: NodeInputs<'_>) -> Inferred {
     let Ok(x) = inputs.first() else { return Ok(None) };
     let like_x = InferredValue { elem: x.elem, shape: x.shape.clone(), data: None };
     let is_broadcast = matches!(operator.name, "LayerNormalization" | "RMSNormalization");
@@ -183,7 +183,7 @@ fn normalization(node: &Node, operator: &Operator, output: usize, inputs: Inputs
     })
 }
 
-fn same_shape(node: &Node, operator: &Operator, inputs: Inputs<'_>) -> Inferred {
+fn same_shape(node: &Node, operator: &Operator, inputs: NodeInputs<'_>) -> Inferred {
     let x = inputs.first()?;
     let elem = match operator.name {
         _ if operator.has_bool_output() => elem(DType::Bool),
@@ -209,7 +209,7 @@ fn list(elements: Vec<ShapeElement>) -> InferredValue {
     InferredValue { elem: elem(DType::I64), shape, data }
 }
 
-fn shape_operator(node: &Node, operator: &Operator, inputs: Inputs<'_>, id: usize) -> Inferred {
+fn shape_operator(node: &Node, operator: &Operator, inputs: NodeInputs<'_>, id: usize) -> Inferred {
     if operator.name == "Constant" {
         if let Some(value) = node.attribute("value") {
             return Ok(Some(infer_tensor(&value.tensor()?, None)));
@@ -310,7 +310,7 @@ fn shape_from_list(list: &InferredValue, id: usize) -> SymbolicShape {
     }
 }
 
-fn expand(x: &InferredValue, inputs: Inputs<'_>, id: usize) -> Option<InferredValue> {
+fn expand(x: &InferredValue, inputs: NodeInputs<'_>, id: usize) -> Option<InferredValue> {
     let target = inputs.get(1)?;
     let target = match &target.data {
         Some(ShapeData::ShapeOf(shape)) => shape.clone(),
@@ -322,7 +322,7 @@ fn expand(x: &InferredValue, inputs: Inputs<'_>, id: usize) -> Option<InferredVa
     Some(InferredValue { elem: x.elem, shape: x.shape.broadcast_with(&target)?, data: None })
 }
 
-fn concat(node: &Node, x: &InferredValue, inputs: Inputs<'_>, id: usize) -> Inferred {
+fn concat(node: &Node, x: &InferredValue, inputs: NodeInputs<'_>, id: usize) -> Inferred {
     let Some(dims) = x.shape.dims() else { return Ok(None) };
     let Some(axis) = node.attribute("axis") else { return Ok(None) };
     let axis = resolve_axis(axis.int()?, dims.len())?;
@@ -341,7 +341,7 @@ fn concat(node: &Node, x: &InferredValue, inputs: Inputs<'_>, id: usize) -> Infe
 }
 
 /// Slice of a list with step 1, as models use it to take a shape apart; other slices are unknown.
-fn slice(x: &InferredValue, inputs: Inputs<'_>) -> Option<InferredValue> {
+fn slice(x: &InferredValue, inputs: NodeInputs<'_>) -> Option<InferredValue> {
     let elements = inputs.elements(0).filter(|_| x.shape.dims().is_some_and(|dims| dims.len() == 1))?;
     let is_default =
         |index: usize, default: i64| inputs.get(index).is_none() || inputs.ints(index) == Some(vec![default]);
@@ -412,7 +412,7 @@ fn remaining_dim(dividend: &[Dim], divisor: &[Dim]) -> Option<Dim> {
 }
 
 /// Operators that do not run, but are common between element-wise ones and have simple rules.
-fn unsupported_operator(node: &Node, inputs: Inputs<'_>, id: usize) -> Inferred {
+fn unsupported_operator(node: &Node, inputs: NodeInputs<'_>, id: usize) -> Inferred {
     let x = inputs.first()?;
     let like_x = |shape: SymbolicShape| Ok(Some(InferredValue { elem: x.elem, shape, data: None }));
     match node.op_type.as_str() {
@@ -453,7 +453,7 @@ fn unsupported_operator(node: &Node, inputs: Inputs<'_>, id: usize) -> Inferred 
     }
 }
 
-fn matmul(a: &InferredValue, inputs: Inputs<'_>) -> Option<SymbolicShape> {
+fn matmul(a: &InferredValue, inputs: NodeInputs<'_>) -> Option<SymbolicShape> {
     let (a, b) = (a.shape.dims()?, inputs.dims(1)?);
     match (a, b) {
         ([_], [batch @ .., _, columns]) => {

@@ -4,11 +4,11 @@ use super::cache::Expr;
 use super::compile::InputType;
 use super::error::{ExprError, ExprErrorKind};
 use super::lower::{Sharing, StagedExpr};
-use super::stage::{Source, Stage, StageInput};
+use super::stage::{Stage, StageInput, StageSource};
 use super::typed::InputInfo;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use unishape_kernels::{Constant, DType, Fold, KernelKey, Scalar};
+use unishape_kernels::{Constant, DType, FoldOp, KernelKey, Scalar};
 
 /// What determines the stages of an expression about the value of a variable.
 ///
@@ -265,7 +265,7 @@ pub struct StageResult {
     /// Its dtype.
     pub dtype: DType,
     /// What is folded along the reduced loops; `None` where the value is written for every index.
-    pub fold: Option<Fold>,
+    pub fold: Option<FoldOp>,
 }
 
 /// An array that a stage reads, and at which indices.
@@ -321,9 +321,9 @@ impl Read<'_> {
     /// ```
     pub fn from(&self) -> ReadFrom {
         match self.input.source {
-            Source::Variable(number) => ReadFrom::Variable(number),
-            Source::Stage { number, result } => ReadFrom::Stage { number, result },
-            Source::Index(_) => ReadFrom::Index,
+            StageSource::Variable(number) => ReadFrom::Variable(number),
+            StageSource::Stage { number, result } => ReadFrom::Stage { number, result },
+            StageSource::Index(_) => ReadFrom::Index,
         }
     }
 
@@ -357,7 +357,7 @@ impl Read<'_> {
     /// ```
     pub fn in_loops(&self, strides: &[isize]) -> (isize, Vec<isize>) {
         let strides = match &self.input.source {
-            Source::Index(own) => own,
+            StageSource::Index(own) => own,
             _ => strides,
         };
         let (mut start, mut of_loops) = (0, vec![0; self.loops]);
