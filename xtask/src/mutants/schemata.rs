@@ -26,7 +26,7 @@ const VARIABLE: &str = "UNISHAPE_MUTANT";
 /// The variable that holds the path of a file, to which the numbers of the functions that are called are added.
 const REACHED: &str = "UNISHAPE_REACHED_FUNCTIONS";
 
-/// Tests that take longer than this without a mutant run last, on mutants that the others do not detect.
+/// Tests that take more CPU time than this without a mutant run last, on mutants that the others do not detect.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// The time limit of a test program: a multiple of its duration without a mutant, and a margin for a busy
@@ -92,14 +92,24 @@ pub(super) fn run(package: &Package, folder: &Path, options: &[String]) -> Resul
             *unviable += 1;
             continue;
         };
-        // On a busy machine a slow test may fail without a reason, but hardly twice.
-        let fails = |speed| tree.any_fails(&programs, active, speed);
-        if fails(Speed::Quick)? || (fails(Speed::Slow)? && fails(Speed::Slow)?) {
-            *detected += 1;
-        } else {
+        let run = |speed| tree.run_all(&programs, active, speed);
+        let mut outcome = run(Speed::Quick)?;
+        if outcome == Outcome::Passed {
+            // On a busy machine a slow test may fail without a reason, but hardly twice.
+            outcome = run(Speed::Slow)?;
+            if outcome != Outcome::Passed {
+                outcome = run(Speed::Slow)?;
+            }
+        }
+        if outcome == Outcome::Passed {
             *surviving += 1;
             eprintln!("MISSED   {}", mutant.name);
             survivors.push(mutant.name.clone());
+        } else {
+            *detected += 1;
+            if outcome == Outcome::TimedOut {
+                eprintln!("TIMEOUT  {}", mutant.name);
+            }
         }
     }
     println!("| file | mutants | detected | do not compile | survivors |\n|---|---|---|---|---|");
@@ -134,6 +144,14 @@ type Lines = BTreeMap<String, Vec<(Range<usize>, usize)>>;
 enum Speed {
     Quick,
     Slow,
+}
+
+/// How a test program ends.
+#[derive(Clone, Copy, PartialEq)]
+enum Outcome {
+    Passed,
+    Failed,
+    TimedOut,
 }
 
 /// A test program with the mutants in it.
@@ -293,16 +311,16 @@ impl Tree<'_> {
         for name in tests.lines().filter_map(|line| line.strip_suffix(": test")) {
             fs::write(&reached, "").map_err(|error| format!("{}: {error}", reached.display()))?;
             let mut test = self.test(&program, &["--exact", name]);
-            let start = Instant::now();
-            passes(test.env(REACHED, &reached), Duration::MAX)?;
-            let speed = if start.elapsed() > SLOW { Speed::Slow } else { Speed::Quick };
+            let start = children_time();
+            outcome(test.env(REACHED, &reached), Duration::MAX)?;
+            let speed = if children_time() - start > SLOW { Speed::Slow } else { Speed::Quick };
             let numbers = fs::read_to_string(&reached).unwrap_or_default();
             let reached = numbers.lines().filter_map(|number| number.parse().ok()).collect();
             program.tests.push(Test { name: name.into(), speed, reached });
         }
         for speed in [Speed::Quick, Speed::Slow] {
             let start = Instant::now();
-            if self.fails(&program, None, speed)? {
+            if self.run(&program, None, speed)? != Outcome::Passed {
                 return Err(format!("{} fails without a mutant", program.path.display()));
             }
             program.timeouts[speed as usize] = TIMEOUT_MARGIN + TIMEOUT_FACTOR * start.elapsed();
@@ -317,34 +335,40 @@ impl Tree<'_> {
         test
     }
 
-    /// Whether a test program fails with a mutant, of which the number and that of its function are given.
-    fn fails(&self, program: &Program, mutant: Option<(usize, usize)>, speed: Speed) -> Result<bool, String> {
+    /// Runs a test program with a mutant, of which the number and that of its function are given.
+    fn run(
+        &self,
+        program: &Program,
+        mutant: Option<(usize, usize)>,
+        speed: Speed,
+    ) -> Result<Outcome, String> {
         let reaches = |test: &Test| mutant.is_none_or(|(_, function)| test.reached.contains(&function));
         let chosen = program.tests.iter().filter(|test| test.speed == speed && reaches(test));
         let names: Vec<&str> = chosen.map(|test| test.name.as_str()).collect();
         if names.is_empty() {
-            return Ok(false);
+            return Ok(Outcome::Passed);
         }
         // The first failure decides. Only unstable Rust accepts the option without the variable.
         let mut test = self.test(program, &["-Zunstable-options", "--fail-fast", "--exact"]);
         test.args(names).env("RUSTC_BOOTSTRAP", "1");
         test.env(VARIABLE, mutant.map_or(0, |(number, _)| number).to_string());
-        Ok(!passes(&mut test, program.timeouts[speed as usize])?)
+        outcome(&mut test, program.timeouts[speed as usize])
     }
 
-    /// Whether one of the programs fails with this mutant.
-    fn any_fails(
+    /// Runs the programs with this mutant, up to the first that does not pass.
+    fn run_all(
         &self,
         programs: &[Program],
         mutant: Option<(usize, usize)>,
         speed: Speed,
-    ) -> Result<bool, String> {
+    ) -> Result<Outcome, String> {
         for program in programs {
-            if self.fails(program, mutant, speed)? {
-                return Ok(true);
+            let outcome = self.run(program, mutant, speed)?;
+            if outcome != Outcome::Passed {
+                return Ok(outcome);
             }
         }
-        Ok(false)
+        Ok(Outcome::Passed)
     }
 }
 
@@ -352,9 +376,9 @@ fn messages(output: &[u8]) -> impl Iterator<Item = Value> {
     output.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// Whether a command succeeds within the time limit; discards its output. The limit counts the time that this
-/// program waits, so that both can be stopped for a while.
-fn passes(test: &mut Command, timeout: Duration) -> Result<bool, String> {
+/// Runs a command, up to the time limit; discards its output. The limit counts the time that this program waits,
+/// so that both can be stopped for a while.
+fn outcome(test: &mut Command, timeout: Duration) -> Result<Outcome, String> {
     const POLL: Duration = Duration::from_millis(5);
     let error = |error| format!("cannot run a test: {error}");
     test.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -362,15 +386,25 @@ fn passes(test: &mut Command, timeout: Duration) -> Result<bool, String> {
     let mut waited = Duration::ZERO;
     loop {
         if let Some(status) = child.try_wait().map_err(error)? {
-            return Ok(status.success());
+            return Ok(if status.success() { Outcome::Passed } else { Outcome::Failed });
         }
         if waited > timeout {
             child.kill().and_then(|()| child.wait()).map_err(error)?;
-            return Ok(false);
+            return Ok(Outcome::TimedOut);
         }
         std::thread::sleep(POLL);
         waited += POLL;
     }
+}
+
+/// CPU time of the programs that this one has waited for: on a busy machine, time on the clock says little.
+fn children_time() -> Duration {
+    /// Of the numbers in `/proc/self/stat`, on Linux.
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // After the name in parentheses, which may contain spaces, the 14th and 15th field.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(13).take(2).filter_map(|field| field.parse::<u32>().ok()).map(|ticks| ticks * TICK).sum()
 }
 
 /// All files in a folder and its folders; none if it does not exist.
