@@ -349,6 +349,11 @@ impl Program {
         self.run_single_kernel_rows(output, row_bytes, |row| row.copy_from_slice(inputs));
     }
 
+    /// Number of steps.
+    pub fn step_count(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Whether the program is a few kernels, whose results are stored.
     #[inline]
     pub fn is_few_kernels(&self) -> bool {

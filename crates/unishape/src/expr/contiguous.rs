@@ -89,6 +89,19 @@ impl ContiguousCall {
         self.0.dtype
     }
 
+    /// Number of operations.
+    ///
+    /// ```
+    /// use unishape::DType::U8;
+    /// use unishape::expr::{ContiguousCall, Expr};
+    ///
+    /// assert_eq!(ContiguousCall::of_expr(&Expr::parse("(a + b) * 2")?, &[U8, U8]).unwrap().operations(), 2);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn operations(&self) -> usize {
+        self.0.program.step_count()
+    }
+
     /// Computes the bytes of the result from those of arrays with as many elements.
     ///
     /// ```
