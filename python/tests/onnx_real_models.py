@@ -5,6 +5,7 @@ kept.
 """
 
 import collections
+import functools
 import json
 import os
 import subprocess
@@ -26,12 +27,10 @@ class RealModel(NamedTuple):
     package: str
     #: Path in the wheel.
     file: str
-    #: Sizes of the symbolic dimensions for each run, by name; `None` for all others.
-    runs: tuple[dict, ...] = ({None: 1}, {None: 2})
 
 
 MODELS = (
-    RealModel("silero-vad==6.2.3", "silero_vad/data/silero_vad.onnx", ({None: 1, "audio": 512}, {None: 3})),
+    RealModel("silero-vad==6.2.3", "silero_vad/data/silero_vad.onnx"),
     RealModel("silero-vad==6.2.3", "silero_vad/data/silero_vad_16k_op15.onnx"),
     RealModel("silero-vad==6.2.3", "silero_vad/data/silero_vad_half.onnx"),
     RealModel("faster-whisper==1.2.1", "faster_whisper/assets/silero_vad_v6.onnx"),
@@ -39,7 +38,7 @@ MODELS = (
     RealModel("openwakeword==0.4.0", "openwakeword/resources/models/embedding_model.onnx"),
     RealModel("openwakeword==0.4.0", "openwakeword/resources/models/melspectrogram.onnx"),
     RealModel("openwakeword==0.4.0", "openwakeword/resources/models/alexa_v0.1.onnx"),
-    RealModel("speechmos==0.0.1.1", "speechmos/dnsmos_models/sig_bak_ovr.onnx"),
+    RealModel("speechmos==0.0.1.1", "speechmos/dnsmos_models/model_v8.onnx"),
     RealModel("speechmos==0.0.1.1", "speechmos/aecmos_models/Run_1668423760_Stage_0.onnx"),
     RealModel("speechmos==0.0.1.1", "speechmos/plcmos_models/plcmos_v2.onnx"),
     RealModel("basic-pitch==0.4.0", "basic_pitch/saved_models/icassp_2022/nmp.onnx"),
@@ -95,19 +94,37 @@ def session(model, **settings):
     chosen = options()
     for name, value in settings.items():
         setattr(chosen, name, value)
+    # Weights that are packed in advance would be missing in the profile.
+    chosen.add_session_config_entry("session.disable_prepacking", "1" if settings else "0")
     model = model if isinstance(model, (bytes, str)) else model.SerializeToString()
     return onnxruntime.InferenceSession(model, chosen, providers=["CPUExecutionProvider"])
+
+
+@functools.cache
+def runs(path):
+    """Inputs of two runs: with the first sizes of unknown dimensions that ONNX Runtime accepts."""
+    opened, found = session(str(path)), []
+    for size in (1, 2, 16, 32, 224, 512):
+        given = inputs(opened, size)
+        try:
+            opened.run(None, given)
+        except Exception:
+            continue
+        found.append(given)
+        if len(found) == 2 or all(isinstance(each, int) for value in opened.get_inputs() for each in value.shape):
+            break
+    return found
 
 
 TYPES = {"float": "f4", "float16": "f2", "double": "f8", "int64": "i8", "int32": "i4", "uint8": "u1", "bool": "?"}
 
 
-def inputs(opened, sizes, seed=0):
-    """Random inputs of a session."""
+def inputs(opened, unknown, seed=0):
+    """Random inputs of a session, with this size of unknown dimensions."""
     rng = np.random.default_rng(seed)
     given = {}
     for each in opened.get_inputs():
-        known = (size if isinstance(size, int) and size > 0 else sizes.get(size, sizes[None]) for size in each.shape)
+        known = (size if isinstance(size, int) and size > 0 else unknown for size in each.shape)
         shape, dtype = tuple(known), np.dtype(TYPES[each.type.removeprefix("tensor(").removesuffix(")")])
         if each.name == "sr":
             given[each.name] = np.full(shape, 16000, dtype)

@@ -97,7 +97,7 @@ def test_c_of_gemm(trans_a, trans_b, c, rows):
     explicit = unishape.onnx.explicit(model)
     assert verdict(explicit) == "explicit" and unishape.onnx.implicit(explicit) == model
     opened = real.session(model)
-    given = real.inputs(opened, {None: 2})
+    given = real.inputs(opened, 2)
     (expected,), (result,) = opened.run(None, given), real.session(explicit).run(None, given)
     assert result.tobytes() == expected.tobytes()
 

@@ -54,7 +54,7 @@ def broadcasts(node, shapes):
 
 
 def test_no_broadcast_is_missed_or_invented(case):
-    settings, path, model = case
+    _, path, model = case
     report = unishape.onnx.explain(path)
     assert report.conflicts == []
     found = {(each["path"], each["node"]): each for each in report.broadcasts}
@@ -62,9 +62,8 @@ def test_no_broadcast_is_missed_or_invented(case):
         (path, index): node for path, graph in real.graphs(model) for index, node in enumerate(graph.node)
     }
     checked = 0
-    for sizes in settings.runs:
-        opened = real.session(str(path))
-        for place, seen in real.shapes_at_run_time(model, real.inputs(opened, sizes)).items():
+    for given in real.runs(path):
+        for place, seen in real.shapes_at_run_time(model, given).items():
             for shapes in seen:
                 truth = broadcasts(nodes[place], shapes)
                 if truth is None:
@@ -78,19 +77,22 @@ def test_no_broadcast_is_missed_or_invented(case):
 
 def test_inferred_shapes_are_right(case):
     """Every inferred size that is a number is the size that ONNX Runtime computes."""
-    settings, path, model = case
+    _, path, model = case
     exposed = onnx.ModelProto()
     exposed.CopyFrom(model)
     known = {value.name for value in [*exposed.graph.input, *exposed.graph.output, *exposed.graph.initializer]}
     values = dict.fromkeys(name for node in exposed.graph.node for name in node.output if name and name not in known)
     exposed.graph.output.extend(onnx.ValueInfoProto(name=name) for name in values)
-    for sizes in settings.runs:
-        opened = real.session(exposed)
-        names = [each.name for each in opened.get_outputs()]
-        given = real.inputs(opened, sizes)
-        dims = {name: size for name, size in sizes.items() if name}
+    opened = real.session(exposed)
+    names = [each.name for each in opened.get_outputs()]
+    for given in real.runs(path):
+        # Once with unknown sizes, once with those of the run.
+        declared = {each.name: each.shape for each in opened.get_inputs()}
+        pairs = (pair for name, array in given.items() for pair in zip(declared[name], array.shape))
+        dims = {symbol: size for symbol, size in pairs if isinstance(symbol, str)}
+        results = opened.run(names, given)
         for inferred in (unishape.onnx.shapes(path), unishape.onnx.shapes(path, dims=dims)):
-            for name, array in zip(names, opened.run(names, given)):
+            for name, array in zip(names, results):
                 shape = inferred[name]
                 if shape is None or not isinstance(array, np.ndarray):
                     continue
@@ -101,7 +103,7 @@ def test_inferred_shapes_are_right(case):
 
 def test_explicit_models_compute_the_same(case):
     """Bit for bit without optimizations; one pass settles; implicit restores the bytes of the file."""
-    settings, path, _ = case
+    _, path, _ = case
     loaded = unishape.onnx._load(path)
     options = dict(dims={}, certain_only=False, expand_pow=False, expand_matmul=False)
     explicit, _ = loaded.explicit(**options)
@@ -111,8 +113,7 @@ def test_explicit_models_compute_the_same(case):
     assert {each["kind"] for each in left} <= {"pow", "matmul", "normalization", "quantization"}
     assert explicit.implicit(all=False)[0].to_bytes() == path.read_bytes()
     before, after = real.session(str(path)), real.session(explicit.to_bytes())
-    for sizes in settings.runs:
-        given = real.inputs(before, sizes)
+    for given in real.runs(path):
         for result, expected in zip(after.run(None, given), before.run(None, given), strict=True):
             assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
             assert result.tobytes() == expected.tobytes()

@@ -243,6 +243,7 @@ const NEVER: &[&str] = &[
     "SpaceToDepth",
     "Split",
     "SplitToSequence",
+    "SwiGLU",
     "Squeeze",
     "StringNormalizer",
     "StringSplit",
