@@ -39,7 +39,6 @@ MODELS = (
     RealModel("openwakeword==0.4.0", "openwakeword/resources/models/melspectrogram.onnx"),
     RealModel("openwakeword==0.4.0", "openwakeword/resources/models/alexa_v0.1.onnx"),
     RealModel("speechmos==0.0.1.1", "speechmos/dnsmos_models/model_v8.onnx"),
-    RealModel("speechmos==0.0.1.1", "speechmos/aecmos_models/Run_1668423760_Stage_0.onnx"),
     RealModel("speechmos==0.0.1.1", "speechmos/plcmos_models/plcmos_v2.onnx"),
     RealModel("basic-pitch==0.4.0", "basic_pitch/saved_models/icassp_2022/nmp.onnx"),
     RealModel("g2p-id==0.0.4", "g2p_id/bert_pron.onnx"),
