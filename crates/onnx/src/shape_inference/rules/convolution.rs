@@ -89,6 +89,12 @@ fn window_count(size: &Dim, window: &Window, auto_pad: &str, ceil: bool) -> Opti
     }
     let extent = window.extent()?;
     let pads = window.pads.0.checked_add(window.pads.1)?;
+    // A window that is larger than its input has no defined number of positions.
+    if let Some(size) = size.known()
+        && i64::try_from(size).ok()?.checked_add(pads)? < extent
+    {
+        return None;
+    }
     let free = |size: crate::SizeExpr| size.add_int(pads.checked_sub(extent)?);
     if !ceil {
         return size.compute(|size| free(size)?.floor_div_int(window.stride)?.add_int(1));
