@@ -2,8 +2,8 @@
 
 use super::args::ExplainArgs;
 use super::html;
+use super::open::{fixed_sizes, open};
 use super::report_text::report_text;
-use super::{fixed_sizes, open};
 use crate::error::CliError;
 use crate::output;
 use serde::Serialize;

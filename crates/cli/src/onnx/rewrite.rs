@@ -1,8 +1,8 @@
 //! `unishape onnx explicit` and `implicit`: models with explicit or implicit broadcasts.
 
 use super::args::{ExplicitArgs, ImplicitArgs, RewriteArgs};
+use super::open::{UNREADABLE, fixed_sizes, open};
 use super::report_text::{left_text, report_text, summary};
-use super::{fixed_sizes, open};
 use crate::destination::{
     check_directory_exists, check_free_space, check_target, destination_text, free_space,
 };
@@ -175,7 +175,7 @@ fn external_copies(
         let (source, target) = (from.join(relative), to.join(relative));
         if !source.is_file() {
             let message = format!("{}: external data of the model is missing", text::display_path(&source));
-            return Err(CliError::Code(super::UNREADABLE, message));
+            return Err(CliError::Code(UNREADABLE, message));
         }
         check_target(&target, args.writing.force)?;
         copies.push((source, target));

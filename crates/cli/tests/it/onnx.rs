@@ -181,7 +181,7 @@ fn models_are_made_explicit_and_implicit_again() {
     let output = dir.run(["onnx", "explicit", "m.onnx", "-o", "e.onnx"]);
     assert!(output.code == 0 && output.stderr.starts_with("3 Expands added; "), "{output:?}");
     assert_eq!(dir.run(["onnx", "explicit", "e.onnx", "--check", "-q"]).expect_success(), "");
-    assert_eq!(dir.run(["onnx", "explain", "e.onnx"]).expect_success(), "none of 7 nodes broadcasts\n");
+    assert_eq!(dir.run(["onnx", "explain", "e.onnx"]).expect_success(), "none of 9 nodes broadcasts\n");
     dir.run(RUN.iter().chain(&["-q", "-o", "before"])).expect_success();
     dir.run(["onnx", "run", "e.onnx", "x.npy", "k.pb", "-q", "-o", "after"]).expect_success();
     for name in ["_out_y.npy", "above.npy"] {

@@ -1,9 +1,9 @@
 //! Applies the inference rules to the nodes of a model: main graph, subgraphs, and functions as they are called.
 
+use super::inference::{Called, FixedSizes, Inference, Scope};
 use super::inferred_value::{InferredValue, ShapeData};
 use super::rules::{Call, infer_output, infer_tensor};
 use super::symbolic::{Dim, MAX_INFERRED_RANK, SymbolicShape};
-use super::{Called, FixedSizes, Inference, Scope};
 use crate::elem_type::ElemType;
 use crate::error::{Error, display_name};
 use crate::graph::{Attribute, DeclaredDim, Graph, MAX_DEPTH, Node, ValueInfo};

@@ -1,6 +1,7 @@
 //! Operators of ONNX Runtime (`com.microsoft`) and of classical machine learning (`ai.onnx.ml`).
 
-use super::{Call, convolution, elem, layout, lookup, matrix, quantization};
+use super::call::{Call, elem};
+use super::{convolution, layout, lookup, matrix, quantization};
 use crate::elem_type::ElemType;
 use crate::shape_inference::inferred_value::InferredValue;
 use crate::shape_inference::symbolic::Dim;

@@ -1,6 +1,6 @@
 //! Convolutions and pooling.
 
-use super::{Call, elem};
+use super::call::{Call, elem};
 use crate::elem_type::ElemType;
 use crate::shape_inference::inferred_value::InferredValue;
 use crate::shape_inference::symbolic::Dim;

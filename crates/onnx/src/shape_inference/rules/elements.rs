@@ -1,6 +1,6 @@
 //! Elements of small values: shapes that a model computes when it runs.
 
-use super::{Call, elem};
+use super::call::{Call, elem};
 use crate::elem_type::ElemType;
 use crate::runtime::shape_ops::{constant_value, fill_value, resolve_axis, shape_range};
 use crate::shape_inference::expression::SizeExpr;
@@ -249,7 +249,7 @@ fn element_wise(call: Call<'_>, count: usize) -> Option<ShapeData> {
                 _ => operand(1)?.clone(),
             },
             "Min" | "Max" => {
-                let rest = (1..operands.len()).map(|input| operand(input));
+                let rest = (1..operands.len()).map(&operand);
                 rest.into_iter().try_fold(a.clone(), |total, next| match op {
                     "Min" => total.smaller(next?),
                     _ => total.larger(next?),

@@ -1,7 +1,7 @@
 //! Operators that read shapes or move elements: Reshape, Slice, Concat, Pad, Resize, …
 
+use super::call::{Call, elem};
 use super::elements::infer_tensor;
-use super::{Call, elem};
 use crate::elem_type::ElemType;
 use crate::runtime::shape_ops::{
     constant_value, fill_value, resolve_axis, shape_range, squeeze_shape, unsqueeze_shape,
@@ -275,14 +275,19 @@ fn reshape(call: Call<'_>, target: &[SizeExpr]) -> Option<Vec<Dim>> {
     let allow_zero = call.int("allowzero", 0)? != 0;
     let dims = call.dims(0);
     let mut shape: Vec<Dim> = Vec::with_capacity(target.len());
-    let mut inferred = None;
+    let (mut inferred, mut is_valid) = (None, true);
     for (index, element) in target.iter().enumerate() {
         shape.push(match element.constant() {
+            Some(..-1) => {
+                is_valid = false;
+                call.anonymous(index)
+            }
             Some(-1) => {
                 inferred = Some(index);
                 Dim::Known(1)
             }
             Some(0) if !allow_zero => {
+                is_valid &= dims.is_none_or(|dims| index < dims.len());
                 call.or_anonymous(dims.and_then(|dims| dims.get(index)).cloned(), index)
             }
             // A symbolic size that is 0 at run time also means "copy the input's size"; that case is ignored.
@@ -300,7 +305,7 @@ fn reshape(call: Call<'_>, target: &[SizeExpr]) -> Option<Vec<Dim>> {
             Dim::from_expr(&total.floor_div(&others)?)
         };
         shape[index] = call.or_anonymous(remaining(), index);
-    } else if let Some(dims) = dims {
+    } else if let Some(dims) = dims.filter(|_| is_valid) {
         // The only unknown size follows from the number of elements.
         let unknown: Vec<usize> =
             (0..shape.len()).filter(|&index| shape[index] == call.anonymous(index)).collect();

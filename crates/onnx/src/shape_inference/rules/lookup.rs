@@ -1,6 +1,6 @@
 //! Operators that select elements by index or value: Gather, TopK, OneHot, Range, …
 
-use super::{Call, elem};
+use super::call::{Call, elem};
 use crate::elem_type::ElemType;
 use crate::runtime::shape_ops::resolve_axis;
 use crate::shape_inference::expression::SizeExpr;

@@ -1,6 +1,6 @@
 //! Matrix products, Einsum and Attention.
 
-use super::{Call, elem};
+use super::call::{Call, elem};
 use crate::elem_type::ElemType;
 use crate::graph::Node;
 use crate::shape_inference::inferred_value::InferredValue;

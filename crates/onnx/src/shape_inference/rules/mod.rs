@@ -2,6 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `call` | a node, with what is known about its inputs |
 //! | `convolution` | convolutions and pooling |
 //! | `layout` | operators that move elements: Reshape, Slice, Concat, Resize, … |
 //! | `lookup` | operators that select elements: Gather, Scatter…, TopK, OneHot, … |
@@ -11,6 +12,7 @@
 //! | `contrib` | operators of the domains `com.microsoft` and `ai.onnx.ml` |
 //! | `elements` | elements of small values, such as computed shapes |
 
+mod call;
 mod contrib;
 mod convolution;
 mod elements;
@@ -20,8 +22,7 @@ mod matrix;
 mod quantization;
 mod recurrent;
 
-use super::expression::SizeExpr;
-use super::inferred_value::{InferredValue, ShapeData};
+use super::inferred_value::InferredValue;
 use super::symbolic::{Dim, SymbolicShape, broadcast_all};
 use crate::elem_type::ElemType;
 use crate::error::Error;
@@ -30,114 +31,15 @@ use crate::operators::{Operator, ShapeRule};
 use crate::runtime::cast_target;
 use crate::runtime::normalize::{first_axis, stash_type};
 use crate::runtime::reduce::ReducedAxes;
-use crate::runtime::shape_ops::resolve_axis;
-use std::path::Path;
+use call::elem;
 use unishape::DType;
 
+pub(crate) use call::Call;
 pub(crate) use elements::infer_tensor;
 pub(crate) use matrix::{einsum_operands, gemm_rows_and_columns, matmul_batch};
 
 /// `None` if nothing is known.
 type Inferred = Result<Option<InferredValue>, Error>;
-
-/// A node whose output is inferred, with what is known about its inputs.
-#[derive(Clone, Copy)]
-pub(super) struct Call<'a> {
-    pub(super) node: &'a Node,
-    /// Omitted inputs are `None`.
-    pub(super) inputs: &'a [Option<&'a InferredValue>],
-    /// Index of the output.
-    pub(super) output: usize,
-    /// Id of the output, which identifies anonymous dimensions.
-    pub(super) id: usize,
-    /// Opset version of the default domain.
-    pub(super) opset: u32,
-    /// Directory of external data.
-    pub(super) base_dir: Option<&'a Path>,
-}
-
-impl<'a> Call<'a> {
-    fn get(self, index: usize) -> Option<&'a InferredValue> {
-        self.inputs.get(index).copied().flatten()
-    }
-
-    fn first(self) -> Result<&'a InferredValue, Error> {
-        self.get(0).ok_or_else(|| Error::missing_input(0))
-    }
-
-    fn dims(self, index: usize) -> Option<&'a [Dim]> {
-        self.get(index)?.shape.dims()
-    }
-
-    fn elem(self, index: usize) -> Option<ElemType> {
-        self.get(index)?.elem
-    }
-
-    /// Elements of a list of integers, if they are known.
-    fn elements(self, index: usize) -> Option<&'a [SizeExpr]> {
-        match self.get(index)?.data.as_ref()? {
-            ShapeData::Elements(elements) => Some(elements),
-            _ => None,
-        }
-    }
-
-    /// Elements of a list, if all are known integers.
-    fn ints(self, index: usize) -> Option<Vec<i64>> {
-        self.elements(index)?.iter().map(SizeExpr::constant).collect()
-    }
-
-    /// Elements of a list, if all are known numbers.
-    fn floats(self, index: usize) -> Option<Vec<f64>> {
-        match self.get(index)?.data.as_ref()? {
-            ShapeData::Floats(floats) => Some(floats.clone()),
-            ShapeData::Elements(_) => Some(self.ints(index)?.into_iter().map(|int| int as f64).collect()),
-            ShapeData::ShapeOf(_) => None,
-        }
-    }
-
-    /// An integer attribute; `None` if it has another type.
-    fn int(self, name: &str, default: i64) -> Option<i64> {
-        self.node.int(name, default).ok()
-    }
-
-    fn string(self, name: &str, default: &str) -> Option<String> {
-        self.node.string(name, default).ok()
-    }
-
-    /// A list attribute; `default` if it is absent, `None` if it has another type.
-    fn int_list(self, name: &str, default: Vec<i64>) -> Option<Vec<i64>> {
-        match self.node.attribute(name) {
-            Some(attribute) => attribute.ints().ok(),
-            None => Some(default),
-        }
-    }
-
-    /// A list that is an input, or in earlier versions an attribute; `None` if it is absent or unknown.
-    fn ints_or_attribute(self, input: usize, attribute: &str) -> Option<Vec<i64>> {
-        match self.get(input) {
-            Some(_) => self.ints(input),
-            None => self.node.attribute(attribute)?.ints().ok(),
-        }
-    }
-
-    /// An axis attribute, resolved.
-    fn axis(self, default: i64, rank: usize) -> Option<usize> {
-        resolve_axis(self.int("axis", default)?, rank).ok()
-    }
-
-    fn anonymous(self, dim: usize) -> Dim {
-        Dim::anonymous(self.id, dim)
-    }
-
-    /// The size, or an anonymous one if it is not known.
-    fn or_anonymous(self, dim: Option<Dim>, index: usize) -> Dim {
-        dim.unwrap_or_else(|| self.anonymous(index))
-    }
-
-    fn is(self, names: &[&str]) -> bool {
-        names.contains(&self.node.op_type.as_str())
-    }
-}
 
 /// Infers an output of a node; `None` if nothing is known.
 pub(super) fn infer_output(call: Call<'_>) -> Inferred {
@@ -221,10 +123,6 @@ fn same_as_first(call: Call<'_>) -> Option<InferredValue> {
         ("StringNormalizer" | "RegexFullMatch", _) => None,
         _ => None,
     }
-}
-
-fn elem(dtype: DType) -> Option<ElemType> {
-    Some(ElemType::of(dtype))
 }
 
 fn multidirectional(node: &Node, operator: &Operator, inputs: Call<'_>) -> Inferred {

@@ -1,6 +1,6 @@
 //! Quantization; quantized convolutions and matrix products are with the others.
 
-use super::{Call, elem};
+use super::call::{Call, elem};
 use crate::elem_type::ElemType;
 use crate::shape_inference::inferred_value::InferredValue;
 use unishape::DType;

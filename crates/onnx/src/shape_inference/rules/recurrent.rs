@@ -1,6 +1,6 @@
 //! LSTM, GRU and RNN.
 
-use super::Call;
+use super::call::Call;
 use crate::shape_inference::inferred_value::InferredValue;
 use crate::shape_inference::symbolic::Dim;
 
