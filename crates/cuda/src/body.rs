@@ -1,8 +1,8 @@
 //! The scalar program of a stage as C statements.
 
+use crate::stage::{Stage, StageResult};
 use crate::types::{c_type, literal, raw_type};
 use std::fmt::Write;
-use unishape::expr::{StageRef, StageResult};
 use unishape_kernels::{Constant, DType, Fold, KernelKey, Op, find_fold};
 
 /// A scalar program: values are numbered, operands first, then constants, then the results of steps.
@@ -16,12 +16,12 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    pub(crate) fn of_stage(stage: StageRef<'_>) -> Body {
+    pub(crate) fn of_stage(stage: &Stage) -> Body {
         Body {
-            items: stage.reads().map(|read| read.item()).collect(),
-            constants: stage.constants().to_vec(),
-            steps: stage.steps().map(|(key, inputs)| (key, inputs.to_vec())).collect(),
-            results: stage.results().collect(),
+            items: stage.reads.iter().map(|read| read.item).collect(),
+            constants: stage.constants.clone(),
+            steps: stage.steps.clone(),
+            results: stage.results.clone(),
         }
     }
 

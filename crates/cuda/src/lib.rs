@@ -1,13 +1,17 @@
 //! CUDA executor of `unishape`'s expressions: generates one kernel for each stage of an expression.
 //!
-//! Not used by other crates yet; its API may change with every release.
+//! `unishape::cuda` is its interface for users: `unishape` makes the stages, this crate knows no expressions.
 //!
 //! | module | contents |
 //! |---|---|
+//! | `stage` | [`Stage`]: the loop nests that plans are made for |
+//! | `value` | [`Variable`], [`ArrayType`]: arrays and numbers without their addresses |
 //! | `plan` | [`Plan`]: from an expression to launches of kernels |
+//! | `recent` | the most recent plans of an expression |
 //! | `launch` | [`Kernel`] and its arguments |
-//! | `device` | [`Device`] and [`Array`]: runs plans |
-//! | `cache` | compiled kernels on disk |
+//! | `device` | [`Device`]: memory, streams, and plans that run |
+//! | `array` | [`Array`]: arrays that this crate allocates, and expressions of them |
+//! | `disk` | compiled kernels on disk |
 //! | `elementwise` | kernels of element-wise stages |
 //! | `transpose` | those in which arrays are contiguous along different loops |
 //! | `fold` | kernels of reductions |
@@ -49,9 +53,10 @@
 //! - Which sign a minimum or maximum of zeros has is not defined, for reductions of float32.
 
 mod access;
+mod array;
 mod body;
-mod cache;
 mod device;
+mod disk;
 mod divide;
 mod elementwise;
 mod error;
@@ -62,13 +67,20 @@ mod libraries;
 mod nvrtc;
 mod operand;
 mod plan;
+mod recent;
 mod shuffle;
+mod stage;
 mod text;
 mod transpose;
 mod types;
+mod value;
 
-pub use device::{Array, Device, Element, Stream};
+pub use array::{Array, Element, Value};
+pub use device::{Device, Memory, Stream};
 pub use error::Error;
 pub use launch::{Buffer, ENTRY, Kernel, Launch, Word};
 pub use nvrtc::Compiler;
-pub use plan::{ArrayType, Plan, Variable};
+pub use plan::{Expression, Plan};
+pub use recent::Recent;
+pub use stage::{Read, ReadFrom, Stage, StageResult, Stages};
+pub use value::{ArrayType, Numerics, Variable};

@@ -2,11 +2,12 @@
 
 use unishape::DType;
 use unishape::expr::Expr;
-use unishape_cuda::{ArrayType, Error, Plan, Variable};
+use unishape_cuda::{ArrayType, Error, Numerics, Plan, Variable};
+use unishape_engine::layout::row_major;
 
 /// A plan for contiguous arrays of float32.
 fn plan(text: &str, shapes: &[&[usize]]) -> Result<Plan, Error> {
-    let strides: Vec<Vec<isize>> = shapes.iter().map(|shape| contiguous(shape)).collect();
+    let strides: Vec<Vec<isize>> = shapes.iter().map(|shape| row_major(shape)).collect();
     let variables: Vec<Variable<'_>> = shapes
         .iter()
         .zip(&strides)
@@ -14,15 +15,7 @@ fn plan(text: &str, shapes: &[&[usize]]) -> Result<Plan, Error> {
             Variable::Array(ArrayType { dtype: DType::F32, shape, strides, alignment: 256 })
         })
         .collect();
-    Plan::new(&Expr::parse(text).unwrap(), &variables, None)
-}
-
-fn contiguous(shape: &[usize]) -> Vec<isize> {
-    let mut strides = vec![1; shape.len()];
-    for dim in (1..shape.len()).rev() {
-        strides[dim - 1] = strides[dim] * shape[dim] as isize;
-    }
-    strides
+    Plan::new(&Expr::parse(text).unwrap(), &variables, None, Numerics::Exact)
 }
 
 /// Sources of a plan's kernels.
@@ -91,12 +84,17 @@ fn errors() {
     assert!(matches!(plan(&long, &[&[8]]), Err(Error::TooLong { .. })));
     let array = ArrayType { dtype: DType::F64, shape: &[4], strides: &[1], alignment: 4 };
     let expr = Expr::parse("a + 1").unwrap();
-    let unaligned = Plan::new(&expr, &[Variable::Array(array)], None);
+    let unaligned = Plan::new(&expr, &[Variable::Array(array)], None, Numerics::Exact);
     assert!(error(unaligned).contains("copy the array first"));
     let array = ArrayType { alignment: 8, ..array };
-    let wrong = Plan::new(&expr, &[Variable::Array(array)], Some(ArrayType { shape: &[5], ..array }));
+    let wrong = Plan::new(
+        &expr,
+        &[Variable::Array(array)],
+        Some(ArrayType { shape: &[5], ..array }),
+        Numerics::Exact,
+    );
     assert_eq!(error(wrong), "the output has shape [5], but the result has shape [4]");
     let other = ArrayType { dtype: DType::F32, ..array };
-    let wrong = Plan::new(&expr, &[Variable::Array(array)], Some(other));
+    let wrong = Plan::new(&expr, &[Variable::Array(array)], Some(other), Numerics::Exact);
     assert_eq!(error(wrong), "the output has dtype float32, but the result has dtype float64");
 }

@@ -62,7 +62,7 @@ pub(super) fn columns(
         false => (fold.outputs.clone(), None),
     };
     let is_split = split.parts > 1;
-    let part_strides = crate::operand::row_major(fold.kept.sizes());
+    let part_strides = unishape_engine::layout::row_major(fold.kept.sizes());
     let output_strides =
         |output: usize| if is_split { part_strides.clone() } else { fold.output_strides(output) };
     let tile = tile(lanes, &outputs, &output_strides);

@@ -125,7 +125,7 @@ impl Fold<'_> {
         let mut sizes = self.kept.sizes().to_vec();
         let at = if is_first { 0 } else { sizes.len() };
         sizes.insert(at, split.parts);
-        let strides = crate::operand::row_major(&sizes);
+        let strides = unishape_engine::layout::row_major(&sizes);
         let part = |output: &Operand| {
             let buffer = Some(allocate(count * split.parts * output.item));
             Operand { buffer, alignment: 256, start: 0, strides: strides.clone(), item: output.item }

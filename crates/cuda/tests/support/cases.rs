@@ -3,7 +3,7 @@
 use crate::arrays::{HostArray, Layout, Numbers, Random, Tolerance, difference, tensor};
 use unishape::expr::{Expr, Op, Value};
 use unishape::{DType, Tensor};
-use unishape_cuda::{Plan, Variable};
+use unishape_cuda::{Numerics, Plan, Variable};
 
 /// An expression with its values.
 pub(crate) struct Case {
@@ -67,7 +67,7 @@ pub(crate) fn prepare(cases: &[Case]) -> Vec<Prepared<'_>> {
             let arrays: Vec<HostArray> = views.iter().map(HostArray::of).collect();
             let variables: Vec<Variable<'_>> =
                 arrays.iter().map(|array| Variable::Array(array.array_type())).collect();
-            let plan = Plan::new(&expr, &variables, None)
+            let plan = Plan::new(&expr, &variables, None, Numerics::Exact)
                 .unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
             let expected = bound.compute().unwrap();
             assert_eq!((plan.shape(), plan.dtype()), (expected.shape(), expected.dtype()));
