@@ -1,4 +1,4 @@
-// A driver without a GPU: memory is the host's, kernels do nothing, and every call is written to a log.
+// A driver and a compiler without a GPU: memory is the host's, kernels do nothing, and every call is written to a log.
 // Numbers of streams and events are their handles. UNISHAPE_FAKE_CUDA_LOG names the log.
 #include <stdarg.h>
 #include <stdio.h>
@@ -62,3 +62,20 @@ int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned 
                    unsigned shared, void* stream, void** parameters, void** extra) {
   return call("launch on %ld, device %ld\n", (long)stream, current - 1000), 0;
 }
+
+// The compiler, which compiles nothing: that of NVIDIA uses the driver.
+int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }
+int nvrtcGetNumSupportedArchs(int* count) { return *count = 1, 0; }
+int nvrtcGetSupportedArchs(int* archs) { return *archs = 90, 0; }
+int nvrtcCreateProgram(void** program, const char* source, const char* name, int count, const char** headers,
+                       const char** names) {
+  return *program = (void*)1, 0;
+}
+int nvrtcCompileProgram(void* program, int count, const char** options) { return call("compile %s\n", options[1]), 0; }
+int nvrtcDestroyProgram(void** program) { return 0; }
+int nvrtcGetProgramLogSize(void* program, size_t* size) { return *size = 1, 0; }
+int nvrtcGetProgramLog(void* program, char* log) { return *log = 0, 0; }
+int nvrtcGetCUBINSize(void* program, size_t* size) { return *size = 1, 0; }
+int nvrtcGetCUBIN(void* program, char* code) { return *code = 'c', 0; }
+int nvrtcGetPTXSize(void* program, size_t* size) { return *size = 1, 0; }
+int nvrtcGetPTX(void* program, char* code) { return *code = 'p', 0; }

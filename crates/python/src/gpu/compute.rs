@@ -179,13 +179,15 @@ pub(crate) fn compute<'py>(
     let direct = call.out.as_ref().filter(|out| !is_shared(out));
     let plan =
         Plan::cached(expr, &variables, direct.map(GpuArray::array_type), numerics).map_err(driver_error)?;
+    if let Some(out) = &call.out {
+        check_fits(&plan, out)?;
+    }
     let device = device(call.number)?;
     if let Some(out) = direct {
         run(&call, &device, inputs, &plan, out.address)?;
         return Ok(out.object.clone());
     }
     if let Some(out) = &call.out {
-        check_fits(&plan, out)?;
         let temporary = call.allocate(&device, bytes_of(plan.dtype(), plan.shape())?)?;
         run(&call, &device, inputs, &plan, temporary.address())?;
         copy(&call, &device, &plan, temporary.address(), out)?;
