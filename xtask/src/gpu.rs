@@ -60,9 +60,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let messages = output("tests for a GPU", cargo(&build))?;
     let program =
         between(&messages, "\"executable\":\"", "\"").ok_or("cargo does not say where the tests are")?;
-    // The settings of the test profile, as in the tests of the Python package: most crates are built already.
+    // As in the tests of the Python package, most of which is built already: with the settings of the test profile, and not
+    // linked to the library of this Python.
     let mut build = cargo(&["build", "-p", "unishape-python", "--message-format=json"]);
-    build.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+    build.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("PYO3_BUILD_EXTENSION_MODULE", "1");
     let messages = output("the extension module", build)?;
     let is_library = |text: &str| text.ends_with("lib_unishape.so");
     let module =

@@ -13,6 +13,7 @@
 //! | `array` | [`Array`]: arrays that this crate allocates, and expressions of them |
 //! | `disk` | compiled kernels on disk |
 //! | `elementwise` | kernels of element-wise stages |
+//! | `row_table` | those in which arrays are broadcast against each other |
 //! | `transpose` | those in which arrays are contiguous along different loops |
 //! | `fold` | kernels of reductions |
 //! | `fused_rows` | kernels of several stages along the same rows |
@@ -68,6 +69,7 @@ mod nvrtc;
 mod operand;
 mod plan;
 mod recent;
+mod row_table;
 mod shuffle;
 mod stage;
 mod text;

@@ -115,8 +115,10 @@ pub(crate) fn decompose(
         }
         for (base, strides) in operands {
             if strides[level] != 0 {
-                text.number("i64", &format!("s{name}_{base}"), strides[level] as i64);
-                let _ = writeln!(code, "  {base} += (i64){name}i * s{name}_{base};");
+                // The product of two numbers of 32 bits is one instruction. Indices are less than 2^31.
+                let c_type = if i32::try_from(strides[level]).is_ok() { "i32" } else { "i64" };
+                text.number(c_type, &format!("s{name}_{base}"), strides[level] as i64);
+                let _ = writeln!(code, "  {base} += (i64)(i32){name}i * s{name}_{base};");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::reduction::{Fold, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
 use crate::access::{Class, Tile};
-use crate::body::{combine, identity};
+use crate::body::combine;
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
 use crate::operand::Operand;
@@ -70,14 +70,7 @@ pub(super) fn columns(
     let blocks = blocks.filter(|&blocks| blocks < 1 << 31).ok_or(Error::TooLarge)?;
 
     let mut text = Text::default();
-    for (number, operand) in fold.inputs.iter().enumerate() {
-        text.source(number, operand);
-    }
-    for (number, Operand { buffer, item, start, .. }) in outputs.iter().enumerate() {
-        let Some(buffer) = *buffer else { return Err(Error::TooLarge) };
-        text.target(number, buffer, *item, *start);
-    }
-    text.constants(fold.body, "k");
+    fold.declare(&mut text, &outputs)?;
     text.number("u32", "size", iterations as i64);
     let number = tile.number_type();
     text.number(number, "width", width as i64);
@@ -121,28 +114,17 @@ pub(super) fn columns(
         );
     }
     let body = fold.body;
-    let folds = || {
-        body.results
-            .iter()
-            .enumerate()
-            .filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
-    };
-    for (number, fold, dtype) in folds() {
-        let _ = writeln!(
-            code,
-            "  {} a{number}[{lanes}];\n#pragma unroll\n  for (int l = 0; l < {lanes}; l++) a{number}[l] = {};",
-            c_type(dtype),
-            identity(fold, dtype)
-        );
-    }
+    let folds = || fold.folds();
+    code += &fold.accumulators(&format!("[{lanes}]"), |each| {
+        format!("#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {}", each("[l]"))
+    });
     code += "  if (e < width) {\n";
     code += &tile.offsets(&mut text, "e");
     let address = |input: usize| format!("p{input} + b{input}");
     for input in inputs.clone().filter(|&input| !fold.is_reduced(input)) {
         code += &tile.load(input, &address(input), "e", count, false);
     }
-    let unrolled = if is_of_pairs { 2 } else { 4 };
-    let _ = writeln!(code, "#pragma unroll {unrolled}\n  for (u32 r = first + y; r < last; r += {along}) {{");
+    let _ = writeln!(code, "#pragma unroll 4\n  for (u32 r = first + y; r < last; r += {along}) {{");
     let moving: Vec<usize> = inputs.clone().filter(|&input| fold.is_reduced(input)).collect();
     let offsets: Vec<(String, Vec<isize>)> =
         moving.iter().map(|&input| (format!("r{input}"), fold.reduced_strides(input))).collect();

@@ -1,9 +1,13 @@
 //! A reduction: its loops and arrays.
 
-use crate::body::Body;
+use crate::body::{Body, identity};
+use crate::error::Error;
 use crate::launch::Buffer;
 use crate::operand::Operand;
+use crate::text::Text;
+use crate::types::c_type;
 use unishape_engine::nest::LoopNest;
+use unishape_kernels::{DType, Fold as Operation};
 
 /// Threads of a block.
 pub(super) const THREADS: usize = 256;
@@ -110,6 +114,39 @@ impl Fold<'_> {
         let items =
             (0..self.inputs.len()).filter(|&input| is_counted(input)).map(|input| self.inputs[input].item);
         items.max().unwrap_or_else(|| self.outputs.iter().map(|output| output.item).max().unwrap_or(1))
+    }
+
+    /// Declares what kernels read and write, and constants.
+    pub(super) fn declare(&self, text: &mut Text, outputs: &[Operand]) -> Result<(), Error> {
+        for (number, operand) in self.inputs.iter().enumerate() {
+            text.source(number, operand);
+        }
+        for (number, Operand { buffer, item, start, .. }) in outputs.iter().enumerate() {
+            let Some(buffer) = *buffer else { return Err(Error::TooLarge) };
+            text.target(number, buffer, *item, *start);
+        }
+        text.constants(self.body, "k");
+        Ok(())
+    }
+
+    /// The folds of all results: their numbers, and their dtypes.
+    pub(super) fn folds(&self) -> impl Iterator<Item = (usize, Operation, DType)> {
+        let results = self.body.results.iter().enumerate();
+        results.filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
+    }
+
+    /// Declarations of accumulators `a…` with dimensions, and statements that make them neutral. `loops` puts a loop around
+    /// a statement for the element with an index.
+    pub(super) fn accumulators(
+        &self,
+        dimensions: &str,
+        loops: impl Fn(&dyn Fn(&str) -> String) -> String,
+    ) -> String {
+        let each = |(number, fold, dtype): (usize, Operation, DType)| {
+            let set = |index: &str| format!("a{number}{index} = {};", identity(fold, dtype));
+            format!("  {} a{number}{dimensions};\n{}\n", c_type(dtype), loops(&set))
+        };
+        self.folds().map(each).collect()
     }
 
     /// Arrays for the results of parts, and the reduction of these.

@@ -5,7 +5,6 @@ use crate::access::{Class, Tile};
 use crate::body::{combine, identity};
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
-use crate::operand::Operand;
 use crate::shuffle::shuffle;
 use crate::text::{Text, decompose};
 use crate::types::{c_type, raw_type};
@@ -69,14 +68,7 @@ pub(super) fn rows(
     let blocks = blocks.filter(|_| units < 1 << 31).ok_or(Error::TooLarge)?;
 
     let mut text = Text::default();
-    for (number, operand) in fold.inputs.iter().enumerate() {
-        text.source(number, operand);
-    }
-    for (number, Operand { buffer, item, start, .. }) in outputs.iter().enumerate() {
-        let Some(buffer) = *buffer else { return Err(Error::TooLarge) };
-        text.target(number, buffer, *item, *start);
-    }
-    text.constants(fold.body, "k");
+    fold.declare(&mut text, &outputs)?;
     let number = tile.number_type();
     text.number("u32", "units", units as i64);
     text.number(number, "size", iterations as i64);
@@ -108,18 +100,10 @@ pub(super) fn rows(
     }
     code += &decompose(&mut text, "d", row, fold.kept.sizes(), &bases);
 
-    let results = &fold.body.results;
-    let folds = || {
-        results.iter().enumerate().filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
-    };
-    for (number, fold, dtype) in folds() {
-        let _ = writeln!(
-            code,
-            "  {} a{number}[{lanes}];\n#pragma unroll\n  for (int l = 0; l < {lanes}; l++) a{number}[l] = {};",
-            c_type(dtype),
-            identity(fold, dtype)
-        );
-    }
+    let folds = || fold.folds();
+    code += &fold.accumulators(&format!("[{lanes}]"), |each| {
+        format!("#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {}", each("[l]"))
+    });
     code += "  if (unit < units) {\n";
     let address = |input: usize| format!("p{input} + b{input}");
     let is_once = |input: usize| tile.arrays[input].class == Class::Linear;

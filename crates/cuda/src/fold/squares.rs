@@ -5,11 +5,10 @@
 //! element that is read from memory is then used for as many results as the block's square has rows.
 
 use super::reduction::{Fold, THREADS};
-use crate::body::identity;
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::text::{Text, decompose};
-use crate::types::{c_type, raw_type};
+use crate::types::raw_type;
 use std::fmt::Write;
 
 /// Results of a thread along each side of its square.
@@ -82,14 +81,7 @@ impl Squares {
         let blocks = blocks.filter(|&blocks| blocks < 1 << 31).ok_or(Error::TooLarge)?;
 
         let mut text = Text::default();
-        for (number, operand) in fold.inputs.iter().enumerate() {
-            text.source(number, operand);
-        }
-        for (number, output) in fold.outputs.iter().enumerate() {
-            let Some(buffer) = output.buffer else { return Err(Error::TooLarge) };
-            text.target(number, buffer, output.item, output.start);
-        }
-        text.constants(fold.body, "k");
+        fold.declare(&mut text, &fold.outputs)?;
         text.number("u32", "size", fold.reduced.len() as i64);
         text.number("u32", "rows", rows as i64);
         text.number("u32", "columns", columns as i64);
@@ -116,21 +108,12 @@ impl Squares {
              first_column = (block - strip * nstrips) * {SIDE};\n  \
              const u32 x = threadIdx.x % {ACROSS}, y = threadIdx.x / {ACROSS};"
         );
-        let folds = || {
-            let results = fold.body.results.iter().enumerate();
-            results.filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
-        };
+        let folds = || fold.folds();
         let each = format!("for (int i = 0; i < {PER_THREAD}; i++)");
         let each_other = format!("for (int j = 0; j < {PER_THREAD}; j++)");
-        for (number, fold, dtype) in folds() {
-            let _ = writeln!(
-                code,
-                "  {} a{number}[{PER_THREAD}][{PER_THREAD}];\n#pragma unroll\n  {each}\n#pragma unroll\n  \
-                 {each_other} a{number}[i][j] = {};",
-                c_type(dtype),
-                identity(fold, dtype)
-            );
-        }
+        code += &fold.accumulators(&format!("[{PER_THREAD}][{PER_THREAD}]"), |set| {
+            format!("#pragma unroll\n  {each}\n#pragma unroll\n  {each_other} {}", set("[i][j]"))
+        });
         // Inputs of a side, with their stride along it.
         let moving = |side: Side| (0..self.sides.len()).filter(move |&input| self.sides[input] == side);
         for input in moving(Side::Neither) {

@@ -191,6 +191,24 @@ pub(crate) fn layouts() -> Vec<Case> {
             cases.push(Case::contiguous(&mut random, "a * 2 + b", &arrays, Numbers::Any));
         }
     }
+    // Rows of some vectors, in which arrays are broadcast against each other.
+    for (text, a, b) in [
+        ("a + b", &[20, 1, 200][..], &[1, 15, 200][..]),
+        ("a * 2 + b", &[6, 1, 14, 1], &[1, 8, 1, 14]),
+        ("sqrt((a - b) * (a - b)) * a", &[50, 1], &[1, 1040]),
+        ("(a - b) / b * a", &[40, 1024], &[40, 1]),
+        ("a - b", &[9, 1, 136], &[7, 1]),
+        ("a[::-1] - b", &[3, 1, 5, 512], &[4, 1, 512]),
+    ] {
+        for dtypes in [[DType::F32, DType::F32], [DType::U8, DType::F64], [DType::F16, DType::F16]] {
+            cases.push(Case::contiguous(
+                &mut random,
+                text,
+                &[(dtypes[0], a), (dtypes[1], b)],
+                Numbers::Moderate,
+            ));
+        }
+    }
     // Arrays that are contiguous along different loops.
     for (text, a, b) in [
         ("a + b.T", &[100, 130][..], &[130, 100][..]),
@@ -269,6 +287,10 @@ pub(crate) fn large_reductions() -> Vec<Case> {
         ("max(a) - min(b)", vec![(DType::F64, &[70_000][..]), (DType::I16, &[50_000][..])]),
         ("sum(a * b, axis=0)", vec![f32s(&[3000, 20]), f32s(&[20])]),
         ("sum(a * b, axis=0)", vec![f32s(&[3001, 3]), f32s(&[3001, 1])]),
+        ("sum(a * b, axis=0)", vec![f32s(&[20_001, 3]), f32s(&[3])]),
+        ("max(a * 1.5, axis=0)", vec![(DType::I8, &[9001, 7][..])]),
+        ("sum(a, axis=0)", vec![(DType::F64, &[300, 31][..])]),
+        ("sum(a, axis=(0, 1)) + b", vec![(DType::F16, &[40, 90, 6][..]), f32s(&[6])]),
         ("sum(a, axis=(0, 2))", vec![f32s(&[30, 8, 300])]),
         ("argmax(a)", vec![f32s(&[60_000])]),
         ("sum(a, axis=0)", vec![(DType::C128, &[4000, 2][..])]),

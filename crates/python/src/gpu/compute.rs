@@ -6,8 +6,9 @@
 #![allow(unsafe_code)]
 
 use super::devices::{device, driver_error, order};
+use super::dtypes::numpy_dtype;
 use super::layout::{has_distinct_elements, may_share};
-use super::library::{GpuArray, Library, device_of, is_gpu_array, to_library};
+use super::library::{GpuArray, Library, is_gpu_array, to_library};
 use super::result;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -29,9 +30,12 @@ pub(crate) enum GpuInput<'py> {
 
 /// Shape and dtype of an array on a GPU.
 pub(crate) fn describe(object: &Bound<'_, PyAny>) -> PyResult<(Vec<usize>, DType)> {
+    if Library::of(object) == Library::Jax {
+        return Ok((object.getattr("shape")?.extract()?, numpy_dtype(&object.getattr("dtype")?)?));
+    }
     // Nothing is read: its library need not wait for anything.
     let array = GpuArray::new(object, None)?;
-    Ok((array.shape.clone(), array.dtype))
+    Ok((array.shape.to_vec(), array.dtype))
 }
 
 /// The arrays of a call, and the stream that computes.
@@ -40,8 +44,10 @@ struct Call<'py> {
     number: usize,
     stream: Stream,
     /// One for each input; `None` for numbers.
-    arrays: Vec<Option<GpuArray<'py>>>,
+    arrays: SmallVec<[Option<GpuArray<'py>>; 4]>,
     out: Option<GpuArray<'py>>,
+    /// Streams of the libraries of all arrays, other than the one that computes.
+    others: SmallVec<[Stream; 2]>,
 }
 
 impl<'py> Call<'py> {
@@ -50,13 +56,6 @@ impl<'py> Call<'py> {
         inputs: &[GpuInput<'py>],
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Call<'py>> {
-        let objects: Vec<&Bound<'py, PyAny>> = inputs
-            .iter()
-            .filter_map(|input| match input {
-                GpuInput::Array(object) => Some(object),
-                _ => None,
-            })
-            .collect();
         if let Some(out) = out
             && !is_gpu_array(out)?
         {
@@ -66,23 +65,38 @@ impl<'py> Call<'py> {
             )));
         }
         // Libraries without a current stream need to know which one reads: all others are asked first.
-        let mut stream = None;
-        for object in objects.iter().copied().chain(out) {
-            stream = stream_of(object)?;
-            if stream.is_some() {
-                break;
-            }
-        }
-        let stream = stream.unwrap_or(Stream(1));
-        let import = |object: &Bound<'py, PyAny>| GpuArray::new(object, Some(stream));
-        let mut arrays = Vec::with_capacity(inputs.len());
+        let mut arrays: SmallVec<[Option<GpuArray<'py>>; 4]> = SmallVec::new();
         for input in inputs {
             arrays.push(match input {
-                GpuInput::Array(object) => Some(import(object)?),
+                GpuInput::Array(object) => GpuArray::without_stream(object)?,
                 _ => None,
             });
         }
-        let out = out.map(import).transpose()?;
+        let mut to_write = match out {
+            Some(out) => GpuArray::without_stream(out)?,
+            None => None,
+        };
+        let mut streams: SmallVec<[(Library, usize, Stream); 2]> = SmallVec::new();
+        for array in arrays.iter().flatten().chain(&to_write) {
+            let is_known = |(library, device, _): &(Library, usize, Stream)| {
+                (*library, *device) == (array.library, array.device)
+            };
+            if !streams.iter().any(is_known)
+                && let Some(stream) = array.library.current_stream(py, array.device)?
+            {
+                streams.push((array.library, array.device, stream));
+            }
+        }
+        let stream = streams.first().map_or(Stream(1), |&(_, _, stream)| stream);
+        for (input, array) in inputs.iter().zip(&mut arrays) {
+            if let (GpuInput::Array(object), None) = (input, &array) {
+                *array = Some(GpuArray::new(object, Some(stream))?);
+            }
+        }
+        if let (Some(out), None) = (out, &to_write) {
+            to_write = Some(GpuArray::new(out, Some(stream))?);
+        }
+        let out = to_write;
         let mut devices = arrays.iter().flatten().chain(&out).map(|array| array.device);
         let number = devices.next().unwrap_or(0);
         if let Some(other) = devices.find(|&other| other != number) {
@@ -90,10 +104,17 @@ impl<'py> Call<'py> {
                 "arrays are on different devices, {number} and {other}: copy them to one of them"
             )));
         }
+        let of_arrays = arrays.iter().flatten().chain(&out).filter_map(|array| array.stream);
+        let mut others: SmallVec<[Stream; 2]> = SmallVec::new();
+        for other in streams.iter().map(|&(_, _, stream)| stream).chain(of_arrays) {
+            if other != stream && !others.contains(&other) {
+                others.push(other);
+            }
+        }
         if let Some(out) = &out {
             check_out(out)?;
         }
-        Ok(Call { py, number, stream, arrays, out })
+        Ok(Call { py, number, stream, arrays, out, others })
     }
 
     /// The first array on the GPU, whose library gets the result.
@@ -102,37 +123,16 @@ impl<'py> Call<'py> {
         first.ok_or_else(|| PyTypeError::new_err("no input is an array on the GPU"))
     }
 
-    /// Calls a function with the streams of all libraries other than the one that computes.
-    fn for_each_other_stream(&self, mut function: impl FnMut(Stream) -> PyResult<()>) -> PyResult<()> {
-        let mut seen: SmallVec<[Stream; 4]> = SmallVec::new();
-        seen.push(self.stream);
-        for array in self.arrays.iter().flatten().chain(&self.out) {
-            if let Some(stream) = array.current_stream()?
-                && !seen.contains(&stream)
-            {
-                seen.push(stream);
-                function(stream)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Memory for temporaries, from the library whose stream computes, if it has an allocator.
     fn allocate(&self, device: &Device, bytes: usize) -> PyResult<Temporary<'py>> {
-        let first = self.first()?;
-        if first.current_stream()? == Some(self.stream)
-            && let Some(array) = first.new_like(DType::U8, &[bytes])?
+        // The first array of a library with a stream: its stream computes.
+        let has_stream = |array: &&GpuArray<'py>| !array.must_outlive_kernels();
+        if let Some(array) = self.arrays.iter().flatten().find(has_stream)
+            && let Some(memory) = array.new_like(DType::U8, &[bytes])?
         {
-            return Ok(Temporary::Array(array));
+            return Ok(Temporary::Array(memory));
         }
         device.allocate(bytes, self.stream).map(Temporary::Memory).map_err(driver_error)
-    }
-}
-
-fn stream_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Stream>> {
-    match device_of(object)? {
-        Some(device) => Library::of(object).current_stream(object.py(), device),
-        None => Ok(None),
     }
 }
 
@@ -259,7 +259,9 @@ fn run<'py>(
         // Compilation takes long.
         call.py.detach(|| device.prepare(plan)).map_err(driver_error)?;
     }
-    call.for_each_other_stream(|other| order(call.number, other, call.stream))?;
+    for &other in &call.others {
+        order(call.number, other, call.stream)?;
+    }
     let temporaries = plan.temporaries().iter().map(|&bytes| call.allocate(device, bytes));
     let temporaries: SmallVec<[Temporary<'py>; 4]> = temporaries.collect::<PyResult<_>>()?;
     let mut elements: SmallVec<[Temporary<'py>; 2]> = SmallVec::new();
@@ -284,7 +286,9 @@ fn run<'py>(
     // stream.
     unsafe { device.run(plan, &addresses, output, &temporary_addresses, call.stream) }
         .map_err(driver_error)?;
-    call.for_each_other_stream(|other| order(call.number, call.stream, other))?;
+    for &other in &call.others {
+        order(call.number, call.stream, other)?;
+    }
     if call.arrays.iter().flatten().any(GpuArray::must_outlive_kernels) {
         let stream = call.stream;
         call.py.detach(|| device.synchronize(stream)).map_err(driver_error)?;
@@ -297,8 +301,8 @@ fn check_fits(plan: &Plan, out: &GpuArray<'_>) -> PyResult<()> {
     if plan.dtype() != out.dtype {
         return Err(driver_error(Error::OutputType { result: plan.dtype(), output: out.dtype }));
     }
-    if plan.shape() != out.shape {
-        let (result, output) = (plan.shape().to_vec(), out.shape.clone());
+    if plan.shape() != &out.shape[..] {
+        let (result, output) = (plan.shape().to_vec(), out.shape.to_vec());
         return Err(driver_error(Error::OutputShape { result, output }));
     }
     Ok(())

@@ -11,7 +11,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyType};
+use smallvec::SmallVec;
 use unishape::DType;
 use unishape::cuda::{ArrayType, Stream};
 
@@ -26,13 +27,29 @@ pub(crate) enum Library {
 
 impl Library {
     pub(super) fn of(object: &Bound<'_, PyAny>) -> Library {
-        let root = |module: &str| module.split('.').next().map(str::to_owned);
-        let module = object.get_type().module().ok();
-        match module.and_then(|name| root(&name.to_string_lossy())).as_deref() {
-            // Subclasses of PyTorch's tensors may be defined anywhere.
-            Some("torch") => Library::Torch,
+        // Almost all tensors have this class; names of modules take longer.
+        static TENSOR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        let (py, class) = (object.py(), object.get_type());
+        if TENSOR.get(py).is_some_and(|tensor| class.is(tensor)) {
+            return Library::Torch;
+        }
+        let module = class.module().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        match module.split('.').next() {
+            Some("torch") => {
+                if class.name().is_ok_and(|name| name == "Tensor") {
+                    _ = TENSOR.set(py, class.unbind());
+                }
+                Library::Torch
+            }
             Some("cupy") => Library::CuPy,
             Some("jax" | "jaxlib") => Library::Jax,
+            // Subclasses of tensors may be defined anywhere.
+            _ if TENSOR
+                .get(py)
+                .is_some_and(|tensor| object.is_instance(tensor.bind(py)).unwrap_or(false)) =>
+            {
+                Library::Torch
+            }
             _ => Library::Other,
         }
     }
@@ -64,9 +81,9 @@ pub(crate) struct GpuArray<'py> {
     pub(crate) device: usize,
     pub(crate) dtype: DType,
     pub(crate) address: u64,
-    pub(crate) shape: Vec<usize>,
+    pub(crate) shape: SmallVec<[usize; 4]>,
     /// In elements.
-    pub(crate) strides: Vec<isize>,
+    pub(crate) strides: SmallVec<[isize; 4]>,
     pub(crate) is_read_only: bool,
     /// The stream that writes it, where the library says so.
     pub(crate) stream: Option<Stream>,
@@ -93,36 +110,30 @@ pub(crate) fn is_gpu_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
-/// Number of the device that an array is on.
-pub(crate) fn device_of(object: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
-    let py = object.py();
-    match Library::of(object) {
-        Library::Torch => object.call_method0(intern!(py, "get_device"))?.extract().map(Some),
-        Library::CuPy => {
-            object.getattr(intern!(py, "device"))?.getattr(intern!(py, "id"))?.extract().map(Some)
-        }
-        Library::Jax | Library::Other => match object.getattr_opt(intern!(py, "__dlpack_device__"))? {
-            Some(device) => Ok(Some(device.call0()?.extract::<(i32, usize)>()?.1)),
-            None => Ok(None),
-        },
-    }
+/// Numbers of a tuple, such as a shape.
+fn numbers<T, const N: usize>(tuple: &Bound<'_, PyAny>) -> PyResult<SmallVec<[T; N]>>
+where
+    [T; N]: smallvec::Array<Item = T>,
+    T: for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>,
+{
+    tuple.cast::<PyTuple>()?.iter_borrowed().map(|number| number.extract()).collect()
 }
 
 impl<'py> GpuArray<'py> {
     /// Describes an array. By the protocols, its library makes `stream` wait for what is still written.
     pub(crate) fn new(object: &Bound<'py, PyAny>, stream: Option<Stream>) -> PyResult<GpuArray<'py>> {
-        match Library::of(object) {
-            Library::Torch => GpuArray::from_torch(object),
-            Library::CuPy => GpuArray::from_cupy(object),
-            library => GpuArray::from_protocols(object, library, stream),
+        match GpuArray::without_stream(object)? {
+            Some(array) => Ok(array),
+            None => GpuArray::from_protocols(object, Library::of(object), stream),
         }
     }
 
-    /// The stream of the library of an array, or of the array.
-    pub(crate) fn current_stream(&self) -> PyResult<Option<Stream>> {
-        match self.stream {
-            Some(stream) => Ok(Some(stream)),
-            None => self.library.current_stream(self.object.py(), self.device),
+    /// Describes an array of a library with a current stream; `None` for others.
+    pub(crate) fn without_stream(object: &Bound<'py, PyAny>) -> PyResult<Option<GpuArray<'py>>> {
+        match Library::of(object) {
+            Library::Torch => GpuArray::from_torch(object).map(Some),
+            Library::CuPy => GpuArray::from_cupy(object).map(Some),
+            Library::Jax | Library::Other => Ok(None),
         }
     }
 
@@ -154,8 +165,8 @@ impl<'py> GpuArray<'py> {
             device: object.call_method0(intern!(py, "get_device"))?.extract()?,
             dtype,
             address: object.call_method0(intern!(py, "data_ptr"))?.extract()?,
-            shape: object.getattr(intern!(py, "shape"))?.extract()?,
-            strides: object.call_method0(intern!(py, "stride"))?.extract()?,
+            shape: numbers(&object.getattr(intern!(py, "shape"))?)?,
+            strides: numbers(&object.call_method0(intern!(py, "stride"))?)?,
             is_read_only: false,
             stream: None,
             object,
@@ -166,14 +177,14 @@ impl<'py> GpuArray<'py> {
     fn from_cupy(object: &Bound<'py, PyAny>) -> PyResult<GpuArray<'py>> {
         let py = object.py();
         let dtype = numpy_dtype(&object.getattr(intern!(py, "dtype"))?)?;
-        let strides: Vec<isize> = object.getattr(intern!(py, "strides"))?.extract()?;
-        let shape: Vec<usize> = object.getattr(intern!(py, "shape"))?.extract()?;
+        let strides: SmallVec<[isize; 4]> = numbers(&object.getattr(intern!(py, "strides"))?)?;
+        let shape: SmallVec<[usize; 4]> = numbers(&object.getattr(intern!(py, "shape"))?)?;
         Ok(GpuArray {
             library: Library::CuPy,
             device: object.getattr(intern!(py, "device"))?.getattr(intern!(py, "id"))?.extract()?,
             dtype,
             address: object.getattr(intern!(py, "data"))?.getattr(intern!(py, "ptr"))?.extract()?,
-            strides: interface::element_strides(&strides, &shape, dtype)?,
+            strides: interface::element_strides(&strides, &shape, dtype)?.into(),
             shape,
             is_read_only: false,
             stream: None,
@@ -197,15 +208,16 @@ impl<'py> GpuArray<'py> {
                 device: device.unwrap_or(0),
                 dtype,
                 address,
-                shape,
-                strides,
+                shape: shape.into(),
+                strides: strides.into(),
                 is_read_only,
                 stream,
                 _imported: None,
             });
         }
-        // Numbers of streams by the protocol: -1 for none, 1 for the default one.
+        // Numbers of streams by the protocol: -1 for none, which JAX does not know, 1 for the default one.
         let number = match stream {
+            None if library == Library::Jax => 1,
             None => -1,
             Some(Stream(0)) => 1,
             Some(Stream(handle)) => handle as isize,
@@ -234,8 +246,8 @@ impl<'py> GpuArray<'py> {
             device: usize::try_from(device).unwrap_or(0),
             dtype: imported.dtype,
             address: imported.address,
-            shape: imported.shape.clone(),
-            strides: imported.strides.clone(),
+            shape: SmallVec::from_slice(&imported.shape),
+            strides: SmallVec::from_slice(&imported.strides),
             is_read_only: imported.is_read_only,
             stream: None,
             _imported: Some(imported),

@@ -18,6 +18,12 @@ pub(crate) fn broadcast<'py>(
     shape: &[usize],
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
+    if Library::of(object) == Library::Jax {
+        return Err(PyTypeError::new_err(
+            "JAX arrays have no strides, so that a broadcast view would be a copy; use jax.numpy.broadcast_to, or pass \
+             the arrays to unishape.evaluate, which copies nothing",
+        ));
+    }
     let array = GpuArray::new(object, None)?;
     let mut strides = vec![0; shape.len()];
     broadcast_strides(rules, &array.shape, &array.strides, shape, &mut strides)
@@ -26,11 +32,7 @@ pub(crate) fn broadcast<'py>(
     match array.library {
         Library::Torch => object.call_method1("expand", (sizes,)),
         Library::CuPy => py.import("cupy")?.call_method1("broadcast_to", (object, sizes)),
-        Library::Jax => Err(PyTypeError::new_err(
-            "JAX arrays have no strides, so that a broadcast view would be a copy; use jax.numpy.broadcast_to, or pass \
-             the arrays to unishape.evaluate, which copies nothing",
-        )),
-        Library::Other => {
+        Library::Jax | Library::Other => {
             let view = DeviceArray {
                 device: array.device,
                 address: array.address,
