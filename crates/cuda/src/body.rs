@@ -13,6 +13,8 @@ pub(crate) struct Body {
     pub(crate) constants: Vec<Constant>,
     steps: Vec<(KernelKey, Vec<usize>)>,
     pub(crate) results: Vec<StageResult>,
+    /// Whether the second result is the position of the first one.
+    pub(crate) has_position: bool,
 }
 
 impl Body {
@@ -22,12 +24,15 @@ impl Body {
             constants: stage.constants.clone(),
             steps: stage.steps.clone(),
             results: stage.results.clone(),
+            has_position: false,
         }
     }
 
     /// Folds operands as they are: the second pass of a reduction, over the results of the first.
-    pub(crate) fn of_partial_results(results: &[StageResult]) -> Body {
+    pub(crate) fn of_partial_results(&self) -> Body {
+        let results = &self.results;
         Body {
+            has_position: self.has_position,
             items: results.iter().map(|result| result.dtype.item_size()).collect(),
             constants: Vec::new(),
             steps: Vec::new(),
@@ -42,6 +47,48 @@ impl Body {
     /// Number of operations for each element.
     pub(crate) fn len(&self) -> usize {
         self.steps.len()
+    }
+
+    /// Statements that fold values into accumulators, which `own` gives the C expressions of.
+    pub(crate) fn accumulate(&self, values: &[Computed], own: &dyn Fn(usize) -> String) -> String {
+        if self.has_position {
+            return self.choose(own, &|number| values[number].value.clone());
+        }
+        let folds = self
+            .results
+            .iter()
+            .enumerate()
+            .filter_map(|(number, result)| Some((number, result, result.fold?)));
+        folds
+            .map(|(number, result, fold)| values[number].accumulate(fold, result.dtype, &own(number)) + "\n")
+            .collect()
+    }
+
+    /// Statements that fold accumulators into others.
+    pub(crate) fn merge(&self, own: &dyn Fn(usize) -> String, other: &dyn Fn(usize) -> String) -> String {
+        if self.has_position {
+            return self.choose(own, other);
+        }
+        let folds = self
+            .results
+            .iter()
+            .enumerate()
+            .filter_map(|(number, result)| Some((number, result, result.fold?)));
+        let merged = |(number, result, fold): (usize, &StageResult, Fold)| {
+            let (own, other) = (own(number), other(number));
+            format!("{own} = {};\n", combine(fold, result.dtype, &own, &other))
+        };
+        folds.map(merged).collect()
+    }
+
+    /// Statements that replace a value and its position, where others come before them. Most do not.
+    fn choose(&self, own: &dyn Fn(usize) -> String, other: &dyn Fn(usize) -> String) -> String {
+        let (after, name) = match self.results[0].fold {
+            Some(Fold::Max) => ("<", "is_before_max"),
+            _ => (">", "is_before_min"),
+        };
+        let [a, i, b, j] = [own(0), own(1), other(0), other(1)];
+        format!("if (!({b} {after} {a}) && {name}({b}, {j}, {a}, {i})) {{ {a} = {b}; {i} = {j}; }}\n")
     }
 
     /// Which parts of the prelude the statements need.

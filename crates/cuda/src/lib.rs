@@ -7,6 +7,7 @@
 //! | `stage` | [`Stage`]: the loop nests that plans are made for |
 //! | `value` | [`Variable`], [`ArrayType`]: arrays and numbers without their addresses |
 //! | `plan` | [`Plan`]: from an expression to launches of kernels |
+//! | `position` | positions of extreme elements, found together with these |
 //! | `recent` | the most recent plans of an expression |
 //! | `launch` | [`Kernel`] and its arguments |
 //! | `device` | [`Device`]: memory, streams, and plans that run |
@@ -68,6 +69,7 @@ mod libraries;
 mod nvrtc;
 mod operand;
 mod plan;
+mod position;
 mod recent;
 mod row_table;
 mod shuffle;

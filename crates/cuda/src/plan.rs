@@ -7,6 +7,7 @@ use crate::fold::fold;
 use crate::fused_rows::{FusedRows, RowInput, RowStage};
 use crate::launch::{Buffer, Launch};
 use crate::operand::Operand;
+use crate::position::joined;
 use crate::recent::Recent;
 use crate::stage::{Read, ReadFrom, Stage, StageResult, Stages};
 use crate::value::{ArrayType, Numerics, Variable};
@@ -184,6 +185,7 @@ impl Planner<'_> {
         while next < self.stages.stages.len() {
             next = match self.add_fused_rows(next, output)? {
                 Some(end) => end + 1,
+                None if self.add_position(next, output)? => next + 2,
                 None => {
                     self.add_stage(next, output)?;
                     next + 1
@@ -214,12 +216,47 @@ impl Planner<'_> {
             self.launches.push(elementwise(&stage.sizes, &operands, &outputs[0], &body)?);
             return Ok(());
         }
+        self.add_fold(stage, &operands, &outputs, &body)?;
+        Ok(())
+    }
+
+    /// Adds two stages as one, where the second finds the position of what the first finds.
+    fn add_position(&mut self, first: usize, output: Option<ArrayType<'_>>) -> Result<bool, Error> {
+        let [extreme, position, ..] = &self.stages.stages[first..] else { return Ok(false) };
+        let Some(stage) = joined(first, extreme, position) else { return Ok(false) };
+        if !self.is_read_by_rows(first, first + 1, &extreme.is_reduced) {
+            return Ok(false);
+        }
+        let operands: Vec<Operand> = stage.reads.iter().map(|read| self.operand(read)).collect();
+        let mut outputs = Vec::new();
+        for (number, output) in [(first, None), (first + 1, output)] {
+            let own = self.outputs(number, output)?.swap_remove(0);
+            self.keep(&own, &stage.output_shape(), own.item)?;
+            self.of_stages.push(own.buffer.into_iter().collect());
+            outputs.push(own);
+        }
+        if !stage.output_shape().contains(&0) {
+            let mut body = Body::of_stage(&stage);
+            body.has_position = true;
+            self.add_fold(&stage, &operands, &outputs, &body)?;
+        }
+        Ok(true)
+    }
+
+    /// Adds the kernels of a reduction.
+    fn add_fold(
+        &mut self,
+        stage: &Stage,
+        operands: &[Operand],
+        outputs: &[Operand],
+        body: &Body,
+    ) -> Result<(), Error> {
+        let temporaries = &mut self.temporaries;
         let mut allocate = |bytes: usize| {
-            self.temporaries.push(bytes);
-            Buffer::Temporary(self.temporaries.len() - 1)
+            temporaries.push(bytes);
+            Buffer::Temporary(temporaries.len() - 1)
         };
-        let Stage { sizes, is_reduced, .. } = stage;
-        self.launches.extend(fold(sizes, is_reduced, &operands, &outputs, &body, &mut allocate)?);
+        self.launches.extend(fold(&stage.sizes, &stage.is_reduced, operands, outputs, body, &mut allocate)?);
         Ok(())
     }
 

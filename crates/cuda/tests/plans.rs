@@ -69,6 +69,32 @@ fn stages_along_rows_are_one_kernel() {
 }
 
 #[test]
+fn positions_are_found_in_one_pass() {
+    for (text, shapes) in [
+        ("argmin(sum((x[:, None] - y) ** 2, -1), 1)", &[&[100_000, 3][..], &[100_000, 3]][..]),
+        ("argmax(x * y, 0)", &[&[3000, 4000], &[4000]]),
+    ] {
+        let plan = plan(text, shapes).unwrap();
+        assert!(sources(&plan)[0].contains("is_before_m"), "{text}");
+        assert!(plan.launches().len() <= 2, "{text}: {}", plan.launches().len());
+    }
+}
+
+#[test]
+fn broadcast_arrays_have_a_table_of_rows() {
+    let alternating = [[14, 1].repeat(4), [1, 14].repeat(4)];
+    for shapes in [
+        &[&[512, 1, 1000][..], &[1, 1100, 1000]][..],
+        &[&[24_000, 1], &[1, 24_000]],
+        &[&[4000, 1024], &[4000, 1]],
+        &[&alternating[0], &alternating[1]],
+    ] {
+        assert!(sources(&plan("a + b", shapes).unwrap())[0].contains("i64 row0["), "{shapes:?}");
+    }
+    assert!(sources(&plan("sum(a, 0)", &[&[100_000, 3]]).unwrap())[0].contains("active"));
+}
+
+#[test]
 fn results_without_elements_need_no_kernel() {
     let empty = plan("a + b", &[&[0, 4], &[4]]).unwrap();
     assert_eq!((empty.shape(), empty.launches().len()), (&[0, 4][..], 0));

@@ -2,7 +2,6 @@
 
 use super::reduction::{Fold, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
 use crate::access::{Class, Tile};
-use crate::body::combine;
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
 use crate::operand::Operand;
@@ -144,10 +143,7 @@ pub(super) fn columns(
     let (statements, values) =
         body.statements(|input| tile.lane(input, &address(input), "e"), |constant| format!("k{constant}"));
     let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {{\n{statements}");
-    for (number, fold, dtype) in folds() {
-        let own = format!("a{number}[l]");
-        let _ = writeln!(code, "      {}", values[number].accumulate(fold, dtype, &own));
-    }
+    code += &body.accumulate(&values, &|number| format!("a{number}[l]"));
     code += "  } } }\n";
     if along > 1 {
         for (number, _, dtype) in folds() {
@@ -160,14 +156,13 @@ pub(super) fn columns(
         let _ =
             writeln!(code, "  for (u32 half = {}; half > 0; half /= 2) {{\n    __syncthreads();", along / 2);
         code += "    if (y < half) {\n";
-        for (number, fold, dtype) in folds() {
-            let (a, b) = (format!("s{number}[i]"), format!("s{number}[i + half * {across}]"));
-            let _ = writeln!(
-                code,
-                "#pragma unroll\n      for (int l = 0; l < {lanes}; l++) {{ const u32 i = l * {THREADS} + threadIdx.x; {a} = {}; }}",
-                combine(fold, dtype, &a, &b)
-            );
-        }
+        let _ = writeln!(
+            code,
+            "#pragma unroll\n      for (int l = 0; l < {lanes}; l++) {{ const u32 i = l * {THREADS} + threadIdx.x;\n{}}}",
+            body.merge(&|number| format!("s{number}[i]"), &|number| format!(
+                "s{number}[i + half * {across}]"
+            ))
+        );
         code += "    }\n  }\n";
     }
     code += "  if (y == 0 && e < width) {\n";

@@ -4,7 +4,7 @@
 //! that a lane always gets elements of the same column.
 
 use super::reduction::{Fold, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
-use crate::body::{combine, identity};
+use crate::body::identity;
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
 use crate::text::Text;
@@ -142,10 +142,7 @@ impl Narrow {
         );
         let guard = if count.is_some() { "if (l < count) " } else { "" };
         let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {guard}{{\n{statements}");
-        for (number, fold, dtype) in fold.folds() {
-            let own = format!("a{number}[l]");
-            let _ = writeln!(code, "      {}", values[number].accumulate(fold, dtype, &own));
-        }
+        code += &fold.body.accumulate(&values, &|number| format!("a{number}[l]"));
         code += "  } } }\n";
 
         // Elements in shared memory are those of rows, too: halves of the rows are folded, until there is one.
@@ -165,10 +162,8 @@ impl Narrow {
              const u32 half = (rows + 1) / 2;\n    \
              for (u32 j = t; j < (rows - half) * width; j += {THREADS}) {{"
         );
-        for (number, fold, dtype) in fold.folds() {
-            let (a, b) = (format!("s{number}[j]"), format!("s{number}[j + half * width]"));
-            let _ = writeln!(code, "      {a} = {};", combine(fold, dtype, &a, &b));
-        }
+        let other = |number| format!("s{number}[j + half * width]");
+        code += &fold.body.merge(&|number| format!("s{number}[j]"), &other);
         code += "    }\n    rows = half;\n  }\n  __syncthreads();\n  if (t < width) {\n";
         for (number, _, dtype) in fold.folds() {
             let raw = raw_type(dtype.item_size());

@@ -174,7 +174,7 @@ impl Fold<'_> {
             Operand { strides, ..self.outputs[output].clone() }
         });
         let outputs = outputs.collect();
-        let body = Body::of_partial_results(&self.body.results);
+        let body = self.body.of_partial_results();
         (inputs.clone(), SecondPass { sizes, reduced: at, inputs, outputs, body })
     }
 }

@@ -171,10 +171,7 @@ impl Squares {
             |constant| format!("k{constant}"),
         );
         let _ = writeln!(code, "#pragma unroll\n  {each}\n#pragma unroll\n  {each_other} {{\n{statements}");
-        for (number, fold, dtype) in folds() {
-            let own = format!("a{number}[i][j]");
-            let _ = writeln!(code, "      {}", values[number].accumulate(fold, dtype, &own));
-        }
+        code += &fold.body.accumulate(&values, &|number| format!("a{number}[i][j]"));
         code += "  } } }\n";
         for (number, _, dtype) in folds() {
             let strides = fold.output_strides(number);

@@ -17,3 +17,13 @@ template <class T> __device__ __forceinline__ T from_lane(T value, u32 distance)
   for (int i = 0; i < (int)((sizeof(T) + 3) / 4); i++) words.words[i] = __shfl_down_sync(0xffffffffu, words.words[i], distance);
   return words.value;
 }
+
+/* Whether a value at a position comes before another one: it is smaller, or is no number, or is as small and comes first. */
+template <class T> __device__ __forceinline__ bool is_before_min(T a, i64 i, T b, i64 j) {
+  if (a != a) return b == b || i < j;
+  return b == b && (a < b || (a == b && i < j));
+}
+template <class T> __device__ __forceinline__ bool is_before_max(T a, i64 i, T b, i64 j) {
+  if (a != a) return b == b || i < j;
+  return b == b && (a > b || (a == b && i < j));
+}

@@ -130,7 +130,7 @@ impl<'py> Call<'py> {
         if let Some(array) = self.arrays.iter().flatten().find(has_stream)
             && let Some(memory) = array.new_like(DType::U8, &[bytes])?
         {
-            return Ok(Temporary::Array(memory));
+            return Ok(Temporary::Array { address: memory.address, _array: memory.object });
         }
         device.allocate(bytes, self.stream).map(Temporary::Memory).map_err(driver_error)
     }
@@ -138,14 +138,14 @@ impl<'py> Call<'py> {
 
 /// Memory that kernels use. It is freed in the order of the stream.
 enum Temporary<'py> {
-    Array(GpuArray<'py>),
+    Array { _array: Bound<'py, PyAny>, address: u64 },
     Memory(Memory),
 }
 
 impl Temporary<'_> {
     fn address(&self) -> u64 {
         match self {
-            Temporary::Array(array) => array.address,
+            Temporary::Array { address, .. } => *address,
             Temporary::Memory(memory) => memory.address(),
         }
     }
