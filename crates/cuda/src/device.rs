@@ -138,7 +138,8 @@ impl Device {
     }
 
     /// The function of a kernel: loaded before, compiled before and kept on disk, or compiled now.
-    fn function(&self, kernel: &Kernel, numerics: Numerics) -> Result<usize, Error> {
+    fn function(&self, kernel: &Kernel) -> Result<usize, Error> {
+        let numerics = kernel.numerics;
         let functions = || self.shared.functions.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (kernel.source.clone(), numerics);
         if let Some(function) = functions().get(&key) {
@@ -212,10 +213,9 @@ impl Device {
     /// The functions of a plan's kernels.
     fn functions_of(&self, plan: &Plan) -> Result<Arc<[usize]>, Error> {
         plan.loaded.get_or_load(self.shared.context, || {
-            let numerics = plan.numerics();
             let load = |kernel: &Kernel| {
                 let _entered = self.enter()?;
-                self.function(kernel, numerics)
+                self.function(kernel)
             };
             match plan.launches() {
                 [launch] => Ok([load(&launch.kernel)?].into()),

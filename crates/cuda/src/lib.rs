@@ -43,7 +43,7 @@
 //!
 //! # Results
 //!
-//! Kernels are compiled without fused multiply-add and without approximate division. Arithmetic, square roots and
+//! Kernels are compiled without approximate division, and without fused multiply-add but in sums. Arithmetic, square roots and
 //! comparisons have the bits of the CPU executor, and so have casts, but one: float64 is rounded once to half precision,
 //! and twice on CPUs with an instruction for float32.
 //!

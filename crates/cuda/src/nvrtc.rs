@@ -15,6 +15,7 @@ use std::ptr;
 fn options(numerics: Numerics) -> [&'static CStr; 2] {
     match numerics {
         Numerics::Exact => [c"--std=c++17", c"--fmad=false"],
+        Numerics::Fused => [c"--std=c++17", c"--fmad=true"],
         Numerics::Fast => [c"--std=c++17", c"--use_fast_math"],
     }
 }

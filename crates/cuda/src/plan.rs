@@ -13,7 +13,7 @@ use crate::stage::{Read, ReadFrom, Stage, StageResult, Stages};
 use crate::value::{ArrayType, Numerics, Variable};
 use std::sync::{Arc, Mutex, PoisonError};
 use unishape_engine::layout::row_major;
-use unishape_kernels::DType;
+use unishape_kernels::{DType, Fold};
 
 /// Alignment of temporaries and of freshly allocated results, in bytes: that of every CUDA allocator.
 const ALLOCATED: usize = 256;
@@ -119,8 +119,11 @@ impl Plan {
         if count > 0 {
             planner.add_stages(output)?;
         }
-        let Planner { temporaries, launches, .. } = planner;
-        for launch in &launches {
+        let Planner { temporaries, mut launches, .. } = planner;
+        for launch in &mut launches {
+            if numerics != Numerics::Exact {
+                launch.kernel.numerics = numerics;
+            }
             if launch.words.len() > MAX_WORDS {
                 return Err(Error::TooLong { count: launch.words.len(), most: MAX_WORDS });
             }
@@ -256,7 +259,13 @@ impl Planner<'_> {
             temporaries.push(bytes);
             Buffer::Temporary(temporaries.len() - 1)
         };
-        self.launches.extend(fold(&stage.sizes, &stage.is_reduced, operands, outputs, body, &mut allocate)?);
+        let mut launches = fold(&stage.sizes, &stage.is_reduced, operands, outputs, body, &mut allocate)?;
+        // The order of additions differs from the CPU's, and so do roundings.
+        let is_sum = |result: &StageResult| result.fold == Some(Fold::Sum) && !result.dtype.is_integer();
+        if body.results.iter().all(is_sum) {
+            launches.iter_mut().for_each(|launch| launch.kernel.numerics = Numerics::Fused);
+        }
+        self.launches.extend(launches);
         Ok(())
     }
 

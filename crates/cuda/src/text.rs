@@ -5,6 +5,7 @@ use crate::divide::magic;
 use crate::launch::{Buffer, ENTRY, Kernel, Launch, Word};
 use crate::operand::Operand;
 use crate::types::raw_type;
+use crate::value::Numerics;
 use std::fmt::Write;
 
 /// Collects declarations of a kernel's arguments.
@@ -84,7 +85,7 @@ impl Text {
             self.declarations
         );
         let has_barriers = needs.threads;
-        let kernel = Kernel { source: source.into(), threads, has_barriers };
+        let kernel = Kernel { source: source.into(), threads, has_barriers, numerics: Numerics::Exact };
         Launch { kernel, blocks, words: self.words }
     }
 }

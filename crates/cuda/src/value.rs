@@ -47,9 +47,11 @@ pub enum Variable<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Numerics {
-    /// As on the CPU: every operation is rounded.
+    /// As on the CPU: every operation is rounded. In sums, multiplications may be fused with additions.
     #[default]
     Exact,
+    /// Multiplications may be fused with additions everywhere.
+    Fused,
     /// The compiler may fuse multiplications with additions, flush subnormal numbers to 0, and use approximate division,
     /// square roots and functions, for single precision (`--use_fast_math`).
     Fast,
