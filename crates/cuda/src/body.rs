@@ -13,8 +13,19 @@ pub(crate) struct Body {
     pub(crate) constants: Vec<Constant>,
     steps: Vec<(KernelKey, Vec<usize>)>,
     pub(crate) results: Vec<StageResult>,
-    /// Whether the second result is the position of the first one.
-    pub(crate) has_position: bool,
+    /// Results that depend on each other.
+    pub(crate) joint: Option<Joint>,
+}
+
+/// Results that are folded together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Joint {
+    /// An extreme value, and its position.
+    Position,
+    /// A sum, the sum of squared deviations from the mean, and the number of elements. The program has the elements only.
+    Deviations,
+    /// The same, of parts.
+    PartialDeviations,
 }
 
 impl Body {
@@ -24,7 +35,7 @@ impl Body {
             constants: stage.constants.clone(),
             steps: stage.steps.clone(),
             results: stage.results.clone(),
-            has_position: false,
+            joint: None,
         }
     }
 
@@ -32,7 +43,10 @@ impl Body {
     pub(crate) fn of_partial_results(&self) -> Body {
         let results = &self.results;
         Body {
-            has_position: self.has_position,
+            joint: match self.joint {
+                Some(Joint::Deviations) => Some(Joint::PartialDeviations),
+                joint => joint,
+            },
             items: results.iter().map(|result| result.dtype.item_size()).collect(),
             constants: Vec::new(),
             steps: Vec::new(),
@@ -51,8 +65,18 @@ impl Body {
 
     /// Statements that fold values into accumulators, which `own` gives the C expressions of.
     pub(crate) fn accumulate(&self, values: &[Computed], own: &dyn Fn(usize) -> String) -> String {
-        if self.has_position {
-            return self.choose(own, &|number| values[number].value.clone());
+        match self.joint {
+            Some(Joint::Position) => return self.choose(own, &|number| values[number].value.clone()),
+            Some(Joint::PartialDeviations) => return self.merge(own, &|number| values[number].value.clone()),
+            Some(Joint::Deviations) => {
+                let [sum, squares, count, shift] = [0, 1, 2, 3].map(own);
+                let (c_type, x) = (c_type(self.results[0].dtype), &values[0].value);
+                return format!(
+                    "{{ const {c_type} x = {x}; if ({count} == 0) {shift} = x;\n  const {c_type} d = x - {shift}; \
+                     {sum} += d; {squares} += d * d; {count} += 1; }}\n"
+                );
+            }
+            None => {}
         }
         let folds = self
             .results
@@ -66,8 +90,13 @@ impl Body {
 
     /// Statements that fold accumulators into others.
     pub(crate) fn merge(&self, own: &dyn Fn(usize) -> String, other: &dyn Fn(usize) -> String) -> String {
-        if self.has_position {
-            return self.choose(own, other);
+        match self.joint {
+            Some(Joint::Position) => return self.choose(own, other),
+            Some(Joint::Deviations | Joint::PartialDeviations) => {
+                let [a, b] = [own, other].map(|side| [0, 1, 2].map(side).join(", "));
+                return format!("merge_deviations({a}, {b});\n");
+            }
+            None => {}
         }
         let folds = self
             .results
@@ -79,6 +108,22 @@ impl Body {
             format!("{own} = {};\n", combine(fold, result.dtype, &own, &other))
         };
         folds.map(merged).collect()
+    }
+
+    /// Accumulators beside those of the results: the element that others are compared with, which is the first one.
+    pub(crate) fn extra_accumulators(&self) -> Vec<(usize, DType)> {
+        match self.joint {
+            Some(Joint::Deviations) => vec![(3, self.results[0].dtype)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Statements after all elements of a thread: deviations from the first element become those from the mean.
+    pub(crate) fn finish(&self, own: &dyn Fn(usize) -> String) -> String {
+        match self.joint {
+            Some(Joint::Deviations) => format!("finish_deviations({});\n", [0, 1, 2, 3].map(own).join(", ")),
+            _ => String::new(),
+        }
     }
 
     /// Statements that replace a value and its position, where others come before them. Most do not.

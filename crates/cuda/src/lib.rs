@@ -7,7 +7,7 @@
 //! | `stage` | [`Stage`]: the loop nests that plans are made for |
 //! | `value` | [`Variable`], [`ArrayType`]: arrays and numbers without their addresses |
 //! | `plan` | [`Plan`]: from an expression to launches of kernels |
-//! | `position` | positions of extreme elements, found together with these |
+//! | `joint` | pairs of stages that are computed in one pass: positions of extreme elements, variances |
 //! | `recent` | the most recent plans of an expression |
 //! | `launch` | [`Kernel`] and its arguments |
 //! | `device` | [`Device`]: memory, streams, and plans that run |
@@ -64,12 +64,12 @@ mod elementwise;
 mod error;
 mod fold;
 mod fused_rows;
+mod joint;
 mod launch;
 mod libraries;
 mod nvrtc;
 mod operand;
 mod plan;
-mod position;
 mod recent;
 mod row_table;
 mod shuffle;

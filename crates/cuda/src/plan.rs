@@ -5,9 +5,9 @@ use crate::elementwise::elementwise;
 use crate::error::Error;
 use crate::fold::fold;
 use crate::fused_rows::{FusedRows, RowInput, RowStage};
+use crate::joint::{Joined, joined};
 use crate::launch::{Buffer, Launch};
 use crate::operand::Operand;
-use crate::position::joined;
 use crate::recent::Recent;
 use crate::stage::{Read, ReadFrom, Stage, StageResult, Stages};
 use crate::value::{ArrayType, Numerics, Variable};
@@ -188,11 +188,13 @@ impl Planner<'_> {
         while next < self.stages.stages.len() {
             next = match self.add_fused_rows(next, output)? {
                 Some(end) => end + 1,
-                None if self.add_position(next, output)? => next + 2,
-                None => {
-                    self.add_stage(next, output)?;
-                    next + 1
-                }
+                None => match self.add_joint(next, output)? {
+                    0 => {
+                        self.add_stage(next, output)?;
+                        next + 1
+                    }
+                    count => next + count,
+                },
             };
         }
         Ok(())
@@ -223,27 +225,40 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Adds two stages as one, where the second finds the position of what the first finds.
-    fn add_position(&mut self, first: usize, output: Option<ArrayType<'_>>) -> Result<bool, Error> {
-        let [extreme, position, ..] = &self.stages.stages[first..] else { return Ok(false) };
-        let Some(stage) = joined(first, extreme, position) else { return Ok(false) };
-        if !self.is_read_by_rows(first, first + 1, &extreme.is_reduced) {
-            return Ok(false);
+    /// Adds some stages as one, where kernels can compute them in one pass, and returns how many.
+    fn add_joint(&mut self, first: usize, output: Option<ArrayType<'_>>) -> Result<usize, Error> {
+        let Some(Joined { stage, joint, count }) = joined(first, &self.stages.stages[first..]) else {
+            return Ok(0);
+        };
+        let last = first + count - 1;
+        let is_read_outside = |stage: &Stage| {
+            let is_inner = |number: usize| (first..last).contains(&number);
+            stage
+                .reads
+                .iter()
+                .any(|read| matches!(read.from, ReadFrom::Stage { number, .. } if is_inner(number)))
+        };
+        let is_local = self.is_read_by_rows(first, first + 1, &stage.is_reduced);
+        if !is_local || self.stages.stages[last + 1..].iter().any(is_read_outside) {
+            return Ok(0);
         }
         let operands: Vec<Operand> = stage.reads.iter().map(|read| self.operand(read)).collect();
         let mut outputs = Vec::new();
-        for (number, output) in [(first, None), (first + 1, output)] {
+        // What has no stage of its own is like the result of the first.
+        let others = (2..stage.results.len()).map(|_| (first, None));
+        for (number, output) in [(first, None), (last, output)].into_iter().chain(others) {
             let own = self.outputs(number, output)?.swap_remove(0);
             self.keep(&own, &stage.output_shape(), own.item)?;
-            self.of_stages.push(own.buffer.into_iter().collect());
             outputs.push(own);
         }
+        self.of_stages.extend((first..last).map(|_| Vec::new()));
+        self.of_stages.push(outputs[1].buffer.into_iter().collect());
         if !stage.output_shape().contains(&0) {
             let mut body = Body::of_stage(&stage);
-            body.has_position = true;
+            body.joint = Some(joint);
             self.add_fold(&stage, &operands, &outputs, &body)?;
         }
-        Ok(true)
+        Ok(count)
     }
 
     /// Adds the kernels of a reduction.

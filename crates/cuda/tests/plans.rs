@@ -2,7 +2,7 @@
 
 use unishape::DType;
 use unishape::expr::Expr;
-use unishape_cuda::{ArrayType, Error, Numerics, Plan, Variable};
+use unishape_cuda::{ArrayType, Buffer, Error, Numerics, Plan, Variable, Word};
 use unishape_engine::layout::row_major;
 
 /// A plan for contiguous arrays of float32.
@@ -77,6 +77,19 @@ fn positions_are_found_in_one_pass() {
         let plan = plan(text, shapes).unwrap();
         assert!(sources(&plan)[0].contains("is_before_m"), "{text}");
         assert!(plan.launches().len() <= 2, "{text}: {}", plan.launches().len());
+    }
+}
+
+#[test]
+fn variances_read_their_elements_once() {
+    for (text, shape) in
+        [("var(a, (0, 2))", &[64, 64, 10_000][..]), ("std(a, 0)", &[10_000, 500]), ("var(a)", &[3_000_000])]
+    {
+        let plan = plan(text, &[shape]).unwrap();
+        let reading = plan.launches().iter().filter(|launch| {
+            launch.words.iter().any(|word| matches!(word, Word::Address { buffer: Buffer::Variable(_), .. }))
+        });
+        assert_eq!(reading.count(), 1, "{text}");
     }
 }
 

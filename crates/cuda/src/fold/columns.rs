@@ -23,7 +23,7 @@ pub(super) fn columns(
     let is_along = |input: usize| fold.kept_stride(innermost, input) != 0;
     // Where nothing that is read changes along both, what is read once is used for more results.
     let is_of_pairs = !inputs.clone().any(|input| is_along(input) && fold.is_reduced(input));
-    let full = (VECTOR / fold.largest_item(is_along)).max(1) * if is_of_pairs { 2 } else { 1 };
+    let full = fold.limited((VECTOR / fold.largest_item(is_along)).max(1) * if is_of_pairs { 2 } else { 1 });
     // Inputs first, then outputs.
     let tile = |lanes: usize, outputs: &[Operand], output_strides: &dyn Fn(usize) -> Vec<isize>| {
         let of_inputs = inputs.clone().map(|input| {
@@ -145,6 +145,10 @@ pub(super) fn columns(
     let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {{\n{statements}");
     code += &body.accumulate(&values, &|number| format!("a{number}[l]"));
     code += "  } } }\n";
+    let finished = body.finish(&|number| format!("a{number}[l]"));
+    if !finished.is_empty() {
+        let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {finished}");
+    }
     if along > 1 {
         for (number, _, dtype) in folds() {
             let _ = writeln!(code, "  __shared__ {} s{number}[{}];", c_type(dtype), THREADS * lanes);

@@ -55,7 +55,7 @@ impl Narrow {
         };
         let accesses: Vec<Access> = (0..fold.inputs.len()).map(access).collect::<Option<_>>()?;
         let is_linear = |input: usize| accesses[input] == Access::Linear;
-        let lanes = (VECTOR / fold.largest_item(is_linear)).max(1);
+        let lanes = fold.limited((VECTOR / fold.largest_item(is_linear)).max(1));
         let is_aligned = |input: usize| !is_linear(input) || fold.inputs[input].is_aligned(lanes, []);
         if !accesses.contains(&Access::Linear) || !(0..accesses.len()).all(is_aligned) || elements == 0 {
             return None;
@@ -145,6 +145,10 @@ impl Narrow {
         code += &fold.body.accumulate(&values, &|number| format!("a{number}[l]"));
         code += "  } } }\n";
 
+        let finished = fold.body.finish(&|number| format!("a{number}[l]"));
+        if !finished.is_empty() {
+            let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {finished}");
+        }
         // Elements in shared memory are those of rows, too: halves of the rows are folded, until there is one.
         for (number, fold, dtype) in fold.folds() {
             let _ = writeln!(

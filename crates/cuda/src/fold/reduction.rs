@@ -15,6 +15,9 @@ pub(super) const THREADS: usize = 256;
 /// Bytes of a vector.
 pub(super) const VECTOR: usize = 16;
 
+/// Bytes of shared memory that a block may use on every device.
+pub(super) const SHARED: usize = 48 << 10;
+
 /// Number of blocks from which on a GPU is busy.
 pub(super) const MANY_BLOCKS: usize = 2048;
 
@@ -116,6 +119,13 @@ impl Fold<'_> {
         items.max().unwrap_or_else(|| self.outputs.iter().map(|output| output.item).max().unwrap_or(1))
     }
 
+    /// Lanes of which the accumulators of all threads fit the shared memory, at most.
+    pub(super) fn limited(&self, lanes: usize) -> usize {
+        let bytes: usize = self.body.results.iter().map(|result| result.dtype.item_size()).sum();
+        let most = (SHARED / (THREADS * bytes.max(1))).max(1);
+        if lanes <= most { lanes } else { 1 << most.ilog2() }
+    }
+
     /// Declares what kernels read and write, and constants.
     pub(super) fn declare(&self, text: &mut Text, outputs: &[Operand]) -> Result<(), Error> {
         for (number, operand) in self.inputs.iter().enumerate() {
@@ -146,7 +156,9 @@ impl Fold<'_> {
             let set = |index: &str| format!("a{number}{index} = {};", identity(fold, dtype));
             format!("  {} a{number}{dimensions};\n{}\n", c_type(dtype), loops(&set))
         };
-        self.folds().map(each).collect()
+        let extra =
+            |(number, dtype): (usize, DType)| format!("  {} a{number}{dimensions} = {{}};\n", c_type(dtype));
+        self.folds().map(each).chain(self.body.extra_accumulators().into_iter().map(extra)).collect()
     }
 
     /// Arrays for the results of parts, and the reduction of these.

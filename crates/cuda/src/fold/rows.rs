@@ -133,6 +133,10 @@ pub(super) fn rows(
 
     // Lanes, the threads of a warp, and warps.
     let body = fold.body;
+    let finished = body.finish(&|number| format!("a{number}[l]"));
+    if !finished.is_empty() {
+        let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {finished}");
+    }
     let mut half = lanes / 2;
     while half > 0 {
         for lane in 0..half {

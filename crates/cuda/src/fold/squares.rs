@@ -4,7 +4,8 @@
 //! these rows into shared memory; each thread takes elements from there for a small square of results in registers. An
 //! element that is read from memory is then used for as many results as the block's square has rows.
 
-use super::reduction::{Fold, THREADS};
+use super::reduction::{Fold, SHARED, THREADS};
+use crate::body::Joint;
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::text::{Text, decompose};
@@ -22,9 +23,6 @@ const SIDE: usize = PER_THREAD * ACROSS;
 
 /// Iterations whose elements are in shared memory at a time.
 const DEPTH: usize = 16;
-
-/// Bytes of shared memory that a block may use on every device.
-const SHARED: usize = 48 << 10;
 
 /// Which loop an input moves along, besides the reduced one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +45,9 @@ pub(super) struct Squares {
 impl Squares {
     /// Finds two kept loops such that each input that is reduced moves along at most one of them.
     pub(super) fn find(fold: &Fold<'_>) -> Option<Squares> {
+        if fold.body.joint == Some(Joint::Deviations) {
+            return None;
+        }
         let depth = fold.kept.depth();
         let is_long = depth >= 2 && fold.reduced.depth() == 1 && fold.reduced.len() >= DEPTH;
         if !is_long || u32::try_from(fold.reduced.len()).is_err() {
