@@ -21,7 +21,7 @@ LIMIT = 4 * 10**9
 #: Seconds between two looks at the resident set, during a call and before it.
 INTERVAL = 5e-3
 SETTLE_INTERVAL = 0.05
-#: The resident set is stable if it changes by fewer bytes than this in so many looks in succession.
+#: The resident set is stable if it changes by fewer bytes than this in `STABLE_LOOKS` samples in succession.
 STABLE_BYTES = 1 << 20
 STABLE_LOOKS = 4
 #: Seconds after which a resident set that is not stable is an error.

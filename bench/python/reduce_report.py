@@ -86,9 +86,9 @@ def workload_table(cells):
     return report.grid(["", "expression", "shapes"], [[cell["name"], f"`{escaped(cell['text'])}`", f"`{cell['shapes']}`"] for cell in cells])
 
 
-def target(what, cells, good, words):
-    """A target for each cell; names the misses."""
-    missed = [words(cell) for cell in cells if not good(cell)]
+def target(what, cells, good, words, badness):
+    """A target for each cell; names the largest misses."""
+    missed = [(badness(cell), words(cell)) for cell in cells if not good(cell)]
     return report.target(what, missed, len(cells))
 
 
@@ -101,25 +101,25 @@ def targets(results):
         if cells:
             what = f"{title}: no slower than the fastest other library (at most {MOST:.2f} times its time)"
             words = lambda cell: "{} {:.2f} ({})".format(cell["name"], *relative(cell))
-            lines.append(target(what, cells, lambda cell: relative(cell)[0] <= MOST, words))
+            lines.append(target(what, cells, lambda cell: relative(cell)[0] <= MOST, words, lambda cell: relative(cell)[0]))
         cells = [cell for cell in cells if "NumPy" in cell["times"]]
         if cells:
             rest = ", ".join(f"{name} {least:g} times" for name, least in FASTER_OF.items())
             what = f"{title}: at least {FASTER:g} times as fast as NumPy ({rest})"
             words = lambda cell: f"{cell['name']} {to_numpy(cell):.2f}"
-            lines.append(target(what, cells, lambda cell: to_numpy(cell) >= faster(cell["name"]), words))
+            lines.append(target(what, cells, lambda cell: to_numpy(cell) >= faster(cell["name"]), words, lambda cell: -to_numpy(cell)))
     cells = [cell for cell in results["cells"] if "evaluate" in cell["memory"]]
     if cells:
         own = lambda cell: cell["memory"]["evaluate"]
         words = lambda cell: f"{cell['name']} {size(own(cell))}"
         what = f"peak extra memory below {size(MEMORY)}"
-        lines.append(target(what, cells, lambda cell: own(cell) < MEMORY, words))
+        lines.append(target(what, cells, lambda cell: own(cell) < MEMORY, words, own))
     cells = [cell for cell in results["cells"] if "first_call" in cell]
     if cells:
         longest = max(cell["first_call"] for cell in cells)
         words = lambda cell: f"{cell['name']} {report.duration(cell['first_call'])}"
         what = f"first call below {report.duration(FIRST_CALL)} (the longest takes {report.duration(longest)})"
-        lines.append(target(what, cells, lambda cell: cell["first_call"] < FIRST_CALL, words))
+        lines.append(target(what, cells, lambda cell: cell["first_call"] < FIRST_CALL, words, lambda cell: cell["first_call"]))
     wrong = [f"{cell['name']} {cell['errors']['evaluate']:.0e}" for cell in results["cells"] if "evaluate" in cell["wrong"]]
     if wrong:
         lines.append(f"- **Wrong results of unishape**: {', '.join(wrong)}.")

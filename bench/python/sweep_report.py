@@ -8,7 +8,7 @@ MOST = 1.0 + report.EQUAL
 #: Target: the largest geometric mean of the ratios to the fastest other library.
 MEAN = 0.6
 #: The number of misses to name in the report of a target.
-NAMED = 5
+NAMED = 3
 
 
 def relative(cell):
@@ -102,7 +102,7 @@ def markdown(results, picture):
     """The part of docs/benchmarks.md for one CPU model."""
     parts = [f"### {title(results)}", machine(results)]
     parts += ["Targets, over the cells of the heat map:", "\n".join(map(report.wrapped, targets(results)))]
-    parts.append(f"![Heat map: time of unishape relative to the fastest other library, {title(results)}]({picture})")
+    parts.append(f"![Heat map: time relative to the fastest library]({picture})")
     if results["callers"]:
         parts += ["Concurrent callers: calls per second of all threads together.", callers_table(results["callers"])]
     return "\n\n".join(parts)

@@ -210,6 +210,9 @@ pub(crate) fn workload_tables(rows: &[Row<'_>]) -> Vec<Table> {
     vec![workloads, fresh, preallocated]
 }
 
+/// Largest number of misses that a target names.
+const NAMED: usize = 4;
+
 /// A target, compared with the figures.
 struct Target {
     text: String,
@@ -236,11 +239,15 @@ impl Target {
             false => {
                 self.figures.retain(|(_, figures)| !figures[0].is_some_and(self.enough));
                 self.figures.sort_by(|a, b| a.1[0].partial_cmp(&b.1[0]).unwrap_or(Ordering::Equal));
-                let missed: Vec<String> = self
+                let mut missed: Vec<String> = self
                     .figures
                     .iter()
+                    .take(NAMED)
                     .map(|(name, figures)| format!("{name} {}", figures[0].map_or("–".into(), self.format)))
                     .collect();
+                if self.figures.len() > NAMED {
+                    missed.push(format!("{} more in the tables", self.figures.len() - NAMED));
+                }
                 format!("**Not met**: {}, {counts}. Missed by: {}.", self.text, missed.join(", "))
             }
         }

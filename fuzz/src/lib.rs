@@ -28,7 +28,7 @@ use targets::{arrays, common, descr, expr, mapped, notation, npy, npz, onnx, str
 
 /// A fuzz target.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub struct FuzzTarget {
     /// The name of the target and of its folder in `fuzz/corpus`.
     pub name: &'static str,
     /// Runs the target on an input. It panics on an error.
@@ -36,17 +36,17 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
-    Target { name: "common", run: common::run },
-    Target { name: "stretch", run: stretch::run },
-    Target { name: "arrays", run: arrays::run },
-    Target { name: "notation", run: notation::run },
-    Target { name: "expr", run: expr::run },
-    Target { name: "descr", run: descr::run },
-    Target { name: "npy", run: npy::run },
-    Target { name: "mapped", run: mapped::run },
-    Target { name: "npz", run: npz::run },
-    Target { name: "onnx", run: onnx::run },
+pub const TARGETS: [FuzzTarget; 10] = [
+    FuzzTarget { name: "common", run: common::run },
+    FuzzTarget { name: "stretch", run: stretch::run },
+    FuzzTarget { name: "arrays", run: arrays::run },
+    FuzzTarget { name: "notation", run: notation::run },
+    FuzzTarget { name: "expr", run: expr::run },
+    FuzzTarget { name: "descr", run: descr::run },
+    FuzzTarget { name: "npy", run: npy::run },
+    FuzzTarget { name: "mapped", run: mapped::run },
+    FuzzTarget { name: "npz", run: npz::run },
+    FuzzTarget { name: "onnx", run: onnx::run },
 ];
 
 /// Runs the target of this name.

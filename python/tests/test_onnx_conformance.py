@@ -34,10 +34,13 @@ Versions: onnx {onnx} (opset {opset}), ONNX Runtime {runtime} (CPU execution pro
 
 The package `onnx` generates test cases for backends. {node_cases} of them apply here: {broadcasting} single-node cases
 of the operators that broadcast, {models} models `expand_shape_model`, and the cases of the other supported operators.
-Outputs are compared bit for bit, except for approximated functions ({approximate}) and floating-point sums ({sums}), which
-may differ by {ulps} units in the last place (ulp), Gelu by {gelu} ulp. Normalizations that subtract a mean ({normalized})
-may also differ by {node_epsilons} times the type's epsilon, relative to 1. The suite itself accepts a relative error of
-1e-3.
+The suite itself accepts a relative error of 1e-3; here outputs are compared bit for bit, with these exceptions:
+
+| operators | may differ by |
+|---|---|
+| approximated functions: {approximate} | {ulps} units in the last place (ulp), Gelu by {gelu} ulp |
+| floating-point sums: {sums} | {ulps} ulp |
+| normalizations that subtract a mean: {normalized} | also {node_epsilons} times the type's epsilon, relative to 1 |
 
 Excluded are cases with unsupported element types (8-bit floating-point types, integers and floating-point types of less
 than 8 bits), Identity of sequences and optional values, and {training} cases of the training mode of BatchNormalization.

@@ -758,3 +758,27 @@ def test_explain():
     assert isinstance(plan, str) and plan
     plans = unishape.evaluate(["x + 1", "sum(x)"], explain=True)
     assert len(plans) == 2 and all(isinstance(each, str) for each in plans)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("text", ["sum((a[:, None] - b)**2, -1)", "sum(a[:, None] * b, -1)", "max(abs(b - a[:, None]), 2)"])
+@pytest.mark.parametrize(("m", "n", "k"), [(16, 64, 8), (17, 65, 64), (20, 1000, 129), (16, 3000, 256), (16, 100, 257), (15, 64, 64)])
+def test_pairs_of_points(text, m, n, k, dtype):
+    """Where points have few dimensions, those of one operand are copied with their dimensions first."""
+    generator = np.random.default_rng(m * n + k)
+    a, b = generator.random((m, k)).astype(dtype), generator.random((n, k)).astype(dtype)
+    expected = {
+        "sum((": ((a[:, None].astype("float64") - b) ** 2).sum(-1),
+        "sum(a": (a[:, None].astype("float64") * b).sum(-1),
+        "max(a": np.abs(b.astype("float64") - a[:, None]).max(2),
+    }[text[:5]]
+    result = unishape.evaluate(text, dict(a=a, b=b))
+    assert result.dtype == dtype and result.shape == (m, n)
+    np.testing.assert_allclose(result, expected, rtol=256 * np.finfo(dtype).eps)
+    # The same bits on any number of threads, from strided points, and in another order of the operands.
+    for threads in (1, 2, 3):
+        np.testing.assert_array_equal(unishape.evaluate(text, dict(a=a, b=b), threads=threads), result)
+    strided = np.asfortranarray(b)
+    np.testing.assert_allclose(unishape.evaluate(text, dict(a=a[:, ::-1], b=strided[:, ::-1])), result, rtol=1e-4)
+    if text.startswith("sum(a"):
+        np.testing.assert_array_equal(unishape.evaluate("sum(b * a[:, None], -1)", dict(a=a, b=b)), result)

@@ -57,6 +57,75 @@ def test_mixed_dtypes_and_shapes():
     same(unishape.add(x[0], 2), x[0] + 2)
 
 
+SHAPES = [(), (1,), (3,), (4, 1), (4, 3), (1, 3), (2, 1, 3), (2, 4, 1), (2, 4, 3), (1, 1, 1, 1), (0,), (0, 3), (100, 3), (70, 1)]
+
+
+@pytest.mark.parametrize("first", SHAPES)
+@pytest.mark.parametrize("second", SHAPES)
+def test_stretched(first, second):
+    x, y = array("float32", first), array("float32", second, start=7)
+    try:
+        expected = x - y
+    except ValueError:
+        with pytest.raises(ValueError, match="incompatible shapes"):
+            unishape.subtract(x, y)
+        return
+    result = unishape.subtract(x, y)
+    same(np.asarray(result), np.asarray(expected))
+    out = np.full(expected.shape, -1, np.float32)
+    assert unishape.subtract(x, y, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    condition = array("int32", second, start=-5)
+    np.testing.assert_array_equal(unishape.where(condition > 0, x, y), np.where(condition > 0, x, y))
+
+
+def test_stretched_into_an_input():
+    x, row = array("float32", (4, 3)), array("float32", (3,))
+    expected = x * row
+    unishape.multiply(x, row, out=x)
+    np.testing.assert_array_equal(x, expected)
+    # A result of another shape or dtype than `out`.
+    with pytest.raises(ValueError):
+        unishape.multiply(x, row, out=row)
+
+
+TEXTS = [
+    "a", "-a", "a + b", "(a + b) * 2 - a / 3", "where(a > b, a, b * 2)", "exp(a) * b", "a**2 + sqrt(b)",
+    "(a > 2) & (b < 9)", "2 * 3 + a", "maximum(a, 1.5) ** 2", "a + a", "float32(a) * b",
+]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float32", "float64"])
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("count", [0, 1, 10, 1365, 1366, 4096, 4097])
+def test_expressions(text, dtype, count):
+    """Few elements are computed without a schedule, by the same kernels."""
+    a, b = (np.arange(start, start + count).astype(dtype) % 11 + 1 for start in (0, 5))
+    result = unishape.evaluate(text, dict(a=a, b=b))
+    # Strided arrays take the other path.
+    expected = unishape.evaluate(text, dict(a=np.repeat(a, 2)[::2], b=np.repeat(b, 2)[::2]))
+    assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(result, expected)
+    out = np.zeros_like(expected)
+    assert unishape.evaluate(text, a=a, b=b, out=out) is out if "b" in text else True
+    if "b" in text:
+        np.testing.assert_array_equal(out, expected)
+
+
+def test_expressions_with_errors():
+    a = array("float32")
+    with pytest.raises(Exception, match="c"):
+        unishape.evaluate("a + 1", a=a, c=a)
+    with pytest.raises(NameError):
+        unishape.evaluate("a + missing", dict(a=a))
+    with pytest.raises(ValueError, match="out"):
+        unishape.evaluate("a + 1", dict(a=a), out=np.zeros((3,), np.float32))
+    half = np.zeros_like(a)
+    half.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        unishape.evaluate("a + 1", dict(a=a), out=half)
+
+
 def test_out():
     x, y, out = array("float32"), array("float32", start=4), np.full((2, 5), np.nan, "float32")
     assert unishape.add(x, y, out=out) is out

@@ -32,7 +32,7 @@ try:
 except ImportError as error:
     raise ImportError("unishape.onnx requires the package onnx: pip install unishape[onnx]") from error
 
-__all__ = ["Model", "UnishapeBackend", "explain", "explicit", "implicit", "load", "run"]
+__all__ = ["Model", "UnishapeBackend", "explain", "explicit", "implicit", "load", "run", "shapes"]
 
 #: A model: a ModelProto, its serialized bytes, or the path of its file.
 ModelLike = onnx.ModelProto | bytes | str | os.PathLike
@@ -43,8 +43,7 @@ def _load(model: ModelLike):
         return _onnx.OnnxModel(model.SerializeToString())
     if isinstance(model, bytes):
         return _onnx.OnnxModel(model)
-    path = Path(model)
-    return _onnx.OnnxModel(path.read_bytes(), path.parent)
+    return _onnx.OnnxModel.open(Path(model))
 
 
 class Model(BackendRep):
@@ -100,23 +99,69 @@ def run(model: ModelLike, **inputs: Any) -> dict[str, np.ndarray]:
     return load(model)(**inputs)
 
 
-def explain(model: ModelLike):
-    """Reports where a model broadcasts.
+def explain(model: ModelLike, *, dims: dict[str, int] | None = None):
+    """Reports where a model broadcasts, in its main graph, subgraphs and functions.
 
-    The report prints as text. Its attributes are `broadcasts` (one dict per node that broadcasts), `conflicts`
-    (index and error message of each node with incompatible inputs) and `skipped` (what was not analyzed).
+    The report prints as text. Its attributes are
+
+    - `verdict`: "explicit", "broadcasts", or "unknown" if it depends on unknown sizes or on unknown operators;
+    - `broadcasts`: one dict per node that broadcasts or may, with its `path` (subgraph or function), `kind`, `certain`;
+    - `conflicts`: index and error message of each node with incompatible inputs;
+    - `not_analyzed`: operators that may broadcast, but are not known;
+    - `wrong_declarations`: declared shapes that are wrong; they are not used.
+
+    Parameters
+    ----------
+    model : ModelProto, bytes or path
+    dims : dict, optional
+        Sizes of symbolic dimensions of the inputs, by name.
     """
-    return _load(model).explain()
+    return _load(model).explain(dims=dims or {})
 
 
-def explicit(model: ModelLike) -> onnx.ModelProto:
-    """Returns the model without implicit broadcasting, with an Expand before every stretched input."""
-    return onnx.load_from_string(_load(model).explicit()[0])
+def shapes(model: ModelLike, *, dims: dict[str, int] | None = None) -> dict[str, tuple | None]:
+    """Returns the inferred shapes of all values of the main graph, by name.
+
+    A size that is not known is an expression of the symbolic dimensions of the inputs, such as "floor((H+1)/2)", or
+    None; a shape is None if its rank is not known. `dims`: sizes of symbolic dimensions, by name.
+    """
+    return _load(model).shapes(dims=dims or {})
 
 
-def implicit(model: ModelLike) -> onnx.ModelProto:
-    """Returns the model without the Expand nodes that broadcasting makes redundant."""
-    return onnx.load_from_string(_load(model).implicit()[0])
+def explicit(
+    model: ModelLike,
+    *,
+    dims: dict[str, int] | None = None,
+    certain_only: bool = False,
+    expand_pow: bool = False,
+    expand_matmul: bool = False,
+) -> onnx.ModelProto:
+    """Returns the model with an Expand before every stretched input of an element-wise operator or a Gemm.
+
+    Parameters
+    ----------
+    model : ModelProto, bytes or path
+    dims : dict, optional
+        Sizes of symbolic dimensions of the inputs, by name; the new model is for these sizes only.
+    certain_only : bool
+        Expand only inputs that are stretched whatever the unknown sizes are.
+    expand_pow : bool
+        Expand a single exponent of Pow, too: ONNX Runtime may round its result differently.
+    expand_matmul : bool
+        Expand batch dimensions of matrix products, too: needs more memory.
+    """
+    rewritten, _ = _load(model).explicit(
+        dims=dims or {}, certain_only=certain_only, expand_pow=expand_pow, expand_matmul=expand_matmul
+    )
+    return onnx.load_from_string(rewritten.to_bytes())
+
+
+def implicit(model: ModelLike, *, all: bool = False) -> onnx.ModelProto:
+    """Returns the model without the Expand nodes that `explicit` inserted.
+
+    With `all`, also without those of the model's author that broadcasting makes redundant.
+    """
+    return onnx.load_from_string(_load(model).implicit(all=all)[0].to_bytes())
 
 
 class UnishapeBackend(Backend):

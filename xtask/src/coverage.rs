@@ -95,16 +95,16 @@ fn unpack_debian_packages(version: &str, folder: &Path) -> Result<(), String> {
 }
 
 /// The first and the last position of code: line, column, line, column.
-type Span = [u64; 4];
+type CodeRange = [u64; 4];
 
 /// The parts of the source, and whether a test covers them in some instance of a generic function.
 #[derive(Default)]
 struct Coverage {
     /// Covered lines and all lines, by file.
     lines: BTreeMap<String, (u64, u64)>,
-    regions: BTreeMap<(String, Span), bool>,
+    regions: BTreeMap<(String, CodeRange), bool>,
     /// By condition and outcome.
-    branches: BTreeMap<(String, Span, bool), bool>,
+    branches: BTreeMap<(String, CodeRange, bool), bool>,
 }
 
 impl Coverage {
@@ -157,7 +157,7 @@ impl Coverage {
             return Err("coverage: the report is empty".into());
         }
         let mut uncovered: Vec<String> = Vec::new();
-        let place = |file: &str, [line, column, ..]: Span| {
+        let place = |file: &str, [line, column, ..]: CodeRange| {
             format!("{}:{line}:{column}", sources.join(file).display())
         };
         for ((file, span), _) in self.regions.iter().filter(|entry| !entry.1) {

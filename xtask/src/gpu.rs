@@ -58,8 +58,11 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     let build = ["test", "-p", "unishape-cuda", "--test", "gpu", "--no-run", "--message-format=json"];
     let messages = output("tests for a GPU", cargo(&build))?;
-    let program =
-        between(&messages, "\"executable\":\"", "\"").ok_or("cargo does not say where the tests are")?;
+    let program = messages.lines().rev().find_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        Some(message["executable"].as_str()?.to_owned())
+    });
+    let program = program.ok_or("cargo does not say where the tests are")?;
     // As in the tests of the Python package, most of which is built already: with the settings of the test profile, and not
     // linked to the library of this Python.
     let mut build = cargo(&["build", "-p", "unishape-python", "--message-format=json"]);
@@ -86,12 +89,6 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     pack().map_err(|error| format!("{FOLDER}: {error}"))?;
     println!("On a machine with a GPU, run in the repository root: sh {FOLDER}/run.sh");
     Ok(())
-}
-
-/// The last text between two others.
-fn between(text: &str, start: &str, end: &str) -> Option<String> {
-    let (_, rest) = text.rsplit_once(start)?;
-    Some(rest.split_once(end)?.0.to_owned())
 }
 
 fn copy(from: &Path, to: &PathBuf) -> std::io::Result<()> {

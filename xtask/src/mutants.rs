@@ -1,7 +1,7 @@
 //! `cargo xtask mutants`: changes the code in one place at a time; some test has to fail.
 //!
 //! In the core no mutant may survive. In other packages, survivors are listed in `docs/mutants.md` with
-//! reasons; a survivor that is not listed is an error.
+//! reasons; a survivor that is not listed is an error, and so is an entry that matches no mutant.
 //!
 //! cargo-mutants generates the mutants, and runs those of the core. In the other packages there are
 //! thousands, and [`schemata`] builds all of them into one program.
@@ -11,6 +11,7 @@ mod schemata;
 
 use crate::command::root;
 use crate::workspace::{Package, packages};
+use std::collections::BTreeMap;
 use std::fs;
 
 /// Survivors outside the core, with reasons.
@@ -68,17 +69,62 @@ fn test(package: &Package, options: &Options) -> Result<(), String> {
     } else {
         schemata::run(package, &folder, &selected)?
     };
-    let list = fs::read_to_string(root().join(SURVIVORS)).unwrap_or_default();
-    let is_listed = |mutant: &String| !is_core && list.contains(&without_position(mutant));
-    let unlisted: Vec<_> = survivors.into_iter().filter(|mutant| !is_listed(mutant)).collect();
-    if unlisted.is_empty() {
-        return Ok(());
-    }
-    let advice = match is_core {
-        true => "write tests",
-        false => "write tests, or list them in docs/mutants.md",
+    let list = match is_core {
+        true => BTreeMap::new(),
+        false => listed(&fs::read_to_string(root().join(SURVIVORS)).unwrap_or_default()),
     };
-    Err(format!("{title}: no test detects these; {advice}:\n{}", unlisted.join("\n")))
+    let mut places = list.clone();
+    let is_unlisted = |mutant: &String| match places.get_mut(&without_position(mutant)) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            false
+        }
+        _ => true,
+    };
+    let unlisted: Vec<_> = survivors.into_iter().filter(is_unlisted).collect();
+    let mut errors = Vec::new();
+    if !unlisted.is_empty() {
+        let advice = match is_core {
+            true => "write tests",
+            false => "write tests, or list them in docs/mutants.md",
+        };
+        errors.push(format!("{title}: no test detects these; {advice}:\n{}", unlisted.join("\n")));
+    }
+    let outdated = outdated(package, &list)?;
+    if !outdated.is_empty() {
+        errors.push(format!("{SURVIVORS} lists more mutants than there are:\n{}", outdated.join("\n")));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
+}
+
+/// The survivors in a list, without positions, and in how many places each survives.
+fn listed(list: &str) -> BTreeMap<String, usize> {
+    let mut listed = BTreeMap::new();
+    for line in list.lines() {
+        let entry = line.trim_start().strip_prefix("- `").and_then(|line| line.rsplit_once('`'));
+        let Some((mutant, rest)) = entry.filter(|(mutant, _)| mutant.contains(".rs: ")) else { continue };
+        let places = rest.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(" places)"));
+        let places = places.and_then(|number| number.parse().ok()).unwrap_or(1);
+        *listed.entry(mutant.to_owned()).or_default() += places;
+    }
+    listed
+}
+
+/// The entries of the list that name a file of this package and more mutants than cargo-mutants generates now.
+fn outdated(package: &Package, list: &BTreeMap<String, usize>) -> Result<Vec<String>, String> {
+    let folder = package.relative(&package.folder).to_string_lossy().into_owned() + "/";
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    if list.keys().any(|mutant| mutant.starts_with(&folder)) {
+        for mutant in cargo_mutants::list(package, &[])? {
+            *places.entry(without_position(&mutant.name)).or_default() += 1;
+        }
+    }
+    let of_package = list.iter().filter(|(mutant, _)| mutant.starts_with(&folder));
+    let found = |mutant| places.get(mutant).copied().unwrap_or(0);
+    Ok(of_package
+        .filter(|&(mutant, &listed)| listed > found(mutant))
+        .map(|(mutant, listed)| format!("{mutant} ({listed} listed, {} found)", found(mutant)))
+        .collect())
 }
 
 /// `file.rs:12:5: replace …` as `file.rs: replace …`: positions change with every edit.
@@ -91,11 +137,19 @@ fn without_position(mutant: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_position;
+    use super::{listed, without_position};
 
     #[test]
     fn position_of_a_mutant_is_removed() {
         let mutant = "crates/core/src/size.rs:18:7: replace == with != in a::b";
         assert_eq!(without_position(mutant), "crates/core/src/size.rs: replace == with != in a::b");
+    }
+
+    #[test]
+    fn entries_of_the_list_are_counted() {
+        let list = "- Reason, with `a.rs` in it:\n  - `a.rs: replace | with ^ in b` (2 places)\n\
+            - `a.rs: replace c -> &'d `e` with \"\"`\n| `a.rs` | 1 |\n";
+        let expected = [("a.rs: replace c -> &'d `e` with \"\"", 1), ("a.rs: replace | with ^ in b", 2)];
+        assert_eq!(listed(list), expected.map(|(name, places)| (name.to_owned(), places)).into());
     }
 }

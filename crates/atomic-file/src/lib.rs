@@ -46,7 +46,7 @@ use std::fmt::{self, Display};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use temporary::{Temporary, Written};
+use temporary::{CompleteFile, TemporaryFile};
 
 /// A file that is being written, and that is not yet visible under its name.
 ///
@@ -67,7 +67,7 @@ pub struct AtomicFile {
 
 #[derive(Debug)]
 enum Destination {
-    Temporary(Temporary),
+    TemporaryFile(TemporaryFile),
     /// A pipe or a device, which is written to and never replaced.
     InPlace(File),
 }
@@ -105,11 +105,15 @@ impl AtomicFile {
             return AtomicFile::in_place(path);
         }
         let target = follow_links(path)?;
-        let mut temporary = Temporary::create(parent_directory(&target))?;
+        let mut temporary = TemporaryFile::create(parent_directory(&target))?;
         if let Some(metadata) = existing {
             temporary.file().set_permissions(metadata.permissions())?;
         }
-        Ok(AtomicFile { target, destination: Destination::Temporary(temporary), existing: Existing::Replace })
+        Ok(AtomicFile {
+            target,
+            destination: Destination::TemporaryFile(temporary),
+            existing: Existing::Replace,
+        })
     }
 
     /// Starts a file at a path where there must be none, neither now nor at the commit.
@@ -141,8 +145,8 @@ impl AtomicFile {
             None if path.is_symlink() => return Err(ErrorKind::AlreadyExists.into()),
             None => {}
         }
-        let temporary = Temporary::create(parent_directory(path))?;
-        let destination = Destination::Temporary(temporary);
+        let temporary = TemporaryFile::create(parent_directory(path))?;
+        let destination = Destination::TemporaryFile(temporary);
         Ok(AtomicFile { target: path.into(), destination, existing: Existing::Refuse })
     }
 
@@ -177,7 +181,7 @@ impl AtomicFile {
     /// ```
     pub fn file(&mut self) -> &mut File {
         match &mut self.destination {
-            Destination::Temporary(temporary) => temporary.file(),
+            Destination::TemporaryFile(temporary) => temporary.file(),
             Destination::InPlace(file) => file,
         }
     }
@@ -194,7 +198,7 @@ impl AtomicFile {
     /// ```
     pub fn finish(self) -> PendingFile {
         let written = match self.destination {
-            Destination::Temporary(temporary) => Some(temporary.finish()),
+            Destination::TemporaryFile(temporary) => Some(temporary.finish()),
             Destination::InPlace(_) => None,
         };
         PendingFile { target: self.target, written, existing: self.existing }
@@ -215,7 +219,7 @@ impl AtomicFile {
 pub struct PendingFile {
     target: PathBuf,
     /// `None` for a file that was written in place.
-    written: Option<Written>,
+    written: Option<CompleteFile>,
     existing: Existing,
 }
 

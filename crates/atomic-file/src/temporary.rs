@@ -10,7 +10,7 @@ use unnamed::Unnamed;
 
 /// A temporary file that is open for writing.
 #[derive(Debug)]
-pub(crate) enum Temporary {
+pub(crate) enum TemporaryFile {
     #[cfg(target_os = "linux")]
     Unnamed(Unnamed),
     Named(NamedTempFile),
@@ -18,24 +18,24 @@ pub(crate) enum Temporary {
 
 /// A temporary file that is complete and can get its final name.
 #[derive(Debug)]
-pub(crate) enum Written {
+pub(crate) enum CompleteFile {
     /// Stays open, since closing it would remove it.
     #[cfg(target_os = "linux")]
     Unnamed(Unnamed),
     Named(TempPath),
 }
 
-impl Temporary {
+impl TemporaryFile {
     /// Creates a temporary file in a directory.
-    pub(crate) fn create(directory: &Path) -> io::Result<Temporary> {
+    pub(crate) fn create(directory: &Path) -> io::Result<TemporaryFile> {
         #[cfg(target_os = "linux")]
         if let Some(file) = Unnamed::create(directory) {
-            return Ok(Temporary::Unnamed(file));
+            return Ok(TemporaryFile::Unnamed(file));
         }
-        Temporary::create_named(directory)
+        TemporaryFile::create_named(directory)
     }
 
-    fn create_named(directory: &Path) -> io::Result<Temporary> {
+    fn create_named(directory: &Path) -> io::Result<TemporaryFile> {
         let mut names = names();
         #[cfg(unix)]
         {
@@ -43,33 +43,33 @@ impl Temporary {
             use std::os::unix::fs::PermissionsExt;
             names.permissions(std::fs::Permissions::from_mode(0o666));
         }
-        names.tempfile_in(directory).map(Temporary::Named)
+        names.tempfile_in(directory).map(TemporaryFile::Named)
     }
 
     pub(crate) fn file(&mut self) -> &mut File {
         match self {
             #[cfg(target_os = "linux")]
-            Temporary::Unnamed(unnamed) => unnamed.file(),
-            Temporary::Named(named) => named.as_file_mut(),
+            TemporaryFile::Unnamed(unnamed) => unnamed.file(),
+            TemporaryFile::Named(named) => named.as_file_mut(),
         }
     }
 
-    pub(crate) fn finish(self) -> Written {
+    pub(crate) fn finish(self) -> CompleteFile {
         match self {
             #[cfg(target_os = "linux")]
-            Temporary::Unnamed(unnamed) => Written::Unnamed(unnamed),
-            Temporary::Named(named) => Written::Named(named.into_temp_path()),
+            TemporaryFile::Unnamed(unnamed) => CompleteFile::Unnamed(unnamed),
+            TemporaryFile::Named(named) => CompleteFile::Named(named.into_temp_path()),
         }
     }
 }
 
-impl Written {
+impl CompleteFile {
     /// Gives the file its name if that is free; else fails with `AlreadyExists`.
     pub(crate) fn create(self, target: &Path) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]
-            Written::Unnamed(unnamed) => unnamed.link(target),
-            Written::Named(named) => Ok(named.persist_noclobber(target)?),
+            CompleteFile::Unnamed(unnamed) => unnamed.link(target),
+            CompleteFile::Named(named) => Ok(named.persist_noclobber(target)?),
         }
     }
 
@@ -77,7 +77,7 @@ impl Written {
     pub(crate) fn replace(self, target: &Path) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]
-            Written::Unnamed(unnamed) => match unnamed.link(target) {
+            CompleteFile::Unnamed(unnamed) => match unnamed.link(target) {
                 // `linkat` never replaces: a second name that exists for a moment is renamed to the target.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let directory = crate::path::parent_directory(target);
@@ -86,7 +86,7 @@ impl Written {
                 }
                 linked => linked,
             },
-            Written::Named(named) => Ok(named.persist(target)?),
+            CompleteFile::Named(named) => Ok(named.persist(target)?),
         }
     }
 }
@@ -159,7 +159,7 @@ mod unnamed {
 
 #[cfg(test)]
 mod tests {
-    use super::Temporary;
+    use super::TemporaryFile;
     use crate::{AtomicFile, Existing, PendingFile, commit_all};
     use std::fs;
     use std::io::{ErrorKind, Write};
@@ -171,7 +171,7 @@ mod tests {
         let directory = tempdir().unwrap();
         let target = directory.path().join("file");
         for text in ["first", "second", "third"] {
-            let mut file = Temporary::create_named(directory.path()).unwrap();
+            let mut file = TemporaryFile::create_named(directory.path()).unwrap();
             let names: Vec<_> =
                 fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
             assert!(names.iter().any(|name| name.to_string_lossy().starts_with(".unishape-")), "{names:?}");
@@ -196,7 +196,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempdir().unwrap();
         fs::write(directory.path().join("plain"), "").unwrap();
-        let create = [Temporary::create, Temporary::create_named];
+        let create = [TemporaryFile::create, TemporaryFile::create_named];
         for (name, create) in ["default", "named"].into_iter().zip(create) {
             create(directory.path()).unwrap().finish().create(&directory.path().join(name)).unwrap();
         }
@@ -210,7 +210,7 @@ mod tests {
         let directory = tempdir().unwrap();
         let [first, last] = ["first", "last"].map(|name| directory.path().join(name));
         fs::write(&first, "old").unwrap();
-        let named = Temporary::create_named(directory.path()).unwrap();
+        let named = TemporaryFile::create_named(directory.path()).unwrap();
         for entry in fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap()) {
             if entry.file_name() != "first" {
                 fs::remove_file(entry.path()).unwrap();
@@ -230,8 +230,8 @@ mod tests {
     fn files_have_no_name_however_many_came_before() {
         let directory = tempdir().unwrap();
         for number in 0..1000 {
-            let file = Temporary::create(directory.path()).unwrap();
-            assert!(matches!(file, Temporary::Unnamed(_)), "file {number}");
+            let file = TemporaryFile::create(directory.path()).unwrap();
+            assert!(matches!(file, TemporaryFile::Unnamed(_)), "file {number}");
         }
     }
 }

@@ -67,7 +67,8 @@ Without arguments, shapes are read from standard input, unless it is a terminal.
 
 #[derive(ClapArgs)]
 pub(crate) struct ShapeArgs {
-    /// Shapes: 8x1x6, 8,1,6 or '(8, 1, 6)'; ? for an unknown size; '()' for rank 0; an .npy file for its shape; - for standard input, one per line
+    /// Shapes: 8x1x6, 8,1,6 or '(8, 1, 6)'; ? for an unknown size; '()' for rank 0; an .npy file for its shape; - for
+    /// standard input, one per line
     #[arg(value_name = "SHAPE")]
     pub(crate) shapes: Vec<OsString>,
     #[command(flatten)]
@@ -174,7 +175,9 @@ pub(crate) struct EvalArgs {
     /// Dtype of the result. Default: that of the expression
     #[arg(long, value_name = "TYPE", value_parser = dtypes())]
     pub(crate) dtype: Option<DType>,
-    /// Memory limit for chunks of the result and for inputs that are generated or converted. Memory-mapped files, results of inner reductions, contiguous copies of strided inputs that reductions read many times, and the program itself (a few megabytes) do not count
+    /// Memory limit for chunks of the result and for inputs that are generated or converted. Memory-mapped files,
+    /// results of inner reductions, contiguous copies of strided inputs that reductions read many times, and the
+    /// program itself (a few megabytes) do not count
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = memory_size::parse)]
     pub(crate) memory: u64,
     /// Number of threads. Default: one per core

@@ -27,7 +27,7 @@ use unishape_npy::{Header, NpzWriter, RawArray, WriteBroadcastError};
 const ARCHIVE_OVERHEAD: u64 = 1024;
 
 pub(crate) fn run(args: BroadcastArgs) -> Result<(), CliError> {
-    let plan = Plan::new(&args)?;
+    let plan = WritePlan::new(&args)?;
     print_info(args.writing.quiet, &plan.text());
     if args.writing.dry_run {
         return Ok(());
@@ -36,7 +36,7 @@ pub(crate) fn run(args: BroadcastArgs) -> Result<(), CliError> {
 }
 
 /// Everything that will be written, known before the first byte is.
-struct Plan {
+struct WritePlan {
     rules: Rules,
     shape: Vec<usize>,
     arrays: Vec<PlannedArray>,
@@ -66,8 +66,8 @@ struct PlannedArray {
     path: PathBuf,
 }
 
-impl Plan {
-    fn new(args: &BroadcastArgs) -> Result<Plan, CliError> {
+impl WritePlan {
+    fn new(args: &BroadcastArgs) -> Result<WritePlan, CliError> {
         let rules = args.rules.rules();
         let inputs = args.inputs.iter().map(|path| map_array(path)).collect::<Result<Vec<_>, _>>()?;
         let shapes: Vec<&[usize]> = inputs.iter().map(|input| &input.header().shape[..]).collect();
@@ -86,7 +86,7 @@ impl Plan {
         let total = total.ok_or_else(too_large)?;
         let members = if archive.is_some() { arrays.len() as u64 + 1 } else { 0 };
         let needed = members.checked_mul(ARCHIVE_OVERHEAD).and_then(|more| total.checked_add(more));
-        let plan = Plan {
+        let plan = WritePlan {
             rules,
             shape,
             arrays,

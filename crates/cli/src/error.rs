@@ -11,6 +11,8 @@ pub(crate) enum CliError {
     Usage(String),
     /// Invalid inputs, or an error of the system: exit code 1.
     Failed(String),
+    /// Another reason, with an exit code of its own.
+    Code(u8, String),
     /// Stopped by a signal of this number: exit code 128 + number, as in shells.
     Interrupted(u8),
     /// Standard output was closed by its reader, as by `| head`: not an error.
@@ -31,6 +33,7 @@ impl CliError {
         let (message, code) = match self {
             CliError::Usage(message) => (message, 2),
             CliError::Failed(message) => (message, 1),
+            CliError::Code(code, message) => (message, code),
             CliError::Interrupted(signal) => ("stopped; nothing was written".into(), 128 + signal),
             CliError::BrokenPipe => return ExitCode::SUCCESS,
         };

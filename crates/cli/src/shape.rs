@@ -41,10 +41,10 @@ pub(crate) fn run(args: ShapeArgs) -> Result<(), CliError> {
 const MAX_LINE: u64 = 1 << 24;
 
 /// The common shape and the number of inputs, or the error of the broadcast.
-type Broadcast = Result<(Vec<Extent>, usize), Error>;
+type BroadcastResult = Result<(Vec<Extent>, usize), Error>;
 
 /// Broadcasts shapes from the command line. All are kept, for errors that show them.
-fn broadcast_arguments(rules: Rules, words: &[OsString]) -> Result<Broadcast, CliError> {
+fn broadcast_arguments(rules: Rules, words: &[OsString]) -> Result<BroadcastResult, CliError> {
     let inputs = shape_input::read_all(words)?;
     let shapes: Vec<&[Extent]> = inputs.iter().map(|input| &input.shape[..]).collect();
     Ok(broadcast_shapes_with(rules, &shapes)
@@ -53,7 +53,7 @@ fn broadcast_arguments(rules: Rules, words: &[OsString]) -> Result<Broadcast, Cl
 }
 
 /// Broadcasts shapes from the command line and, in the place of `-`, from standard input, in constant memory.
-fn broadcast_stream(rules: Rules, words: &[OsString]) -> Result<Broadcast, CliError> {
+fn broadcast_stream(rules: Rules, words: &[OsString]) -> Result<BroadcastResult, CliError> {
     let mut common = CommonShape::new(rules);
     // Of the inputs before standard input only; later ones are named by their index.
     let mut names = Vec::new();

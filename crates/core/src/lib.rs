@@ -27,7 +27,7 @@
 //! |---|---|---|
 //! | `rules` | the rule sets, [`Rules::STANDARD`] and [`Rules::SONNX`] | |
 //! | `size` | the rule for one dimension, for known and unknown sizes | BC-6, BC-13 |
-//! | `stretch` | one shape stretched to another: padding, check, index map, strides, offsets | BC-5, BC-7, BC-10, BC-12 |
+//! | `stretch` | a shape stretched to another: padding, check, index map, strides, offsets | BC-5, BC-7, BC-10, BC-12 |
 //! | `common` | the common shape, folded one shape at a time | BC-1, BC-4, BC-9, BC-11 |
 //! | `count` | numbers of elements and bytes | BC-14 |
 //!

@@ -175,8 +175,8 @@ impl Tile {
 
     /// Statements that load operand `operand` from `address` into `x{operand}`.
     ///
-    /// `count` is the number of lanes that there are, where that may be fewer than all. `is_once` says that elements are
-    /// read once, and need not stay in a cache.
+    /// `count` is the number of lanes that there are, where that may be fewer than all. `is_once` says that elements
+    /// are read once, and need not stay in a cache.
     pub(crate) fn load(
         &self,
         operand: usize,

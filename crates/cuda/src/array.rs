@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::device::{Device, Memory, Stream};
+use crate::device::{Device, DeviceMemory, Stream};
 use crate::error::Error;
 use crate::plan::{Expression, Plan};
 use crate::recent::Recent;
@@ -53,7 +53,7 @@ elements!(num_complex::Complex<f32>: C64, num_complex::Complex<f64>: C128);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Array {
-    memory: Arc<Memory>,
+    memory: Arc<DeviceMemory>,
     dtype: DType,
     /// Elements from the start of the memory to the element at index 0.
     offset: usize,
@@ -135,7 +135,7 @@ impl Device {
         }
         let result = Array::new(self, plan.dtype(), plan.shape(), stream)?;
         let temporaries = plan.temporaries().iter().map(|&bytes| self.allocate(bytes, stream));
-        let temporaries: Vec<Memory> = temporaries.collect::<Result<_, _>>()?;
+        let temporaries: Vec<DeviceMemory> = temporaries.collect::<Result<_, _>>()?;
         let addresses: Vec<u64> = values
             .iter()
             .map(|value| match value {
@@ -143,7 +143,7 @@ impl Device {
                 Value::Scalar(_) => 0,
             })
             .collect();
-        let temporary_addresses: Vec<u64> = temporaries.iter().map(Memory::address).collect();
+        let temporary_addresses: Vec<u64> = temporaries.iter().map(DeviceMemory::address).collect();
         // Safety: the plan was made for these arrays, which are on this device. What wrote them before on other streams
         // is waited for, and their memory is freed on these streams, after this one has read it. Temporaries are freed
         // on this stream.

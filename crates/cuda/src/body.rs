@@ -3,7 +3,7 @@
 use crate::stage::{Stage, StageResult};
 use crate::types::{c_type, literal, raw_type};
 use std::fmt::Write;
-use unishape_kernels::{Constant, DType, Fold, KernelKey, Op, find_fold};
+use unishape_kernels::{Constant, DType, FoldOp, KernelKey, Op, find_fold};
 
 /// A scalar program: values are numbered, operands first, then constants, then the results of steps.
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ impl Body {
             .iter()
             .enumerate()
             .filter_map(|(number, result)| Some((number, result, result.fold?)));
-        let merged = |(number, result, fold): (usize, &StageResult, Fold)| {
+        let merged = |(number, result, fold): (usize, &StageResult, FoldOp)| {
             let (own, other) = (own(number), other(number));
             format!("{own} = {};\n", combine(fold, result.dtype, &own, &other))
         };
@@ -129,7 +129,7 @@ impl Body {
     /// Statements that replace a value and its position, where others come before them. Most do not.
     fn choose(&self, own: &dyn Fn(usize) -> String, other: &dyn Fn(usize) -> String) -> String {
         let (after, name) = match self.results[0].fold {
-            Some(Fold::Max) => ("<", "is_before_max"),
+            Some(FoldOp::Max) => ("<", "is_before_max"),
             _ => (">", "is_before_min"),
         };
         let [a, i, b, j] = [own(0), own(1), other(0), other(1)];
@@ -184,7 +184,8 @@ impl Body {
         // A position that is neutral unless a condition holds, which it rarely does: then nothing is folded.
         let selected = |result: &StageResult| {
             let (key, inputs) = &self.steps.get(result.value.checked_sub(first)?)?;
-            let is_position = matches!(result.fold, Some(Fold::Min | Fold::Max)) && result.dtype.is_integer();
+            let is_position =
+                matches!(result.fold, Some(FoldOp::Min | FoldOp::Max)) && result.dtype.is_integer();
             let (&[condition, chosen, other], KernelKey::Call(Op::Where, _)) = (&inputs[..], key) else {
                 return None;
             };
@@ -212,7 +213,7 @@ pub(crate) struct Computed {
 
 impl Computed {
     /// The statement that folds it into an accumulator.
-    pub(crate) fn accumulate(&self, fold: Fold, dtype: DType, accumulator: &str) -> String {
+    pub(crate) fn accumulate(&self, fold: FoldOp, dtype: DType, accumulator: &str) -> String {
         match &self.selected {
             Some((condition, value)) => {
                 format!("if ({condition} != 0) {accumulator} = {};", combine(fold, dtype, accumulator, value))
@@ -337,28 +338,28 @@ fn call(key: KernelKey, inputs: &[String]) -> String {
 }
 
 /// The C expression of two values of a fold, folded.
-pub(crate) fn combine(fold: Fold, dtype: DType, a: &str, b: &str) -> String {
+pub(crate) fn combine(fold: FoldOp, dtype: DType, a: &str, b: &str) -> String {
     let kind = match dtype {
         DType::C64 | DType::C128 => "complex",
         DType::F32 | DType::F64 => "float",
         _ => "int",
     };
     // Of equal numbers, any: that is one instruction. Element-wise, it is the first, as on the CPU.
-    if matches!((dtype, fold), (DType::F32, Fold::Min | Fold::Max)) {
-        let name = if fold == Fold::Min { "smallest" } else { "largest" };
+    if matches!((dtype, fold), (DType::F32, FoldOp::Min | FoldOp::Max)) {
+        let name = if fold == FoldOp::Min { "smallest" } else { "largest" };
         return format!("{name}({a}, {b})");
     }
     let operation = match fold {
-        Fold::Sum => "add",
-        Fold::Product => "multiply",
-        Fold::Min | Fold::All => "minimum",
-        Fold::Max | Fold::Any => "maximum",
+        FoldOp::Sum => "add",
+        FoldOp::Product => "multiply",
+        FoldOp::Min | FoldOp::All => "minimum",
+        FoldOp::Max | FoldOp::Any => "maximum",
     };
     format!("{kind}_{operation}({a}, {b})")
 }
 
 /// The C expression of a fold's neutral element.
-pub(crate) fn identity(fold: Fold, dtype: DType) -> String {
+pub(crate) fn identity(fold: FoldOp, dtype: DType) -> String {
     match find_fold(fold, dtype) {
         Some(kernel) => literal(kernel.identity.bytes(), dtype),
         // Stages have only folds that there are kernels for.

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::disk::{DiskCache, Target};
+use crate::disk::{CompileTarget, DiskCache};
 use crate::error::Error;
 use crate::launch::{Buffer, ENTRY, Kernel, Word};
 use crate::nvrtc::Compiler;
@@ -167,7 +167,7 @@ impl Device {
                 compiler.get_or_init(|| loaded)
             }
         };
-        let target = Target { capability: *capability, compiler: compiler.version(), numerics };
+        let target = CompileTarget { capability: *capability, compiler: compiler.version(), numerics };
         if let Some(code) = disk.get(source, target) {
             return Ok(code);
         }
@@ -292,11 +292,11 @@ impl Device {
     /// # Errors
     ///
     /// Where memory is exhausted, or the driver fails.
-    pub fn allocate(&self, bytes: usize, stream: Stream) -> Result<Memory, Error> {
+    pub fn allocate(&self, bytes: usize, stream: Stream) -> Result<DeviceMemory, Error> {
         let _entered = self.enter()?;
         // Safety: the stream is one of this device.
         let address = unsafe { result::malloc_async(stream.raw(), bytes.max(1))? };
-        Ok(Memory { device: self.clone(), address, stream })
+        Ok(DeviceMemory { device: self.clone(), address, stream })
     }
 
     /// Writes a few bytes at an address, in the order of a stream. They are part of what is started: nothing is copied
@@ -411,13 +411,13 @@ impl Drop for RelaxedCapture {
 ///
 /// See [`Device::allocate`].
 #[derive(Debug)]
-pub struct Memory {
+pub struct DeviceMemory {
     device: Device,
     address: u64,
     stream: Stream,
 }
 
-impl Memory {
+impl DeviceMemory {
     /// Its address on the device.
     pub fn address(&self) -> u64 {
         self.address
@@ -434,7 +434,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for DeviceMemory {
     fn drop(&mut self) {
         if let Ok(_entered) = self.device.enter() {
             // Safety: allocated on this stream, and not used afterwards.

@@ -18,7 +18,7 @@ const MAX_FILES: usize = 4096;
 
 /// What a compiled kernel depends on, besides its source.
 #[derive(Clone, Copy, Debug, Hash)]
-pub(crate) struct Target {
+pub(crate) struct CompileTarget {
     /// Compute capability, such as 90 for 9.0.
     pub(crate) capability: i32,
     /// Version of the compiler.
@@ -49,7 +49,7 @@ impl DiskCache {
         DiskCache { folder: Some(folder.to_owned()) }
     }
 
-    fn file(&self, source: &str, target: Target) -> Option<PathBuf> {
+    fn file(&self, source: &str, target: CompileTarget) -> Option<PathBuf> {
         let hash = |seed: u8| {
             let mut hasher = DefaultHasher::new();
             (seed, env!("CARGO_PKG_VERSION"), target, source).hash(&mut hasher);
@@ -59,7 +59,7 @@ impl DiskCache {
     }
 
     /// The compiled kernel, if it is there.
-    pub(crate) fn get(&self, source: &str, target: Target) -> Option<Vec<u8>> {
+    pub(crate) fn get(&self, source: &str, target: CompileTarget) -> Option<Vec<u8>> {
         let content = std::fs::read(self.file(source, target)?).ok()?;
         let rest = content.strip_prefix(MAGIC)?;
         let (length, rest) = rest.split_first_chunk::<8>()?;
@@ -68,7 +68,7 @@ impl DiskCache {
     }
 
     /// Keeps a compiled kernel.
-    pub(crate) fn insert(&self, source: &str, target: Target, code: &[u8]) {
+    pub(crate) fn insert(&self, source: &str, target: CompileTarget, code: &[u8]) {
         let Some(file) = self.file(source, target) else { return };
         let Some(folder) = file.parent() else { return };
         let write = || {
@@ -104,7 +104,8 @@ fn remove_oldest(folder: &Path, most: usize) {
 mod tests {
     use super::*;
 
-    const TARGET: Target = Target { capability: 90, compiler: (13, 0), numerics: Numerics::Exact };
+    const TARGET: CompileTarget =
+        CompileTarget { capability: 90, compiler: (13, 0), numerics: Numerics::Exact };
 
     #[test]
     fn kernels_are_found_by_source_and_target() {
@@ -114,8 +115,8 @@ mod tests {
         cache.insert("a", TARGET, b"code of a");
         cache.insert("b", TARGET, b"code of b");
         assert_eq!(cache.get("a", TARGET).as_deref(), Some(&b"code of a"[..]));
-        assert_eq!(cache.get("a", Target { capability: 80, ..TARGET }), None);
-        assert_eq!(cache.get("a", Target { compiler: (13, 1), ..TARGET }), None);
+        assert_eq!(cache.get("a", CompileTarget { capability: 80, ..TARGET }), None);
+        assert_eq!(cache.get("a", CompileTarget { compiler: (13, 1), ..TARGET }), None);
         cache.insert("a", TARGET, b"other");
         assert_eq!(cache.get("a", TARGET).as_deref(), Some(&b"other"[..]));
     }

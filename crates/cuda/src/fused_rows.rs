@@ -1,7 +1,7 @@
 //! Kernels of several stages along the same rows, such as those of a softmax.
 //!
-//! The threads of a row read its elements once, and keep them in registers from stage to stage. Folds of the row are known
-//! to all of its threads, and are not written to memory.
+//! The threads of a row read its elements once, and keep them in registers from stage to stage. Folds of the row are
+//! known to all of its threads, and are not written to memory.
 
 use crate::access::{Class, Tile};
 use crate::body::{Body, combine, identity};
@@ -32,7 +32,7 @@ pub(crate) enum RowInput {
     /// An array, by its number among those of all stages.
     Array(usize),
     /// A result of a stage of the kernel.
-    Fold { stage: usize, result: usize },
+    FoldOp { stage: usize, result: usize },
 }
 
 /// A stage along rows. All but the last one fold along the row.
@@ -128,7 +128,7 @@ impl FusedRows<'_> {
         }
         let rows_per_block = THREADS / threads;
         let blocks = u32::try_from(count.div_ceil(rows_per_block)).ok().filter(|_| count < 1 << 31)?;
-        let shape = Shape { threads, per_thread, lanes, length, count, rows_per_block };
+        let shape = RowThreads { threads, per_thread, lanes, length, count, rows_per_block };
         let mut text = Text::default();
         let code = self.code(&mut text, &tile, &arrays, &shape, |text| {
             let bases: Vec<(String, Vec<isize>)> =
@@ -147,10 +147,10 @@ impl FusedRows<'_> {
         text: &mut Text,
         tile: &Tile,
         arrays: &[Operand],
-        shape: &Shape,
+        shape: &RowThreads,
         offsets_of_row: impl Fn(&mut Text) -> String,
     ) -> Option<String> {
-        let &Shape { threads, per_thread, lanes, length, count, rows_per_block } = shape;
+        let &RowThreads { threads, per_thread, lanes, length, count, rows_per_block } = shape;
         text.target(0, arrays[0].buffer?, arrays[0].item, arrays[0].start);
         for (number, operand) in arrays.iter().enumerate().skip(1) {
             text.source(number, operand);
@@ -198,7 +198,7 @@ impl FusedRows<'_> {
         for (number, stage) in self.stages.iter().enumerate() {
             let operand = |input: usize| match stage.inputs[input] {
                 RowInput::Array(array) => tile.lane(array + 1, &address(array + 1), "e"),
-                RowInput::Fold { stage, result } => {
+                RowInput::FoldOp { stage, result } => {
                     format!(
                         "as<{}>(f{stage}_{result})",
                         raw_type(self.stages[stage].body.results[result].dtype.item_size())
@@ -267,7 +267,7 @@ impl FusedRows<'_> {
         &self,
         code: &mut String,
         name: &str,
-        shape: &Shape,
+        shape: &RowThreads,
         c_type: &str,
         identity: &str,
         combine: &dyn Fn(&str, &str) -> String,
@@ -297,7 +297,7 @@ impl FusedRows<'_> {
 }
 
 /// How threads share rows.
-struct Shape {
+struct RowThreads {
     /// Threads of a row.
     threads: usize,
     /// Vectors of each thread.

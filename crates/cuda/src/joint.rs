@@ -8,7 +8,7 @@ use crate::body::Joint;
 use crate::stage::{ReadFrom, Stage, StageResult};
 use std::collections::HashMap;
 use unishape_engine::layout::row_major;
-use unishape_kernels::{DType, Fold, KernelKey, Op, find_fold};
+use unishape_kernels::{DType, FoldOp, KernelKey, Op, find_fold};
 
 /// Several stages as one.
 pub(crate) struct Joined {
@@ -48,7 +48,7 @@ fn is_sum_of(number: usize, part: &Stage, rest: &Stage, is_reduced: &[bool]) -> 
         && dims
             .clone()
             .all(|dim| rest.is_reduced[dim] == is_reduced[dim] && (is_reduced[dim] || !part.is_reduced[dim]))
-        && (result.value, result.fold, result.dtype) == (0, Some(Fold::Sum), part.results[0].dtype)
+        && (result.value, result.fold, result.dtype) == (0, Some(FoldOp::Sum), part.results[0].dtype)
         && (read.from, read.start) == (ReadFrom::Stage { number, result: 0 }, 0)
         && dims.filter(|&dim| shape[dim] > 1).all(|dim| read.strides[dim] == natural[dim])
 }
@@ -56,7 +56,7 @@ fn is_sum_of(number: usize, part: &Stage, rest: &Stage, is_reduced: &[bool]) -> 
 /// Squared deviations from the mean. The third result is the number of elements.
 fn with_deviations(number: usize, sum: &Stage, squares: &Stage) -> Option<Stage> {
     let ([total], [found]) = (&sum.results[..], &squares.results[..]) else { return None };
-    let is_sum = |result: &StageResult| result.fold == Some(Fold::Sum) && result.dtype == total.dtype;
+    let is_sum = |result: &StageResult| result.fold == Some(FoldOp::Sum) && result.dtype == total.dtype;
     if !matches!(total.dtype, DType::F32 | DType::F64) || !is_sum(total) || !is_sum(found) {
         return None;
     }
@@ -91,10 +91,10 @@ fn with_deviations(number: usize, sum: &Stage, squares: &Stage) -> Option<Stage>
 fn with_position(number: usize, extreme: &Stage, position: &Stage) -> Option<Stage> {
     let ([value], [found]) = (&extreme.results[..], &position.results[..]) else { return None };
     let is_ordered = value.dtype.is_integer() || matches!(value.dtype, DType::F32 | DType::F64);
-    if !is_ordered || !matches!(value.fold, Some(Fold::Min | Fold::Max)) {
+    if !is_ordered || !matches!(value.fold, Some(FoldOp::Min | FoldOp::Max)) {
         return None;
     }
-    if (found.fold, found.dtype) != (Some(Fold::Min), DType::I64) {
+    if (found.fold, found.dtype) != (Some(FoldOp::Min), DType::I64) {
         return None;
     }
     // The position where the condition holds, and else a neutral one.
@@ -103,7 +103,7 @@ fn with_position(number: usize, extreme: &Stage, position: &Stage) -> Option<Sta
     let &[condition, index, neutral] = &chosen[..] else { return None };
     let index = position.reads.get(index).filter(|read| read.from == ReadFrom::Index)?;
     let neutral = position.constants.get(neutral.checked_sub(position.reads.len())?)?;
-    if *neutral != find_fold(Fold::Min, DType::I64)?.identity {
+    if *neutral != find_fold(FoldOp::Min, DType::I64)?.identity {
         return None;
     }
     // The element is the extreme one, or is no number.

@@ -80,7 +80,7 @@ mod types;
 mod value;
 
 pub use array::{Array, Element, Value};
-pub use device::{Device, Memory, Stream};
+pub use device::{Device, DeviceMemory, Stream};
 pub use error::Error;
 pub use launch::{Buffer, ENTRY, Kernel, Launch, Word};
 pub use nvrtc::Compiler;

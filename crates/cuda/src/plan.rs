@@ -13,7 +13,7 @@ use crate::stage::{Read, ReadFrom, Stage, StageResult, Stages};
 use crate::value::{ArrayType, Numerics, Variable};
 use std::sync::{Arc, Mutex, PoisonError};
 use unishape_engine::layout::row_major;
-use unishape_kernels::{DType, Fold};
+use unishape_kernels::{DType, FoldOp};
 
 /// Alignment of temporaries and of freshly allocated results, in bytes: that of every CUDA allocator.
 const ALLOCATED: usize = 256;
@@ -276,7 +276,7 @@ impl Planner<'_> {
         };
         let mut launches = fold(&stage.sizes, &stage.is_reduced, operands, outputs, body, &mut allocate)?;
         // The order of additions differs from the CPU's, and so do roundings.
-        let is_sum = |result: &StageResult| result.fold == Some(Fold::Sum) && !result.dtype.is_integer();
+        let is_sum = |result: &StageResult| result.fold == Some(FoldOp::Sum) && !result.dtype.is_integer();
         if body.results.iter().all(is_sum) {
             launches.iter_mut().for_each(|launch| launch.kernel.numerics = Numerics::Fused);
         }
@@ -363,7 +363,7 @@ impl Planner<'_> {
             let stage = &self.stages.stages[number];
             let inputs = stage.reads.iter().map(|read| match read.from {
                 ReadFrom::Stage { number, result } if number >= first => {
-                    RowInput::Fold { stage: number - first, result }
+                    RowInput::FoldOp { stage: number - first, result }
                 }
                 _ => {
                     let operand = self.operand(read);

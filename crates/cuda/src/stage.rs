@@ -1,6 +1,6 @@
 //! Stages: the loop nests that an expression is computed in, as plans take them.
 
-use unishape_kernels::{Constant, DType, Fold, KernelKey};
+use unishape_kernels::{Constant, DType, FoldOp, KernelKey};
 
 /// The loop nests that compute an expression, in the order of execution. The last one computes the result.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ pub struct StageResult {
     /// Its dtype.
     pub dtype: DType,
     /// What is folded along the reduced loops; `None` where the value is written for every index.
-    pub fold: Option<Fold>,
+    pub fold: Option<FoldOp>,
 }
 
 /// An array that a stage reads, and at which indices.

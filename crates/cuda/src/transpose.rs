@@ -1,8 +1,8 @@
 //! Kernels of element-wise stages in which some arrays are contiguous along another loop than the result.
 //!
-//! A block computes a square of two loops: `x`, along which the result is contiguous, and `y`, along which these arrays are. It
-//! reads their part along `y` into shared memory, and takes elements from there along `x`. All accesses to memory are
-//! then contiguous.
+//! A block computes a square of two loops: `x`, along which the result is contiguous, and `y`, along which these arrays
+//! are. It reads their part along `y` into shared memory, and takes elements from there along `x`. All accesses to
+//! memory are then contiguous.
 
 use crate::access::{Class, Tile};
 use crate::body::Body;

@@ -2,13 +2,13 @@
 //!
 //! An internal crate of `unishape`; its API may change with every release. It knows neither ndarray nor
 //! errors that users see, and holds the unsafe code that touches elements. Callers describe arrays by
-//! [`lanes::Operand`], [`fused::Input`] and [`fused::Output`], whose constructors are unsafe and state what
+//! [`closures::Operand`], [`fused::Input`] and [`fused::Output`], whose constructors are unsafe and state what
 //! must hold; everything that takes them is safe.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`nest`] | the loop nest: ordering, coalescing, tiling, splitting, the odometer |
-//! | [`lanes`] | executor of compiled closures: `map`, `for_each`, copies (feature `lanes`) |
+//! | [`closures`] | executor of compiled closures: `map`, `for_each`, copies (feature `closures`) |
 //! | [`fused`] | executor of block programs: expressions (feature `fused`) |
 //! | [`reduce`] | executor of reductions: `sum_to` |
 //! | [`memory`] | allocation, huge pages, streaming stores, prefetching |
@@ -19,13 +19,13 @@
 #![allow(unsafe_code)]
 // Without some of the executors, parts of the modules that they share have no user.
 #![cfg_attr(
-    not(all(feature = "lanes", feature = "parallel", feature = "fused")),
+    not(all(feature = "closures", feature = "parallel", feature = "fused")),
     allow(dead_code, unused_imports)
 )]
 
+pub mod closures;
 #[cfg(feature = "fused")]
 pub mod fused;
-pub mod lanes;
 pub mod layout;
 pub mod memory;
 pub mod nest;

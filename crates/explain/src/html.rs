@@ -1,7 +1,7 @@
 //! The diagram as an interactive page: tables of cells, and a script.
 
 use crate::explanation::{Explanation, Form, Input};
-use crate::layout::{self, Frame, LEVELS, Level, Slot};
+use crate::layout::{self, DrawnIndex, Frame, LEVELS, Level};
 use crate::palette;
 use crate::size::Sizes;
 use crate::words::{BLOCKS, Line, STEPS};
@@ -236,19 +236,19 @@ impl Drawn<'_> {
         }
         let mut is_first = true;
         for &row in self.frame.panel_rows() {
-            let Slot::At(row) = row else {
+            let DrawnIndex::At(row) = row else {
                 page.push_str("<p class=\"gap\" aria-hidden=\"true\">⋮</p>\n");
                 continue;
             };
             let _ = writeln!(page, "<div class=\"panels{wraps}\">");
             for (at, &column) in self.frame.panel_columns().iter().enumerate() {
                 match column {
-                    Slot::At(column) if !self.frame.is_empty() => {
+                    DrawnIndex::At(column) if !self.frame.is_empty() => {
                         // The number of rows is written before the first panel.
                         self.sized_panel(page, [row, column], &self.sizes.with_down(at == 0), &mut is_first);
                     }
-                    Slot::At(_) => {}
-                    Slot::Gap => page.push_str("<p class=\"gap\" aria-hidden=\"true\">⋯</p>\n"),
+                    DrawnIndex::At(_) => {}
+                    DrawnIndex::Gap => page.push_str("<p class=\"gap\" aria-hidden=\"true\">⋯</p>\n"),
                 }
             }
             page.push_str("</div>\n");
@@ -304,14 +304,14 @@ impl Drawn<'_> {
             }
             for &across in self.frame.columns() {
                 match (down, across) {
-                    (Slot::At(i), Slot::At(j)) => self.cell(page, [row, column, i, j], is_first),
-                    (Slot::At(_), Slot::Gap) => {
+                    (DrawnIndex::At(i), DrawnIndex::At(j)) => self.cell(page, [row, column, i, j], is_first),
+                    (DrawnIndex::At(_), DrawnIndex::Gap) => {
                         page.push_str("<td class=\"gap\" aria-hidden=\"true\">⋯</td>")
                     }
-                    (Slot::Gap, Slot::At(_)) => {
+                    (DrawnIndex::Gap, DrawnIndex::At(_)) => {
                         page.push_str("<td class=\"gap\" aria-hidden=\"true\">⋮</td>")
                     }
-                    (Slot::Gap, Slot::Gap) => page.push_str("<td aria-hidden=\"true\"></td>"),
+                    (DrawnIndex::Gap, DrawnIndex::Gap) => page.push_str("<td aria-hidden=\"true\"></td>"),
                 }
             }
             page.push_str("</tr>\n");
@@ -349,14 +349,14 @@ fn size_lines(page: &mut String, across: &Option<String>, down: &Option<String>)
 }
 
 /// An index label, truncated.
-fn index_label(page: &mut String, slot: Slot) {
+fn index_label(page: &mut String, slot: DrawnIndex) {
     let _ = match slot {
-        Slot::At(index) => write!(
+        DrawnIndex::At(index) => write!(
             page,
             "<td class=\"at\" aria-hidden=\"true\">{}</td>",
             truncate_front(&index.to_string(), CELL_LENGTH)
         ),
-        Slot::Gap => write!(page, "<td></td>"),
+        DrawnIndex::Gap => write!(page, "<td></td>"),
     };
 }
 

@@ -4,7 +4,7 @@
 
 /// One slot along a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum DrawnIndex {
     /// This index.
     At(usize),
     /// Dots for omitted indices.
@@ -13,7 +13,7 @@ pub(crate) enum Slot {
 
 /// How much of a dimension is drawn.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
+pub(crate) struct DrawnPart {
     /// A dimension of at most this size is drawn in full.
     whole: usize,
     /// Number of first indices of a larger one, before dots and the last index.
@@ -23,13 +23,13 @@ pub(crate) struct Span {
 /// How much is drawn of the two outer and of the two inner dimensions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level {
-    outer: Span,
-    inner: Span,
+    outer: DrawnPart,
+    inner: DrawnPart,
 }
 
-const LONG: Span = Span { whole: 8, head: 3 };
-const SHORT: Span = Span { whole: 4, head: 2 };
-const ENDS: Span = Span { whole: 2, head: 1 };
+const LONG: DrawnPart = DrawnPart { whole: 8, head: 3 };
+const SHORT: DrawnPart = DrawnPart { whole: 4, head: 2 };
+const ENDS: DrawnPart = DrawnPart { whole: 2, head: 1 };
 
 /// Levels of detail; each draws a subset of the cells of the one before.
 pub(crate) const LEVELS: [Level; 5] = [
@@ -47,7 +47,7 @@ pub(crate) const MAX_DRAWN_RANK: usize = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     rank: usize,
-    axes: [Vec<Slot>; MAX_DRAWN_RANK],
+    axes: [Vec<DrawnIndex>; MAX_DRAWN_RANK],
 }
 
 impl Frame {
@@ -56,7 +56,7 @@ impl Frame {
         let unused = MAX_DRAWN_RANK.checked_sub(shape.len())?;
         let axes = std::array::from_fn(|axis| match axis.checked_sub(unused) {
             Some(dim) => slots(shape[dim], if axis < 2 { level.outer } else { level.inner }),
-            None => vec![Slot::At(0)],
+            None => vec![DrawnIndex::At(0)],
         });
         Some(Frame { rank: shape.len(), axes })
     }
@@ -72,28 +72,28 @@ impl Frame {
     }
 
     /// Rows of panels.
-    pub(crate) fn panel_rows(&self) -> &[Slot] {
+    pub(crate) fn panel_rows(&self) -> &[DrawnIndex] {
         &self.axes[0]
     }
 
     /// Panels of a row.
-    pub(crate) fn panel_columns(&self) -> &[Slot] {
+    pub(crate) fn panel_columns(&self) -> &[DrawnIndex] {
         &self.axes[1]
     }
 
     /// Rows of a panel.
-    pub(crate) fn rows(&self) -> &[Slot] {
+    pub(crate) fn rows(&self) -> &[DrawnIndex] {
         &self.axes[2]
     }
 
     /// Cells of a row.
-    pub(crate) fn columns(&self) -> &[Slot] {
+    pub(crate) fn columns(&self) -> &[DrawnIndex] {
         &self.axes[3]
     }
 
     /// The dimension along an axis, if the axis omits indices.
     pub(crate) fn shortened(&self, axis: usize) -> Option<usize> {
-        let is_shortened = self.axes.get(axis)?.contains(&Slot::Gap);
+        let is_shortened = self.axes.get(axis)?.contains(&DrawnIndex::Gap);
         axis.checked_sub(MAX_DRAWN_RANK - self.rank).filter(|_| is_shortened)
     }
 
@@ -141,18 +141,18 @@ impl Frame {
 }
 
 /// The slots along a dimension.
-fn slots(size: usize, span: Span) -> Vec<Slot> {
+fn slots(size: usize, span: DrawnPart) -> Vec<DrawnIndex> {
     if size <= span.whole {
-        return (0..size).map(Slot::At).collect();
+        return (0..size).map(DrawnIndex::At).collect();
     }
-    (0..span.head).map(Slot::At).chain([Slot::Gap, Slot::At(size - 1)]).collect()
+    (0..span.head).map(DrawnIndex::At).chain([DrawnIndex::Gap, DrawnIndex::At(size - 1)]).collect()
 }
 
 /// The indices among slots.
-pub(crate) fn indices(slots: &[Slot]) -> impl Iterator<Item = usize> + Clone + '_ {
+pub(crate) fn indices(slots: &[DrawnIndex]) -> impl Iterator<Item = usize> + Clone + '_ {
     slots.iter().filter_map(|slot| match slot {
-        Slot::At(index) => Some(*index),
-        Slot::Gap => None,
+        DrawnIndex::At(index) => Some(*index),
+        DrawnIndex::Gap => None,
     })
 }
 

@@ -1,7 +1,7 @@
 //! The diagram as an SVG file.
 
 use crate::explanation::{Explanation, Form, Input};
-use crate::layout::{self, Frame, LEVELS, Level, Slot};
+use crate::layout::{self, DrawnIndex, Frame, LEVELS, Level};
 use crate::measure::{width, wrap};
 use crate::palette;
 use crate::size::Sizes;
@@ -48,15 +48,15 @@ const MAX_TOTAL_CELLS: usize = 800;
 
 /// An SVG group: its content, relative to its upper left corner, and its size.
 #[derive(Clone, Default)]
-struct Group {
+struct SvgGroup {
     svg: String,
     width: usize,
     height: usize,
 }
 
-impl Group {
+impl SvgGroup {
     /// Adds another group at a position.
-    fn place(&mut self, x: usize, y: usize, other: &Group) {
+    fn place(&mut self, x: usize, y: usize, other: &SvgGroup) {
         let _ = writeln!(self.svg, "<g transform=\"translate({x} {y})\">\n{}</g>", other.svg);
         self.reach(x + other.width, y + other.height);
     }
@@ -136,7 +136,7 @@ impl Explanation {
         let widest = drawings.iter().flatten().map(|drawing| drawing.width).max().unwrap_or(0);
         let room = widest.max(MIN_WIDTH);
 
-        let mut all = Group { height: 10, ..Group::default() };
+        let mut all = SvgGroup { height: 10, ..SvgGroup::default() };
         for line in wrap(&self.headline(), room / 13) {
             all.height += 30;
             all.text(0, all.height - 8, "headline", &line);
@@ -162,7 +162,7 @@ impl Explanation {
             if let Some(name) = &input.name {
                 all.paragraph("soft", &format!("X{m} is {name}"), room);
             }
-            let mut group = Group::default();
+            let mut group = SvgGroup::default();
             match drawings.as_ref().and_then(|drawings| drawings.get(m)) {
                 Some(drawing) => {
                     group.place(0, 0, drawing);
@@ -178,7 +178,7 @@ impl Explanation {
             }
             group.paragraph("map", &self.map(m), room);
             group.paragraph("soft", &self.reads(m), room);
-            let mut colored = Group { width: group.width, height: group.height, ..Group::default() };
+            let mut colored = SvgGroup { width: group.width, height: group.height, ..SvgGroup::default() };
             let _ = writeln!(colored.svg, "<g class=\"a{m}\">\n{}</g>", group.svg);
             let at = all.height;
             all.place(0, at, &colored);
@@ -192,7 +192,7 @@ impl Explanation {
 }
 
 /// The SVG file with the diagram.
-fn file(explanation: &Explanation, all: &Group, room: usize) -> String {
+fn file(explanation: &Explanation, all: &SvgGroup, room: usize) -> String {
     let (width, height) = (all.width.max(room) + 2 * MARGIN, all.height + 2 * MARGIN);
     let mut css = palette::rules(explanation.inputs.len(), |[red, green, blue]| {
         format!("fill:#{red:02x}{green:02x}{blue:02x}")
@@ -220,7 +220,7 @@ fn file(explanation: &Explanation, all: &Group, room: usize) -> String {
 }
 
 /// A table of dimensions, where the rank is too large for a diagram.
-fn table(group: &mut Group, explanation: &Explanation, m: usize) {
+fn table(group: &mut SvgGroup, explanation: &Explanation, m: usize) {
     let rows = explanation.table(m);
     for (down, row) in rows.iter().enumerate() {
         group.height += LINE;
@@ -242,7 +242,7 @@ fn table(group: &mut Group, explanation: &Explanation, m: usize) {
 /// The diagrams of all inputs at the first level that limits cells and width.
 ///
 /// `None` where the rank is too large.
-fn drawings(explanation: &Explanation) -> Option<(Level, Vec<Group>)> {
+fn drawings(explanation: &Explanation) -> Option<(Level, Vec<SvgGroup>)> {
     let last = LEVELS.len() - 1;
     LEVELS.iter().enumerate().find_map(|(at, &level)| {
         let cells = Frame::new(&explanation.shape, level)?.count();
@@ -251,7 +251,7 @@ fn drawings(explanation: &Explanation) -> Option<(Level, Vec<Group>)> {
         }
         let forms = (0..explanation.inputs.len())
             .map(|m| forms(explanation, m, level))
-            .collect::<Option<Vec<[Group; 3]>>>()?;
+            .collect::<Option<Vec<[SvgGroup; 3]>>>()?;
         let drawings = arrange(explanation, &forms);
         (at == last || drawings.iter().all(|drawing| drawing.width <= WIDTH)).then_some((level, drawings))
     })
@@ -260,7 +260,7 @@ fn drawings(explanation: &Explanation) -> Option<(Level, Vec<Group>)> {
 /// Arranges X, Y and Z of every input.
 ///
 /// They are side by side, in common columns if that fits; otherwise Z is below X and Y, or all are stacked.
-fn arrange(explanation: &Explanation, forms: &[[Group; 3]]) -> Vec<Group> {
+fn arrange(explanation: &Explanation, forms: &[[SvgGroup; 3]]) -> Vec<SvgGroup> {
     let column = |at: usize| forms.iter().map(|form| form[at].width).max().unwrap_or(0);
     let common = [column(0), column(1), column(2)];
     let end = |widths: [usize; 3]| widths.iter().sum::<usize>() + 2 * ARROW_ACROSS;
@@ -291,7 +291,7 @@ fn arrange(explanation: &Explanation, forms: &[[Group; 3]]) -> Vec<Group> {
 }
 
 /// Adds an arrow to the right beside the first row of cells, and the next form.
-fn across(group: &mut Group, from: usize, step: &str, how: &str, next: &Group, at: usize) {
+fn across(group: &mut SvgGroup, from: usize, step: &str, how: &str, next: &SvgGroup, at: usize) {
     let (start, end, y) = (from + 12, at - 14, CAPTION + 30);
     let _ = writeln!(
         group.svg,
@@ -306,7 +306,7 @@ fn across(group: &mut Group, from: usize, step: &str, how: &str, next: &Group, a
 }
 
 /// Adds an arrow downwards below the content, and the next form.
-fn down(group: &mut Group, step: &str, how: &str, next: &Group) {
+fn down(group: &mut SvgGroup, step: &str, how: &str, next: &SvgGroup) {
     let (top, x) = (group.height + 10, 20);
     let _ = writeln!(
         group.svg,
@@ -318,7 +318,7 @@ fn down(group: &mut Group, step: &str, how: &str, next: &Group) {
 }
 
 /// The three forms of an input.
-fn forms(explanation: &Explanation, m: usize, level: Level) -> Option<[Group; 3]> {
+fn forms(explanation: &Explanation, m: usize, level: Level) -> Option<[SvgGroup; 3]> {
     let input = &explanation.inputs[m];
     let frames = explanation.frames(input, level)?;
     let longest = frames[0].indices().map(|source| width(&cell_text(input, &input.label(&source)))).max();
@@ -334,7 +334,7 @@ fn forms(explanation: &Explanation, m: usize, level: Level) -> Option<[Group; 3]
 }
 
 /// Name and shape of a form; added 1s are marked.
-fn caption(explanation: &Explanation, m: usize, form: Form) -> Group {
+fn caption(explanation: &Explanation, m: usize, form: Form) -> SvgGroup {
     let input = &explanation.inputs[m];
     let shape = explanation.form_shape(input, form);
     let added = if form == Form::Y { explanation.added(input) } else { 0 };
@@ -347,7 +347,7 @@ fn caption(explanation: &Explanation, m: usize, form: Form) -> Group {
     if shape.is_empty() {
         sizes.push_str("()");
     }
-    let mut group = Group::default();
+    let mut group = SvgGroup::default();
     let _ = writeln!(
         group.svg,
         "<text x=\"0\" y=\"16\" class=\"stage\">{}{m}<tspan class=\"shape\" dx=\"8\">{sizes}</tspan></text>",
@@ -371,7 +371,7 @@ struct Drawn<'a> {
 
 impl Drawn<'_> {
     /// All panels, with dimension lines along shortened axes.
-    fn sized_panels(&self) -> Group {
+    fn sized_panels(&self) -> SvgGroup {
         let panels = self.panels();
         let (across, down) = (&self.sizes.panels_across, &self.sizes.panels_down);
         if across.is_none() && down.is_none() {
@@ -379,7 +379,7 @@ impl Drawn<'_> {
         }
         let (left, top) =
             (if down.is_some() { SIZE + 4 } else { 0 }, if across.is_some() { SIZE + 4 } else { 0 });
-        let mut group = Group::default();
+        let mut group = SvgGroup::default();
         if let Some(size) = across {
             group.size_across(left, SIZE / 2, panels.width.max(size_length(size)), size);
         }
@@ -391,8 +391,8 @@ impl Drawn<'_> {
     }
 
     /// All panels. A row of panels is wrapped if it is too wide; a matrix is not.
-    fn panels(&self) -> Group {
-        let mut all = Group::default();
+    fn panels(&self) -> SvgGroup {
+        let mut all = SvgGroup::default();
         if self.frame.is_empty() {
             let _ = writeln!(
                 all.svg,
@@ -404,14 +404,14 @@ impl Drawn<'_> {
         }
         for (at, &row) in self.frame.panel_rows().iter().enumerate() {
             let top = if at > 0 { all.height + PANEL_SPACE } else { 0 };
-            let Slot::At(row) = row else {
+            let DrawnIndex::At(row) = row else {
                 all.text(20, top, "dots", "⋮");
                 all.reach(0, top);
                 continue;
             };
-            let (mut line, mut left, mut down) = (Group::default(), 0, 0);
+            let (mut line, mut left, mut down) = (SvgGroup::default(), 0, 0);
             for &column in self.frame.panel_columns() {
-                let Slot::At(column) = column else {
+                let DrawnIndex::At(column) = column else {
                     line.text(left + GAP / 2, down + line.height.saturating_sub(down) / 2, "dots", "⋯");
                     left += GAP + PANEL_SPACE / 2;
                     continue;
@@ -432,14 +432,14 @@ impl Drawn<'_> {
     /// One panel: label, indices of rows and columns, cells.
     ///
     /// A panel that omits cells is a block, with a frame and dimension lines.
-    fn panel(&self, row: usize, column: usize, sizes: &Sizes) -> Group {
-        let mut group = Group::default();
+    fn panel(&self, row: usize, column: usize, sizes: &Sizes) -> SvgGroup {
+        let mut group = SvgGroup::default();
         let frame_left = if sizes.down.is_some() { SIZE } else { 0 };
         if let Some(label) = self.frame.panel_label(row, column) {
             group.text(frame_left, 10, "soft", &label);
             group.reach(frame_left + width(&label) * CHARACTER, 16);
         }
-        let digits = |slots: &[Slot]| {
+        let digits = |slots: &[DrawnIndex]| {
             layout::indices(slots).map(|index| short_index(index).chars().count()).max().unwrap_or(0)
         };
         let frame_top = group.height + if sizes.across.is_some() { SIZE } else { 0 };
@@ -470,32 +470,36 @@ impl Drawn<'_> {
         }
         if self.frame.has_columns() {
             for (&slot, &x) in self.frame.columns().iter().zip(&columns.starts) {
-                if let Slot::At(index) = slot {
+                if let DrawnIndex::At(index) = slot {
                     group.text(x + self.cell_width / 2, top - 4, "at", &short_index(index));
                 }
             }
         }
         for (&down, &y) in self.frame.rows().iter().zip(&rows.starts) {
-            if let Slot::At(index) = down
+            if let DrawnIndex::At(index) = down
                 && self.frame.has_rows()
             {
                 group.text(left - labels / 2 - 2, y + 19, "at", &short_index(index));
             }
             for (&across, &x) in self.frame.columns().iter().zip(&columns.starts) {
                 match (down, across) {
-                    (Slot::At(i), Slot::At(j)) => self.cell(&mut group, x, y, [row, column, i, j]),
-                    (Slot::At(_), Slot::Gap) => group.text(x + columns.gap / 2, y + 19, "dots", "⋯"),
-                    (Slot::Gap, Slot::At(_)) => {
+                    (DrawnIndex::At(i), DrawnIndex::At(j)) => {
+                        self.cell(&mut group, x, y, [row, column, i, j])
+                    }
+                    (DrawnIndex::At(_), DrawnIndex::Gap) => {
+                        group.text(x + columns.gap / 2, y + 19, "dots", "⋯")
+                    }
+                    (DrawnIndex::Gap, DrawnIndex::At(_)) => {
                         group.text(x + self.cell_width / 2, y + rows.gap / 2 + 4, "dots", "⋮")
                     }
-                    (Slot::Gap, Slot::Gap) => {}
+                    (DrawnIndex::Gap, DrawnIndex::Gap) => {}
                 }
             }
         }
         group
     }
 
-    fn cell(&self, group: &mut Group, x: usize, y: usize, place: [usize; 4]) {
+    fn cell(&self, group: &mut SvgGroup, x: usize, y: usize, place: [usize; 4]) {
         let input = &self.explanation.inputs[self.m];
         let cell = self.explanation.cell(input, self.form, self.frame.index(place));
         let index: Vec<String> = cell.index.iter().map(usize::to_string).collect();
@@ -529,8 +533,8 @@ struct Positions {
 }
 
 /// Positions along an axis that ends at `min_end` or later.
-fn positions(slots: &[Slot], start: usize, cell: usize, min_end: usize) -> Positions {
-    let length = |slot: &Slot, gap: usize| if *slot == Slot::Gap { gap } else { cell };
+fn positions(slots: &[DrawnIndex], start: usize, cell: usize, min_end: usize) -> Positions {
+    let length = |slot: &DrawnIndex, gap: usize| if *slot == DrawnIndex::Gap { gap } else { cell };
     let end = |gap: usize| {
         let lengths: usize = slots.iter().map(|slot| SPACE + length(slot, gap)).sum();
         start + 1 + lengths.saturating_sub(SPACE)

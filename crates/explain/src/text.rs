@@ -1,7 +1,7 @@
 //! The diagram as text for a terminal.
 
 use crate::explanation::{Explanation, Form, Input, MAX_INPUTS};
-use crate::layout::{self, Frame, LEVELS, Level, SHADES, Slot};
+use crate::layout::{self, DrawnIndex, Frame, LEVELS, Level, SHADES};
 use crate::measure::{width, wrap};
 use crate::size::THIN_SPACE;
 use crate::words::{BLOCKS, Line, STEPS, title};
@@ -356,19 +356,19 @@ fn panels(
     let limit = limit.checked_sub(sizes.panels_down.as_ref().map_or(0, |size| 2 + width(size)))?;
     let mut all = Canvas::default();
     for &row in frame.panel_rows() {
-        let Slot::At(row) = row else {
+        let DrawnIndex::At(row) = row else {
             all.put(3, all.height(), "⋮", Style::Faint);
             continue;
         };
         let mut line = Canvas::default();
         for (at, &column) in frame.panel_columns().iter().enumerate() {
             let part = match column {
-                Slot::Gap => {
+                DrawnIndex::Gap => {
                     let mut gap = Canvas::default();
                     gap.put(0, line.height() / 2, "⋯", Style::Faint);
                     gap
                 }
-                Slot::At(column) => {
+                DrawnIndex::At(column) => {
                     let mut panel = Canvas::default();
                     if let Some(label) = frame.panel_label(row, column) {
                         panel.put(0, 0, &label, Style::Faint);
@@ -464,13 +464,13 @@ fn grid(
     let mut canvas = Canvas::default();
     for (&row, &top) in frame.rows().iter().zip(&tops) {
         for (&column, &left) in frame.columns().iter().zip(&lefts) {
-            let (Slot::At(i), Slot::At(j)) = (row, column) else {
+            let (DrawnIndex::At(i), DrawnIndex::At(j)) = (row, column) else {
                 let (x, y) = match (row, column) {
-                    (Slot::At(_), _) => (left + gap / 2, top + 1),
-                    (_, Slot::At(_)) => (left + across / 2, top + 1),
+                    (DrawnIndex::At(_), _) => (left + gap / 2, top + 1),
+                    (_, DrawnIndex::At(_)) => (left + across / 2, top + 1),
                     _ => continue,
                 };
-                canvas.put(x, y, if row == Slot::Gap { "⋮" } else { "⋯" }, Style::Faint);
+                canvas.put(x, y, if row == DrawnIndex::Gap { "⋮" } else { "⋯" }, Style::Faint);
                 continue;
             };
             let cell = explanation.cell(input, form, frame.index([panel[0], panel[1], i, j]));
@@ -509,13 +509,13 @@ fn grid(
 }
 
 /// Start of each slot along an axis. Neighbouring cells share a line.
-fn positions(slots: &[Slot], cell: usize, gap: usize) -> Vec<usize> {
+fn positions(slots: &[DrawnIndex], cell: usize, gap: usize) -> Vec<usize> {
     let mut at = 0;
     slots
         .iter()
         .map(|slot| {
             let place = at;
-            at += if *slot == Slot::Gap { gap } else { cell };
+            at += if *slot == DrawnIndex::Gap { gap } else { cell };
             place
         })
         .collect()

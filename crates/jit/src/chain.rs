@@ -1,25 +1,25 @@
-//! What a fused kernel computes: a chain of calls on one vector width.
+//! What a fused kernel computes: a chain of calls on elements of one width.
 
 use unishape_kernels::{Constant, DType, KernelKey, Op};
 
-/// Largest number of [block sources](Source::Block) of a chain: each takes a register.
-pub const MAX_BLOCK_SOURCES: usize = 10;
+/// Largest number of [blocks](ChainInput::Block) among the inputs of a chain: each takes a register.
+pub const MAX_BLOCK_INPUTS: usize = 10;
 
-/// Largest number of sources of a chain, scalars and constants included.
-pub const MAX_SOURCES: usize = 32;
+/// Largest number of inputs of a chain, scalars and constants included.
+pub const MAX_INPUTS: usize = 32;
 
 /// A call of a chain.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'c> {
     /// What is computed.
     pub key: KernelKey,
-    /// The values that it takes: sources first, then the results of calls, both from 0 on.
+    /// The values that it takes: the chain's inputs first, then the results of calls, both from 0 on.
     pub inputs: &'c [usize],
 }
 
 /// What a chain reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Source {
+pub enum ChainInput {
     /// An element for each element of the result.
     Block,
     /// One element, which is repeated.
@@ -32,64 +32,76 @@ pub enum Source {
 #[derive(Clone, Copy, Debug)]
 pub struct Chain<'c> {
     /// The inputs.
-    pub sources: &'c [Source],
+    pub inputs: &'c [ChainInput],
     /// In topological order.
     pub calls: &'c [Call<'c>],
 }
 
-/// How many elements a vector holds.
+/// In how many bits the elements of a chain are computed; all of them in the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Lanes {
-    /// Elements that are computed in 64 bits.
-    Four,
-    /// Elements that are computed in 32 bits.
-    Eight,
+pub enum ElementWidth {
+    /// float32, 32-bit integers, and what becomes one of them: float16, bfloat16, smaller integers.
+    Bits32,
+    /// float64, 64-bit integers, and what becomes one of them.
+    Bits64,
 }
 
-impl Lanes {
-    /// The number.
-    pub(crate) fn count(self) -> usize {
+impl ElementWidth {
+    /// Bytes of an element.
+    pub(crate) const fn bytes(self) -> usize {
         match self {
-            Lanes::Four => 4,
-            Lanes::Eight => 8,
+            ElementWidth::Bits32 => 4,
+            ElementWidth::Bits64 => 8,
         }
     }
 
-    /// Whether elements of a dtype can be loaded into a vector.
+    /// Whether elements of a dtype can be loaded into a vector of such elements.
     pub(crate) fn can_hold(self, dtype: DType) -> bool {
         use DType::*;
         match self {
-            Lanes::Eight => matches!(dtype, Bool | U8 | I8 | U16 | I16 | I32 | U32 | F16 | BF16 | F32),
-            Lanes::Four => matches!(dtype, Bool | U8 | I8 | U16 | I16 | I32 | F32 | F64 | I64 | U64),
+            ElementWidth::Bits32 => {
+                matches!(dtype, Bool | U8 | I8 | U16 | I16 | I32 | U32 | F16 | BF16 | F32)
+            }
+            ElementWidth::Bits64 => matches!(dtype, Bool | U8 | I8 | U16 | I16 | I32 | F32 | F64 | I64 | U64),
         }
     }
 }
 
-/// In which vectors a function can be computed as part of a chain.
+/// In which chains a function can be computed.
 ///
 /// ```
-/// use unishape_jit::{Fusable, Lanes, fusable};
+/// use unishape_jit::{Fusable, ElementWidth, fusable};
 /// use unishape_kernels::{DType, KernelKey, Op};
 ///
-/// assert_eq!(fusable(KernelKey::Call(Op::Add, DType::F32)), Some(Fusable::In(Lanes::Eight)));
+/// assert_eq!(fusable(KernelKey::Call(Op::Add, DType::F32)), Some(Fusable::In(ElementWidth::Bits32)));
 /// assert_eq!(fusable(KernelKey::Call(Op::And, DType::Bool)), Some(Fusable::InAny));
 /// assert_eq!(fusable(KernelKey::Call(Op::Exp, DType::F32)), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fusable {
-    /// In vectors of this many elements.
-    In(Lanes),
-    /// With any other function: it takes and returns booleans.
+    /// In those with elements of this width.
+    In(ElementWidth),
+    /// In all: it takes and returns booleans.
     InAny,
 }
 
-/// Whether a function can be part of a chain, and in which vectors; `None` if it has a kernel of its own only.
+impl Fusable {
+    /// The width of elements that the function needs, if it needs one.
+    pub fn width(self) -> Option<ElementWidth> {
+        match self {
+            Fusable::In(width) => Some(width),
+            Fusable::InAny => None,
+        }
+    }
+}
+
+/// Whether a function can be part of a chain, and of which; `None` if it has a kernel of its own only.
 ///
 /// See [`Fusable`].
 pub fn fusable(function: KernelKey) -> Option<Fusable> {
     use DType::*;
-    let four = Some(Fusable::In(Lanes::Four));
-    let eight = Some(Fusable::In(Lanes::Eight));
+    let four = Some(Fusable::In(ElementWidth::Bits64));
+    let eight = Some(Fusable::In(ElementWidth::Bits32));
     match function {
         KernelKey::CompareMixed(..) => None,
         KernelKey::Cast(from, to) => match (from, to) {
@@ -149,7 +161,11 @@ pub fn fusable(function: KernelKey) -> Option<Fusable> {
                     | Trunc
                     | TruncDivide
             );
-            is_known.then_some(Fusable::In(if dtype == F32 { Lanes::Eight } else { Lanes::Four }))
+            is_known.then_some(Fusable::In(if dtype == F32 {
+                ElementWidth::Bits32
+            } else {
+                ElementWidth::Bits64
+            }))
         }
         KernelKey::Call(op, dtype @ (I32 | U32 | I64 | U64)) => {
             let (is_long, is_signed) = (matches!(dtype, I64 | U64), matches!(dtype, I32 | I64));
@@ -160,24 +176,24 @@ pub fn fusable(function: KernelKey) -> Option<Fusable> {
                 Op::Abs => dtype == I32,
                 _ => false,
             };
-            is_known.then_some(Fusable::In(if is_long { Lanes::Four } else { Lanes::Eight }))
+            is_known.then_some(Fusable::In(if is_long { ElementWidth::Bits64 } else { ElementWidth::Bits32 }))
         }
         KernelKey::Call(..) => None,
     }
 }
 
 impl Chain<'_> {
-    /// The vectors in which all calls are computed; `None` if there are none.
-    pub(crate) fn lanes(&self) -> Option<Lanes> {
-        let mut lanes = None;
+    /// The width of elements in which all calls are computed; `None` if there is none.
+    pub(crate) fn width(&self) -> Option<ElementWidth> {
+        let mut width = None;
         for call in self.calls {
-            match (fusable(call.key)?, lanes) {
-                (Fusable::InAny, _) => {}
-                (Fusable::In(own), None) => lanes = Some(own),
-                (Fusable::In(own), Some(other)) if own == other => {}
-                (Fusable::In(_), Some(_)) => return None,
+            match (fusable(call.key)?.width(), width) {
+                (None, _) => {}
+                (own, None) => width = own,
+                (own, other) if own == other => {}
+                _ => return None,
             }
         }
-        lanes
+        width
     }
 }

@@ -44,28 +44,30 @@ impl FusedKernel {
 mod x86 {
     use crate::allocate::{Allocator, Bases};
     use crate::arguments::{Arguments, address_field, stride_field};
-    use crate::assembler::{Assembler, BASES, Gpr, INDEX, RCX, REGISTERS, VECTOR, VOLATILE_BASES};
-    use crate::chain::{Chain, Lanes, MAX_BLOCK_SOURCES, MAX_SOURCES};
-    use crate::lower::{Body, Origin, lower};
+    use crate::assembler::{Assembler, BASES, Gpr, INDEX, RCX, VOLATILE_BASES};
+    use crate::chain::{Chain, ElementWidth, MAX_BLOCK_INPUTS, MAX_INPUTS};
+    use crate::isa::{Isa, MAX_VECTOR};
+    use crate::lower::{Body, MAX_FROM, Origin, lower};
     use memmap2::{Mmap, MmapMut};
     use std::mem::offset_of;
 
     /// Vectors that are computed at a time, in order of preference.
     const VECTORS: [usize; 3] = [4, 2, 1];
 
-    /// Registers for scalars that are loaded when they are needed: an instruction takes up to three.
+    /// Registers for scalars that are loaded when they are needed: few instructions take more.
     const LOADED_SCALARS: usize = 3;
 
-    /// Most scalars that are kept in registers: the others suffice for the values of one instruction.
-    const MAX_PINNED: usize = 12;
+    /// Most bytes of stack that a kernel uses: less than a guard page, so that a stack overflow is always detected.
+    const MAX_FRAME: usize = 4096;
 
-    /// The function. It computes whole vectors of each row from the start on, up to `end`.
+    /// The function. It computes whole vectors of each row from the start on, up to `end`, and with AVX-512 the elements
+    /// of the tail mask then.
     type Function = unsafe extern "sysv64" fn(arguments: *mut Arguments, end: usize);
 
     /// A compiled chain.
     ///
     /// ```
-    /// use unishape_jit::{Call, Chain, FusedKernel, Source};
+    /// use unishape_jit::{Call, Chain, ChainInput, FusedKernel};
     /// use unishape_kernels::{DType, KernelKey, Op};
     ///
     /// // a * b + a
@@ -73,7 +75,7 @@ mod x86 {
     ///     Call { key: KernelKey::Call(Op::Multiply, DType::F32), inputs: &[0, 1] },
     ///     Call { key: KernelKey::Call(Op::Add, DType::F32), inputs: &[2, 0] },
     /// ];
-    /// let chain = Chain { sources: &[Source::Block, Source::Scalar], calls: &calls };
+    /// let chain = Chain { inputs: &[ChainInput::Block, ChainInput::Scalar], calls: &calls };
     /// let (a, b, mut sum) = ([1f32, 2.0, 3.0], [10f32], [0f32; 3]);
     /// if let Some(kernel) = FusedKernel::compile(&chain) {
     ///     let inputs = [bytemuck::cast_slice(&a), bytemuck::cast_slice(&b)];
@@ -84,10 +86,12 @@ mod x86 {
     #[derive(Debug)]
     pub struct FusedKernel {
         code: Mmap,
-        lanes: Lanes,
-        /// Bytes of an element of each source, and whether there is one for each element of the result. A source
-        /// that no call takes has 0 bytes.
-        sources: Vec<(usize, bool)>,
+        isa: Isa,
+        /// Elements of a vector.
+        lanes: usize,
+        /// Bytes of an element of each input, and whether there is one for each element of the result. An input that
+        /// no call takes has 0 bytes.
+        inputs: Vec<(usize, bool)>,
         /// Bytes of an element of the result.
         item: usize,
     }
@@ -96,37 +100,39 @@ mod x86 {
         /// Compiles a chain.
         ///
         /// `None` where a call is not [fusable](crate::fusable) with the others, the chain has more than
-        /// [`MAX_BLOCK_SOURCES`] block sources or none, or more than [`MAX_SOURCES`] in all, the CPU lacks AVX2 or F16C,
-        /// or there is no executable memory.
+        /// [`MAX_BLOCK_INPUTS`] blocks as inputs or none, or more than [`MAX_INPUTS`] inputs in all, the CPU lacks AVX2
+        /// or F16C, or there is no executable memory.
         pub fn compile(chain: &Chain<'_>) -> Option<FusedKernel> {
-            if !is_x86_feature_detected!("avx2") || !is_x86_feature_detected!("f16c") {
-                return None;
-            }
-            let lanes = chain.lanes()?;
-            let body = lower(chain)?;
-            let mut sources = vec![(0, false); chain.sources.len()];
+            FusedKernel::compile_for(Isa::preferred()?, chain)
+        }
+
+        /// As [`FusedKernel::compile`], for an instruction set that this CPU has.
+        pub(crate) fn compile_for(isa: Isa, chain: &Chain<'_>) -> Option<FusedKernel> {
+            let width = chain.width()?;
+            let body = lower(chain, isa)?;
+            let mut inputs = vec![(0, false); chain.inputs.len()];
             for origin in body.origins.iter().flatten() {
                 match *origin {
-                    Origin::Block { input, dtype, .. } => sources[input] = (dtype.item_size(), true),
-                    Origin::Scalar { input, dtype } => sources[input] = (dtype.item_size(), false),
+                    Origin::Block { input, dtype, .. } => inputs[input] = (dtype.item_size(), true),
+                    Origin::Scalar { input, dtype } => inputs[input] = (dtype.item_size(), false),
                     Origin::Number(_) => {}
                 }
             }
-            let blocks = sources.iter().filter(|(_, is_block)| *is_block).count();
-            if blocks == 0 || blocks > MAX_BLOCK_SOURCES || sources.len() > MAX_SOURCES {
+            let blocks = inputs.iter().filter(|(_, is_block)| *is_block).count();
+            if blocks == 0 || blocks > MAX_BLOCK_INPUTS || inputs.len() > MAX_INPUTS {
                 return None;
             }
             let item = body.stores.first()?.item;
-            let code = encode(&body, lanes, &sources);
+            let code = encode(&body, isa, width, &inputs)?;
             let mut memory = MmapMut::map_anon(code.len()).ok()?;
             memory.copy_from_slice(&code);
             let code = memory.make_exec().ok()?;
-            Some(FusedKernel { code, lanes, sources, item })
+            Some(FusedKernel { code, isa, lanes: isa.lanes(width), inputs, item })
         }
 
         /// Computes a block of elements.
         ///
-        /// A block source has as many elements as the output, a scalar or a constant has one.
+        /// An input that is a block has as many elements as the output, a scalar or a constant has one.
         ///
         /// # Panics
         ///
@@ -134,58 +140,63 @@ mod x86 {
         pub fn run(&self, inputs: &[&[u8]], output: &mut [u8]) {
             let len = output.len() / self.item;
             assert!(
-                inputs.len() == self.sources.len() && output.len() == len * self.item,
+                inputs.len() == self.inputs.len() && output.len() == len * self.item,
                 "elements of the chain"
             );
             let fits = |(input, &(item, is_block)): (&&[u8], &(usize, bool))| {
                 if is_block { input.len() == item * len } else { input.len() >= item }
             };
-            assert!(inputs.iter().zip(&self.sources).all(fits), "elements of the chain");
+            assert!(inputs.iter().zip(&self.inputs).all(fits), "elements of the chain");
             let mut arguments = Arguments::new(1);
             for (number, input) in inputs.iter().enumerate() {
                 arguments.set(number, input.as_ptr(), 0);
             }
-            if len < self.lanes.count() {
+            if !self.is_enough(len) {
                 return self.run_short(inputs, output, arguments);
             }
             arguments.set(inputs.len(), output.as_mut_ptr(), 0);
-            // Safety: block sources and the output have `len` elements, scalars have one.
-            unsafe { self.run_whole(arguments, len) };
+            // Safety: blocks and the output have `len` elements, scalars have one.
+            unsafe { self.run_whole(&mut arguments, len) };
+        }
+
+        /// Whether the function can compute this many elements.
+        fn is_enough(&self, len: usize) -> bool {
+            self.isa == Isa::Avx512 || len >= self.lanes
         }
 
         /// Computes less than a vector of elements, by way of whole vectors.
         fn run_short(&self, inputs: &[&[u8]], output: &mut [u8], mut arguments: Arguments) {
-            let mut vectors = [[0u8; VECTOR]; MAX_BLOCK_SOURCES];
+            let mut vectors = [[0u8; MAX_VECTOR]; MAX_BLOCK_INPUTS];
             let mut unused = vectors.iter_mut();
-            for (number, (input, &(_, is_block))) in inputs.iter().zip(&self.sources).enumerate() {
+            for (number, (input, &(_, is_block))) in inputs.iter().zip(&self.inputs).enumerate() {
                 if is_block && let Some(vector) = unused.next() {
                     vector[..input.len()].copy_from_slice(input);
                     arguments.set(number, vector.as_ptr(), 0);
                 }
             }
-            let mut result = [0u8; VECTOR];
+            let mut result = [0u8; MAX_VECTOR];
             arguments.set(inputs.len(), result.as_mut_ptr(), 0);
-            // Safety: a vector has space for `lanes` elements of any size, scalars have one element.
-            unsafe { self.run_whole(arguments, self.lanes.count()) };
+            // Safety: a vector has space for as many elements of any size, scalars have one element.
+            unsafe { self.run_whole(&mut arguments, self.lanes) };
             output.copy_from_slice(&result[..output.len()]);
         }
 
         /// Computes rows of elements.
         ///
-        /// Each source is given by the address of its first row, or of the scalar of that row, and the distance to the
+        /// Each input is given by the address of its first row, or of the scalar of that row, and the distance to the
         /// next one in bytes; so is the output. The last argument is the number of rows and of elements of each.
         ///
         /// # Safety
         ///
-        /// There is an address for each source of the chain. In every row, a block source and the output have as many
-        /// elements, scalars have one. Nothing else accesses the output meanwhile, and no source overlaps it.
+        /// There is an address for each input of the chain. In every row, a block and the output have as many
+        /// elements, scalars have one. Nothing else accesses the output meanwhile, and no input overlaps it.
         ///
         /// # Panics
         ///
-        /// Where there are other sources than those of the chain.
+        /// Where there are other inputs than those of the chain.
         pub unsafe fn run_rows(
             &self,
-            sources: impl Iterator<Item = (*const u8, isize)>,
+            inputs: impl Iterator<Item = (*const u8, isize)>,
             output: (*mut u8, isize),
             [rows, len]: [usize; 2],
         ) {
@@ -193,19 +204,19 @@ mod x86 {
                 return;
             }
             let (mut arguments, mut count) = (Arguments::new(rows), 0);
-            for (address, stride) in sources {
+            for (address, stride) in inputs {
                 arguments.set(count, address, stride);
                 count += 1;
             }
-            assert_eq!(count, self.sources.len(), "the sources of the chain");
+            assert_eq!(count, self.inputs.len(), "the inputs of the chain");
             arguments.set(count, output.0, output.1);
-            if len >= self.lanes.count() {
+            if self.is_enough(len) {
                 // Safety: the caller guarantees it.
-                return unsafe { self.run_whole(arguments, len) };
+                return unsafe { self.run_whole(&mut arguments, len) };
             }
             for row in 0..rows as isize {
-                let mut inputs: [&[u8]; MAX_SOURCES] = [&[]; MAX_SOURCES];
-                for (number, (input, &(item, is_block))) in inputs.iter_mut().zip(&self.sources).enumerate() {
+                let mut inputs: [&[u8]; MAX_INPUTS] = [&[]; MAX_INPUTS];
+                for (number, (input, &(item, is_block))) in inputs.iter_mut().zip(&self.inputs).enumerate() {
                     // Safety: all of these were set; the caller guarantees that the elements exist.
                     *input = unsafe {
                         let (first, stride) = (
@@ -226,31 +237,33 @@ mod x86 {
 
         /// # Safety
         ///
-        /// The arguments have all sources and the output. In every row, block sources and the output have `len`
-        /// elements, at least as many as a vector, and scalars have one.
-        unsafe fn run_whole(&self, mut arguments: Arguments, len: usize) {
-            let lanes = self.lanes.count();
-            // The last vector of each row again, from where it is whole: sources do not overlap the output.
-            let mut tail = if len.is_multiple_of(lanes) { None } else { Some(arguments) };
+        /// The arguments have all inputs and the output. In every row, blocks and the output have `len` elements, which
+        /// [are enough](FusedKernel::is_enough), and scalars have one.
+        unsafe fn run_whole(&self, arguments: &mut Arguments, len: usize) {
+            let left = len % self.lanes;
+            arguments.tail_mask = (1 << left) - 1;
+            // Without masks, the last vector of each row again, from where it is whole: inputs do not overlap the output.
+            let mut tail = if left == 0 || self.isa == Isa::Avx512 { None } else { Some(*arguments) };
             // Safety: the memory holds a function of this type, which is never changed.
             let function = unsafe { std::mem::transmute::<*const u8, Function>(self.code.as_ptr()) };
-            // Safety: the function accesses elements from the start to the end only; the caller guarantees that they
-            // exist. It keeps the registers that its calling convention says it must.
+            // Safety: the function accesses elements from the start to the end only, and those of the tail mask behind
+            // it; the caller guarantees that they exist. It keeps the registers that its calling convention says it
+            // must.
             unsafe {
-                function(&mut arguments, len - len % lanes);
+                function(arguments, len - left);
                 if let Some(tail) = &mut tail {
-                    tail.start = len - lanes;
+                    tail.start = len - self.lanes;
                     function(tail, len);
                 }
             }
         }
     }
 
-    /// Encodes the loop around a body.
-    fn encode(body: &Body, lanes: Lanes, sources: &[(usize, bool)]) -> Vec<u8> {
+    /// Encodes the loop around a body. `None` if it needs too much of the stack.
+    fn encode(body: &Body, isa: Isa, width: ElementWidth, inputs: &[(usize, bool)]) -> Option<Vec<u8>> {
         let mut free = BASES.into_iter();
         let mut bases: Bases =
-            sources.iter().map(|&(_, is_block)| if is_block { free.next() } else { None }).collect();
+            inputs.iter().map(|&(_, is_block)| if is_block { free.next() } else { None }).collect();
         // The output comes last.
         bases.push(free.next());
         let used = bases.iter().flatten().count();
@@ -260,15 +273,20 @@ mod x86 {
         let scalars = body.scalars();
         let is_free = |&vectors: &usize| {
             let interleaved = body.interleaved(vectors);
-            let free = REGISTERS.checked_sub(interleaved.pressure())?;
+            let free = isa.registers().checked_sub(interleaved.pressure())?;
             (free >= scalars.min(LOADED_SCALARS)).then_some((interleaved, vectors, free))
         };
         let (interleaved, vectors, free) =
             VECTORS.iter().find_map(is_free).unwrap_or_else(|| (body.interleaved(1), 1, 0));
         let pins = if scalars <= free { scalars } else { free.saturating_sub(LOADED_SCALARS) };
-        let pins = pins.min(MAX_PINNED);
-        let mut assembler = Assembler::default();
+        // The others suffice for the values of one instruction.
+        let pins = pins.min(isa.registers() - MAX_FROM);
+        let lanes = isa.lanes(width);
+        let mut assembler = Assembler::new(isa);
         assembler.enter(saved);
+        if isa == Isa::Avx512 {
+            assembler.load_tail_mask(offset_of!(Arguments, tail_mask));
+        }
         let row = assembler.position();
         assembler.load_field(INDEX, offset_of!(Arguments, start));
         for (number, base) in bases.iter().enumerate() {
@@ -276,30 +294,38 @@ mod x86 {
                 assembler.load_field(base, address_field(number));
             }
         }
-        let mut several = Allocator::new(&interleaved, lanes, &bases, pins);
-        let mut single = Allocator::new(body, lanes, &bases, pins);
+        let mut several = Allocator::new(&interleaved, (isa, width), &bases, pins);
+        let mut single = Allocator::new(body, (isa, width), &bases, pins);
         // Scalars have the same registers in both.
         several.load_pinned(&mut assembler);
         let start = assembler.jump();
         let top = assembler.position();
         several.encode(&mut assembler);
-        assembler.advance(vectors * lanes.count());
+        assembler.advance(vectors * lanes);
         assembler.land(start);
-        assembler.jump_back_while_left(vectors * lanes.count(), top);
+        assembler.jump_back_while_left(vectors * lanes, top);
         if vectors > 1 {
             let start = assembler.jump();
             let top = assembler.position();
             single.encode(&mut assembler);
-            assembler.advance(lanes.count());
+            assembler.advance(lanes);
             assembler.land(start);
-            assembler.jump_back_while_left(lanes.count(), top);
+            assembler.jump_back_while_left(lanes, top);
+        }
+        if isa == Isa::Avx512 {
+            let end = assembler.jump_without_tail();
+            assembler.set_tail(true);
+            single.encode(&mut assembler);
+            assembler.set_tail(false);
+            assembler.land(end);
         }
         for number in 0..bases.len() {
             assembler.load_field(RCX, stride_field(number));
             assembler.add_to_field(address_field(number), RCX);
         }
         assembler.jump_back_while_counted(offset_of!(Arguments, rows), row);
-        assembler.leave(saved, several.slots().max(single.slots()));
-        assembler.finish()
+        let slots = several.slots().max(single.slots());
+        assembler.leave(saved, slots);
+        (slots * isa.vector() <= MAX_FRAME).then(|| assembler.finish())
     }
 }

@@ -14,6 +14,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `chain` | [`Chain`], and which functions can be part of one |
+//! | `isa` | AVX2 and AVX-512 |
 //! | `lower` | instructions on virtual registers |
 //! | `allocate` | vector registers, stack slots |
 //! | `arguments` | what a compiled function is called with |
@@ -27,11 +28,13 @@ mod arguments;
 #[cfg(target_arch = "x86_64")]
 mod assembler;
 mod chain;
+#[cfg(target_arch = "x86_64")]
+mod isa;
 mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod lower;
 
-pub use chain::{Call, Chain, Fusable, Lanes, MAX_BLOCK_SOURCES, MAX_SOURCES, Source, fusable};
+pub use chain::{Call, Chain, ChainInput, ElementWidth, Fusable, MAX_BLOCK_INPUTS, MAX_INPUTS, fusable};
 pub use kernel::FusedKernel;
 
 #[cfg(all(test, target_arch = "x86_64"))]

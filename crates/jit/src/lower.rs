@@ -4,8 +4,9 @@
 //! set or clear, 8- and 16-bit integers as 32-bit ones. Every instruction rounds as the kernel of its operation does,
 //! so results have the same bits.
 
-use crate::assembler::{Vex, vex};
-use crate::chain::{Chain, Lanes, Source};
+use crate::assembler::{VectorOp, op};
+use crate::chain::{Chain, ChainInput, ElementWidth};
+use crate::isa::Isa;
 use std::collections::HashMap;
 use unishape_kernels::{DType, KernelKey, Op};
 
@@ -32,30 +33,37 @@ impl Origin {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operation {
-    /// Of all 256 bits, with one or two sources.
-    Vector(Vex, Option<u8>),
+    /// Of whole vectors, with one or two sources.
+    Vector(VectorOp, Option<u8>),
     /// As `Vector`, with the destination as the instruction's operand and the source as its register.
-    Reversed(Vex, Option<u8>),
-    /// Of the low 128 bits.
-    Narrow(Vex),
+    Reversed(VectorOp, Option<u8>),
+    /// Of the low halves of vectors.
+    Narrow(VectorOp),
     /// Shifts 32-bit elements.
     ShiftLeft(u8),
     ShiftRight(u8),
+    /// A mask: where a comparison of two sources holds.
+    Compare(VectorOp, Option<u8>),
     /// Elements of the second source where the first is set, else of the third.
     Blend,
+    /// Elements of the third source where a comparison of the first two holds, else of the fourth; AVX-512 only.
+    Select(VectorOp, Option<u8>),
 }
+
+/// The most sources of an operation.
+pub(crate) const MAX_FROM: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instruction {
     pub(crate) operation: Operation,
     pub(crate) to: Virtual,
-    from: [Virtual; 3],
+    from: [Virtual; MAX_FROM],
     from_len: u8,
 }
 
 impl Instruction {
     fn new(operation: Operation, to: Virtual, from: &[Virtual]) -> Instruction {
-        let mut instruction = Instruction { operation, to, from: [0; 3], from_len: from.len() as u8 };
+        let mut instruction = Instruction { operation, to, from: [0; MAX_FROM], from_len: from.len() as u8 };
         instruction.from[..from.len()].copy_from_slice(from);
         instruction
     }
@@ -69,8 +77,9 @@ impl Instruction {
 /// How results are stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Store {
-    pub(crate) vex: Vex,
-    pub(crate) is_wide: bool,
+    pub(crate) op: VectorOp,
+    pub(crate) immediate: Option<u8>,
+    pub(crate) is_whole: bool,
     pub(crate) item: usize,
     pub(crate) from: Virtual,
 }
@@ -124,6 +133,18 @@ impl Body {
         });
         let stores = stores.collect();
         Body { origins, instructions, stores }
+    }
+
+    /// Removes instructions whose results nothing takes.
+    fn remove_unused(&mut self) {
+        let mut is_used = vec![false; self.origins.len()];
+        self.stores.iter().for_each(|store| is_used[store.from as usize] = true);
+        for instruction in self.instructions.iter().rev() {
+            if is_used[instruction.to as usize] {
+                instruction.from().iter().for_each(|&value| is_used[value as usize] = true);
+            }
+        }
+        self.instructions.retain(|instruction| is_used[instruction.to as usize]);
     }
 
     /// Number of values that are the same in every vector.
@@ -189,10 +210,11 @@ fn is_held_alike(a: DType, b: DType) -> bool {
 }
 
 /// Lowers a chain; `None` if it has an operation, or an operation of a dtype, that has no instructions here.
-pub(crate) fn lower(chain: &Chain<'_>) -> Option<Body> {
-    let lanes = chain.lanes()?;
+pub(crate) fn lower(chain: &Chain<'_>, isa: Isa) -> Option<Body> {
+    let width = chain.width()?;
     let mut lowering = Lowering {
-        lanes,
+        isa,
+        width,
         chain,
         origins: Vec::new(),
         known: HashMap::new(),
@@ -205,11 +227,15 @@ pub(crate) fn lower(chain: &Chain<'_>) -> Option<Body> {
     }
     let (result, dtype) = *lowering.values.last()?;
     let store = lowering.store(result, dtype)?;
-    Some(Body { origins: lowering.origins, instructions: lowering.instructions, stores: vec![store] })
+    let mut body =
+        Body { origins: lowering.origins, instructions: lowering.instructions, stores: vec![store] };
+    body.remove_unused();
+    Some(body)
 }
 
 struct Lowering<'c> {
-    lanes: Lanes,
+    isa: Isa,
+    width: ElementWidth,
     chain: &'c Chain<'c>,
     origins: Vec<Option<Origin>>,
     known: HashMap<Origin, Virtual>,
@@ -220,7 +246,7 @@ struct Lowering<'c> {
 
 impl Lowering<'_> {
     fn is_double(&self) -> bool {
-        self.lanes == Lanes::Four
+        self.width == ElementWidth::Bits64
     }
 
     fn origin(&mut self, origin: Origin) -> Virtual {
@@ -242,30 +268,42 @@ impl Lowering<'_> {
         to
     }
 
-    fn vector(&mut self, vex: Vex, from: &[Virtual]) -> Virtual {
-        self.push(Operation::Vector(vex, None), from)
+    fn vector(&mut self, op: VectorOp, from: &[Virtual]) -> Virtual {
+        self.push(Operation::Vector(op, None), from)
     }
 
-    fn with_immediate(&mut self, vex: Vex, immediate: u8, from: &[Virtual]) -> Virtual {
-        self.push(Operation::Vector(vex, Some(immediate)), from)
+    fn with_immediate(&mut self, op: VectorOp, immediate: u8, from: &[Virtual]) -> Virtual {
+        self.push(Operation::Vector(op, Some(immediate)), from)
     }
 
+    /// Elements of `a` where a mask is set, else of `b`.
     fn blend(&mut self, mask: Virtual, a: Virtual, b: Virtual) -> Virtual {
-        self.push(Operation::Blend, &[mask, a, b])
+        let compared = self.instructions.iter().rfind(|instruction| instruction.to == mask);
+        match compared.map(|compared| (compared.operation, compared.from)) {
+            // The comparison's result need not become a vector.
+            Some((Operation::Compare(op, predicate), [first, second, ..])) if self.isa == Isa::Avx512 => {
+                self.push(Operation::Select(op, predicate), &[first, second, a, b])
+            }
+            _ => self.push(Operation::Blend, &[mask, a, b]),
+        }
     }
 
     fn compare(&mut self, predicate: u8, a: Virtual, b: Virtual) -> Virtual {
-        self.with_immediate(vex::cmp(self.is_double()), predicate, &[a, b])
+        self.push(Operation::Compare(op::cmp(self.is_double()), Some(predicate)), &[a, b])
+    }
+
+    fn compare_integers(&mut self, op: VectorOp, a: Virtual, b: Virtual) -> Virtual {
+        self.push(Operation::Compare(op, None), &[a, b])
     }
 
     fn not(&mut self, mask: Virtual) -> Virtual {
         let ones = self.number(u64::MAX);
-        self.vector(vex::VPXOR, &[mask, ones])
+        self.vector(op::VPXOR, &[mask, ones])
     }
 
-    /// The result of a call with its dtype; `None` for sources.
+    /// The result of a call with its dtype; `None` for inputs.
     fn computed(&self, value: usize) -> Option<(Virtual, DType)> {
-        self.values.get(value.checked_sub(self.chain.sources.len())?).copied()
+        self.values.get(value.checked_sub(self.chain.inputs.len())?).copied()
     }
 
     /// A value of the chain, which is of this dtype.
@@ -273,25 +311,25 @@ impl Lowering<'_> {
         if let Some((computed, own)) = self.computed(value) {
             return is_held_alike(own, dtype).then_some(computed);
         }
-        if !self.lanes.can_hold(dtype) {
+        if !self.width.can_hold(dtype) {
             return None;
         }
-        let loaded = self.origin(match self.chain.sources[value] {
-            Source::Block => Origin::Block { input: value, dtype, vector: 0 },
-            Source::Scalar | Source::Constant(_) => Origin::Scalar { input: value, dtype },
+        let loaded = self.origin(match self.chain.inputs[value] {
+            ChainInput::Block => Origin::Block { input: value, dtype, vector: 0 },
+            ChainInput::Scalar | ChainInput::Constant(_) => Origin::Scalar { input: value, dtype },
         });
         if dtype != DType::Bool {
             return Some(loaded);
         }
         // A byte becomes a mask.
         let zero = self.number(0);
-        let greater = if self.is_double() { vex::VPCMPGTQ } else { vex::VPCMPGTD };
-        Some(self.vector(greater, &[loaded, zero]))
+        let greater = if self.is_double() { op::VPCMPGTQ } else { op::VPCMPGTD };
+        Some(self.compare_integers(greater, loaded, zero))
     }
 
     /// The value of a constant, if an input is one and a number.
     fn constant(&self, value: usize, dtype: DType) -> Option<f64> {
-        let Some(Source::Constant(constant)) = self.chain.sources.get(value) else {
+        let Some(ChainInput::Constant(constant)) = self.chain.inputs.get(value) else {
             return None;
         };
         match dtype {
@@ -330,7 +368,7 @@ impl Lowering<'_> {
                     (DType::I32 | DType::U32 | DType::I64 | DType::U64, &[a, b]) => {
                         self.integer(op, dtype, a, b)
                     }
-                    (DType::I32, &[a]) if op == Op::Abs => Some(self.vector(vex::VPABSD, &[a])),
+                    (DType::I32, &[a]) if op == Op::Abs => Some(self.vector(op::VPABSD, &[a])),
                     _ => None,
                 }
             }
@@ -342,37 +380,36 @@ impl Lowering<'_> {
         let is_double = self.is_double();
         let sign = if is_double { SIGN_F64 } else { SIGN_F32 };
         Some(match (op, values) {
-            (Op::Add, values) => self.vector(vex::add(is_double), values),
-            (Op::Subtract, values) => self.vector(vex::sub(is_double), values),
-            (Op::Multiply, values) => self.vector(vex::mul(is_double), values),
-            (Op::Divide, values) => self.vector(vex::div(is_double), values),
-            (Op::Sqrt, values) => self.vector(vex::sqrt(is_double), values),
-            (Op::Floor, values) => self.with_immediate(vex::round(is_double), rounding::DOWN, values),
-            (Op::Ceil, values) => self.with_immediate(vex::round(is_double), rounding::UP, values),
-            (Op::Trunc, values) => self.with_immediate(vex::round(is_double), rounding::TO_ZERO, values),
-            (Op::Round, values) => self.with_immediate(vex::round(is_double), rounding::NEAREST, values),
+            (Op::Add, values) => self.vector(op::add(is_double), values),
+            (Op::Subtract, values) => self.vector(op::sub(is_double), values),
+            (Op::Multiply, values) => self.vector(op::mul(is_double), values),
+            (Op::Divide, values) => self.vector(op::div(is_double), values),
+            (Op::Sqrt, values) => self.vector(op::sqrt(is_double), values),
+            (Op::Floor, values) => self.with_immediate(op::round(is_double), rounding::DOWN, values),
+            (Op::Ceil, values) => self.with_immediate(op::round(is_double), rounding::UP, values),
+            (Op::Trunc, values) => self.with_immediate(op::round(is_double), rounding::TO_ZERO, values),
+            (Op::Round, values) => self.with_immediate(op::round(is_double), rounding::NEAREST, values),
             (Op::TruncDivide, values) => {
-                let quotient = self.vector(vex::div(is_double), values);
-                self.with_immediate(vex::round(is_double), rounding::TO_ZERO, &[quotient])
+                let quotient = self.vector(op::div(is_double), values);
+                self.with_immediate(op::round(is_double), rounding::TO_ZERO, &[quotient])
             }
             (Op::Negative, &[a]) => {
                 let sign = self.number(sign);
-                self.vector(vex::VPXOR, &[a, sign])
+                self.vector(op::VPXOR, &[a, sign])
             }
             (Op::Abs, &[a]) => {
                 let sign = self.number(sign);
-                self.vector(vex::VPANDN, &[sign, a])
+                self.vector(op::VPANDN, &[sign, a])
             }
             (Op::Copysign, &[a, b]) => {
                 let sign = self.number(sign);
-                let (size, sign) =
-                    (self.vector(vex::VPANDN, &[sign, a]), self.vector(vex::VPAND, &[sign, b]));
-                self.vector(vex::VPOR, &[size, sign])
+                let (size, sign) = (self.vector(op::VPANDN, &[sign, a]), self.vector(op::VPAND, &[sign, b]));
+                self.vector(op::VPOR, &[size, sign])
             }
             (Op::LeakyRelu, &[a, b]) => {
                 let zero = self.number(0);
                 let (is_negative, product) =
-                    (self.compare(predicate::LESS, a, zero), self.vector(vex::mul(is_double), &[a, b]));
+                    (self.compare(predicate::LESS, a, zero), self.vector(op::mul(is_double), &[a, b]));
                 self.blend(is_negative, product, a)
             }
             (Op::Equal, &[a, b]) => self.compare(predicate::EQUAL, a, b),
@@ -381,18 +418,14 @@ impl Lowering<'_> {
             (Op::LessEqual, &[a, b]) => self.compare(predicate::LESS_EQUAL, a, b),
             (Op::Min | Op::Max, &[a, b]) => {
                 // The instruction returns its second source if elements are equal or one is NaN.
-                let select = if op == Op::Min { vex::min(is_double) } else { vex::max(is_double) };
+                let select = if op == Op::Min { op::min(is_double) } else { op::max(is_double) };
                 if self.constant(inputs[1], dtype).is_some_and(|bound| !bound.is_nan()) {
                     return Some(self.vector(select, &[b, a]));
                 }
-                // The first of equal elements, and NaN if either is NaN: `a` where `a <= b` or `a` is NaN.
-                let (first, second) = if op == Op::Min { (a, b) } else { (b, a) };
-                let (is_first, is_nan) = (
-                    self.compare(predicate::LESS_EQUAL, first, second),
-                    self.compare(predicate::UNORDERED, a, a),
-                );
-                let is_first = self.vector(vex::VPOR, &[is_first, is_nan]);
-                self.blend(is_first, a, b)
+                // So this is `a` for equal elements or NaN, as it should be, but for NaN in `b`.
+                let selected = self.vector(select, &[b, a]);
+                let is_nan = self.compare(predicate::UNORDERED, b, b);
+                self.blend(is_nan, b, selected)
             }
             _ => return None,
         })
@@ -401,26 +434,27 @@ impl Lowering<'_> {
     fn integer(&mut self, op: Op, dtype: DType, a: Virtual, b: Virtual) -> Option<Virtual> {
         let (is_long, is_signed) = (self.is_double(), matches!(dtype, DType::I32 | DType::I64));
         let by_size = |short, long| if is_long { long } else { short };
-        let greater = by_size(vex::VPCMPGTD, vex::VPCMPGTQ);
+        let greater = by_size(op::VPCMPGTD, op::VPCMPGTQ);
+        let equal = by_size(op::VPCMPEQD, op::VPCMPEQQ);
         Some(match op {
-            Op::Add => self.vector(by_size(vex::VPADDD, vex::VPADDQ), &[a, b]),
-            Op::Subtract => self.vector(by_size(vex::VPSUBD, vex::VPSUBQ), &[a, b]),
-            Op::And => self.vector(vex::VPAND, &[a, b]),
-            Op::Or => self.vector(vex::VPOR, &[a, b]),
-            Op::Xor => self.vector(vex::VPXOR, &[a, b]),
-            Op::Equal => self.vector(by_size(vex::VPCMPEQD, vex::VPCMPEQQ), &[a, b]),
+            Op::Add => self.vector(by_size(op::VPADDD, op::VPADDQ), &[a, b]),
+            Op::Subtract => self.vector(by_size(op::VPSUBD, op::VPSUBQ), &[a, b]),
+            Op::And => self.vector(op::VPAND, &[a, b]),
+            Op::Or => self.vector(op::VPOR, &[a, b]),
+            Op::Xor => self.vector(op::VPXOR, &[a, b]),
+            Op::Equal => self.compare_integers(equal, a, b),
             Op::NotEqual => {
-                let equal = self.vector(by_size(vex::VPCMPEQD, vex::VPCMPEQQ), &[a, b]);
-                self.not(equal)
+                let is_equal = self.compare_integers(equal, a, b);
+                self.not(is_equal)
             }
-            Op::Less if is_signed => self.vector(greater, &[b, a]),
+            Op::Less if is_signed => self.compare_integers(greater, b, a),
             Op::LessEqual if is_signed => {
-                let is_greater = self.vector(greater, &[a, b]);
+                let is_greater = self.compare_integers(greater, a, b);
                 self.not(is_greater)
             }
-            Op::Multiply if !is_long => self.vector(vex::VPMULLD, &[a, b]),
-            Op::Min if !is_long => self.vector(if is_signed { vex::VPMINSD } else { vex::VPMINUD }, &[a, b]),
-            Op::Max if !is_long => self.vector(if is_signed { vex::VPMAXSD } else { vex::VPMAXUD }, &[a, b]),
+            Op::Multiply if !is_long => self.vector(op::VPMULLD, &[a, b]),
+            Op::Min if !is_long => self.vector(if is_signed { op::VPMINSD } else { op::VPMINUD }, &[a, b]),
+            Op::Max if !is_long => self.vector(if is_signed { op::VPMAXSD } else { op::VPMAXUD }, &[a, b]),
             _ => return None,
         })
     }
@@ -428,10 +462,10 @@ impl Lowering<'_> {
     fn logical(&mut self, op: Op, values: &[Virtual]) -> Option<Virtual> {
         Some(match (op, values) {
             (Op::Invert | Op::LogicalNot, &[a]) => self.not(a),
-            (Op::And | Op::Multiply | Op::LogicalAnd | Op::Min, _) => self.vector(vex::VPAND, values),
-            (Op::Or | Op::Add | Op::LogicalOr | Op::Max, _) => self.vector(vex::VPOR, values),
-            (Op::Xor | Op::NotEqual | Op::LogicalXor, _) => self.vector(vex::VPXOR, values),
-            (Op::Equal, _) => self.vector(vex::VPCMPEQD, values),
+            (Op::And | Op::Multiply | Op::LogicalAnd | Op::Min, _) => self.vector(op::VPAND, values),
+            (Op::Or | Op::Add | Op::LogicalOr | Op::Max, _) => self.vector(op::VPOR, values),
+            (Op::Xor | Op::NotEqual | Op::LogicalXor, _) => self.vector(op::VPXOR, values),
+            (Op::Equal, &[a, b]) => self.compare_integers(op::VPCMPEQD, a, b),
             _ => return None,
         })
     }
@@ -442,27 +476,27 @@ impl Lowering<'_> {
         Some(match (from, to) {
             (Bool, F32 | F64) => {
                 let one = self.number(if is_double { 1f64.to_bits() } else { 1f32.to_bits().into() });
-                self.vector(vex::VPAND, &[value, one])
+                self.vector(op::VPAND, &[value, one])
             }
             (F32 | F64, Bool) => {
                 let zero = self.number(0);
                 self.compare(predicate::UNEQUAL, value, zero)
             }
-            (U8 | I8 | U16 | I16 | I32, F32) => self.vector(vex::VCVTDQ2PS, &[value]),
-            (U8 | I8 | U16 | I16 | I32, F64) => self.vector(vex::VCVTDQ2PD, &[value]),
+            (U8 | I8 | U16 | I16 | I32, F32) => self.vector(op::VCVTDQ2PS, &[value]),
+            (U8 | I8 | U16 | I16 | I32, F64) => self.vector(op::VCVTDQ2PD, &[value]),
             // Held as the wider type.
             (F16 | BF16, F32) | (F32, F64) => value,
             (F32, F16) => {
-                let half = self.push(Operation::Reversed(vex::VCVTPS2PH, Some(0)), &[value]);
-                self.vector(vex::VCVTPH2PS, &[half])
+                let half = self.push(Operation::Reversed(op::VCVTPS2PH, Some(0)), &[value]);
+                self.vector(op::VCVTPH2PS, &[half])
             }
             (F32, BF16) => {
                 let bits = self.round_to_bf16(value);
                 self.push(Operation::ShiftLeft(16), &[bits])
             }
             (F64, F32) => {
-                let single = self.vector(vex::VCVTPD2PS, &[value]);
-                self.vector(vex::VCVTPS2PD, &[single])
+                let single = self.vector(op::VCVTPD2PS, &[value]);
+                self.vector(op::VCVTPS2PD, &[single])
             }
             _ => return None,
         })
@@ -472,12 +506,12 @@ impl Lowering<'_> {
     fn round_to_bf16(&mut self, value: Virtual) -> Virtual {
         let upper = self.push(Operation::ShiftRight(16), &[value]);
         let (one, below_half) = (self.number(1), self.number(0x7FFF));
-        let is_odd = self.vector(vex::VPAND, &[upper, one]);
-        let sum = self.vector(vex::VPADDD, &[value, below_half]);
-        let sum = self.vector(vex::VPADDD, &[sum, is_odd]);
+        let is_odd = self.vector(op::VPAND, &[upper, one]);
+        let sum = self.vector(op::VPADDD, &[value, below_half]);
+        let sum = self.vector(op::VPADDD, &[sum, is_odd]);
         let rounded = self.push(Operation::ShiftRight(16), &[sum]);
         let quiet = self.number(0x40);
-        let nan = self.vector(vex::VPOR, &[upper, quiet]);
+        let nan = self.vector(op::VPOR, &[upper, quiet]);
         let is_nan = self.compare(predicate::UNORDERED, value, value);
         self.blend(is_nan, nan, rounded)
     }
@@ -485,36 +519,48 @@ impl Lowering<'_> {
     /// Packs elements as they are in memory.
     fn store(&mut self, value: Virtual, dtype: DType) -> Option<Store> {
         use DType::*;
+        use ElementWidth::{Bits32, Bits64};
         let item = dtype.item_size();
-        let narrow = |from| Store { vex: vex::VMOVUPS_STORE, is_wide: false, item, from };
-        let whole = Store { vex: vex::VMOVUPS_STORE, is_wide: true, item, from: value };
-        Some(match (self.lanes, dtype) {
-            (Lanes::Eight, F32 | I32 | U32) | (Lanes::Four, F64 | I64 | U64) => whole,
-            (Lanes::Four, F32) => narrow(self.vector(vex::VCVTPD2PS, &[value])),
-            (Lanes::Eight, F16) => narrow(self.push(Operation::Reversed(vex::VCVTPS2PH, Some(0)), &[value])),
-            (Lanes::Eight, BF16) => {
+        let store = |op, from| Store { op, immediate: None, is_whole: true, item, from };
+        let half = |from| Store { is_whole: false, ..store(op::VMOVUPS_STORE, from) };
+        Some(match (self.width, dtype) {
+            (Bits32, F32 | I32 | U32) => store(op::VMOVUPS_STORE, value),
+            (Bits64, F64 | I64 | U64) => store(op::VMOVUPD_STORE, value),
+            (Bits64, F32) => half(self.vector(op::VCVTPD2PS, &[value])),
+            (Bits32, F16) => Store { immediate: Some(0), ..store(op::VCVTPS2PH, value) },
+            (Bits32, BF16) => {
                 // A bfloat16 already, held as float32.
                 let bits = self.push(Operation::ShiftRight(16), &[value]);
-                narrow(self.pack(vex::VPACKUSDW, bits))
-            }
-            (lanes, Bool) => {
-                // The masks become bytes 0 or -1, whose absolute values are 0 or 1.
-                let mut packed = self.pack(vex::VPACKSSDW, value);
-                if lanes == Lanes::Four {
-                    packed = self.push(Operation::Narrow(vex::VPACKSSDW), &[packed, packed]);
+                match self.isa {
+                    Isa::Avx2 => half(self.pack(op::VPACKUSDW, bits)),
+                    Isa::Avx512 => store(op::VPMOVDW, bits),
                 }
-                packed = self.push(Operation::Narrow(vex::VPACKSSWB), &[packed, packed]);
-                let bytes = self.push(Operation::Narrow(vex::VPABSB), &[packed]);
-                let vex = if lanes == Lanes::Four { vex::VMOVD_STORE } else { vex::VMOVQ_STORE };
-                Store { vex, is_wide: false, item, from: bytes }
             }
+            (width, Bool) => match self.isa {
+                Isa::Avx2 => {
+                    // The masks become bytes 0 or -1, whose absolute values are 0 or 1.
+                    let mut packed = self.pack(op::VPACKSSDW, value);
+                    if width == Bits64 {
+                        packed = self.push(Operation::Narrow(op::VPACKSSDW), &[packed, packed]);
+                    }
+                    packed = self.push(Operation::Narrow(op::VPACKSSWB), &[packed, packed]);
+                    let bytes = self.push(Operation::Narrow(op::VPABSB), &[packed]);
+                    let op = if width == Bits64 { op::VMOVD_STORE } else { op::VMOVQ_STORE };
+                    Store { is_whole: false, ..store(op, bytes) }
+                }
+                Isa::Avx512 => {
+                    let one = self.number(1);
+                    let bytes = self.vector(op::VPAND, &[value, one]);
+                    store(if width == Bits64 { op::VPMOVQB } else { op::VPMOVDB }, bytes)
+                }
+            },
             _ => return None,
         })
     }
 
-    /// Packs both halves of a vector into one.
-    fn pack(&mut self, vex: Vex, value: Virtual) -> Virtual {
-        let upper = self.push(Operation::Reversed(vex::VEXTRACTI128, Some(1)), &[value]);
-        self.push(Operation::Narrow(vex), &[value, upper])
+    /// Packs both halves of a vector of AVX2 into one.
+    fn pack(&mut self, op: VectorOp, value: Virtual) -> Virtual {
+        let upper = self.push(Operation::Reversed(op::VEXTRACTI128, Some(1)), &[value]);
+        self.push(Operation::Narrow(op), &[value, upper])
     }
 }

@@ -1,21 +1,21 @@
 //! Compiled chains have the results of the separate kernels, bit by bit; instructions are what a disassembler reads.
 
-use crate::assembler::{Assembler, BASES, Memory, Operand, Vex, vex};
-use crate::{Call, Chain, Fusable, FusedKernel, Lanes, MAX_BLOCK_SOURCES, Source, fusable};
+use crate::assembler::{Assembler, BASES, Memory, Operand, VectorOp, op};
+use crate::isa::Isa;
+use crate::{Call, Chain, ChainInput, ElementWidth, Fusable, FusedKernel, MAX_BLOCK_INPUTS, fusable};
 use half::{bf16, f16};
-use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
+use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 use proptest::prelude::*;
+use std::sync::Arc;
 use unishape_kernels::{Constant, DType, KernelContext, KernelKey, Op, find_cast, find_kernel};
 
-/// The functions that can be fused in vectors of this many elements.
-fn functions(lanes: Lanes) -> Vec<KernelKey> {
+/// The functions that can be fused with elements of this width.
+fn functions(width: ElementWidth) -> Vec<KernelKey> {
     let dtypes = DType::ALL;
     let calls = Op::ALL.iter().flat_map(|&op| dtypes.iter().map(move |&dtype| KernelKey::Call(op, dtype)));
     let casts = dtypes.iter().flat_map(|&from| dtypes.iter().map(move |&to| KernelKey::Cast(from, to)));
-    let fits = |function: &KernelKey| match fusable(*function) {
-        Some(Fusable::InAny) => true,
-        Some(Fusable::In(own)) => own == lanes,
-        None => false,
+    let fits = |function: &KernelKey| {
+        fusable(*function).is_some_and(|fusable| fusable.width().is_none_or(|own| own == width))
     };
     calls.chain(casts).filter(fits).collect()
 }
@@ -117,16 +117,16 @@ fn can_be(from: DType, to: DType) -> bool {
     from == to || is_alike
 }
 
-/// A random chain: functions by number, with inputs by number among values of their dtypes; new sources where there
+/// A random chain: functions by number, with inputs by number among values of their dtypes; new ones where there
 /// are none.
 struct RandomChain {
-    sources: Vec<(Source, DType)>,
+    sources: Vec<(ChainInput, DType)>,
     calls: Vec<(KernelKey, Vec<usize>)>,
 }
 
 impl RandomChain {
-    fn new(lanes: Lanes, choices: &[(u64, u64)]) -> RandomChain {
-        let functions = functions(lanes);
+    fn new(width: ElementWidth, choices: &[(u64, u64)]) -> RandomChain {
+        let functions = functions(width);
         let mut chain = RandomChain { sources: Vec::new(), calls: Vec::new() };
         // Numbered from the end, as sources are added while calls are.
         let mut values: Vec<(DType, Option<usize>, Option<usize>)> = Vec::new();
@@ -139,14 +139,14 @@ impl RandomChain {
                 random = random.rotate_right(7).wrapping_mul(0x9E37_79B9_7F4A_7C15);
                 let fitting: Vec<usize> =
                     (0..values.len()).filter(|&value| can_be(values[value].0, dtype)).collect();
-                let blocks = chain.sources.iter().filter(|(source, _)| *source == Source::Block).count();
+                let blocks = chain.sources.iter().filter(|(source, _)| *source == ChainInput::Block).count();
                 let is_new = fitting.is_empty() || random >> 32 & 3 == 0;
                 let value = if is_new && chain.sources.len() < 24 {
                     let source = match random >> 40 & 3 {
-                        0 => Source::Scalar,
-                        1 => Source::Constant(element(dtype, random)),
-                        _ if blocks < MAX_BLOCK_SOURCES => Source::Block,
-                        _ => Source::Scalar,
+                        0 => ChainInput::Scalar,
+                        1 => ChainInput::Constant(element(dtype, random)),
+                        _ if blocks < MAX_BLOCK_INPUTS => ChainInput::Block,
+                        _ => ChainInput::Scalar,
                     };
                     chain.sources.push((source, dtype));
                     values.push((dtype, Some(chain.sources.len() - 1), None));
@@ -174,21 +174,21 @@ impl RandomChain {
         chain
     }
 
+    /// Whether it can be compiled for every instruction set of this CPU; the results are right wherever it can.
     fn check(&self, len: usize, offset: usize, seed: u64) -> Result<bool, TestCaseError> {
-        let sources: Vec<Source> = self.sources.iter().map(|(source, _)| *source).collect();
+        let sources: Vec<ChainInput> = self.sources.iter().map(|(source, _)| *source).collect();
         let calls: Vec<Call<'_>> =
             self.calls.iter().map(|(function, inputs)| Call { key: *function, inputs }).collect();
-        let chain = Chain { sources: &sources, calls: &calls };
-        let Some(kernel) = FusedKernel::compile(&chain) else {
-            return Ok(false);
-        };
+        let chain = Chain { inputs: &sources, calls: &calls };
+        let kernels: Vec<FusedKernel> =
+            Isa::available().filter_map(|isa| FusedKernel::compile_for(isa, &chain)).collect();
         let mut random = seed | 1;
         let data: Vec<Vec<u8>> = self
             .sources
             .iter()
             .map(|(source, dtype)| {
-                let count = if *source == Source::Block { len } else { 1 };
-                if let Source::Constant(constant) = source {
+                let count = if *source == ChainInput::Block { len } else { 1 };
+                if let ChainInput::Constant(constant) = source {
                     return constant.bytes().to_vec();
                 }
                 let element = |_| {
@@ -215,14 +215,16 @@ impl RandomChain {
             .collect();
         let dtype = self.calls.last().unwrap().0.result_dtype();
         let item = dtype.item_size();
-        let mut output = vec![0xAAu8; (offset + len + 40) * item];
-        kernel.run(&inputs, &mut output[offset * item..][..len * item]);
-        prop_assert!(output[..offset * item].iter().all(|&byte| byte == 0xAA));
-        prop_assert!(output[(offset + len) * item..].iter().all(|&byte| byte == 0xAA));
-        let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
-        let expected = canonical(&expected(&chain, &data, len), dtype);
-        prop_assert_eq!(canonical(&output[offset * item..][..len * item], dtype), expected);
-        Ok(true)
+        let expected_data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+        let expected = canonical(&expected(&chain, &expected_data, len), dtype);
+        for kernel in &kernels {
+            let mut output = vec![0xAAu8; (offset + len + 40) * item];
+            kernel.run(&inputs, &mut output[offset * item..][..len * item]);
+            prop_assert!(output[..offset * item].iter().all(|&byte| byte == 0xAA));
+            prop_assert!(output[(offset + len) * item..].iter().all(|&byte| byte == 0xAA));
+            prop_assert_eq!(&canonical(&output[offset * item..][..len * item], dtype), &expected);
+        }
+        Ok(kernels.len() == Isa::available().count())
     }
 }
 
@@ -231,14 +233,14 @@ proptest! {
 
     #[test]
     fn chains_have_the_results_of_their_kernels(
-        is_four in any::<bool>(),
+        is_long in any::<bool>(),
         choices in prop::collection::vec(any::<(u64, u64)>(), 1..40),
         len in prop_oneof![1usize..80, 200usize..300],
         offset in 0usize..9,
         seed in any::<u64>(),
     ) {
-        let lanes = if is_four { Lanes::Four } else { Lanes::Eight };
-        let chain = RandomChain::new(lanes, &choices);
+        let width = if is_long { ElementWidth::Bits64 } else { ElementWidth::Bits32 };
+        let chain = RandomChain::new(width, &choices);
         if !chain.calls.is_empty() {
             chain.check(len, offset, seed)?;
         }
@@ -248,23 +250,21 @@ proptest! {
 /// Every function alone, with every combination of blocks and scalars.
 #[test]
 fn every_function_is_compiled() {
-    if !is_x86_feature_detected!("avx2") || !is_x86_feature_detected!("f16c") {
-        return;
-    }
-    for lanes in [Lanes::Four, Lanes::Eight] {
-        for function in functions(lanes) {
+    for width in [ElementWidth::Bits64, ElementWidth::Bits32] {
+        for function in functions(width) {
             if fusable(function) == Some(Fusable::InAny) {
                 continue;
             }
             let dtypes = inputs_of(function);
             for blocks in 1..1 << dtypes.len() {
-                let source =
-                    |input: usize| if blocks >> input & 1 == 1 { Source::Block } else { Source::Scalar };
+                let source = |input: usize| {
+                    if blocks >> input & 1 == 1 { ChainInput::Block } else { ChainInput::Scalar }
+                };
                 let sources =
                     dtypes.iter().enumerate().map(|(input, &dtype)| (source(input), dtype)).collect();
                 let inputs = (0..dtypes.len()).collect();
                 let chain = RandomChain { sources, calls: vec![(function, inputs)] };
-                for len in [1, 3, 4, 7, 8, 9, 16, 63, 64, 100] {
+                for len in [1, 3, 4, 7, 8, 9, 16, 31, 63, 64, 100] {
                     assert!(chain.check(len, len % 3, 7 + len as u64).unwrap(), "{function:?}");
                 }
             }
@@ -280,12 +280,14 @@ fn rows_are_computed_like_single_blocks() {
         Call { key: KernelKey::Call(Op::Multiply, DType::F32), inputs: &[3, 2] },
         Call { key: KernelKey::Call(Op::Less, DType::F32), inputs: &[4, 0] },
     ];
-    let sources = [Source::Block, Source::Block, Source::Scalar];
-    let Some(kernel) = FusedKernel::compile(&Chain { sources: &sources, calls: &calls }) else {
-        return;
-    };
+    let sources = [ChainInput::Block, ChainInput::Block, ChainInput::Scalar];
+    let chain = Chain { inputs: &sources, calls: &calls };
+    let kernels = Isa::available().filter_map(|isa| FusedKernel::compile_for(isa, &chain));
     let rows = 5;
-    for len in [1usize, 7, 8, 9, 33, 100] {
+    for (kernel, len) in kernels.flat_map(|kernel| {
+        let kernel = Arc::new(kernel);
+        [1usize, 7, 8, 9, 16, 33, 100].map(|len| (kernel.clone(), len))
+    }) {
         let apart = len + 3;
         let a: Vec<f32> = (0..rows * apart).map(|n| (n * 37 % 101) as f32).collect();
         let b: Vec<f32> = (0..len).map(|n| (n * 13 % 29) as f32).collect();
@@ -324,8 +326,8 @@ fn booleans_are_cast_as_integers() {
             (KernelKey::Cast(byte, float), vec![2]),
             (KernelKey::Call(Op::Multiply, float), vec![3, 0]),
         ];
-        let chain = RandomChain { sources: vec![(Source::Block, float); 2], calls };
-        assert!(chain.check(100, 0, 3).unwrap() || !is_x86_feature_detected!("avx2"));
+        let chain = RandomChain { sources: vec![(ChainInput::Block, float); 2], calls };
+        assert!(chain.check(100, 0, 3).unwrap());
     }
 }
 
@@ -342,123 +344,133 @@ fn values_are_kept_on_the_stack() {
         calls.push((add, vec![sum, first + n]));
         sum = first + calls.len() - 1;
     }
-    let source = |n| if n < 10 { (Source::Block, DType::F32) } else { (Source::Scalar, DType::F32) };
+    let source = |n| if n < 10 { (ChainInput::Block, DType::F32) } else { (ChainInput::Scalar, DType::F32) };
     let chain = RandomChain { sources: (0..17).map(source).collect(), calls };
     for len in [1, 8, 100] {
-        assert!(chain.check(len, 1, 99).unwrap() || !is_x86_feature_detected!("avx2"));
+        assert!(chain.check(len, 1, 99).unwrap());
     }
 }
 
 #[test]
 fn chains_that_cannot_be_compiled() {
-    let block = [Source::Block; 2];
-    let compile = |sources: &[Source], function: KernelKey| {
-        FusedKernel::compile(&Chain { sources, calls: &[Call { key: function, inputs: &[0, 1] }] }).is_some()
+    let block = [ChainInput::Block; 2];
+    let compile = |inputs: &[ChainInput], function: KernelKey| {
+        FusedKernel::compile(&Chain { inputs, calls: &[Call { key: function, inputs: &[0, 1] }] }).is_some()
     };
     assert!(!compile(&block, KernelKey::Call(Op::Pow, DType::F32)));
-    assert!(!compile(&[Source::Scalar; 2], KernelKey::Call(Op::Add, DType::F32)));
+    assert!(!compile(&[ChainInput::Scalar; 2], KernelKey::Call(Op::Add, DType::F32)));
     // Booleans only: nothing says how wide elements are.
     assert!(!compile(&block, KernelKey::Call(Op::And, DType::Bool)));
-    assert!(!compile(&[Source::Block; MAX_BLOCK_SOURCES + 1], KernelKey::Call(Op::Exp, DType::F32)));
+    assert!(!compile(&[ChainInput::Block; MAX_BLOCK_INPUTS + 1], KernelKey::Call(Op::Exp, DType::F32)));
     let mixed = [
         Call { key: KernelKey::Call(Op::Add, DType::F32), inputs: &[0, 1] },
         Call { key: KernelKey::Call(Op::Add, DType::F64), inputs: &[0, 1] },
     ];
-    assert!(FusedKernel::compile(&Chain { sources: &block, calls: &mixed }).is_none());
-    assert!(FusedKernel::compile(&Chain { sources: &block, calls: &[] }).is_none());
+    assert!(FusedKernel::compile(&Chain { inputs: &block, calls: &mixed }).is_none());
+    assert!(FusedKernel::compile(&Chain { inputs: &block, calls: &[] }).is_none());
 }
 
 #[test]
 #[should_panic(expected = "elements of the chain")]
 fn blocks_of_other_sizes_are_refused() {
     let calls = [Call { key: KernelKey::Call(Op::Add, DType::F32), inputs: &[0, 1] }];
-    let kernel = FusedKernel::compile(&Chain { sources: &[Source::Block; 2], calls: &calls });
+    let kernel = FusedKernel::compile(&Chain { inputs: &[ChainInput::Block; 2], calls: &calls });
     match kernel {
         Some(kernel) => kernel.run(&[&[0; 32], &[0; 28]], &mut [0; 32]),
         None => panic!("elements of the chain"),
     }
 }
 
-/// The text of a disassembler for one instruction.
-fn disassembled(emit: impl FnOnce(&mut Assembler)) -> String {
-    let mut assembler = Assembler::default();
+/// The text of a disassembler for instructions.
+fn disassembled_for(isa: Isa, emit: impl FnOnce(&mut Assembler)) -> String {
+    let mut assembler = Assembler::new(isa);
     emit(&mut assembler);
+    let end = assembler.position();
     let code = assembler.finish();
     let mut decoder = Decoder::new(64, &code, DecoderOptions::NONE);
-    let (mut instruction, mut text) = (Instruction::default(), String::new());
-    decoder.decode_out(&mut instruction);
-    IntelFormatter::new().format(&instruction, &mut text);
-    // The encoder wrote this one instruction only; the rest is padding.
-    assert_eq!(code[decoder.position()], 0xCC, "{text}");
-    text
+    let mut texts = Vec::new();
+    while decoder.position() < end {
+        let (instruction, mut text) = (decoder.decode(), String::new());
+        IntelFormatter::new().format(&instruction, &mut text);
+        texts.push(text);
+    }
+    // The last instruction ends where the encoder has ended it.
+    assert_eq!(decoder.position(), end, "{texts:?}");
+    texts.join("; ")
+}
+
+fn disassembled(emit: impl FnOnce(&mut Assembler)) -> String {
+    disassembled_for(Isa::Avx2, emit)
 }
 
 #[test]
 fn instructions_are_what_a_disassembler_reads() {
-    let two = |vex: Vex| disassembled(|to| to.emit(vex, true, 1, Some(10), Operand::Ymm(3), None));
-    let one = |vex: Vex, is_wide| disassembled(|to| to.emit(vex, is_wide, 9, None, Operand::Ymm(12), None));
+    let two = |vex: VectorOp| disassembled(|to| to.emit(vex, true, 1, Some(10), Operand::Register(3), None));
+    let one = |vex: VectorOp, is_wide| {
+        disassembled(|to| to.emit(vex, is_wide, 9, None, Operand::Register(12), None))
+    };
     for (vex, name) in [
-        (vex::add(false), "vaddps"),
-        (vex::add(true), "vaddpd"),
-        (vex::sub(false), "vsubps"),
-        (vex::mul(true), "vmulpd"),
-        (vex::div(false), "vdivps"),
-        (vex::min(false), "vminps"),
-        (vex::max(true), "vmaxpd"),
-        (vex::VPADDD, "vpaddd"),
-        (vex::VPADDQ, "vpaddq"),
-        (vex::VPSUBD, "vpsubd"),
-        (vex::VPSUBQ, "vpsubq"),
-        (vex::VPMULLD, "vpmulld"),
-        (vex::VPMINSD, "vpminsd"),
-        (vex::VPMINUD, "vpminud"),
-        (vex::VPMAXSD, "vpmaxsd"),
-        (vex::VPMAXUD, "vpmaxud"),
-        (vex::VPAND, "vpand"),
-        (vex::VPANDN, "vpandn"),
-        (vex::VPOR, "vpor"),
-        (vex::VPXOR, "vpxor"),
-        (vex::VPCMPEQD, "vpcmpeqd"),
-        (vex::VPCMPEQQ, "vpcmpeqq"),
-        (vex::VPCMPGTD, "vpcmpgtd"),
-        (vex::VPCMPGTQ, "vpcmpgtq"),
-        (vex::VPACKSSDW, "vpackssdw"),
-        (vex::VPACKUSDW, "vpackusdw"),
-        (vex::VPACKSSWB, "vpacksswb"),
+        (op::add(false), "vaddps"),
+        (op::add(true), "vaddpd"),
+        (op::sub(false), "vsubps"),
+        (op::mul(true), "vmulpd"),
+        (op::div(false), "vdivps"),
+        (op::min(false), "vminps"),
+        (op::max(true), "vmaxpd"),
+        (op::VPADDD, "vpaddd"),
+        (op::VPADDQ, "vpaddq"),
+        (op::VPSUBD, "vpsubd"),
+        (op::VPSUBQ, "vpsubq"),
+        (op::VPMULLD, "vpmulld"),
+        (op::VPMINSD, "vpminsd"),
+        (op::VPMINUD, "vpminud"),
+        (op::VPMAXSD, "vpmaxsd"),
+        (op::VPMAXUD, "vpmaxud"),
+        (op::VPAND, "vpand"),
+        (op::VPANDN, "vpandn"),
+        (op::VPOR, "vpor"),
+        (op::VPXOR, "vpxor"),
+        (op::VPCMPEQD, "vpcmpeqd"),
+        (op::VPCMPEQQ, "vpcmpeqq"),
+        (op::VPCMPGTD, "vpcmpgtd"),
+        (op::VPCMPGTQ, "vpcmpgtq"),
+        (op::VPACKSSDW, "vpackssdw"),
+        (op::VPACKUSDW, "vpackusdw"),
+        (op::VPACKSSWB, "vpacksswb"),
     ] {
         assert_eq!(two(vex), format!("{name} ymm1,ymm10,ymm3"));
     }
     for (vex, expected) in [
-        (vex::sqrt(false), "vsqrtps ymm9,ymm12"),
-        (vex::sqrt(true), "vsqrtpd ymm9,ymm12"),
-        (vex::VPABSD, "vpabsd ymm9,ymm12"),
-        (vex::VCVTPH2PS, "vcvtph2ps ymm9,xmm12"),
-        (vex::VCVTPS2PD, "vcvtps2pd ymm9,xmm12"),
-        (vex::VCVTPD2PS, "vcvtpd2ps xmm9,ymm12"),
-        (vex::VCVTDQ2PS, "vcvtdq2ps ymm9,ymm12"),
-        (vex::VCVTDQ2PD, "vcvtdq2pd ymm9,xmm12"),
-        (vex::VPMOVZXBD, "vpmovzxbd ymm9,xmm12"),
-        (vex::VPMOVZXBQ, "vpmovzxbq ymm9,xmm12"),
-        (vex::VPMOVZXWD, "vpmovzxwd ymm9,xmm12"),
-        (vex::VPMOVSXBD, "vpmovsxbd ymm9,xmm12"),
-        (vex::VPMOVSXWD, "vpmovsxwd ymm9,xmm12"),
-        (vex::VMOVUPS_LOAD, "vmovups ymm9,ymm12"),
+        (op::sqrt(false), "vsqrtps ymm9,ymm12"),
+        (op::sqrt(true), "vsqrtpd ymm9,ymm12"),
+        (op::VPABSD, "vpabsd ymm9,ymm12"),
+        (op::VCVTPH2PS, "vcvtph2ps ymm9,xmm12"),
+        (op::VCVTPS2PD, "vcvtps2pd ymm9,xmm12"),
+        (op::VCVTPD2PS, "vcvtpd2ps xmm9,ymm12"),
+        (op::VCVTDQ2PS, "vcvtdq2ps ymm9,ymm12"),
+        (op::VCVTDQ2PD, "vcvtdq2pd ymm9,xmm12"),
+        (op::VPMOVZXBD, "vpmovzxbd ymm9,xmm12"),
+        (op::VPMOVZXBQ, "vpmovzxbq ymm9,xmm12"),
+        (op::VPMOVZXWD, "vpmovzxwd ymm9,xmm12"),
+        (op::VPMOVSXBD, "vpmovsxbd ymm9,xmm12"),
+        (op::VPMOVSXWD, "vpmovsxwd ymm9,xmm12"),
+        (op::VMOVUPS_LOAD, "vmovups ymm9,ymm12"),
     ] {
         assert_eq!(one(vex, true), expected);
     }
-    assert_eq!(one(vex::VPABSB, false), "vpabsb xmm9,xmm12");
+    assert_eq!(one(op::VPABSB, false), "vpabsb xmm9,xmm12");
     assert_eq!(disassembled(|to| to.shift_d(9, 3, true, 16)), "vpslld ymm9,ymm3,10h");
     assert_eq!(disassembled(|to| to.shift_d(1, 12, false, 16)), "vpsrld ymm1,ymm12,10h");
-    assert_eq!(disassembled(|to| to.blend(9, 10, 11, 12)), "vpblendvb ymm9,ymm12,ymm11,ymm10");
+    assert_eq!(disassembled(|to| to.blend(9, 10, [11, 12])), "vpblendvb ymm9,ymm12,ymm11,ymm10");
     let immediate = |vex, second, immediate| {
-        disassembled(|to| to.emit(vex, true, 1, second, Operand::Ymm(3), Some(immediate)))
+        disassembled(|to| to.emit(vex, true, 1, second, Operand::Register(3), Some(immediate)))
     };
-    assert_eq!(immediate(vex::cmp(false), Some(2), 0x11), "vcmplt_oqps ymm1,ymm2,ymm3");
-    assert_eq!(immediate(vex::cmp(true), Some(2), 0x12), "vcmple_oqpd ymm1,ymm2,ymm3");
-    assert_eq!(immediate(vex::round(false), None, 9), "vroundps ymm1,ymm3,9");
-    assert_eq!(immediate(vex::round(true), None, 11), "vroundpd ymm1,ymm3,0Bh");
-    assert_eq!(immediate(vex::VCVTPS2PH, None, 0), "vcvtps2ph xmm3,ymm1,0");
-    assert_eq!(immediate(vex::VEXTRACTI128, None, 1), "vextracti128 xmm3,ymm1,1");
+    assert_eq!(immediate(op::cmp(false), Some(2), 0x11), "vcmplt_oqps ymm1,ymm2,ymm3");
+    assert_eq!(immediate(op::cmp(true), Some(2), 0x12), "vcmple_oqpd ymm1,ymm2,ymm3");
+    assert_eq!(immediate(op::round(false), None, 9), "vroundps ymm1,ymm3,9");
+    assert_eq!(immediate(op::round(true), None, 11), "vroundpd ymm1,ymm3,0Bh");
+    assert_eq!(immediate(op::VCVTPS2PH, None, 0), "vcvtps2ph xmm3,ymm1,0");
+    assert_eq!(immediate(op::VEXTRACTI128, None, 1), "vextracti128 xmm3,ymm1,1");
 }
 
 #[test]
@@ -467,24 +479,159 @@ fn memory_operands_are_what_a_disassembler_reads() {
     for (base, name) in BASES.into_iter().zip(names) {
         for (item, scale) in [(1, ""), (2, "*2"), (4, "*4"), (8, "*8")] {
             let elements = Operand::Memory(Memory::Elements { base, item, ahead: 32 });
-            let load = disassembled(|to| to.emit(vex::VMOVUPS_LOAD, true, 9, None, elements, None));
+            let load = disassembled(|to| to.emit(op::VMOVUPS_LOAD, true, 9, None, elements, None));
             // The disassembler writes a scale of 1 too, or swaps equal terms.
             let text = load.replace("*1", "");
             assert_eq!(text, format!("vmovups ymm9,[{name}+rax{scale}+20h]"));
         }
         let at = Operand::Memory(Memory::At(base));
-        let load = disassembled(|to| to.emit(vex::VBROADCASTSS, true, 2, None, at, None));
+        let load = disassembled(|to| to.emit(op::VBROADCASTSS, true, 2, None, at, None));
         assert_eq!(load, format!("vbroadcastss ymm2,[{name}]"));
         assert_eq!(disassembled(|to| to.load_field(base, 24)), format!("mov {name},[rdi+18h]"));
         assert_eq!(disassembled(|to| to.add_to_field(1000, base)), format!("add [rdi+3E8h],{name}"));
     }
     let slot = Operand::Memory(Memory::Slot(2));
     let store = |vex, is_wide, operand| disassembled(|to| to.emit(vex, is_wide, 3, None, operand, None));
-    assert_eq!(store(vex::VMOVUPS_STORE, true, slot), "vmovups [rsp+40h],ymm3");
-    assert_eq!(store(vex::VMOVQ_STORE, false, slot), "vmovq [rsp+40h],xmm3");
-    assert_eq!(store(vex::VMOVD_STORE, false, slot), "vmovd [rsp+40h],xmm3");
+    assert_eq!(store(op::VMOVUPS_STORE, true, slot), "vmovups [rsp+40h],ymm3");
+    assert_eq!(store(op::VMOVQ_STORE, false, slot), "vmovq [rsp+40h],xmm3");
+    assert_eq!(store(op::VMOVD_STORE, false, slot), "vmovd [rsp+40h],xmm3");
     // Constants follow the code, padded to 64 bytes.
     let pool = Operand::Memory(Memory::Pool(8));
-    assert_eq!(store(vex::VBROADCASTSD, true, pool), "vbroadcastsd ymm3,[48h]");
+    assert_eq!(store(op::VBROADCASTSD, true, pool), "vbroadcastsd ymm3,[48h]");
     assert_eq!(disassembled(|to| to.advance(16)), "add rax,10h");
+}
+
+/// The instructions of AVX-512, with registers of all numbers.
+#[test]
+fn wide_instructions_are_what_a_disassembler_reads() {
+    let disassembled = |emit: &dyn Fn(&mut Assembler)| disassembled_for(Isa::Avx512, emit);
+    for (op, name) in [
+        (op::add(false), "vaddps"),
+        (op::add(true), "vaddpd"),
+        (op::sub(true), "vsubpd"),
+        (op::mul(false), "vmulps"),
+        (op::div(true), "vdivpd"),
+        (op::min(false), "vminps"),
+        (op::max(true), "vmaxpd"),
+        (op::VPADDD, "vpaddd"),
+        (op::VPADDQ, "vpaddq"),
+        (op::VPSUBD, "vpsubd"),
+        (op::VPSUBQ, "vpsubq"),
+        (op::VPMULLD, "vpmulld"),
+        (op::VPMINSD, "vpminsd"),
+        (op::VPMINUD, "vpminud"),
+        (op::VPMAXSD, "vpmaxsd"),
+        (op::VPMAXUD, "vpmaxud"),
+        (op::VPAND, "vpandd"),
+        (op::VPANDN, "vpandnd"),
+        (op::VPOR, "vpord"),
+        (op::VPXOR, "vpxord"),
+    ] {
+        for (to, first, second) in [(1, 10, 3), (31, 16, 8), (9, 24, 23)] {
+            let text = disassembled(&|code| {
+                code.emit(op, true, to, Some(first), Operand::Register(second), None);
+            });
+            assert_eq!(text, format!("{name} zmm{to},zmm{first},zmm{second}"));
+        }
+    }
+    for (op, is_whole, expected) in [
+        (op::sqrt(false), true, "vsqrtps zmm25,zmm12"),
+        (op::sqrt(true), true, "vsqrtpd zmm25,zmm12"),
+        (op::VPABSD, true, "vpabsd zmm25,zmm12"),
+        (op::VCVTPH2PS, true, "vcvtph2ps zmm25,ymm12"),
+        (op::VCVTPS2PD, true, "vcvtps2pd zmm25,ymm12"),
+        (op::VCVTPD2PS, true, "vcvtpd2ps ymm25,zmm12"),
+        (op::VCVTDQ2PS, true, "vcvtdq2ps zmm25,zmm12"),
+        (op::VCVTDQ2PD, true, "vcvtdq2pd zmm25,ymm12"),
+        (op::VPMOVZXBD, true, "vpmovzxbd zmm25,xmm12"),
+        (op::VPMOVZXBQ, true, "vpmovzxbq zmm25,xmm12"),
+        (op::VPMOVZXWD, true, "vpmovzxwd zmm25,ymm12"),
+        (op::VPMOVSXBD, false, "vpmovsxbd ymm25,xmm12"),
+        (op::VPMOVSXWD, false, "vpmovsxwd ymm25,xmm12"),
+        (op::VBROADCASTSS, true, "vbroadcastss zmm25,xmm12"),
+        (op::VBROADCASTSD, true, "vbroadcastsd zmm25,xmm12"),
+        (op::VPBROADCASTB, true, "vpbroadcastb zmm25,xmm12"),
+        (op::VPBROADCASTW, true, "vpbroadcastw zmm25,xmm12"),
+    ] {
+        assert_eq!(
+            disassembled(&|code| code.emit(op, is_whole, 25, None, Operand::Register(12), None)),
+            expected
+        );
+    }
+    let rounded = |is_double| {
+        disassembled(&|code| code.emit(op::round(is_double), true, 1, None, Operand::Register(19), Some(9)))
+    };
+    assert_eq!(rounded(false), "vrndscaleps zmm1,zmm19,9");
+    assert_eq!(rounded(true), "vrndscalepd zmm1,zmm19,9");
+    assert_eq!(disassembled(&|code| code.shift_d(25, 3, true, 16)), "vpslld zmm25,zmm3,10h");
+    assert_eq!(disassembled(&|code| code.shift_d(1, 28, false, 16)), "vpsrld zmm1,zmm28,10h");
+    for (op, predicate, expected) in [
+        (op::cmp(false), Some(0x11), "vcmplt_oqps k1,zmm20,zmm3; vpmovm2d zmm17,k1"),
+        (op::cmp(true), Some(3), "vcmpunordpd k1,zmm20,zmm3; vpmovm2q zmm17,k1"),
+        (op::VPCMPEQD, None, "vpcmpeqd k1,zmm20,zmm3; vpmovm2d zmm17,k1"),
+        (op::VPCMPEQQ, None, "vpcmpeqq k1,zmm20,zmm3; vpmovm2q zmm17,k1"),
+        (op::VPCMPGTD, None, "vpcmpgtd k1,zmm20,zmm3; vpmovm2d zmm17,k1"),
+        (op::VPCMPGTQ, None, "vpcmpgtq k1,zmm20,zmm3; vpmovm2q zmm17,k1"),
+    ] {
+        assert_eq!(disassembled(&|code| code.compare(op, predicate, 17, [20, 3])), expected);
+    }
+    assert_eq!(
+        disassembled(&|code| code.blend(9, 26, [11, 29])),
+        "vpmovd2m k1,zmm26; vpblendmd zmm9{k1},zmm29,zmm11"
+    );
+    assert_eq!(
+        disassembled(&|code| code.select(op::cmp(true), Some(0), 9, [1, 2, 30, 4])),
+        "vcmpeqpd k1,zmm1,zmm2; vpblendmq zmm9{k1},zmm4,zmm30"
+    );
+    assert_eq!(disassembled(&|code| code.load_tail_mask(16)), "kmovw k7,[rdi+10h]");
+    assert_eq!(
+        disassembled(&|code| {
+            code.jump_without_tail();
+        }),
+        "kortestw k7,k7; je 000000000000000Ah"
+    );
+}
+
+/// Loads and stores of AVX-512, of whole vectors and of tails.
+#[test]
+fn wide_memory_operands_are_what_a_disassembler_reads() {
+    let elements = Operand::Memory(Memory::Elements { base: BASES[1], item: 2, ahead: 64 });
+    let both = |emit: &dyn Fn(&mut Assembler)| {
+        [false, true].map(|is_tail| {
+            disassembled_for(Isa::Avx512, |code| {
+                code.set_tail(is_tail);
+                emit(code);
+            })
+        })
+    };
+    for (op, is_whole, vector) in [
+        (op::VMOVUPS_LOAD, true, "vmovups zmm17"),
+        (op::VMOVUPD_LOAD, true, "vmovupd zmm17"),
+        (op::VMOVUPS_LOAD, false, "vmovups ymm17"),
+        (op::VPMOVZXWD, true, "vpmovzxwd zmm17"),
+        (op::VCVTPH2PS, true, "vcvtph2ps zmm17"),
+    ] {
+        let [whole, tail] = both(&|code| code.emit(op, is_whole, 17, None, elements, None));
+        assert_eq!(whole, format!("{vector},[r8+rax*2+40h]"));
+        assert_eq!(tail, format!("{vector}{{k7}}{{z}},[r8+rax*2+40h]"));
+    }
+    for (op, is_whole, immediate, name, register) in [
+        (op::VMOVUPS_STORE, true, None, "vmovups", "zmm17"),
+        (op::VMOVUPD_STORE, true, None, "vmovupd", "zmm17"),
+        (op::VMOVUPS_STORE, false, None, "vmovups", "ymm17"),
+        (op::VPMOVDB, true, None, "vpmovdb", "zmm17"),
+        (op::VPMOVQB, true, None, "vpmovqb", "zmm17"),
+        (op::VPMOVDW, true, None, "vpmovdw", "zmm17"),
+        (op::VCVTPS2PH, true, Some(0), "vcvtps2ph", "zmm17,0"),
+    ] {
+        let [whole, tail] = both(&|code| code.emit_store(op, is_whole, 17, elements, immediate));
+        assert_eq!(whole, format!("{name} [r8+rax*2+40h],{register}"));
+        assert_eq!(tail, format!("{name} [r8+rax*2+40h]{{k7}},{register}"));
+    }
+    let slot = Operand::Memory(Memory::Slot(2));
+    let [whole, tail] = both(&|code| code.emit_store(op::VMOVUPS_STORE, true, 30, slot, None));
+    assert_eq!((&whole[..], &whole), ("vmovups [rsp+80h],zmm30", &tail));
+    let pool = Operand::Memory(Memory::Pool(8));
+    let [whole, tail] = both(&|code| code.emit(op::VBROADCASTSD, true, 3, None, pool, None));
+    assert_eq!((&whole[..], &whole), ("vbroadcastsd zmm3,[48h]", &tail));
 }

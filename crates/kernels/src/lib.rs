@@ -13,7 +13,7 @@
 //! | `constant` | [`Constant`], one element of any dtype |
 //! | `kernels` | kernels of operations and casts |
 //! | `kernel_key` | [`KernelKey`], what a kernel computes |
-//! | `folds` | [`Fold`], and kernels that reduce many elements to one |
+//! | `folds` | [`FoldOp`], and kernels that reduce many elements to one |
 
 mod constant;
 mod dtype;
@@ -25,7 +25,7 @@ mod scalar;
 
 pub use constant::Constant;
 pub use dtype::{DType, DTypeKind};
-pub use folds::{Fold, FoldKernel, PairFoldKernel, PairFunction, Rows, find_fold, find_pair_fold};
+pub use folds::{FoldKernel, FoldOp, PairFoldKernel, PairFunction, PairOperand, find_fold, find_pair_fold};
 pub use kernel_key::KernelKey;
 pub use kernels::{Kernel, KernelContext, compare_mixed, find_cast, find_kernel, next_cast};
 pub use op::Op;

@@ -109,8 +109,8 @@ impl Header {
 
     /// Writes the header with the same bytes as NumPy.
     ///
-    /// The version is the oldest that can hold it. One exception: field names beyond ASCII require version 3.0 here; NumPy writes some of them in the
-    /// older versions, as Latin-1.
+    /// The version is the oldest that can hold it. One exception: field names beyond ASCII require version 3.0 here;
+    /// NumPy writes some of them in the older versions, as Latin-1.
     ///
     /// ```
     /// use unishape::DType;

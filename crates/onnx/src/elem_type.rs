@@ -5,7 +5,8 @@ use unishape::DType;
 
 /// Element type of a tensor: a number of `TensorProto.DataType`.
 ///
-/// Includes types without a [`DType`], which models may contain but [`CompiledModel`](crate::CompiledModel) does not compute with.
+/// Includes types without a [`DType`], which models may contain but [`CompiledModel`](crate::CompiledModel) does not
+/// compute with.
 ///
 /// ```
 /// use unishape::DType;

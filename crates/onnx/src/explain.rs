@@ -1,11 +1,12 @@
 //! Reports where a model broadcasts: which inputs are stretched, in which dimensions, and by what factor.
 
+use crate::broadcasting::{Broadcast, BroadcastKind, Finding, Stretch};
 use crate::error::{Error, display_name};
-use crate::graph::Node;
+use crate::graph::{Graph, Node};
 use crate::model::Model;
-use crate::operators::{Operator, ShapeRule};
-use crate::shape_inference::symbolic::{Dim, SymbolicShape, broadcast_all, shape_text};
-use crate::shape_inference::{Inference, infer_shapes};
+use crate::shape_inference::symbolic::{Dim, SymbolicShape, shape_text};
+use crate::shape_inference::{FixedSizes, Scope, infer_shapes_with};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 /// Report of all broadcasting in a model.
@@ -24,12 +25,67 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Nodes that broadcast, or may broadcast depending on unknown sizes.
+    /// Nodes that broadcast, or may broadcast depending on unknown sizes, also in subgraphs and functions.
     pub broadcasts: Vec<BroadcastNode>,
     /// Indices of the nodes whose inputs are incompatible (E1), with the error.
     pub conflicts: Vec<(usize, Error)>,
-    /// Descriptions of what was not analyzed: subgraphs and model-local functions.
-    pub skipped: Vec<String>,
+    /// Operators that were not analyzed: they may broadcast.
+    pub not_analyzed: Vec<String>,
+    /// Declared shapes of intermediate values and outputs that are wrong; they are not used.
+    pub declarations: Vec<String>,
+    /// Number of nodes that were analyzed, including those of subgraphs, and of functions once for every call.
+    pub nodes: usize,
+}
+
+/// Whether a model broadcasts.
+///
+/// ```
+/// use unishape_onnx::{Model, Verdict, explain};
+/// # let bytes = unishape_onnx::model_builder::add_model();
+/// assert_eq!(explain(&Model::read(&bytes)?).verdict(), Verdict::Broadcasts);
+/// # Ok::<(), unishape_onnx::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No node broadcasts, whatever the unknown sizes are.
+    Explicit,
+    /// A node certainly broadcasts.
+    Broadcasts,
+    /// A node may broadcast, depending on unknown sizes or on an operator that is not analyzed.
+    Unknown,
+}
+
+impl Report {
+    /// Whether the model broadcasts.
+    ///
+    /// ```
+    /// use unishape_onnx::{Model, Verdict, explain};
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// assert_eq!(explain(&Model::read(&bytes)?).verdict(), Verdict::Broadcasts);
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    pub fn verdict(&self) -> Verdict {
+        match () {
+            _ if self.broadcasts.iter().any(BroadcastNode::is_certain) => Verdict::Broadcasts,
+            _ if self.broadcasts.is_empty() && self.not_analyzed.is_empty() => Verdict::Explicit,
+            _ => Verdict::Unknown,
+        }
+    }
+
+    /// Drops broadcasts of other kinds.
+    ///
+    /// ```
+    /// use unishape_onnx::{BroadcastKind, Model, explain};
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// let report = explain(&Model::read(&bytes)?).of_kinds(&[BroadcastKind::MatMul]);
+    /// assert!(report.broadcasts.is_empty());
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    #[must_use]
+    pub fn of_kinds(mut self, kinds: &[BroadcastKind]) -> Report {
+        self.broadcasts.retain(|broadcast| kinds.contains(&broadcast.kind));
+        self
+    }
 }
 
 /// A node that broadcasts its inputs.
@@ -42,8 +98,12 @@ pub struct Report {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct BroadcastNode {
-    /// Index in the graph's list of nodes.
+    /// Subgraph or function that the node is in, such as `node 3 (If), then_branch: `; empty for the main graph.
+    pub path: String,
+    /// Index in its graph's list of nodes.
     pub node: usize,
+    /// Kind of broadcasting.
+    pub kind: BroadcastKind,
     /// Name of the node; may be empty.
     pub name: String,
     /// Name of the operator.
@@ -102,98 +162,160 @@ pub struct StretchedDim {
     pub to: Dim,
 }
 
+impl BroadcastNode {
+    /// Whether an input is stretched whatever the unknown sizes are.
+    ///
+    /// ```
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// let report = unishape_onnx::explain(&unishape_onnx::Model::read(&bytes)?);
+    /// assert!(report.broadcasts[0].is_certain());
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    pub fn is_certain(&self) -> bool {
+        self.stretched.iter().any(|stretched| stretched.is_certain)
+    }
+}
+
 /// Finds all broadcasting in a model.
 ///
 /// ```
 /// # let bytes = unishape_onnx::model_builder::add_model();
 /// let report = unishape_onnx::explain(&unishape_onnx::Model::read(&bytes)?);
-/// assert!(report.conflicts.is_empty() && report.skipped.is_empty());
+/// assert!(report.conflicts.is_empty() && report.not_analyzed.is_empty());
 /// # Ok::<(), unishape_onnx::Error>(())
 /// ```
 pub fn explain(model: &Model) -> Report {
-    let inference = infer_shapes(model);
-    let nodes = &model.graph().nodes;
-    let broadcasts = nodes.iter().filter_map(|node| broadcast_node(node, &inference)).collect();
-    let subgraphs =
-        nodes.iter().filter(|node| node.has_subgraph()).map(|node| format!("subgraphs of {node}"));
-    let functions = model.functions().iter().map(|(domain, name)| {
-        let domain = if domain.is_empty() { "" } else { &format!("{}.", display_name(domain)) };
-        format!("function {domain}{}", display_name(name))
-    });
-    let skipped = subgraphs.chain(functions).collect();
-    Report { broadcasts, conflicts: inference.conflicts().to_vec(), skipped }
+    explain_with(model, &FixedSizes::new())
 }
 
-/// Inputs of a node that broadcasts, and their common shape.
-pub(crate) struct BroadcastInputs<'n> {
-    /// Indices and names of the inputs that are not omitted.
-    pub(crate) inputs: Vec<(usize, &'n str)>,
-    /// The inputs whose shape is not certainly the common shape.
-    pub(crate) stretched: Vec<(usize, &'n str)>,
-    pub(crate) common: SymbolicShape,
-}
-
-impl<'n> BroadcastInputs<'n> {
-    /// `None` if the node does not broadcast or its inputs are incompatible.
-    pub(crate) fn of(node: &'n Node, inference: &Inference) -> Option<BroadcastInputs<'n>> {
-        let rule = Operator::of_node(node)?.shape_rule;
-        let inputs: Vec<(usize, &str)> =
-            (0..node.inputs.len()).filter_map(|index| Some((index, node.input(index)?))).collect();
-        let shapes =
-            inputs.iter().map(|(_, name)| inference.shape(name)).collect::<Option<Vec<&SymbolicShape>>>()?;
-        let common = broadcast_all(shapes.iter().copied(), &[]).ok()?;
-        let fixed_inputs = match rule {
-            ShapeRule::Multidirectional => 0,
-            // The first input already has the common shape; anything else is invalid.
-            ShapeRule::Unidirectional => 1,
-            _ => return None,
-        };
-        let stretched = inputs.iter().zip(shapes).skip(fixed_inputs).filter(|(_, shape)| **shape != common);
-        let stretched = stretched.map(|(input, _)| *input).collect();
-        Some(BroadcastInputs { inputs, stretched, common })
+/// As [`explain`], with sizes for some symbolic dimensions of the inputs.
+///
+/// ```
+/// use unishape_onnx::{FixedSizes, Model, explain_with};
+/// # let bytes = unishape_onnx::model_builder::add_model();
+/// let report = explain_with(&Model::read(&bytes)?, &FixedSizes::from([("N".into(), 4)]));
+/// assert_eq!(report.broadcasts[0].stretched[0].times().as_deref(), Some("4"));
+/// # Ok::<(), unishape_onnx::Error>(())
+/// ```
+pub fn explain_with(model: &Model, sizes: &FixedSizes) -> Report {
+    let inference = infer_shapes_with(model, sizes);
+    let mut walk = Walk {
+        model,
+        broadcasts: Vec::new(),
+        unknown: BTreeMap::new(),
+        in_functions: HashSet::new(),
+        nodes: 0,
+    };
+    walk.graph(model.graph(), &inference.main, "", None);
+    let describe = |((operator, reason), (count, first)): ((String, &str), (usize, String))| {
+        let nodes = if count == 1 { first } else { format!("{count} nodes, the first is {first}") };
+        format!("{operator}, {reason}: {nodes}")
+    };
+    let mut not_analyzed: Vec<String> = walk.unknown.into_iter().map(describe).collect();
+    if inference.is_truncated {
+        not_analyzed.push("the model has too many nodes, with all calls of its functions".into());
+    }
+    Report {
+        broadcasts: walk.broadcasts,
+        conflicts: inference.conflicts().to_vec(),
+        not_analyzed,
+        declarations: inference.declaration_conflicts().to_vec(),
+        nodes: walk.nodes,
     }
 }
 
-fn broadcast_node(node: &Node, inference: &Inference) -> Option<BroadcastNode> {
-    let BroadcastInputs { inputs, stretched, common } = BroadcastInputs::of(node, inference)?;
-    if stretched.is_empty() {
-        return None;
-    }
-    let stretched = stretched
-        .iter()
-        .filter_map(|&(input, name)| Some(stretched_input(input, name, inference.shape(name)?, &common)));
-    let dims = |shape: &SymbolicShape| shape.dims().map(<[Dim]>::to_vec);
-    Some(BroadcastNode {
-        node: node.index,
-        name: node.name.clone(),
-        op_type: node.op_type.clone(),
-        inputs: inputs
-            .iter()
-            .map(|&(_, name)| (name.to_owned(), inference.shape(name).and_then(dims)))
-            .collect(),
-        shape: dims(&common),
-        stretched: stretched.collect(),
-        label: node.to_string(),
-    })
+/// Analyzes all nodes of a model, in subgraphs and functions, too.
+struct Walk<'m> {
+    model: &'m Model,
+    broadcasts: Vec<BroadcastNode>,
+    /// Operators that are not analyzed, with the reason: number of nodes, and the first one.
+    unknown: BTreeMap<(String, &'static str), (usize, String)>,
+    /// Nodes in functions that are reported: function, place in it, index, and whether it is certain.
+    in_functions: HashSet<(usize, String, usize, bool)>,
+    nodes: usize,
 }
 
-fn stretched_input(input: usize, name: &str, from: &SymbolicShape, to: &SymbolicShape) -> StretchedInput {
-    let (from, to) = (from.dims(), to.dims());
-    let mut dims = Vec::new();
-    let mut is_certain = false;
-    if let (Some(from), Some(to)) = (from, to) {
-        let added = to.len().saturating_sub(from.len());
-        for (dim, to) in to.iter().enumerate() {
-            let from = dim.checked_sub(added).and_then(|dim| from.get(dim));
-            if from != Some(to) {
-                // An unknown size is stretched only if it is 1 when the model runs.
-                is_certain |= matches!(from, None | Some(Dim::Known(1)));
-                dims.push(StretchedDim { dim, from: from.cloned(), to: to.clone() });
+impl Walk<'_> {
+    /// `function` is the index of the enclosing function, and the path within it starts at an index of `path`.
+    fn graph(&mut self, graph: &Graph, scope: &Scope, path: &str, function: Option<(usize, usize)>) {
+        for node in &graph.nodes {
+            self.nodes += 1;
+            match Finding::of(node, scope) {
+                Finding::None => {}
+                Finding::NotAnalyzed(reason) => {
+                    let domain = if node.domain.is_empty() { "" } else { &format!("{}.", node.domain) };
+                    let operator = display_name(&format!("{domain}{}", node.op_type));
+                    let entry = self.unknown.entry((operator, reason));
+                    entry.or_insert_with(|| (0, format!("{path}{node}"))).0 += 1;
+                }
+                Finding::Broadcast(broadcast) => {
+                    let node = broadcast_node(node, scope, broadcast, path);
+                    // A function that is called again with shapes of the same effect is reported once.
+                    let is_new = function.is_none_or(|(function, start)| {
+                        let place = path.get(start..).unwrap_or_default().to_owned();
+                        self.in_functions.insert((function, place, node.node, node.is_certain()))
+                    });
+                    if is_new {
+                        self.broadcasts.push(node);
+                    }
+                }
+            }
+            for (index, subgraph) in node.subgraphs.iter().enumerate() {
+                match scope.body(node.index, index) {
+                    Some(inner) => {
+                        let path = format!("{path}{node}, {}: ", display_name(&subgraph.name));
+                        self.graph(&subgraph.graph, inner, &path, function);
+                    }
+                    None => {
+                        let entry =
+                            self.unknown.entry((node.op_type.clone(), "its subgraph is not analyzed"));
+                        entry.or_insert_with(|| (0, format!("{path}{node}"))).0 += 1;
+                    }
+                }
+            }
+            if let Some(called) = scope.call(node.index) {
+                let function = &self.model.functions()[called.function];
+                let path = format!("{path}{node}, function {}: ", display_name(&function.name));
+                let body = called.body.as_ref().unwrap_or(&function.body);
+                self.graph(body, &called.scope, &path, Some((called.function, path.len())));
             }
         }
     }
-    let (from, to) = (from.map(<[Dim]>::to_vec), to.map(<[Dim]>::to_vec));
-    StretchedInput { input, name: name.to_owned(), from, to, dims, is_certain }
+}
+
+fn broadcast_node(node: &Node, scope: &Scope, broadcast: Broadcast<'_>, path: &str) -> BroadcastNode {
+    let dims = |shape: &SymbolicShape| shape.dims().map(<[Dim]>::to_vec);
+    let inputs = broadcast.inputs.iter();
+    BroadcastNode {
+        path: path.to_owned(),
+        node: node.index,
+        kind: broadcast.kind,
+        name: node.name.clone(),
+        op_type: node.op_type.clone(),
+        inputs: inputs.map(|&(_, name)| (name.to_owned(), scope.shape(name).and_then(dims))).collect(),
+        shape: dims(&broadcast.common),
+        stretched: broadcast.stretched.iter().map(stretched_input).collect(),
+        label: format!("{path}{node}"),
+    }
+}
+
+fn stretched_input(stretch: &Stretch<'_>) -> StretchedInput {
+    let to = stretch.to.dims();
+    let aligned = stretch.aligned().unwrap_or_default();
+    let dims = aligned.iter().zip(to.unwrap_or_default()).enumerate();
+    let dims = dims.filter(|(_, (from, to))| *from != &Some(*to)).map(|(dim, (from, to))| StretchedDim {
+        dim,
+        from: from.cloned(),
+        to: to.clone(),
+    });
+    StretchedInput {
+        input: stretch.input,
+        name: stretch.name.to_owned(),
+        from: stretch.from.dims().map(<[Dim]>::to_vec),
+        to: to.map(<[Dim]>::to_vec),
+        dims: dims.collect(),
+        is_certain: stretch.is_certain(),
+    }
 }
 
 impl StretchedInput {
@@ -217,13 +339,32 @@ impl StretchedInput {
         for StretchedDim { to, .. } in grown {
             match to {
                 Dim::Known(size) => known = known.saturating_mul(*size as u128),
-                Dim::Unknown(symbols) => factors.push(symbols.to_string()),
+                Dim::Unknown(size) => factors.push(size.to_string()),
             }
         }
         if known != 1 || factors.is_empty() {
             factors.push(known.to_string());
         }
         Some(factors.join(" x "))
+    }
+}
+
+impl StretchedInput {
+    /// Why it is not certain that the input is stretched.
+    fn doubt(&self) -> String {
+        let ones = |dim: &StretchedDim| match &dim.to {
+            Dim::Unknown(size) if dim.from == Some(Dim::Known(1)) && !size.has_anonymous() => {
+                Some(size.to_string())
+            }
+            _ => None,
+        };
+        match self.dims.iter().map(ones).collect::<Option<Vec<String>>>() {
+            Some(sizes) if !sizes.is_empty() => {
+                let are = if sizes.len() == 1 { "is" } else { "are" };
+                format!("not if {} {are} 1", sizes.join(" and "))
+            }
+            _ => "some sizes are unknown".into(),
+        }
     }
 }
 
@@ -235,6 +376,9 @@ fn shape_or_unknown(dims: Option<&[Dim]>) -> String {
 impl fmt::Display for BroadcastNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} to {}", self.label, shape_or_unknown(self.shape.as_deref()))?;
+        if self.kind != BroadcastKind::ElementWise {
+            write!(f, " ({})", self.kind)?;
+        }
         for input in &self.stretched {
             write!(f, "\n{input}")?;
         }
@@ -250,7 +394,7 @@ impl fmt::Display for StretchedInput {
         match self.times() {
             Some(times) if times == "1" => write!(f, ", as large as before")?,
             Some(times) => write!(f, ", {times} times as large")?,
-            None => write!(f, ", perhaps: some sizes are unknown")?,
+            None => write!(f, ", perhaps: {}", self.doubt())?,
         }
         for StretchedDim { dim, from, to } in &self.dims {
             let from = from.as_ref().map_or_else(|| "none".into(), Dim::to_string);

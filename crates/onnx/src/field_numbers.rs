@@ -15,7 +15,14 @@ pub(crate) mod opset {
 
 pub(crate) mod function {
     pub(crate) const NAME: u32 = 1;
+    pub(crate) const INPUT: u32 = 4;
+    pub(crate) const OUTPUT: u32 = 5;
+    pub(crate) const NODE: u32 = 7;
+    pub(crate) const OPSET_IMPORT: u32 = 9;
     pub(crate) const DOMAIN: u32 = 10;
+    pub(crate) const ATTRIBUTE_PROTO: u32 = 11;
+    pub(crate) const VALUE_INFO: u32 = 12;
+    pub(crate) const OVERLOAD: u32 = 13;
 }
 
 pub(crate) mod graph {
@@ -34,6 +41,7 @@ pub(crate) mod node {
     pub(crate) const OP_TYPE: u32 = 4;
     pub(crate) const ATTRIBUTE: u32 = 5;
     pub(crate) const DOMAIN: u32 = 7;
+    pub(crate) const OVERLOAD: u32 = 8;
 }
 
 pub(crate) mod attribute {

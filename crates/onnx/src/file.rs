@@ -5,14 +5,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Size limit of a protobuf message; larger models keep their tensors in external data files.
-const MAX_FILE_BYTES: u64 = 1 << 31;
+/// Size limit of what is not a regular file, such as a pipe, which may be endless.
+const MAX_STREAM_BYTES: u64 = 1 << 31;
 
-/// Reads a file of at most 2 GiB.
-///
-/// Memory grows with the bytes that arrive, because the path may name an endless pipe.
+/// Reads a file; one that is not a regular file has at most 2 GiB.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    read_limited(path, MAX_FILE_BYTES)
+    read_limited(path, MAX_STREAM_BYTES)
 }
 
 /// Directory that contains a file.
@@ -20,12 +18,24 @@ pub(crate) fn parent_dir(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn read_limited(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Error> {
+fn read_limited(path: &Path, max_stream_bytes: u64) -> Result<Vec<u8>, Error> {
     let io_error = |error| Error::file(path, error);
+    let mut file = File::open(path).map_err(io_error)?;
+    let metadata = file.metadata().map_err(io_error)?;
     let mut bytes = Vec::new();
-    File::open(path).map_err(io_error)?.take(max_bytes + 1).read_to_end(&mut bytes).map_err(io_error)?;
-    match bytes.len() as u64 > max_bytes {
-        true => Err(Error::file(path, "the file is larger than 2 GiB, the limit for ONNX files")),
+    if metadata.is_file() {
+        // The exact size: a vector that grows would take up to twice as much.
+        let len = usize::try_from(metadata.len()).ok().filter(|&len| bytes.try_reserve_exact(len).is_ok());
+        len.ok_or_else(|| Error::file(path, "the file is larger than the memory"))?;
+        file.read_to_end(&mut bytes).map_err(io_error)?;
+        return Ok(bytes);
+    }
+    // Memory grows with the bytes that arrive.
+    file.take(max_stream_bytes + 1).read_to_end(&mut bytes).map_err(io_error)?;
+    match bytes.len() as u64 > max_stream_bytes {
+        true => {
+            Err(Error::file(path, "the input is larger than 2 GiB, the limit for what is not a regular file"))
+        }
         false => Ok(bytes),
     }
 }
@@ -35,12 +45,17 @@ mod tests {
     use super::read_limited;
 
     #[test]
-    fn files_over_the_limit_are_rejected() {
+    fn regular_files_have_no_limit() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("file");
         std::fs::write(&path, [7; 100]).expect("a file");
-        assert_eq!(read_limited(&path, 100).map(|bytes| bytes.len()), Ok(100));
-        let error = read_limited(&path, 99).expect_err("too large").to_string();
-        assert!(error.ends_with("file: the file is larger than 2 GiB, the limit for ONNX files"), "{error}");
+        assert_eq!(read_limited(&path, 99).map(|bytes| (bytes.len(), bytes.capacity())), Ok((100, 100)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn endless_inputs_are_rejected() {
+        let error = read_limited("/dev/zero".as_ref(), 99).expect_err("too large").to_string();
+        assert!(error.ends_with("2 GiB, the limit for what is not a regular file"), "{error}");
     }
 }

@@ -3,12 +3,15 @@
 use crate::elem_type::ElemType;
 use crate::error::{Error, display_name};
 use crate::field_numbers::{
-    attribute, attribute_type, dimension, graph as field, node, shape, sparse_tensor, tensor, tensor_type,
-    type_proto, value_info,
+    attribute, attribute_type, dimension, function, graph as field, node, shape, sparse_tensor, tensor,
+    tensor_type, type_proto, value_info,
 };
 use crate::tensor_proto::TensorProto;
 use crate::wire::{Field, Message};
 use std::fmt;
+
+/// Maximum nesting depth of subgraphs that are read; deeper ones are reported as not analyzed.
+pub(crate) const MAX_DEPTH: usize = 24;
 
 /// A graph: nodes in topological order, with inputs, outputs and initializers.
 ///
@@ -32,10 +35,12 @@ pub struct Graph {
     pub(crate) initializers: Vec<TensorProto>,
     /// Names of the sparse initializers, which are not supported.
     pub(crate) sparse_initializers: Vec<String>,
+    /// Number of the message's field that holds nodes: graphs and functions differ.
+    pub(crate) node_field: u32,
 }
 
 impl Graph {
-    pub(crate) fn from_message(message: Message) -> Result<Graph, Error> {
+    pub(crate) fn from_message(message: Message, depth: usize) -> Result<Graph, Error> {
         let infos = |number: u32| -> Result<Vec<ValueInfo>, Error> {
             message.messages(number)?.iter().map(ValueInfo::from_message).collect()
         };
@@ -45,7 +50,7 @@ impl Graph {
             .messages(field::NODE)?
             .iter()
             .enumerate()
-            .map(|(index, node)| Node::from_message(index, node))
+            .map(|(index, node)| Node::from_message(index, node, depth))
             .collect::<Result<_, Error>>()?;
         let initializers = message.messages(field::INITIALIZER)?;
         let initializers =
@@ -56,7 +61,58 @@ impl Graph {
             let values = sparse.message(sparse_tensor::VALUES)?;
             sparse_initializers.extend(values.map(|values| values.string(tensor::NAME)).transpose()?);
         }
-        Ok(Graph { nodes, inputs, outputs, value_info, initializers, sparse_initializers, message })
+        let node_field = field::NODE;
+        Ok(Graph {
+            nodes,
+            inputs,
+            outputs,
+            value_info,
+            initializers,
+            sparse_initializers,
+            node_field,
+            message,
+        })
+    }
+
+    /// The body of a model-local function; its inputs and outputs have no declared types.
+    pub(crate) fn from_function(message: Message) -> Result<Graph, Error> {
+        let infos = |number: u32| -> Result<Vec<ValueInfo>, Error> {
+            let names = message.strings(number)?.into_iter();
+            Ok(names.map(|name| ValueInfo { name, elem: None, shape: None }).collect())
+        };
+        let (inputs, outputs) = (infos(function::INPUT)?, infos(function::OUTPUT)?);
+        let nodes = message.messages(function::NODE)?;
+        let nodes = nodes.iter().enumerate().map(|(index, node)| Node::from_message(index, node, 1));
+        let nodes = nodes.collect::<Result<_, Error>>()?;
+        let value_info = message.messages(function::VALUE_INFO)?;
+        let value_info = value_info.iter().map(ValueInfo::from_message).collect::<Result<_, Error>>()?;
+        Ok(Graph {
+            nodes,
+            inputs,
+            outputs,
+            value_info,
+            initializers: Vec::new(),
+            sparse_initializers: Vec::new(),
+            node_field: function::NODE,
+            message,
+        })
+    }
+
+    /// Copy with the attributes that refer to those of the enclosing function replaced by their values.
+    pub(crate) fn with_attributes(&self, values: &[&Attribute]) -> Graph {
+        let mut copy = self.clone();
+        for node in &mut copy.nodes {
+            node.set_attributes(values);
+        }
+        copy
+    }
+
+    /// Whether an attribute of a node, or of a node in a subgraph, refers to one of the enclosing function.
+    pub(crate) fn refers_to_attributes(&self) -> bool {
+        self.nodes.iter().any(|node| {
+            node.attributes.iter().any(|attribute| attribute.reference().is_some())
+                || node.subgraphs.iter().any(|subgraph| subgraph.graph.refers_to_attributes())
+        })
     }
 
     /// Names of the initializers.
@@ -95,10 +151,27 @@ pub struct Node {
     /// Names of the output values; empty for an omitted optional output.
     pub outputs: Vec<String>,
     pub(crate) attributes: Vec<Attribute>,
+    /// Which of several functions with the same name, in files since IR version 10.
+    pub(crate) overload: String,
+    /// Subgraphs in the attributes, as in If and Loop.
+    pub(crate) subgraphs: Vec<Subgraph>,
+    /// Whether a subgraph was not read because it is nested too deeply.
+    pub(crate) has_unread_subgraph: bool,
+}
+
+/// A graph in an attribute of a node.
+#[derive(Clone, Debug)]
+pub(crate) struct Subgraph {
+    /// Index of the attribute.
+    pub(crate) attribute: usize,
+    /// Name of the attribute, such as `then_branch`.
+    pub(crate) name: String,
+    pub(crate) graph: Graph,
 }
 
 impl Node {
-    pub(crate) fn from_message(index: usize, message: &Message) -> Result<Node, Error> {
+    /// `depth` is the nesting depth of the node's graph.
+    pub(crate) fn from_message(index: usize, message: &Message, depth: usize) -> Result<Node, Error> {
         let in_node = |error: Error| error.with_context(format!("node {index}"));
         let parse = || -> Result<Node, Error> {
             let domain = message.string(node::DOMAIN)?;
@@ -110,6 +183,9 @@ impl Node {
                 inputs: message.strings(node::INPUT)?,
                 outputs: message.strings(node::OUTPUT)?,
                 attributes: Vec::new(),
+                overload: message.string(node::OVERLOAD)?,
+                subgraphs: Vec::new(),
+                has_unread_subgraph: false,
             })
         };
         let mut node = parse().map_err(in_node)?;
@@ -118,7 +194,54 @@ impl Node {
                 Attribute::from_message(attribute).map_err(|error| error.with_context(node.to_string()))?;
             node.attributes.push(attribute);
         }
+        node.read_subgraphs(depth).map_err(|error| error.with_context(node.to_string()))?;
         Ok(node)
+    }
+
+    fn read_subgraphs(&mut self, depth: usize) -> Result<(), Error> {
+        for (index, each) in self.attributes.iter().enumerate() {
+            // A list of graphs is not used by any operator.
+            self.has_unread_subgraph |= each.message.has(attribute::GRAPHS);
+            let Some(graph) = each.message.last(attribute::G) else { continue };
+            if depth >= MAX_DEPTH {
+                self.has_unread_subgraph = true;
+                continue;
+            }
+            let graph = Graph::from_message(graph.message()?, depth + 1)
+                .map_err(|error| error.with_context(format!("attribute {}", display_name(&each.name))))?;
+            self.subgraphs.push(Subgraph { attribute: index, name: each.name.clone(), graph });
+        }
+        Ok(())
+    }
+
+    /// Subgraphs, as in If and Loop, with the names of their attributes.
+    ///
+    /// ```
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// let model = unishape_onnx::Model::read(&bytes)?;
+    /// assert_eq!(model.graph().nodes[0].subgraphs().count(), 0);
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    pub fn subgraphs(&self) -> impl Iterator<Item = (&str, &Graph)> {
+        self.subgraphs.iter().map(|subgraph| (subgraph.name.as_str(), &subgraph.graph))
+    }
+
+    /// Replaces attributes that refer to those of the enclosing function by their values.
+    fn set_attributes(&mut self, values: &[&Attribute]) {
+        self.attributes.retain_mut(|attribute| match attribute.reference() {
+            None => true,
+            // One without a value is omitted, and the operator's default applies.
+            Some(reference) => match values.iter().find(|value| value.name == reference) {
+                Some(value) => {
+                    attribute.message = value.message.clone();
+                    true
+                }
+                None => false,
+            },
+        });
+        for subgraph in &mut self.subgraphs {
+            subgraph.graph = subgraph.graph.with_attributes(values);
+        }
     }
 
     /// Name of an input, unless the input is omitted.
@@ -178,7 +301,12 @@ pub(crate) struct Attribute {
 }
 
 impl Attribute {
-    fn from_message(message: Message) -> Result<Attribute, Error> {
+    /// Name of the attribute of the enclosing function that this one refers to.
+    pub(crate) fn reference(&self) -> Option<String> {
+        self.message.string(attribute::REF_ATTR_NAME).ok().filter(|name| !name.is_empty())
+    }
+
+    pub(crate) fn from_message(message: Message) -> Result<Attribute, Error> {
         Ok(Attribute { name: message.string(attribute::NAME)?, message })
     }
 
@@ -339,7 +467,7 @@ mod tests {
     fn domains() {
         let node = |domain: &str| {
             let fields: &[(u32, &[u8])] = &[(node::OP_TYPE, b"Add"), (node::DOMAIN, domain.as_bytes())];
-            Node::from_message(3, &message(fields)).expect("a node")
+            Node::from_message(3, &message(fields), 0).expect("a node")
         };
         for domain in ["", "ai.onnx"] {
             let node = node(domain);

@@ -2,18 +2,18 @@
 
 use crate::error::Error;
 use crate::explicit::{Rewritten, broadcasts};
-use crate::field_numbers::{attribute, graph as field, node as node_field, value_info};
 use crate::graph::{Graph, Node};
-use crate::graph_editor::GraphEditor;
+use crate::graph_editor::{GraphEditor, is_inserted};
 use crate::model::Model;
 use crate::shape_inference::symbolic::{SymbolicShape, broadcast_all};
-use crate::shape_inference::{Inference, infer_shapes};
+use crate::shape_inference::{Scope, infer_shapes};
 use crate::wire::Message;
 use std::collections::{HashMap, HashSet};
 
-/// Removes the redundant Expand nodes of a model.
+/// Removes the Expand nodes that [`explicit`](crate::explicit()) inserted.
 ///
-/// An Expand is redundant if every consumer of its output broadcasts the unexpanded value to the same shape.
+/// One stays if a consumer of its output would not broadcast the unexpanded value to the same shape by itself, as
+/// when the model was changed since.
 ///
 /// ```
 /// use unishape_onnx::{Model, explicit, implicit};
@@ -27,35 +27,87 @@ use std::collections::{HashMap, HashSet};
 ///
 /// # Errors
 ///
-/// If inputs of a node are incompatible (E1), or a subgraph is malformed.
+/// If inputs of a node are incompatible (E1).
 pub fn implicit(model: &Model) -> Result<Rewritten, Error> {
+    remove_expands(model, false)
+}
+
+/// Removes all redundant Expand nodes of a model, also those that its author wrote.
+///
+/// An Expand is redundant if every consumer of its output broadcasts the unexpanded value to the same shape.
+///
+/// ```
+/// use unishape_onnx::{Model, explicit, implicit_all};
+/// # let bytes = unishape_onnx::model_builder::add_model();
+///
+/// let model = explicit(&Model::read(&bytes)?)?.model;
+/// assert_eq!(implicit_all(&model)?.model.to_bytes(), bytes);
+/// # Ok::<(), unishape_onnx::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`implicit`].
+pub fn implicit_all(model: &Model) -> Result<Rewritten, Error> {
+    remove_expands(model, true)
+}
+
+fn remove_expands(model: &Model, all: bool) -> Result<Rewritten, Error> {
     let inference = infer_shapes(model);
     inference.check()?;
-    let graph = model.graph();
-    let mut remover = ExpandRemover::new(graph, &inference)?;
-    let is_expand = |node: &&Node| node.is_default_domain() && node.op_type == "Expand";
-    let expands: Vec<&Node> = graph.nodes.iter().filter(is_expand).collect();
-    let mut removed = 0;
-    loop {
-        let before = removed;
-        // Last to first: an Expand may exist only to provide the shape of a later one.
-        for node in expands.iter().rev() {
-            if remover.is_redundant(node) {
-                remover.remove(node);
-                removed += 1;
+    let mut expands = 0;
+    let graph = rewrite_graph(model.graph(), &inference.main, all, &mut expands)?;
+    let mut functions = HashMap::new();
+    for (index, (function, scope)) in model.functions().iter().zip(&inference.functions).enumerate() {
+        let Some(scope) = scope else { continue };
+        if let Some(body) = rewrite_graph(&function.body, scope, all, &mut expands)? {
+            functions.insert(index, body);
+        }
+    }
+    Ok(Rewritten { model: model.with_parts(graph, functions)?, expands })
+}
+
+/// A graph and its subgraphs without redundant Expand nodes; `None` if nothing changes.
+fn rewrite_graph(
+    graph: &Graph,
+    scope: &Scope,
+    all: bool,
+    expands: &mut usize,
+) -> Result<Option<Message>, Error> {
+    let mut remover = ExpandRemover::new(graph, scope);
+    for node in &graph.nodes {
+        for (index, subgraph) in node.subgraphs.iter().enumerate() {
+            let Some(inner) = scope.body(node.index, index) else { continue };
+            if let Some(graph) = rewrite_graph(&subgraph.graph, inner, all, expands)? {
+                remover.editor.set_subgraph(node.index, subgraph.attribute, graph);
             }
         }
-        if removed == before {
+    }
+    let is_expand = |node: &&Node| {
+        node.is_default_domain() && node.op_type == "Expand" && (all || is_inserted(&node.name))
+    };
+    let candidates: Vec<&Node> = graph.nodes.iter().filter(is_expand).collect();
+    loop {
+        let before = *expands;
+        // Last to first: an Expand may exist only to provide the shape of a later one.
+        for node in candidates.iter().rev() {
+            if remover.is_redundant(node) {
+                remover.remove(node);
+                *expands += 1;
+            }
+        }
+        if *expands == before {
             break;
         }
     }
-    Ok(Rewritten { model: model.with_graph(&remover.editor.finish()?)?, expands: removed })
+    let editor = remover.editor;
+    if editor.is_empty() { Ok(None) } else { editor.finish().map(Some) }
 }
 
 /// Removes Expand nodes, and nodes and initializers that become unused.
 struct ExpandRemover<'m> {
     graph: &'m Graph,
-    inference: &'m Inference,
+    scope: &'m Scope,
     editor: GraphEditor<'m>,
     /// Current consumers of each value: node index and input index.
     consumers: HashMap<&'m str, Vec<(usize, usize)>>,
@@ -65,7 +117,7 @@ struct ExpandRemover<'m> {
 }
 
 impl<'m> ExpandRemover<'m> {
-    fn new(graph: &'m Graph, inference: &'m Inference) -> Result<ExpandRemover<'m>, Error> {
+    fn new(graph: &'m Graph, scope: &'m Scope) -> ExpandRemover<'m> {
         let mut consumers: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
         let mut producers = HashMap::new();
         for node in &graph.nodes {
@@ -75,10 +127,10 @@ impl<'m> ExpandRemover<'m> {
             producers.extend(node.outputs.iter().map(|name| (name.as_str(), node.index)));
         }
         let mut pinned: HashSet<String> = graph.outputs.iter().map(|output| output.name.clone()).collect();
-        add_captured_names(graph, &mut pinned)?;
+        add_captured_names(graph, &mut pinned);
         // An initializer may be the default of a graph input.
         pinned.extend(graph.inputs.iter().map(|input| input.name.clone()));
-        Ok(ExpandRemover { graph, inference, editor: GraphEditor::new(graph), consumers, producers, pinned })
+        ExpandRemover { graph, scope, editor: GraphEditor::new(graph), consumers, producers, pinned }
     }
 
     fn consumers(&self, name: &str) -> &[(usize, usize)] {
@@ -94,11 +146,20 @@ impl<'m> ExpandRemover<'m> {
             && !consumers.is_empty()
             && consumers
                 .iter()
-                .all(|&(node, input)| self.keeps_shape(&self.graph.nodes[node], input, to, from))
+                .all(|&(node, input)| self.keeps_shape(expand, &self.graph.nodes[node], input, to, from))
     }
 
     /// Whether a node's output shape stays the same if `replacement` replaces `value`.
-    fn keeps_shape(&self, node: &Node, input: usize, value: &str, replacement: &str) -> bool {
+    fn keeps_shape(&self, expand: &Node, node: &Node, input: usize, value: &str, replacement: &str) -> bool {
+        // Those that `explicit` inserts have the shape that the operator broadcasts to.
+        let is_product = match &*node.op_type {
+            "Gemm" | "FusedGemm" => input == 2,
+            "MatMul" | "MatMulInteger" | "QLinearMatMul" | "FusedMatMul" => true,
+            _ => false,
+        };
+        if is_product {
+            return is_inserted(&expand.name);
+        }
         if !broadcasts(node, input) {
             return false;
         }
@@ -107,7 +168,7 @@ impl<'m> ExpandRemover<'m> {
                 name if replace && name == value => replacement,
                 name => name,
             });
-            let shapes = names.filter(|name| !name.is_empty()).map(|name| self.inference.shape(name));
+            let shapes = names.filter(|name| !name.is_empty()).map(|name| self.scope.shape(name));
             let shapes = shapes.collect::<Option<Vec<&SymbolicShape>>>()?;
             broadcast_all(shapes.iter().copied(), &[]).ok()
         };
@@ -141,7 +202,7 @@ impl<'m> ExpandRemover<'m> {
                     Some(&index) => {
                         let producer = &self.graph.nodes[index];
                         let is_removable = matches!(producer.op_type.as_str(), "Shape" | "Constant");
-                        if producer.is_default_domain() && is_removable {
+                        if producer.is_default_domain() && (is_removable || is_inserted(&producer.name)) {
                             pending.push(index);
                         }
                     }
@@ -153,30 +214,10 @@ impl<'m> ExpandRemover<'m> {
 }
 
 /// Adds the names that subgraphs may capture from the enclosing graph.
-///
-/// Iterative, so that deep nesting cannot overflow the stack.
-fn add_captured_names(graph: &Graph, names: &mut HashSet<String>) -> Result<(), Error> {
-    let push_subgraphs = |node: &Message, pending: &mut Vec<Message>| -> Result<(), Error> {
-        for message in node.messages(node_field::ATTRIBUTE)? {
-            pending.extend(message.messages(attribute::G)?);
-            pending.extend(message.messages(attribute::GRAPHS)?);
-        }
-        Ok(())
-    };
-    let mut pending = Vec::new();
-    for (node, field) in graph.nodes.iter().zip(graph.message.repeated(field::NODE)) {
-        if node.has_subgraph() {
-            push_subgraphs(&field.message()?, &mut pending)?;
-        }
+fn add_captured_names(graph: &Graph, names: &mut HashSet<String>) {
+    for subgraph in graph.nodes.iter().flat_map(|node| &node.subgraphs) {
+        names.extend(subgraph.graph.outputs.iter().map(|output| output.name.clone()));
+        names.extend(subgraph.graph.nodes.iter().flat_map(|node| node.inputs.iter().cloned()));
+        add_captured_names(&subgraph.graph, names);
     }
-    while let Some(graph) = pending.pop() {
-        for output in graph.messages(field::OUTPUT)? {
-            names.insert(output.string(value_info::NAME)?);
-        }
-        for node in graph.messages(field::NODE)? {
-            names.extend(node.strings(node_field::INPUT)?);
-            push_subgraphs(&node, &mut pending)?;
-        }
-    }
-    Ok(())
 }

@@ -49,12 +49,14 @@
 //! | `operators` | table of the supported operators: versions and element types |
 //! | `runtime` | compiles and runs models |
 //! | `shape_inference` | infers element types and shapes, with symbolic dimensions |
+//! | `broadcasting` | which inputs of a node are broadcast, for every operator that broadcasts |
 //! | `explain` | reports the nodes that broadcast |
 //! | `explicit`, `implicit` | insert Expand nodes before stretched inputs, remove redundant ones |
 //! | `graph_editor` | edits a graph and keeps all other bytes |
 //! | `model_builder` | builds models for examples and tests |
 //! | `error` | the error type |
 
+mod broadcasting;
 mod elem_type;
 mod error;
 mod explain;
@@ -73,15 +75,17 @@ mod shape_inference;
 mod tensor_proto;
 mod wire;
 
+pub use broadcasting::BroadcastKind;
 pub use elem_type::ElemType;
 pub use error::{Error, ErrorKind};
-pub use explain::{BroadcastNode, Report, StretchedDim, StretchedInput, explain};
-pub use explicit::{Rewritten, explicit};
+pub use explain::{BroadcastNode, Report, StretchedDim, StretchedInput, Verdict, explain, explain_with};
+pub use explicit::{ExplicitOptions, Rewritten, explicit, explicit_with};
 pub use graph::{DeclaredDim, Graph, Node, ValueInfo};
-pub use implicit::implicit;
-pub use model::Model;
+pub use implicit::{implicit, implicit_all};
+pub use model::{Function, Model};
 pub use operators::{SupportedOperator, supported_operators};
 pub use runtime::CompiledModel;
-pub use shape_inference::symbolic::{Dim, Symbols, shape_text};
-pub use shape_inference::{Inference, InferredValue, infer_shapes};
+pub use shape_inference::expression::SizeExpr;
+pub use shape_inference::symbolic::{Dim, shape_text};
+pub use shape_inference::{FixedSizes, Inference, InferredValue, infer_shapes, infer_shapes_with};
 pub use tensor_proto::{open_tensor, read_tensor, tensor_bytes};

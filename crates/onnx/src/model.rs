@@ -1,10 +1,12 @@
 //! Models: a lossless view of a `ModelProto`.
 
-use crate::error::Error;
+use crate::error::{Error, display_name};
 use crate::field_numbers::{function, model as field, opset};
 use crate::file;
-use crate::graph::Graph;
+use crate::graph::{Attribute, Graph, Node};
 use crate::wire::{Field, Message, SharedBytes};
+use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,9 +27,51 @@ pub struct Model {
     graph: Graph,
     ir_version: i64,
     opset: Option<u32>,
-    /// Domains and names of the model-local functions.
-    functions: Vec<(String, String)>,
+    functions: Vec<Function>,
     base_dir: Option<Arc<PathBuf>>,
+}
+
+/// A model-local function: an operator that the model defines.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Domain of the operator.
+    pub domain: String,
+    /// Name of the operator.
+    pub name: String,
+    pub(crate) overload: String,
+    /// Opset version of the default domain in the body.
+    pub(crate) opset: Option<u32>,
+    /// Default values of attributes.
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) body: Graph,
+}
+
+impl Function {
+    fn from_message(message: &Message) -> Result<Function, Error> {
+        let attributes = message.messages(function::ATTRIBUTE_PROTO)?.into_iter();
+        let name = message.string(function::NAME)?;
+        let in_function = |error: Error| error.with_context(format!("function {}", display_name(&name)));
+        Ok(Function {
+            domain: message.string(function::DOMAIN)?,
+            overload: message.string(function::OVERLOAD)?,
+            opset: default_opset(message, function::OPSET_IMPORT).map_err(in_function)?,
+            attributes: attributes.map(Attribute::from_message).collect::<Result<_, Error>>()?,
+            body: Graph::from_function(message.clone()).map_err(in_function)?,
+            name,
+        })
+    }
+}
+
+/// Opset version of the default domain that a model or a function imports.
+fn default_opset(message: &Message, imports: u32) -> Result<Option<u32>, Error> {
+    let mut opset = None;
+    for import in message.messages(imports)? {
+        if matches!(import.string(opset::DOMAIN)?.as_str(), "" | "ai.onnx") {
+            let version = u32::try_from(import.int(opset::VERSION)?);
+            opset = Some(version.map_err(|_| Error::invalid("the opset version is out of range"))?);
+        }
+    }
+    Ok(opset)
 }
 
 impl Model {
@@ -57,19 +101,10 @@ impl Model {
     fn from_message(message: Message) -> Result<Model, Error> {
         let graph = message.message(field::GRAPH).map_err(not_a_model)?;
         let graph = graph.ok_or_else(|| not_a_model("it has no graph"))?;
-        let graph = Graph::from_message(graph)?;
-        let mut opset = None;
-        for import in message.messages(field::OPSET_IMPORT)? {
-            if matches!(import.string(opset::DOMAIN)?.as_str(), "" | "ai.onnx") {
-                let version = u32::try_from(import.int(opset::VERSION)?);
-                opset = Some(version.map_err(|_| Error::invalid("the opset version is out of range"))?);
-            }
-        }
-        let functions = message
-            .messages(field::FUNCTIONS)?
-            .iter()
-            .map(|function| Ok((function.string(function::DOMAIN)?, function.string(function::NAME)?)))
-            .collect::<Result<_, Error>>()?;
+        let graph = Graph::from_message(graph, 0)?;
+        let opset = default_opset(&message, field::OPSET_IMPORT)?;
+        let functions = message.messages(field::FUNCTIONS)?;
+        let functions = functions.iter().map(Function::from_message).collect::<Result<_, Error>>()?;
         let ir_version = message.int(field::IR_VERSION)?;
         Ok(Model { message, graph, ir_version, opset, functions, base_dir: None })
     }
@@ -152,15 +187,57 @@ impl Model {
         self.ir_version
     }
 
-    /// Domains and names of the model-local functions.
+    /// The model-local functions.
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();
     /// assert!(unishape_onnx::Model::read(&bytes)?.functions().is_empty());
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
-    pub fn functions(&self) -> &[(String, String)] {
+    pub fn functions(&self) -> &[Function] {
         &self.functions
+    }
+
+    /// All graphs with their paths: the main graph, whose path is empty, subgraphs, and functions at their first call.
+    ///
+    /// The paths are those of [`BroadcastNode`](crate::BroadcastNode).
+    ///
+    /// ```
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// let model = unishape_onnx::Model::read(&bytes)?;
+    /// assert_eq!(model.graphs().len(), 1);
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    pub fn graphs(&self) -> Vec<(String, &Graph)> {
+        let mut graphs = vec![(String::new(), &self.graph)];
+        let mut is_called = vec![false; self.functions.len()];
+        let mut next = 0;
+        while let Some((path, graph)) = graphs.get(next).cloned() {
+            next += 1;
+            for node in &graph.nodes {
+                for (name, subgraph) in node.subgraphs() {
+                    graphs.push((format!("{path}{node}, {}: ", display_name(name)), subgraph));
+                }
+                let called =
+                    self.function_of(node).filter(|&index| !std::mem::replace(&mut is_called[index], true));
+                if let Some(function) = called.map(|index| &self.functions[index]) {
+                    let name = display_name(&function.name);
+                    graphs.push((format!("{path}{node}, function {name}: "), &function.body));
+                }
+            }
+        }
+        graphs
+    }
+
+    /// Index of the function that a node calls.
+    pub(crate) fn function_of(&self, node: &Node) -> Option<usize> {
+        if node.is_default_domain() {
+            return None;
+        }
+        self.functions.iter().position(|function| {
+            (&function.domain, &function.name, &function.overload)
+                == (&node.domain, &node.op_type, &node.overload)
+        })
     }
 
     /// Sorted locations of the external data files; the files need not exist.
@@ -171,10 +248,17 @@ impl Model {
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     pub fn external_files(&self) -> Vec<String> {
-        let attributes = self.graph.nodes.iter().flat_map(|node| &node.attributes);
-        let attributes = attributes.filter_map(|attribute| attribute.tensor().ok()?.external_location());
-        let initializers = self.graph.initializers.iter().filter_map(|tensor| tensor.external_location());
-        let mut files: Vec<String> = initializers.chain(attributes).collect();
+        let mut files = Vec::new();
+        let mut pending: Vec<&Graph> = vec![&self.graph];
+        pending.extend(self.functions.iter().map(|function| &function.body));
+        while let Some(graph) = pending.pop() {
+            files.extend(graph.initializers.iter().filter_map(|tensor| tensor.external_location()));
+            for node in &graph.nodes {
+                let tensors = node.attributes.iter().filter_map(|attribute| attribute.tensor().ok());
+                files.extend(tensors.filter_map(|tensor| tensor.external_location()));
+                pending.extend(node.subgraphs.iter().map(|subgraph| &subgraph.graph));
+            }
+        }
         files.sort_unstable();
         files.dedup();
         files
@@ -185,11 +269,50 @@ impl Model {
         self.base_dir.as_ref().map(|base_dir| base_dir.as_path())
     }
 
-    /// Copy of the model with another graph.
-    pub(crate) fn with_graph(&self, graph: &Message) -> Result<Model, Error> {
-        let bytes = graph.encode();
+    /// Writes the serialized model; needs no memory for the bytes.
+    ///
+    /// ```
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// let mut written = Vec::new();
+    /// unishape_onnx::Model::read(&bytes)?.write_to(&mut written).expect("a vector takes all");
+    /// assert_eq!(written, bytes);
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_to(&self, mut writer: impl io::Write) -> io::Result<()> {
+        self.message.write_to(&mut writer)
+    }
+
+    /// Length of the serialized model in bytes.
+    ///
+    /// ```
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// assert_eq!(unishape_onnx::Model::read(&bytes)?.serialized_len(), bytes.len());
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    pub fn serialized_len(&self) -> usize {
+        self.message.encoded_len()
+    }
+
+    /// Copy of the model with another graph and other functions, by index. Unchanged bytes are shared.
+    pub(crate) fn with_parts(
+        &self,
+        graph: Option<Message>,
+        mut functions: HashMap<usize, Message>,
+    ) -> Result<Model, Error> {
+        let mut indices = 0..;
         let message = self.message.map_fields(|field, out| match field.number {
-            field::GRAPH => out.push(Field::length_delimited(field::GRAPH, &bytes)),
+            field::GRAPH => match &graph {
+                Some(graph) => out.push(Field::nested(field::GRAPH, graph.clone())),
+                None => out.push(field.clone()),
+            },
+            field::FUNCTIONS => match functions.remove(&indices.next().unwrap_or(0)) {
+                Some(function) => out.push(Field::nested(field::FUNCTIONS, function)),
+                None => out.push(field.clone()),
+            },
             _ => out.push(field.clone()),
         });
         let model = Model::from_message(message)?;
@@ -208,7 +331,7 @@ mod tests {
     #[test]
     fn another_graph_keeps_the_directory() {
         let model = Model::read(&crate::model_builder::add_model()).unwrap().with_base_dir("models");
-        let copy = model.with_graph(&model.graph.message).unwrap();
+        let copy = model.with_parts(Some(model.graph.message.clone()), HashMap::new()).unwrap();
         assert_eq!(copy.base_dir(), Some(Path::new("models")));
         assert_eq!(copy.to_bytes(), model.to_bytes());
     }
@@ -221,6 +344,7 @@ mod tests {
         message.push_message(field::FUNCTIONS, &function);
         let bytes = [crate::model_builder::add_model(), message.encode()].concat();
         let model = Model::read(&bytes).unwrap();
-        assert_eq!(model.functions(), [("com.example".into(), "Twice".into())]);
+        let [function] = model.functions() else { panic!("one function") };
+        assert_eq!((&*function.domain, &*function.name), ("com.example", "Twice"));
     }
 }

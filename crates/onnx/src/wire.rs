@@ -6,6 +6,7 @@
 //! decoded on access, so deep nesting costs neither stack nor memory.
 
 use std::fmt;
+use std::io;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
@@ -69,7 +70,10 @@ pub(crate) struct Field {
     wire_type: WireType,
     /// Length of the tag and the length prefix in bytes: at most two varints, 20 bytes.
     header_len: u8,
+    /// The whole field; only its tag and length prefix if `nested` has the rest.
     encoded: SharedBytes,
+    /// A message whose fields are kept apart, so that an edited one shares the bytes of the original.
+    nested: Option<Arc<Message>>,
 }
 
 /// Decoding error, with its byte offset in the file.
@@ -212,17 +216,41 @@ impl Message {
             let value = reader.skip_value(number, wire_type)?;
             // Two varints of at most ten bytes each.
             let header_len = (value - start) as u8;
-            fields.push(Field { number, wire_type, header_len, encoded: bytes.slice(start..reader.pos) });
+            let encoded = bytes.slice(start..reader.pos);
+            fields.push(Field { number, wire_type, header_len, encoded, nested: None });
         }
         Ok(Message { fields })
     }
 
+    /// Length of the encoded message in bytes.
+    pub(crate) fn encoded_len(&self) -> usize {
+        self.fields.iter().map(Field::encoded_len).sum()
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.fields.iter().map(|field| field.encoded.len()).sum());
+        let mut bytes = Vec::with_capacity(self.encoded_len());
+        self.extend(&mut bytes);
+        bytes
+    }
+
+    fn extend(&self, bytes: &mut Vec<u8>) {
         for field in &self.fields {
             bytes.extend_from_slice(&field.encoded);
+            if let Some(nested) = &field.nested {
+                nested.extend(bytes);
+            }
         }
-        bytes
+    }
+
+    /// Writes the encoded message without a copy of it in memory.
+    pub(crate) fn write_to(&self, writer: &mut dyn io::Write) -> io::Result<()> {
+        for field in &self.fields {
+            writer.write_all(&field.encoded)?;
+            if let Some(nested) = &field.nested {
+                nested.write_to(writer)?;
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn fields(&self) -> &[Field] {
@@ -319,14 +347,26 @@ impl Message {
         let mut encoded = tag(number, WireType::Varint);
         let header_len = encoded.len() as u8;
         write_varint(&mut encoded, value as u64);
-        self.push(Field { number, wire_type: WireType::Varint, header_len, encoded: encoded.into() });
+        self.push(Field {
+            number,
+            wire_type: WireType::Varint,
+            header_len,
+            encoded: encoded.into(),
+            nested: None,
+        });
     }
 
     pub(crate) fn push_fixed32(&mut self, number: u32, value: [u8; 4]) {
         let mut encoded = tag(number, WireType::Fixed32);
         let header_len = encoded.len() as u8;
         encoded.extend(value);
-        self.push(Field { number, wire_type: WireType::Fixed32, header_len, encoded: encoded.into() });
+        self.push(Field {
+            number,
+            wire_type: WireType::Fixed32,
+            header_len,
+            encoded: encoded.into(),
+            nested: None,
+        });
     }
 
     pub(crate) fn push_bytes(&mut self, number: u32, bytes: &[u8]) {
@@ -353,7 +393,26 @@ impl Field {
         write_varint(&mut encoded, bytes.len() as u64);
         let header_len = encoded.len() as u8;
         encoded.extend_from_slice(bytes);
-        Field { number, wire_type: WireType::LengthDelimited, header_len, encoded: encoded.into() }
+        Field {
+            number,
+            wire_type: WireType::LengthDelimited,
+            header_len,
+            encoded: encoded.into(),
+            nested: None,
+        }
+    }
+
+    /// A field that holds a message, whose bytes are not copied.
+    pub(crate) fn nested(number: u32, message: Message) -> Field {
+        let mut encoded = tag(number, WireType::LengthDelimited);
+        write_varint(&mut encoded, message.encoded_len() as u64);
+        let header_len = encoded.len() as u8;
+        let nested = Some(Arc::new(message));
+        Field { number, wire_type: WireType::LengthDelimited, header_len, encoded: encoded.into(), nested }
+    }
+
+    fn encoded_len(&self) -> usize {
+        self.encoded.len() + self.nested.as_ref().map_or(0, |nested| nested.encoded_len())
     }
 
     fn value(&self) -> &[u8] {
@@ -380,6 +439,9 @@ impl Field {
     }
 
     pub(crate) fn bytes(&self) -> Result<SharedBytes, WireError> {
+        if let Some(nested) = &self.nested {
+            return Ok(nested.encode().into());
+        }
         match self.wire_type {
             WireType::LengthDelimited => Ok(self.encoded.slice(self.header_len.into()..self.encoded.len())),
             _ => Err(self.error("expected a string, bytes or message field")),
@@ -392,6 +454,9 @@ impl Field {
     }
 
     pub(crate) fn message(&self) -> Result<Message, WireError> {
+        if let Some(nested) = &self.nested {
+            return Ok(nested.as_ref().clone());
+        }
         Message::decode(&self.bytes()?)
     }
 }

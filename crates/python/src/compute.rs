@@ -81,8 +81,8 @@ pub(crate) fn compute_all<'py>(
     }
     let mut results: Vec<Option<NumPy<'py>>> = vec![None; exprs.len()];
     for pass in BoundExpr::passes(exprs) {
-        // Large preallocated outputs are written with non-temporal stores, for which the chunks of a shared pass are too
-        // small.
+        // Large preallocated outputs are written with non-temporal stores, for which the chunks of a shared pass are
+        // too small.
         if pass.len() == 1 || pass.iter().any(|&number| options[number].out.is_some()) {
             for number in pass {
                 results[number] = Some(compute(py, &exprs[number], inputs, options[number].clone())?);

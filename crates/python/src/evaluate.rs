@@ -2,17 +2,19 @@
 
 use crate::compute::{Options, compute_all};
 use crate::errors::expression_error;
+use crate::functions::compute_contiguous;
 use crate::gpu::{self, GpuInput};
 use crate::imports::imports;
 use crate::input::Input;
-use crate::memory::{self, NumPy};
+use crate::memory::{self, ContiguousArray, NumPy};
 use crate::threads::ThreadCount;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use smallvec::{SmallVec, smallvec};
+use unishape::DType;
 use unishape::cuda::Numerics;
-use unishape::expr::{Bound as BoundExpr, Expr, Scalar, Value};
+use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 
 /// Evaluates an expression in one pass over its arrays.
 ///
@@ -71,6 +73,9 @@ pub(crate) fn evaluate<'py>(
     fast_math: bool,
     more: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if !explain && let Some(result) = evaluate_contiguous(py, expression, names, out, more) {
+        return result;
+    }
     let texts = Texts::new(expression)?;
     let outs = texts.outs(out)?;
     let exprs = texts
@@ -141,6 +146,56 @@ fn on_gpu<'py>(
         }
     }
 }
+
+/// Evaluates an element-wise expression of a few contiguous elements, which is twice as fast; `None` for others, and where
+/// there is an error to report.
+fn evaluate_contiguous<'py>(
+    py: Python<'py>,
+    expression: &Bound<'py, PyAny>,
+    names: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    more: Option<&Bound<'py, PyDict>>,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let mapping = match names {
+        Some(names) => Some(names.cast_exact::<PyDict>().ok()?),
+        None => None,
+    };
+    if mapping.is_none() && more.is_none() {
+        return None;
+    }
+    let expr = Expr::parse(expression.cast_exact::<PyString>().ok()?.to_str().ok()?).ok()?;
+    let mut objects: SmallVec<[Bound<'py, PyAny>; 4]> = SmallVec::new();
+    let mut keywords = 0;
+    for name in expr.names() {
+        let keyword = more.and_then(|more| more.get_item(name).ok()?);
+        keywords += usize::from(keyword.is_some());
+        objects.push(keyword.or_else(|| mapping?.get_item(name).ok()?)?);
+    }
+    // An unused keyword is an error.
+    if more.is_some_and(|more| more.len() != keywords) {
+        return None;
+    }
+    let mut inputs: SmallVec<[ContiguousArray<'_>; 4]> = SmallVec::new();
+    for object in &objects {
+        inputs.push(ContiguousArray::new(object)?);
+    }
+    let shape = inputs.first()?.shape;
+    let elements = shape.iter().product::<usize>();
+    if elements > MAX_SMALL_WORK || inputs.iter().any(|input| input.shape != shape) {
+        return None;
+    }
+    let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|input| input.dtype).collect();
+    let call = ContiguousCall::of_expr(&expr, &dtypes)?;
+    if elements * call.operations() > MAX_SMALL_WORK {
+        return None;
+    }
+    compute_contiguous(py, &call, &inputs, out)
+}
+
+/// More work, in elements times operations, is done in blocks and by fused kernels.
+///
+/// EPYC: `exp(a) * b` of 1000 elements took 1.5 of NumPy's time with blocks.
+const MAX_SMALL_WORK: usize = 1 << 13;
 
 /// The texts of one expression or of several.
 enum Texts {

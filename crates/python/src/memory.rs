@@ -127,11 +127,12 @@ pub(crate) fn new_contiguous_array<'py>(
 
 /// Calls a function with the bytes of an existing array.
 ///
-/// Returns `None` where it is not contiguous and writeable, has another dtype or another shape than the inputs, or
-/// shares memory with one of them.
+/// Returns `None` where it is not contiguous and writeable, has another dtype or shape, or shares memory with one of the
+/// inputs.
 pub(crate) fn write_to_contiguous(
     out: &Bound<'_, PyAny>,
     dtype: DType,
+    shape: &[usize],
     inputs: &[ContiguousArray<'_>],
     fill: impl FnOnce(&mut [u8]),
 ) -> Option<()> {
@@ -140,9 +141,8 @@ pub(crate) fn write_to_contiguous(
         let (own, other) = (array.bytes.as_ptr_range(), input.bytes.as_ptr_range());
         own.end <= other.start || other.end <= own.start
     };
-    let fits = array.dtype == dtype
-        && is_writeable(numpy)
-        && inputs.iter().all(|input| input.shape == array.shape && is_apart(input));
+    let fits =
+        array.dtype == dtype && array.shape == shape && is_writeable(numpy) && inputs.iter().all(is_apart);
     if fits && !array.bytes.is_empty() {
         let len = array.bytes.len();
         // Safety: these are the bytes of a writeable array, none of which an input has, and the reference in `array`
@@ -218,7 +218,8 @@ unsafe fn view<'a, T: Numeric>(array: &'a NumPy<'_>) -> ArrayViewD<'a, T> {
     // Safety: the caller guarantees dtype and layout.
     let Layout { first, strides, reversed } = unsafe { Layout::<T>::new(array) };
     // Safety: NumPy guarantees an element at each index for the life of the array, 'a; it is initialized, as the
-    // module's documentation explains. The caller guarantees that it is an aligned `T`. Sizes and strides are NumPy's, with negative strides reversed.
+    // module's documentation explains. The caller guarantees that it is an aligned `T`. Sizes and strides are NumPy's,
+    // with negative strides reversed.
     let mut view = unsafe { ArrayViewD::from_shape_ptr(IxDyn(array.shape()).strides(strides), first) };
     reversed.into_iter().for_each(|axis| view.invert_axis(axis));
     view

@@ -13,7 +13,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use unishape::{Tensor, TensorView};
 use unishape_kernels::for_each_dtype;
-use unishape_onnx::{CompiledModel, Dim, Error, ErrorKind, Report, Rewritten};
+use unishape_onnx::{
+    BroadcastKind, CompiledModel, Dim, Error, ErrorKind, ExplicitOptions, FixedSizes, Report, Verdict,
+};
 
 /// Adds the submodule `_onnx`.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -62,24 +64,60 @@ impl OnnxModel {
         }))
     }
 
-    /// Serialized model without implicit broadcasting, and the number of inserted Expand nodes.
-    fn explicit<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-        unishape_onnx::explicit(&self.0).map(|rewritten| serialize(py, &rewritten)).map_err(to_py_err)
+    /// Reads a model file.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<OnnxModel> {
+        py.detach(|| unishape_onnx::Model::open(path)).map(OnnxModel).map_err(to_py_err)
     }
 
-    /// Serialized model without redundant Expand nodes, and the number of removed ones.
-    fn implicit<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-        unishape_onnx::implicit(&self.0).map(|rewritten| serialize(py, &rewritten)).map_err(to_py_err)
+    /// The model without implicit broadcasting, and the number of inserted Expand nodes.
+    #[pyo3(signature = (*, dims, certain_only, expand_pow, expand_matmul))]
+    fn explicit(
+        &self,
+        dims: FixedSizes,
+        certain_only: bool,
+        expand_pow: bool,
+        expand_matmul: bool,
+    ) -> PyResult<(OnnxModel, usize)> {
+        let mut options = ExplicitOptions { sizes: dims, certain_only, ..ExplicitOptions::default() };
+        options.kinds.extend(expand_pow.then_some(BroadcastKind::ScalarExponent));
+        options.kinds.extend(expand_matmul.then_some(BroadcastKind::MatMul));
+        let rewritten = unishape_onnx::explicit_with(&self.0, &options).map_err(to_py_err)?;
+        Ok((OnnxModel(rewritten.model), rewritten.expands))
+    }
+
+    /// The model without redundant Expand nodes, and the number of removed ones.
+    #[pyo3(signature = (*, all))]
+    fn implicit(&self, all: bool) -> PyResult<(OnnxModel, usize)> {
+        let rewritten =
+            if all { unishape_onnx::implicit_all(&self.0) } else { unishape_onnx::implicit(&self.0) };
+        rewritten.map(|rewritten| (OnnxModel(rewritten.model), rewritten.expands)).map_err(to_py_err)
+    }
+
+    /// Serialized model.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        PyBytes::new_with_writer(py, self.0.serialized_len(), |writer| Ok(self.0.write_to(writer)?))
     }
 
     /// Reports where the model broadcasts.
-    fn explain(&self) -> OnnxReport {
-        OnnxReport(unishape_onnx::explain(&self.0))
+    #[pyo3(signature = (*, dims))]
+    fn explain(&self, dims: FixedSizes) -> OnnxReport {
+        OnnxReport(unishape_onnx::explain_with(&self.0, &dims))
     }
-}
 
-fn serialize<'py>(py: Python<'py>, rewritten: &Rewritten) -> (Bound<'py, PyBytes>, usize) {
-    (PyBytes::new(py, &rewritten.model.to_bytes()), rewritten.expands)
+    /// Inferred shapes of the values of the main graph, by name; `None` if the rank is unknown.
+    #[pyo3(signature = (*, dims))]
+    fn shapes<'py>(&self, py: Python<'py>, dims: FixedSizes) -> PyResult<Bound<'py, PyDict>> {
+        let inference = unishape_onnx::infer_shapes_with(&self.0, &dims);
+        let (graph, shapes) = (self.0.graph(), PyDict::new(py));
+        let names = graph.inputs.iter().map(|info| info.name.as_str()).chain(graph.initializers());
+        let outputs = graph.nodes.iter().flat_map(|node| node.outputs.iter().map(String::as_str));
+        for name in names.chain(outputs).filter(|name| !name.is_empty()) {
+            let value = inference.value(name);
+            shapes.set_item(name, shape(py, value.and_then(|value| value.shape()))?)?;
+        }
+        Ok(shapes)
+    }
 }
 
 /// Report of all broadcasting in a model: the nodes that broadcast and their stretched inputs.
@@ -94,7 +132,10 @@ impl OnnxReport {
         let nodes = PyList::empty(py);
         for node in &self.0.broadcasts {
             let dict = PyDict::new(py);
+            dict.set_item("path", &node.path)?;
             dict.set_item("node", node.node)?;
+            dict.set_item("kind", node.kind.name())?;
+            dict.set_item("certain", node.is_certain())?;
             dict.set_item("name", &node.name)?;
             dict.set_item("op_type", &node.op_type)?;
             dict.set_item("shape", shape(py, node.shape.as_deref())?)?;
@@ -122,17 +163,34 @@ impl OnnxReport {
         self.0.conflicts.iter().map(|(node, error)| (*node, error.to_string())).collect()
     }
 
-    /// Descriptions of what was not analyzed: subgraphs and model-local functions.
+    /// Operators that were not analyzed: they may broadcast.
     #[getter]
-    fn skipped(&self) -> Vec<String> {
-        self.0.skipped.clone()
+    fn not_analyzed(&self) -> Vec<String> {
+        self.0.not_analyzed.clone()
+    }
+
+    /// Declared shapes of intermediate values and outputs that are wrong; they are not used.
+    #[getter]
+    fn wrong_declarations(&self) -> Vec<String> {
+        self.0.declarations.clone()
+    }
+
+    /// Whether the model broadcasts: "explicit", "broadcasts" or "unknown".
+    #[getter]
+    fn verdict(&self) -> &'static str {
+        match self.0.verdict() {
+            Verdict::Explicit => "explicit",
+            Verdict::Broadcasts => "broadcasts",
+            Verdict::Unknown => "unknown",
+        }
     }
 
     fn __repr__(&self) -> String {
         let conflicts = self.0.conflicts.iter().map(|(_, error)| error.to_string());
         let broadcasts = self.0.broadcasts.iter().map(ToString::to_string);
-        let skipped = self.0.skipped.iter().map(|skipped| format!("not analyzed: {skipped}"));
-        match conflicts.chain(broadcasts).chain(skipped).collect::<Vec<_>>() {
+        let unknown = self.0.not_analyzed.iter().map(|unknown| format!("not analyzed: {unknown}"));
+        let wrong = self.0.declarations.iter().map(|wrong| format!("wrong declaration: {wrong}"));
+        match conflicts.chain(broadcasts).chain(unknown).chain(wrong).collect::<Vec<_>>() {
             parts if parts.is_empty() => "no node broadcasts".into(),
             parts => parts.join("\n\n"),
         }
@@ -144,10 +202,8 @@ fn shape<'py>(py: Python<'py>, dims: Option<&[Dim]>) -> PyResult<Option<Bound<'p
     let Some(dims) = dims else { return Ok(None) };
     let sizes = dims.iter().map(|dim| match dim {
         Dim::Known(size) => Ok(size.into_pyobject(py)?.into_any()),
-        Dim::Unknown(symbols) => match symbols.to_string() {
-            text if text == "?" => Ok(py.None().into_bound(py)),
-            name => Ok(name.into_pyobject(py)?.into_any()),
-        },
+        Dim::Unknown(size) if size.is_anonymous() => Ok(py.None().into_bound(py)),
+        Dim::Unknown(size) => Ok(size.full_text().into_pyobject(py)?.into_any()),
     });
     PyTuple::new(py, sizes.collect::<PyResult<Vec<_>>>()?).map(Some)
 }

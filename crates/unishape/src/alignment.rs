@@ -7,7 +7,7 @@ use unishape_core::{Extent, padded_dim};
 const MAX_WIDTH: usize = 88;
 
 /// A row of a diagram.
-pub(crate) enum Row<'a> {
+pub(crate) enum DiagramRow<'a> {
     /// A label and a shape.
     Shape(String, &'a [Extent]),
     /// Text in place of rows that are left out.
@@ -17,7 +17,7 @@ pub(crate) enum Row<'a> {
 /// Draws an alignment diagram of shapes, with a `^` under each marked dimension.
 ///
 /// `marked` is as long as the largest rank. Where columns are left out, those around `focus` stay.
-pub(crate) fn alignment_diagram(rows: &[Row<'_>], marked: &[bool], focus: usize) -> String {
+pub(crate) fn alignment_diagram(rows: &[DiagramRow<'_>], marked: &[bool], focus: usize) -> String {
     let rank = marked.len();
     let mut table: Vec<Vec<String>> = rows.iter().map(|row| cells(row, rank)).collect();
     table.push(marked.iter().map(|&marked| if marked { "^".into() } else { String::new() }).collect());
@@ -39,10 +39,10 @@ pub(crate) fn alignment_diagram(rows: &[Row<'_>], marked: &[bool], focus: usize)
     let mut diagram = String::new();
     for (at, (cells, label)) in table.iter().zip(labels).enumerate() {
         let mut line = format!("  {label:label_width$}  ");
-        if let Some(Row::Text(text)) = rows.get(at) {
+        if let Some(DiagramRow::Text(text)) = rows.get(at) {
             line.push_str(text);
         }
-        let is_shape = matches!(rows.get(at), Some(Row::Shape(..)));
+        let is_shape = matches!(rows.get(at), Some(DiagramRow::Shape(..)));
         for (at, cell) in cells.iter().enumerate() {
             if at > 0 {
                 let joined = is_shape && !cell.is_empty() && !cells[at - 1].is_empty();
@@ -58,25 +58,25 @@ pub(crate) fn alignment_diagram(rows: &[Row<'_>], marked: &[bool], focus: usize)
     diagram
 }
 
-fn label<'a>(row: &'a Row<'_>) -> &'a str {
+fn label<'a>(row: &'a DiagramRow<'_>) -> &'a str {
     match row {
-        Row::Shape(label, _) => label,
-        Row::Text(_) => "",
+        DiagramRow::Shape(label, _) => label,
+        DiagramRow::Text(_) => "",
     }
 }
 
 /// Text of each dimension; empty where the shape has fewer dimensions. Rank 0 is `()` in the last column.
-fn cells(row: &Row<'_>, rank: usize) -> Vec<String> {
+fn cells(row: &DiagramRow<'_>, rank: usize) -> Vec<String> {
     match row {
-        Row::Text(_) => Vec::new(),
-        Row::Shape(_, []) => {
+        DiagramRow::Text(_) => Vec::new(),
+        DiagramRow::Shape(_, []) => {
             let mut cells = vec![String::new(); rank.max(1)];
             if let Some(last) = cells.last_mut() {
                 "()".clone_into(last);
             }
             cells
         }
-        Row::Shape(_, shape) => (0..rank)
+        DiagramRow::Shape(_, shape) => (0..rank)
             .map(|dim| match dim + shape.len() >= rank {
                 true => padded_dim(shape, rank, dim).to_string(),
                 false => String::new(),
@@ -112,8 +112,8 @@ fn visible_columns(table: &[Vec<String>], rank: usize, focus: usize) -> Range<us
 }
 
 /// Keeps the visible columns of a row, with `…` where sizes are left out.
-fn truncate_row(row: &Row<'_>, cells: &mut Vec<String>, rank: usize, shown: &Range<usize>) {
-    let Row::Shape(_, shape) = row else { return };
+fn truncate_row(row: &DiagramRow<'_>, cells: &mut Vec<String>, rank: usize, shown: &Range<usize>) {
+    let DiagramRow::Shape(_, shape) = row else { return };
     let dots = |more: bool| if more { "…".to_string() } else { String::new() };
     let left = dots(rank - shape.len() < shown.start);
     let right = dots(shown.end < rank && !shape.is_empty());

@@ -10,9 +10,9 @@ use ndarray::{ArrayRef, ArrayView, Axis, Dimension, ShapeBuilder};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 use unishape_core::{Rules, broadcast_strides};
-use unishape_engine::lanes::{Access, Operand, Read};
+use unishape_engine::closures::{Access, Operand, Read};
 #[cfg(feature = "map")]
-use unishape_engine::lanes::{Assign, Write};
+use unishape_engine::closures::{Assign, Write};
 
 /// Strides of one operand, in elements.
 pub(crate) type Strides = SmallVec<[isize; 6]>;
@@ -87,12 +87,12 @@ impl<'a, K: Access> Strided<'a, K> {
 /// Methods return an `Option` and the caller makes the error: a shape that no error refers to can stay in
 /// registers, which makes a small broadcast twice as fast.
 #[doc(hidden)]
-pub struct Target<'d, E>(&'d E);
+pub struct TargetShape<'d, E>(&'d E);
 
-impl<'d, E: Dimension> Target<'d, E> {
+impl<'d, E: Dimension> TargetShape<'d, E> {
     /// Checks what ndarray requires: the product of the sizes, zeros left out, fits an `isize`.
     #[inline(always)]
-    pub(crate) fn new(dim: &'d E) -> Option<Target<'d, E>> {
+    pub(crate) fn new(dim: &'d E) -> Option<TargetShape<'d, E>> {
         let mut product = 1usize;
         let mut fits = true;
         for &size in dim.slice() {
@@ -100,7 +100,7 @@ impl<'d, E: Dimension> Target<'d, E> {
             product = next;
             fits &= !overflows;
         }
-        (fits && product <= isize::MAX as usize).then_some(Target(dim))
+        (fits && product <= isize::MAX as usize).then_some(TargetShape(dim))
     }
 
     /// The stretched view of an array (BC-7, BC-10); `None` if it cannot be stretched (BC-12).
@@ -139,14 +139,13 @@ impl<'d, E: Dimension> Target<'d, E> {
         let signed = as_signed(strides.slice_mut());
         broadcast_strides(rules, array.shape(), array.strides(), target, signed).ok()?;
         if ascending::<E>(signed) {
-            // Safety: `from_shape_ptr` requires that every index of the new shape reads an element that
-            // lives for 'a, that offsets fit an isize, that the sizes' product does, and that no
-            // stride is negative. In each dimension the new view has the array's own size and
-            // stride, or stride 0, so it reads a subset of the elements that `array` reads, through
-            // offsets no larger; where the new shape has elements the array has some too, since a
-            // size of 0 stretches to nothing else (`broadcast_strides`). The product was checked
-            // in `new`, the strides' signs above. The view is read-only, so that elements
-            // at several indices are not aliased mutably.
+            // Safety: `from_shape_ptr` requires that every index of the new shape reads an element that lives for 'a,
+            // that offsets fit an isize, that the sizes' product does, and that no stride is negative.
+            // - In each dimension the new view has the array's own size and stride, or stride 0, so it reads a subset
+            //   of the elements that `array` reads, through offsets no larger. Where the new shape has elements the
+            //   array has some too, since a size of 0 stretches to nothing else (`broadcast_strides`).
+            // - The product was checked in `new`, the strides' signs above.
+            // - The view is read-only, so that elements at several indices are not aliased mutably.
             return Some(unsafe {
                 ArrayView::from_shape_ptr(self.0.clone().strides(strides), array.as_ptr())
             });
@@ -174,7 +173,7 @@ fn ascending<E: Dimension>(strides: &[isize]) -> bool {
     }
 }
 
-/// [`stretch`](Target::stretch) for an array with negative strides, which ndarray's constructors do not
+/// [`stretch`](TargetShape::stretch) for an array with negative strides, which ndarray's constructors do not
 /// accept: the view is made with positive strides, and its axes are inverted.
 ///
 /// # Safety

@@ -1,6 +1,6 @@
 //! Broadcasting of arrays to views of their common shape.
 
-use crate::boundary::Target;
+use crate::boundary::TargetShape;
 use crate::error::Error;
 use crate::operand::{CommonDim, Operand};
 use crate::shapes::{FastCommonShape, broadcast_error, common_dim};
@@ -30,6 +30,10 @@ use unishape_core::{Rules, check_broadcast_to};
 ///
 /// [`Error::Incompatible`] (E1) where the shapes are incompatible, [`Error::TooLarge`] where the
 /// common shape has more than `isize::MAX` elements.
+///
+/// # Panics
+///
+/// Never.
 #[inline(always)]
 pub fn broadcast<I: Inputs>(inputs: I) -> Result<I::Views, Error> {
     inputs.broadcast_with(Rules::STANDARD)
@@ -49,6 +53,10 @@ pub fn broadcast<I: Inputs>(inputs: I) -> Result<I::Views, Error> {
 /// # Errors
 ///
 /// As [`broadcast`], and where the rule set forbids it, such as [`Error::UnequalRank`].
+///
+/// # Panics
+///
+/// Never.
 #[inline]
 pub fn broadcast_with<I: Inputs>(rules: Rules, inputs: I) -> Result<I::Views, Error> {
     inputs.broadcast_with(rules)
@@ -106,7 +114,7 @@ macro_rules! tuple_inputs {
                 let ($($view,)+) = &self;
                 let dim = common_dim!(rules, <$dims as CommonDim>::Dim: $($view.as_array().shape()),+);
                 // Every input can be stretched to the common shape, so only the size of that shape can fail.
-                if let Some(target) = Target::new(&dim)
+                if let Some(target) = TargetShape::new(&dim)
                     && let ($(Some($view),)+) = ($($view.stretch(Rules::STANDARD, &target),)+)
                 {
                     return Ok(($($view,)+));
@@ -153,6 +161,10 @@ pub type ViewOf<O> = <O as Operand>::View<<O as Operand>::Dim>;
 /// # Errors
 ///
 /// As [`broadcast`].
+///
+/// # Panics
+///
+/// Never, unless the iterator does.
 pub fn broadcast_all<O: Operand>(
     arrays: impl IntoIterator<Item = O, IntoIter: Clone>,
 ) -> Result<Vec<ViewOf<O>>, Error> {
@@ -172,6 +184,10 @@ pub fn broadcast_all<O: Operand>(
 /// # Errors
 ///
 /// As [`broadcast_with`].
+///
+/// # Panics
+///
+/// Never, unless the iterator does.
 pub fn broadcast_all_with<O: Operand>(
     rules: Rules,
     arrays: impl IntoIterator<Item = O, IntoIter: Clone>,
@@ -197,7 +213,7 @@ pub fn broadcast_all_with<O: Operand>(
         return Err(broadcast_error(rules, &shapes));
     }
     let too_large = || Error::too_large(dim.slice(), None);
-    let target = Target::new(&dim).ok_or_else(too_large)?;
+    let target = TargetShape::new(&dim).ok_or_else(too_large)?;
     let mut views = Vec::with_capacity(count);
     for array in arrays {
         views.push(array.stretch(Rules::STANDARD, &target).ok_or_else(too_large)?);
@@ -223,6 +239,10 @@ pub fn broadcast_all_with<O: Operand>(
 ///
 /// [`Error::CannotStretch`] where a dimension of the array is neither 1 nor that of the shape, or the array
 /// has the larger rank; [`Error::TooLarge`] where the shape has more than `isize::MAX` elements.
+///
+/// # Panics
+///
+/// Never.
 #[inline]
 pub fn broadcast_to<O: Operand, Sh: IntoDimension>(array: O, shape: Sh) -> Result<O::View<Sh::Dim>, Error> {
     broadcast_to_with(Rules::STANDARD, array, shape)
@@ -241,6 +261,10 @@ pub fn broadcast_to<O: Operand, Sh: IntoDimension>(array: O, shape: Sh) -> Resul
 /// # Errors
 ///
 /// As [`broadcast_to`], and where the rule set forbids stretching to that size.
+///
+/// # Panics
+///
+/// Never.
 #[inline]
 pub fn broadcast_to_with<O: Operand, Sh: IntoDimension>(
     rules: Rules,
@@ -248,7 +272,7 @@ pub fn broadcast_to_with<O: Operand, Sh: IntoDimension>(
     shape: Sh,
 ) -> Result<O::View<Sh::Dim>, Error> {
     let dim = shape.into_dimension();
-    match Target::new(&dim).and_then(|target| array.stretch(rules, &target)) {
+    match TargetShape::new(&dim).and_then(|target| array.stretch(rules, &target)) {
         Some(view) => Ok(view),
         None => Err(broadcast_to_error(rules, array.as_array().shape(), dim.clone().slice())),
     }

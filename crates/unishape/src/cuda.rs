@@ -29,6 +29,7 @@
 //! ```
 
 pub use unishape_cuda::{
-    Array, ArrayType, Device, Element, Error, Expression, Memory, Numerics, Plan, Stream, Value, Variable,
+    Array, ArrayType, Device, DeviceMemory, Element, Error, Expression, Numerics, Plan, Stream, Value,
+    Variable,
 };
 pub use unishape_engine::layout::row_major;

@@ -1,6 +1,6 @@
 //! Errors of broadcasting, with messages that show the shapes.
 
-use crate::alignment::{Row, alignment_diagram};
+use crate::alignment::{DiagramRow, alignment_diagram};
 use crate::notation::short_shape_text;
 use crate::text::truncate;
 use std::fmt;
@@ -413,14 +413,14 @@ impl fmt::Display for Incompatible {
                 continue;
             }
             if at > next {
-                rows.push(Row::Text(format!("⋮ {} more", at - next)));
+                rows.push(DiagramRow::Text(format!("⋮ {} more", at - next)));
             }
             next = at + 1;
             let label = match inputs.len() {
                 1 => self.name(inputs.start),
                 _ => format!("inputs {} to {} together", inputs.start, inputs.end - 1),
             };
-            rows.push(Row::Shape(label, shape));
+            rows.push(DiagramRow::Shape(label, shape));
         }
         f.write_str(&alignment_diagram(&rows, &self.incompatible_dims(), dim))?;
         match self.suggested_shape() {
@@ -527,7 +527,7 @@ impl fmt::Display for CannotStretch {
                 dim
             }
         };
-        let rows = [Row::Shape("from".into(), &from), Row::Shape("to".into(), &to)];
+        let rows = [DiagramRow::Shape("from".into(), &from), DiagramRow::Shape("to".into(), &to)];
         f.write_str(&alignment_diagram(&rows, &marks, focus))?;
         write!(f, "Only dimensions of size 1 can be stretched, and the target shape is fixed.")
     }
@@ -615,7 +615,7 @@ impl fmt::Display for CannotWrite {
             .map(|dim| dim < rank - shape.len() || shape[dim + shape.len() - rank] != common[dim])
             .collect();
         let focus = marks.iter().position(|&mark| mark).unwrap_or(0);
-        let rows = [Row::Shape(name.clone(), &shape), Row::Shape("common".into(), &common)];
+        let rows = [DiagramRow::Shape(name.clone(), &shape), DiagramRow::Shape("common".into(), &common)];
         f.write_str(&alignment_diagram(&rows, &marks, focus))?;
         write!(
             f,

@@ -6,7 +6,7 @@ use crate::operand::CommonDim;
 use crate::shapes::common_dim;
 use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
 use unishape_core::Rules;
-use unishape_engine::lanes::{Access, ElementRef, ForEach, Operand, Read, Write};
+use unishape_engine::closures::{Access, ElementRef, ForEach, Operand, Read, Write};
 
 /// Calls a function with the elements of several arrays, broadcast together.
 ///

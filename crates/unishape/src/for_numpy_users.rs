@@ -7,13 +7,14 @@
 //! | `np.broadcast_to(a, (2, 3))` | [`broadcast_to(&a, (2, 3))`](crate::broadcast_to) |
 //! | `np.broadcast_shapes((2, 1), (3,))` | [`broadcast_shapes(&[&[2, 1][..], &[3]])`](crate::broadcast_shapes) |
 //! | `np.broadcast_to(a, shape).copy()` | [`to_owned(broadcast_to(&a, shape)?)?`](crate::to_owned()) |
-//! | `a + b * c`, with temporaries | [`map((&a, &b, &c), \|a, b, c\| a + b * c)`](crate::map()), or [`expr`](crate::expr) |
+//! | `a + b * c`, with temporaries | [`map((&a, &b, &c), \|a, b, c\| a + b * c)`](crate::map()) |
+//! | `numexpr.evaluate("a + b * c")` | [`expr`](crate::expr) |
 //! | `(a * b).sum(axis=1)`, with a temporary | [`reduce((&a, &b), Axis(1), \|a, b\| a * b, Sum)`](crate::reduce()) |
 //! | `np.max(np.abs(a - b))` | [`reduce((&a, &b), .., \|a, b\| (a - b).abs(), Max)`](crate::reduce()) |
-//! | `a.mean(axis=(0, 2), keepdims=True)` | [`reduce((&a,), KeepDims([Axis(0), Axis(2)]), \|a\| *a, Mean)`](crate::KeepDims) |
+//! | `a.mean(axis=0, keepdims=True)` | [`reduce((&a,), KeepDims(Axis(0)), \|a\| *a, Mean)`](crate::KeepDims) |
 //! | `np.frompyfunc(f, 2, 1).reduce(a)` | [`reduce((&a,), Axis(0), \|a\| *a, f)`](crate::fold::Fold), in any order |
 //! | `np.sum` over the broadcast axes (gradients) | [`sum_to(&z, shape)`](crate::sum_to) |
-//! | `ValueError: operands could not be broadcast` | [`Error`](crate::Error): its message has the dimension, the inputs and every shape |
+//! | `ValueError: operands could not be broadcast` | [`Error`](crate::Error), with the dimension and all shapes |
 //! | `np.load("a.npy")`, `np.save("a.npy", a)` | `unishape_npy::read`, `unishape_npy::write` |
 //! | `np.load("a.npz")`, `np.savez("a.npz", x=x)` | `unishape_npy::read_npz`, `unishape_npy::write_npz` |
 //! | `np.load("a.npy", mmap_mode="r")` | `unishape_npy::RawArray::map` |

@@ -37,6 +37,8 @@ pub mod text;
 mod threads;
 #[cfg(feature = "map")]
 mod to_owned;
+#[cfg(feature = "expr")]
+mod tuning;
 
 pub use broadcast::{
     Inputs, ViewOf, broadcast, broadcast_all, broadcast_all_with, broadcast_to, broadcast_to_with,
@@ -64,7 +66,7 @@ pub use unishape_core::{
     Extent, Rules, Size, StretchError, TooLarge, broadcast_dim, byte_count, element_count,
 };
 #[cfg(feature = "map")]
-pub use unishape_engine::lanes::ElementRef;
+pub use unishape_engine::closures::ElementRef;
 #[cfg(feature = "expr")]
 pub use unishape_kernels::DType;
 

@@ -9,7 +9,7 @@ use crate::reduce_axes::{Outcome, ReduceAxes};
 use crate::shapes::common_dim;
 use ndarray::{Array, ArrayRef, Dimension};
 use unishape_core::Rules;
-use unishape_engine::lanes::Map;
+use unishape_engine::closures::Map;
 use unishape_engine::reduce::Reduce;
 
 /// Applies a function to the elements of several arrays, broadcast together.

@@ -1,6 +1,6 @@
 //! Arrays that can be broadcast, and the rank of their common shape.
 
-use crate::boundary::Target;
+use crate::boundary::TargetShape;
 use ndarray::{ArrayBase, ArrayRef, ArrayView, Data, DimMax, Dimension};
 use unishape_core::Rules;
 
@@ -39,7 +39,7 @@ pub trait Operand: sealed::Sealed {
 
     /// The array stretched to a shape; `None` where it cannot be.
     #[doc(hidden)]
-    fn stretch<E: Dimension>(&self, rules: Rules, target: &Target<'_, E>) -> Option<Self::View<E>>;
+    fn stretch<E: Dimension>(&self, rules: Rules, target: &TargetShape<'_, E>) -> Option<Self::View<E>>;
 }
 
 mod sealed {
@@ -62,7 +62,7 @@ impl<'a, S: Data, D: Dimension> Operand for &'a ArrayBase<S, D> {
     }
 
     #[inline(always)]
-    fn stretch<E: Dimension>(&self, rules: Rules, target: &Target<'_, E>) -> Option<Self::View<E>> {
+    fn stretch<E: Dimension>(&self, rules: Rules, target: &TargetShape<'_, E>) -> Option<Self::View<E>> {
         let array: &'a ArrayBase<S, D> = self;
         target.stretch(rules, array)
     }
@@ -79,7 +79,7 @@ impl<'a, A, D: Dimension> Operand for &'a ArrayRef<A, D> {
     }
 
     #[inline(always)]
-    fn stretch<E: Dimension>(&self, rules: Rules, target: &Target<'_, E>) -> Option<Self::View<E>> {
+    fn stretch<E: Dimension>(&self, rules: Rules, target: &TargetShape<'_, E>) -> Option<Self::View<E>> {
         target.stretch(rules, *self)
     }
 }
@@ -95,7 +95,7 @@ impl<'a, A, D: Dimension> Operand for ArrayView<'a, A, D> {
     }
 
     #[inline(always)]
-    fn stretch<E: Dimension>(&self, rules: Rules, target: &Target<'_, E>) -> Option<Self::View<E>> {
+    fn stretch<E: Dimension>(&self, rules: Rules, target: &TargetShape<'_, E>) -> Option<Self::View<E>> {
         target.stretch_view(rules, self)
     }
 }

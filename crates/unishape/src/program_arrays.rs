@@ -5,6 +5,7 @@
 use crate::dim_map::DimMap;
 use crate::numeric::Numeric;
 use crate::tensor::TensorView;
+use crate::tuning::{MAX_PACKED_ROWS_BYTES, MIN_PACKED_READS, MIN_UNPACKED_ROW};
 use ndarray::{ArrayRef, ArrayViewD, Dimension};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
@@ -15,7 +16,7 @@ use unishape_kernels::for_each_dtype;
 
 /// Address, element size, shape and strides of an array of numbers.
 #[derive(Clone, Copy)]
-struct Parts<'a> {
+struct RawParts<'a> {
     /// Address of the element at index 0.
     first: *const u8,
     item: usize,
@@ -23,12 +24,12 @@ struct Parts<'a> {
     strides: &'a [isize],
 }
 
-impl<'a> Parts<'a> {
+impl<'a> RawParts<'a> {
     /// Those of a tensor view; `None` for strings.
-    fn of_tensor(view: &'a TensorView<'_>) -> Option<Parts<'a>> {
-        fn parts<'a, T: Numeric>(view: &'a ArrayViewD<'_, T>) -> Parts<'a> {
+    fn of_tensor(view: &'a TensorView<'_>) -> Option<RawParts<'a>> {
+        fn parts<'a, T: Numeric>(view: &'a ArrayViewD<'_, T>) -> RawParts<'a> {
             let (first, item) = (view.as_ptr().cast(), size_of::<T>());
-            Parts { first, item, shape: view.shape(), strides: view.strides() }
+            RawParts { first, item, shape: view.shape(), strides: view.strides() }
         }
         macro_rules! by_type {
             ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
@@ -51,7 +52,7 @@ impl<'a> Parts<'a> {
     ///
     /// Every index leads to an initialised element, and nothing writes to these for 'a.
     unsafe fn input(self) -> Input<'a> {
-        let Parts { first, item, shape, strides } = self;
+        let RawParts { first, item, shape, strides } = self;
         // Safety: as for the caller. Elements of this size without padding can be seen as integers.
         unsafe {
             match item {
@@ -68,7 +69,7 @@ impl<'a> Parts<'a> {
 /// An array that a program reads; `None` for strings.
 pub(crate) fn program_input<'a>(view: &'a TensorView<'_>) -> Option<Input<'a>> {
     // Safety: these are the parts of a view that is borrowed for 'a.
-    Parts::of_tensor(view).map(|parts| unsafe { parts.input() })
+    RawParts::of_tensor(view).map(|parts| unsafe { parts.input() })
 }
 
 /// An array that a program writes.
@@ -109,18 +110,9 @@ pub(crate) fn program_result<T: Numeric>(
     Ok(Some(elements))
 }
 
-/// Strided elements that are read at least this many times are copied to contiguous memory first.
-const MIN_PACKED_READS: usize = 16;
-
-/// Contiguous rows that take more bytes than this are read where they are.
-const MAX_PACKED_ROWS_BYTES: usize = 1 << 24;
-
-/// Rows of at least this many contiguous elements are not worth copying.
-const MIN_UNPACKED_ROW: usize = 256;
-
 /// An array of any dtype, as a stage of an expression reads it: address, shape and strides.
 #[derive(Clone, Debug)]
-pub(crate) struct RawArray<'a> {
+pub(crate) struct StageArray<'a> {
     /// Address of the element at index 0.
     first: *const u8,
     item: usize,
@@ -130,16 +122,16 @@ pub(crate) struct RawArray<'a> {
 }
 
 // Safety: elements are plain numbers, which any thread may read.
-unsafe impl Sync for RawArray<'_> {}
+unsafe impl Sync for StageArray<'_> {}
 // Safety: as above.
-unsafe impl Send for RawArray<'_> {}
+unsafe impl Send for StageArray<'_> {}
 
-impl<'a> RawArray<'a> {
+impl<'a> StageArray<'a> {
     /// The array of a tensor view; `None` for strings.
-    pub(crate) fn of_tensor(view: &'a TensorView<'_>) -> Option<RawArray<'a>> {
-        let Parts { first, item, shape, strides } = Parts::of_tensor(view)?;
+    pub(crate) fn of_tensor(view: &'a TensorView<'_>) -> Option<StageArray<'a>> {
+        let RawParts { first, item, shape, strides } = RawParts::of_tensor(view)?;
         let (shape, strides) = (SmallVec::from_slice(shape), SmallVec::from_slice(strides));
-        Some(RawArray { first, item, shape, strides, elements: PhantomData })
+        Some(StageArray { first, item, shape, strides, elements: PhantomData })
     }
 
     /// The elements at the indices that the maps lead to from each index of `shape`.
@@ -147,7 +139,7 @@ impl<'a> RawArray<'a> {
     /// # Panics
     ///
     /// Where an index is out of bounds.
-    pub(crate) fn mapped(&self, maps: &[DimMap], shape: &[usize]) -> RawArray<'a> {
+    pub(crate) fn mapped(&self, maps: &[DimMap], shape: &[usize]) -> StageArray<'a> {
         assert_eq!(maps.len(), self.shape.len(), "a map for each dimension");
         let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(0, shape.len());
         let mut offset = 0isize;
@@ -166,7 +158,7 @@ impl<'a> RawArray<'a> {
             }
         }
         let first = self.first.wrapping_offset(offset * self.item as isize);
-        RawArray {
+        StageArray {
             first,
             item: self.item,
             shape: SmallVec::from_slice(shape),
@@ -175,29 +167,60 @@ impl<'a> RawArray<'a> {
         }
     }
 
+    /// Whether the element changes along a dimension.
+    pub(crate) fn moves(&self, dim: usize) -> bool {
+        self.strides[dim] != 0 && self.shape[dim] > 1
+    }
+
+    /// The dimensions along which the element changes.
+    fn moving(&self) -> impl DoubleEndedIterator<Item = usize> {
+        (0..self.shape.len()).filter(|&dim| self.moves(dim))
+    }
+
+    /// Whether elements are read often enough along the loops to copy them first.
+    fn is_read_often(&self) -> bool {
+        let own: usize = self.moving().map(|dim| self.shape[dim]).product();
+        let times: usize = self.shape.iter().product::<usize>() / own.max(1);
+        times >= MIN_PACKED_READS && !self.shape.contains(&0)
+    }
+
+    /// Whether a copy is small. One of overlapping rows, or of a large file's, could be larger than memory.
+    fn is_small(&self) -> bool {
+        let own: usize = self.moving().map(|dim| self.shape[dim]).product();
+        let span: usize =
+            self.moving().map(|dim| (self.shape[dim] - 1) * self.strides[dim].unsigned_abs()).sum();
+        own <= span + 1 && own * self.item <= MAX_PACKED_ROWS_BYTES
+    }
+
     /// Whether elements are read many times along the loops but are not contiguous: then they are worth copying.
     pub(crate) fn is_worth_packing(&self) -> bool {
-        let moves = |dim: &usize| self.strides[*dim] != 0 && self.shape[*dim] > 1;
-        let moving = || (0..self.shape.len()).filter(moves);
-        let Some(innermost) = moving().next_back() else { return false };
-        let own: usize = moving().map(|dim| self.shape[dim]).product();
-        let times: usize = self.shape.iter().product::<usize>() / own.max(1);
+        let Some(innermost) = self.moving().next_back() else { return false };
         let mut next = 1;
-        let is_contiguous = moving().rev().all(|dim| {
+        let is_contiguous = self.moving().rev().all(|dim| {
             let is_next = self.strides[dim] == next;
             next *= self.shape[dim] as isize;
             is_next
         });
         let has_rows = self.strides[innermost] == 1;
-        // A copy of overlapping rows, or of a large file's, could be larger than memory.
-        let span: usize = moving().map(|dim| (self.shape[dim] - 1) * self.strides[dim].unsigned_abs()).sum();
-        let is_small = own <= span + 1 && own * self.item <= MAX_PACKED_ROWS_BYTES;
-        let are_worth = !has_rows || self.shape[innermost] < MIN_UNPACKED_ROW && is_small;
-        !is_contiguous && are_worth && times >= MIN_PACKED_READS && !self.shape.contains(&0)
+        let are_worth = !has_rows || self.shape[innermost] < MIN_UNPACKED_ROW && self.is_small();
+        !is_contiguous && are_worth && self.is_read_often()
+    }
+
+    /// Whether elements are worth copying in another order.
+    pub(crate) fn is_worth_transposing(&self) -> bool {
+        self.is_read_often() && self.is_small()
+    }
+
+    /// The same elements with two dimensions swapped.
+    #[must_use]
+    pub(crate) fn swapped(mut self, a: usize, b: usize) -> StageArray<'a> {
+        self.shape.swap(a, b);
+        self.strides.swap(a, b);
+        self
     }
 
     /// The same elements with size 1 in dimensions along which they do not change.
-    pub(crate) fn without_repeats(&self) -> RawArray<'a> {
+    pub(crate) fn without_repeats(&self) -> StageArray<'a> {
         let mut array = self.clone();
         for (size, stride) in array.shape.iter_mut().zip(&array.strides) {
             *size = if *stride == 0 { (*size).min(1) } else { *size };
@@ -206,7 +229,7 @@ impl<'a> RawArray<'a> {
     }
 
     /// Whether this is the same array as another one: it has the same element at each index.
-    pub(crate) fn is_same(&self, other: &RawArray<'_>) -> bool {
+    pub(crate) fn is_same(&self, other: &StageArray<'_>) -> bool {
         self.first == other.first
             && self.item == other.item
             && self.shape == other.shape
@@ -235,7 +258,8 @@ impl<'a> RawArray<'a> {
 
     /// The array as an input of a program.
     pub(crate) fn input(&self) -> Input<'_> {
-        let parts = Parts { first: self.first, item: self.item, shape: &self.shape, strides: &self.strides };
+        let parts =
+            RawParts { first: self.first, item: self.item, shape: &self.shape, strides: &self.strides };
         // Safety: the constructors take address, shape and strides from arrays of initialised elements that are
         // borrowed for 'a, and `mapped` checks that every index leads to one of these elements.
         unsafe { parts.input() }
@@ -364,7 +388,7 @@ impl<'a> RawOutput<'a> {
 
 /// The results of a stage that later stages read.
 #[derive(Debug)]
-pub(crate) struct Temporary {
+pub(crate) struct TemporaryArray {
     /// Elements in row-major order, aligned for every dtype.
     elements: Vec<u128>,
     item: usize,
@@ -372,7 +396,7 @@ pub(crate) struct Temporary {
     strides: SmallVec<[isize; 6]>,
 }
 
-impl Temporary {
+impl TemporaryArray {
     /// An array of zeros.
     ///
     /// # Panics
@@ -382,17 +406,17 @@ impl Temporary {
         bytes: usize,
         item: usize,
         shape: SmallVec<[usize; 6]>,
-    ) -> Result<Temporary, AllocError> {
+    ) -> Result<TemporaryArray, AllocError> {
         assert_eq!(bytes, item * shape.iter().product::<usize>(), "the bytes of the elements");
         let elements = zeroed(bytes.div_ceil(size_of::<u128>()))?;
         let mut strides = SmallVec::from_elem(0, shape.len());
         set_row_major(&mut strides, &shape);
-        Ok(Temporary { elements, item, shape, strides })
+        Ok(TemporaryArray { elements, item, shape, strides })
     }
 
     /// The array, to read.
-    pub(crate) fn array(&self) -> RawArray<'_> {
-        RawArray {
+    pub(crate) fn array(&self) -> StageArray<'_> {
+        StageArray {
             first: self.elements.as_ptr().cast(),
             item: self.item,
             shape: self.shape.clone(),

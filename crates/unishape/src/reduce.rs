@@ -30,10 +30,10 @@ use ndarray::Array;
 /// # Ok::<(), unishape::Error>(())
 /// ```
 ///
-/// Nothing of the common shape is allocated: beside the result, there are partial accumulators, in a number that depends
-/// on the result's size and not on the number of elements that are folded.
-/// The function may be called in any order, and on several threads where the arrays are large. The result does not
-/// depend on the number of threads, and rounding errors of sums grow with the logarithm of the number of elements.
+/// Nothing of the common shape is allocated: beside the result, there are partial accumulators, in a number that
+/// depends on the result's size and not on the number of elements that are folded. The function may be called in any
+/// order, and on several threads where the arrays are large. The result does not depend on the number of threads, and
+/// rounding errors of sums grow with the logarithm of the number of elements.
 ///
 /// [`KeepDims`]: crate::KeepDims
 /// [`Sum`]: crate::fold::Sum

@@ -19,6 +19,10 @@ use unishape_core::{Common, Rules, Size, join_shape, padded_dim};
 /// # Errors
 ///
 /// [`Error::Incompatible`] (E1) where the shapes are incompatible.
+///
+/// # Panics
+///
+/// Never, unless `as_ref` of a shape does.
 pub fn broadcast_shapes<S: Size, T: AsRef<[S]>>(shapes: &[T]) -> Result<Vec<S>, Error> {
     broadcast_shapes_with(Rules::STANDARD, shapes)
 }
@@ -37,6 +41,10 @@ pub fn broadcast_shapes<S: Size, T: AsRef<[S]>>(shapes: &[T]) -> Result<Vec<S>, 
 ///
 /// As [`broadcast_shapes`], and where the rule set forbids it: [`Error::UnequalRank`],
 /// [`Error::TooFewInputs`] or [`Error::TooManyInputs`].
+///
+/// # Panics
+///
+/// Never, unless `as_ref` of a shape does.
 pub fn broadcast_shapes_with<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T]) -> Result<Vec<S>, Error> {
     let rank = shapes.iter().map(|shape| shape.as_ref().len()).max().unwrap_or(0);
     let (mut sizes, mut from) = (vec![S::ONE; rank], vec![0; rank]);

@@ -5,7 +5,7 @@ use crate::boundary::Strided;
 use crate::error::Error;
 use crate::operand::Operand;
 use ndarray::Array;
-use unishape_engine::lanes::clone_elements;
+use unishape_engine::closures::clone_elements;
 
 /// Copies an array or a view into a new array in row-major order.
 ///

@@ -67,6 +67,9 @@ fn many_constants_take_little_memory() {
     let expected: f32 = (0..2000).map(|n| n as f32 + 0.5).sum();
     assert_eq!(result, Tensor::from(ndarray::ArrayD::from_elem(IxDyn(&[4096]), expected)));
     assert!(bytes < 2 << 20, "{bytes} bytes for {} numbers", terms.len());
+    // Kernels are compiled by now: all that a call allocates is bounded.
+    let total = allocation_counter::measure(|| assert_eq!(bound.compute().unwrap(), result)).bytes_total;
+    assert!(total < 2 << 20, "{total} bytes in a second call");
 }
 
 /// A small expression that is cached allocates only its result.

@@ -6,7 +6,7 @@ use crate::source::ByteSource;
 use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, join_shape, padded_dim};
 use unishape_oracle::{Reading, common_shape, common_size};
 
-type Fold<S> = Result<Vec<S>, FoldError<S>>;
+type FoldResult<S> = Result<Vec<S>, FoldError<S>>;
 
 pub(crate) fn run(bytes: &[u8]) {
     let mut source = ByteSource::new(bytes);
@@ -54,7 +54,7 @@ fn known(size: Extent) -> Option<usize> {
 }
 
 /// Folds all shapes. Checks that an error changes nothing.
-fn fold<S: Size>(rules: Rules, shapes: &[Vec<S>], [sizes, from]: [usize; 2]) -> Fold<S> {
+fn fold<S: Size>(rules: Rules, shapes: &[Vec<S>], [sizes, from]: [usize; 2]) -> FoldResult<S> {
     let (mut sizes, mut from) = (vec![S::ONE; sizes], vec![7; from]);
     let mut common = Common::new(rules, &mut sizes, &mut from);
     for shape in shapes {
@@ -68,7 +68,13 @@ fn fold<S: Size>(rules: Rules, shapes: &[Vec<S>], [sizes, from]: [usize; 2]) -> 
 }
 
 /// Checks that the result allows exactly the common sizes that are possible.
-fn check_extents(reading: Reading, rules: Rules, shapes: &[Vec<Extent>], rank: usize, folded: &Fold<Extent>) {
+fn check_extents(
+    reading: Reading,
+    rules: Rules,
+    shapes: &[Vec<Extent>],
+    rank: usize,
+    folded: &FoldResult<Extent>,
+) {
     let other_rank = shapes.iter().position(|shape| shape.len() != shapes[0].len());
     match folded {
         Ok(common) => {
@@ -135,7 +141,7 @@ fn possible(reading: Reading, column: &[Extent], result: Extent) -> (Vec<usize>,
 }
 
 /// Checks that `join_shape` gives the same common shape.
-fn check_join_shape(rules: Rules, shapes: &[Vec<Extent>], rank: usize, folded: &Fold<Extent>) {
+fn check_join_shape(rules: Rules, shapes: &[Vec<Extent>], rank: usize, folded: &FoldResult<Extent>) {
     let Some((first, rest)) = shapes.split_first() else { return };
     if rules.is_strict_rank() {
         return; // join_shape ignores strict rank
@@ -152,7 +158,7 @@ fn check_capacity(
     shapes: &[Vec<Extent>],
     rank: usize,
     capacities: [usize; 2],
-    folded: &Fold<Extent>,
+    folded: &FoldResult<Extent>,
 ) {
     let least = capacities[0].min(capacities[1]);
     match fold(rules, shapes, capacities) {
@@ -167,7 +173,7 @@ fn check_capacity(
 }
 
 /// Checks that known sizes give the same result as `usize` and as the oracle.
-fn check_sizes(reading: Reading, rules: Rules, shapes: &[Vec<usize>], folded: &Fold<Extent>) {
+fn check_sizes(reading: Reading, rules: Rules, shapes: &[Vec<usize>], folded: &FoldResult<Extent>) {
     let rank = shapes.iter().map(Vec::len).max().unwrap_or(0);
     let plain = fold(rules, shapes, [rank; 2]);
     assert_eq!(

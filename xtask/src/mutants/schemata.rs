@@ -26,7 +26,7 @@ const VARIABLE: &str = "UNISHAPE_MUTANT";
 /// The variable that holds the path of a file, to which the numbers of the functions that are called are added.
 const REACHED: &str = "UNISHAPE_REACHED_FUNCTIONS";
 
-/// Tests that take longer than this without a mutant run last, on mutants that the others do not detect.
+/// Tests that take more CPU time than this without a mutant run last, on mutants that the others do not detect.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// The time limit of a test program: a multiple of its duration without a mutant, and a margin for a busy
@@ -92,14 +92,24 @@ pub(super) fn run(package: &Package, folder: &Path, options: &[String]) -> Resul
             *unviable += 1;
             continue;
         };
-        // On a busy machine a slow test may fail without a reason, but hardly twice.
-        let fails = |speed| tree.any_fails(&programs, active, speed);
-        if fails(Speed::Quick)? || (fails(Speed::Slow)? && fails(Speed::Slow)?) {
-            *detected += 1;
-        } else {
+        let run = |speed| tree.run_all(&programs, active, speed);
+        let mut outcome = run(Speed::Quick)?;
+        if outcome == Outcome::Passed {
+            // On a busy machine a slow test may fail without a reason, but hardly twice.
+            outcome = run(Speed::Slow)?;
+            if outcome != Outcome::Passed {
+                outcome = run(Speed::Slow)?;
+            }
+        }
+        if outcome == Outcome::Passed {
             *surviving += 1;
             eprintln!("MISSED   {}", mutant.name);
             survivors.push(mutant.name.clone());
+        } else {
+            *detected += 1;
+            if outcome == Outcome::TimedOut {
+                eprintln!("TIMEOUT  {}", mutant.name);
+            }
         }
     }
     println!("| file | mutants | detected | do not compile | survivors |\n|---|---|---|---|---|");
@@ -110,11 +120,11 @@ pub(super) fn run(package: &Package, folder: &Path, options: &[String]) -> Resul
 }
 
 /// The files that mutants are in.
-fn sources(mutants: &[Mutant]) -> Result<BTreeMap<String, Source>, String> {
+fn sources(mutants: &[Mutant]) -> Result<BTreeMap<String, SourceFile>, String> {
     let files: BTreeSet<&String> = mutants.iter().map(|mutant| &mutant.file).collect();
     let read = |file: &String| {
         let text = fs::read_to_string(root().join(file)).map_err(|error| format!("{file}: {error}"))?;
-        Ok((file.clone(), Source::new(text).map_err(|error| format!("{file}: {error}"))?))
+        Ok((file.clone(), SourceFile::new(text).map_err(|error| format!("{file}: {error}"))?))
     };
     files.into_iter().map(read).collect()
 }
@@ -134,6 +144,14 @@ type Lines = BTreeMap<String, Vec<(Range<usize>, usize)>>;
 enum Speed {
     Quick,
     Slow,
+}
+
+/// How a test program ends.
+#[derive(Clone, Copy, PartialEq)]
+enum Outcome {
+    Passed,
+    Failed,
+    TimedOut,
 }
 
 /// A test program with the mutants in it.
@@ -182,7 +200,7 @@ impl Tree<'_> {
     fn write(
         &self,
         mutants: &[Mutant],
-        sources: &BTreeMap<String, Source>,
+        sources: &BTreeMap<String, SourceFile>,
         viable: &BTreeSet<usize>,
     ) -> Result<Lines, String> {
         let mut lines = Lines::new();
@@ -221,7 +239,11 @@ impl Tree<'_> {
     }
 
     /// Writes the files with this mutant only, always active.
-    fn write_separately(&self, mutant: &Mutant, sources: &BTreeMap<String, Source>) -> Result<(), String> {
+    fn write_separately(
+        &self,
+        mutant: &Mutant,
+        sources: &BTreeMap<String, SourceFile>,
+    ) -> Result<(), String> {
         self.write(&[], sources, &BTreeSet::new())?;
         let path = self.folder.join(&mutant.file);
         fs::write(&path, sources[&mutant.file].changed(mutant))
@@ -289,16 +311,16 @@ impl Tree<'_> {
         for name in tests.lines().filter_map(|line| line.strip_suffix(": test")) {
             fs::write(&reached, "").map_err(|error| format!("{}: {error}", reached.display()))?;
             let mut test = self.test(&program, &["--exact", name]);
-            let start = Instant::now();
-            passes(test.env(REACHED, &reached), Duration::MAX)?;
-            let speed = if start.elapsed() > SLOW { Speed::Slow } else { Speed::Quick };
+            let start = children_time();
+            outcome(test.env(REACHED, &reached), Duration::MAX)?;
+            let speed = if children_time() - start > SLOW { Speed::Slow } else { Speed::Quick };
             let numbers = fs::read_to_string(&reached).unwrap_or_default();
             let reached = numbers.lines().filter_map(|number| number.parse().ok()).collect();
             program.tests.push(Test { name: name.into(), speed, reached });
         }
         for speed in [Speed::Quick, Speed::Slow] {
             let start = Instant::now();
-            if self.fails(&program, None, speed)? {
+            if self.run(&program, None, speed)? != Outcome::Passed {
                 return Err(format!("{} fails without a mutant", program.path.display()));
             }
             program.timeouts[speed as usize] = TIMEOUT_MARGIN + TIMEOUT_FACTOR * start.elapsed();
@@ -313,34 +335,40 @@ impl Tree<'_> {
         test
     }
 
-    /// Whether a test program fails with a mutant, of which the number and that of its function are given.
-    fn fails(&self, program: &Program, mutant: Option<(usize, usize)>, speed: Speed) -> Result<bool, String> {
+    /// Runs a test program with a mutant, of which the number and that of its function are given.
+    fn run(
+        &self,
+        program: &Program,
+        mutant: Option<(usize, usize)>,
+        speed: Speed,
+    ) -> Result<Outcome, String> {
         let reaches = |test: &Test| mutant.is_none_or(|(_, function)| test.reached.contains(&function));
         let chosen = program.tests.iter().filter(|test| test.speed == speed && reaches(test));
         let names: Vec<&str> = chosen.map(|test| test.name.as_str()).collect();
         if names.is_empty() {
-            return Ok(false);
+            return Ok(Outcome::Passed);
         }
         // The first failure decides. Only unstable Rust accepts the option without the variable.
         let mut test = self.test(program, &["-Zunstable-options", "--fail-fast", "--exact"]);
         test.args(names).env("RUSTC_BOOTSTRAP", "1");
         test.env(VARIABLE, mutant.map_or(0, |(number, _)| number).to_string());
-        Ok(!passes(&mut test, program.timeouts[speed as usize])?)
+        outcome(&mut test, program.timeouts[speed as usize])
     }
 
-    /// Whether one of the programs fails with this mutant.
-    fn any_fails(
+    /// Runs the programs with this mutant, up to the first that does not pass.
+    fn run_all(
         &self,
         programs: &[Program],
         mutant: Option<(usize, usize)>,
         speed: Speed,
-    ) -> Result<bool, String> {
+    ) -> Result<Outcome, String> {
         for program in programs {
-            if self.fails(program, mutant, speed)? {
-                return Ok(true);
+            let outcome = self.run(program, mutant, speed)?;
+            if outcome != Outcome::Passed {
+                return Ok(outcome);
             }
         }
-        Ok(false)
+        Ok(Outcome::Passed)
     }
 }
 
@@ -348,9 +376,9 @@ fn messages(output: &[u8]) -> impl Iterator<Item = Value> {
     output.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// Whether a command succeeds within the time limit; discards its output. The limit counts the time that this
-/// program waits, so that both can be stopped for a while.
-fn passes(test: &mut Command, timeout: Duration) -> Result<bool, String> {
+/// Runs a command, up to the time limit; discards its output. The limit counts the time that this program waits,
+/// so that both can be stopped for a while.
+fn outcome(test: &mut Command, timeout: Duration) -> Result<Outcome, String> {
     const POLL: Duration = Duration::from_millis(5);
     let error = |error| format!("cannot run a test: {error}");
     test.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -358,15 +386,25 @@ fn passes(test: &mut Command, timeout: Duration) -> Result<bool, String> {
     let mut waited = Duration::ZERO;
     loop {
         if let Some(status) = child.try_wait().map_err(error)? {
-            return Ok(status.success());
+            return Ok(if status.success() { Outcome::Passed } else { Outcome::Failed });
         }
         if waited > timeout {
             child.kill().and_then(|()| child.wait()).map_err(error)?;
-            return Ok(false);
+            return Ok(Outcome::TimedOut);
         }
         std::thread::sleep(POLL);
         waited += POLL;
     }
+}
+
+/// CPU time of the programs that this one has waited for: on a busy machine, time on the clock says little.
+fn children_time() -> Duration {
+    /// Of the numbers in `/proc/self/stat`, on Linux.
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // After the name in parentheses, which may contain spaces, the 14th and 15th field.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(13).take(2).filter_map(|field| field.parse::<u32>().ok()).map(|ticks| ticks * TICK).sum()
 }
 
 /// All files in a folder and its folders; none if it does not exist.
@@ -451,17 +489,17 @@ fn active_mutant_at_run_time(function: usize) -> u32 {{
 type Numbered<'m> = Vec<(usize, &'m Mutant)>;
 
 /// A source file.
-struct Source {
+struct SourceFile {
     text: String,
     /// The bodies, with braces, of functions in which mutants can be activated; outer functions first.
     bodies: Vec<Range<usize>>,
 }
 
-impl Source {
-    fn new(text: String) -> syn::Result<Source> {
+impl SourceFile {
+    fn new(text: String) -> syn::Result<SourceFile> {
         let mut finder = BodyFinder::default();
         finder.visit_file(&syn::parse_file(&text)?);
-        let mut source = Source { text, bodies: Vec::new() };
+        let mut source = SourceFile { text, bodies: Vec::new() };
         source.bodies =
             finder.found.iter().map(|body| source.offset(body.start)..source.offset(body.end)).collect();
         Ok(source)
@@ -569,7 +607,7 @@ mod tests {
     use super::*;
 
     fn bodies(text: &str) -> Vec<String> {
-        let source = Source::new(text.into()).unwrap();
+        let source = SourceFile::new(text.into()).unwrap();
         source.bodies.iter().map(|body| source.text[body.clone()].to_owned()).collect()
     }
 
@@ -592,7 +630,7 @@ mod tests {
 
     #[test]
     fn each_mutant_is_an_arm_with_the_whole_body() {
-        let source = Source::new("// ß\nfn a() -> u8 { 1 + 2 }\nfn b() {}\n".into()).unwrap();
+        let source = SourceFile::new("// ß\nfn a() -> u8 { 1 + 2 }\nfn b() {}\n".into()).unwrap();
         let mutant = |from, to, replacement: &str| Mutant {
             name: String::new(),
             file: String::new(),

@@ -71,7 +71,7 @@ struct Pipeline<'p> {
 }
 
 /// A computed chunk: the first `len` elements of a buffer.
-struct Computed<T> {
+struct ComputedChunk<T> {
     buffer: Vec<T>,
     len: usize,
 }
@@ -104,7 +104,7 @@ impl Pipeline<'_> {
     /// When one side ends, it closes its channel, which ends the other side.
     fn compute_chunks<T: Numeric>(
         &self,
-        computed: Sender<Computed<T>>,
+        computed: Sender<ComputedChunk<T>>,
         buffers: &Receiver<Vec<T>>,
     ) -> Result<(), CliError> {
         let whole = self.job.whole_inputs()?;
@@ -126,7 +126,7 @@ impl Pipeline<'_> {
                     Job::compute_into(&self.job.bind(&parts)?, &chunk, out, keep_going)?;
                 }
             }
-            if computed.send(Computed { buffer, len }).is_err() {
+            if computed.send(ComputedChunk { buffer, len }).is_err() {
                 break;
             }
         }
@@ -136,13 +136,13 @@ impl Pipeline<'_> {
 
 fn write_chunks<T>(
     mut writer: impl Write,
-    computed: &Receiver<Computed<T>>,
+    computed: &Receiver<ComputedChunk<T>>,
     buffers: &Sender<Vec<T>>,
 ) -> Result<(), NpyError>
 where
     for<'v> TensorView<'v>: From<ArrayView1<'v, T>>,
 {
-    for Computed { buffer, len } in computed {
+    for ComputedChunk { buffer, len } in computed {
         npy::write_elements(&mut writer, ArrayView1::from(&buffer[..len]))?;
         // Fails after the last chunk, when no buffer is needed any more.
         let _ = buffers.send(buffer);

@@ -4,6 +4,7 @@ use crate::shared_args::{WritingArgs, threads};
 use clap::{Args as ClapArgs, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use unishape_onnx::BroadcastKind;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -30,10 +31,10 @@ pub(crate) enum OnnxCommand {
     Explain(ExplainArgs),
     /// Insert an Expand before every stretched input, so that no operator broadcasts
     #[command(after_help = EXPLICIT_EXAMPLES)]
-    Explicit(RewriteArgs),
-    /// Remove Expands that are unnecessary because operators broadcast
+    Explicit(ExplicitArgs),
+    /// Remove the Expands that `explicit` inserted
     #[command(after_help = IMPLICIT_EXAMPLES)]
-    Implicit(RewriteArgs),
+    Implicit(ImplicitArgs),
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -69,17 +70,30 @@ const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   unishape onnx explain model.onnx
   unishape onnx explain model.onnx --json
-  unishape onnx explain model.onnx --html page.html   with figures, as of `unishape explain`
+  unishape onnx explain model.onnx --dim batch=1,height=320   with sizes for symbolic dimensions
+  unishape onnx explain model.onnx --html page.html           with a graph of the model and figures
 
-Shapes are inferred from inputs, initializers and the value information of the model; unknown sizes keep their \
-names. Incompatible shapes are reported with their node, as the error E1 of the SONNX profile (safety-related ONNX), \
-with exit code 1.";
+Shapes are inferred from inputs and initializers; sizes that depend on unknown ones are expressions of their names, \
+such as floor((H+1)/2). Shapes that the model declares for other values are not used; wrong ones are reported. \
+Subgraphs and functions are analyzed as the main graph. A broadcast is certain if it happens whatever the unknown \
+sizes are; other ones are marked 'perhaps'.
+
+Exit codes:
+  0  the model was analyzed
+  1  inputs of a node are incompatible: the error E1 of the SONNX profile (safety-related ONNX)
+  2  invalid command line
+  4  a file is missing or unreadable, or is not a model";
 
 #[derive(ClapArgs)]
 pub(crate) struct ExplainArgs {
     /// Model
     #[arg(value_name = "MODEL.onnx")]
     pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) dims: DimArgs,
+    /// Report only inputs that are stretched whatever the unknown sizes are
+    #[arg(long)]
+    pub(crate) certain_only: bool,
     /// Print JSON
     #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,
@@ -91,28 +105,97 @@ pub(crate) struct ExplainArgs {
     pub(crate) force: bool,
 }
 
+/// Sizes of symbolic dimensions.
+#[derive(ClapArgs)]
+pub(crate) struct DimArgs {
+    /// Sizes of symbolic dimensions of the inputs: batch=1,height=320
+    #[arg(long = "dim", value_name = "NAME=SIZE", value_delimiter = ',', value_parser = dim)]
+    pub(crate) sizes: Vec<(String, usize)>,
+}
+
+/// Parses `NAME=SIZE`.
+fn dim(text: &str) -> Result<(String, usize), String> {
+    // A name may contain any character.
+    let (name, size) = text.rsplit_once('=').ok_or("expected NAME=SIZE")?;
+    let size = size.trim().parse().map_err(|_| format!("'{size}' is not a size"))?;
+    Ok((name.into(), size))
+}
+
 const EXPLICIT_EXAMPLES: &str = "\
 Examples:
   unishape onnx explicit model.onnx -o explicit.onnx
-  unishape onnx explicit model.onnx --check          exit code 1 if any node broadcasts
+  unishape onnx explicit model.onnx --dim batch=1 -o explicit.onnx   for this batch size only
+  unishape onnx explicit model.onnx --check                          a gate: no operator may broadcast
+  unishape onnx explicit model.onnx --check --ignore matmul,normalization
 
-Where all sizes are known, inputs are expanded to a constant shape; elsewhere to a shape that is computed when \
-the model runs. The new model gives the same results, bit for bit, and has no broadcasts.";
+Where all sizes are known, inputs are expanded to a constant shape; elsewhere to the shape of another input, computed \
+when the model runs. Inputs of element-wise operators and C of Gemm are expanded, in subgraphs and functions, too. In \
+ONNX Runtime without optimizations the new model gives the same results, bit for bit. To keep that, a single exponent \
+of Pow is not expanded (--expand-pow), and to save memory, batch dimensions of matrix products are not \
+(--expand-matmul). Normalizations, quantization along an axis, attention and Einsum broadcast by definition.
+
+Kinds of broadcasting for --ignore: element-wise, pow, gemm, matmul, normalization, quantization, attention, einsum.
+
+Exit codes of --check:
+  0  no operator broadcasts
+  1  an operator broadcasts, or inputs are incompatible (E1)
+  2  invalid command line
+  3  could not tell: it depends on unknown sizes, or on operators that are not analyzed (0 with --allow-unknown)
+  4  a file is missing or unreadable, or is not a model";
+
+#[derive(ClapArgs)]
+pub(crate) struct ExplicitArgs {
+    #[command(flatten)]
+    pub(crate) files: RewriteArgs,
+    #[command(flatten)]
+    pub(crate) dims: DimArgs,
+    /// Expand only inputs that are stretched whatever the unknown sizes are
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) certain_only: bool,
+    /// Expand a single exponent of Pow, too: ONNX Runtime may round its result differently
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) expand_pow: bool,
+    /// Expand batch dimensions of matrix products, too: needs more memory
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) expand_matmul: bool,
+    /// Kinds of broadcasting that --check accepts
+    #[arg(long, value_name = "KIND", value_delimiter = ',', requires = "check")]
+    pub(crate) ignore: Vec<BroadcastKind>,
+    /// With --check: accept what may broadcast, and operators that are not analyzed
+    #[arg(long, requires = "check")]
+    pub(crate) allow_unknown: bool,
+}
 
 const IMPLICIT_EXAMPLES: &str = "\
 Examples:
   unishape onnx implicit model.onnx -o smaller.onnx
-  unishape onnx implicit model.onnx --check          exit code 1 if any Expand is unnecessary
+  unishape onnx implicit model.onnx --all -o smaller.onnx    also those that `explicit` did not insert
+  unishape onnx implicit model.onnx --check                  exit code 1 if any Expand would be removed
 
 An Expand is removed if all its consumers broadcast to the same shape by themselves, for any values of the unknown \
-sizes; so are the constants and shape computations that only it used.";
+sizes; so are the constants and shape computations that only it used.
+
+Exit codes:
+  0  done; with --check: nothing to remove
+  1  with --check: an Expand would be removed; inputs of a node are incompatible (E1)
+  2  invalid command line
+  4  a file is missing or unreadable, or is not a model";
+
+#[derive(ClapArgs)]
+pub(crate) struct ImplicitArgs {
+    #[command(flatten)]
+    pub(crate) files: RewriteArgs,
+    /// Remove all redundant Expands, also those that the model's author wrote
+    #[arg(long)]
+    pub(crate) all: bool,
+}
 
 #[derive(ClapArgs)]
 pub(crate) struct RewriteArgs {
     /// Model
     #[arg(value_name = "MODEL.onnx")]
     pub(crate) model: PathBuf,
-    /// File for the rewritten model
+    /// File for the rewritten model; external data is copied to its directory
     #[arg(
         short,
         long,
@@ -121,7 +204,7 @@ pub(crate) struct RewriteArgs {
         conflicts_with = "check"
     )]
     pub(crate) out: Option<PathBuf>,
-    /// Only check, and write nothing: exit code 1 if the model would change
+    /// Only check, and write nothing
     #[arg(long)]
     pub(crate) check: bool,
     #[command(flatten)]

@@ -3,15 +3,22 @@
 use super::args::ExplainArgs;
 use super::html;
 use super::report_text::report_text;
+use super::{fixed_sizes, open};
 use crate::error::CliError;
 use crate::output;
 use serde::Serialize;
 use unishape::text;
-use unishape_onnx::{BroadcastNode, Dim, ErrorKind, Model, Report, StretchedInput, explain};
+use unishape_onnx::{BroadcastNode, Dim, ErrorKind, Report, StretchedInput, explain_with};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), CliError> {
-    let model = Model::open(&args.model).map_err(CliError::failed)?;
-    let report = explain(&model);
+    let model = open(&args.model)?;
+    let mut report = explain_with(&model, &fixed_sizes(&args.dims, &model)?);
+    if args.certain_only {
+        for broadcast in &mut report.broadcasts {
+            broadcast.stretched.retain(|stretched| stretched.is_certain);
+        }
+        report.broadcasts.retain(|broadcast| !broadcast.stretched.is_empty());
+    }
     let title = text::display_path(&args.model);
     match &args.html {
         Some(path) => output::write_text_files(&[(path, html::render(&title, &model, &report))], args.force)?,
@@ -29,11 +36,16 @@ struct ReportJson<'r> {
     broadcasts: Vec<BroadcastJson<'r>>,
     conflicts: Vec<ConflictJson>,
     not_analyzed: &'r [String],
+    wrong_declarations: &'r [String],
 }
 
 #[derive(Serialize)]
 struct BroadcastJson<'r> {
+    /// Subgraph or function; empty for the main graph.
+    path: &'r str,
     node: usize,
+    kind: &'static str,
+    certain: bool,
     name: &'r str,
     operator: &'r str,
     shape: Option<Vec<DimJson>>,
@@ -92,7 +104,8 @@ impl ReportJson<'_> {
         ReportJson {
             broadcasts: report.broadcasts.iter().map(BroadcastJson::new).collect(),
             conflicts: conflicts.collect(),
-            not_analyzed: &report.skipped,
+            not_analyzed: &report.not_analyzed,
+            wrong_declarations: &report.declarations,
         }
     }
 }
@@ -100,7 +113,10 @@ impl ReportJson<'_> {
 impl BroadcastJson<'_> {
     fn new(broadcast: &BroadcastNode) -> BroadcastJson<'_> {
         BroadcastJson {
+            path: &broadcast.path,
             node: broadcast.node,
+            kind: broadcast.kind.name(),
+            certain: broadcast.is_certain(),
             name: &broadcast.name,
             operator: &broadcast.op_type,
             shape: shape_json(broadcast.shape.as_deref()),
@@ -138,7 +154,7 @@ impl DimJson {
     fn new(dim: &Dim) -> DimJson {
         match dim {
             Dim::Known(size) => DimJson::Known(*size as u64),
-            Dim::Unknown(symbols) => DimJson::Unknown(symbols.to_string()),
+            Dim::Unknown(size) => DimJson::Unknown(size.full_text()),
         }
     }
 }

@@ -13,10 +13,10 @@ use unishape_onnx::open_tensor;
 pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-    array: Array,
+    array: InputArray,
 }
 
-enum Array {
+enum InputArray {
     Mapped(RawArray),
     Read(Tensor),
 }
@@ -65,9 +65,9 @@ impl Input {
 
     pub(crate) fn view(&self) -> Result<TensorView<'_>, CliError> {
         match &self.array {
-            Array::Read(tensor) => Ok(tensor.view()),
+            InputArray::Read(tensor) => Ok(tensor.view()),
             // Cannot fail: `open` has checked it.
-            Array::Mapped(mapped) => mapped.view().ok_or_else(|| {
+            InputArray::Mapped(mapped) => mapped.view().ok_or_else(|| {
                 CliError::failed(format!("{}: cannot be memory-mapped", text::display_path(&self.path)))
             }),
         }
@@ -97,10 +97,10 @@ fn strip_name(word: &OsStr, name: &str) -> Option<OsString> {
 }
 
 /// Opens an array. An ONNX tensor may have a name of its own.
-fn open(path: &Path) -> Result<(Array, Option<String>), CliError> {
+fn open(path: &Path) -> Result<(InputArray, Option<String>), CliError> {
     if has_extension(path, "pb") {
         let (name, tensor) = open_tensor(path).map_err(CliError::failed)?;
-        return Ok((Array::Read(tensor), Some(name).filter(|name| !name.is_empty())));
+        return Ok((InputArray::Read(tensor), Some(name).filter(|name| !name.is_empty())));
     }
     if has_extension(path, "npz") {
         let shown = text::display_path(path);
@@ -109,7 +109,7 @@ fn open(path: &Path) -> Result<(Array, Option<String>), CliError> {
     }
     let mapped = map_array(path)?;
     if mapped.view().is_some() {
-        return Ok((Array::Mapped(mapped), None));
+        return Ok((InputArray::Mapped(mapped), None));
     }
-    Ok((Array::Read(npy::read(path).map_err(CliError::failed)?), None))
+    Ok((InputArray::Read(npy::read(path).map_err(CliError::failed)?), None))
 }

@@ -1,58 +1,102 @@
 //! `unishape onnx explicit` and `implicit`: models with explicit or implicit broadcasts.
 
-use super::args::RewriteArgs;
-use super::report_text::{report_text, summary};
+use super::args::{ExplicitArgs, ImplicitArgs, RewriteArgs};
+use super::report_text::{left_text, report_text, summary};
+use super::{fixed_sizes, open};
 use crate::destination::{
     check_directory_exists, check_free_space, check_target, destination_text, free_space,
 };
 use crate::error::CliError;
 use crate::output::{self, commit, create_file, print_info, write_error};
 use crate::paths::{is_stdout, parent_directory};
-use std::io::Write;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Component, Path, PathBuf};
 use unishape::text;
 use unishape_atomic_file::resolve_target;
-use unishape_onnx::{Error, Model, Rewritten, explain, explicit, implicit};
+use unishape_onnx::{
+    BroadcastKind, ExplicitOptions, Model, Verdict, explain_with, explicit_with, implicit as remove_inserted,
+    implicit_all,
+};
 
-/// A way to rewrite a model, and how it is reported.
-pub(crate) struct Rewrite {
-    rewrite: fn(&Model) -> Result<Rewritten, Error>,
-    /// What has happened to the Expand nodes.
-    done: &'static str,
-    /// What `--check` reports about them.
-    to_do: &'static str,
-    command: &'static str,
+/// Exit code if it is not known whether a model broadcasts.
+const COULD_NOT_TELL: u8 = 3;
+
+pub(crate) fn explicit(args: &ExplicitArgs) -> Result<(), CliError> {
+    let model = open(&args.files.model)?;
+    let sizes = fixed_sizes(&args.dims, &model)?;
+    let shown = text::display_path(&args.files.model);
+    let report = explain_with(&model, &sizes);
+    let quiet = args.files.writing.quiet;
+    let Some(path) = &args.files.out else {
+        return check(args, &model, report);
+    };
+    let mut options =
+        ExplicitOptions { sizes, certain_only: args.certain_only, ..ExplicitOptions::default() };
+    options.kinds.extend(args.expand_pow.then_some(BroadcastKind::ScalarExponent));
+    options.kinds.extend(args.expand_matmul.then_some(BroadcastKind::MatMul));
+    let rewritten =
+        explicit_with(&model, &options).map_err(|error| CliError::failed(format!("{shown}: {error}")))?;
+    for unknown in &report.not_analyzed {
+        print_info(quiet, &format!("unishape: not analyzed: {unknown}\n"));
+    }
+    for wrong in &report.declarations {
+        print_info(quiet, &format!("unishape: wrong declaration: {wrong}\n"));
+    }
+    print_info(quiet, &left_text(&report, &options.kinds));
+    let done = format!("{} added", expand_count(rewritten.expands));
+    write(&args.files, &model, &rewritten.model, path, &done)
 }
 
-pub(crate) const EXPLICIT: Rewrite =
-    Rewrite { rewrite: explicit, done: "added", to_do: "missing", command: "explicit" };
-pub(crate) const IMPLICIT: Rewrite =
-    Rewrite { rewrite: implicit, done: "removed", to_do: "unnecessary", command: "implicit" };
-
-pub(crate) fn run(args: &RewriteArgs, rewrite: &Rewrite) -> Result<(), CliError> {
-    let model = Model::open(&args.model).map_err(CliError::failed)?;
-    let shown = text::display_path(&args.model);
-    let rewritten =
-        (rewrite.rewrite)(&model).map_err(|error| CliError::failed(format!("{shown}: {error}")))?;
-    let report = explain(&model);
-    let quiet = args.writing.quiet;
-    for skipped in &report.skipped {
-        print_info(quiet, &format!("unishape: not analyzed: {skipped}\n"));
+/// The gate: fails if a node broadcasts, or if that is not known.
+fn check(args: &ExplicitArgs, model: &Model, report: unishape_onnx::Report) -> Result<(), CliError> {
+    let shown = text::display_path(&args.files.model);
+    let quiet = args.files.writing.quiet;
+    let kinds: Vec<BroadcastKind> =
+        BroadcastKind::ALL.into_iter().filter(|kind| !args.ignore.contains(kind)).collect();
+    let report = report.of_kinds(&kinds);
+    if let Some((_, error)) = report.conflicts.first() {
+        return Err(CliError::failed(format!("{shown}: {error}")));
     }
+    let verdict = report.verdict();
+    if verdict != Verdict::Explicit && !quiet {
+        output::print(&report_text(model, &report))?;
+    }
+    let result = summary(model, &report);
+    match verdict {
+        Verdict::Broadcasts => Err(CliError::failed(format!(
+            "{shown}: {result}; run `unishape onnx explicit {shown} -o FILE.onnx`"
+        ))),
+        Verdict::Unknown if !args.allow_unknown => {
+            let unknown = match report.not_analyzed.len() {
+                0 => String::new(),
+                1 => "; 1 operator was not analyzed".into(),
+                count => format!("; {count} operators were not analyzed"),
+            };
+            Err(CliError::Code(COULD_NOT_TELL, format!("{shown}: could not tell: {result}{unknown}")))
+        }
+        _ => {
+            print_info(quiet, &format!("{shown}: {result}\n"));
+            Ok(())
+        }
+    }
+}
+
+pub(crate) fn implicit(args: &ImplicitArgs) -> Result<(), CliError> {
+    let model = open(&args.files.model)?;
+    let shown = text::display_path(&args.files.model);
+    let rewritten = if args.all { implicit_all(&model) } else { remove_inserted(&model) };
+    let rewritten = rewritten.map_err(|error| CliError::failed(format!("{shown}: {error}")))?;
     let count = expand_count(rewritten.expands);
-    let Some(path) = &args.out else {
+    let Some(path) = &args.files.out else {
         if rewritten.expands == 0 {
-            print_info(quiet, &format!("{shown}: {}; nothing to do\n", summary(&model, &report)));
+            print_info(args.files.writing.quiet, &format!("{shown}: nothing to do\n"));
             return Ok(());
         }
-        if !quiet && rewrite.command == EXPLICIT.command {
-            output::print(&report_text(&model, &report))?;
-        }
-        let Rewrite { to_do, command, .. } = rewrite;
-        let hint = format!("run `unishape onnx {command} {shown} -o FILE.onnx`");
-        return Err(CliError::failed(format!("{shown}: {count} {to_do}; {hint}")));
+        let hint = format!("run `unishape onnx implicit {shown} -o FILE.onnx`");
+        return Err(CliError::failed(format!("{shown}: {count} unnecessary; {hint}")));
     };
-    write(args, &model, &rewritten.model, path, &format!("{count} {}", rewrite.done))
+    write(&args.files, &model, &rewritten.model, path, &format!("{count} removed"))
 }
 
 fn expand_count(count: usize) -> String {
@@ -72,24 +116,69 @@ fn write(args: &RewriteArgs, old: &Model, new: &Model, path: &Path, done: &str) 
     let directory = parent_directory(path);
     check_directory_exists(directory)?;
     check_target(path, args.writing.force)?;
-    if let Some(file) = old.external_files().first()
-        && resolve_target(directory) != resolve_target(parent_directory(&args.model))
-    {
-        return Err(CliError::usage(format!(
-            "{}: the model has external data in {}; give a file in the same directory for -o",
-            text::display_path(&args.model),
-            text::truncate(file, 60)
-        )));
-    }
-    let bytes = new.to_bytes();
+    let copies = external_copies(args, old, directory)?;
+    let len = new.serialized_len() as u64;
+    let copied: u64 =
+        copies.iter().map(|(from, _)| fs::metadata(from).map_or(0, |metadata| metadata.len())).sum();
     let free = free_space(directory);
-    let len = bytes.len() as u64;
-    check_free_space("the model needs", len, directory, free)?;
+    check_free_space("the model needs", len + copied, directory, free)?;
     print_info(args.writing.quiet, &format!("{done}; {}\n", destination_text(len, path, free)));
+    for (from, to) in &copies {
+        let (from, to) = (text::display_path(from), text::display_path(to));
+        print_info(args.writing.quiet, &format!("external data: {from} to {to}\n"));
+    }
     if args.writing.dry_run {
         return Ok(());
     }
+    let mut pending = Vec::new();
+    let mut paths: Vec<&Path> = Vec::new();
+    for (from, to) in &copies {
+        let directory = parent_directory(to);
+        fs::create_dir_all(directory).map_err(|error| write_error(directory, &error))?;
+        let mut file = create_file(to, args.writing.force)?;
+        let mut source = File::open(from).map_err(|error| write_error(from, &error))?;
+        io::copy(&mut source, file.file()).map_err(|error| write_error(to, &error))?;
+        pending.push(file.finish());
+        paths.push(to);
+    }
     let mut file = create_file(path, args.writing.force)?;
-    file.file().write_all(&bytes).map_err(|error| write_error(path, &error))?;
-    commit(vec![file.finish()], &[path])
+    let mut writer = BufWriter::new(file.file());
+    new.write_to(&mut writer).and_then(|()| writer.flush()).map_err(|error| write_error(path, &error))?;
+    drop(writer);
+    pending.push(file.finish());
+    paths.push(path);
+    commit(pending, &paths)
+}
+
+/// Files of external data, with the paths that a model in another directory finds them at.
+fn external_copies(
+    args: &RewriteArgs,
+    model: &Model,
+    to: &Path,
+) -> Result<Vec<(PathBuf, PathBuf)>, CliError> {
+    let from = parent_directory(&args.model);
+    if resolve_target(to) == resolve_target(from) {
+        return Ok(Vec::new());
+    }
+    let mut copies = Vec::new();
+    for location in model.external_files() {
+        let relative = Path::new(&location);
+        let is_inside =
+            |component: Component<'_>| matches!(component, Component::Normal(_) | Component::CurDir);
+        if location.is_empty() || !relative.components().all(is_inside) {
+            return Err(CliError::failed(format!(
+                "{}: the external data '{}' is outside of the model's directory",
+                text::display_path(&args.model),
+                text::truncate(&location, 60)
+            )));
+        }
+        let (source, target) = (from.join(relative), to.join(relative));
+        if !source.is_file() {
+            let message = format!("{}: external data of the model is missing", text::display_path(&source));
+            return Err(CliError::Code(super::UNREADABLE, message));
+        }
+        check_target(&target, args.writing.force)?;
+        copies.push((source, target));
+    }
+    Ok(copies)
 }

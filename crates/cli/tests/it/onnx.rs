@@ -131,28 +131,17 @@ fn broadcasts_are_shown_as_text_json_and_html() {
     let page = String::from_utf8(dir.read("page.html")).expect("text");
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
     assert_eq!(page.matches("<img ").count(), 2, "the second and the third have the same shapes");
-    assert!(page.contains("Figure: see <a href=\"#node1\">node 1</a>"), "{page}");
+    assert!(page.contains("Figure: see <a href=\"#b1\">another node</a>"), "{page}");
     assert!(!page.contains("http-equiv=\"refresh\"") && !page.contains("src=\"http"));
+    // The graph comes first, as a picture that is well-formed.
+    let graph = page.find("<svg").zip(page.find("</svg>")).map(|(start, end)| &page[start..end + 6]);
+    let graph = roxmltree::Document::parse(graph.expect("a graph")).expect("well-formed");
+    let boxes = graph.descendants().filter(|node| node.has_tag_name("rect")).count();
+    assert_eq!(boxes, 7, "three nodes, two inputs, two outputs");
+    assert_eq!(page.matches("class=\"box certain\"").count(), 3);
     let message = dir.run(["onnx", "explain", "m.onnx", "--html", "page.html"]).expect_error(1);
     assert_eq!(message, "unishape: page.html already exists; use --force to replace it\n");
     dir.run(["onnx", "explain", "m.onnx", "--html", "page.html", "--force"]).expect_success();
-    // The figures are those of `unishape explain`.
-    let figure =
-        page.split("data:image/svg+xml,").nth(1).and_then(|rest| rest.split('"').next()).expect("a figure");
-    let figure = percent_decoded(figure);
-    assert!(roxmltree::Document::parse(&figure).is_ok() && figure.contains("mean"), "{figure}");
-}
-
-/// Decodes percent-encoding.
-fn percent_decoded(address: &str) -> String {
-    let mut parts = address.split('%');
-    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
-    for part in parts {
-        let (number, rest) = part.split_at(2);
-        bytes.push(u8::from_str_radix(number, 16).expect("a number"));
-        bytes.extend(rest.as_bytes());
-    }
-    String::from_utf8(bytes).expect("text")
 }
 
 #[test]
@@ -185,7 +174,9 @@ fn models_are_made_explicit_and_implicit_again() {
     assert_eq!(check.code, 1);
     assert!(check.stdout.contains("node 0 (Sub Sub_of_c) to Nx3"), "{check:?}");
     assert!(
-        check.stderr.contains("m.onnx: 3 Expands missing; run `unishape onnx explicit m.onnx -o FILE.onnx`")
+        check
+            .stderr
+            .contains("m.onnx: 3 of 3 nodes broadcast; run `unishape onnx explicit m.onnx -o FILE.onnx`")
     );
     let output = dir.run(["onnx", "explicit", "m.onnx", "-o", "e.onnx"]);
     assert!(output.code == 0 && output.stderr.starts_with("3 Expands added; "), "{output:?}");
@@ -209,7 +200,63 @@ fn models_are_made_explicit_and_implicit_again() {
 }
 
 #[test]
-fn a_model_with_external_data_stays_in_its_directory() {
+fn exit_codes_of_the_gate() {
+    let dir = TestDir::new();
+    let add = |x: &str, y: &str, op_type: &str| {
+        let build = ModelBuilder::new(21).input("x", DType::F32, x).input("y", DType::F32, y);
+        build.node(op_type, "x y", "z").unranked_output("z", DType::F32).to_bytes()
+    };
+    dir.write("same.onnx", add("N 3", "N 3", "Add"));
+    dir.write("row.onnx", add("N 3", "3", "Add"));
+    dir.write("open.onnx", add("N 3", "M 3", "Add"));
+    dir.write("unknown.onnx", add("N 3", "N 3", "Unheard"));
+    dir.write("matmul.onnx", add("5 N 3", "3 4", "MatMul"));
+    dir.write("text.onnx", "not a model");
+    let check = |file: &str, options: &[&str]| {
+        let command = ["onnx", "explicit", file, "--check", "-q"];
+        dir.run(command.iter().chain(options)).code
+    };
+    assert_eq!(check("same.onnx", &[]), 0);
+    assert_eq!(check("row.onnx", &[]), 1);
+    assert_eq!(check("row.onnx", &["--allow-unknown"]), 1);
+    assert_eq!(check("row.onnx", &["--ignore", "element-wise"]), 0);
+    for file in ["open.onnx", "unknown.onnx"] {
+        assert_eq!(check(file, &[]), 3, "{file}");
+        assert_eq!(check(file, &["--allow-unknown"]), 0, "{file}");
+    }
+    assert_eq!(check("open.onnx", &["--dim", "N=2,M=2"]), 0);
+    assert_eq!(check("open.onnx", &["--dim", "N=2,M=1"]), 1);
+    assert_eq!(check("open.onnx", &["--dim", "K=1"]), 2);
+    assert_eq!(check("open.onnx", &["--dim", "N=-1"]), 2);
+    assert_eq!(check("matmul.onnx", &[]), 1);
+    assert_eq!(check("matmul.onnx", &["--ignore", "matmul,gemm"]), 0);
+    assert_eq!(check("matmul.onnx", &["--ignore", "other"]), 2);
+    assert_eq!((check("text.onnx", &[]), check("missing.onnx", &[])), (4, 4));
+    let help = dir.run(["onnx", "explicit", "--help"]).expect_success();
+    assert!(help.contains("3  could not tell") && help.contains("4  a file is missing"), "{help}");
+    // Nothing is certain for the open sizes.
+    dir.run(["onnx", "explicit", "open.onnx", "-q", "--certain-only", "-o", "certain.onnx"]).expect_success();
+    assert_eq!(dir.read("certain.onnx"), dir.read("open.onnx"));
+    dir.run(["onnx", "explicit", "matmul.onnx", "-q", "--expand-matmul", "-o", "e.onnx"]).expect_success();
+    assert_eq!(check("e.onnx", &[]), 0);
+}
+
+/// Names that are long and differ at their ends are whole in JSON.
+#[test]
+fn names_of_sizes_are_whole_in_json() {
+    let dir = TestDir::new();
+    let long = |end: &str| format!("{}{end}", "n".repeat(100));
+    let (x, y) = (format!("{} 1", long("1600")), format!("1 {}", long("2100")));
+    let build = ModelBuilder::new(21).input("x", DType::F32, &x).input("y", DType::F32, &y);
+    dir.write("m.onnx", build.node("Add", "x y", "z").unranked_output("z", DType::F32).to_bytes());
+    let report: Value =
+        serde_json::from_str(&dir.run(["onnx", "explain", "m.onnx", "--json"]).expect_success())
+            .expect("JSON");
+    assert_eq!(report["broadcasts"][0]["shape"], json!([long("1600"), long("2100")]));
+}
+
+#[test]
+fn external_data_is_copied_to_another_directory() {
     let dir = TestDir::new();
     // A tensor with external data: field 14 is the location kind, field 13 has the file name.
     let entry = [&[0x0a, 8][..], b"location", &[0x12, 5], b"w.bin"].concat();
@@ -218,11 +265,10 @@ fn a_model_with_external_data_stays_in_its_directory() {
     dir.write("a/m.onnx", build.node("Add", "x w", "y").output("y", DType::F32, "3").to_bytes());
     dir.write("a/w.bin", 2f32.to_le_bytes());
     dir.write("b/empty", "");
-    let message = dir.run(["onnx", "explicit", "a/m.onnx", "-o", "b/e.onnx"]).expect_error(2);
-    assert!(
-        message.contains("the model has external data in w.bin; give a file in the same directory for -o"),
-        "{message}"
-    );
+    dir.run(["onnx", "explicit", "a/m.onnx", "-q", "-o", "b/e.onnx"]).expect_success();
+    assert_eq!(dir.read("b/w.bin"), dir.read("a/w.bin"));
+    let message = dir.run(["onnx", "explicit", "a/m.onnx", "-o", "b/f.onnx"]).expect_error(1);
+    assert!(message.contains("w.bin already exists; use --force to replace it"), "{message}");
     dir.run(["onnx", "explicit", "a/m.onnx", "-q", "-o", "a/e.onnx"]).expect_success();
     npy::write(dir.path("x.npy"), &Tensor::from(arr1(&[1f32, 2.0, 3.0]))).expect("written");
     let printed = dir.run(["onnx", "run", "a/e.onnx", "x.npy"]).expect_success();

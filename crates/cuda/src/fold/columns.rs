@@ -1,6 +1,6 @@
 //! Kernels whose threads fold several neighbouring results each.
 
-use super::reduction::{Fold, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
+use super::reduction::{FoldLoops, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
 use crate::access::{Class, Tile};
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
@@ -13,7 +13,7 @@ use std::fmt::Write;
 const MIN_ITERATIONS: usize = 16;
 
 pub(super) fn columns(
-    fold: &Fold<'_>,
+    fold: &FoldLoops<'_>,
     allocate: &mut dyn FnMut(usize) -> Buffer,
 ) -> Result<(Launch, Option<SecondPass>), Error> {
     let (iterations, results) = (fold.reduced.len(), fold.kept.len());

@@ -21,7 +21,7 @@ use crate::body::Body;
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
 use crate::operand::Operand;
-use reduction::{Fold, SecondPass};
+use reduction::{FoldLoops, SecondPass};
 use unishape_engine::nest::LoopNest;
 
 /// The kernels that fold a program's results along some loops, and their arguments.
@@ -47,7 +47,7 @@ pub(crate) fn fold(
         outputs.iter().zip(starts).map(|(output, &start)| moved(output, start)).collect();
     let starts = starts[outputs.len()..].iter().zip(reduced.starts());
     let inputs = operands.iter().zip(starts).map(|(input, (&a, &b))| moved(input, a + b)).collect();
-    let fold = Fold { kept, reduced, inputs, outputs, body };
+    let fold = FoldLoops { kept, reduced, inputs, outputs, body };
     if let Some(squares) = squares::Squares::find(&fold) {
         return Ok(vec![squares.launch(&fold)?]);
     }

@@ -3,7 +3,7 @@
 //! Threads read the array as one, in whole vectors, however short its rows are. The number of threads that take part is such
 //! that a lane always gets elements of the same column.
 
-use super::reduction::{Fold, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
+use super::reduction::{FoldLoops, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
 use crate::body::identity;
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
@@ -39,7 +39,7 @@ pub(super) struct Narrow {
 }
 
 impl Narrow {
-    pub(super) fn find(fold: &Fold<'_>) -> Option<Narrow> {
+    pub(super) fn find(fold: &FoldLoops<'_>) -> Option<Narrow> {
         let width = fold.kept.len();
         let is_one_loop = fold.kept.depth() == 1 && fold.reduced.depth() == 1;
         if !is_one_loop || !(2..=MAX_WIDTH).contains(&width) || fold.reduced.len() < THREADS {
@@ -66,7 +66,7 @@ impl Narrow {
 
     pub(super) fn launch(
         &self,
-        fold: &Fold<'_>,
+        fold: &FoldLoops<'_>,
         allocate: &mut dyn FnMut(usize) -> Buffer,
     ) -> Result<(Launch, Option<SecondPass>), Error> {
         let &Narrow { ref accesses, lanes, width, active } = self;

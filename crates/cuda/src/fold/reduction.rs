@@ -7,7 +7,7 @@ use crate::operand::Operand;
 use crate::text::Text;
 use crate::types::c_type;
 use unishape_engine::nest::LoopNest;
-use unishape_kernels::{DType, Fold as Operation};
+use unishape_kernels::{DType, FoldOp};
 
 /// Threads of a block.
 pub(super) const THREADS: usize = 256;
@@ -26,7 +26,7 @@ pub(super) const MANY_RESULTS: usize = 1024;
 
 /// A reduction: its loops and arrays.
 #[derive(Debug)]
-pub(super) struct Fold<'f> {
+pub(super) struct FoldLoops<'f> {
     /// The loops that are kept, in the order of memory. Outputs come first among the arrays.
     pub(super) kept: LoopNest,
     /// The loops that are reduced. Arrays are inputs only.
@@ -53,7 +53,7 @@ impl Split {
     }
 }
 
-impl Fold<'_> {
+impl FoldLoops<'_> {
     /// Stride of input `input` in a kept loop.
     pub(super) fn kept_stride(&self, level: usize, input: usize) -> isize {
         self.kept.level(level).1[self.outputs.len() + input]
@@ -140,7 +140,7 @@ impl Fold<'_> {
     }
 
     /// The folds of all results: their numbers, and their dtypes.
-    pub(super) fn folds(&self) -> impl Iterator<Item = (usize, Operation, DType)> {
+    pub(super) fn folds(&self) -> impl Iterator<Item = (usize, FoldOp, DType)> {
         let results = self.body.results.iter().enumerate();
         results.filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
     }
@@ -152,7 +152,7 @@ impl Fold<'_> {
         dimensions: &str,
         loops: impl Fn(&dyn Fn(&str) -> String) -> String,
     ) -> String {
-        let each = |(number, fold, dtype): (usize, Operation, DType)| {
+        let each = |(number, fold, dtype): (usize, FoldOp, DType)| {
             let set = |index: &str| format!("a{number}{index} = {};", identity(fold, dtype));
             format!("  {} a{number}{dimensions};\n{}\n", c_type(dtype), loops(&set))
         };

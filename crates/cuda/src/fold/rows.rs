@@ -1,6 +1,6 @@
 //! Kernels whose threads fold one result together.
 
-use super::reduction::{Fold, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
+use super::reduction::{FoldLoops, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
 use crate::access::{Class, Tile};
 use crate::body::identity;
 use crate::error::Error;
@@ -28,7 +28,7 @@ fn threads_of_row(vectors: usize, rows: usize) -> usize {
 }
 
 pub(super) fn rows(
-    fold: &Fold<'_>,
+    fold: &FoldLoops<'_>,
     allocate: &mut dyn FnMut(usize) -> Buffer,
 ) -> Result<(Launch, Option<SecondPass>), Error> {
     let (iterations, results) = (fold.reduced.len(), fold.kept.len());

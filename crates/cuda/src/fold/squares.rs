@@ -4,7 +4,7 @@
 //! these rows into shared memory; each thread takes elements from there for a small square of results in registers. An
 //! element that is read from memory is then used for as many results as the block's square has rows.
 
-use super::reduction::{Fold, SHARED, THREADS};
+use super::reduction::{FoldLoops, SHARED, THREADS};
 use crate::body::Joint;
 use crate::error::Error;
 use crate::launch::Launch;
@@ -44,7 +44,7 @@ pub(super) struct Squares {
 
 impl Squares {
     /// Finds two kept loops such that each input that is reduced moves along at most one of them.
-    pub(super) fn find(fold: &Fold<'_>) -> Option<Squares> {
+    pub(super) fn find(fold: &FoldLoops<'_>) -> Option<Squares> {
         if fold.body.joint == Some(Joint::Deviations) {
             return None;
         }
@@ -73,7 +73,7 @@ impl Squares {
         (has(Side::Row) && has(Side::Column) && bytes <= SHARED).then_some(Squares { levels, sides })
     }
 
-    pub(super) fn launch(&self, fold: &Fold<'_>) -> Result<Launch, Error> {
+    pub(super) fn launch(&self, fold: &FoldLoops<'_>) -> Result<Launch, Error> {
         let [rows, columns] = self.levels.map(|level| fold.kept.sizes()[level]);
         let outer = self.levels[0];
         let squares = rows.div_ceil(SIDE).checked_mul(columns.div_ceil(SIDE)).ok_or(Error::TooLarge)?;

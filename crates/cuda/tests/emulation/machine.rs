@@ -98,8 +98,8 @@ impl Machine {
             let (library, number) = self.kernels[&launch.kernel.source];
             let name = format!("launch_{number}\0");
             let Kernel { threads, has_barriers, .. } = launch.kernel;
-            // Safety: the function has this signature. The words are the kernel's argument, with addresses of arrays that
-            // outlive the call.
+            // Safety: the function has this signature. The words are the kernel's argument, with addresses of arrays
+            // that outlive the call.
             unsafe {
                 let function: libloading::Symbol<'_, unsafe extern "C" fn(*const u64, u32, u32, bool)> =
                     self.libraries[library].get(name.as_bytes()).unwrap();

@@ -4,7 +4,7 @@ use crate::bars::BARS;
 use cudarc::driver::{result, sys};
 use unishape::DType;
 use unishape::expr::Expr;
-use unishape_cuda::{Array, ArrayType, Device, Memory, Numerics, Plan, Stream, Variable};
+use unishape_cuda::{Array, ArrayType, Device, DeviceMemory, Numerics, Plan, Stream, Variable};
 use unishape_engine::layout::row_major;
 
 /// Milliseconds of the fastest of some runs.
@@ -100,9 +100,9 @@ pub(crate) fn run(device: &Device) {
         let addresses: Vec<u64> = arrays.iter().map(Array::address).collect();
         // Safety: the plan was made for these arrays; temporaries are allocated each time, as in a call.
         let time = milliseconds(|| unsafe {
-            let memory: Vec<Memory> =
+            let memory: Vec<DeviceMemory> =
                 plan.temporaries().iter().map(|&bytes| device.allocate(bytes, stream).unwrap()).collect();
-            let temporaries: Vec<u64> = memory.iter().map(Memory::address).collect();
+            let temporaries: Vec<u64> = memory.iter().map(DeviceMemory::address).collect();
             device.run(&plan, &addresses, output, &temporaries, stream).unwrap()
         });
         let moved = size + shapes.iter().map(|shape| 4 * shape.iter().product::<usize>()).sum::<usize>();

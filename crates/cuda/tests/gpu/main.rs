@@ -17,7 +17,7 @@ use cases::{Case, Prepared, compare, prepare};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use unishape::Tensor;
-use unishape_cuda::{Array, Device, Error, Memory, Stream};
+use unishape_cuda::{Array, Device, DeviceMemory, Error, Stream};
 use unishape_kernels::for_each_dtype;
 
 /// The first device; `None` where there is no driver.
@@ -86,9 +86,9 @@ fn check(device: &Device, cases: &[Case]) {
         let addresses: Vec<u64> = copies.iter().map(|(_, address)| *address).collect();
         let size = plan.shape().iter().product::<usize>() * plan.dtype().item_size();
         let output = Array::from_slice(device, &vec![0xa5u8; size], stream).unwrap();
-        let memory: Vec<Memory> =
+        let memory: Vec<DeviceMemory> =
             plan.temporaries().iter().map(|&bytes| device.allocate(bytes, stream).unwrap()).collect();
-        let temporaries: Vec<u64> = memory.iter().map(Memory::address).collect();
+        let temporaries: Vec<u64> = memory.iter().map(DeviceMemory::address).collect();
         // Safety: the plan was made for arrays of these shapes, strides and alignments; all outlive the copy below.
         unsafe { device.run(plan, &addresses, output.address(), &temporaries, stream).unwrap() };
         output.to_vec::<u8>(stream).unwrap()

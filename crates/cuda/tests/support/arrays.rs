@@ -169,7 +169,7 @@ pub(crate) enum Tolerance {
     Exact,
     /// Relative to the magnitude of the number, or to 1.
     Relative(f64),
-    /// So many units of the dtype's precision, relative to the magnitude of the number.
+    /// Units of the dtype's precision, relative to the magnitude of the number.
     Units(f64),
 }
 

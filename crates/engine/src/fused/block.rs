@@ -43,6 +43,17 @@ impl BlockShape {
         BlockShape { level, iterations, elements: inner }
     }
 
+    /// The largest block of at most `elements` elements, or a row of at most as many.
+    pub(super) fn of_rows(nest: &LoopNest, elements: usize) -> BlockShape {
+        let sizes = nest.sizes();
+        let innermost = sizes.len() - 1;
+        let row = sizes[innermost].max(1);
+        let (level, inner) =
+            if innermost > 0 && row <= elements { (innermost - 1, row) } else { (innermost, 1) };
+        let iterations = (elements / inner).clamp(1, sizes[level].max(1));
+        BlockShape { level, iterations, elements: inner }
+    }
+
     /// The same number of blocks with about equal sizes: a short last block takes nearly as long as a full one.
     pub(super) fn evened(self, nest: &LoopNest) -> BlockShape {
         let multiple = if self.elements == 1 { BLOCK_MULTIPLE } else { 1 };

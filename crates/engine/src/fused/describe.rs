@@ -4,7 +4,7 @@ use super::array::Input;
 use super::block::is_scalar;
 use super::call::{cost, loop_nest, residence, touched_bytes};
 use super::program::{Program, Step};
-use super::schedule::{Action, BlockRef, Location, OutputLayout, Schedule, Span};
+use super::schedule::{Action, BlockRef, BlockSpan, Location, OutputLayout, Schedule};
 use crate::layout::row_major;
 use crate::nest::LoopNest;
 use crate::parallel::{Team, is_parallel};
@@ -158,7 +158,7 @@ impl Description<'_> {
                 held.insert(*scratch, self.names.get(*input as usize).cloned().unwrap_or_default());
                 None
             }
-            Action::Store { from } | Action::Fold { from, .. } => {
+            Action::Store { from } | Action::FoldOp { from, .. } => {
                 Some(format!("result = {}", self.value(from, held)))
             }
             Action::Expand { .. } | Action::FoldPairs { .. } | Action::CallFused { .. } => None,
@@ -168,9 +168,9 @@ impl Description<'_> {
                     inputs[..arguments.len()].iter().map(|value| self.value(value, held)).collect();
                 let label = scratch.map_or_else(|| "result".into(), |_| format!("t{}", step + 1));
                 let of_span = match span {
-                    Span::Scalar => ", a scalar",
-                    Span::Column => ", one element for each row",
-                    Span::Block => "",
+                    BlockSpan::Scalar => ", a scalar",
+                    BlockSpan::Column => ", one element for each row",
+                    BlockSpan::Block => "",
                 };
                 let step = format!("{label} = {}({}){of_span}", key.name(), inputs.join(", "));
                 held.extend(scratch.map(|scratch| (scratch, label)));

@@ -3,10 +3,10 @@
 use super::accumulate::fold_values;
 use super::array::{Input, Output};
 use super::block::{BlockLoops, BlockShape};
-use super::fuse::Group;
+use super::fuse::FusedGroup;
 use super::gather::{fill, gather, scatter, write_indices};
 use super::program::{MAX_ARITY, Program, Step};
-use super::schedule::{Action, BlockRef, Location, OutputLayout, Schedule, Span};
+use super::schedule::{Action, BlockRef, BlockSpan, Location, OutputLayout, Schedule};
 use crate::memory::prefetch::prefetch_strided;
 use crate::memory::stream::{Fence, copy_streaming};
 use crate::nest::LoopNest;
@@ -15,7 +15,7 @@ use crate::tuning::{
 };
 use smallvec::SmallVec;
 use std::cell::RefCell;
-use unishape_jit::MAX_SOURCES;
+use unishape_jit::MAX_INPUTS;
 use unishape_kernels::KernelContext;
 use unishape_simd::CACHE_LINE;
 
@@ -268,7 +268,7 @@ impl Block<'_> {
                     let item = from.item as usize;
                     let block = self.scratch(*scratch, self.shape.len() * item);
                     match from.span {
-                        Span::Column => block
+                        BlockSpan::Column => block
                             .chunks_exact_mut(self.schedule.row_len * item)
                             .enumerate()
                             .for_each(|(row, to)| fill(self.read_row(*from, row), to)),
@@ -277,7 +277,7 @@ impl Block<'_> {
                 }
             }
             // Safety: inputs exist, and no other thread accesses the accumulators.
-            Action::Fold { from, result } => unsafe { self.fold(*from, *result as usize) },
+            Action::FoldOp { from, result } => unsafe { self.fold(*from, *result as usize) },
             // Safety: as above.
             Action::FoldPairs { inputs, result } => unsafe { self.fold_pairs(*inputs, *result as usize) },
             Action::Store { from } => {
@@ -286,11 +286,11 @@ impl Block<'_> {
                     if self.schedule.output == OutputLayout::Scattered {
                         return self.scatter(self.read(*from), from.item as usize);
                     }
-                    if !from.is_whole(Span::Block) || self.schedule.output == OutputLayout::Rows {
+                    if !from.is_whole(BlockSpan::Block) || self.schedule.output == OutputLayout::Rows {
                         return (0..self.shape.iterations)
                             .for_each(|row| self.store(self.read_row(*from, row), self.output_row(row)));
                     }
-                    if self.schedule.streams && from.span == Span::Block {
+                    if self.schedule.streams && from.span == BlockSpan::Block {
                         return self.stream(self.read(*from), context);
                     }
                     self.store(self.read(*from), self.output());
@@ -313,13 +313,15 @@ impl Block<'_> {
         context: &mut KernelContext,
     ) {
         let inputs = &self.schedule.group_inputs[group];
-        let Group { kernel: Some(kernel), item, .. } = &self.schedule.groups.groups[group] else { return };
+        let FusedGroup { kernel: Some(kernel), item, .. } = &self.schedule.groups.groups[group] else {
+            return;
+        };
         let item = *item;
         if by_rows && context.prefetch.is_empty() {
             let len = self.schedule.row_len;
-            // Safety: inputs exist, scratch blocks hold what earlier actions wrote and have space for a block. No kernel
-            // reads the scratch block that it writes. Without one the rows of the output are contiguous, and no other
-            // thread accesses it.
+            // Safety: inputs exist, scratch blocks hold what earlier actions wrote and have space for a block. No
+            // kernel reads the scratch block that it writes. Without one the rows of the output are contiguous, and no
+            // other thread accesses it.
             unsafe {
                 let output = match scratch {
                     Some(scratch) => {
@@ -334,7 +336,7 @@ impl Block<'_> {
         }
         let (rows, len) =
             if by_rows { (self.shape.iterations, self.schedule.row_len) } else { (1, self.shape.len()) };
-        let mut sources: [&[u8]; MAX_SOURCES] = [&[]; MAX_SOURCES];
+        let mut sources: [&[u8]; MAX_INPUTS] = [&[]; MAX_INPUTS];
         let sources = &mut sources[..inputs.len()];
         for row in 0..rows {
             for (source, &input) in sources.iter_mut().zip(inputs) {
@@ -355,11 +357,14 @@ impl Block<'_> {
                 if end - first == len {
                     return kernel.run(sources, output);
                 }
-                let mut chunks: [&[u8]; MAX_SOURCES] = [&[]; MAX_SOURCES];
+                let mut chunks: [&[u8]; MAX_INPUTS] = [&[]; MAX_INPUTS];
                 for ((chunk, source), input) in chunks.iter_mut().zip(&*sources).zip(inputs) {
                     let item = input.item as usize;
-                    *chunk =
-                        if input.span == Span::Block { &source[first * item..end * item] } else { source };
+                    *chunk = if input.span == BlockSpan::Block {
+                        &source[first * item..end * item]
+                    } else {
+                        source
+                    };
                 }
                 kernel.run(&chunks[..inputs.len()], &mut output[first * item..end * item]);
             });
@@ -377,9 +382,9 @@ impl Block<'_> {
             return (self.input(input, 0), self.row_stride(1 + input as usize) * item);
         }
         let stride = match value.span {
-            Span::Scalar => 0,
-            Span::Column => item,
-            Span::Block => item * self.schedule.row_len as isize,
+            BlockSpan::Scalar => 0,
+            BlockSpan::Column => item,
+            BlockSpan::Block => item * self.schedule.row_len as isize,
         };
         // Safety: the caller guarantees it.
         (unsafe { self.read(value) }.as_ptr(), stride)
@@ -460,9 +465,9 @@ impl Block<'_> {
         // Safety: the caller guarantees the rest.
         let block = unsafe { self.read(value) };
         match value.span {
-            Span::Scalar => block,
-            Span::Column => &block[row * item..][..item],
-            Span::Block => &block[row * item * self.schedule.row_len..][..item * self.schedule.row_len],
+            BlockSpan::Scalar => block,
+            BlockSpan::Column => &block[row * item..][..item],
+            BlockSpan::Block => &block[row * item * self.schedule.row_len..][..item * self.schedule.row_len],
         }
     }
 
@@ -583,7 +588,7 @@ impl Block<'_> {
             Action::CallFused { group, .. } => &self.schedule.group_inputs[*group as usize],
             _ => return,
         };
-        for value in inputs.iter().filter(|value| value.span == Span::Block && !value.has_row_stride) {
+        for value in inputs.iter().filter(|value| value.span == BlockSpan::Block && !value.has_row_stride) {
             if let Location::Input(input) = value.location {
                 let ahead = if is_next_block { self.block_stride(1 + input as usize) } else { 0 };
                 let bytes = self.shape.len() * value.item as usize;
@@ -613,10 +618,10 @@ impl Block<'_> {
     /// # Safety
     ///
     /// As for [`Schedule::run`].
-    unsafe fn gather(&self, input: u32, span: Span, to: &mut [u8]) {
+    unsafe fn gather(&self, input: u32, span: BlockSpan, to: &mut [u8]) {
         let item = self.program.operands[input as usize];
         let (mut loops, len) = (self.shape.loops(self.nest, 1 + input as usize), self.shape.count(span));
-        if span == Span::Column {
+        if span == BlockSpan::Column {
             loops = BlockLoops::from_slice(&[(len, self.row_stride(1 + input as usize))]);
         }
         fn elements<const N: usize>(to: &mut [u8], len: usize) -> &mut [[u8; N]] {

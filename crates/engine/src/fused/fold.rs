@@ -5,8 +5,8 @@
 //! partial accumulators, which are merged with those of the first half afterwards. Rounding errors of sums
 //! therefore grow with the logarithm of the number of elements.
 //!
-//! Several results are folded along the same loops, each into accumulators of its own: what they are computed from is read
-//! from memory once. Their outputs have equal strides, so that one operand of the nest stands for all of them.
+//! Several results are folded along the same loops, each into accumulators of its own: what they are computed from is
+//! read from memory once. Their outputs have equal strides, so that one operand of the nest stands for all of them.
 //!
 //! Only the shape and the strides decide where loops are halved and which parts are tasks of their own, so that
 //! the result does not depend on the number of threads.
@@ -16,12 +16,13 @@ use super::call::{Options, cost, residence, touched_bytes};
 use super::execute::{Arrays, SCRATCH, mask_bits};
 use super::gather::fill;
 use super::program::Program;
-use super::schedule::Residence;
+use super::schedule::{Residence, has_reread_rows};
 use crate::memory::{AllocError, zeroed};
 use crate::nest::{LoopNest, RowBlock};
 use crate::parallel::{Team, run_tasks};
 use crate::tuning::{
-    FOLD_BLOCKS, FOLD_KEPT, FOLD_MAX_TASKS, FOLD_ROW_SPLIT, FOLD_ROWS, PARALLEL_MIN_BYTES, SERIAL_CHUNK_BYTES,
+    FOLD_BLOCKS, FOLD_KEPT, FOLD_MAX_TASKS, FOLD_ROW_SPLIT, FOLD_ROWS, MIN_REREAD_ROW, PARALLEL_MIN_BYTES,
+    REREAD_BLOCK, SERIAL_CHUNK_BYTES,
 };
 use smallvec::SmallVec;
 use std::sync::OnceLock;
@@ -242,6 +243,15 @@ impl Folding<'_> {
 
     /// Where a nest is halved before it is folded, if it is.
     fn half(&self, nest: &LoopNest) -> Option<Half> {
+        // Rows that are read again stay in the L2 cache.
+        let (len, _) = nest.level(nest.innermost());
+        if has_reread_rows(self.program, nest)
+            && len >= 2 * MIN_REREAD_ROW
+            && nest.sizes()[nest.innermost() - 1] * len > REREAD_BLOCK
+        {
+            let middle = (len / 2).next_multiple_of(MIN_REREAD_ROW);
+            return Some(Half::Kept { level: nest.innermost(), middle });
+        }
         let kept = nest.compacted(0).len();
         if nest.len() / kept > self.max_unhalved() {
             // Few accumulators at a time, since partial ones take memory.
@@ -415,14 +425,14 @@ mod tests {
     use super::super::{Program, run};
     use super::*;
     use std::sync::Mutex;
-    use unishape_kernels::{DType, Fold, find_fold};
+    use unishape_kernels::{DType, FoldOp, find_fold};
 
     /// Elements of a block, so that at most 8192 elements of a row are folded without halving it.
     const BLOCK: usize = 1024;
 
     fn maximum(dtype: DType, item: usize) -> Program {
         let program = Program { block_elements: BLOCK, ..Program::new(vec![item], vec![], vec![], 0) };
-        program.folding(find_fold(Fold::Max, dtype).unwrap())
+        program.folding(find_fold(FoldOp::Max, dtype).unwrap())
     }
 
     /// Strides of a row-major array that has size 1 in some dimensions, and its number of elements.

@@ -1,8 +1,9 @@
 //! Folds functions of two operands into accumulators.
 
 use super::execute::Block;
-use super::schedule::{BlockRef, Location, Span};
-use unishape_kernels::{PairFoldKernel, Rows};
+use super::schedule::{BlockRef, BlockSpan, Location, has_reread_rows};
+use smallvec::SmallVec;
+use unishape_kernels::{PairFoldKernel, PairOperand};
 
 /// The rows of a block, and the accumulators that they are folded into.
 #[derive(Clone, Copy)]
@@ -25,11 +26,23 @@ impl Block<'_> {
         let PairRows { rows, len, strides: [along, across] } = self.pair_rows();
         let address = |row: usize| output.address(self.offsets[0] + row as isize * across);
         let is_whole = inputs.iter().all(|&input| self.has_whole_rows(input));
+        let scaled = match inputs.map(|input| input.span) {
+            [BlockSpan::Block, BlockSpan::Column] => Some(inputs),
+            [BlockSpan::Column, BlockSpan::Block] => Some([inputs[1], inputs[0]]),
+            _ => None,
+        };
         // Safety: inputs exist, scratch blocks hold what earlier actions wrote, and the nest stays within the
         // accumulators, which nothing else accesses.
         unsafe {
             let accumulators =
                 |row: usize, count: usize| std::slice::from_raw_parts_mut(address(row), count * output.item);
+            if let (Some([block, column]), (1, 0)) = (scaled, (along, across))
+                && has_reread_rows(self.program, self.nest)
+            {
+                let block: SmallVec<[&[u8]; 64]> = (0..rows).map(|row| self.read_row(block, row)).collect();
+                (pair.kernel.scaled_rows_to_row)(&block, self.read(column), accumulators(0, len));
+                return;
+            }
             match (along, across) {
                 (0, 1) if is_whole => {
                     let operands = inputs.map(|input| self.whole_rows(input, len));
@@ -84,16 +97,16 @@ impl Block<'_> {
     /// # Safety
     ///
     /// As for [`read`](Block::read).
-    unsafe fn whole_rows(&self, value: BlockRef, len: usize) -> Rows<'_> {
+    unsafe fn whole_rows(&self, value: BlockRef, len: usize) -> PairOperand<'_> {
         // Safety: the caller guarantees it; a block has at least one row.
         unsafe {
             match value.span {
-                Span::Scalar => Rows { bytes: self.read(value), stride: 0, is_scalar: true },
-                Span::Column => Rows { bytes: self.read(value), stride: 1, is_scalar: true },
-                Span::Block if self.is_repeated(value) => {
-                    Rows { bytes: self.read_row(value, 0), stride: 0, is_scalar: false }
+                BlockSpan::Scalar => PairOperand { bytes: self.read(value), stride: 0, is_scalar: true },
+                BlockSpan::Column => PairOperand { bytes: self.read(value), stride: 1, is_scalar: true },
+                BlockSpan::Block if self.is_repeated(value) => {
+                    PairOperand { bytes: self.read_row(value, 0), stride: 0, is_scalar: false }
                 }
-                Span::Block => Rows { bytes: self.read(value), stride: len, is_scalar: false },
+                BlockSpan::Block => PairOperand { bytes: self.read(value), stride: len, is_scalar: false },
             }
         }
     }
@@ -103,14 +116,21 @@ impl Block<'_> {
     /// # Safety
     ///
     /// As for [`read_row`](Block::read_row).
-    unsafe fn one_row(&self, value: BlockRef, row: usize) -> Rows<'_> {
+    unsafe fn one_row(&self, value: BlockRef, row: usize) -> PairOperand<'_> {
         // Safety: the caller guarantees it.
-        Rows { bytes: unsafe { self.read_row(value, row) }, stride: 0, is_scalar: value.span != Span::Block }
+        let bytes = unsafe { self.read_row(value, row) };
+        PairOperand { bytes, stride: 0, is_scalar: value.span != BlockSpan::Block }
     }
 }
 
 /// Folds one row, into one accumulator or into a row of them.
-fn fold_row(kernel: &PairFoldKernel, operands: [Rows<'_>; 2], len: usize, acc: &mut [u8], along: isize) {
+fn fold_row(
+    kernel: &PairFoldKernel,
+    operands: [PairOperand<'_>; 2],
+    len: usize,
+    acc: &mut [u8],
+    along: isize,
+) {
     match along {
         0 => (kernel.to_elements)(operands, len, acc),
         _ => (kernel.to_row)(operands, 1, acc),
@@ -121,7 +141,7 @@ fn fold_row(kernel: &PairFoldKernel, operands: [Rows<'_>; 2], len: usize, acc: &
 mod tests {
     use crate::fused::{Input, Options, Output, Pair, Program, Step, run};
     use unishape_kernels::{
-        DType, Fold, KernelKey, Op, PairFunction, find_fold, find_kernel, find_pair_fold,
+        DType, FoldOp, KernelKey, Op, PairFunction, find_fold, find_kernel, find_pair_fold,
     };
 
     const ROWS: usize = 40;
@@ -134,9 +154,9 @@ mod tests {
         let (shape, kernel) = ([ROWS, LEN], find_kernel(Op::Multiply, DType::F32).unwrap());
         let key = KernelKey::Call(Op::Multiply, DType::F32);
         let multiply = Step { key, kernel, inputs: [0, 1].into_iter().collect(), item: 4 };
-        let kernel = find_pair_fold(Fold::Sum, PairFunction::Product, DType::F32).unwrap();
+        let kernel = find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F32).unwrap();
         let program = Program::new(vec![4, 4], vec![], vec![multiply], 2)
-            .folding(find_fold(Fold::Sum, DType::F32).unwrap())
+            .folding(find_fold(FoldOp::Sum, DType::F32).unwrap())
             .with_pairs(&[Some(Pair { kernel, inputs: [0, 1] })]);
         let program = Program { block_elements: 8 * LEN, min_row_len: 16, ..program };
         let distances = [0, LEN, 100];

@@ -4,16 +4,16 @@ use super::program::Program;
 use crate::tuning::MAX_FUSED_STEPS;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use unishape_jit::{Call, Chain, Fusable, FusedKernel, Lanes, MAX_BLOCK_SOURCES, MAX_SOURCES, Source};
+use unishape_jit::{Call, Chain, ChainInput, ElementWidth, FusedKernel, MAX_BLOCK_INPUTS, MAX_INPUTS};
 
 /// Steps that one kernel computes. Only the value of the last one, the root, is taken by others.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Group {
+pub(super) struct FusedGroup {
     /// Numbers of its steps, in ascending order once the group is complete.
     pub(super) steps: SmallVec<[u32; 16]>,
     /// Values that it takes, each once.
-    pub(super) sources: SmallVec<[u32; 8]>,
-    lanes: Option<Lanes>,
+    pub(super) inputs: SmallVec<[u32; 8]>,
+    width: Option<ElementWidth>,
     /// Bytes of an element of its result.
     pub(super) item: usize,
     /// Its code, once there is some.
@@ -40,16 +40,16 @@ pub(super) struct StepState {
     pub(super) is_skipped: bool,
 }
 
-/// Groups of a schedule. Its memory is reused from call to call.
+/// FusedGroups of a schedule. Its memory is reused from call to call.
 #[derive(Debug, Default)]
-pub(super) struct Groups {
-    pub(super) groups: Vec<Group>,
+pub(super) struct FusedGroups {
+    pub(super) groups: Vec<FusedGroup>,
     /// The group of each step, if it is in one.
     pub(super) of_step: Vec<Option<u32>>,
     uses: Vec<Uses>,
 }
 
-impl Groups {
+impl FusedGroups {
     pub(super) fn clear(&mut self) {
         self.groups.clear();
         self.of_step.clear();
@@ -57,16 +57,23 @@ impl Groups {
 
     /// Forms groups of the steps of a program, from the last step on: a step joins the group of the steps that take
     /// its value, if all of them are in one. `is_block` returns which values have an element for each element of a block.
+    ///
+    /// A kernel computes at least `min_steps` steps.
     pub(super) fn form(
         &mut self,
         program: &Program,
         elements: usize,
+        min_steps: usize,
         taken_by_folds: impl Iterator<Item = usize>,
         state: impl Fn(usize) -> StepState,
         is_block: impl Fn(usize) -> bool,
     ) {
         self.clear();
-        if elements < program.fused.min_elements || !program.has_fusable_neighbours {
+        if elements < program.fused.min_elements {
+            return;
+        }
+        program.fused.add_work(elements);
+        if min_steps > 1 && !program.has_fusable_neighbours {
             return;
         }
         let first = program.operands.len() + program.constants.len();
@@ -82,39 +89,24 @@ impl Groups {
             if is_skipped {
                 continue;
             }
-            let group = match program.fused.fusable[number] {
-                Some(fusable) if is_repeated => {
-                    let lanes = match fusable {
-                        Fusable::In(lanes) => Some(lanes),
-                        Fusable::InAny => None,
-                    };
-                    Some(match self.uses[number] {
-                        Uses::InGroup(group)
-                            if self.groups[group as usize].can_take(
-                                (first + number) as u32,
-                                &step.inputs,
-                                lanes,
-                                &is_block,
-                            ) =>
-                        {
-                            group
-                        }
-                        _ => {
-                            self.groups.push(Group::default());
-                            self.groups.len() as u32 - 1
-                        }
-                    })
-                }
-                _ => None,
-            };
-            self.of_step[number] = group;
-            if let Some(group) = group {
-                let lanes = match program.fused.fusable[number] {
-                    Some(Fusable::In(lanes)) => Some(lanes),
-                    _ => None,
+            let value = (first + number) as u32;
+            let group = program.fused.fusable[number].filter(|_| is_repeated).map(|fusable| {
+                let width = fusable.width();
+                let group = match self.uses[number] {
+                    Uses::InGroup(group)
+                        if self.groups[group as usize].can_take(value, &step.inputs, width, &is_block) =>
+                    {
+                        group
+                    }
+                    _ => {
+                        self.groups.push(FusedGroup::default());
+                        self.groups.len() as u32 - 1
+                    }
                 };
-                self.groups[group as usize].take(number as u32, (first + number) as u32, &step.inputs, lanes);
-            }
+                self.groups[group as usize].take(number as u32, value, &step.inputs, width);
+                group
+            });
+            self.of_step[number] = group;
             for taken in step.inputs.iter().copied().filter_map(as_step) {
                 self.uses[taken] = match (self.uses[taken], group) {
                     (Uses::None, Some(group)) => Uses::InGroup(group),
@@ -123,15 +115,14 @@ impl Groups {
                 };
             }
         }
-        program.fused.add_work(elements);
         for number in 0..self.groups.len() {
             let group = &mut self.groups[number];
             group.steps.reverse();
             group.item = group.steps.last().map_or(0, |&root| program.steps[root as usize].item);
-            if group.steps.len() > 1 {
-                let bits = group.sources.iter().enumerate();
+            if group.steps.len() >= min_steps {
+                let bits = group.inputs.iter().enumerate();
                 let blocks =
-                    bits.fold(0, |bits, (bit, &source)| bits | u32::from(is_block(source as usize)) << bit);
+                    bits.fold(0, |bits, (bit, &input)| bits | u32::from(is_block(input as usize)) << bit);
                 let key = (group.steps.clone(), blocks);
                 group.kernel = program.fused.kernel(&key, || compile(program, group, &is_block));
             }
@@ -142,13 +133,13 @@ impl Groups {
     }
 
     /// The group of a step that has a kernel, with its number.
-    pub(super) fn of(&self, step: usize) -> Option<(u32, &Group)> {
+    pub(super) fn of(&self, step: usize) -> Option<(u32, &FusedGroup)> {
         let group = (*self.of_step.get(step)?)?;
         Some((group, &self.groups[group as usize]))
     }
 }
 
-impl Group {
+impl FusedGroup {
     /// Whether a step is the last one, whose value others take.
     pub(super) fn is_root(&self, step: usize) -> bool {
         self.steps.last() == Some(&(step as u32))
@@ -159,51 +150,51 @@ impl Group {
         &self,
         value: u32,
         inputs: &[usize],
-        lanes: Option<Lanes>,
+        width: Option<ElementWidth>,
         is_block: impl Fn(usize) -> bool,
     ) -> bool {
-        let are_same = lanes.is_none() || self.lanes.is_none() || lanes == self.lanes;
-        let new = |input: &&usize| !self.sources.contains(&(**input as u32));
-        let others = self.sources.iter().filter(|&&source| source != value);
-        let blocks = others.filter(|&&source| is_block(source as usize)).count()
+        let are_same = width.is_none() || self.width.is_none() || width == self.width;
+        let new = |input: &&usize| !self.inputs.contains(&(**input as u32));
+        let others = self.inputs.iter().filter(|&&input| input != value);
+        let blocks = others.filter(|&&input| is_block(input as usize)).count()
             + inputs.iter().filter(new).filter(|&&input| is_block(input)).count();
         are_same
             && self.steps.len() < MAX_FUSED_STEPS
-            && blocks <= MAX_BLOCK_SOURCES
-            && self.sources.len() + inputs.len() <= MAX_SOURCES
+            && blocks <= MAX_BLOCK_INPUTS
+            && self.inputs.len() + inputs.len() <= MAX_INPUTS
     }
 
     /// Adds a step, whose value is computed instead of taken now.
-    fn take(&mut self, step: u32, value: u32, inputs: &[usize], lanes: Option<Lanes>) {
-        self.lanes = self.lanes.or(lanes);
+    fn take(&mut self, step: u32, value: u32, inputs: &[usize], width: Option<ElementWidth>) {
+        self.width = self.width.or(width);
         self.steps.push(step);
-        self.sources.retain(|source| *source != value);
+        self.inputs.retain(|input| *input != value);
         for &input in inputs {
-            if !self.sources.contains(&(input as u32)) {
-                self.sources.push(input as u32);
+            if !self.inputs.contains(&(input as u32)) {
+                self.inputs.push(input as u32);
             }
         }
     }
 }
 
-fn compile(program: &Program, group: &Group, is_block: impl Fn(usize) -> bool) -> Option<FusedKernel> {
+fn compile(program: &Program, group: &FusedGroup, is_block: impl Fn(usize) -> bool) -> Option<FusedKernel> {
     let first = program.operands.len() + program.constants.len();
-    let source = |&value: &u32| {
+    let input = |&value: &u32| {
         let constant = (value as usize).checked_sub(program.operands.len());
         match constant.and_then(|constant| program.constants.get(constant)) {
-            Some(constant) => Source::Constant(*constant),
-            None if is_block(value as usize) => Source::Block,
-            None => Source::Scalar,
+            Some(constant) => ChainInput::Constant(*constant),
+            None if is_block(value as usize) => ChainInput::Block,
+            None => ChainInput::Scalar,
         }
     };
-    let sources: Vec<Source> = group.sources.iter().map(source).collect();
+    let chain_inputs: Vec<ChainInput> = group.inputs.iter().map(input).collect();
     let number = |&value: &usize| {
         let own = value
             .checked_sub(first)
             .and_then(|step| group.steps.iter().position(|&own| own as usize == step));
         match own {
-            Some(call) => Some(sources.len() + call),
-            None => group.sources.iter().position(|&source| source as usize == value),
+            Some(call) => Some(chain_inputs.len() + call),
+            None => group.inputs.iter().position(|&input| input as usize == value),
         }
     };
     let inputs: Option<Vec<SmallVec<[usize; 3]>>> = (group.steps.iter())
@@ -213,5 +204,5 @@ fn compile(program: &Program, group: &Group, is_block: impl Fn(usize) -> bool) -
     let call = |(&step, inputs)| Call { key: program.steps[step as usize].key, inputs };
     let calls: Vec<Call<'_>> =
         group.steps.iter().zip(inputs.iter().map(|inputs| &inputs[..])).map(call).collect();
-    FusedKernel::compile(&Chain { sources: &sources, calls: &calls })
+    FusedKernel::compile(&Chain { inputs: &chain_inputs, calls: &calls })
 }

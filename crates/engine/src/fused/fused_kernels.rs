@@ -7,7 +7,7 @@ use std::sync::{Arc, RwLock};
 use unishape_jit::{Fusable, FusedKernel, fusable};
 use unishape_kernels::KernelKey;
 
-/// Which steps a kernel computes, and which of its sources are blocks, as bits.
+/// Which steps a kernel computes, and which of its inputs are blocks, as bits.
 pub(super) type Key = (SmallVec<[u32; 16]>, u32);
 
 /// A compiled kernel; `None` if there can be none.
@@ -54,6 +54,11 @@ impl FusedKernels {
         if self.work.load(Ordering::Relaxed) < FUSE_AFTER {
             self.work.fetch_add(elements.saturating_mul(self.fusable.len()), Ordering::Relaxed);
         }
+    }
+
+    /// Whether kernels are used for this many elements, and compiled if they are not yet.
+    pub(super) fn is_ready(&self, elements: usize) -> bool {
+        elements >= self.min_elements && self.work.load(Ordering::Relaxed) >= FUSE_AFTER
     }
 
     /// The kernel with this key. It is compiled when the program has computed enough to amortize the compilation.

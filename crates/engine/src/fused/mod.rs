@@ -63,8 +63,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 ///
 /// # Panics
 ///
-/// Where the arrays' shapes or element sizes are not the program's, or it has several results; where it folds its results
-/// and memory for accumulators is not available, which [`run_folds`] reports.
+/// Where the arrays' shapes or element sizes are not the program's, or it has several results; where it folds its
+/// results and memory for accumulators is not available, which [`run_folds`] reports.
 pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, options: Options<'_>) -> bool {
     // Borrowed mutably until here, so that no two calls write to one output at a time.
     let output: &Output<'_> = output;

@@ -1,8 +1,10 @@
 //! Block programs: chains of kernels.
 
 use super::fused_kernels::FusedKernels;
+use crate::nest::LoopNest;
 use crate::tuning::{
-    BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MIN_PAIR_ROW_LEN, MIN_ROW_LEN, STEP_OVERHEAD,
+    BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MAX_FEW_KERNELS, MIN_PAIR_ROW_LEN, MIN_ROW_LEN,
+    ONE_KERNEL_BLOCK, STEP_OVERHEAD,
 };
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -58,12 +60,16 @@ pub struct Program {
     pub(super) last_use: Vec<usize>,
     /// Elements of a block: as many as fit the L1 cache with all values that are live at a time.
     pub(super) block_elements: usize,
+    /// Elements of a block where one fused kernel computes all steps.
+    pub(super) one_kernel_block: usize,
     /// Cost of starting a block and its steps, in elements copied one by one.
     pub(super) block_overhead: usize,
     /// Rows of at least this many elements may be processed one by one.
     pub(super) min_row_len: usize,
     /// Whether steps that can be computed together follow each other.
     pub(super) has_fusable_neighbours: bool,
+    /// Whether all steps can be computed by fused kernels, and there is one.
+    pub(super) is_fusable: bool,
     /// Compiled code for some of the steps. Clones share it.
     pub(super) fused: Arc<FusedKernels>,
 }
@@ -96,6 +102,7 @@ impl Program {
             |value: &usize| value.checked_sub(first).is_some_and(|step| fused.fusable[step].is_some());
         let has_fusable_neighbours = (steps.iter().zip(&fused.fusable))
             .any(|(step, own)| own.is_some() && step.inputs.iter().any(is_fusable));
+        let is_fusable = !steps.is_empty() && fused.fusable.iter().all(Option::is_some);
         let mut program = Program {
             is_index: vec![false; operands.len()],
             folds: SmallVec::new(),
@@ -107,9 +114,11 @@ impl Program {
             results,
             last_use,
             block_elements: 0,
+            one_kernel_block: ONE_KERNEL_BLOCK,
             block_overhead,
             min_row_len: MIN_ROW_LEN,
             has_fusable_neighbours,
+            is_fusable,
             fused: Arc::new(fused),
         };
         let block = L1_BUDGET / program.max_live_bytes().max(3) / MAX_BLOCK_MULTIPLE * MAX_BLOCK_MULTIPLE;
@@ -167,8 +176,15 @@ impl Program {
     }
 
     /// Whether all results are folded by kernels of pairs, and no step is computed.
-    pub(super) fn is_only_pairs(&self) -> bool {
+    pub fn is_only_pairs(&self) -> bool {
         !self.pairs.is_empty() && self.pairs.iter().all(Option::is_some) && !self.is_replaced.contains(&false)
+    }
+
+    /// Whether one fused kernel may compute all steps. A single step gains where it has rows, which its own kernel computes
+    /// one by one.
+    pub(super) fn can_be_one_kernel(&self, nest: &LoopNest) -> bool {
+        let gains = self.steps.len() > 1 || nest.depth() > 1;
+        self.is_fusable && gains && !self.is_folding() && self.fused.is_ready(nest.len())
     }
 
     /// Joins programs that fold their results along the same loops into one with the results of all.
@@ -326,27 +342,120 @@ impl Program {
     ///
     /// # Panics
     ///
-    /// Where the program is no single kernel, or the bytes are not those of its elements: their number, or the
-    /// alignment of their addresses.
+    /// As for [`run_single_kernel_rows`](Program::run_single_kernel_rows).
     #[inline]
     pub fn run_single_kernel(&self, inputs: &[&[u8]], output: &mut [u8]) {
+        let row_bytes = output.len();
+        self.run_single_kernel_rows(output, row_bytes, |row| row.copy_from_slice(inputs));
+    }
+
+    /// Number of steps.
+    pub fn step_count(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether the program is a few kernels, whose results are stored.
+    #[inline]
+    pub fn is_few_kernels(&self) -> bool {
+        (1..=MAX_FEW_KERNELS).contains(&self.steps.len())
+            && self.results[..] == [self.last_use.len() - 1]
+            && !self.is_folding()
+            && !self.is_index.contains(&true)
+    }
+
+    /// Runs a [few kernels](Program::is_few_kernels) on the bytes of contiguous elements, equally many of each operand and
+    /// of the result, one kernel after another: for few elements, for which a schedule takes longer.
+    ///
+    /// # Panics
+    ///
+    /// Where the program has other kernels, or the bytes are not those of its elements: their number, or the alignment of
+    /// their addresses.
+    pub fn run_few_kernels(&self, inputs: &[&[u8]], output: &mut [u8]) {
         assert!(
-            self.is_single_kernel() && inputs.len() == self.operands.len(),
-            "a single kernel of its operands"
+            self.is_few_kernels() && inputs.len() == self.operands.len(),
+            "a few kernels of the operands"
         );
-        let step = &self.steps[0];
-        let count = output.len() / step.item;
+        let Some((last, steps)) = self.steps.split_last() else { return };
+        let count = output.len() / last.item;
         let has_size = |(input, item): (&&[u8], &usize)| input.len() == count * item;
-        assert!(output.len() == count * step.item && inputs.iter().zip(&self.operands).all(has_size));
+        assert!(
+            output.len() == count * last.item && inputs.iter().zip(&self.operands).all(has_size),
+            "elements of the program"
+        );
         if output.is_empty() {
             // Empty slices need not be aligned.
             return;
         }
-        let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
-        for (source, &input) in sources.iter_mut().zip(&step.inputs) {
-            *source = inputs[input];
+        let mut context = KernelContext::default();
+        let first = self.operands.len() + self.constants.len();
+        let mut results: SmallVec<[(Vec<u128>, usize); MAX_FEW_KERNELS]> = SmallVec::new();
+        let mut run = |step: &Step, results: &[(Vec<u128>, usize)], output: &mut [u8]| {
+            let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+            for (source, &input) in sources.iter_mut().zip(&step.inputs) {
+                *source = match input.checked_sub(self.operands.len()) {
+                    None => inputs[input],
+                    Some(constant) if input < first => self.constants[constant].bytes(),
+                    Some(_) => {
+                        let (elements, bytes) = &results[input - first];
+                        &bytemuck::cast_slice(elements)[..*bytes]
+                    }
+                };
+            }
+            (step.kernel)(&sources[..step.inputs.len()], output, &mut context);
+        };
+        for step in steps {
+            let is_scalar = |input: &usize| match input.checked_sub(first) {
+                None => *input >= self.operands.len(),
+                Some(step) => results[step].1 == self.steps[step].item,
+            };
+            // A result of constants is one element.
+            let bytes = if step.inputs.iter().all(is_scalar) { step.item } else { count * step.item };
+            let mut result = vec![0u128; bytes.div_ceil(size_of::<u128>())];
+            run(step, &results, &mut bytemuck::cast_slice_mut(&mut result)[..bytes]);
+            results.push((result, bytes));
         }
-        (step.kernel)(&sources[..step.inputs.len()], output, &mut KernelContext::default());
+        run(last, &results, output);
+    }
+
+    /// Runs a [single kernel](Program::is_single_kernel) on rows of contiguous elements, each of `row_bytes` of the
+    /// output.
+    ///
+    /// `next` sets the bytes of each operand in the next row: as many elements as the row has, or one that stands for all.
+    ///
+    /// # Panics
+    ///
+    /// Where the program is no single kernel, or the bytes are not those of its elements: their number, or the
+    /// alignment of their addresses.
+    #[inline]
+    pub fn run_single_kernel_rows<'r>(
+        &self,
+        output: &mut [u8],
+        row_bytes: usize,
+        mut next: impl FnMut(&mut [&'r [u8]]),
+    ) {
+        assert!(
+            self.is_single_kernel() && self.operands.len() <= MAX_ARITY,
+            "a single kernel of its operands"
+        );
+        let (step, mut context) = (&self.steps[0], KernelContext::default());
+        let mut inputs: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+        let inputs = &mut inputs[..self.operands.len()];
+        // Without elements there is no row: empty slices need not be aligned.
+        for output in output.chunks_mut(row_bytes.max(1)) {
+            next(inputs);
+            let count = output.len() / step.item;
+            let has_size =
+                |(input, &item): (&&[u8], &usize)| input.len() == count * item || input.len() == item;
+            assert!(
+                output.len() == count * step.item && inputs.iter().zip(&self.operands).all(has_size),
+                "elements of the program"
+            );
+            let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+            for (source, &input) in sources.iter_mut().zip(&step.inputs) {
+                *source = inputs[input];
+            }
+            (step.kernel)(&sources[..step.inputs.len()], output, &mut context);
+        }
     }
 
     /// Largest number of bytes that one element of each live value takes. Constants take none.

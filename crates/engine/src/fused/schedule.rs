@@ -1,10 +1,13 @@
 //! Schedules: what a program does for each block and what only once, for one layout of its arrays.
 
 use super::block::{BlockLoops, BlockShape, is_contiguous, is_scalar};
-use super::fuse::{Groups, StepState};
+use super::fuse::{FusedGroups, StepState};
 use super::program::{MAX_ARITY, Pair, Program};
 use crate::nest::LoopNest;
-use crate::tuning::{MAX_HOISTED, MIN_PAIR_ROW_LEN, MIN_STREAMED_BLOCK, STREAMED_BLOCK};
+use crate::tuning::{
+    MAX_HOISTED, MAX_REREAD_ROWS, MIN_PAIR_ROW_LEN, MIN_STREAMED_BLOCK, ONE_KERNEL_MIN_ROW_LEN,
+    ONE_KERNEL_SCRATCH, REREAD_BLOCK, STREAMED_BLOCK,
+};
 use smallvec::SmallVec;
 
 /// Location of a value's block.
@@ -18,7 +21,7 @@ pub(super) enum Location {
 
 /// How many elements a value has in a block.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(super) enum Span {
+pub(super) enum BlockSpan {
     /// One: a broadcast scalar.
     Scalar,
     /// One for each row of the block, contiguous: a column that is stretched along the rows.
@@ -35,15 +38,15 @@ pub(super) struct BlockRef {
     pub(super) location: Location,
     /// Bytes of an element.
     pub(super) item: u8,
-    pub(super) span: Span,
+    pub(super) span: BlockSpan,
     /// Whether the rows of a block are contiguous, but apart from each other.
     pub(super) has_row_stride: bool,
 }
 
 impl BlockRef {
     /// Whether a kernel can take the elements of a whole block at once.
-    pub(super) fn is_whole(self, span: Span) -> bool {
-        span < Span::Block || self.span != Span::Column && !self.has_row_stride
+    pub(super) fn is_whole(self, span: BlockSpan) -> bool {
+        span < BlockSpan::Block || self.span != BlockSpan::Column && !self.has_row_stride
     }
 }
 
@@ -51,10 +54,10 @@ impl BlockRef {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     /// Copies an input's elements to a contiguous scratch block.
-    Gather { input: u32, span: Span, scratch: u32 },
+    Gather { input: u32, span: BlockSpan, scratch: u32 },
     /// Calls the kernel of a step with as many of `inputs` as it takes, once or for each row. Without a scratch
     /// block the result goes to the output.
-    Call { step: u32, inputs: [BlockRef; MAX_ARITY], span: Span, by_rows: bool, scratch: Option<u32> },
+    Call { step: u32, inputs: [BlockRef; MAX_ARITY], span: BlockSpan, by_rows: bool, scratch: Option<u32> },
     /// Calls the fused kernel of a group of steps; otherwise as `Call`.
     CallFused { group: u32, by_rows: bool, scratch: Option<u32> },
     /// Writes the result to the output.
@@ -62,7 +65,7 @@ pub(super) enum Action {
     /// Repeats a value that has fewer elements than the block.
     Expand { from: BlockRef, scratch: u32 },
     /// Folds a result into accumulators.
-    Fold { from: BlockRef, result: u32 },
+    FoldOp { from: BlockRef, result: u32 },
     /// Folds a function of two operands into the accumulators of a result.
     FoldPairs { inputs: [BlockRef; 2], result: u32 },
 }
@@ -96,11 +99,13 @@ pub(super) struct Schedule {
     pub(super) calls: usize,
     /// Whether results are folded by kernels of pairs where the program has these.
     uses_pairs: bool,
+    /// Whether one fused kernel computes all steps that have an element for each element of a block.
+    is_one_kernel: bool,
     /// Steps that fused kernels compute, and the blocks that each of these kernels takes.
-    pub(super) groups: Groups,
+    pub(super) groups: FusedGroups,
     pub(super) group_inputs: Vec<SmallVec<[BlockRef; 8]>>,
     /// State of each value, and unused scratch blocks, while the schedule is made.
-    values: Vec<ValueState>,
+    values: Vec<ScheduledValue>,
     free: Vec<u32>,
 }
 
@@ -130,14 +135,14 @@ pub(super) enum Residence {
 /// How a value varies.
 #[derive(Clone, Copy, Debug)]
 struct Variation {
-    span: Span,
+    span: BlockSpan,
     /// All blocks are equal; the value is computed once.
     is_invariant: bool,
 }
 
 /// A value while the schedule is made.
 #[derive(Clone, Copy, Debug)]
-struct ValueState {
+struct ScheduledValue {
     variation: Variation,
     /// Its block, once it has one.
     block: Option<BlockRef>,
@@ -146,17 +151,36 @@ struct ValueState {
 }
 
 /// How an index varies within a block.
-fn index_span(loops: &BlockLoops, row_len: usize) -> Span {
+fn index_span(loops: &BlockLoops, row_len: usize) -> BlockSpan {
     match loops[..] {
-        _ if is_scalar(loops) => Span::Scalar,
-        [(len, 0), _] if len == row_len => Span::Column,
-        _ => Span::Block,
+        _ if is_scalar(loops) => BlockSpan::Scalar,
+        [(len, 0), _] if len == row_len => BlockSpan::Column,
+        _ => BlockSpan::Block,
     }
+}
+
+/// Whether rows are folded into a row of accumulators by kernels of pairs, and the same rows again in another loop: those
+/// of one array with different scalars of another one.
+pub(super) fn has_reread_rows(program: &Program, nest: &LoopNest) -> bool {
+    let innermost = nest.innermost();
+    if !program.is_only_pairs() || innermost < 2 {
+        return false;
+    }
+    let [strides, row_strides] = [innermost, innermost - 1].map(|level| nest.level(level).1);
+    let outer = || (0..innermost - 1).map(|level| nest.level(level).1);
+    let is_reread = |operand: usize| {
+        strides[operand] != 0 && row_strides[operand] != 0 && outer().all(|strides| strides[operand] == 0)
+    };
+    strides[0] == 1 && row_strides[0] == 0 && (1..strides.len()).any(is_reread)
 }
 
 /// The largest block that fits, or a single row where that needs no gathering and saves more than the
 /// additional blocks cost.
 fn choose_block(program: &Program, nest: &LoopNest) -> BlockShape {
+    if has_reread_rows(program, nest) {
+        let row = nest.sizes()[nest.innermost()];
+        return BlockShape::of_rows(nest, REREAD_BLOCK.min(row.saturating_mul(MAX_REREAD_ROWS)));
+    }
     let largest = BlockShape::new(nest, program.block_elements);
     let row = nest.sizes()[nest.depth() - 1];
     if largest.len() <= row || largest.is_whole(nest) {
@@ -171,13 +195,13 @@ fn choose_block(program: &Program, nest: &LoopNest) -> BlockShape {
 ///
 /// Then inputs and the output can have rows that are contiguous but apart from each other, and a column need
 /// not be repeated along the rows.
-fn row_len(program: &Program, nest: &LoopNest, block: BlockShape) -> usize {
+fn row_len(program: &Program, nest: &LoopNest, block: BlockShape, min_row_len: usize) -> usize {
     let innermost = nest.depth() - 1;
     let (len, strides) = nest.level(innermost);
     let has_rows = block.level + 1 == innermost && block.iterations > 1;
     // Rows of results are contiguous, or each is folded into one accumulator.
     let has_output = strides[0] == 1 || strides[0] == 0;
-    let is_worth = has_rows && len >= program.min_row_len && has_output && !program.steps.is_empty();
+    let is_worth = has_rows && len >= min_row_len && has_output && !program.steps.is_empty();
     if is_worth { len } else { 0 }
 }
 
@@ -192,7 +216,7 @@ fn has_pair_rows(accumulators: &BlockLoops, row_len: usize) -> bool {
 
 /// Cost of gathering and scattering for each element of a block, in elements copied one by one.
 pub(super) fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape) -> f32 {
-    let row_len = row_len(program, nest, block);
+    let row_len = row_len(program, nest, block, program.min_row_len);
     let cost = |operand: usize| {
         let loops = block.loops(nest, operand);
         match loops[..] {
@@ -221,23 +245,49 @@ impl Schedule {
     }
 
     fn make_with(&mut self, program: &Program, nest: &LoopNest, residence: Residence, fuses: bool) {
+        // Blocks are as small as they are for the values between steps. One kernel for all steps has none.
+        if fuses && residence == Residence::Cache && program.can_be_one_kernel(nest) {
+            self.is_one_kernel = true;
+            let block = BlockShape::of_rows(nest, program.one_kernel_block);
+            self.make_with_block(program, nest, residence, (block, false), true);
+            let is_small = self.scratch.iter().sum::<usize>() <= ONE_KERNEL_SCRATCH;
+            let calls = self.each.iter().filter(|action| matches!(action, Action::CallFused { .. })).count();
+            let is_last = matches!(self.each.last(), Some(Action::CallFused { scratch: None, .. }));
+            if is_small && calls == 1 && is_last {
+                return;
+            }
+        }
+        self.is_one_kernel = false;
+        let item = program.item(program.result());
+        // Smaller blocks: prefetched inputs of the next block are in the L1 cache as well.
+        let streamed = (residence == Residence::Stream && !program.is_folding())
+            .then(|| BlockShape::new(nest, program.block_elements / STREAMED_BLOCK[1] * STREAMED_BLOCK[0]))
+            .filter(|block| item * block.len() >= MIN_STREAMED_BLOCK && is_contiguous(&block.loops(nest, 0)));
+        let block = match streamed {
+            Some(block) => (block.evened_to_cache_lines(nest, item), true),
+            None => (choose_block(program, nest).evened(nest), false),
+        };
+        self.make_with_block(program, nest, residence, block, fuses);
+    }
+
+    fn make_with_block(
+        &mut self,
+        program: &Program,
+        nest: &LoopNest,
+        residence: Residence,
+        (block, streams): (BlockShape, bool),
+        fuses: bool,
+    ) {
         self.once.clear();
         self.each.clear();
         self.scratch.clear();
         self.values.clear();
         self.prefetched.clear();
         self.free.clear();
-        let item = program.item(program.result());
-        // Smaller blocks: prefetched inputs of the next block are in the L1 cache as well.
-        let streamed = (residence == Residence::Stream && !program.is_folding())
-            .then(|| BlockShape::new(nest, program.block_elements / STREAMED_BLOCK[1] * STREAMED_BLOCK[0]))
-            .filter(|block| item * block.len() >= MIN_STREAMED_BLOCK && is_contiguous(&block.loops(nest, 0)));
-        self.streams = streamed.is_some();
-        self.block = match streamed {
-            Some(block) => block.evened_to_cache_lines(nest, item),
-            None => choose_block(program, nest).evened(nest),
-        };
-        self.row_len = row_len(program, nest, self.block);
+        (self.block, self.streams) = (block, streams);
+        let most = if self.is_one_kernel { ONE_KERNEL_MIN_ROW_LEN } else { usize::MAX };
+        let min_row_len = program.min_row_len.min(most);
+        self.row_len = row_len(program, nest, self.block, min_row_len);
         let loops = self.block.loops(nest, 0);
         self.output = match loops[..] {
             _ if program.is_folding() => OutputLayout::Folded,
@@ -267,26 +317,28 @@ impl Schedule {
             let loops = self.block.loops(nest, 1 + input);
             let is_invariant = !is_whole && self.block.is_invariant(nest, 1 + input);
             let location = Location::Input(input as u32);
-            let in_place = |span: Span| BlockRef { location, item: item as u8, span, has_row_stride: false };
+            let in_place =
+                |span: BlockSpan| BlockRef { location, item: item as u8, span, has_row_stride: false };
             let (span, block) = match loops[..] {
                 // Indices are not in memory.
                 _ if program.is_index[input] => (index_span(&loops, self.row_len), None),
-                _ if is_scalar(&loops) => (Span::Scalar, Some(in_place(Span::Scalar))),
-                _ if is_contiguous(&loops) => (Span::Block, Some(in_place(Span::Block))),
+                _ if is_scalar(&loops) => (BlockSpan::Scalar, Some(in_place(BlockSpan::Scalar))),
+                _ if is_contiguous(&loops) => (BlockSpan::Block, Some(in_place(BlockSpan::Block))),
                 [(len, 0), (_, stride)] if len == self.row_len => {
-                    (Span::Column, (stride == 1).then(|| in_place(Span::Column)))
+                    (BlockSpan::Column, (stride == 1).then(|| in_place(BlockSpan::Column)))
                 }
-                // A row that is repeated is gathered instead, so that kernels take whole blocks; those of pairs take
-                // rows.
+                // A row that is repeated is gathered instead, so that kernels take whole blocks; those of pairs, and one
+                // for all steps, take rows.
                 [(len, 1), (_, stride)]
-                    if len == self.row_len && (stride != 0 || program.is_only_pairs()) =>
+                    if len == self.row_len
+                        && (stride != 0 || self.is_one_kernel || program.is_only_pairs()) =>
                 {
-                    (Span::Block, Some(BlockRef { has_row_stride: true, ..in_place(Span::Block) }))
+                    (BlockSpan::Block, Some(BlockRef { has_row_stride: true, ..in_place(BlockSpan::Block) }))
                 }
-                _ => (Span::Block, None),
+                _ => (BlockSpan::Block, None),
             };
             if prefetches
-                && span == Span::Block
+                && span == BlockSpan::Block
                 && self.block.is_read_once(nest, 1 + input)
                 && is_contiguous(&loops)
                 && !program.is_index[input]
@@ -298,13 +350,17 @@ impl Schedule {
         for (constant, element) in program.constants.iter().enumerate() {
             let location = Location::Constant(constant as u32);
             let item = element.bytes().len() as u8;
-            let block = BlockRef { location, item, span: Span::Scalar, has_row_stride: false };
+            let block = BlockRef { location, item, span: BlockSpan::Scalar, has_row_stride: false };
             let last_use = program.last_use[program.operands.len() + constant];
-            self.push_value(Variation { span: Span::Scalar, is_invariant: !is_whole }, Some(block), last_use);
+            self.push_value(
+                Variation { span: BlockSpan::Scalar, is_invariant: !is_whole },
+                Some(block),
+                last_use,
+            );
         }
         self.limit_hoisting();
         for step in &program.steps {
-            let mut variation = Variation { span: Span::Scalar, is_invariant: true };
+            let mut variation = Variation { span: BlockSpan::Scalar, is_invariant: true };
             for &value in &step.inputs {
                 let Variation { span, is_invariant } = self.values[value].variation;
                 variation.span = if span > variation.span { span } else { variation.span };
@@ -313,7 +369,7 @@ impl Schedule {
             self.push_value(variation, None, program.last_use[self.values.len()]);
         }
         self.limit_hoisting();
-        let is_block = |&value: &usize| self.values[value].variation.span == Span::Block;
+        let is_block = |&value: &usize| self.values[value].variation.span == BlockSpan::Block;
         let is_usable = |pair: &Pair| pair.inputs.iter().any(is_block);
         self.uses_pairs = has_pair_rows(&self.block.loops(nest, 0), self.row_len)
             && program.pairs.iter().flatten().all(is_usable)
@@ -322,22 +378,23 @@ impl Schedule {
 
     /// Finds the steps that fused kernels compute.
     fn fuse(&mut self, program: &Program, nest: &LoopNest) {
-        let Schedule { groups, values, uses_pairs, group_inputs, .. } = self;
+        let Schedule { groups, values, uses_pairs, is_one_kernel, group_inputs, .. } = self;
         let first = program.operands.len() + program.constants.len();
         let pairs = program.pairs.iter().flatten().flat_map(|pair| pair.inputs).filter(|_| *uses_pairs);
         let state = |step: usize| {
             let Variation { span, is_invariant } = values[first + step].variation;
-            let is_repeated = span == Span::Block && !is_invariant;
+            let is_repeated = span == BlockSpan::Block && !is_invariant;
             StepState { is_repeated, is_skipped: *uses_pairs && program.is_replaced[step] }
         };
-        let is_block = |value: usize| values[value].variation.span == Span::Block;
-        groups.form(program, nest.len(), pairs, state, is_block);
+        let is_block = |value: usize| values[value].variation.span == BlockSpan::Block;
+        let min_steps = if *is_one_kernel { 1 } else { 2 };
+        groups.form(program, nest.len(), min_steps, pairs, state, is_block);
         group_inputs.clear();
         group_inputs.resize_with(groups.groups.len(), SmallVec::new);
         // What a group takes is in use until its last step.
         for group in groups.groups.iter().filter(|group| group.kernel.is_some()) {
             let Some(&root) = group.steps.last() else { continue };
-            for &source in &group.sources {
+            for &source in &group.inputs {
                 let last_use = &mut values[source as usize].last_use;
                 *last_use = (*last_use).max(root as usize);
             }
@@ -347,10 +404,13 @@ impl Schedule {
     /// Counts the kernel calls of a block, which prefetch.
     fn count_calls(&mut self, program: &Program, prefetches: bool) {
         let steps = &self.values[program.operands.len() + program.constants.len()..];
-        let is_called = |&(number, step): &(usize, &ValueState)| {
+        let is_called = |&(number, step): &(usize, &ScheduledValue)| {
             let is_replaced = self.uses_pairs && program.is_replaced[number];
             let is_within = self.groups.of(number).is_some_and(|(_, group)| !group.is_root(number));
-            step.variation.span == Span::Block && !step.variation.is_invariant && !is_replaced && !is_within
+            step.variation.span == BlockSpan::Block
+                && !step.variation.is_invariant
+                && !is_replaced
+                && !is_within
         };
         self.calls = steps.iter().enumerate().filter(is_called).count();
         let is_contiguous = self.output == OutputLayout::Contiguous;
@@ -358,7 +418,7 @@ impl Schedule {
     }
 
     fn push_value(&mut self, variation: Variation, block: Option<BlockRef>, last_use: usize) {
-        self.values.push(ValueState { variation, block, last_use });
+        self.values.push(ScheduledValue { variation, block, last_use });
     }
 
     /// Limits how many invariant values are kept: a long expression of many constants would take a scratch
@@ -380,7 +440,7 @@ impl Schedule {
             let value = first + number;
             let Variation { span, is_invariant } = self.values[value].variation;
             let to_output = value == program.result()
-                && span == Span::Block
+                && span == BlockSpan::Block
                 && !is_invariant
                 && matches!(self.output, OutputLayout::Contiguous | OutputLayout::Rows)
                 && !self.streams;
@@ -391,7 +451,7 @@ impl Schedule {
                 continue;
             }
             let location = Location::Constant(0);
-            let unused = BlockRef { location, item: 0, span: Span::Scalar, has_row_stride: false };
+            let unused = BlockRef { location, item: 0, span: BlockSpan::Scalar, has_row_stride: false };
             let mut inputs = [unused; MAX_ARITY];
             for (input, &value) in inputs.iter_mut().zip(&step.inputs) {
                 *input = self.block_of(program, value, is_invariant);
@@ -414,7 +474,7 @@ impl Schedule {
     }
 
     /// Notes the scratch block of a value, if it has one.
-    fn set_scratch(&mut self, value: usize, item: usize, span: Span, scratch: Option<u32>) {
+    fn set_scratch(&mut self, value: usize, item: usize, span: BlockSpan, scratch: Option<u32>) {
         self.values[value].block = scratch.map(|scratch| BlockRef {
             location: Location::Scratch(scratch),
             item: item as u8,
@@ -427,17 +487,17 @@ impl Schedule {
     fn add_fused(&mut self, program: &Program, group: u32, root: usize, to_output: bool) {
         let number = group as usize;
         let sources: SmallVec<[usize; 8]> =
-            self.groups.groups[number].sources.iter().map(|&source| source as usize).collect();
+            self.groups.groups[number].inputs.iter().map(|&source| source as usize).collect();
         let inputs: SmallVec<[BlockRef; 8]> =
             sources.iter().map(|&value| self.block_of(program, value, false)).collect();
-        let by_rows = !inputs.iter().all(|input| input.is_whole(Span::Block))
+        let by_rows = !inputs.iter().all(|input| input.is_whole(BlockSpan::Block))
             || to_output && self.output == OutputLayout::Rows;
         let value = program.operands.len() + program.constants.len() + root;
         let item = program.item(value);
-        let scratch = (!to_output).then(|| self.allocate(item, Span::Block, false));
+        let scratch = (!to_output).then(|| self.allocate(item, BlockSpan::Block, false));
         self.group_inputs[number] = inputs;
         self.each.push(Action::CallFused { group, by_rows, scratch });
-        self.set_scratch(value, item, Span::Block, scratch);
+        self.set_scratch(value, item, BlockSpan::Block, scratch);
         self.free_unused(&sources, root);
     }
 
@@ -448,12 +508,12 @@ impl Schedule {
             return self.each.push(Action::FoldPairs { inputs, result: result as u32 });
         }
         let mut from = self.block_of(program, program.results[result], false);
-        if from.span != Span::Block {
-            let scratch = self.allocate(from.item as usize, Span::Block, false);
+        if from.span != BlockSpan::Block {
+            let scratch = self.allocate(from.item as usize, BlockSpan::Block, false);
             self.each.push(Action::Expand { from, scratch });
-            from = BlockRef { location: Location::Scratch(scratch), span: Span::Block, ..from };
+            from = BlockRef { location: Location::Scratch(scratch), span: BlockSpan::Block, ..from };
         }
-        self.each.push(Action::Fold { from, result: result as u32 });
+        self.each.push(Action::FoldOp { from, result: result as u32 });
     }
 
     fn push(&mut self, is_invariant: bool, action: Action) {
@@ -462,7 +522,7 @@ impl Schedule {
 
     /// The block of a value; an input that is not contiguous is gathered.
     fn block_of(&mut self, program: &Program, value: usize, is_taken_once: bool) -> BlockRef {
-        let ValueState { variation: Variation { span, is_invariant }, block, .. } = self.values[value];
+        let ScheduledValue { variation: Variation { span, is_invariant }, block, .. } = self.values[value];
         debug_assert!(is_invariant || !is_taken_once, "invariant values depend on invariant ones only");
         let block = block.unwrap_or_else(|| {
             // An input: steps have their blocks before other steps take them.
@@ -477,7 +537,7 @@ impl Schedule {
 
     /// An unused scratch block. That of an invariant value is never reused, neither after it nor before it:
     /// it is written before all actions of the first block.
-    fn allocate(&mut self, item: usize, span: Span, is_invariant: bool) -> u32 {
+    fn allocate(&mut self, item: usize, span: BlockSpan, is_invariant: bool) -> u32 {
         let (bytes, blocks) = (item * self.block.count(span), &mut self.scratch);
         let number = match self.free.pop() {
             Some(number) if !is_invariant => number,
@@ -496,7 +556,7 @@ impl Schedule {
     fn free_unused(&mut self, values: &[usize], step: usize) {
         for (number, &value) in values.iter().enumerate() {
             let is_repeated = values[..number].contains(&value);
-            let ValueState { variation, block, last_use } = self.values[value];
+            let ScheduledValue { variation, block, last_use } = self.values[value];
             if last_use == step
                 && !variation.is_invariant
                 && !is_repeated
@@ -511,11 +571,11 @@ impl Schedule {
 impl BlockShape {
     /// Number of elements that a value has in this block.
     #[inline]
-    pub(super) fn count(self, span: Span) -> usize {
+    pub(super) fn count(self, span: BlockSpan) -> usize {
         match span {
-            Span::Scalar => 1,
-            Span::Column => self.iterations,
-            Span::Block => self.len(),
+            BlockSpan::Scalar => 1,
+            BlockSpan::Column => self.iterations,
+            BlockSpan::Block => self.len(),
         }
     }
 }

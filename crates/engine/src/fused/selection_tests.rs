@@ -12,11 +12,12 @@ use crate::memory::max_bytes_without_prefetch;
 use crate::memory::stream::has_streaming_stores;
 use crate::nest::LoopNest;
 use crate::tuning::{
-    BLOCK_ELEMENTS, FUSE_AFTER, L1_BUDGET, MAX_HOISTED, MIN_FUSED_ELEMENTS, MIN_ROW_LEN, PARALLEL_MIN_BYTES,
-    STREAM_MIN_BYTES,
+    BLOCK_ELEMENTS, FUSE_AFTER, L1_BUDGET, MAX_FUSED_STEPS, MAX_HOISTED, MIN_FUSED_ELEMENTS, MIN_ROW_LEN,
+    PARALLEL_MIN_BYTES, STREAM_MIN_BYTES,
 };
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use unishape_jit::MAX_INPUTS;
 use unishape_kernels::{Constant, DType, KernelKey, Op};
 
 fn zeros(shape: &[usize]) -> ArrayD<i64> {
@@ -577,6 +578,62 @@ fn steps_between_which_nothing_else_is_needed_are_fused() {
     assert_eq!(fused(sum(10), &[1000], &strides(10)), (vec![(0..9).collect()], 1));
     assert_eq!(fused(sum(11), &[1000], &strides(11)), (vec![(1..10).collect()], 2));
     assert_eq!(fused(sum(20), &[1000], &strides(20)), (vec![(10..19).collect(), (1..10).collect()], 3));
+    // And broadcast scalars, of which it has one less than the largest number of inputs.
+    let scalars = |inputs: usize| {
+        let strides = strides(2).into_iter().chain(vec![&[0isize][..]; inputs - 1]);
+        strides.collect::<Vec<_>>()
+    };
+    let steps = |from: usize, to: usize| (from as u32..to as u32).collect::<Vec<_>>();
+    let most = MAX_INPUTS - 1;
+    assert_eq!(fused(sum(most), &[1000], &scalars(most)).0, [steps(0, most - 1)]);
+    assert_eq!(fused(sum(most + 1), &[1000], &scalars(most + 1)).0, [steps(1, most)]);
+}
+
+/// `a + b + a + b + …`
+#[test]
+fn kernels_have_a_limited_number_of_steps() {
+    if !has_fused_kernels() {
+        return;
+    }
+    let fused = |steps: usize| {
+        let input = |number: usize| if number == 0 { 0 } else { 1 + number };
+        let all = (0..steps).map(|number| step(Op::Add, [input(number), 1 - number % 2])).collect();
+        fused(Program::new(vec![8; 2], vec![], all, 1 + steps), &[1000], &[&[1], &[1], &[1]])
+    };
+    let most = MAX_FUSED_STEPS as u32;
+    assert_eq!(fused(MAX_FUSED_STEPS), (vec![(0..most).collect()], 1));
+    assert_eq!(fused(MAX_FUSED_STEPS + 1), (vec![(1..most + 1).collect()], 2));
+}
+
+/// Steps that are computed in vectors of another number of elements have a kernel of their own.
+#[test]
+fn steps_with_the_same_number_of_lanes_are_fused() {
+    if !has_fused_kernels() {
+        return;
+    }
+    let contiguous: &[&[isize]] = &[&[1], &[1], &[1]];
+    let of =
+        |op, dtype, inputs: &[usize]| step_of(op, inputs, dtype, if dtype == DType::F32 { 4 } else { 8 });
+    let compare = |dtype, inputs: &[usize]| step_of(Op::Less, inputs, dtype, 1);
+    // Of float32 `a` and float64 `b`: where(a + a < a, b + b, b).
+    let steps = vec![
+        of(Op::Add, DType::F32, &[0, 0]),
+        compare(DType::F32, &[2, 0]),
+        of(Op::Add, DType::F64, &[1, 1]),
+        of(Op::Where, DType::F64, &[3, 4, 1]),
+    ];
+    let program = Program::new(vec![4, 8], vec![], steps, 5);
+    assert_eq!(fused(program, &[1000], contiguous), (vec![vec![2, 3], vec![0, 1]], 2));
+    // Booleans are in any vectors: a < a or not(a < a), and the same of float64.
+    for (dtype, operand) in [(DType::F32, 0), (DType::F64, 1)] {
+        let steps = vec![
+            compare(dtype, &[operand, operand]),
+            step_of(Op::LogicalNot, &[2], DType::Bool, 1),
+            step_of(Op::Or, &[2, 3], DType::Bool, 1),
+        ];
+        let program = Program::new(vec![4, 8], vec![], steps, 4);
+        assert_eq!(fused(program, &[1000], contiguous), (vec![vec![0, 1, 2]], 1), "{dtype:?}");
+    }
 }
 
 /// A value that is taken by two kernels, or that is a result, is not within one of them.
@@ -599,6 +656,81 @@ fn values_that_are_needed_elsewhere_are_written() {
     // (a + b) * (a + b): taken twice by the same kernel.
     let steps = vec![f64_step(Op::Add, &[0, 1]), f64_step(Op::Multiply, &[2, 2])];
     assert_eq!(fused(Program::new(vec![8, 8], vec![], steps, 3), &[1000], contiguous), (vec![vec![0, 1]], 1));
+    // exp((a + b) * a) - (a + b): the product is no part of the difference, and both take the sum.
+    let steps = vec![
+        f64_step(Op::Add, &[0, 1]),
+        f64_step(Op::Multiply, &[2, 0]),
+        f64_step(Op::Exp, &[3]),
+        f64_step(Op::Subtract, &[4, 2]),
+    ];
+    assert_eq!(fused(Program::new(vec![8, 8], vec![], steps, 5), &[1000], contiguous), (vec![], 4));
+}
+
+/// A schedule is made again for other arrays, and for another program.
+#[test]
+fn schedules_can_be_made_again() {
+    let mut schedule = Schedule::default();
+    let nest = LoopNest::new(&[1000], 4, |_, _| 1);
+    schedule.make(&with_constants().with_immediate_fusion(), &nest, Residence::Cache);
+    let nest = LoopNest::new(&[1000], 3, |_, _| 1);
+    schedule.make(&single().with_immediate_fusion(), &nest, Residence::Cache);
+    assert!(schedule.groups.groups.is_empty() && schedule.calls == 1);
+}
+
+/// Kernels are compiled for broadcast scalars or for arrays, and not mixed up.
+#[test]
+fn programs_run_on_arrays_of_one_layout_after_another() {
+    let program = with_constants().with_immediate_fusion();
+    let shape = IxDyn(&[1000]);
+    let arrays = [1, 10, 100].map(|factor| ArrayD::from_shape_fn(shape.clone(), |at| factor * at[0] as i64));
+    let scalars = [1, 10, 100].map(|factor| ArrayD::from_elem(IxDyn(&[]), 7 * factor));
+    for stretched in 0..8 {
+        let views: [_; 3] = std::array::from_fn(|input| match stretched >> input & 1 {
+            0 => arrays[input].view(),
+            _ => scalars[input].broadcast(shape.clone()).unwrap(),
+        });
+        let mut out = zeros(&[1000]);
+        assert!(run(&program, &views.each_ref().map(input), &mut output(&mut out), ON_ONE_THREAD));
+        for at in 0..1000 {
+            let sum: i64 = views.iter().map(|view| view[at]).sum();
+            assert_eq!(out[at], sum + 3, "{at}, {stretched:03b}");
+        }
+    }
+}
+
+/// One kernel for the whole program takes large blocks, repeated rows in place, and columns that other steps compute.
+#[test]
+fn one_kernel_takes_large_blocks() {
+    if !has_fused_kernels() {
+        return;
+    }
+    let f32_step = |op, inputs: &[usize]| step_of(op, inputs, DType::F32, 4);
+    let schedule_of = |program: Program, strides: &[[isize; 2]], residence: Residence| {
+        let nest = LoopNest::new(&[500, 1000], strides.len(), |operand, dim| strides[operand][dim]);
+        let mut schedule = Schedule::default();
+        schedule.make(&program.with_immediate_fusion(), &nest, residence);
+        let gathers = schedule
+            .once
+            .iter()
+            .chain(&schedule.each)
+            .filter(|action| matches!(action, Action::Gather { .. }));
+        (schedule.block.len(), schedule.each.len(), gathers.count())
+    };
+    // x * row + column
+    let steps = vec![f32_step(Op::Multiply, &[0, 1]), f32_step(Op::Add, &[3, 2])];
+    let program = Program::new(vec![4; 3], vec![], steps, 4);
+    let strides = [[1000, 1], [1000, 1], [0, 1], [1, 0]];
+    assert_eq!(schedule_of(program.clone(), &strides, Residence::Cache), (65 * 1000, 1, 0));
+    // What is prefetched fits the L1 cache.
+    assert!(schedule_of(program, &strides, Residence::Memory).0 < 10_000);
+    // x * row + sqrt(column): a value for each row is computed first.
+    let steps = vec![f32_step(Op::Sqrt, &[2]), f32_step(Op::Multiply, &[0, 1]), f32_step(Op::Add, &[4, 3])];
+    let program = Program::new(vec![4; 3], vec![], steps, 5);
+    assert_eq!(schedule_of(program, &strides, Residence::Cache), (65 * 1000, 2, 0));
+    // x * sqrt(row) + column: what is computed once is kept for a whole block.
+    let steps = vec![f32_step(Op::Sqrt, &[1]), f32_step(Op::Multiply, &[0, 3]), f32_step(Op::Add, &[4, 2])];
+    let program = Program::new(vec![4; 3], vec![], steps, 5);
+    assert!(schedule_of(program, &strides, Residence::Cache).0 < 10_000);
 }
 
 /// Programs with little work are computed step by step; code is compiled once, also for other arrays.

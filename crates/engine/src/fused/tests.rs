@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Duration;
 use unishape_kernels::{
-    Constant, DType, Fold, KernelKey, Op, PairFunction, find_fold, find_kernel, find_pair_fold,
+    Constant, DType, FoldOp, KernelKey, Op, PairFunction, find_fold, find_kernel, find_pair_fold,
 };
 use unishape_oracle::Indices;
 
@@ -185,7 +185,13 @@ proptest! {
             (many().with_immediate_fusion(), &again, &by_many),
             (choice().with_immediate_fusion(), &inputs, &by_choice),
         ] {
-            let program = Program { block_elements: block, block_overhead: overhead, min_row_len, ..program };
+            let program = Program {
+                block_elements: block,
+                one_kernel_block: block,
+                block_overhead: overhead,
+                min_row_len,
+                ..program
+            };
             // With each residence, and as it is chosen.
             for residence in residences().map(Some).chain([None]) {
                 let mut out = strided(&shape, &layouts[0], |_| UNTOUCHED);
@@ -314,17 +320,17 @@ proptest! {
             (chain(), &inputs[..], &by_chain as &dyn Fn(i64, i64) -> i64),
             (Program::new(vec![8], vec![], vec![], 0), &inputs[..1], &identity),
         ] {
-            for fold in [Fold::Sum, Fold::Max] {
+            for fold in [FoldOp::Sum, FoldOp::Max] {
                 let program = Program { block_elements: block, min_row_len, ..program.clone() }
                     .folding(find_fold(fold, DType::I64).unwrap());
-                let neutral = if fold == Fold::Sum { 0 } else { i64::MIN };
+                let neutral = if fold == FoldOp::Sum { 0 } else { i64::MIN };
                 let mut expected = ArrayD::from_elem(IxDyn(&kept), neutral);
                 for index in Indices::of(&shape) {
                     let of_kept: Vec<usize> =
                         index.iter().zip(is_reduced).map(|(&i, &is_reduced)| if is_reduced { 0 } else { i }).collect();
                     let (a, b) = (stretched[0][&index[..]], stretched[1][&index[..]]);
                     let folded = &mut expected[&of_kept[..]];
-                    *folded = if fold == Fold::Sum { *folded + element(a, b) } else { (*folded).max(element(a, b)) };
+                    *folded = if fold == FoldOp::Sum { *folded + element(a, b) } else { (*folded).max(element(a, b)) };
                 }
                 // Outputs of any layout, too.
                 let layout = (layouts[0].0.clone(), layouts[0].1.clone(), is_reduced.to_vec(), layouts[0].3);
@@ -373,8 +379,8 @@ proptest! {
             item: 4,
         };
         let program = Program::new(vec![4, 4], vec![], vec![multiply], 2)
-            .folding(find_fold(Fold::Sum, DType::F32).unwrap());
-        let kernel = find_pair_fold(Fold::Sum, PairFunction::Product, DType::F32).unwrap();
+            .folding(find_fold(FoldOp::Sum, DType::F32).unwrap());
+        let kernel = find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F32).unwrap();
         let with_pairs = program.clone().with_pairs(&[Some(Pair { kernel, inputs: [0, 1] })]);
         prop_assert!(with_pairs.is_only_pairs());
         let with_pairs = Program { block_elements: block, min_row_len, ..with_pairs };
@@ -401,9 +407,9 @@ proptest! {
         let inputs = stretched.each_ref().map(input);
         let is_reduced = &is_reduced[..shape.len()];
         let kept = reduced_shape(&shape, is_reduced);
-        let fold = |program: Program, fold: Fold| program.folding(find_fold(fold, DType::I64).unwrap());
+        let fold = |program: Program, fold: FoldOp| program.folding(find_fold(fold, DType::I64).unwrap());
         let only = || Program::new(vec![8], vec![], vec![], 0);
-        let programs = [fold(chain(), Fold::Sum), fold(only(), Fold::Max), fold(chain(), Fold::Min)];
+        let programs = [fold(chain(), FoldOp::Sum), fold(only(), FoldOp::Max), fold(chain(), FoldOp::Min)];
         let operands: [&[usize]; 3] = [&[0, 1], &[1], &[0, 1]];
         let joint = Program::joint(&programs.each_ref(), &operands);
         // The chain is computed once.
@@ -464,7 +470,7 @@ fn sums_have_the_same_bits_on_any_number_of_threads() {
             (number >> 8) as f32 / 16_777_216.0
         });
         let program =
-            Program::new(vec![4], vec![], vec![], 0).folding(find_fold(Fold::Sum, DType::F32).unwrap());
+            Program::new(vec![4], vec![], vec![], 0).folding(find_fold(FoldOp::Sum, DType::F32).unwrap());
         let kept = reduced_shape(&shape, &is_reduced);
         let sums = |threads: usize| {
             let mut sums = ArrayD::<f32>::from_elem(IxDyn(&kept), f32::NAN);
@@ -501,7 +507,8 @@ fn sums_have_the_same_bits_on_any_number_of_threads() {
 fn maxima_of_long_loops_of_negative_numbers() {
     let (shape, is_reduced) = ([3000, 130], [true, false]);
     let a = ArrayD::from_shape_fn(&shape[..], |index| -1 - ((index[0] * 37 + index[1] * 11) % 2999) as i64);
-    let program = Program::new(vec![8], vec![], vec![], 0).folding(find_fold(Fold::Max, DType::I64).unwrap());
+    let program =
+        Program::new(vec![8], vec![], vec![], 0).folding(find_fold(FoldOp::Max, DType::I64).unwrap());
     let mut maxima = ArrayD::from_elem(IxDyn(&[1, 130]), 0);
     let mut strides = Vec::new();
     let mut output = accumulators(&mut maxima, &shape, &mut strides, &is_reduced);
@@ -513,7 +520,7 @@ fn maxima_of_long_loops_of_negative_numbers() {
 /// Steps read the operands of their own program: in another order, or an index.
 #[test]
 fn joint_programs_number_their_operands() {
-    let difference = || single().folding(find_fold(Fold::Sum, DType::I64).unwrap());
+    let difference = || single().folding(find_fold(FoldOp::Sum, DType::I64).unwrap());
     let programs = [difference(), difference(), difference().with_index(1)];
     let joint = Program::joint(&programs.each_ref(), &[&[0, 1], &[1, 0], &[0, 2]]);
     let (a, b) = (ndarray::arr1(&[5i64, 7, 1]).into_dyn(), ndarray::arr1(&[1i64, 2, 3]).into_dyn());
@@ -534,7 +541,8 @@ fn joint_programs_number_their_operands() {
 #[test]
 fn bits_beyond_the_mask_are_not_set() {
     let a = ndarray::arr2(&[[6u8, 4, 2, 0], [3, 1, 0, 0], [255, 8, 4, 2]]);
-    let program = Program::new(vec![1], vec![], vec![], 0).folding(find_fold(Fold::Max, DType::U8).unwrap());
+    let program =
+        Program::new(vec![1], vec![], vec![], 0).folding(find_fold(FoldOp::Max, DType::U8).unwrap());
     // Elements of the output are 2 apart.
     let mut maxima = [9u8; 6];
     let (shape, strides) = (a.shape().to_vec(), [2, 0]);
@@ -547,12 +555,13 @@ fn bits_beyond_the_mask_are_not_set() {
     assert_eq!(maxima, [0, 9, 1, 9, 1, 9]);
 }
 
-/// A reduction stops when it is told to.
+/// A reduction stops when that is requested.
 #[test]
 fn a_fold_can_be_stopped() {
     let a = ArrayD::<i64>::ones(&[64, 1 << 17][..]);
     let view = a.view();
-    let program = Program::new(vec![8], vec![], vec![], 0).folding(find_fold(Fold::Sum, DType::I64).unwrap());
+    let program =
+        Program::new(vec![8], vec![], vec![], 0).folding(find_fold(FoldOp::Sum, DType::I64).unwrap());
     let (mut sum, mut strides) = (ArrayD::<i64>::zeros(&[1, 1][..]), Vec::new());
     let options = Options { is_output_fresh: false, threads: Some(2), should_continue: &|_| false };
     let mut output = accumulators(&mut sum, &[64, 1 << 17], &mut strides, &[true, true]);
@@ -630,7 +639,7 @@ fn bits_that_are_no_boolean_are_cleared() {
 
 #[test]
 fn accumulators_that_do_not_fit_memory_are_an_error() {
-    let folds = [Fold::Sum, Fold::Min].map(|fold| find_fold(fold, DType::F64).unwrap());
+    let folds = [FoldOp::Sum, FoldOp::Min].map(|fold| find_fold(fold, DType::F64).unwrap());
     let own = fold::accumulators(&folds, 3).unwrap();
     let elements = |at: usize| bytemuck::cast_slice::<u128, f64>(&own[at])[..3].to_vec();
     assert_eq!((elements(0), elements(1)), (vec![0.0; 3], vec![f64::INFINITY; 3]));

@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Largest number of bytes that a call touches without software prefetching, when it uses `threads` threads and writes
 /// its output with regular stores.
 ///
-/// Intel: what fits the L2 caches of these threads. Its last-level cache is far from a core, and prefetching
-/// from it is faster. Others: no limit. On an EPYC (Zen 4) prefetching from the last-level cache or from memory made calls
-/// slower.
+/// Intel: what fits the L2 caches of these threads. Its last-level cache is far from a core, and prefetching from it is
+/// faster. Others: no limit. On an EPYC (Zen 4) prefetching from the last-level cache or from memory made calls slower.
 pub(crate) fn max_bytes_without_prefetch(threads: usize) -> usize {
     static L2: AtomicUsize = AtomicUsize::new(0);
     // More than any array has: there is no prefetching.

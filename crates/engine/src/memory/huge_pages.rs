@@ -3,7 +3,7 @@
 
 /// Requests huge pages for memory, best before its first write. The system may ignore it.
 pub(crate) fn advise_huge_pages<T>(memory: &mut [T]) {
-    #[cfg(all(target_os = "linux", feature = "lanes"))]
+    #[cfg(all(target_os = "linux", feature = "closures"))]
     {
         use crate::tuning::{HUGE_PAGE, MIN_HUGE_PAGES};
         let (start, bytes) = (memory.as_mut_ptr().cast::<u8>(), size_of_val(memory));
@@ -16,7 +16,7 @@ pub(crate) fn advise_huge_pages<T>(memory: &mut [T]) {
             unsafe { libc::madvise(start.add(before).cast(), whole, libc::MADV_HUGEPAGE) };
         }
     }
-    #[cfg(not(all(target_os = "linux", feature = "lanes")))]
+    #[cfg(not(all(target_os = "linux", feature = "closures")))]
     let _ = memory;
 }
 

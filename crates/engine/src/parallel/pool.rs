@@ -50,17 +50,17 @@ impl Pool {
 /// A thread of the pool. It lives as long as the process.
 struct Worker {
     /// Null while the worker is idle; then a job that a caller offers; `RUNNING` while the worker runs it.
-    job: AtomicPtr<Job<'static>>,
+    job: AtomicPtr<SharedJob<'static>>,
     /// The worker's number among the threads of the job. The caller is number 0.
     number: AtomicUsize,
     thread: OnceLock<Thread>,
 }
 
 /// No job has this address.
-const RUNNING: *mut Job<'static> = dangling_mut();
+const RUNNING: *mut SharedJob<'static> = dangling_mut();
 
 /// Work that a caller shares with workers.
-struct Job<'j> {
+struct SharedJob<'j> {
     /// Called once on each thread, with its number.
     take_part: &'j (dyn Fn(usize) + Sync),
     /// Workers that may still access the job, and [`WAITING`].
@@ -70,7 +70,7 @@ struct Job<'j> {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// Bit of [`Job::pending`]: the caller is parked until there is no pending worker.
+/// Bit of [`SharedJob::pending`]: the caller is parked until there is no pending worker.
 const WAITING: usize = 1 << (usize::BITS - 1);
 
 impl Worker {
@@ -99,13 +99,13 @@ impl Worker {
                 unsafe { (*job).run(self.number.load(Ordering::Relaxed)) };
                 self.job.store(null_mut(), Ordering::Release);
                 // Safety: as above.
-                unsafe { Job::finish(job) };
+                unsafe { SharedJob::finish(job) };
             }
         }
     }
 
     /// Waits for a job: spins, then parks; spins again after a wake-up, since calls come in series.
-    fn next_job(&self) -> *mut Job<'static> {
+    fn next_job(&self) -> *mut SharedJob<'static> {
         loop {
             let offered = || Some(self.job.load(Ordering::Relaxed)).filter(|job| !job.is_null());
             if let Some(job) = spin_until(offered, spin_time()) {
@@ -122,15 +122,15 @@ impl Worker {
     }
 }
 
-impl<'j> Job<'j> {
-    fn new(take_part: &'j (dyn Fn(usize) + Sync)) -> Job<'j> {
+impl<'j> SharedJob<'j> {
+    fn new(take_part: &'j (dyn Fn(usize) + Sync)) -> SharedJob<'j> {
         let (pending, caller) = (AtomicUsize::new(0), std::thread::current());
-        Job { take_part, pending, caller, panic: Mutex::new(None) }
+        SharedJob { take_part, pending, caller, panic: Mutex::new(None) }
     }
 
     /// Offers the job to workers, so that it has at most `threads` threads with the caller.
     fn offer(&self, threads: usize) -> Offer<'_> {
-        let address = (&raw const *self).cast_mut().cast::<Job<'static>>();
+        let address = (&raw const *self).cast_mut().cast::<SharedJob<'static>>();
         let mut claimed: SmallVec<[&'static Worker; 16]> = SmallVec::new();
         POOL.with(|pool| {
             let pool = pool.get_or_insert_default();
@@ -168,7 +168,7 @@ impl<'j> Job<'j> {
     /// # Safety
     ///
     /// The worker is pending.
-    unsafe fn finish(job: *const Job<'j>) {
+    unsafe fn finish(job: *const SharedJob<'j>) {
         // Safety: the caller keeps the job alive until no worker is pending. Nothing accesses it afterwards.
         let (caller, pending) =
             unsafe { ((*job).caller.clone(), (*job).pending.fetch_sub(1, Ordering::AcqRel)) };
@@ -180,8 +180,8 @@ impl<'j> Job<'j> {
 
 /// A job that workers have been offered. Dropping it waits until none of them accesses the job.
 struct Offer<'o> {
-    job: &'o Job<'o>,
-    address: *mut Job<'static>,
+    job: &'o SharedJob<'o>,
+    address: *mut SharedJob<'static>,
     claimed: SmallVec<[&'static Worker; 16]>,
 }
 
@@ -299,7 +299,7 @@ pub(crate) fn run_tasks(count: usize, team: Team, work: &(dyn Fn(usize) + Sync))
     if threads <= 1 {
         return (0..count).for_each(work);
     }
-    let tasks = Tasks::new(count, threads);
+    let tasks = SharedTasks::new(count, threads);
     let take_part = |own: usize| tasks.take_part(own, work);
     if team.is_of_rayon {
         return rayon::in_place_scope(|scope| {
@@ -309,7 +309,7 @@ pub(crate) fn run_tasks(count: usize, team: Team, work: &(dyn Fn(usize) + Sync))
     }
     // Calls inside `work` stay on their thread: the others are busy with this call.
     let take_part = |own: usize| with_num_threads(1, || take_part(own));
-    let job = Job::new(&take_part);
+    let job = SharedJob::new(&take_part);
     let offer = job.offer(threads);
     let result = catch_unwind(AssertUnwindSafe(|| take_part(0)));
     drop(offer);
@@ -326,7 +326,7 @@ pub(crate) fn run_tasks(count: usize, team: Team, work: &(dyn Fn(usize) + Sync))
 }
 
 /// Tasks that several threads share.
-struct Tasks {
+struct SharedTasks {
     count: usize,
     /// How many tasks have been taken of the range of each thread.
     taken: SmallVec<[AtomicUsize; 16]>,
@@ -334,10 +334,10 @@ struct Tasks {
     aborted: AtomicBool,
 }
 
-impl Tasks {
-    fn new(count: usize, threads: usize) -> Tasks {
+impl SharedTasks {
+    fn new(count: usize, threads: usize) -> SharedTasks {
         let taken = (0..threads).map(|_| AtomicUsize::new(0)).collect();
-        Tasks { count, taken, aborted: AtomicBool::new(false) }
+        SharedTasks { count, taken, aborted: AtomicBool::new(false) }
     }
 
     /// Calls `work` with tasks until none is left or one has panicked: first those of the thread's own range.
@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn callers_at_once_offer_fewer_workers() {
         let nothing = |_: usize| {};
-        let (first, second) = (Job::new(&nothing), Job::new(&nothing));
+        let (first, second) = (SharedJob::new(&nothing), SharedJob::new(&nothing));
         let offer = first.offer(2);
         assert_eq!(second.offer(2).claimed.len(), 0);
         drop(offer);
@@ -570,7 +570,7 @@ mod tests {
     #[test]
     fn a_job_has_at_most_the_requested_threads() {
         let nothing = |_: usize| {};
-        let job = Job::new(&nothing);
+        let job = SharedJob::new(&nothing);
         assert_eq!(job.offer(1).claimed.len(), 0);
         assert!(job.offer(2).claimed.len() <= 1);
         assert!(job.offer(3).claimed.len() <= 2);
@@ -578,7 +578,7 @@ mod tests {
 
     #[test]
     fn no_task_is_started_after_a_panic() {
-        let (tasks, runs) = (Tasks::new(8, 2), AtomicUsize::new(0));
+        let (tasks, runs) = (SharedTasks::new(8, 2), AtomicUsize::new(0));
         let panics = |task: usize| assert_ne!(task, 1, "expected");
         assert!(catch_unwind(AssertUnwindSafe(|| tasks.take_part(0, &panics))).is_err());
         tasks.take_part(1, &|_| _ = runs.fetch_add(1, Ordering::Relaxed));
@@ -587,7 +587,7 @@ mod tests {
 
     #[test]
     fn a_thread_takes_tasks_of_its_own_range_first() {
-        let (tasks, order) = (Tasks::new(5, 2), Mutex::new(Vec::new()));
+        let (tasks, order) = (SharedTasks::new(5, 2), Mutex::new(Vec::new()));
         tasks.take_part(1, &|task| order.lock().unwrap().push(task));
         tasks.take_part(0, &|task| order.lock().unwrap().push(task));
         assert_eq!(*order.lock().unwrap(), [2, 3, 4, 0, 1]);

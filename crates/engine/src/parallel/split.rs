@@ -24,17 +24,17 @@ fn split(nest: &LoopNest, bytes: usize, team: Team, work: &(dyn Fn(&LoopNest) + 
     let chunk = SERIAL_CHUNK_BYTES;
     let chunk = if team.threads() > 1 { chunk } else { SERIAL_CHUNK_BYTES };
     let bytes_per_element = bytes as f64 / nest.len().max(1) as f64;
-    let parts: SmallVec<[Parts; 4]> = nest
+    let parts: SmallVec<[HalvedNest; 4]> = nest
         .tiles()
         .into_iter()
         .map(|nest| {
             let chunks = nest.len() as f64 * bytes_per_element / chunk as f64;
-            Parts { depth: chunks.max(1.0).log2() as u32, nest }
+            HalvedNest { depth: chunks.max(1.0).log2() as u32, nest }
         })
         .collect();
     let tasks = parts.iter().map(|parts| 1 << parts.depth).sum();
     let run = |mut task: usize| {
-        for Parts { nest, depth } in &parts {
+        for HalvedNest { nest, depth } in &parts {
             if task < 1 << depth {
                 return nest.part(task, *depth, CHUNK_GRANULARITY).iter().for_each(work);
             }
@@ -45,7 +45,7 @@ fn split(nest: &LoopNest, bytes: usize, team: Team, work: &(dyn Fn(&LoopNest) + 
 }
 
 /// A nest that is divided into 2^`depth` parts.
-struct Parts {
+struct HalvedNest {
     nest: LoopNest,
     depth: u32,
 }

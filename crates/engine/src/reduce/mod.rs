@@ -19,7 +19,7 @@ mod rows;
 
 pub use accumulate::Accumulate;
 
-use crate::lanes::{Operand, Read};
+use crate::closures::{Operand, Read};
 use crate::layout::set_row_major;
 use crate::memory::{AllocError, reserve};
 use crate::nest::{LoopNest, RowBlock};
@@ -29,7 +29,7 @@ use crate::tuning::{
     MAX_SUM_TASKS, PARALLEL_MIN_BYTES, SERIAL_SUM, SERIAL_SUM_IN_SEQUENCE,
 };
 use accumulate::Slot;
-use rows::{Functions, RowKernel, RowKernels, has_lanes, merge_rows};
+use rows::{ReduceFunctions, RowKernel, RowKernels, has_lanes, merge_rows};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
@@ -72,7 +72,7 @@ macro_rules! reduce {
                 R: Accumulate<I, Acc: Send> + Sync,
             {
                 let ($($x,)+) = &self;
-                let inputs = Inputs {
+                let inputs = ReduceInputs {
                     shape: self.0.shape(),
                     first: [$($x.parts().0.cast(),)+ std::ptr::null_mut()],
                     strides: [$($x.parts().1,)+ &[]],
@@ -113,7 +113,7 @@ pub fn reduce_elements<T: Clone, R: Accumulate<T> + Sync>(
 ) -> Result<Vec<R::Acc>, AllocError> {
     let (first, strides) = input.parts();
     let first = [first.cast(), std::ptr::null_mut()];
-    let inputs = Inputs { shape: input.shape(), first, strides: [strides, &[]] };
+    let inputs = ReduceInputs { shape: input.shape(), first, strides: [strides, &[]] };
     #[cfg(feature = "parallel")]
     let is_shareable = crate::primitive::is_number::<T>() && crate::primitive::is_number::<R::Acc>();
     // There is one thread only. Tasks are made all the same, so that sums of numbers have the same bits.
@@ -133,13 +133,13 @@ fn checked_product(mut sizes: impl Iterator<Item = usize> + Clone) -> Option<usi
 }
 
 /// Addresses and strides of the inputs; the last of the `M` operands are the accumulators.
-struct Inputs<'i, const M: usize> {
+struct ReduceInputs<'i, const M: usize> {
     shape: &'i [usize],
     first: [*mut u8; M],
     strides: [&'i [isize]; M],
 }
 
-impl<const M: usize> Inputs<'_, M> {
+impl<const M: usize> ReduceInputs<'_, M> {
     /// Folds the items of all indices, and returns the accumulators.
     ///
     /// # Safety
@@ -171,7 +171,7 @@ impl<const M: usize> Inputs<'_, M> {
     ///
     /// # Safety
     ///
-    /// As for [`reduce`](Inputs::reduce).
+    /// As for [`reduce`](ReduceInputs::reduce).
     unsafe fn reduce_in<S, K, G, R>(
         &self,
         is_reduced: &[bool],
@@ -205,9 +205,9 @@ impl<const M: usize> Inputs<'_, M> {
                 _ if operand == M - 1 => strides[dim],
                 _ => self.strides[operand][dim],
             });
-            let functions = Functions { closure, fold };
+            let functions = ReduceFunctions { closure, fold };
             let is_stopped = AtomicBool::new(false);
-            let reduction = Reduction::<S, M> {
+            let reduction = ReduceJob::<S, M> {
                 first: self.first,
                 items: K::ITEMS,
                 functions: (&raw const functions).cast(),
@@ -232,7 +232,7 @@ impl<const M: usize> Inputs<'_, M> {
 struct Stopped;
 
 /// Functions and inputs of a reduction; the last of the `M` operands of its nests are slots of type `S`.
-struct Reduction<'r, S, const M: usize> {
+struct ReduceJob<'r, S, const M: usize> {
     first: [*mut u8; M],
     /// Bytes of an element of each input.
     items: [usize; M],
@@ -246,9 +246,9 @@ struct Reduction<'r, S, const M: usize> {
     slots: PhantomData<S>,
 }
 
-// Safety: several threads use it only where `Inputs::reduce` was called with functions, inputs and accumulators that
-// any thread may access.
-unsafe impl<S, const M: usize> Sync for Reduction<'_, S, M> {}
+// Safety: several threads use it only where `ReduceInputs::reduce` was called with functions, inputs and accumulators
+// that any thread may access.
+unsafe impl<S, const M: usize> Sync for ReduceJob<'_, S, M> {}
 
 /// A part of a reduction, with slots of its own.
 struct Task<S> {
@@ -267,7 +267,7 @@ struct Merge<S> {
 }
 
 /// The parts of a large reduction, which several threads can share.
-struct Tasks<S> {
+struct ReduceTasks<S> {
     tasks: Vec<Task<S>>,
     /// To be done in this order.
     merges: Vec<Merge<S>>,
@@ -275,7 +275,7 @@ struct Tasks<S> {
     partial: Vec<Vec<S>>,
 }
 
-impl<S, const M: usize> Reduction<'_, S, M> {
+impl<S, const M: usize> ReduceJob<'_, S, M> {
     /// Folds the items of a nest, in tasks that several threads share where it is large and `is_shareable`.
     ///
     /// There are tasks in builds without threads too, so that results are the same.
@@ -304,7 +304,7 @@ impl<S, const M: usize> Reduction<'_, S, M> {
 
     /// # Safety
     ///
-    /// As for [`run`](Reduction::run).
+    /// As for [`run`](ReduceJob::run).
     unsafe fn run_serial<A>(&self, to: *mut S, nest: LoopNest) -> Result<(), Stopped>
     where
         S: Slot<A>,
@@ -334,16 +334,16 @@ impl<S, const M: usize> Reduction<'_, S, M> {
 
     /// # Safety
     ///
-    /// As for [`run`](Reduction::run).
+    /// As for [`run`](ReduceJob::run).
     unsafe fn run_tasks<A>(&self, to: *mut S, nest: LoopNest, cost: usize)
     where
         S: Slot<A>,
     {
         let min_elements = PARALLEL_MIN_BYTES / (cost / nest.len()).max(1);
         let max_elements = nest.len().div_ceil(MAX_SUM_TASKS).max(min_elements);
-        let mut tasks = Tasks { tasks: Vec::new(), merges: Vec::new(), partial: Vec::new() };
+        let mut tasks = ReduceTasks { tasks: Vec::new(), merges: Vec::new(), partial: Vec::new() };
         tasks.split(to, nest, M - 1, max_elements);
-        let Tasks { tasks, merges, partial } = tasks;
+        let ReduceTasks { tasks, merges, partial } = tasks;
         run_tasks(tasks.len(), Team::of(None), &|task| {
             let stop = StopOnPanic(self.is_stopped);
             let Task { to, nest } = &tasks[task];
@@ -363,7 +363,7 @@ impl<S, const M: usize> Reduction<'_, S, M> {
     ///
     /// # Safety
     ///
-    /// As for [`run`](Reduction::run).
+    /// As for [`run`](ReduceJob::run).
     unsafe fn run_leaf(&self, to: *mut S, nest: &LoopNest) -> Result<(), Stopped> {
         if self.is_stopped.load(Ordering::Relaxed) {
             return Err(Stopped);
@@ -438,7 +438,7 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-impl<S> Tasks<S> {
+impl<S> ReduceTasks<S> {
     /// Halves a nest into tasks of at most `max_elements` elements, where it can be halved. `slots` is the operand of
     /// the slots.
     fn split<A>(&mut self, to: *mut S, nest: LoopNest, slots: usize, max_elements: usize)

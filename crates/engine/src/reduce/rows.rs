@@ -5,7 +5,7 @@
 //! which is read and written once for all four.
 
 use super::accumulate::{Accumulate, Slot};
-use crate::lanes::{Broadcast, Contiguous, Cursor, Read, Strided};
+use crate::closures::{BroadcastCursor, ContiguousCursor, Cursor, Read, StridedCursor};
 use crate::nest::RowBlock;
 use crate::tuning::{ACCUMULATORS, MAX_LANE_BYTES, MIN_LANES_LEN, SHORT_ROW_ACCUMULATORS};
 use std::marker::PhantomData;
@@ -13,16 +13,16 @@ use std::mem::{MaybeUninit, needs_drop};
 use unishape_simd::{SimdTask, run_avx2, try_run_avx2};
 
 /// The closure and the fold of a reduction.
-pub(super) struct Functions<'f, G, R> {
+pub(super) struct ReduceFunctions<'f, G, R> {
     pub(super) closure: &'f G,
     pub(super) fold: &'f R,
 }
 
 /// Folds the items of a row block; the last operand are the slots of the accumulators.
 ///
-/// Its contract: the first argument points to the [`Functions`] that the kernel was made for. The addresses are those
-/// of the block's first elements, all of which exist; nothing else accesses the slots. The slots are vacant
-/// where the last argument is true, and occupied otherwise.
+/// Its contract: the first argument points to the [`ReduceFunctions`] that the kernel was made for. The addresses are
+/// those of the block's first elements, all of which exist; nothing else accesses the slots. The slots are vacant where
+/// the last argument is true, and occupied otherwise.
 pub(super) type RowKernel<const M: usize> = unsafe fn(*const (), &[*mut u8; M], &RowBlock<M>, bool);
 
 /// A tuple of element types, and a closure that takes a reference to an element of each.
@@ -64,7 +64,7 @@ pub(super) const fn has_lanes<A>() -> bool {
 
 /// A row block whose cursors are chosen.
 struct FoldRows<'r, G, R, C, S, const M: usize> {
-    functions: &'r Functions<'r, G, R>,
+    functions: &'r ReduceFunctions<'r, G, R>,
     first: &'r [*mut u8; M],
     block: &'r RowBlock<M>,
     is_vacant: bool,
@@ -470,7 +470,7 @@ unsafe fn simd_rows<G, R, C, S, K, const M: usize>(
     S: Slot<R::Acc>,
 {
     // Safety: the caller guarantees the functions.
-    let of_rows = unsafe { &*functions.cast::<Functions<'_, G, R>>() };
+    let of_rows = unsafe { &*functions.cast::<ReduceFunctions<'_, G, R>>() };
     let rows = FoldRows::<G, R, C, S, M> { functions: of_rows, first, block, is_vacant, types: PhantomData };
     let is_done = if block.strides[M - 1] == 0 {
         try_run_avx2(Reduced(rows)).is_ok()
@@ -500,7 +500,7 @@ unsafe fn any_rows<G, R, C, S, const M: usize>(
     S: Slot<R::Acc>,
 {
     // Safety: the caller guarantees the functions.
-    let functions = unsafe { &*functions.cast::<Functions<'_, G, R>>() };
+    let functions = unsafe { &*functions.cast::<ReduceFunctions<'_, G, R>>() };
     let rows = FoldRows::<G, R, C, S, M> { functions, first, block, is_vacant, types: PhantomData };
     if block.strides[M - 1] == 0 { run_avx2(Reduced(rows)) } else { run_avx2(Kept(rows)) }
 }
@@ -577,13 +577,13 @@ macro_rules! row_kernels {
             }
 
             fn any<R: Accumulate<I>, S: Slot<R::Acc>>() -> RowKernel<$M> {
-                any_rows::<G, R, ($(Strided<Read<$T>>,)+), S, $M>
+                any_rows::<G, R, ($(StridedCursor<Read<$T>>,)+), S, $M>
             }
         }
     };
     (@select contiguous, $M:literal, $strides:ident, [$($T:ident $n:tt)+]) => {
         if $($strides[$n] == 1)&&+ {
-            return simd_rows::<G, R, ($(Contiguous<Read<$T>>,)+), S, Self, $M>;
+            return simd_rows::<G, R, ($(ContiguousCursor<Read<$T>>,)+), S, Self, $M>;
         }
     };
     (@select all, $M:literal, $strides:ident, [$($T:ident $n:tt)+]) => {
@@ -597,9 +597,9 @@ macro_rules! row_kernels {
     };
     (@cursors ($($chosen:ty,)*) [$T:ident $n:tt $($rest:tt)*] $strides:ident, $M:literal) => {
         if $strides[$n] == 1 {
-            row_kernels!(@cursors ($($chosen,)* Contiguous<Read<$T>>,) [$($rest)*] $strides, $M)
+            row_kernels!(@cursors ($($chosen,)* ContiguousCursor<Read<$T>>,) [$($rest)*] $strides, $M)
         } else {
-            row_kernels!(@cursors ($($chosen,)* Broadcast<Read<$T>>,) [$($rest)*] $strides, $M)
+            row_kernels!(@cursors ($($chosen,)* BroadcastCursor<Read<$T>>,) [$($rest)*] $strides, $M)
         }
     };
 }

@@ -1,7 +1,7 @@
 //! Sums of arrays of any layout, compared with additions index by index; how work is halved.
 
-use super::{Accumulate, Reduce, Tasks, halves, reduce_elements, split_level};
-use crate::lanes::{Operand, Read};
+use super::{Accumulate, Reduce, ReduceTasks, halves, reduce_elements, split_level};
+use crate::closures::{Operand, Read};
 use crate::layout::row_major;
 use crate::nest::LoopNest;
 use crate::tuning::{ACCUMULATORS, MAX_PARTIAL_SUMS, SERIAL_SUM};
@@ -302,7 +302,7 @@ fn loops_are_halved_where_partial_sums_are_few() {
 fn tasks_have_at_most_the_requested_elements() {
     let split = |shape: &[usize], over: &[bool], max_elements| {
         let mut tasks =
-            Tasks::<MaybeUninit<i64>> { tasks: Vec::new(), merges: Vec::new(), partial: Vec::new() };
+            ReduceTasks::<MaybeUninit<i64>> { tasks: Vec::new(), merges: Vec::new(), partial: Vec::new() };
         tasks.split(std::ptr::null_mut(), nest(shape, over), 1, max_elements);
         assert_eq!(tasks.tasks.iter().map(|task| task.nest.len()).sum::<usize>(), shape.iter().product());
         assert_eq!(tasks.merges.len(), tasks.partial.len());

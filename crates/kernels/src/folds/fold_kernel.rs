@@ -8,9 +8,9 @@ use crate::Constant;
 /// 0 or 1.
 ///
 /// ```
-/// use unishape_kernels::{DType, Fold, find_fold};
+/// use unishape_kernels::{DType, FoldOp, find_fold};
 ///
-/// let sum = find_fold(Fold::Sum, DType::F32).unwrap();
+/// let sum = find_fold(FoldOp::Sum, DType::F32).unwrap();
 /// let rows: [f32; 6] = [1.0, 2.0, 3.0, 10.0, 20.0, 30.0];
 ///
 /// let mut sums = [sum.identity.get::<f32>().unwrap(); 2];

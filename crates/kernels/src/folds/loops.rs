@@ -7,31 +7,52 @@ use bytemuck::Pod;
 use std::marker::PhantomData;
 use unishape_simd::{SimdTask, run_widest};
 
+// Constants of loops. They decide the order of operations, and so the bits of sums: changing one changes results.
+// "EPYC" is an AMD EPYC (Zen 4); times are of folds of 1.6 MB in its caches, on one thread, the least of two processes.
+
 /// Number of lanes of long rows. A loop over more of them would not be unrolled, and lanes not be registers.
+///
+/// EPYC, sums of f32: 64 lanes took 1.37 of the time with rows of 300 elements, 1.15 with 512 and 1000, 1.02 with 8000.
 pub(super) const LANES: usize = 32;
 
 /// Number of lanes of rows that are too short for more.
+///
+/// EPYC, sums of f32: rows of 64 elements took 0.22 ns an element with 32 lanes, and 0.13 ns with 16.
 pub(super) const SHORT_LANES: usize = 16;
 
 /// Rows of fewer parts are folded in [`SHORT_LANES`]: fewer lanes are left to fold at the end.
+///
+/// EPYC, sums of f32: with 64, rows of 64 elements took 1.6 of the time, and rows of 128 1.13; with 1024, rows of 300
+/// to 1000 elements 1.35 to 1.45.
 pub(super) const MIN_LONG: usize = 256;
 
 /// Number of elements of a lane that are folded on their own, and of such results that are folded again.
+///
+/// EPYC, sums of f32 in rows of 2000 and 8000 elements: 4 took 1.9 to 2.1 of the time, 64 0.97 to 1.01, with a larger
+/// error bound.
 pub(super) const LANE_ELEMENTS: usize = 16;
 
 /// The length from which on the compiler's own loops over rows are fast.
+///
+/// EPYC, sums of i64 in rows of 40 to 4000 elements: 32 took as long, 4096 up to 3.6 times. Any value from 32 to 256
+/// does.
 const PLAIN_MIN: usize = 256;
 
-/// The length up to which rows are folded without halving them.
+/// The length up to which rows are folded without halving them. Follows from the constants above.
 pub(super) const MAX_ROW: usize = LANES * LANE_ELEMENTS * LANE_ELEMENTS;
 
 /// Number of rows that are folded into accumulators at a time, while these are in registers.
+///
+/// EPYC, sums of f32 columns: 4 took 0.96 to 1.04 of the time, 64 0.99 to 1.06. Any value from 4 to 64 does.
 const ROWS: usize = 16;
 
 /// Rows with fewer elements are folded several at a time, where order does not matter.
+///
+/// EPYC, sums of i64 columns: rows of 2 to 8 elements took 1.12 to 1.15 of the time one by one, rows of 16 1.07. With
+/// 128, rows of 64 took 1.3.
 const SHORT_ROW: usize = 32;
 
-/// Size of a SIMD register, in bytes.
+/// Size of a SIMD register, in bytes: of AVX-512, the widest. Not a tuning figure.
 const VECTOR: usize = 64;
 
 /// The kernel of an operation that treats the `P` parts of each element separately.
@@ -174,7 +195,7 @@ fn fold_short<O: Operation<T>, T: Pod, const P: usize>(row: &[T]) -> [T; P] {
 
 /// Lanes in memory, aligned so that no SIMD register is split over cache lines: loads would wait for such stores.
 #[repr(align(64))]
-pub(super) struct Lanes<T>(pub(super) [T; LANES]);
+pub(super) struct AlignedLanes<T>(pub(super) [T; LANES]);
 
 /// Folds a row of at least [`LANES`] parts in as many lanes.
 #[inline(always)]
@@ -182,7 +203,8 @@ fn fold_long<O: Operation<T>, T: Pod, const P: usize>(row: &[T]) -> [T; P] {
     let (whole, rest) = row.split_at(row.len() / LANES * LANES);
     let (first, blocks) = whole.split_at(whole.len().min(LANES * LANE_ELEMENTS));
     // Both are written in place: the compiler copies arrays of this size with `memcpy`.
-    let (Lanes(lanes), Lanes(block_lanes)) = (&mut Lanes([row[0]; LANES]), &mut Lanes([row[0]; LANES]));
+    let (AlignedLanes(lanes), AlignedLanes(block_lanes)) =
+        (&mut AlignedLanes([row[0]; LANES]), &mut AlignedLanes([row[0]; LANES]));
     fold_lanes::<O, T, LANES>(first, lanes);
     separate(lanes);
     for block in blocks.chunks(LANES * LANE_ELEMENTS) {

@@ -2,8 +2,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `fold` | [`Fold`], the operations |
-//! | `operation` | what each [`Fold`] does with two elements |
+//! | `fold_op` | [`FoldOp`], the operations |
+//! | `operation` | what each [`FoldOp`] does with two elements |
 //! | `loops` | the loops over rows that all folds share |
 //! | `pairs` | folds of simple functions of two operands, such as sums of products |
 //!
@@ -15,9 +15,9 @@
 //! - [`FoldKernel::to_row`] is sequential: it folds row after row into the accumulators. Results do not depend
 //!   on how rows are grouped into calls. Rounding errors grow with the number of rows.
 //! - [`FoldKernel::to_elements`] folds a row in several levels. Its elements go to 32 lanes in turn. Every 16
-//!   elements of each lane are folded on their own, then up to 16 of these results. A tree folds the lanes. Rows
-//!   of more than 8192 elements are halved recursively first. Rows of fewer than 256 elements have 16 lanes, and those
-//!   of fewer than 16 are folded sequentially.
+//!   elements of each lane are folded on their own, then up to 16 of these results. A tree folds the lanes.
+//! - Rows of more than 8192 elements are halved recursively first. Rows of fewer than 256 elements have 16 lanes, and
+//!   those of fewer than 16 are folded sequentially.
 //!
 //! So `to_elements` adds each element of a row of `n` elements at most `40 + log2(n / 8192)` times. The error of a
 //! sum is at most that times 2⁻²⁴ (`f32`) or 2⁻⁵³ (`f64`) times the sum of absolute values, but for terms of
@@ -25,15 +25,15 @@
 //!
 //! float16 and bfloat16 are computed as float32, as in element-wise kernels, so they have no folds.
 
-mod fold;
 mod fold_kernel;
+mod fold_op;
 mod loops;
 mod operation;
 mod pairs;
 
-pub use fold::Fold;
 pub use fold_kernel::FoldKernel;
-pub use pairs::{PairFoldKernel, PairFunction, Rows, find_pair_fold};
+pub use fold_op::FoldOp;
+pub use pairs::{PairFoldKernel, PairFunction, PairOperand, find_pair_fold};
 
 use crate::DType;
 use loops::kernel;
@@ -43,25 +43,25 @@ use operation::{Add, Max, Min, Multiply};
 /// The kernel of a fold in a dtype, if there is one.
 ///
 /// Sums and products exist for 64-bit integers, float32, float64 and complex dtypes, minima and maxima for all
-/// dtypes but float16, bfloat16 and text, [`Fold::Any`] and [`Fold::All`] for booleans.
+/// dtypes but float16, bfloat16 and text, [`FoldOp::Any`] and [`FoldOp::All`] for booleans.
 ///
 /// ```
-/// use unishape_kernels::{Constant, DType, Fold, find_fold};
+/// use unishape_kernels::{Constant, DType, FoldOp, find_fold};
 ///
-/// let min = find_fold(Fold::Min, DType::F64).unwrap();
+/// let min = find_fold(FoldOp::Min, DType::F64).unwrap();
 /// assert_eq!(min.identity, Constant::new(f64::INFINITY));
 /// // Small integers are cast to int64 or uint64 before they are added.
-/// assert!(find_fold(Fold::Sum, DType::I8).is_none());
+/// assert!(find_fold(FoldOp::Sum, DType::I8).is_none());
 /// ```
-pub fn find_fold(fold: Fold, dtype: DType) -> Option<FoldKernel> {
+pub fn find_fold(fold: FoldOp, dtype: DType) -> Option<FoldKernel> {
     match fold {
-        Fold::Sum => sum(dtype),
-        Fold::Product => product(dtype),
-        Fold::Min => min(dtype),
-        Fold::Max => max(dtype),
+        FoldOp::Sum => sum(dtype),
+        FoldOp::Product => product(dtype),
+        FoldOp::Min => min(dtype),
+        FoldOp::Max => max(dtype),
         // Of booleans, these are the maximum and the minimum.
-        Fold::Any => max(dtype).filter(|_| dtype == DType::Bool),
-        Fold::All => min(dtype).filter(|_| dtype == DType::Bool),
+        FoldOp::Any => max(dtype).filter(|_| dtype == DType::Bool),
+        FoldOp::All => min(dtype).filter(|_| dtype == DType::Bool),
     }
 }
 

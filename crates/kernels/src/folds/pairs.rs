@@ -1,13 +1,13 @@
 //! Folds of a simple function of two operands, such as the sum of products, in one loop.
 //!
-//! A kernel and a fold write the function's values to a block and read them again. These loops keep values in registers,
-//! which takes less than half of the time where the operands are in a cache.
+//! A kernel and a fold write the function's values to a block and read them again. These loops keep values in
+//! registers, which takes less than half of the time where the operands are in a cache.
 //!
-//! Elements are folded in the order of [`FoldKernel`](super::FoldKernel), but for rows of more than 8192, so which of both
-//! is used does not change results.
+//! Elements are folded in the order of [`FoldKernel`](super::FoldKernel), but for rows of more than 8192, so which of
+//! both is used does not change results.
 
-use super::fold::Fold;
-use super::loops::{LANE_ELEMENTS, LANES, Lanes, MAX_ROW, MIN_LONG, SHORT_LANES, separate};
+use super::fold_op::FoldOp;
+use super::loops::{AlignedLanes, LANE_ELEMENTS, LANES, MAX_ROW, MIN_LONG, SHORT_LANES, separate};
 use super::operation::{Add, Max, MaxOfPositive, Operation};
 use crate::DType;
 use bytemuck::Pod;
@@ -17,10 +17,10 @@ use unishape_simd::{SimdTask, run_widest};
 /// A symmetric function of two elements.
 ///
 /// ```
-/// use unishape_kernels::{DType, Fold, PairFunction, find_pair_fold};
+/// use unishape_kernels::{DType, FoldOp, PairFunction, find_pair_fold};
 ///
-/// assert!(find_pair_fold(Fold::Sum, PairFunction::Product, DType::F32).is_some());
-/// assert!(find_pair_fold(Fold::Sum, PairFunction::Product, DType::I64).is_none());
+/// assert!(find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F32).is_some());
+/// assert!(find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::I64).is_none());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairFunction {
@@ -32,19 +32,19 @@ pub enum PairFunction {
     AbsoluteDifference,
 }
 
-/// Rows of an operand: of contiguous elements, or of one element that stands for all of the row.
+/// PairOperand of an operand of a [`PairFunction`]: of contiguous elements, or of one element that stands for all of the row.
 ///
 /// ```
-/// use unishape_kernels::Rows;
+/// use unishape_kernels::PairOperand;
 ///
 /// // A row of three elements that is repeated, and a column of two.
 /// let (row, column): ([f32; 3], [f32; 2]) = ([1.0, 2.0, 3.0], [10.0, 20.0]);
-/// let row = Rows { bytes: bytemuck::cast_slice(&row), stride: 0, is_scalar: false };
-/// let column = Rows { bytes: bytemuck::cast_slice(&column), stride: 1, is_scalar: true };
+/// let row = PairOperand { bytes: bytemuck::cast_slice(&row), stride: 0, is_scalar: false };
+/// let column = PairOperand { bytes: bytemuck::cast_slice(&column), stride: 1, is_scalar: true };
 /// assert_eq!((row.bytes.len(), column.bytes.len()), (12, 8));
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<'r> {
+pub struct PairOperand<'r> {
     /// Bytes from the first row's beginning to the last one's end.
     pub bytes: &'r [u8],
     /// Distance between the beginnings of rows, in elements. 0 where all rows are one.
@@ -58,12 +58,12 @@ pub struct Rows<'r> {
 /// At least one of the operands has rows of several elements.
 ///
 /// ```
-/// use unishape_kernels::{DType, Fold, PairFunction, Rows, find_pair_fold};
+/// use unishape_kernels::{DType, FoldOp, PairFunction, PairOperand, find_pair_fold};
 ///
-/// let kernel = find_pair_fold(Fold::Sum, PairFunction::Product, DType::F32).unwrap();
+/// let kernel = find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F32).unwrap();
 /// let (a, b): ([f32; 6], [f32; 3]) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 10.0, 100.0]);
-/// let rows = Rows { bytes: bytemuck::cast_slice(&a), stride: 3, is_scalar: false };
-/// let row = Rows { bytes: bytemuck::cast_slice(&b), stride: 0, is_scalar: false };
+/// let rows = PairOperand { bytes: bytemuck::cast_slice(&a), stride: 3, is_scalar: false };
+/// let row = PairOperand { bytes: bytemuck::cast_slice(&b), stride: 0, is_scalar: false };
 /// let mut sums = [0f32; 2];
 /// (kernel.to_elements)([rows, row], 3, bytemuck::cast_slice_mut(&mut sums));
 /// assert_eq!(sums, [321.0, 654.0]);
@@ -71,9 +71,12 @@ pub struct Rows<'r> {
 #[derive(Clone, Copy, Debug)]
 pub struct PairFoldKernel {
     /// Folds the values of each row of `len` elements into one accumulator. There is a row for each.
-    pub to_elements: fn(operands: [Rows<'_>; 2], len: usize, acc: &mut [u8]),
+    pub to_elements: fn(operands: [PairOperand<'_>; 2], len: usize, acc: &mut [u8]),
     /// Folds the values of this many rows, row after row, into a row of accumulators.
-    pub to_row: fn(operands: [Rows<'_>; 2], rows: usize, acc: &mut [u8]),
+    pub to_row: fn(operands: [PairOperand<'_>; 2], rows: usize, acc: &mut [u8]),
+    /// The same for rows of one operand and a scalar of the other for each: some accumulators at a time stay in registers
+    /// for all rows. For rows that are in a cache.
+    pub scaled_rows_to_row: fn(rows: &[&[u8]], scalars: &[u8], acc: &mut [u8]),
 }
 
 /// The kernel of a fold of a function's values in a dtype, if there is one.
@@ -81,32 +84,32 @@ pub struct PairFoldKernel {
 /// Float32 and float64 have sums of all functions and the maximum of absolute differences.
 ///
 /// ```
-/// use unishape_kernels::{DType, Fold, PairFunction, find_pair_fold};
+/// use unishape_kernels::{DType, FoldOp, PairFunction, find_pair_fold};
 ///
-/// assert!(find_pair_fold(Fold::Max, PairFunction::AbsoluteDifference, DType::F64).is_some());
-/// assert!(find_pair_fold(Fold::Min, PairFunction::Product, DType::F64).is_none());
+/// assert!(find_pair_fold(FoldOp::Max, PairFunction::AbsoluteDifference, DType::F64).is_some());
+/// assert!(find_pair_fold(FoldOp::Min, PairFunction::Product, DType::F64).is_none());
 /// ```
-pub fn find_pair_fold(fold: Fold, function: PairFunction, dtype: DType) -> Option<PairFoldKernel> {
+pub fn find_pair_fold(fold: FoldOp, function: PairFunction, dtype: DType) -> Option<PairFoldKernel> {
     macro_rules! by_dtype {
-        ($Operation:ident, $OfRow:ident, $Function:ident) => {
+        ($Operation:ident, $OfRow:ident, $SymmetricFunction:ident) => {
             match dtype {
-                DType::F32 => Some(kernel::<$Operation, $OfRow, $Function, f32>()),
-                DType::F64 => Some(kernel::<$Operation, $OfRow, $Function, f64>()),
+                DType::F32 => Some(kernel::<$Operation, $OfRow, $SymmetricFunction, f32>()),
+                DType::F64 => Some(kernel::<$Operation, $OfRow, $SymmetricFunction, f64>()),
                 _ => None,
             }
         };
     }
     match (fold, function) {
-        (Fold::Sum, PairFunction::Product) => by_dtype!(Add, Add, Product),
-        (Fold::Sum, PairFunction::SquaredDifference) => by_dtype!(Add, Add, SquaredDifference),
-        (Fold::Sum, PairFunction::AbsoluteDifference) => by_dtype!(Add, Add, AbsoluteDifference),
-        (Fold::Max, PairFunction::AbsoluteDifference) => by_dtype!(Max, MaxOfPositive, AbsoluteDifference),
+        (FoldOp::Sum, PairFunction::Product) => by_dtype!(Add, Add, Product),
+        (FoldOp::Sum, PairFunction::SquaredDifference) => by_dtype!(Add, Add, SquaredDifference),
+        (FoldOp::Sum, PairFunction::AbsoluteDifference) => by_dtype!(Add, Add, AbsoluteDifference),
+        (FoldOp::Max, PairFunction::AbsoluteDifference) => by_dtype!(Max, MaxOfPositive, AbsoluteDifference),
         _ => None,
     }
 }
 
 /// A function of two elements, which may be swapped.
-trait Function<T>: 'static {
+trait SymmetricFunction<T>: 'static {
     fn apply(a: T, b: T) -> T;
 }
 
@@ -117,21 +120,21 @@ struct AbsoluteDifference;
 macro_rules! floats {
     ($($T:ident)+) => {
         $(
-            impl Function<$T> for Product {
+            impl SymmetricFunction<$T> for Product {
                 #[inline(always)]
                 fn apply(a: $T, b: $T) -> $T {
                     a * b
                 }
             }
 
-            impl Function<$T> for SquaredDifference {
+            impl SymmetricFunction<$T> for SquaredDifference {
                 #[inline(always)]
                 fn apply(a: $T, b: $T) -> $T {
                     (a - b) * (a - b)
                 }
             }
 
-            impl Function<$T> for AbsoluteDifference {
+            impl SymmetricFunction<$T> for AbsoluteDifference {
                 #[inline(always)]
                 fn apply(a: $T, b: $T) -> $T {
                     (a - b).abs()
@@ -143,18 +146,22 @@ macro_rules! floats {
 floats!(f32 f64);
 
 /// The kernel of an operation, with the operation that folds the values of a row.
-fn kernel<O: Operation<T>, R: Operation<T>, F: Function<T>, T: Pod>() -> PairFoldKernel {
-    PairFoldKernel { to_elements: to_elements::<O, R, F, T>, to_row: to_row::<O, F, T> }
+fn kernel<O: Operation<T>, R: Operation<T>, F: SymmetricFunction<T>, T: Pod>() -> PairFoldKernel {
+    PairFoldKernel {
+        to_elements: to_elements::<O, R, F, T>,
+        to_row: to_row::<O, F, T>,
+        scaled_rows_to_row: scaled_rows_to_row::<O, F, T>,
+    }
 }
 
 /// The operand with rows of several elements first, as the function is symmetric.
-fn ordered(operands: [Rows<'_>; 2]) -> [Rows<'_>; 2] {
+fn ordered(operands: [PairOperand<'_>; 2]) -> [PairOperand<'_>; 2] {
     let [a, b] = operands;
     if a.is_scalar { [b, a] } else { [a, b] }
 }
 
-fn to_elements<O: Operation<T>, R: Operation<T>, F: Function<T>, T: Pod>(
-    operands: [Rows<'_>; 2],
+fn to_elements<O: Operation<T>, R: Operation<T>, F: SymmetricFunction<T>, T: Pod>(
+    operands: [PairOperand<'_>; 2],
     len: usize,
     acc: &mut [u8],
 ) {
@@ -167,7 +174,11 @@ fn to_elements<O: Operation<T>, R: Operation<T>, F: Function<T>, T: Pod>(
     }
 }
 
-fn to_row<O: Operation<T>, F: Function<T>, T: Pod>(operands: [Rows<'_>; 2], rows: usize, acc: &mut [u8]) {
+fn to_row<O: Operation<T>, F: SymmetricFunction<T>, T: Pod>(
+    operands: [PairOperand<'_>; 2],
+    rows: usize,
+    acc: &mut [u8],
+) {
     let operands = ordered(operands);
     let acc = bytemuck::cast_slice_mut(acc);
     let types = PhantomData::<(O, F)>;
@@ -177,7 +188,17 @@ fn to_row<O: Operation<T>, F: Function<T>, T: Pod>(operands: [Rows<'_>; 2], rows
     }
 }
 
-impl<'r> Rows<'r> {
+fn scaled_rows_to_row<O: Operation<T>, F: SymmetricFunction<T>, T: Pod>(
+    rows: &[&[u8]],
+    scalars: &[u8],
+    acc: &mut [u8],
+) {
+    let rows: Vec<&[T]> = rows.iter().map(|row| bytemuck::cast_slice(row)).collect();
+    let (scalars, acc) = (bytemuck::cast_slice(scalars), bytemuck::cast_slice_mut(acc));
+    run_widest(ScaledRowsToRow::<'_, O, F, T> { rows: &rows, scalars, acc, types: PhantomData });
+}
+
+impl<'r> PairOperand<'r> {
     /// The elements of a row.
     #[inline(always)]
     fn row<T: Pod>(self, row: usize, len: usize) -> &'r [T] {
@@ -188,13 +209,13 @@ impl<'r> Rows<'r> {
 
 /// Folds each row into one accumulator. With `S`, the second operand has one element for each row.
 struct ToElements<'a, O, R, F, T, const S: bool> {
-    operands: [Rows<'a>; 2],
+    operands: [PairOperand<'a>; 2],
     len: usize,
     acc: &'a mut [T],
     types: PhantomData<(O, R, F)>,
 }
 
-impl<O: Operation<T>, R: Operation<T>, F: Function<T>, T: Pod, const S: bool> SimdTask
+impl<O: Operation<T>, R: Operation<T>, F: SymmetricFunction<T>, T: Pod, const S: bool> SimdTask
     for ToElements<'_, O, R, F, T, S>
 {
     #[inline(always)]
@@ -218,7 +239,7 @@ struct Pairs<'a, F, T, const S: bool> {
     function: PhantomData<F>,
 }
 
-impl<F: Function<T>, T: Pod, const S: bool> Pairs<'_, F, T, S> {
+impl<F: SymmetricFunction<T>, T: Pod, const S: bool> Pairs<'_, F, T, S> {
     /// Elements of a range.
     #[inline(always)]
     fn part(&self, start: usize, end: usize) -> Self {
@@ -289,8 +310,8 @@ impl<F: Function<T>, T: Pod, const S: bool> Pairs<'_, F, T, S> {
         const BLOCK: usize = LANES * LANE_ELEMENTS;
         let len = self.a.len();
         let whole = len / LANES * LANES;
-        let (Lanes(lanes), Lanes(block_lanes)) =
-            (&mut Lanes([self.a[0]; LANES]), &mut Lanes([self.a[0]; LANES]));
+        let (AlignedLanes(lanes), AlignedLanes(block_lanes)) =
+            (&mut AlignedLanes([self.a[0]; LANES]), &mut AlignedLanes([self.a[0]; LANES]));
         self.part(0, whole.min(BLOCK)).fold_lanes::<O, LANES>(lanes);
         separate(lanes);
         let mut done = BLOCK;
@@ -347,13 +368,13 @@ fn fold_many<O: Operation<T>, T: Pod>(lanes: &[T; LANES]) -> T {
 
 /// Folds rows into a row of accumulators.
 struct ToRow<'a, O, F, T, const S: bool> {
-    operands: [Rows<'a>; 2],
+    operands: [PairOperand<'a>; 2],
     rows: usize,
     acc: &'a mut [T],
     types: PhantomData<(O, F)>,
 }
 
-impl<O: Operation<T>, F: Function<T>, T: Pod, const S: bool> SimdTask for ToRow<'_, O, F, T, S> {
+impl<O: Operation<T>, F: SymmetricFunction<T>, T: Pod, const S: bool> SimdTask for ToRow<'_, O, F, T, S> {
     #[inline(always)]
     fn run(self) {
         let (len, [a, b]) = (self.acc.len(), self.operands);
@@ -382,4 +403,50 @@ impl<O: Operation<T>, F: Function<T>, T: Pod, const S: bool> SimdTask for ToRow<
             }
         }
     }
+}
+
+/// Folds functions of rows and of a scalar for each into a row of accumulators.
+struct ScaledRowsToRow<'a, O, F, T> {
+    rows: &'a [&'a [T]],
+    scalars: &'a [T],
+    acc: &'a mut [T],
+    types: PhantomData<(O, F)>,
+}
+
+impl<O: Operation<T>, F: SymmetricFunction<T>, T: Pod> SimdTask for ScaledRowsToRow<'_, O, F, T> {
+    #[inline(always)]
+    fn run(self) {
+        let ScaledRowsToRow { rows, scalars, acc, .. } = self;
+        let (tiles, rest) = acc.as_chunks_mut::<LANES>();
+        for (tile, acc) in tiles.iter_mut().enumerate() {
+            fold_scaled::<O, F, T, LANES>(rows, scalars, tile * LANES, acc);
+        }
+        let done = tiles.len() * LANES;
+        let (tiles, rest) = rest.as_chunks_mut::<8>();
+        for (tile, acc) in tiles.iter_mut().enumerate() {
+            fold_scaled::<O, F, T, 8>(rows, scalars, done + tile * 8, acc);
+        }
+        let done = done + tiles.len() * 8;
+        for (column, acc) in rest.iter_mut().enumerate() {
+            fold_scaled::<O, F, T, 1>(rows, scalars, done + column, std::array::from_mut(acc));
+        }
+    }
+}
+
+/// Folds `W` columns of the rows, from `first` on.
+#[inline(always)]
+fn fold_scaled<O: Operation<T>, F: SymmetricFunction<T>, T: Pod, const W: usize>(
+    rows: &[&[T]],
+    scalars: &[T],
+    first: usize,
+    acc: &mut [T; W],
+) {
+    let (mut folded, end) = (*acc, first + W);
+    for (row, &scalar) in rows.iter().zip(scalars) {
+        let Some(Ok(row)) = row.get(first..end).map(<&[T; W]>::try_from) else { return };
+        for i in 0..W {
+            folded[i] = O::combine(folded[i], F::apply(row[i], scalar));
+        }
+    }
+    *acc = folded;
 }

@@ -2,7 +2,7 @@
 
 use super::loops::{ToElements, ToRow};
 use super::operation::Add;
-use super::{Fold, FoldKernel, PairFoldKernel, PairFunction, Rows, find_fold, find_pair_fold};
+use super::{FoldKernel, FoldOp, PairFoldKernel, PairFunction, PairOperand, find_fold, find_pair_fold};
 use crate::{Constant, DType, DTypeKind, Kernel, Op, Scalar, find_kernel};
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -12,29 +12,29 @@ use unishape_simd::{SimdTask, run_avx2, run_widest};
 const LENS: [usize; 21] =
     [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1000, 5000];
 
-fn cases() -> impl Iterator<Item = (Fold, DType, FoldKernel)> {
-    let all = Fold::ALL.iter().flat_map(|&fold| DType::ALL.iter().map(move |&dtype| (fold, dtype)));
+fn cases() -> impl Iterator<Item = (FoldOp, DType, FoldKernel)> {
+    let all = FoldOp::ALL.iter().flat_map(|&fold| DType::ALL.iter().map(move |&dtype| (fold, dtype)));
     all.filter_map(|(fold, dtype)| Some((fold, dtype, find_fold(fold, dtype)?)))
 }
 
 /// The element-wise kernel that does the same.
-fn element_wise(fold: Fold, dtype: DType) -> Kernel {
+fn element_wise(fold: FoldOp, dtype: DType) -> Kernel {
     let op = match fold {
-        Fold::Sum => Op::Add,
-        Fold::Product => Op::Multiply,
-        Fold::Min | Fold::All => Op::Min,
-        Fold::Max | Fold::Any => Op::Max,
+        FoldOp::Sum => Op::Add,
+        FoldOp::Product => Op::Multiply,
+        FoldOp::Min | FoldOp::All => Op::Min,
+        FoldOp::Max | FoldOp::Any => Op::Max,
     };
     find_kernel(op, dtype).unwrap()
 }
 
 /// An element from a random number; results of all folds of up to some 10⁵ of them are exact.
-fn element(fold: Fold, dtype: DType, random: u32) -> Constant {
+fn element(fold: FoldOp, dtype: DType, random: u32) -> Constant {
     let small = f64::from(random % 101) - 50.0;
     let scalar = match (fold, dtype.kind()) {
-        (Fold::Product, DTypeKind::Complex) => Scalar::Complex(Complex::I.powu(random % 4)),
-        (Fold::Product, DTypeKind::Float) => Scalar::Float([1.0, -1.0][random as usize % 2]),
-        (Fold::Product, _) => Scalar::Int((random % 1000 * 2 + 1).into()),
+        (FoldOp::Product, DTypeKind::Complex) => Scalar::Complex(Complex::I.powu(random % 4)),
+        (FoldOp::Product, DTypeKind::Float) => Scalar::Float([1.0, -1.0][random as usize % 2]),
+        (FoldOp::Product, _) => Scalar::Int((random % 1000 * 2 + 1).into()),
         (_, DTypeKind::Complex) => Scalar::Complex(Complex::new(f64::from(random / 101 % 5), small)),
         (_, DTypeKind::Float) => Scalar::Float(small),
         (_, DTypeKind::Bool) => Scalar::Bool(random.is_multiple_of(3)),
@@ -90,7 +90,7 @@ fn is_equal(dtype: DType, a: &[u8], b: &[u8]) -> bool {
 }
 
 /// Checks both functions of a kernel for rows of `len` elements against element-wise kernels.
-fn check(fold: Fold, dtype: DType, kernel: FoldKernel, elements: &[Constant], len: usize) {
+fn check(fold: FoldOp, dtype: DType, kernel: FoldKernel, elements: &[Constant], len: usize) {
     let (operation, size) = (element_wise(fold, dtype), dtype.item_size());
     let combine = |a: Constant, b: &Constant| Constant::evaluate(operation, &[a, *b], size);
     let (block, rows) = (Block::new(elements), elements.len() / len);
@@ -130,18 +130,18 @@ fn folds_equal_element_wise_kernels() {
 
 #[test]
 fn folds_have_the_names_of_numpy_and_their_dtypes() {
-    let names: Vec<_> = Fold::ALL.iter().map(|fold| fold.name()).collect();
+    let names: Vec<_> = FoldOp::ALL.iter().map(|fold| fold.name()).collect();
     assert_eq!(names, ["sum", "prod", "min", "max", "any", "all"]);
-    for &fold in Fold::ALL {
+    for &fold in FoldOp::ALL {
         let missing: Vec<_> =
             DType::ALL.iter().copied().filter(|&dtype| find_fold(fold, dtype).is_none()).collect();
         let mut expected = vec![DType::F16, DType::BF16];
         match fold {
-            Fold::Min | Fold::Max => expected.push(DType::Str),
-            Fold::Any | Fold::All => {
+            FoldOp::Min | FoldOp::Max => expected.push(DType::Str),
+            FoldOp::Any | FoldOp::All => {
                 expected = DType::ALL.iter().copied().filter(|&dtype| dtype != DType::Bool).collect();
             }
-            Fold::Sum | Fold::Product => {
+            FoldOp::Sum | FoldOp::Product => {
                 use DType::*;
                 expected.extend([I8, I16, I32, U8, U16, U32, Bool, Str]);
             }
@@ -210,7 +210,7 @@ fn bits_of_sums_do_not_depend_on_simd_width() {
 
 #[test]
 fn one_nan_at_any_position_makes_minimum_and_maximum_nan() {
-    for fold in [Fold::Min, Fold::Max] {
+    for fold in [FoldOp::Min, FoldOp::Max] {
         let single = find_fold(fold, DType::F32).unwrap();
         let double = find_fold(fold, DType::F64).unwrap();
         let complex = find_fold(fold, DType::C64).unwrap();
@@ -242,7 +242,7 @@ fn one_nan_at_any_position_makes_minimum_and_maximum_nan() {
 
 #[test]
 fn infinite_elements_are_extrema() {
-    for (fold, extreme) in [(Fold::Min, f64::NEG_INFINITY), (Fold::Max, f64::INFINITY)] {
+    for (fold, extreme) in [(FoldOp::Min, f64::NEG_INFINITY), (FoldOp::Max, f64::INFINITY)] {
         let (real, complex) = (find_fold(fold, DType::F64).unwrap(), find_fold(fold, DType::C128).unwrap());
         for len in LENS {
             // Only the neutral element, and both infinities.
@@ -259,12 +259,12 @@ fn infinite_elements_are_extrema() {
 fn rows_longer_than_the_largest_block_are_halved() {
     for len in [8191, 8192, 8193, 16_384, 100_001] {
         let numbers: Vec<f64> = random_numbers(7).take(len).map(|random| f64::from(random % 1001)).collect();
-        let sum = find_fold(Fold::Sum, DType::F64).unwrap();
+        let sum = find_fold(FoldOp::Sum, DType::F64).unwrap();
         assert_eq!(fold_row(sum, &numbers), numbers.iter().sum());
-        let max = find_fold(Fold::Max, DType::F64).unwrap();
+        let max = find_fold(FoldOp::Max, DType::F64).unwrap();
         assert_eq!(fold_row(max, &numbers), numbers.iter().copied().fold(0.0, f64::max));
         let complex: Vec<_> = numbers.iter().map(|&x| Complex::new(x, -x)).collect();
-        let sum = find_fold(Fold::Sum, DType::C128).unwrap();
+        let sum = find_fold(FoldOp::Sum, DType::C128).unwrap();
         assert_eq!(fold_row(sum, &complex), complex.iter().sum());
     }
 }
@@ -272,7 +272,7 @@ fn rows_longer_than_the_largest_block_are_halved() {
 #[test]
 fn sum_of_a_long_row_is_that_of_its_halves() {
     let row: Vec<f32> = random_numbers(3).take(1 << 15).map(|random| random as f32 / 3e9 - 0.2).collect();
-    let sum = find_fold(Fold::Sum, DType::F32).unwrap();
+    let sum = find_fold(FoldOp::Sum, DType::F32).unwrap();
     let (first, second) = row.split_at(1 << 14);
     assert_eq!(fold_row(sum, &row), fold_row(sum, first) + fold_row(sum, second));
 }
@@ -284,7 +284,7 @@ proptest! {
     #[test]
     fn sums_of_float32_are_accurate(seed: u64, len in prop_oneof![1usize..300, 300usize..200_000]) {
         let row: Vec<f32> = random_numbers(seed).take(len).map(|random| random as f32 / 3e9 - 0.2).collect();
-        let sum = fold_row(find_fold(Fold::Sum, DType::F32).unwrap(), &row);
+        let sum = fold_row(find_fold(FoldOp::Sum, DType::F32).unwrap(), &row);
         let (mut exact, mut absolute) = (0.0, 0.0);
         for x in row {
             exact += f64::from(x);
@@ -301,12 +301,12 @@ proptest! {
         let numbers: Vec<f32> = random_numbers(seed).take(len * rows + offset).map(|x| x as f32 / 3e9 + 0.7).collect();
         let moved = &numbers[offset..];
         let aligned = moved.to_vec();
-        for fold in [Fold::Sum, Fold::Product] {
+        for fold in [FoldOp::Sum, FoldOp::Product] {
             let kernel = find_fold(fold, DType::F32).unwrap();
             let whole = fold_to_row(kernel, moved, len, rows);
             prop_assert_eq!(&whole, &fold_to_row(kernel, &aligned, len, cut));
             let sequential = |i: usize| moved[i..].iter().step_by(len).fold(kernel.identity.get().unwrap(), |a: f32, b| {
-                if fold == Fold::Sum { a + b } else { a * b }
+                if fold == FoldOp::Sum { a + b } else { a * b }
             });
             prop_assert_eq!(whole, (0..len).map(sequential).collect::<Vec<_>>());
 
@@ -318,17 +318,17 @@ proptest! {
     }
 }
 
-const PAIR_FOLDS: [(Fold, PairFunction); 4] = [
-    (Fold::Sum, PairFunction::Product),
-    (Fold::Sum, PairFunction::SquaredDifference),
-    (Fold::Sum, PairFunction::AbsoluteDifference),
-    (Fold::Max, PairFunction::AbsoluteDifference),
+const PAIR_FOLDS: [(FoldOp, PairFunction); 4] = [
+    (FoldOp::Sum, PairFunction::Product),
+    (FoldOp::Sum, PairFunction::SquaredDifference),
+    (FoldOp::Sum, PairFunction::AbsoluteDifference),
+    (FoldOp::Max, PairFunction::AbsoluteDifference),
 ];
 
 /// How an operand of a pair is laid out.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
-    Rows,
+    PairOperand,
     RepeatedRow,
     /// One element for each row.
     Column,
@@ -338,7 +338,7 @@ enum Layout {
 /// The elements of an operand for some rows of `len` elements, and where its element in a row and column is.
 fn operand<T: Copy>(layout: Layout, all: &[T], rows: usize, len: usize) -> (&[T], [usize; 2]) {
     match layout {
-        Layout::Rows => (&all[..rows * len], [len, 1]),
+        Layout::PairOperand => (&all[..rows * len], [len, 1]),
         Layout::RepeatedRow => (&all[..len], [0, 1]),
         Layout::Column => (&all[..rows], [1, 0]),
         Layout::Scalar => (&all[..1], [0, 0]),
@@ -352,19 +352,20 @@ macro_rules! pair_folds {
         fn $name() {
             let mut numbers = random_numbers(7);
             for (fold, function) in PAIR_FOLDS {
-                let PairFoldKernel { to_elements, to_row } = find_pair_fold(fold, function, $dtype).unwrap();
+                let PairFoldKernel { to_elements, to_row, scaled_rows_to_row } =
+                    find_pair_fold(fold, function, $dtype).unwrap();
                 let apply = |a: $T, b: $T| match function {
                     PairFunction::Product => a * b,
                     PairFunction::SquaredDifference => (a - b) * (a - b),
                     PairFunction::AbsoluteDifference => (a - b).abs(),
                 };
                 let combine = |a: $T, b: $T| match fold {
-                    Fold::Sum => a + b,
+                    FoldOp::Sum => a + b,
                     _ if a.is_nan() || b.is_nan() => $T::NAN,
                     _ => a.max(b),
                 };
                 let identity = find_fold(fold, $dtype).unwrap().identity.get::<$T>().unwrap();
-                let layouts = [Layout::Rows, Layout::RepeatedRow, Layout::Column, Layout::Scalar];
+                let layouts = [Layout::PairOperand, Layout::RepeatedRow, Layout::Column, Layout::Scalar];
                 for len in LENS.into_iter().chain([255, 256, 257, 511, 544, 8192, 8193, 20_000]) {
                     for (case, second) in layouts.into_iter().enumerate() {
                         let rows = 1 + (len + case) % 4;
@@ -376,12 +377,12 @@ macro_rules! pair_folds {
                             (0..rows * len).map(|_| one(numbers.next().unwrap())).collect()
                         };
                         let (all_a, all_b) = (elements(), elements());
-                        let (a, of_a) = operand(Layout::Rows, &all_a, rows, len);
+                        let (a, of_a) = operand(Layout::PairOperand, &all_a, rows, len);
                         let (b, of_b) = operand(second, &all_b, rows, len);
                         let value = |row: usize, column: usize| {
                             apply(a[row * of_a[0] + column * of_a[1]], b[row * of_b[0] + column * of_b[1]])
                         };
-                        let as_rows = |elements, [stride, along]: [usize; 2]| Rows {
+                        let as_rows = |elements, [stride, along]: [usize; 2]| PairOperand {
                             bytes: bytemuck::cast_slice(elements),
                             stride,
                             is_scalar: along == 0,
@@ -406,6 +407,13 @@ macro_rules! pair_folds {
                             .map(|column| (0..rows).map(|row| value(row, column)).fold(identity, combine))
                             .collect();
                         assert!(is_equal(&found, &expected), "{fold:?} {function:?} {len} {second:?}");
+                        if matches!(second, Layout::Column) {
+                            let mut found = vec![identity; len];
+                            let rows: Vec<&[u8]> = a.chunks_exact(len).map(bytemuck::cast_slice).collect();
+                            let scalars = bytemuck::cast_slice(b);
+                            scaled_rows_to_row(&rows, scalars, bytemuck::cast_slice_mut(&mut found));
+                            assert!(is_equal(&found, &expected), "scaled: {fold:?} {function:?} {len}");
+                        }
                     }
                 }
             }
@@ -418,11 +426,11 @@ pair_folds!(pairs_of_float64, f64, DType::F64);
 /// Sums of products of rows of any length are as accurate as sums of rows.
 #[test]
 fn sums_of_products_are_accurate() {
-    let kernel = find_pair_fold(Fold::Sum, PairFunction::Product, DType::F32).unwrap();
+    let kernel = find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F32).unwrap();
     for len in [100, 255, 300, 8192, 100_000] {
         let elements: Vec<f32> =
             random_numbers(len as u64).take(len).map(|number| number as f32 / 2f32.powi(31) + 0.1).collect();
-        let rows = Rows { bytes: bytemuck::cast_slice(&elements), stride: len, is_scalar: false };
+        let rows = PairOperand { bytes: bytemuck::cast_slice(&elements), stride: len, is_scalar: false };
         let mut sum = [0f32];
         (kernel.to_elements)([rows, rows], len, bytemuck::cast_slice_mut(&mut sum));
         let exact: f64 = elements.iter().map(|&element| f64::from(element * element)).sum();

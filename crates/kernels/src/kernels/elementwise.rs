@@ -36,9 +36,9 @@ pub struct KernelContext {
 }
 
 /// A closure as a SIMD task.
-struct Loop<F: FnOnce()>(F);
+struct ClosureTask<F: FnOnce()>(F);
 
-impl<F: FnOnce()> SimdTask for Loop<F> {
+impl<F: FnOnce()> SimdTask for ClosureTask<F> {
     #[inline(always)]
     fn run(self) {
         (self.0)();
@@ -61,7 +61,7 @@ pub(super) trait SimdWidth {
     fn for_each_chunk(context: &mut KernelContext, elements: usize, each: impl FnMut(usize, usize)) {
         let KernelContext { prefetch, wide } = context;
         Self::run(
-            Loop(
+            ClosureTask(
                 #[inline(always)]
                 || prefetch.for_each_chunk(elements, elements, each),
             ),

@@ -135,7 +135,7 @@ impl CompiledModel {
     pub fn from_node(bytes: &[u8], opset: u32) -> Result<CompiledModel, Error> {
         let message = Message::decode(&SharedBytes::from(bytes.to_vec()))
             .map_err(|error| Error::malformed(format!("not an ONNX node: {error}")))?;
-        let node = Node::from_message(0, &message)?;
+        let node = Node::from_message(0, &message, 0)?;
         let info = |name: &String| ValueInfo { name: name.clone(), elem: None, shape: None };
         let mut inputs: Vec<ValueInfo> = Vec::new();
         for name in node.inputs.iter().filter(|name| !name.is_empty()) {
@@ -152,6 +152,7 @@ impl CompiledModel {
             value_info: Vec::new(),
             initializers: Vec::new(),
             sparse_initializers: Vec::new(),
+            node_field: crate::field_numbers::graph::NODE,
         };
         let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
         CompiledModel::compile(&graph, opset, None, &outputs)

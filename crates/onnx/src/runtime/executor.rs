@@ -18,8 +18,8 @@ use unishape::{DType, Tensor, TensorView, broadcast_shapes, broadcast_to, elemen
 /// A value that depends on a chain of this many reductions is materialized before another one reduces it.
 const MAX_CHAINED_REDUCTIONS: usize = 8;
 
-/// The same, for a chain in which the reduced axes change this many times. Reductions of the same axes share rows and the
-/// work for them; along other axes, each repeats all element-wise work before it.
+/// The same, for a chain in which the reduced axes change this many times. Reductions of the same axes share rows and
+/// the work for them; along other axes, each repeats all element-wise work before it.
 const MAX_AXES_CHANGES: usize = 1;
 
 /// About how many reductions one pass computes: planning it takes a time that grows with the square of their number.
@@ -56,7 +56,7 @@ enum ValueState<'a> {
         output: usize,
         dtype: DType,
         shape: Vec<usize>,
-        reductions: Chain,
+        reductions: ReductionChain,
     },
 }
 
@@ -96,7 +96,7 @@ impl SharedTensor {
 
 /// The reductions that a deferred value depends on, and that are computed in the same pass.
 #[derive(Clone, Debug, Default)]
-struct Chain {
+struct ReductionChain {
     /// Length of the longest chain.
     length: usize,
     /// Axes of its last reduction.
@@ -107,7 +107,7 @@ struct Chain {
     all: BTreeSet<usize>,
 }
 
-impl Chain {
+impl ReductionChain {
     /// Whether a value must be materialized before another reduction, along these axes.
     fn is_full(&self, axes: &[usize]) -> bool {
         let has_changed = self.changes >= MAX_AXES_CHANGES && self.axes != axes;
@@ -115,12 +115,12 @@ impl Chain {
     }
 
     /// Number of reductions together with those of another input, some of which may be the same.
-    fn joint_count(&self, other: &Chain) -> usize {
+    fn joint_count(&self, other: &ReductionChain) -> usize {
         self.all.len() + other.all.difference(&self.all).count()
     }
 
     /// Adds the chain of another input.
-    fn join(&mut self, other: &Chain) {
+    fn join(&mut self, other: &ReductionChain) {
         self.all.extend(&other.all);
         let differs = self.length > 0 && other.length > 0 && self.axes != other.axes;
         self.changes = self.changes.max(other.changes) + usize::from(differs);
@@ -212,7 +212,11 @@ impl<'a> Executor<'a> {
     /// Materializes the inputs of a fused node that are not computed in its pass.
     ///
     /// Returns the reductions that its outputs depend on.
-    fn prepare_inputs(&mut self, compiled: &CompiledNode, outputs: &[OutputType]) -> Result<Chain, Error> {
+    fn prepare_inputs(
+        &mut self,
+        compiled: &CompiledNode,
+        outputs: &[OutputType],
+    ) -> Result<ReductionChain, Error> {
         let CompiledNode { node, version, .. } = compiled;
         let rule = version.operator.shape_rule;
         let axes = match rule {
@@ -221,7 +225,7 @@ impl<'a> Executor<'a> {
             _ => Vec::new(),
         };
         let is_clip = version.operator.name == "Clip";
-        let mut chain = Chain::default();
+        let mut chain = ReductionChain::default();
         for (position, input) in compiled.inputs.iter().enumerate() {
             let Some(input) = *input else { continue };
             let ValueState::Deferred { shape, reductions, .. } = &self.values[input] else { continue };
@@ -689,14 +693,14 @@ mod tests {
     use super::*;
 
     /// A chain of reductions along one axis each, whose outputs have these numbers.
-    fn chain(reductions: &[(usize, usize)]) -> Chain {
-        let mut chain = Chain::default();
+    fn chain(reductions: &[(usize, usize)]) -> ReductionChain {
+        let mut chain = ReductionChain::default();
         reductions.iter().for_each(|&(axis, output)| chain.push(vec![axis], output));
         chain
     }
 
     /// Length, axes and changes.
-    fn summary(chain: &Chain) -> (usize, &[usize], usize) {
+    fn summary(chain: &ReductionChain) -> (usize, &[usize], usize) {
         (chain.length, &chain.axes, chain.changes)
     }
 

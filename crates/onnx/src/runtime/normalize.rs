@@ -1,7 +1,7 @@
 //! Normalizations as expressions: softmax, and those by mean and variance.
 //!
-//! float16 and bfloat16 are computed in float, and results are rounded once. Where the attribute `stash_type` is double,
-//! elements are normalized in double before they are scaled.
+//! float16 and bfloat16 are computed in float, and results are rounded once. Where the attribute `stash_type` is
+//! double, elements are normalized in double before they are scaled.
 
 use super::element_wise::{narrow, wide, widen};
 use super::shape_ops::resolve_axis;

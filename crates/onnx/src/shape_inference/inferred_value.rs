@@ -1,5 +1,6 @@
 //! What is inferred about a value: element type, shape, and the elements of a value that holds a shape.
 
+use super::expression::SizeExpr;
 use super::symbolic::{Dim, SymbolicShape};
 use crate::elem_type::ElemType;
 
@@ -12,56 +13,33 @@ use crate::elem_type::ElemType;
 /// assert_eq!((z.elem().map(|elem| elem.to_string()), z.to_string()), (Some("float".into()), "Nx3".into()));
 /// # Ok::<(), unishape_onnx::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct InferredValue {
     pub(crate) elem: Option<ElemType>,
     pub(crate) shape: SymbolicShape,
-    /// Elements of a short list of integers that may serve as a shape.
+    /// Elements of a short list that may serve as a shape or to compute one.
     pub(crate) data: Option<ShapeData>,
 }
 
-/// Elements of a value that holds a shape, as far as they are known.
-#[derive(Clone, Debug)]
+/// Elements of a small value, as far as they are known.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ShapeData {
-    /// Elements of a rank-1 or rank-0 value.
-    Elements(Vec<ShapeElement>),
+    /// Integers, also those in a floating-point value, and 0 and 1 for bool; rank 0 or 1.
+    Elements(Vec<SizeExpr>),
+    /// Known floating-point numbers; rank 0 or 1.
+    Floats(Vec<f64>),
     /// All sizes of a shape of unknown rank.
     ShapeOf(SymbolicShape),
-}
-
-/// Element of a value that holds a shape.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum ShapeElement {
-    Int(i64),
-    /// Size of a dimension, unknown or beyond `i64`.
-    Dim(Dim),
-}
-
-impl ShapeElement {
-    /// The element as a size; `None` if it is negative.
-    pub(crate) fn size(&self) -> Option<Dim> {
-        match self {
-            ShapeElement::Int(int) => usize::try_from(*int).ok().map(Dim::Known),
-            ShapeElement::Dim(dim) => Some(dim.clone()),
-        }
-    }
-}
-
-impl From<&Dim> for ShapeElement {
-    fn from(dim: &Dim) -> ShapeElement {
-        match dim {
-            Dim::Known(size) => {
-                i64::try_from(*size).map_or_else(|_| ShapeElement::Dim(dim.clone()), ShapeElement::Int)
-            }
-            Dim::Unknown(_) => ShapeElement::Dim(dim.clone()),
-        }
-    }
 }
 
 impl InferredValue {
     /// Value with the id `id`, of which nothing is known.
     pub(super) fn unknown(id: usize) -> InferredValue {
         InferredValue { elem: None, shape: SymbolicShape::unranked(id), data: None }
+    }
+
+    pub(super) fn new(elem: Option<ElemType>, dims: Vec<Dim>) -> InferredValue {
+        InferredValue { elem, shape: SymbolicShape::new(dims), data: None }
     }
 
     /// Element type, if known.

@@ -1,22 +1,42 @@
 //! Shape inference: element types and shapes of all values before a model runs.
 //!
+//! Sizes come from the declared shapes of inputs, from initializers, and from the rules of the operators. Shapes that
+//! the model declares for other values are never used: exporters write wrong ones. Those that contradict the
+//! inference are reported.
+//!
 //! | module | contents |
 //! |---|---|
+//! | `expression` | integer expressions over unknown sizes |
 //! | `symbolic` | shapes with symbolic dimensions |
 //! | `inferred_value` | what is inferred about a value |
 //! | `rules` | inference rules of the operators |
+//! | `analyzer` | applies the rules to graphs, subgraphs and functions |
 
+mod analyzer;
+pub(crate) mod expression;
 mod inferred_value;
-mod rules;
+pub(crate) mod rules;
 pub(crate) mod symbolic;
 
 use crate::error::Error;
-use crate::graph::{DeclaredDim, Graph, ValueInfo};
+use crate::graph::Graph;
 use crate::model::Model;
-use std::collections::HashMap;
-use symbolic::{Dim, MAX_INFERRED_RANK, SymbolicShape};
+use std::collections::{BTreeMap, HashMap};
+use symbolic::SymbolicShape;
 
 pub use inferred_value::InferredValue;
+
+/// Sizes of symbolic dimensions that the caller fixes, by name.
+///
+/// ```
+/// use unishape_onnx::{FixedSizes, Model, infer_shapes_with};
+/// # let bytes = unishape_onnx::model_builder::add_model();
+///
+/// let inference = infer_shapes_with(&Model::read(&bytes)?, &FixedSizes::from([("N".into(), 2)]));
+/// assert_eq!(inference.value("z").map(|z| z.to_string()).as_deref(), Some("2x3"));
+/// # Ok::<(), unishape_onnx::Error>(())
+/// ```
+pub type FixedSizes = BTreeMap<String, usize>;
 
 /// Result of shape inference: all values of a model, and its incompatible shapes.
 ///
@@ -28,16 +48,63 @@ pub use inferred_value::InferredValue;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Inference {
-    /// Ids of the values: indices into `values`.
-    ids: HashMap<String, usize>,
-    values: Vec<InferredValue>,
+    /// The main graph.
+    pub(crate) main: Scope,
+    /// Bodies of the functions, with what holds for all calls; `None` if there is no call.
+    pub(crate) functions: Vec<Option<Scope>>,
     conflicts: Vec<(usize, Error)>,
+    /// Number of the conflicts that are in the main graph; they are the first.
+    main_conflicts: usize,
+    declaration_conflicts: Vec<String>,
+    /// Whether the model has more nodes, with all calls of functions, than are analyzed.
+    pub(crate) is_truncated: bool,
+}
+
+/// What is inferred about the values of a graph.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    /// Values of the graph, and those of enclosing graphs that it uses.
+    values: HashMap<String, InferredValue>,
+    /// Scopes of subgraphs, by node and index among the node's subgraphs.
+    bodies: HashMap<(usize, usize), Scope>,
+    /// Bodies of called functions, by node.
+    calls: HashMap<usize, Called>,
+}
+
+/// A function's body, as a node calls it.
+#[derive(Clone, Debug)]
+pub(crate) struct Called {
+    /// Index among the model's functions.
+    pub(crate) function: usize,
+    /// The body with the call's attributes, if it refers to attributes.
+    pub(crate) body: Option<Graph>,
+    pub(crate) scope: Scope,
+}
+
+impl Scope {
+    pub(crate) fn value(&self, name: &str) -> Option<&InferredValue> {
+        self.values.get(name)
+    }
+
+    pub(crate) fn shape(&self, name: &str) -> Option<&SymbolicShape> {
+        self.value(name).map(|value| &value.shape)
+    }
+
+    /// Scope of a subgraph; `None` if it was not analyzed.
+    pub(crate) fn body(&self, node: usize, subgraph: usize) -> Option<&Scope> {
+        self.bodies.get(&(node, subgraph))
+    }
+
+    /// Body of the function that a node calls.
+    pub(crate) fn call(&self, node: usize) -> Option<&Called> {
+        self.calls.get(&node)
+    }
 }
 
 impl Inference {
-    /// Inferred type and shape of a value.
+    /// Inferred type and shape of a value of the main graph.
     ///
-    /// `None` if the model has no value of that name.
+    /// `None` if the main graph has no value of that name.
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();
@@ -46,10 +113,12 @@ impl Inference {
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
     pub fn value(&self, name: &str) -> Option<&InferredValue> {
-        self.ids.get(name).map(|&id| &self.values[id])
+        self.main.value(name)
     }
 
     /// Indices of the nodes whose inputs are incompatible (E1), with the error.
+    ///
+    /// The index is that in the node's own graph; the error names the subgraph or function.
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();
@@ -61,31 +130,29 @@ impl Inference {
         &self.conflicts
     }
 
-    /// Fails with the first conflict.
+    /// Declared shapes of intermediate values and outputs that contradict the inferred ones, in words.
+    ///
+    /// ```
+    /// # let bytes = unishape_onnx::model_builder::add_model();
+    /// # let inference = unishape_onnx::infer_shapes(&unishape_onnx::Model::read(&bytes)?);
+    /// assert!(inference.declaration_conflicts().is_empty());
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    pub fn declaration_conflicts(&self) -> &[String] {
+        &self.declaration_conflicts
+    }
+
+    /// Fails with the first conflict of the main graph.
+    ///
+    /// A subgraph may never run, so that its conflicts are only reported.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.conflicts.first().map_or(Ok(()), |(_, error)| Err(error.clone()))
-    }
-
-    pub(crate) fn shape(&self, name: &str) -> Option<&SymbolicShape> {
-        self.value(name).map(|value| &value.shape)
-    }
-
-    /// Id of a value; adds an unknown value if the name is new.
-    fn id(&mut self, name: &str) -> usize {
-        if let Some(&id) = self.ids.get(name) {
-            return id;
-        }
-        let id = self.values.len();
-        self.ids.insert(name.to_owned(), id);
-        self.values.push(InferredValue::unknown(id));
-        id
+        self.conflicts[..self.main_conflicts].first().map_or(Ok(()), |(_, error)| Err(error.clone()))
     }
 }
 
 /// Infers the element types and shapes of all values of a model.
 ///
-/// Starts from declared inputs and initializers, and applies the rules of the operators. Where a rule yields
-/// less than the model declares, the declaration is used.
+/// Starts from declared inputs and initializers, and applies the rules of the operators.
 ///
 /// ```
 /// # let bytes = unishape_onnx::model_builder::add_model();
@@ -94,89 +161,19 @@ impl Inference {
 /// # Ok::<(), unishape_onnx::Error>(())
 /// ```
 pub fn infer_shapes(model: &Model) -> Inference {
-    let graph = model.graph();
-    let mut inference = Inference { ids: HashMap::new(), values: Vec::new(), conflicts: Vec::new() };
-    let declarations = declarations(graph);
-    for info in &graph.inputs {
-        let id = inference.id(&info.name);
-        inference.values[id] = declared_value(info, id);
-    }
-    for tensor in &graph.initializers {
-        let is_input = inference.ids.contains_key(&tensor.name);
-        let id = inference.id(&tensor.name);
-        if is_input && model.ir_version() >= 4 {
-            // The initializer is only a default: the caller may pass any value of the declared shape.
-            continue;
-        }
-        let value = rules::infer_tensor(tensor, model.base_dir());
-        inference.values[id] = InferredValue { shape: value.shape.limited(id), ..value };
-    }
-    for node in &graph.nodes {
-        let inputs: Vec<Option<usize>> =
-            node.inputs.iter().map(|name| (!name.is_empty()).then(|| inference.id(name))).collect();
-        let outputs = node.outputs.iter().enumerate().filter(|(_, name)| !name.is_empty());
-        let outputs: Vec<(usize, usize)> = outputs.map(|(index, name)| (index, inference.id(name))).collect();
-        let inputs: Vec<Option<&InferredValue>> =
-            inputs.iter().map(|input| input.map(|id| &inference.values[id])).collect();
-        let mut values: Vec<InferredValue> = Vec::with_capacity(outputs.len());
-        for &(index, id) in &outputs {
-            // Anonymous dimensions are identified by the id of the output.
-            let inferred = rules::infer_output(node, index, &inputs, id);
-            let unknown = || InferredValue::unknown(id);
-            values.push(match inferred {
-                Ok(value) => value.unwrap_or_else(unknown),
-                Err(error) => {
-                    inference.conflicts.push((node.index, error.with_context(node.to_string())));
-                    unknown()
-                }
-            });
-        }
-        for ((index, id), value) in outputs.into_iter().zip(values) {
-            let value = InferredValue { shape: value.shape.limited(id), ..value };
-            let declared =
-                declarations.get(node.outputs[index].as_str()).map(|info| declared_value(info, id));
-            inference.values[id] = match declared {
-                Some(declared) => merge(value, declared),
-                None => value,
-            };
-        }
-    }
-    inference
+    analyzer::infer(model, &FixedSizes::new())
 }
 
-/// Declarations of the values that nodes compute.
-fn declarations(graph: &Graph) -> HashMap<&str, &ValueInfo> {
-    graph.value_info.iter().chain(&graph.outputs).map(|info| (info.name.as_str(), info)).collect()
-}
-
-fn declared_value(info: &ValueInfo, id: usize) -> InferredValue {
-    let shape = match &info.shape {
-        Some(dims) if dims.len() <= MAX_INFERRED_RANK => {
-            let dims = dims.iter().enumerate().map(|(index, dim)| match dim {
-                DeclaredDim::Size(size) => Dim::Known(*size),
-                DeclaredDim::Symbol(name) => Dim::named(name),
-                DeclaredDim::Unknown => Dim::anonymous(id, index),
-            });
-            SymbolicShape::new(dims.collect())
-        }
-        _ => SymbolicShape::unranked(id),
-    };
-    InferredValue { elem: info.elem, shape, data: None }
-}
-
-/// Merges an inferred value with its declaration; the inferred one has precedence where both are known.
-fn merge(inferred: InferredValue, declared: InferredValue) -> InferredValue {
-    let shape = match (inferred.shape.dims(), declared.shape.dims()) {
-        (None, Some(_)) => declared.shape,
-        (Some(inferred), Some(declared)) if inferred.len() == declared.len() => {
-            let merge_dims = |(inferred, declared): (&Dim, &Dim)| match (inferred, declared) {
-                (Dim::Unknown(_), Dim::Known(_)) => declared.clone(),
-                _ if !inferred.is_known_or_named() && declared.is_known_or_named() => declared.clone(),
-                _ => inferred.clone(),
-            };
-            SymbolicShape::new(inferred.iter().zip(declared).map(merge_dims).collect())
-        }
-        _ => inferred.shape,
-    };
-    InferredValue { elem: inferred.elem.or(declared.elem), shape, data: inferred.data }
+/// As [`infer_shapes`], with sizes for some symbolic dimensions of the inputs.
+///
+/// ```
+/// use unishape_onnx::{FixedSizes, Model, infer_shapes_with};
+/// # let bytes = unishape_onnx::model_builder::add_model();
+/// let sizes = FixedSizes::from([("N".into(), 5)]);
+/// let inference = infer_shapes_with(&Model::read(&bytes)?, &sizes);
+/// assert_eq!(inference.value("x").map(|x| x.to_string()).as_deref(), Some("5x3"));
+/// # Ok::<(), unishape_onnx::Error>(())
+/// ```
+pub fn infer_shapes_with(model: &Model, sizes: &FixedSizes) -> Inference {
+    analyzer::infer(model, sizes)
 }

@@ -1,18 +1,17 @@
 //! Shapes with symbolic dimensions and unknown ranks.
 
-use crate::error::display_name;
+use super::expression::SizeExpr;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
 use unishape::{Error, Extent, broadcast_shapes};
 
 /// Maximum tracked rank; larger shapes become unknown, so that a small file cannot use much memory.
 pub(crate) const MAX_INFERRED_RANK: usize = 64;
 
-/// Maximum number of symbols in a dimension, and of unranked values in a shape.
-const MAX_SYMBOLS: usize = 8;
+/// Maximum number of unranked values in a shape.
+const MAX_UNRANKED: usize = 256;
 
-/// Size of a dimension: known, or symbolic.
+/// Size of a dimension: known, or an expression of unknown sizes.
 ///
 /// ```
 /// use unishape_onnx::{Dim, infer_shapes};
@@ -28,52 +27,44 @@ pub enum Dim {
     /// Known size.
     Known(usize),
     /// Unknown size.
-    Unknown(Symbols),
-}
-
-/// Set of unknown sizes that were broadcast to one size.
-///
-/// The resulting size is the member that is not 1, or 1 if all are. Displays as `M|N`.
-///
-/// ```
-/// # let bytes = unishape_onnx::model_builder::add_model();
-/// # let inference = unishape_onnx::infer_shapes(&unishape_onnx::Model::read(&bytes)?);
-/// # let z = inference.value("z").and_then(|z| z.shape()).expect("a shape");
-/// let unishape_onnx::Dim::Unknown(symbols) = &z[0] else { panic!() };
-/// assert_eq!(symbols.to_string(), "N");
-/// # Ok::<(), unishape_onnx::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Symbols(Arc<BTreeSet<Symbol>>);
-
-/// One unknown size.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Symbol {
-    /// `dim_param`: the same size in all shapes that use the name.
-    Named(Arc<str>),
-    /// Size of dimension `dim` of the value with id `value`.
-    Anonymous { value: usize, dim: usize },
+    Unknown(SizeExpr),
 }
 
 impl Dim {
     pub(crate) fn named(name: &str) -> Dim {
-        Dim::from_symbol(Symbol::Named(name.into()))
+        Dim::Unknown(SizeExpr::named(name))
     }
 
     /// Unknown size of one dimension of a value.
     pub(crate) fn anonymous(value: usize, dim: usize) -> Dim {
-        Dim::from_symbol(Symbol::Anonymous { value, dim })
+        Dim::Unknown(SizeExpr::anonymous(value, dim))
     }
 
-    fn from_symbol(symbol: Symbol) -> Dim {
-        Dim::Unknown(Symbols(Arc::new(BTreeSet::from([symbol]))))
-    }
-
-    /// Whether the size is known or has a name.
-    pub(crate) fn is_known_or_named(&self) -> bool {
+    /// The size as an expression; `None` if it is too large.
+    pub(crate) fn expr(&self) -> Option<SizeExpr> {
         match self {
-            Dim::Known(_) => true,
-            Dim::Unknown(Symbols(symbols)) => symbols.iter().any(|symbol| matches!(symbol, Symbol::Named(_))),
+            Dim::Known(size) => i64::try_from(*size).ok().map(SizeExpr::int),
+            Dim::Unknown(expr) => Some(expr.clone()),
+        }
+    }
+
+    /// The size that an expression describes; `None` if it is negative.
+    pub(crate) fn from_expr(expr: &SizeExpr) -> Option<Dim> {
+        match expr.constant() {
+            Some(size) => usize::try_from(size).ok().map(Dim::Known),
+            None => Some(Dim::Unknown(expr.clone())),
+        }
+    }
+
+    /// Computes a size; `None` if a step overflows, exceeds the limits or gives a negative size.
+    pub(crate) fn compute(&self, steps: impl FnOnce(SizeExpr) -> Option<SizeExpr>) -> Option<Dim> {
+        Dim::from_expr(&steps(self.expr()?)?)
+    }
+
+    pub(crate) fn known(&self) -> Option<usize> {
+        match self {
+            Dim::Known(size) => Some(*size),
+            Dim::Unknown(_) => None,
         }
     }
 
@@ -84,6 +75,22 @@ impl Dim {
         }
     }
 
+    /// Whether the size is not 1, whatever the unknown sizes are.
+    pub(crate) fn is_certainly_not_one(&self) -> bool {
+        match self {
+            Dim::Known(size) => *size != 1,
+            Dim::Unknown(expr) => expr.certainly_differs(&SizeExpr::int(1)),
+        }
+    }
+
+    /// Whether two sizes differ, whatever the unknown sizes are.
+    pub(crate) fn certainly_differs(&self, other: &Dim) -> bool {
+        match (self.expr(), other.expr()) {
+            (Some(a), Some(b)) => a.certainly_differs(&b),
+            _ => false,
+        }
+    }
+
     /// Common size of two dimensions; `None` if they are incompatible.
     fn broadcast_with(&self, other: &Dim) -> Option<Dim> {
         Some(match (self, other) {
@@ -91,11 +98,7 @@ impl Dim {
             (Dim::Known(a), Dim::Known(b)) if a != b => return None,
             // The unknown size is 1 or equal to the known size.
             (known @ Dim::Known(_), _) | (_, known @ Dim::Known(_)) => known.clone(),
-            (Dim::Unknown(Symbols(a)), Dim::Unknown(Symbols(b))) => match () {
-                _ if a.is_superset(b) => self.clone(),
-                _ if b.is_superset(a) => other.clone(),
-                _ => Dim::Unknown(Symbols(Arc::new(a.union(b).cloned().collect()))),
-            },
+            (Dim::Unknown(a), Dim::Unknown(b)) => Dim::Unknown(a.broadcast_with(b)),
         })
     }
 }
@@ -112,28 +115,13 @@ impl PartialEq<usize> for Dim {
     }
 }
 
-/// The size, or the names of the symbols.
+/// The size, or its expression.
 impl fmt::Display for Dim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Dim::Known(size) => size.fmt(f),
-            Dim::Unknown(symbols) => symbols.fmt(f),
+            Dim::Unknown(expr) => expr.fmt(f),
         }
-    }
-}
-
-/// Names separated by `|`, with `?` for anonymous symbols.
-impl fmt::Display for Symbols {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: BTreeSet<String> = self
-            .0
-            .iter()
-            .map(|symbol| match symbol {
-                Symbol::Named(name) => display_name(name),
-                Symbol::Anonymous { .. } => "?".into(),
-            })
-            .collect();
-        f.write_str(&names.into_iter().collect::<Vec<_>>().join("|"))
     }
 }
 
@@ -167,24 +155,41 @@ impl SymbolicShape {
 
     /// Sizes, if all are known.
     pub(crate) fn sizes(&self) -> Option<Vec<usize>> {
-        let size = |dim: &Dim| match dim {
-            Dim::Known(size) => Some(*size),
-            Dim::Unknown(_) => None,
-        };
-        self.dims()?.iter().map(size).collect()
+        self.dims()?.iter().map(Dim::known).collect()
     }
 
     /// Replaces parts that exceed the limits by unknown dimensions, or an unknown rank, of `value`.
     pub(crate) fn limited(mut self, value: usize) -> SymbolicShape {
-        if self.dims.len() > MAX_INFERRED_RANK || self.unranked.len() > MAX_SYMBOLS {
+        if self.dims.len() > MAX_INFERRED_RANK || self.unranked.len() > MAX_UNRANKED {
             return SymbolicShape::unranked(value);
         }
         for (index, dim) in self.dims.iter_mut().enumerate() {
-            if matches!(dim, Dim::Unknown(Symbols(symbols)) if symbols.len() > MAX_SYMBOLS) {
+            if matches!(dim, Dim::Unknown(expr) if !expr.is_within_limit()) {
                 *dim = Dim::anonymous(value, index);
             }
         }
         self
+    }
+
+    /// What holds for both of two shapes; sizes that differ become sizes of `value`.
+    pub(crate) fn join(&self, other: &SymbolicShape, value: usize) -> SymbolicShape {
+        match (self.dims(), other.dims()) {
+            (Some(a), Some(b)) if a.len() == b.len() => {
+                let dims = a.iter().zip(b).enumerate().map(|(index, (a, b))| match a == b {
+                    true => a.clone(),
+                    false => Dim::anonymous(value, index),
+                });
+                SymbolicShape::new(dims.collect())
+            }
+            _ if self == other => self.clone(),
+            _ => SymbolicShape::unranked(value),
+        }
+    }
+
+    /// Whether sizes of values with an id of at least `first` occur.
+    pub(crate) fn refers_to_since(&self, first: usize) -> bool {
+        self.unranked.iter().any(|&value| value >= first)
+            || self.dims.iter().any(|dim| matches!(dim, Dim::Unknown(expr) if expr.refers_to_since(first)))
     }
 
     /// Common shape of two shapes; `None` if they are incompatible.
@@ -297,12 +302,12 @@ mod tests {
             (0..count).fold(shape(""), |all, number| all.broadcast_with(&of(number)).expect("compatible"))
         };
         let named = |count: usize| all(count, |number| shape(&format!("n{number}")));
-        assert_eq!(named(MAX_SYMBOLS).limited(70), named(MAX_SYMBOLS));
-        assert_eq!(named(MAX_SYMBOLS + 1).limited(70), SymbolicShape::new(vec![Dim::anonymous(70, 0)]));
+        assert_eq!(named(256).limited(999), named(256));
+        assert_eq!(named(512).limited(999), SymbolicShape::new(vec![Dim::anonymous(999, 0)]));
         let unranked = |count: usize| all(count, SymbolicShape::unranked);
-        assert_eq!(unranked(MAX_SYMBOLS).limited(70), unranked(MAX_SYMBOLS));
-        assert_eq!(unranked(MAX_SYMBOLS + 1).limited(70), SymbolicShape::unranked(70));
-        assert_eq!(unranked(MAX_SYMBOLS + 2).limited(70), SymbolicShape::unranked(70));
+        assert_eq!(unranked(MAX_UNRANKED).limited(999), unranked(MAX_UNRANKED));
+        assert_eq!(unranked(MAX_UNRANKED + 1).limited(999), SymbolicShape::unranked(999));
+        assert_eq!(unranked(MAX_UNRANKED + 2).limited(999), SymbolicShape::unranked(999));
     }
 
     #[test]

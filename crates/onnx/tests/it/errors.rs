@@ -4,7 +4,7 @@ use crate::support::{run, run_error, tensor};
 use ndarray::arr1;
 use unishape::{DType, Tensor};
 use unishape_onnx::model_builder::{Attr, ModelBuilder};
-use unishape_onnx::{CompiledModel, ErrorKind, Model, explain, explicit};
+use unishape_onnx::{CompiledModel, ErrorKind, Verdict, explain, explicit};
 
 fn binary(opset: u32, op_type: &str, attributes: &[(&str, Attr<'_>)]) -> ModelBuilder {
     let builder = ModelBuilder::new(opset).input("a", DType::F32, "N 3").input("b", DType::F32, "3");
@@ -39,11 +39,14 @@ fn unsupported_operators_name_the_node() {
     );
     assert_eq!(compile_error(&builder), "node 0 (If If_of_z): operators with subgraphs are not supported");
     let report = explain(&builder.build().expect("a model"));
-    assert_eq!(report.skipped, ["subgraphs of node 0 (If If_of_z)"]);
-    // ModelProto: functions, with the name f and the domain d.
-    let functions = [0xca, 1, 6, 0x0a, 1, b'f', 0x52, 1, b'd'];
-    let bytes = [binary(21, "Add", &[]).to_bytes(), functions.to_vec()].concat();
-    assert_eq!(explain(&Model::read(&bytes).expect("a model")).skipped, ["function d.f"]);
+    assert_eq!((report.nodes, report.not_analyzed), (2, vec![]));
+    // Another operator, of which nothing is known.
+    let unknown =
+        ModelBuilder::new(21).input("a", DType::F32, "3").node("Unheard", "a", "z").node("Unheard", "z", "y");
+    let report = explain(&unknown.build().expect("a model"));
+    let expected = "Unheard, unknown operator: 2 nodes, the first is node 0 (Unheard Unheard_of_z)";
+    assert_eq!(report.not_analyzed, [expected]);
+    assert_eq!(report.verdict(), Verdict::Unknown);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use ndarray::arr1;
 use proptest::prelude::*;
 use unishape::{DType, Tensor};
 use unishape_onnx::model_builder::{Attr, ModelBuilder};
-use unishape_onnx::{CompiledModel, Model, explain, explicit, implicit};
+use unishape_onnx::{CompiledModel, Model, explain, explicit, implicit, implicit_all};
 use unishape_oracle::{Reading, common_shape, strategies};
 
 /// How much of an input's shape a model declares.
@@ -165,7 +165,7 @@ fn new_names_are_unused_in_subgraphs() {
 fn required_expands_are_kept() {
     let assert_kept = |builder: ModelBuilder, output: &str| {
         let model = builder.unranked_output(output, DType::F32).build().expect("a model");
-        let restored = implicit(&model).expect("compatible shapes");
+        let restored = implicit_all(&model).expect("compatible shapes");
         assert_eq!((restored.expands, restored.model.to_bytes()), (0, model.to_bytes()));
     };
     let start = || {
@@ -188,7 +188,7 @@ fn required_expands_are_kept() {
     assert_kept(start().node("PRelu", "e y", "z"), "z");
     // A redundant Expand is removed together with the initializer of its shape.
     let model = start().node("Add", "e y", "z").unranked_output("z", DType::F32).build().expect("a model");
-    let restored = implicit(&model).expect("compatible shapes");
+    let restored = implicit_all(&model).expect("compatible shapes");
     assert_eq!((restored.expands, operators(&restored.model)), (1, vec!["Add"]));
     assert_eq!(restored.model.graph().initializers().count(), 0);
 }
@@ -199,7 +199,7 @@ fn only_unused_values_are_removed_with_an_expand() {
     let start = || ModelBuilder::new(21).input("x", DType::F32, "3").input("y", DType::F32, "2 3");
     let rewritten = |builder: ModelBuilder| {
         let model = builder.unranked_output("z", DType::F32).build().expect("a model");
-        let restored = implicit(&model).expect("compatible shapes");
+        let restored = implicit_all(&model).expect("compatible shapes");
         assert_eq!(restored.expands, 1);
         restored.model
     };

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use std::fmt::Write;
 use std::sync::Arc;
 use unishape::DType;
-use unishape::cuda::{ArrayType, Device, Memory, Numerics, Plan, Stream, Variable};
+use unishape::cuda::{ArrayType, Device, DeviceMemory, Numerics, Plan, Stream, Variable};
 use unishape::expr::{Expr, Scalar};
 
 /// A value of a variable, where at least one is an array on a GPU.
@@ -132,21 +132,21 @@ impl<'py> Call<'py> {
         {
             return Ok(Temporary::Array { address: memory.address, _array: memory.object });
         }
-        device.allocate(bytes, self.stream).map(Temporary::Memory).map_err(driver_error)
+        device.allocate(bytes, self.stream).map(Temporary::DeviceMemory).map_err(driver_error)
     }
 }
 
 /// Memory that kernels use. It is freed in the order of the stream.
 enum Temporary<'py> {
     Array { _array: Bound<'py, PyAny>, address: u64 },
-    Memory(Memory),
+    DeviceMemory(DeviceMemory),
 }
 
 impl Temporary<'_> {
     fn address(&self) -> u64 {
         match self {
             Temporary::Array { address, .. } => *address,
-            Temporary::Memory(memory) => memory.address(),
+            Temporary::DeviceMemory(memory) => memory.address(),
         }
     }
 }

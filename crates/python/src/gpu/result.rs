@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 use unishape::DType;
 use unishape::cuda::row_major;
-use unishape::cuda::{Device, Memory, Stream};
+use unishape::cuda::{Device, DeviceMemory, Stream};
 
 /// An array on a GPU. Import it with the function from_dlpack of the library that you use.
 ///
@@ -27,7 +27,7 @@ pub(crate) struct DeviceArray {
 /// What keeps the memory of an array.
 pub(crate) enum Owner {
     /// Memory that was allocated for it, and is written on its stream.
-    Memory(Arc<Memory>),
+    DeviceMemory(Arc<DeviceMemory>),
     /// Another array, of which this is a view, and the stream that writes it, if it is known.
     Array { _array: Py<PyAny>, stream: Option<Stream> },
 }
@@ -39,7 +39,7 @@ impl DeviceArray {
 
     fn stream(&self) -> Option<Stream> {
         match &self.owner {
-            Owner::Memory(memory) => Some(memory.stream()),
+            Owner::DeviceMemory(memory) => Some(memory.stream()),
             Owner::Array { stream, .. } => *stream,
         }
     }
@@ -147,7 +147,7 @@ pub(crate) fn allocate(
     Ok(DeviceArray {
         device: number,
         address: memory.address(),
-        owner: Owner::Memory(Arc::new(memory)),
+        owner: Owner::DeviceMemory(Arc::new(memory)),
         dtype,
         shape: shape.to_vec(),
         strides: row_major(shape),

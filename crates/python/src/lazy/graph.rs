@@ -13,7 +13,7 @@ use unishape::expr::{self, Dag, Op, Reduction, Scalar, Term, Value, View};
 use unishape::{DType, Tensor};
 
 /// An expression over NumPy and Dask arrays; each node knows its shape and dtype.
-pub(super) type Graph = Dag<Leaf, Meta>;
+pub(super) type LazyDag = Dag<Leaf, Meta>;
 
 pub(super) enum Leaf {
     /// A NumPy array.
@@ -25,7 +25,7 @@ pub(super) enum Leaf {
 }
 
 /// Whether a node is an array on a GPU.
-pub(super) fn is_gpu(node: &Graph) -> bool {
+pub(super) fn is_gpu(node: &LazyDag) -> bool {
     matches!(node.term(), Term::Leaf(Leaf::Gpu(_)))
 }
 
@@ -37,12 +37,12 @@ pub(super) struct Meta {
 }
 
 /// Whether a node is a Dask array.
-pub(super) fn is_deferred(node: &Graph) -> bool {
+pub(super) fn is_deferred(node: &LazyDag) -> bool {
     matches!(node.term(), Term::Leaf(Leaf::Deferred(_)))
 }
 
 /// The node for an array. A number is an array of rank 0, as for NumPy.
-pub(super) fn leaf(object: &Bound<'_, PyAny>) -> PyResult<Graph> {
+pub(super) fn leaf(object: &Bound<'_, PyAny>) -> PyResult<LazyDag> {
     if object.hasattr("dtype")? && input::is_deferred(object)? {
         let descr = object.getattr("dtype")?.cast_into::<PyArrayDescr>()?;
         let Some(dtype) = dtype::from_descr(&descr) else {
@@ -63,7 +63,7 @@ pub(super) fn leaf(object: &Bound<'_, PyAny>) -> PyResult<Graph> {
 }
 
 /// The node for a function call. Checks shapes and dtypes.
-pub(super) fn call(op: Op, inputs: SmallVec<[Graph; 3]>) -> PyResult<Graph> {
+pub(super) fn call(op: Op, inputs: SmallVec<[LazyDag; 3]>) -> PyResult<LazyDag> {
     let shapes = inputs.iter().map(|input| input.meta().shape.as_deref()).collect::<Option<Vec<_>>>();
     let shape = match shapes {
         Some(shapes) => Some(unishape::broadcast_shapes(&shapes).map_err(shape_error)?),
@@ -75,14 +75,14 @@ pub(super) fn call(op: Op, inputs: SmallVec<[Graph; 3]>) -> PyResult<Graph> {
 }
 
 /// The node for a cast. Checks that it is possible.
-pub(super) fn cast(dtype: DType, input: Graph) -> PyResult<Graph> {
+pub(super) fn cast(dtype: DType, input: LazyDag) -> PyResult<LazyDag> {
     expr::lazy(placeholder(&input)).cast(dtype).bind().map_err(expression_error)?;
     let meta = Meta { shape: input.meta().shape.clone(), dtype: Some(dtype) };
     Ok(Dag::cast(dtype, input, meta))
 }
 
 /// The node for a view. Checks axes and indices.
-pub(super) fn view(view: View, input: Graph) -> PyResult<Graph> {
+pub(super) fn view(view: View, input: LazyDag) -> PyResult<LazyDag> {
     let meta = match &input.meta().shape {
         Some(_) => meta_of(&[&input], |inputs| inputs[0].clone().view(view.clone()))?,
         None => Meta { shape: None, dtype: input.meta().dtype },
@@ -91,8 +91,8 @@ pub(super) fn view(view: View, input: Graph) -> PyResult<Graph> {
 }
 
 /// The node for a reduction. Checks axes, shapes and dtypes.
-pub(super) fn reduce(reduction: Reduction, input: Graph, mask: Option<Graph>) -> PyResult<Graph> {
-    let inputs: Vec<&Graph> = std::iter::once(&input).chain(&mask).collect();
+pub(super) fn reduce(reduction: Reduction, input: LazyDag, mask: Option<LazyDag>) -> PyResult<LazyDag> {
+    let inputs: Vec<&LazyDag> = std::iter::once(&input).chain(&mask).collect();
     let meta = match inputs.iter().all(|input| input.meta().shape.is_some()) {
         true => meta_of(&inputs, |inputs| reduced(reduction.clone(), inputs))?,
         false => {
@@ -114,7 +114,7 @@ fn reduced<'a>(reduction: Reduction, inputs: &[expr::Lazy<'a>]) -> expr::Lazy<'a
 
 /// Shape and dtype of an expression of some nodes. An unknown shape is that of one element.
 fn meta_of(
-    nodes: &[&Graph],
+    nodes: &[&LazyDag],
     build: impl for<'a> FnOnce(&[expr::Lazy<'a>]) -> expr::Lazy<'a>,
 ) -> PyResult<Meta> {
     let elements: SmallVec<[Option<Tensor>; 2]> = nodes.iter().map(|node| element(node)).collect();
@@ -135,7 +135,7 @@ fn meta_of(
 }
 
 /// One element of a node's dtype; `None` for scalars.
-fn element(node: &Graph) -> Option<Tensor> {
+fn element(node: &LazyDag) -> Option<Tensor> {
     use half::{bf16, f16};
     use ndarray::{ArrayD, IxDyn};
     use num_complex::Complex;
@@ -150,7 +150,7 @@ fn element(node: &Graph) -> Option<Tensor> {
 }
 
 /// An empty array of a node's dtype, or its scalar, for checks of dtypes.
-fn placeholder(node: &Graph) -> Value<'static> {
+fn placeholder(node: &LazyDag) -> Value<'static> {
     use half::{bf16, f16};
     use ndarray::aview1;
     use num_complex::Complex;

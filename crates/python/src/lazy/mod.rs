@@ -15,13 +15,13 @@ use crate::gpu;
 use crate::input::{self, Input};
 use crate::memory;
 use crate::threads::ThreadCount;
-use graph::{Graph, Leaf, Meta, call, cast, leaf};
+use graph::{LazyDag, Leaf, Meta, call, cast, leaf};
 use numpy::PyArrayDescr;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use reduce::{Arguments, Call};
+use reduce::{Arguments, NumpyCall};
 use reshape::IfCopy;
 use smallvec::SmallVec;
 use unishape::DType;
@@ -41,11 +41,11 @@ use unishape::expr::{self, Dag, Op, ReduceOp, Term, View};
 /// [3.0, 5.0, 7.0]
 #[pyclass(frozen, module = "unishape", weakref)]
 pub(crate) struct Lazy {
-    graph: Graph,
+    graph: LazyDag,
 }
 
 /// The node for an operand: a lazy value, a number or an array.
-fn operand(object: &Bound<'_, PyAny>) -> PyResult<Graph> {
+fn operand(object: &Bound<'_, PyAny>) -> PyResult<LazyDag> {
     if let Ok(lazy) = object.cast::<Lazy>() {
         return Ok(lazy.get().graph.clone());
     }
@@ -650,13 +650,13 @@ impl Lazy {
         if let Some((array, call)) = reduce::array_function(&name, arguments, options)? {
             let array = lazy(&array)?;
             return match call {
-                Call::Method(method, options) => {
+                NumpyCall::Method(method, options) => {
                     Bound::new(py, array)?.call_method(method, (), Some(&options))
                 }
-                Call::Reshape(shape) => {
+                NumpyCall::Reshape(shape) => {
                     Ok(Bound::new(py, array.reshaped(py, &shape, IfCopy::Compute)?)?.into_any())
                 }
-                Call::View(view) => Ok(Bound::new(py, array.viewed(view)?)?.into_any()),
+                NumpyCall::View(view) => Ok(Bound::new(py, array.viewed(view)?)?.into_any()),
             };
         }
         match (name.as_str(), arguments.len()) {
@@ -903,8 +903,8 @@ fn invalid_steps() -> PyErr {
 }
 
 /// The node of each step.
-fn nodes_from_steps(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<Graph>> {
-    let mut nodes: Vec<Graph> = Vec::new();
+fn nodes_from_steps(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -> PyResult<Vec<LazyDag>> {
+    let mut nodes: Vec<LazyDag> = Vec::new();
     let invalid = invalid_steps;
     for step in steps.try_iter()? {
         let step = step?.cast_into::<PyTuple>()?;

@@ -72,7 +72,7 @@ fn is_vector_norm(array: &Bound<'_, PyAny>, given: &Bound<'_, PyDict>) -> PyResu
 }
 
 /// What a function of NumPy means for its first argument.
-pub(super) enum Call<'py> {
+pub(super) enum NumpyCall<'py> {
     /// A call of this method of the lazy value.
     Method(&'static str, Bound<'py, PyDict>),
     /// The same elements in another shape.
@@ -124,7 +124,7 @@ pub(super) fn array_function<'py>(
     name: &str,
     arguments: &Bound<'py, PyTuple>,
     options: &Bound<'py, PyDict>,
-) -> PyResult<Option<(Bound<'py, PyAny>, Call<'py>)>> {
+) -> PyResult<Option<(Bound<'py, PyAny>, NumpyCall<'py>)>> {
     let method = METHODS.iter().find(|(function, ..)| *function == name);
     let view = VIEWS.iter().find(|(function, _)| *function == name);
     let parameters = match (method, view) {
@@ -164,7 +164,7 @@ pub(super) fn array_function<'py>(
         return Ok(None);
     }
     if let Some((_, method, _)) = method {
-        return Ok(Some((array, Call::Method(method, given))));
+        return Ok(Some((array, NumpyCall::Method(method, given))));
     }
     let required = |name: &str| {
         given
@@ -179,12 +179,12 @@ pub(super) fn array_function<'py>(
         "squeeze" => View::Squeeze(axes(given.get_item("axis")?.as_ref())?),
         "broadcast_to" => broadcast_to(&required("shape")?)?,
         "reshape" => {
-            return Ok(Some((array, Call::Reshape(one_or_more(&required("shape")?, "a size")?))));
+            return Ok(Some((array, NumpyCall::Reshape(one_or_more(&required("shape")?, "a size")?))));
         }
-        "ravel" => return Ok(Some((array, Call::Reshape(vec![-1])))),
+        "ravel" => return Ok(Some((array, NumpyCall::Reshape(vec![-1])))),
         _ => View::Transpose(axes(given.get_item("axes")?.as_ref())?),
     };
-    Ok(Some((array, Call::View(view))))
+    Ok(Some((array, NumpyCall::View(view))))
 }
 
 /// The view of an argument `shape`.

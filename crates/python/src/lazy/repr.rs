@@ -1,6 +1,6 @@
 //! `repr` of lazy values: dtype, shape, expression and arrays.
 
-use super::graph::{Graph, Leaf, Meta};
+use super::graph::{LazyDag, Leaf, Meta};
 use crate::memory;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -16,9 +16,9 @@ const MAX_LENGTH: usize = 400;
 /// Number of arrays that are listed.
 const MAX_ARRAYS: usize = 10;
 
-pub(super) fn repr(py: Python<'_>, graph: &Graph) -> PyResult<String> {
+pub(super) fn repr(py: Python<'_>, graph: &LazyDag) -> PyResult<String> {
     let order = graph.topological();
-    let arrays: Vec<&Graph> = order.iter().filter(|node| matches!(node.term(), Term::Leaf(_))).collect();
+    let arrays: Vec<&LazyDag> = order.iter().filter(|node| matches!(node.term(), Term::Leaf(_))).collect();
     let positions: Vec<usize> = arrays.iter().map(|array| order.position(array)).collect();
     let mut formatter = Formatter { order: &order, arrays: &positions, text: String::new() };
     formatter.write(graph, 0, MAX_DEPTH);
@@ -52,7 +52,7 @@ struct Formatter<'g> {
 
 impl Formatter<'_> {
     /// Writes a node, in parentheses where its operator binds less tightly than `min_precedence`.
-    fn write(&mut self, node: &Graph, min_precedence: u8, depth: usize) {
+    fn write(&mut self, node: &LazyDag, min_precedence: u8, depth: usize) {
         if depth == 0 || self.text.len() > MAX_LENGTH {
             return self.text.push('…');
         }

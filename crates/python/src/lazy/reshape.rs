@@ -1,6 +1,6 @@
 //! The same elements in another shape, without a copy where that is possible.
 
-use super::graph::{self, Graph, Leaf, leaf};
+use super::graph::{self, LazyDag, Leaf, leaf};
 use super::repr::tuple;
 use super::steps;
 use pyo3::exceptions::PyValueError;
@@ -24,11 +24,11 @@ pub(super) enum IfCopy {
 /// others.
 pub(super) fn reshape<'py>(
     py: Python<'py>,
-    input: &Graph,
+    input: &LazyDag,
     shape: &[i64],
     if_copy: IfCopy,
     to_array: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
-) -> PyResult<Graph> {
+) -> PyResult<LazyDag> {
     let Some(from) = &input.meta().shape else {
         return Err(PyValueError::new_err("the shape is unknown until the value is computed"));
     };
@@ -95,7 +95,7 @@ fn resolve(from: &[usize], shape: &[i64]) -> PyResult<Vec<usize>> {
 }
 
 /// The NumPy array that a value is, or is a view of; `None` for values that are computed.
-fn as_array<'py>(py: Python<'py>, input: &Graph) -> PyResult<Option<Bound<'py, PyAny>>> {
+fn as_array<'py>(py: Python<'py>, input: &LazyDag) -> PyResult<Option<Bound<'py, PyAny>>> {
     let mut views = Vec::new();
     let mut node = input;
     while let Term::View(view, of) = node.term() {

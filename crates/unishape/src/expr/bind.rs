@@ -9,7 +9,7 @@ use super::staged::{JointMember, Staged};
 use super::value::{Value, Values};
 use crate::alloc::{checked_len, out_of_memory};
 use crate::numeric::Numeric;
-use crate::program_arrays::{RawArray, RawOutput, program_input, program_output, program_result};
+use crate::program_arrays::{RawOutput, StageArray, program_input, program_output, program_result};
 use crate::shapes::{FastCommonShape, broadcast_error, broadcast_shapes};
 use crate::tensor::Tensor;
 use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn};
@@ -124,10 +124,10 @@ impl<'a> Bound<'a> {
     }
 
     /// The program and the arrays that it reads, where the expression is a single one.
-    pub(super) fn program(&self) -> Option<(&Program, SmallVec<[RawArray<'_>; 4]>)> {
+    pub(super) fn program(&self) -> Option<(&Program, SmallVec<[StageArray<'_>; 4]>)> {
         let BoundPlan::Fused(compiled) = &self.plan else { return None };
         let arrays = self.values.iter().filter_map(|value| match value {
-            Value::Array(view) => RawArray::of_tensor(view),
+            Value::Array(view) => StageArray::of_tensor(view),
             Value::Scalar(_) => None,
         });
         Some((&compiled.program, arrays.collect()))

@@ -5,23 +5,21 @@ use super::cache::Expr;
 use super::error::{ExprError, ExprErrorKind};
 use super::join::{Partner, partners};
 use super::lower::{Sharing, StagedExpr};
-use super::stage::{Source, Stage};
+use super::stage::{Stage, StageSource};
 use super::staged::{JointMember, JointStage};
 use super::value::{Value, Values, infos};
 use crate::tensor::Tensor;
+use crate::tuning::MIN_JOINED_REDUCTION;
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// Stages are joined where each of their results is folded from at least this many elements.
-const MIN_REDUCTION: usize = 16;
 
 impl Expr {
     /// Binds several expressions to the same values.
     ///
-    /// Reductions of different expressions that have the same loops, reduce the same axes and share an array are computed
-    /// in one pass over memory, when the first of these expressions is computed, even if only a slice of it is. Their
-    /// results are kept until all of these expressions are dropped. Each expression uses some of the values, and each
-    /// value is used.
+    /// Reductions of different expressions that have the same loops, reduce the same axes and share an array are
+    /// computed in one pass over memory, when the first of these expressions is computed, even if only a slice of it
+    /// is. Their results are kept until all of these expressions are dropped. Each expression uses some of the values,
+    /// and each value is used.
     ///
     /// ```
     /// use ndarray::{arr1, arr2};
@@ -47,18 +45,18 @@ impl Expr {
         let is_unused =
             |(name, _): &&(N, Value<'a>)| !exprs.iter().flat_map(Expr::names).any(|own| own == name.as_ref());
         let mut all = Union::default();
-        let mut plans: Vec<Plan<'a>> = Vec::with_capacity(exprs.len());
+        let mut plans: Vec<BoundPart<'a>> = Vec::with_capacity(exprs.len());
         for expr in exprs {
             let values = given.iter().map(|(name, value)| (name.as_ref(), value.clone()));
             let own = order_by_name(expr.graph(), values, true)?;
             if expr.is_element_wise() {
-                plans.push(Plan::ElementWise(Box::new(expr.bind_values(own)?)));
+                plans.push(BoundPart::ElementWise(Box::new(expr.bind_values(own)?)));
                 continue;
             }
             let staged = expr.staged(&infos(&own), Sharing::WithinGroups)?;
             let numbers: SmallVec<[usize; 4]> =
                 expr.names().iter().zip(own).map(|(name, value)| all.number(name, value)).collect();
-            plans.push(Plan::Staged(Arc::new(renumbered(&staged, &numbers))));
+            plans.push(BoundPart::Staged(Arc::new(renumbered(&staged, &numbers))));
         }
         if let Some((name, _)) = given.iter().find(is_unused) {
             let mut wanted: Vec<String> = Vec::new();
@@ -71,8 +69,10 @@ impl Expr {
         }
         let mut joint = joint_stages(&plans);
         let bound = plans.into_iter().enumerate().map(|(at, plan)| match plan {
-            Plan::ElementWise(bound) => *bound,
-            Plan::Staged(staged) => Bound::staged(staged, std::mem::take(&mut joint[at]), all.values.clone()),
+            BoundPart::ElementWise(bound) => *bound,
+            BoundPart::Staged(staged) => {
+                Bound::staged(staged, std::mem::take(&mut joint[at]), all.values.clone())
+            }
         });
         Ok(bound.collect())
     }
@@ -104,7 +104,7 @@ impl Expr {
 }
 
 /// How one of the expressions is computed.
-enum Plan<'a> {
+enum BoundPart<'a> {
     ElementWise(Box<Bound<'a>>),
     Staged(Arc<StagedExpr>),
 }
@@ -134,7 +134,7 @@ fn renumbered(staged: &StagedExpr, numbers: &[usize]) -> StagedExpr {
         return staged;
     }
     for input in staged.stages.iter_mut().flat_map(|stage| &mut Arc::make_mut(stage).inputs) {
-        if let Source::Variable(variable) = &mut input.source {
+        if let StageSource::Variable(variable) = &mut input.source {
             *variable = numbers[*variable];
         }
     }
@@ -144,19 +144,20 @@ fn renumbered(staged: &StagedExpr, numbers: &[usize]) -> StagedExpr {
 /// Whether a stage's results, which are kept until all expressions are computed, are a small part of its loops.
 fn is_small(stage: &Stage) -> bool {
     let count = |shape: &[usize]| shape.iter().copied().fold(1, usize::saturating_mul);
-    count(&stage.output_shape()) <= count(&stage.shape) / MIN_REDUCTION
+    count(&stage.output_shape()) <= count(&stage.shape) / MIN_JOINED_REDUCTION
 }
 
 /// The stages of each expression that are computed together with those of others.
-fn joint_stages(plans: &[Plan<'_>]) -> Vec<Vec<JointMember>> {
+fn joint_stages(plans: &[BoundPart<'_>]) -> Vec<Vec<JointMember>> {
     let mut found: Vec<Vec<JointMember>> = plans.iter().map(|_| Vec::new()).collect();
     let mut candidates = Vec::new();
     for (expr, plan) in plans.iter().enumerate() {
-        let Plan::Staged(staged) = plan else { continue };
+        let BoundPart::Staged(staged) = plan else { continue };
         for group in &staged.groups {
             // Not those that run row by row with others, whose results stay in the cache.
             let stage = &*staged.stages[group.last()];
-            let is_first = !stage.inputs.iter().any(|input| matches!(input.source, Source::Stage { .. }));
+            let is_first =
+                !stage.inputs.iter().any(|input| matches!(input.source, StageSource::Stage { .. }));
             if group.members.len() == 1 && is_first && is_small(stage) {
                 candidates.push(Partner { expr, number: group.last(), stage });
             }

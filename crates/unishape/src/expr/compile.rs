@@ -59,7 +59,7 @@ pub(crate) fn compile(
     input_types: &[InputType],
     typing: Typing,
 ) -> Result<CompiledExpr, ExprError> {
-    let mut compiler = Compiler::new(input_types, typing);
+    let mut compiler = ProgramBuilder::new(input_types, typing);
     let mut values: Vec<Argument> = Vec::with_capacity(graph.nodes.len());
     for (at, node) in graph.nodes.iter().enumerate() {
         let value = match node {
@@ -124,7 +124,7 @@ struct PendingStep {
 }
 
 /// Makes a program step by step.
-pub(super) struct Compiler {
+pub(super) struct ProgramBuilder {
     typing: Typing,
     /// Value of each variable of the expression.
     pub(super) variables: Vec<Argument>,
@@ -138,8 +138,8 @@ pub(super) struct Compiler {
     step_ids: HashMap<(KernelKey, SmallVec<[ValueId; 3]>), ValueId>,
 }
 
-impl Compiler {
-    pub(super) fn new(input_types: &[InputType], typing: Typing) -> Compiler {
+impl ProgramBuilder {
+    pub(super) fn new(input_types: &[InputType], typing: Typing) -> ProgramBuilder {
         let mut input_items = Vec::new();
         let variables = input_types.iter().map(|input_type| match *input_type {
             InputType::Scalar(number) => Argument::Scalar(number),
@@ -148,7 +148,7 @@ impl Compiler {
                 Argument::Typed(TypedValue { dtype, id: ValueId::Input(input_items.len() - 1) })
             }
         });
-        Compiler {
+        ProgramBuilder {
             typing,
             variables: variables.collect(),
             input_items,

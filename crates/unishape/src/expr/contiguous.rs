@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use unishape_kernels::Op;
 
-/// A function for contiguous arrays of certain dtypes, all with the same number of elements.
+/// A function for contiguous arrays of certain dtypes.
 ///
 /// For small arrays: [`Expr::bind`] takes longer than computing a few elements. The result is the same.
 ///
@@ -46,6 +46,36 @@ impl ContiguousCall {
         compiled.program.is_single_kernel().then_some(ContiguousCall(compiled))
     }
 
+    /// An expression of arrays of these dtypes, in the order of its [names](Expr::names), for few elements: its
+    /// operations are computed one after another.
+    ///
+    /// `None` where it has views, reductions, other variables or many operations, and where these do not support the
+    /// dtypes.
+    ///
+    /// ```
+    /// use unishape::DType::U8;
+    /// use unishape::expr::{ContiguousCall, Expr};
+    ///
+    /// let expr = Expr::parse("(a + b) * 2")?;
+    /// let mut result = [0; 2];
+    /// ContiguousCall::of_expr(&expr, &[U8, U8]).unwrap().compute(&[&[1, 2], &[10, 20]], &mut result);
+    /// assert_eq!(result, [22, 44]);
+    ///
+    /// assert!(ContiguousCall::of_expr(&expr, &[U8]).is_none());
+    /// assert!(ContiguousCall::of_expr(&Expr::parse("sum(a)")?, &[U8]).is_none());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn of_expr(expr: &Expr, dtypes: &[DType]) -> Option<ContiguousCall> {
+        if !expr.is_element_wise() || expr.names().len() != dtypes.len() {
+            return None;
+        }
+        let types: SmallVec<[InputType; 3]> = dtypes.iter().map(|&dtype| InputType::Array(dtype)).collect();
+        let compiled = expr.compiled(&types).ok()?;
+        let is_fitting =
+            compiled.program.is_few_kernels() && compiled.program.operand_items().len() == dtypes.len();
+        is_fitting.then_some(ContiguousCall(compiled))
+    }
+
     /// Dtype of the result.
     ///
     /// ```
@@ -59,7 +89,20 @@ impl ContiguousCall {
         self.0.dtype
     }
 
-    /// Computes the bytes of the result from those of the arrays.
+    /// Number of operations.
+    ///
+    /// ```
+    /// use unishape::DType::U8;
+    /// use unishape::expr::{ContiguousCall, Expr};
+    ///
+    /// assert_eq!(ContiguousCall::of_expr(&Expr::parse("(a + b) * 2")?, &[U8, U8]).unwrap().operations(), 2);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn operations(&self) -> usize {
+        self.0.program.step_count()
+    }
+
+    /// Computes the bytes of the result from those of arrays with as many elements.
     ///
     /// ```
     /// use unishape::DType;
@@ -76,6 +119,99 @@ impl ContiguousCall {
     ///
     /// Where the bytes are not those of as many elements as the result has, or are not aligned.
     pub fn compute(&self, inputs: &[&[u8]], output: &mut [u8]) {
-        self.0.program.run_single_kernel(inputs, output);
+        self.0.program.run_few_kernels(inputs, output);
+    }
+
+    /// As [`compute`](ContiguousCall::compute), for a [function](ContiguousCall::new) of arrays that are stretched to the
+    /// shape of the result.
+    ///
+    /// Each row is computed by itself: the last dimensions, as many as an array is stretched along all of, or along none.
+    ///
+    /// ```
+    /// use unishape::DType;
+    /// use unishape::expr::{ContiguousCall, Op};
+    ///
+    /// let add = ContiguousCall::new(Op::Add, &[DType::U8; 2]).unwrap();
+    /// let mut sums = [0; 6];
+    /// add.compute_stretched(&[(&[2, 1], &[10, 20]), (&[3], &[1, 2, 3])], &[2, 3], &mut sums);
+    /// assert_eq!(sums, [11, 12, 13, 21, 22, 23]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Where this is not a function, an array cannot be stretched to the shape, or the bytes are not those of arrays of these
+    /// shapes.
+    pub fn compute_stretched(&self, inputs: &[(&[usize], &[u8])], shape: &[usize], output: &mut [u8]) {
+        let size = |own: &[usize], dim: usize| match (dim + own.len()).checked_sub(shape.len()) {
+            Some(own_dim) => own[own_dim],
+            None => 1,
+        };
+        // Dimensions from `row_dim` on are a row: each array has all of their elements, or one.
+        let mut row_dim = shape.len();
+        let mut is_whole: SmallVec<[Option<bool>; 3]> = SmallVec::from_elem(None, inputs.len());
+        while let Some(dim) = row_dim.checked_sub(1) {
+            let mut is_alike = true;
+            for ((own, _), is_whole) in inputs.iter().zip(&mut is_whole) {
+                let (own, all) = (size(own, dim), shape[dim]);
+                assert!(own == all || own == 1, "arrays that can be stretched to the shape");
+                is_alike &= all == 1 || *is_whole.get_or_insert(own == all) == (own == all);
+            }
+            if !is_alike {
+                break;
+            }
+            row_dim = dim;
+        }
+        let rows: usize = shape[..row_dim].iter().product();
+        let row_len: usize = shape[row_dim..].iter().product();
+        let mut operands: SmallVec<[Operand<'_>; 3]> = SmallVec::new();
+        for ((own, bytes), (&item, is_whole)) in
+            inputs.iter().zip(self.0.program.operand_items().iter().zip(is_whole))
+        {
+            let row = if is_whole.unwrap_or(false) { row_len * item } else { item };
+            let mut stride = row;
+            let mut strides: SmallVec<[usize; 6]> = SmallVec::from_elem(0, row_dim);
+            for dim in (0..row_dim).rev() {
+                let own = size(own, dim);
+                assert!(own == shape[dim] || own == 1, "arrays that can be stretched to the shape");
+                strides[dim] = if own == 1 { 0 } else { stride };
+                stride *= own;
+            }
+            assert_eq!(stride, bytes.len(), "the elements of an array");
+            operands.push(Operand { bytes, row, strides, offset: 0 });
+        }
+        let mut index: SmallVec<[usize; 6]> = SmallVec::from_elem(0, row_dim);
+        let row_bytes = output.len() / rows.max(1);
+        let mut is_first = true;
+        self.0.program.run_single_kernel_rows(output, row_bytes, |row| {
+            if !std::mem::take(&mut is_first) {
+                advance(&mut index, &shape[..row_dim], &mut operands);
+            }
+            for (input, operand) in row.iter_mut().zip(&operands) {
+                *input = &operand.bytes[operand.offset..][..operand.row];
+            }
+        });
+    }
+}
+
+/// An array that is stretched, and where its current row is.
+struct Operand<'a> {
+    bytes: &'a [u8],
+    /// Bytes of a row.
+    row: usize,
+    /// Bytes from one index to the next, in each dimension of the result: 0 where the array is stretched.
+    strides: SmallVec<[usize; 6]>,
+    offset: usize,
+}
+
+/// Goes on to the next index of a shape.
+fn advance(index: &mut [usize], shape: &[usize], operands: &mut [Operand<'_>]) {
+    for dim in (0..shape.len()).rev() {
+        index[dim] += 1;
+        if index[dim] < shape[dim] {
+            operands.iter_mut().for_each(|operand| operand.offset += operand.strides[dim]);
+            return;
+        }
+        let steps = std::mem::take(&mut index[dim]) - 1;
+        operands.iter_mut().for_each(|operand| operand.offset -= steps * operand.strides[dim]);
     }
 }

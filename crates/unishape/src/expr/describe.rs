@@ -1,9 +1,9 @@
 //! Text descriptions of stages.
 
 use super::axes::Shape;
-use super::group::Group;
+use super::group::StageGroup;
 use super::lower::StagedExpr;
-use super::stage::{Source, Stage};
+use super::stage::{Stage, StageSource};
 use super::value::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -24,7 +24,7 @@ pub(crate) fn describe(
         let variables: BTreeSet<usize> = stages()
             .flat_map(|(_, _, stage)| &stage.inputs)
             .filter_map(|input| match input.source {
-                Source::Variable(variable) => Some(variable),
+                StageSource::Variable(variable) => Some(variable),
                 _ => None,
             })
             .collect();
@@ -69,7 +69,7 @@ pub(crate) fn describe(
 }
 
 /// The heading of stages that run row by row.
-fn write_rows(text: &mut String, expr: &StagedExpr, group: &Group) {
+fn write_rows(text: &mut String, expr: &StagedExpr, group: &StageGroup) {
     let last = &expr.stages[group.last()];
     let rows = last.shape[group.row_dim()];
     let at_a_time = group.rows_per_chunk(&expr.stages, rows);

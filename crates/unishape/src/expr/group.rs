@@ -1,32 +1,21 @@
 //! Groups of stages that run row by row.
 //!
-//! Stages that share a loop, such as those of a softmax along rows, run for some rows at a time: what they read and what
-//! they pass on then stays in the cache, and no array of intermediate results is as large as the loops.
+//! Stages that share a loop, such as those of a softmax along rows, run for some rows at a time: what they read and
+//! what they pass on then stays in the cache, and no array of intermediate results is as large as the loops.
 
-use super::stage::{Source, Stage, StageInput};
+use super::stage::{Stage, StageInput, StageSource};
+use crate::tuning::{GROUP_CHUNK_ELEMENTS, MANY_ROWS, MAX_ROW_ELEMENTS, MIN_COLUMNS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Elements of the loops that a group computes at a time, about. Fixed, so that results do not depend on the machine.
-const CHUNK_ELEMENTS: usize = 1 << 16;
-
-/// Rows longer than this are not worth grouping, unless there are many: stages on whole arrays use all threads.
-const MAX_ROW_ELEMENTS: usize = 1 << 22;
-
-/// Rows along the last loop are columns of the arrays in memory. Fewer at a time would be a small part of each cache line.
-const MIN_COLUMNS: usize = 256;
-
-/// Number of such rows from which on all threads have some.
-const MANY_ROWS: usize = 64;
-
 /// Stages that share a loop. All but the last pass their results on within the group only.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Group {
+pub(crate) struct StageGroup {
     /// Numbers of the stages, in the order of execution, and the loop of each that they share.
     pub(crate) members: Vec<(usize, usize)>,
 }
 
-impl Group {
+impl StageGroup {
     /// The number of the last stage.
     pub(crate) fn last(&self) -> usize {
         self.members.last().map_or(0, |&(stage, _)| stage)
@@ -52,7 +41,7 @@ impl Group {
 
     /// Rows that are computed at a time.
     pub(crate) fn rows_per_chunk(&self, stages: &[Arc<Stage>], rows: usize) -> usize {
-        (CHUNK_ELEMENTS / row_elements(stages, &self.members).max(1)).clamp(1, rows.max(1))
+        (GROUP_CHUNK_ELEMENTS / row_elements(stages, &self.members).max(1)).clamp(1, rows.max(1))
     }
 }
 
@@ -66,7 +55,7 @@ fn row_elements(stages: &[Arc<Stage>], members: &[(usize, usize)]) -> usize {
 }
 
 /// Groups all stages. Groups are in the order of execution.
-pub(crate) fn groups(stages: &[Arc<Stage>]) -> Vec<Group> {
+pub(crate) fn groups(stages: &[Arc<Stage>]) -> Vec<StageGroup> {
     let mut groups = Vec::new();
     let mut grouping = Grouping::new(stages);
     for last in (0..stages.len()).rev() {
@@ -93,7 +82,7 @@ impl<'s> Grouping<'s> {
         let mut uses = vec![Vec::new(); stages.len()];
         for (consumer, stage) in stages.iter().enumerate() {
             for input in &stage.inputs {
-                if let Source::Stage { number, .. } = input.source {
+                if let StageSource::Stage { number, .. } = input.source {
                     uses[number].push((consumer, input));
                 }
             }
@@ -102,16 +91,16 @@ impl<'s> Grouping<'s> {
     }
 
     /// The group with the most stages that ends with `last`.
-    fn largest_group(&self, last: usize) -> Group {
+    fn largest_group(&self, last: usize) -> StageGroup {
         let stages = self.stages;
         let is_kept = |&dim: &usize| !stages[last].is_reduced(dim) && stages[last].shape[dim] > 1;
         let candidates = (0..stages[last].shape.len()).filter(is_kept);
-        let mut best = Group { members: vec![(last, 0)] };
+        let mut best = StageGroup { members: vec![(last, 0)] };
         for dim in candidates {
             let group = self.group_along(last, dim);
             let (rows, elements) = (stages[last].shape[dim], row_elements(stages, &group.members));
             let is_worth = elements <= MAX_ROW_ELEMENTS || rows >= MANY_ROWS;
-            let is_large = rows.saturating_mul(elements) > 2 * CHUNK_ELEMENTS;
+            let is_large = rows.saturating_mul(elements) > 2 * GROUP_CHUNK_ELEMENTS;
             let is_wide = group.rows_per_chunk(stages, rows) >= MIN_COLUMNS || !group.has_columns(stages);
             if group.members.len() > best.members.len() && is_worth && is_large && is_wide {
                 best = group;
@@ -121,7 +110,7 @@ impl<'s> Grouping<'s> {
     }
 
     /// The stages whose results are used for the same rows of `last` only, where its rows are along `dim`.
-    fn group_along(&self, last: usize, dim: usize) -> Group {
+    fn group_along(&self, last: usize, dim: usize) -> StageGroup {
         let mut rows = BTreeMap::from([(last, dim)]);
         let mut open: BTreeSet<usize> = self.producers(last).collect();
         // Consumers are before their producers in this order, so that all rows of a producer are known.
@@ -131,13 +120,13 @@ impl<'s> Grouping<'s> {
                 open.extend(self.producers(producer));
             }
         }
-        Group { members: rows.into_iter().collect() }
+        StageGroup { members: rows.into_iter().collect() }
     }
 
     /// The stages whose results a stage uses, if they are not grouped already.
     fn producers(&self, consumer: usize) -> impl Iterator<Item = usize> {
         let number = |input: &StageInput| match input.source {
-            Source::Stage { number, .. } => Some(number),
+            StageSource::Stage { number, .. } => Some(number),
             _ => None,
         };
         self.stages[consumer].inputs.iter().filter_map(number).filter(|&stage| !self.is_grouped[stage])
@@ -169,12 +158,12 @@ mod tests {
     use ndarray::Array2;
 
     /// The group by its definition: every stage looks at every other one.
-    fn group_along(stages: &[Arc<Stage>], last: usize, dim: usize, is_grouped: &[bool]) -> Group {
+    fn group_along(stages: &[Arc<Stage>], last: usize, dim: usize, is_grouped: &[bool]) -> StageGroup {
         let mut rows: Vec<Option<usize>> = vec![None; stages.len()];
         rows[last] = Some(dim);
         for producer in (0..last).rev().filter(|&stage| !is_grouped[stage]) {
             let uses = stages.iter().zip(&rows).flat_map(|(stage, &row)| {
-                let is_own = |input: &&StageInput| matches!(input.source, Source::Stage { number, .. } if number == producer);
+                let is_own = |input: &&StageInput| matches!(input.source, StageSource::Stage { number, .. } if number == producer);
                 stage.inputs.iter().filter(is_own).map(move |input| {
                     let row = row?;
                     let same = |map: &crate::dim_map::DimMap| (map.dim, map.start, map.step) == (Some(row), 0, 1);
@@ -188,7 +177,7 @@ mod tests {
             rows[producer] = if let [one] = uses[..] { one } else { None };
         }
         let members = rows.iter().enumerate().filter_map(|(stage, dim)| Some((stage, (*dim)?)));
-        Group { members: members.collect() }
+        StageGroup { members: members.collect() }
     }
 
     #[test]

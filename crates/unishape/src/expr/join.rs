@@ -1,15 +1,13 @@
 //! Joins stages that fold the same loops, so that memory is read once for all of them.
 //!
-//! `sum(a * b) / sqrt(sum(a * a) * sum(b * b))` has three folds of the same loops. One stage computes them all: it reads
-//! `a` and `b` once, and folds three values into three accumulators.
+//! `sum(a * b) / sqrt(sum(a * a) * sum(b * b))` has three folds of the same loops. One stage computes them all: it
+//! reads `a` and `b` once, and folds three values into three accumulators.
 
-use super::stage::{Source, Stage, StageInput, stage_name};
+use super::stage::{Stage, StageInput, StageSource, stage_name};
+use crate::tuning::MAX_RESULTS;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use unishape_engine::fused::Program;
-
-/// Largest number of results of a stage. Each takes space in the L1 cache, for its values and accumulators.
-const MAX_RESULTS: usize = 8;
 
 /// Stages that are joined where possible, and the new number of each stage.
 pub(crate) struct Joined {
@@ -29,7 +27,7 @@ pub(crate) fn join(stages: Vec<Arc<Stage>>) -> Joined {
         let mut count = stages[number].dtypes.len();
         for other in number + 1..stages.len() {
             let depends_on_earlier = |input: &StageInput| match input.source {
-                Source::Stage { number: producer, .. } => first[producer].0 < number,
+                StageSource::Stage { number: producer, .. } => first[producer].0 < number,
                 _ => true,
             };
             if count >= MAX_RESULTS {
@@ -63,7 +61,7 @@ pub(crate) fn join(stages: Vec<Arc<Stage>>) -> Joined {
     let renumbered = |stage: &Stage| {
         let mut stage = stage.clone();
         for (input, name) in stage.inputs.iter_mut().zip(&mut stage.names) {
-            if let Source::Stage { number, result } = &mut input.source {
+            if let StageSource::Stage { number, result } = &mut input.source {
                 *result += first[*number].1;
                 *number = numbers[*number];
                 *name = stage_name(*number);
@@ -92,7 +90,8 @@ pub(crate) struct Partner<'s> {
     pub(crate) stage: &'s Stage,
 }
 
-/// Joins stages of several expressions, which depend on none of each other: the joint stages, and what they are made of.
+/// Joins stages of several expressions, which depend on none of each other: the joint stages, and what they are made
+/// of.
 pub(crate) fn partners<'s>(candidates: Vec<Partner<'s>>) -> Vec<(Stage, Vec<Partner<'s>>)> {
     let mut left = candidates;
     let mut joined = Vec::new();

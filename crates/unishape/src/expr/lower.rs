@@ -1,46 +1,28 @@
 //! Lowers an expression to stages.
 
 use super::axes::{DimMaps, Shape, compose, identity, stretch};
-use super::compile::{Argument, Compiler};
+use super::compile::{Argument, ProgramBuilder};
 use super::error::{ExprError, ExprErrorKind};
 use super::graph::Graph;
-use super::group::{Group, groups};
+use super::group::{StageGroup, groups};
 use super::join::{Joined, join};
 use super::pair::pair;
-use super::stage::{Source, Stage, StageInput, stage_name};
+use super::stage::{Stage, StageInput, StageSource, stage_name};
 use super::typed::{InputInfo, TypedGraph, TypedId, TypedKind, is_squeeze};
 use super::types::Typing;
 use crate::alloc::checked_bytes;
 use crate::dim_map::DimMap;
 use crate::error::Error;
+use crate::tuning::{
+    FUNCTION_COST, MAX_HOISTED, MAX_UNROLLED, MAX_UNROLLED_OPERATIONS, MIN_HOISTED_REPEATS, MIN_SHARED_COST,
+};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
-use unishape_kernels::{DType, Fold, Op, find_fold};
-
-/// A fold of at most this many computed elements is part of the stage that uses it, operation by operation. Then no
-/// array of its results is written, and loops run along longer dimensions.
-const MAX_UNROLLED: usize = 8;
-
-/// Operations of an unrolled fold. Folds of other folds multiply: six nested ones of eight elements would be a program of
-/// a quarter of a million operations.
-const MAX_UNROLLED_OPERATIONS: usize = 256;
-
-/// A node that several stages use is computed by a stage of its own, if that takes at least as long as this many
-/// arithmetic operations.
-const MIN_SHARED_COST: usize = 4;
-
-/// A node is computed by a stage of its own where a stage would compute each of its elements this many times.
-const MIN_HOISTED_REPEATS: usize = 8;
-
-/// Most nodes that have stages of their own for that reason.
-const MAX_HOISTED: usize = 16;
+use unishape_kernels::{DType, FoldOp, Op, find_fold};
 
 /// Bytes of the largest element.
 const MAX_ITEM: usize = 16;
-
-/// How long a function such as `exp` takes, in arithmetic operations.
-const FUNCTION_COST: usize = 4;
 
 /// Whether an operation takes longer than arithmetic.
 fn is_function(op: Op) -> bool {
@@ -56,7 +38,7 @@ fn is_function(op: Op) -> bool {
 pub(crate) struct StagedExpr {
     pub(crate) stages: Vec<Arc<Stage>>,
     /// Which of them run row by row.
-    pub(crate) groups: Vec<Group>,
+    pub(crate) groups: Vec<StageGroup>,
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
 }
@@ -64,7 +46,7 @@ pub(crate) struct StagedExpr {
 /// Whether what several stages compute may have a stage of its own, whose results are as large as the loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// For executors that run [groups](Group) row by row, so that such results stay in a cache.
+    /// For executors that run [groups](StageGroup) row by row, so that such results stay in a cache.
     WithinGroups,
     /// For executors that run one stage after another.
     Never,
@@ -186,8 +168,8 @@ impl<'t, 'g> Lowering<'t, 'g> {
                 && matches!(nodes[id].kind, TypedKind::Call(..) | TypedKind::Fold(..))
                 && ends[id].iter().all(|&end| loops(end) == elements(id))
         };
-        // Such as a mean along another axis than the last one: each of its elements would be divided again for all that it
-        // is subtracted from. Along the last axis it is one element for a row, which a stage computes once.
+        // Such as a mean along another axis than the last one: each of its elements would be divided again for all that
+        // it is subtracted from. Along the last axis it is one element for a row, which a stage computes once.
         let is_from_stage = self.are_from_stages();
         let is_hoisted = |id: TypedId| {
             hoists
@@ -254,7 +236,13 @@ impl<'t, 'g> Lowering<'t, 'g> {
     }
 
     /// Adds the stage that computes a fold.
-    fn add_fold(&mut self, id: TypedId, fold: Fold, dims: &[usize], input: TypedId) -> Result<(), ExprError> {
+    fn add_fold(
+        &mut self,
+        id: TypedId,
+        fold: FoldOp,
+        dims: &[usize],
+        input: TypedId,
+    ) -> Result<(), ExprError> {
         let shape = self.typed.shape(input);
         let long: SmallVec<[usize; 4]> = dims.iter().copied().filter(|&dim| shape[dim] > 1).collect();
         let dims: SmallVec<[usize; 4]> = SmallVec::from_slice(dims);
@@ -288,15 +276,16 @@ impl<'t, 'g> Lowering<'t, 'g> {
     }
 
     /// Adds a stage that folds the results of the last one.
-    fn add_fold_of_stage(&mut self, fold: Fold, dims: SmallVec<[usize; 4]>) -> Result<(), ExprError> {
+    fn add_fold_of_stage(&mut self, fold: FoldOp, dims: SmallVec<[usize; 4]>) -> Result<(), ExprError> {
         let number = self.stages.len() - 1;
         let stage = &self.stages[number];
         let (shape, dtype) = (stage.output_shape(), stage.dtypes[0]);
-        let mut compiler = Compiler::new(&[], self.typing);
+        let mut compiler = ProgramBuilder::new(&[], self.typing);
         let value = compiler.add_input(dtype);
         let value = compiler.typed_value(value)?;
         let kernel = find_fold(fold, dtype).ok_or(ExprErrorKind::NotElementWise)?;
-        let input = StageInput { source: Source::Stage { number, result: 0 }, maps: identity(shape.len()) };
+        let input =
+            StageInput { source: StageSource::Stage { number, result: 0 }, maps: identity(shape.len()) };
         self.stages.push(Arc::new(Stage {
             shape,
             inputs: vec![input],
@@ -329,7 +318,7 @@ impl<'t, 'g> Lowering<'t, 'g> {
     fn add_stage(
         &mut self,
         id: TypedId,
-        fold: Option<(Fold, SmallVec<[usize; 4]>)>,
+        fold: Option<(FoldOp, SmallVec<[usize; 4]>)>,
     ) -> Result<(), ExprError> {
         let source = self.typed.nodes[id].source;
         let error = |kind| ExprError::at(kind, self.graph.span(source));
@@ -340,7 +329,7 @@ impl<'t, 'g> Lowering<'t, 'g> {
         }
         let mut emitter = Emitter {
             lowering: self,
-            compiler: Compiler::new(&[], self.typing),
+            compiler: ProgramBuilder::new(&[], self.typing),
             inputs: Vec::new(),
             input_values: HashMap::new(),
             values: HashMap::new(),
@@ -353,7 +342,7 @@ impl<'t, 'g> Lowering<'t, 'g> {
         let constants = std::mem::take(&mut compiler.constant_names);
         let mut program = compiler.program(result.id);
         for (operand, input) in inputs.iter().enumerate() {
-            if let Source::Index(_) = input.source {
+            if let StageSource::Index(_) = input.source {
                 program = program.with_index(operand);
             }
         }
@@ -412,7 +401,7 @@ fn unrolled_folds(typed: &TypedGraph<'_>) -> Vec<bool> {
 /// Emits the program of one stage.
 struct Emitter<'l, 't, 'g> {
     lowering: &'l Lowering<'t, 'g>,
-    compiler: Compiler,
+    compiler: ProgramBuilder,
     inputs: Vec<StageInput>,
     input_values: HashMap<StageInput, Argument>,
     /// Value of each node, at the indices at which it is read.
@@ -486,7 +475,7 @@ impl Emitter<'_, '_, '_> {
     ) -> Result<Argument, ExprErrorKind> {
         let typed = self.lowering.typed;
         if let Some(&stage) = self.lowering.stage_of.get(&id) {
-            let source = Source::Stage { number: stage, result: 0 };
+            let source = StageSource::Stage { number: stage, result: 0 };
             return Ok(self.input(source, maps.clone(), typed.dtype(id), stage_name(stage)));
         }
         match &typed.nodes[id].kind {
@@ -499,17 +488,17 @@ impl Emitter<'_, '_, '_> {
             TypedKind::View(..) => Ok(arguments[0]),
             TypedKind::Variable(variable) => {
                 let name = self.lowering.graph.names[*variable].clone();
-                Ok(self.input(Source::Variable(*variable), maps.clone(), typed.dtype(id), name))
+                Ok(self.input(StageSource::Variable(*variable), maps.clone(), typed.dtype(id), name))
             }
             TypedKind::Fold(fold, ..) => self.unrolled(*fold, arguments),
             TypedKind::Index(strides) => {
-                Ok(self.input(Source::Index(strides.clone()), maps.clone(), DType::I64, "index".into()))
+                Ok(self.input(StageSource::Index(strides.clone()), maps.clone(), DType::I64, "index".into()))
             }
         }
     }
 
     /// The operand for an array that is read at these indices.
-    fn input(&mut self, source: Source, maps: DimMaps, dtype: DType, name: String) -> Argument {
+    fn input(&mut self, source: StageSource, maps: DimMaps, dtype: DType, name: String) -> Argument {
         let input = StageInput { source, maps };
         if let Some(value) = self.input_values.get(&input) {
             return *value;
@@ -522,14 +511,14 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// A fold of few values: pairs, pairs of pairs, and so on.
-    fn unrolled(&mut self, fold: Fold, values: &[Argument]) -> Result<Argument, ExprErrorKind> {
+    fn unrolled(&mut self, fold: FoldOp, values: &[Argument]) -> Result<Argument, ExprErrorKind> {
         let op = match fold {
-            Fold::Sum => Op::Add,
-            Fold::Product => Op::Multiply,
-            Fold::Min => Op::Min,
-            Fold::Max => Op::Max,
-            Fold::Any => Op::LogicalOr,
-            Fold::All => Op::LogicalAnd,
+            FoldOp::Sum => Op::Add,
+            FoldOp::Product => Op::Multiply,
+            FoldOp::Min => Op::Min,
+            FoldOp::Max => Op::Max,
+            FoldOp::Any => Op::LogicalOr,
+            FoldOp::All => Op::LogicalAnd,
         };
         let mut values: SmallVec<[Argument; 8]> = SmallVec::from_slice(values);
         while values.len() > 1 {

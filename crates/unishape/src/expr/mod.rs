@@ -1,8 +1,8 @@
 //! Fused expressions over arrays whose types and ranks are known only at run time.
 //!
-//! An expression is parsed from text, or built from [lazy values](Lazy) with operators. Element-wise work is done in one
-//! pass: every array is read once and the result is written once, for any number of operators. Intermediate
-//! results stay in blocks that fit the L1 cache. Stretched arrays are not copied.
+//! An expression is parsed from text, or built from [lazy values](Lazy) with operators. Element-wise work is done in
+//! one pass: every array is read once and the result is written once, for any number of operators. Intermediate results
+//! stay in blocks that fit the L1 cache. Stretched arrays are not copied.
 //!
 //! ```
 //! use ndarray::{arr0, arr1, arr2};
@@ -24,16 +24,18 @@
 //!
 //! | syntax | examples |
 //! |---|---|
-//! | operators, with Python's precedence, element-wise | `+ - * / // % **`, `< <= == != >= >`, `& \| ^ ~ << >>`, `and or not` |
+//! | arithmetic and bitwise operators, with Python's precedence | `+ - * / // % **`, `& \| ^ ~ << >>` |
+//! | comparisons and logical operators, element-wise | `< <= == != >= >`, `and or not` |
 //! | numbers | `12`, `1_000`, `0xff`, `2.5`, `1e-3`, `2j`, `true`, `pi`, `e`, `inf`, `nan` |
 //! | functions: see [`Op`], with their names in NumPy, the Array API and C | `sqrt(x)`, `where(c, x, y)` |
 //! | casts | `float32(x)`, `cast(x, float32)`, `x.astype(float32)` |
 //! | indices: integer literals, slices, `None` and `...` | `x[0]`, `x[1:, ::-1]`, `x[..., None, :]` |
-//! | views | `x.T`, `transpose(x, (2, 0, 1))`, `swapaxes(x, 0, 1)`, `expand_dims(x, 0)`, `squeeze(x)`, `broadcast_to(x, (3, 4))` |
-//! | reductions: see [`ReduceOp`] | `sum(x)`, `mean(x, axis=(0, 1))`, `norm(x, 1, axis=-1)`, `argmax(x, axis=0, keepdims=True)` |
-//! | options of reductions, as in NumPy | `var(x, ddof=1)`, `sum(x, dtype=float64)`, `mean(x, where=x > 0)`, `max(x, initial=0)` |
-//! | names of dimensions in place of axes, for libraries such as xarray | `sum(x, dim="time")`, `max(x, dim=("lat", "lon"))` |
-//! | normalizations | `softmax(x, axis=-1)`, `log_softmax(x)`, `layer_norm(x, eps=1e-5, weight=w, bias=b)`, `rms_norm(x)` |
+//! | permuted axes | `x.T`, `transpose(x, (2, 0, 1))`, `swapaxes(x, 0, 1)` |
+//! | other views | `expand_dims(x, 0)`, `squeeze(x)`, `broadcast_to(x, (3, 4))` |
+//! | reductions: see [`ReduceOp`] | `sum(x)`, `mean(x, axis=(0, 1))`, `argmax(x, axis=0, keepdims=True)` |
+//! | options of reductions, as in NumPy | `var(x, ddof=1)`, `sum(x, dtype=float64)`, `mean(x, where=x > 0)` |
+//! | names of dimensions, for libraries such as xarray | `sum(x, dim="time")`, `max(x, dim=("lat", "lon"))` |
+//! | normalizations | `softmax(x, axis=-1)`, `log_softmax(x)`, `layer_norm(x, weight=w, bias=b)`, `rms_norm(x)` |
 //! | methods: functions of the array before the point | `x.sum(axis=1)`, `x.transpose(2, 0, 1)`, `(a + b).sqrt()` |
 //!
 //! `max(x)`, `max(x, 0)` and `max(x, axis=0)` are reductions, as in NumPy; so is `min`. With two expressions or more
@@ -42,8 +44,8 @@
 //!
 //! # Axes and reductions
 //!
-//! Reductions stand anywhere in an expression. Element-wise work before a reduction is fused with it, so that nothing as
-//! large as the loops is kept in memory. Views cost nothing.
+//! Reductions stand anywhere in an expression. Element-wise work before a reduction is fused with it, so that nothing
+//! as large as the loops is kept in memory. Views cost nothing.
 //!
 //! ```
 //! use ndarray::arr2;
@@ -56,8 +58,8 @@
 //! # Ok::<(), unishape::expr::ExprError>(())
 //! ```
 //!
-//! [`Bound::plan`] prints how an expression is computed. Sums are as accurate as pairwise ones and have the same bits on
-//! any number of threads.
+//! [`Bound::plan`] prints how an expression is computed. Sums are as accurate as pairwise ones and have the same bits
+//! on any number of threads.
 //!
 //! # Types
 //!

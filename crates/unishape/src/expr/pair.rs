@@ -1,10 +1,10 @@
 //! Finds the functions of two operands whose values are folded in one loop, such as sums of products.
 
 use unishape_engine::fused::{Pair, Program};
-use unishape_kernels::{DType, Fold, KernelKey, Op, PairFunction, find_pair_fold};
+use unishape_kernels::{DType, FoldOp, KernelKey, Op, PairFunction, find_pair_fold};
 
 /// The function that a program ends with, if there is a kernel that folds its values.
-pub(crate) fn pair(program: &Program, fold: Fold, dtype: DType) -> Option<Pair> {
+pub(crate) fn pair(program: &Program, fold: FoldOp, dtype: DType) -> Option<Pair> {
     // Inputs of a step that computes this operation in the dtype.
     let inputs = |value: usize, op: Op| {
         let step = program.step(value)?;

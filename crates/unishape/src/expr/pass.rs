@@ -11,26 +11,14 @@ use crate::DType;
 use crate::alloc::{checked_len, out_of_memory};
 use crate::dim_map::DimMap;
 use crate::numeric::Numeric;
-use crate::program_arrays::{RawArray, RawOutput};
+use crate::program_arrays::{RawOutput, StageArray};
 use crate::tensor::Tensor;
+use crate::tuning::{PASS_CHUNK_BYTES, PASS_MAX_MEMBERS, PASS_MIN_BYTES, PASS_MIN_ELEMENTS};
 use ndarray::{Array, ArrayRef, Dimension, IxDyn};
 use smallvec::SmallVec;
 use unishape_engine::fused::{self, Input, Options, Program};
 use unishape_engine::memory::{is_zeroed_by_system, zeroed};
 use unishape_kernels::for_each_dtype;
-
-/// Largest number of expressions in a pass. The arrays of each take space in the L2 cache.
-const MAX_MEMBERS: usize = 8;
-
-/// Expressions share a pass where their arrays take at least this many bytes, which few last-level caches have: smaller
-/// arrays are in a cache when the second expression reads them.
-const MIN_BYTES: usize = 1 << 25;
-
-/// Smaller results never share a pass, so that small calls do not look for partners.
-const MIN_ELEMENTS: usize = 1 << 16;
-
-/// Bytes of a chunk's arrays: half of an L2 cache of 1 MiB.
-const CHUNK_BYTES: usize = 1 << 19;
 
 /// An array of any dtype that a result is written to.
 ///
@@ -110,7 +98,7 @@ impl<'a> Bound<'a> {
                 for other in first + 1..bounds.len() {
                     let is_partner = |other: &Member<'_>| member.can_share(other);
                     if !is_taken[other]
-                        && pass.len() < MAX_MEMBERS
+                        && pass.len() < PASS_MAX_MEMBERS
                         && members[other].as_ref().is_some_and(is_partner)
                     {
                         pass.push(other);
@@ -118,7 +106,7 @@ impl<'a> Bound<'a> {
                 }
                 let found: SmallVec<[&Member<'_>; 4]> =
                     pass.iter().filter_map(|&number| members[number].as_ref()).collect();
-                if bytes_per_element(&found).saturating_mul(count(member.shape)) < MIN_BYTES {
+                if bytes_per_element(&found).saturating_mul(count(member.shape)) < PASS_MIN_BYTES {
                     pass.truncate(1);
                 }
             }
@@ -241,7 +229,7 @@ fn count(shape: &[usize]) -> usize {
 /// An expression that may share a pass: a single program whose arrays have their loops in order.
 struct Member<'b> {
     program: &'b Program,
-    arrays: SmallVec<[RawArray<'b>; 4]>,
+    arrays: SmallVec<[StageArray<'b>; 4]>,
     shape: &'b [usize],
     /// Bytes of an element of the result.
     item: usize,
@@ -252,18 +240,18 @@ impl<'b> Member<'b> {
     /// `None` where the expression is small or has stages, or an array is transposed: chunks of its rows would read
     /// parts of cache lines.
     fn new(bound: &'b Bound<'_>) -> Option<Member<'b>> {
-        if count(bound.shape()) < MIN_ELEMENTS {
+        if count(bound.shape()) < PASS_MIN_ELEMENTS {
             return None;
         }
         let (program, arrays) = bound.program()?;
         let (item, threads) = (bound.dtype().item_size(), bound.options(&|_| true).threads);
-        let is_ordered = arrays.iter().all(RawArray::is_ordered);
+        let is_ordered = arrays.iter().all(StageArray::is_ordered);
         is_ordered.then_some(Member { program, arrays, shape: bound.shape(), item, threads })
     }
 
     /// Whether both have the same loops and read the same array, a different element at each index.
     fn can_share(&self, other: &Member<'_>) -> bool {
-        let is_shared = |array: &RawArray<'_>| {
+        let is_shared = |array: &StageArray<'_>| {
             !array.is_stretched() && other.arrays.iter().any(|other| array.is_same(other))
         };
         self.shape == other.shape && self.threads == other.threads && self.arrays.iter().any(is_shared)
@@ -272,7 +260,7 @@ impl<'b> Member<'b> {
 
 /// Bytes of all arrays of a pass for an element of the result, without those of arrays that are stretched.
 fn bytes_per_element(members: &[&Member<'_>]) -> usize {
-    let mut arrays: SmallVec<[&RawArray<'_>; 8]> = SmallVec::new();
+    let mut arrays: SmallVec<[&StageArray<'_>; 8]> = SmallVec::new();
     for array in members.iter().flat_map(|member| &member.arrays) {
         if !array.is_stretched() && !arrays.iter().any(|other| other.is_same(array)) {
             arrays.push(array);
@@ -287,7 +275,7 @@ fn run_pass(bounds: &[&Bound<'_>], outs: Vec<RawOutput<'_>>, options: Options<'_
     let members: SmallVec<[Member<'_>; 4]> = bounds.iter().filter_map(|bound| Member::new(bound)).collect();
     let chunks = {
         let members: SmallVec<[&Member<'_>; 4]> = members.iter().collect();
-        Chunks::new(members[0].shape, CHUNK_BYTES / bytes_per_element(&members).max(1))
+        Chunks::new(members[0].shape, PASS_CHUNK_BYTES / bytes_per_element(&members).max(1))
     };
     let mut parts: Vec<SmallVec<[RawOutput<'_>; 2]>> = Vec::new();
     parts.resize_with(chunks.count(), SmallVec::new);
@@ -301,9 +289,9 @@ fn run_pass(bounds: &[&Bound<'_>], outs: Vec<RawOutput<'_>>, options: Options<'_
     for_each_part(parts, options.threads, &|number, outs| {
         let maps = chunks.maps(number);
         for (member, mut out) in members.iter().zip(outs) {
-            let arrays: SmallVec<[RawArray<'_>; 4]> =
+            let arrays: SmallVec<[StageArray<'_>; 4]> =
                 member.arrays.iter().map(|array| array.mapped(&maps, out.shape())).collect();
-            let inputs: SmallVec<[Input<'_>; 4]> = arrays.iter().map(RawArray::input).collect();
+            let inputs: SmallVec<[Input<'_>; 4]> = arrays.iter().map(StageArray::input).collect();
             if !fused::run(member.program, &inputs, &mut out.output(), own_options) {
                 return Err(ExprErrorKind::Stopped.into());
             }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 use unishape_engine::fused::Program;
-use unishape_kernels::{DType, Fold};
+use unishape_kernels::{DType, FoldOp};
 
 /// A loop nest, what it reads, computes and writes.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Stage {
     pub(crate) inputs: Vec<StageInput>,
     pub(crate) program: Arc<Program>,
     /// The fold of each result, unless the only result is written element by element.
-    pub(crate) folds: SmallVec<[Fold; 1]>,
+    pub(crate) folds: SmallVec<[FoldOp; 1]>,
     /// The loops along which results are folded.
     pub(crate) reduced: SmallVec<[usize; 4]>,
     /// Dtype of each result.
@@ -79,14 +79,14 @@ pub(crate) fn stage_name(number: usize) -> String {
 /// An array that a stage reads, and at which indices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StageInput {
-    pub(crate) source: Source,
+    pub(crate) source: StageSource,
     /// The index in each dimension of the array.
     pub(crate) maps: DimMaps,
 }
 
 /// Where an input comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Source {
+pub(crate) enum StageSource {
     /// A variable of the expression.
     Variable(usize),
     /// A result of an earlier stage.

@@ -3,13 +3,14 @@
 use super::axes::{self, DimMaps, Shape};
 use super::describe::describe;
 use super::error::{ExprError, ExprErrorKind};
-use super::group::Group;
+use super::group::StageGroup;
 use super::lower::StagedExpr;
-use super::stage::{Source, Stage, StageInput};
+use super::stage::{Stage, StageInput, StageSource};
 use super::value::Value;
 use crate::alloc::{checked_bytes, out_of_memory};
 use crate::dim_map::DimMap;
-use crate::program_arrays::{RawArray, RawOutput, Temporary};
+use crate::program_arrays::{RawOutput, StageArray, TemporaryArray};
+use crate::tuning::{MIN_SWAPPED_KEPT, SWAPPED_REDUCED};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,7 +26,7 @@ pub(crate) struct Staged {
     /// The range of each dimension of the result that is computed, where it is not all of it.
     windows: SmallVec<[Option<Range<usize>>; 4]>,
     /// What slices share; without slices, nothing is.
-    shared: OnceLock<Arc<Mutex<Shared>>>,
+    shared: OnceLock<Arc<Mutex<Precomputed>>>,
     /// Stages that are computed together with those of other expressions.
     joint: Vec<JointMember>,
 }
@@ -34,7 +35,7 @@ pub(crate) struct Staged {
 #[derive(Debug)]
 pub(crate) struct JointStage {
     stage: Stage,
-    results: Mutex<Option<Vec<Arc<Temporary>>>>,
+    results: Mutex<Option<Vec<Arc<TemporaryArray>>>>,
 }
 
 /// An expression's share of a [`JointStage`].
@@ -55,9 +56,9 @@ impl JointStage {
     /// The results. Computes them on first use.
     fn results(
         &self,
-        variables: &[Option<RawArray<'_>>],
+        variables: &[Option<StageArray<'_>>],
         options: Options<'_>,
-    ) -> Result<Vec<Arc<Temporary>>, ExprError> {
+    ) -> Result<Vec<Arc<TemporaryArray>>, ExprError> {
         let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(results) = &*results {
             return Ok(results.clone());
@@ -72,17 +73,17 @@ impl JointStage {
 
 /// What all slices of an expression need, computed once.
 #[derive(Clone, Debug, Default)]
-struct Shared {
+struct Precomputed {
     packed: Option<Arc<Packed>>,
     temporaries: Temporaries,
 }
 
 /// Variables whose elements are read many times and not contiguous, copied: by their number, the indices at which they
 /// are read, and the loops. The maps are those of the copy.
-type Packed = HashMap<(usize, DimMaps, Shape), (Temporary, DimMaps)>;
+type Packed = HashMap<(usize, DimMaps, Shape), (TemporaryArray, DimMaps)>;
 
 /// Results of stages, by the number of the stage and of the result.
-type Temporaries = HashMap<(usize, usize), Arc<Temporary>>;
+type Temporaries = HashMap<(usize, usize), Arc<TemporaryArray>>;
 
 /// The arrays that a stage writes, one for each result.
 type Outputs<'a> = SmallVec<[RawOutput<'a>; 1]>;
@@ -151,16 +152,16 @@ impl Staged {
         options: Options<'_>,
     ) -> Result<(), ExprError> {
         let Some(group) = self.expr.groups.last().filter(|_| !output.is_empty()) else { return Ok(()) };
-        let variables: Vec<Option<RawArray<'_>>> = values
+        let variables: Vec<Option<StageArray<'_>>> = values
             .iter()
             .map(|value| match value {
-                Value::Array(view) => RawArray::of_tensor(view),
+                Value::Array(view) => StageArray::of_tensor(view),
                 Value::Scalar(_) => None,
             })
             .collect();
         let is_split = self.is_split(group);
-        let Shared { packed, temporaries } = match self.shared.get() {
-            None => self.prepared(Shared::default(), is_split, &variables, options)?,
+        let Precomputed { packed, temporaries } = match self.shared.get() {
+            None => self.prepared(Precomputed::default(), is_split, &variables, options)?,
             Some(shared) => {
                 let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 *shared = self.prepared(shared.clone(), is_split, &variables, options)?;
@@ -174,7 +175,7 @@ impl Staged {
             self.copy_result(&self.expr.stages[group.last()], results, output);
             return Ok(());
         }
-        let last = Group { members: group.members[group.members.len() - 1..].to_vec() };
+        let last = StageGroup { members: group.members[group.members.len() - 1..].to_vec() };
         let mut work = GroupWork::new(&self.expr.stages, if is_split { &last } else { group });
         for (dim, window) in self.windows.iter().enumerate() {
             if let Some(window) = window {
@@ -185,7 +186,7 @@ impl Staged {
     }
 
     /// Copies the part of the last stage's results that is computed to the output.
-    fn copy_result(&self, last: &Stage, results: &Temporary, output: RawOutput<'_>) {
+    fn copy_result(&self, last: &Stage, results: &TemporaryArray, output: RawOutput<'_>) {
         let rank = self.windows.len();
         let mut maps: DimMaps = SmallVec::from_elem(DimMap::fixed(0), last.shape.len());
         for (dim, window) in self.windows.iter().enumerate() {
@@ -198,7 +199,7 @@ impl Staged {
     /// Whether a slice has a part of each row of a group only.
     ///
     /// Then all slices need the results of the group's earlier stages for all rows.
-    fn is_split(&self, group: &Group) -> bool {
+    fn is_split(&self, group: &StageGroup) -> bool {
         let last = &self.expr.stages[group.last()];
         let rank = self.windows.len();
         let is_part = |(dim, window): (usize, &Option<Range<usize>>)| {
@@ -213,11 +214,11 @@ impl Staged {
     /// With `is_split`, also those of the last group's stages but the last.
     fn prepared(
         &self,
-        mut shared: Shared,
+        mut shared: Precomputed,
         is_split: bool,
-        variables: &[Option<RawArray<'_>>],
+        variables: &[Option<StageArray<'_>>],
         options: Options<'_>,
-    ) -> Result<Shared, ExprError> {
+    ) -> Result<Precomputed, ExprError> {
         let packed = match shared.packed {
             Some(packed) => packed,
             None => {
@@ -229,7 +230,7 @@ impl Staged {
                 Arc::new(pack(own.map(|(_, stage)| &**stage), variables)?)
             }
         };
-        let Some((last, groups)) = self.expr.groups.split_last() else { return Ok(Shared::default()) };
+        let Some((last, groups)) = self.expr.groups.split_last() else { return Ok(Precomputed::default()) };
         let options = Options { is_output_fresh: true, ..options };
         for JointMember { stage, joint, first_result } in &self.joint {
             let results = joint.results(variables, options)?;
@@ -252,52 +253,98 @@ impl Staged {
             let results = GroupWork::new(&self.expr.stages, last).run_members(sources, options)?;
             shared.temporaries.extend(results);
         }
-        Ok(Shared { packed: Some(packed), ..shared })
+        Ok(Precomputed { packed: Some(packed), ..shared })
     }
 }
 
 /// Copies variables that are worth it.
 fn pack<'s>(
     stages: impl IntoIterator<Item = &'s Stage>,
-    variables: &[Option<RawArray<'_>>],
+    variables: &[Option<StageArray<'_>>],
 ) -> Result<Packed, ExprError> {
     let mut packed = Packed::new();
     for stage in stages {
+        let swapped = swapped_loops(stage, variables);
         for StageInput { source, maps } in &stage.inputs {
-            let Source::Variable(variable) = source else { continue };
+            let StageSource::Variable(variable) = source else { continue };
             let Some(array) = &variables[*variable] else { continue };
             let key = (*variable, maps.clone(), stage.shape.clone());
             let array = array.mapped(maps, &stage.shape);
-            if packed.contains_key(&key) || !array.is_worth_packing() {
+            let swapped = swapped.filter(|loops| loops.iter().all(|&dim| array.moves(dim)));
+            if packed.contains_key(&key) || swapped.is_none() && !array.is_worth_packing() {
                 continue;
             }
-            let array = array.without_repeats();
+            let mut array = array.without_repeats();
+            let mut loops = stage.shape.clone();
+            if let Some([a, b]) = swapped {
+                array = array.swapped(a, b);
+                loops.swap(a, b);
+            }
             let shape = Shape::from_slice(array.shape());
             let bytes = checked_bytes(&shape, array.item())?;
-            let mut copy = Temporary::new(bytes, array.item(), shape.clone()).map_err(out_of_memory)?;
+            let mut copy = TemporaryArray::new(bytes, array.item(), shape.clone()).map_err(out_of_memory)?;
             copy_elements(&array, copy.output(), None);
-            packed.insert(key, (copy, axes::stretch(&shape, &stage.shape)));
+            let mut maps = axes::stretch(&shape, &loops);
+            if let Some([a, b]) = swapped {
+                for map in &mut maps {
+                    map.dim = map.dim.map(|dim| {
+                        if dim == a {
+                            b
+                        } else if dim == b {
+                            a
+                        } else {
+                            dim
+                        }
+                    });
+                }
+            }
+            packed.insert(key, (copy, maps));
         }
     }
     Ok(packed)
 }
 
+/// The two innermost loops of a stage, where arrays that are read along both are copied with these swapped: the stage
+/// folds the innermost one, which is short, and its accumulators become rows. The sums of a row of few elements take
+/// longer than a row of sums.
+fn swapped_loops(stage: &Stage, variables: &[Option<StageArray<'_>>]) -> Option<[usize; 2]> {
+    let [kept, reduced] = [stage.shape.len().checked_sub(3)? + 1, stage.shape.len() - 1];
+    let is_fitting = stage.reduced[..] == [reduced]
+        && SWAPPED_REDUCED.contains(&stage.shape[reduced])
+        && stage.shape[kept] >= MIN_SWAPPED_KEPT
+        && stage.program.is_only_pairs();
+    if !is_fitting {
+        return None;
+    }
+    let (mut rows, mut scalars) = (0, 0);
+    for StageInput { source, maps } in &stage.inputs {
+        let StageSource::Variable(variable) = source else { return None };
+        let array = variables[*variable].as_ref()?.mapped(maps, &stage.shape);
+        match [kept, reduced].map(|dim| array.moves(dim)) {
+            [true, true] if array.is_worth_transposing() => rows += 1,
+            [false, true] => scalars += 1,
+            _ => return None,
+        }
+    }
+    (rows == 1 && scalars == 1).then_some([kept, reduced])
+}
+
 /// Arrays of this shape for the results of a stage.
-fn temporaries(shape: &Shape, stage: &Stage) -> Result<Vec<Temporary>, ExprError> {
+fn temporaries(shape: &Shape, stage: &Stage) -> Result<Vec<TemporaryArray>, ExprError> {
     let of_dtype = |dtype: &DType| {
         let bytes = checked_bytes(shape, dtype.item_size())?;
-        Ok(Temporary::new(bytes, dtype.item_size(), shape.clone()).map_err(out_of_memory)?)
+        Ok(TemporaryArray::new(bytes, dtype.item_size(), shape.clone()).map_err(out_of_memory)?)
     };
     stage.dtypes.iter().map(of_dtype).collect()
 }
 
 /// The arrays, to write.
-fn outputs(results: &mut [Temporary]) -> Outputs<'_> {
-    results.iter_mut().map(Temporary::output).collect()
+fn outputs(results: &mut [TemporaryArray]) -> Outputs<'_> {
+    results.iter_mut().map(TemporaryArray::output).collect()
 }
 
 /// Keeps the results of a stage.
-fn insert(temporaries: &mut Temporaries, stage: usize, results: Vec<Temporary>) {
+fn insert(temporaries: &mut Temporaries, stage: usize, results: Vec<TemporaryArray>) {
     let results = results.into_iter().enumerate();
     temporaries.extend(results.map(|(number, results)| ((stage, number), Arc::new(results))));
 }
@@ -305,14 +352,14 @@ fn insert(temporaries: &mut Temporaries, stage: usize, results: Vec<Temporary>) 
 /// What stages read: variables, and results of earlier stages.
 #[derive(Clone, Copy)]
 struct Sources<'s> {
-    variables: &'s [Option<RawArray<'s>>],
+    variables: &'s [Option<StageArray<'s>>],
     packed: &'s Packed,
     temporaries: &'s Temporaries,
 }
 
 /// A part of a stage's loops: a range of one of them.
 #[derive(Clone, Copy)]
-struct Rows<'r> {
+struct LoopRange<'r> {
     /// The loop.
     dim: usize,
     start: usize,
@@ -324,14 +371,14 @@ struct Rows<'r> {
 /// A group of stages, for some rows of the result or for all.
 struct GroupWork<'g> {
     stages: &'g [Arc<Stage>],
-    group: &'g Group,
+    group: &'g StageGroup,
     last: Arc<Stage>,
     /// The rows of the last stage that are computed.
     rows: Range<usize>,
 }
 
 impl<'g> GroupWork<'g> {
-    fn new(stages: &'g [Arc<Stage>], group: &'g Group) -> GroupWork<'g> {
+    fn new(stages: &'g [Arc<Stage>], group: &'g StageGroup) -> GroupWork<'g> {
         let last = stages[group.last()].clone();
         let rows = 0..last.shape.get(group.row_dim()).copied().unwrap_or(1);
         GroupWork { stages, group, last, rows }
@@ -380,7 +427,7 @@ impl<'g> GroupWork<'g> {
     fn run_members(&self, sources: Sources<'_>, options: Options<'_>) -> Result<Temporaries, ExprError> {
         let step = self.step();
         let members = &self.group.members[..self.group.members.len() - 1];
-        let mut results: Vec<Vec<Temporary>> = members
+        let mut results: Vec<Vec<TemporaryArray>> = members
             .iter()
             .map(|&(number, _)| temporaries(&self.stages[number].output_shape(), &self.stages[number]))
             .collect::<Result<_, ExprError>>()?;
@@ -431,7 +478,7 @@ impl<'g> GroupWork<'g> {
     ) -> Result<(), ExprError> {
         let (start, len) = (rows.start, rows.len());
         let local = self.local(rows, sources, options)?;
-        let rows = Rows { dim: self.group.row_dim(), start, len, local: &local };
+        let rows = LoopRange { dim: self.group.row_dim(), start, len, local: &local };
         // Other threads run other rows.
         let options = Options { threads: Some(1), ..options };
         run_stage(&self.last, sources, Some(rows), outputs, options)
@@ -452,7 +499,7 @@ impl<'g> GroupWork<'g> {
             let mut shape = stage.output_shape();
             shape[dim] = len;
             let mut results = temporaries(&shape, stage)?;
-            let rows = Rows { dim, start, len, local: &local };
+            let rows = LoopRange { dim, start, len, local: &local };
             run_stage(stage, sources, Some(rows), outputs(&mut results), options)?;
             insert(&mut local, number, results);
         }
@@ -482,7 +529,7 @@ pub(crate) fn for_each_part<P: Send>(
 }
 
 /// Copies an array to an output of the same shape.
-fn copy_elements(array: &RawArray<'_>, mut output: RawOutput<'_>, threads: Option<usize>) {
+fn copy_elements(array: &StageArray<'_>, mut output: RawOutput<'_>, threads: Option<usize>) {
     let program = Program::new(vec![array.item()], Vec::new(), Vec::new(), 0);
     let options = Options { is_output_fresh: true, threads, should_continue: &|_| true };
     fused::run(&program, &[array.input()], &mut output.output(), options);
@@ -492,7 +539,7 @@ fn copy_elements(array: &RawArray<'_>, mut output: RawOutput<'_>, threads: Optio
 fn run_stage(
     stage: &Stage,
     sources: Sources<'_>,
-    rows: Option<Rows<'_>>,
+    rows: Option<LoopRange<'_>>,
     mut outputs: Outputs<'_>,
     options: Options<'_>,
 ) -> Result<(), ExprError> {
@@ -500,16 +547,16 @@ fn run_stage(
         return Ok(());
     }
     let mut shape = stage.shape.clone();
-    if let Some(Rows { dim, len, .. }) = rows {
+    if let Some(LoopRange { dim, len, .. }) = rows {
         shape[dim] = len;
     }
-    let mut arrays: SmallVec<[Option<RawArray<'_>>; 4]> = SmallVec::new();
+    let mut arrays: SmallVec<[Option<StageArray<'_>>; 4]> = SmallVec::new();
     let mut indices: SmallVec<[(isize, SmallVec<[isize; 6]>); 4]> = SmallVec::new();
     for StageInput { source, maps } in &stage.inputs {
         let mut maps = maps.clone();
         let from_start = |maps: &mut DimMaps| {
             for map in maps {
-                if let Some(Rows { dim, start, .. }) = rows
+                if let Some(LoopRange { dim, start, .. }) = rows
                     && map.dim == Some(dim)
                 {
                     map.start += map.step * start as isize;
@@ -517,7 +564,7 @@ fn run_stage(
             }
         };
         let array = match source {
-            Source::Variable(variable) => {
+            StageSource::Variable(variable) => {
                 match sources.packed.get(&(*variable, maps.clone(), stage.shape.clone())) {
                     Some((packed, own_maps)) => {
                         maps = own_maps.clone();
@@ -530,7 +577,7 @@ fn run_stage(
                     }
                 }
             }
-            Source::Stage { number, result } => {
+            StageSource::Stage { number, result } => {
                 match rows.and_then(|rows| rows.local.get(&(*number, *result))) {
                     Some(local) => Some(local.array()),
                     None => {
@@ -539,7 +586,7 @@ fn run_stage(
                     }
                 }
             }
-            Source::Index(strides) => {
+            StageSource::Index(strides) => {
                 from_start(&mut maps);
                 indices.push(index(strides, &maps, &shape));
                 None

@@ -3,7 +3,7 @@
 use super::cache::Expr;
 use super::compile::InputType;
 use super::lower::Sharing;
-use super::stage::{Source, Stage, StageInput};
+use super::stage::{Stage, StageInput, StageSource};
 use super::typed::InputInfo;
 use smallvec::SmallVec;
 use std::error::Error;
@@ -23,18 +23,18 @@ impl cuda::Expression for Expr {
         let stages = expr.stages.iter().map(|stage| {
             let reads = stage.inputs.iter().zip(stage.program.operand_items()).map(|(input, &item)| {
                 let (from, strides) = match &input.source {
-                    Source::Variable(number) => {
+                    StageSource::Variable(number) => {
                         let strides = match variables[*number] {
                             cuda::Variable::Array(array) => array.strides.to_vec(),
                             cuda::Variable::Scalar(_) => Vec::new(),
                         };
                         (cuda::ReadFrom::Variable(*number), strides)
                     }
-                    Source::Stage { number, result } => (
+                    StageSource::Stage { number, result } => (
                         cuda::ReadFrom::Stage { number: *number, result: *result },
                         row_major(&expr.stages[*number].output_shape()),
                     ),
-                    Source::Index(strides) => (cuda::ReadFrom::Index, strides.to_vec()),
+                    StageSource::Index(strides) => (cuda::ReadFrom::Index, strides.to_vec()),
                 };
                 let (start, strides) = in_loops(input, &strides, stage.shape.len());
                 cuda::Read { from, item, start, strides }

@@ -1,10 +1,10 @@
 //! The typed graph: every node has a shape and a type, and reductions are made of folds.
 //!
-//! Means, variances, norms and the like are expanded into element-wise operations and [folds](Fold), of which there
+//! Means, variances, norms and the like are expanded into element-wise operations and [folds](FoldOp), of which there
 //! are few. A fold keeps its reduced dimensions, with size 1; a view removes them.
 
 use super::axes::{self, DimMaps, Shape};
-use super::compile::{Argument, Compiler, InputType};
+use super::compile::{Argument, InputType, ProgramBuilder};
 use super::error::{ExprError, ExprErrorKind};
 use super::graph::{Graph, Node, NodeId};
 use super::reduce_op::ReduceOp;
@@ -15,7 +15,7 @@ use crate::dim_map::DimMap;
 use crate::shapes::{broadcast_error, broadcast_shapes};
 use smallvec::{SmallVec, smallvec};
 use unishape_core::Rules;
-use unishape_kernels::{DType, DTypeKind, Fold, Op, Scalar};
+use unishape_kernels::{DType, DTypeKind, FoldOp, Op, Scalar};
 
 /// Index of a node in [`TypedGraph::nodes`].
 pub(crate) type TypedId = usize;
@@ -31,7 +31,7 @@ pub(crate) enum TypedKind {
     /// A view, by the maps of the input's dimensions.
     View(DimMaps, TypedId),
     /// A fold of some dimensions, which keep size 1.
-    Fold(Fold, SmallVec<[usize; 4]>, TypedId),
+    Fold(FoldOp, SmallVec<[usize; 4]>, TypedId),
     /// Each element's index in some dimensions, in row-major order: an `int64` for each dimension, times its index.
     Index(SmallVec<[isize; 4]>),
 }
@@ -65,7 +65,7 @@ pub(crate) struct TypedGraph<'g> {
     graph: &'g Graph,
     pub(crate) nodes: Vec<TypedNode>,
     /// Finds the types. The program that it makes is not used.
-    compiler: Compiler,
+    compiler: ProgramBuilder,
     pub(crate) root: TypedId,
 }
 
@@ -83,7 +83,7 @@ impl<'g> TypedGraph<'g> {
         typing: Typing,
     ) -> Result<TypedGraph<'g>, ExprError> {
         let types: Vec<InputType> = inputs.iter().map(|input| input.input_type).collect();
-        let compiler = Compiler::new(&types, typing);
+        let compiler = ProgramBuilder::new(&types, typing);
         let mut typed = TypedGraph { graph, nodes: Vec::new(), compiler, root: 0 };
         let mut ids: Vec<TypedId> = Vec::with_capacity(graph.nodes.len());
         for (source, node) in graph.nodes.iter().enumerate() {
@@ -210,7 +210,7 @@ impl Builder<'_, '_> {
         self.push(TypedKind::View(maps, input), shape, value)
     }
 
-    fn fold(&mut self, fold: Fold, input: TypedId, dims: &[usize]) -> Id {
+    fn fold(&mut self, fold: FoldOp, input: TypedId, dims: &[usize]) -> Id {
         let value = self.typed.compiler.typed_value(self.typed.nodes[input].value)?;
         let mut shape = self.typed.shape(input).clone();
         for &dim in dims {
@@ -253,7 +253,7 @@ impl Builder<'_, '_> {
         }
         let shape = self.typed.shape(input).clone();
         let dims = axes::normalize_axes(reduction.axes.as_deref(), shape.len())?;
-        let operand = Operand { op: reduction.op, input, mask, dims: &dims };
+        let operand = ReducedInput { op: reduction.op, input, mask, dims: &dims };
         let result = self.reduce_keeping_dims(reduction, operand)?;
         if reduction.keep_dims || dims.is_empty() {
             return Ok(result);
@@ -262,8 +262,8 @@ impl Builder<'_, '_> {
         Ok(self.mapped(result, shape, maps))
     }
 
-    fn reduce_keeping_dims(&mut self, reduction: &Reduction, operand: Operand<'_>) -> Id {
-        let Operand { op, input, mask, dims } = operand;
+    fn reduce_keeping_dims(&mut self, reduction: &Reduction, operand: ReducedInput<'_>) -> Id {
+        let ReducedInput { op, input, mask, dims } = operand;
         let dtype = self.dtype(input);
         let sum_dtype = match dtype.kind() {
             DTypeKind::Bool | DTypeKind::Signed => DType::I64,
@@ -275,8 +275,8 @@ impl Builder<'_, '_> {
             ReduceOp::Sum | ReduceOp::Prod => {
                 let dtype = reduction.dtype.unwrap_or(sum_dtype);
                 let (fold, neutral, combine) = match op {
-                    ReduceOp::Sum => (Fold::Sum, 0, Op::Add),
-                    _ => (Fold::Product, 1, Op::Multiply),
+                    ReduceOp::Sum => (FoldOp::Sum, 0, Op::Add),
+                    _ => (FoldOp::Product, 1, Op::Multiply),
                 };
                 let result = self.fold_in(dtype, fold, neutral, operand)?;
                 // Half precision is rounded once, at the end.
@@ -285,7 +285,7 @@ impl Builder<'_, '_> {
             }
             ReduceOp::Min | ReduceOp::Max => {
                 let (fold, combine) =
-                    if op == ReduceOp::Min { (Fold::Min, Op::Min) } else { (Fold::Max, Op::Max) };
+                    if op == ReduceOp::Min { (FoldOp::Min, Op::Min) } else { (FoldOp::Max, Op::Max) };
                 let mut input = input;
                 let initial = reduction.initial.map(|initial| initial_in(initial, dtype)).transpose()?;
                 match (initial, mask) {
@@ -311,12 +311,12 @@ impl Builder<'_, '_> {
                         }
                     };
                 }
-                self.fold(if op == ReduceOp::Any { Fold::Any } else { Fold::All }, input, dims)
+                self.fold(if op == ReduceOp::Any { FoldOp::Any } else { FoldOp::All }, input, dims)
             }
             ReduceOp::CountNonzero => {
                 let truth = self.cast(input, DType::Bool)?;
                 let ones = self.cast(truth, DType::I64)?;
-                self.fold(Fold::Sum, ones, dims)
+                self.fold(FoldOp::Sum, ones, dims)
             }
             ReduceOp::Mean => {
                 let dtype = reduction.dtype.unwrap_or_else(|| float_dtype(dtype));
@@ -334,18 +334,18 @@ impl Builder<'_, '_> {
             }
             ReduceOp::ArgMin | ReduceOp::ArgMax => {
                 self.check_not_empty(op, input, dims)?;
-                self.position(if op == ReduceOp::ArgMin { Fold::Min } else { Fold::Max }, input, dims)
+                self.position(if op == ReduceOp::ArgMin { FoldOp::Min } else { FoldOp::Max }, input, dims)
             }
             ReduceOp::LogSumExp => {
                 let dtype = float_dtype(dtype);
                 let x = self.cast(input, wide(dtype))?;
-                let largest = self.extreme(Fold::Max, x, dims)?;
+                let largest = self.extreme(FoldOp::Max, x, dims)?;
                 // Where the largest is infinite or NaN, differences to it would be NaN.
                 let (is_finite, zero) = (self.call(Op::IsFinite, &[largest])?, self.int(0));
                 let largest = self.call(Op::Where, &[is_finite, largest, zero])?;
                 let difference = self.call(Op::Subtract, &[x, largest])?;
                 let exp = self.call(Op::Exp, &[difference])?;
-                let sum = self.fold(Fold::Sum, exp, dims)?;
+                let sum = self.fold(FoldOp::Sum, exp, dims)?;
                 let log = self.call(Op::Log, &[sum])?;
                 let result = self.call(Op::Add, &[log, largest])?;
                 self.cast(result, dtype)
@@ -356,7 +356,7 @@ impl Builder<'_, '_> {
                 let result = match op {
                     ReduceOp::Norm2 => {
                         let squares = self.squared_abs(x)?;
-                        let sum = self.fold(Fold::Sum, squares, dims)?;
+                        let sum = self.fold(FoldOp::Sum, squares, dims)?;
                         self.call(Op::Sqrt, &[sum])?
                     }
                     _ => {
@@ -366,10 +366,10 @@ impl Builder<'_, '_> {
                             self.call(Op::Abs, &[x])?
                         };
                         match op {
-                            ReduceOp::Norm1 => self.fold(Fold::Sum, sizes, dims)?,
+                            ReduceOp::Norm1 => self.fold(FoldOp::Sum, sizes, dims)?,
                             _ => {
                                 self.check_not_empty(op, sizes, dims)?;
-                                self.extreme(Fold::Max, sizes, dims)?
+                                self.extreme(FoldOp::Max, sizes, dims)?
                             }
                         }
                     }
@@ -380,8 +380,8 @@ impl Builder<'_, '_> {
     }
 
     /// A fold in a dtype, whose result is wider for half precision. Masked elements are neutral.
-    fn fold_in(&mut self, dtype: DType, fold: Fold, neutral: i128, operand: Operand<'_>) -> Id {
-        let Operand { op, input, mask, dims } = operand;
+    fn fold_in(&mut self, dtype: DType, fold: FoldOp, neutral: i128, operand: ReducedInput<'_>) -> Id {
+        let ReducedInput { op, input, mask, dims } = operand;
         let computed = match wide(dtype) {
             // Sums of booleans have a dtype that can count.
             DType::Bool => DType::I64,
@@ -402,7 +402,7 @@ impl Builder<'_, '_> {
     }
 
     /// The smallest or largest element.
-    fn extreme(&mut self, fold: Fold, input: TypedId, dims: &[usize]) -> Id {
+    fn extreme(&mut self, fold: FoldOp, input: TypedId, dims: &[usize]) -> Id {
         let dtype = self.dtype(input);
         let wide = self.cast(input, wide(dtype))?;
         let result = self.fold(fold, wide, dims)?;
@@ -426,11 +426,11 @@ impl Builder<'_, '_> {
     }
 
     /// Number of elements of each reduction, as a scalar or, with a mask, as an array.
-    fn count(&mut self, Operand { input, mask, dims, .. }: Operand<'_>) -> Id {
+    fn count(&mut self, ReducedInput { input, mask, dims, .. }: ReducedInput<'_>) -> Id {
         match mask {
             Some(mask) => {
                 let ones = self.cast(mask, DType::I64)?;
-                self.fold(Fold::Sum, ones, dims)
+                self.fold(FoldOp::Sum, ones, dims)
             }
             None => {
                 let shape = self.typed.shape(input);
@@ -440,13 +440,13 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn mean(&mut self, dtype: DType, operand: Operand<'_>) -> Id {
-        let sum = self.fold_in(dtype, Fold::Sum, 0, operand)?;
+    fn mean(&mut self, dtype: DType, operand: ReducedInput<'_>) -> Id {
+        let sum = self.fold_in(dtype, FoldOp::Sum, 0, operand)?;
         self.divide_by_count(sum, operand, None)
     }
 
     /// Divides by the number of elements, less `ddof`.
-    fn divide_by_count(&mut self, sum: TypedId, operand: Operand<'_>, ddof: Option<Scalar>) -> Id {
+    fn divide_by_count(&mut self, sum: TypedId, operand: ReducedInput<'_>, ddof: Option<Scalar>) -> Id {
         let dtype = self.dtype(sum);
         let mut count = self.count(operand)?;
         if let Some(ddof) = ddof.filter(|&ddof| ddof != Scalar::Int(0)) {
@@ -471,13 +471,13 @@ impl Builder<'_, '_> {
         self.cast(quotient, dtype)
     }
 
-    fn variance(&mut self, dtype: DType, operand: Operand<'_>, ddof: Scalar) -> Id {
+    fn variance(&mut self, dtype: DType, operand: ReducedInput<'_>, ddof: Scalar) -> Id {
         let x = self.cast(operand.input, dtype)?;
-        let mean = self.mean(dtype, Operand { input: x, ..operand })?;
+        let mean = self.mean(dtype, ReducedInput { input: x, ..operand })?;
         let deviation = self.call(Op::Subtract, &[x, mean])?;
         let squares = self.squared_abs(deviation)?;
-        let squares = Operand { input: squares, ..operand };
-        let sum = self.fold_in(dtype.real_dtype(), Fold::Sum, 0, squares)?;
+        let squares = ReducedInput { input: squares, ..operand };
+        let sum = self.fold_in(dtype.real_dtype(), FoldOp::Sum, 0, squares)?;
         self.divide_by_count(sum, squares, Some(ddof))
     }
 
@@ -492,7 +492,7 @@ impl Builder<'_, '_> {
     }
 
     /// Index of the first extreme element, or of the first NaN, within the reduced dimensions.
-    fn position(&mut self, fold: Fold, input: TypedId, dims: &[usize]) -> Id {
+    fn position(&mut self, fold: FoldOp, input: TypedId, dims: &[usize]) -> Id {
         let extreme = self.extreme(fold, input, dims)?;
         let mut found = self.call(Op::Equal, &[input, extreme])?;
         if self.dtype(input).kind() >= DTypeKind::Float {
@@ -511,13 +511,13 @@ impl Builder<'_, '_> {
         let index = self.push(TypedKind::Index(strides), shape, value);
         let none = self.int(i64::MAX.into());
         let candidates = self.call(Op::Where, &[found, index, none])?;
-        self.fold(Fold::Min, candidates, dims)
+        self.fold(FoldOp::Min, candidates, dims)
     }
 }
 
 /// What is reduced.
 #[derive(Clone, Copy)]
-struct Operand<'d> {
+struct ReducedInput<'d> {
     op: ReduceOp,
     input: TypedId,
     mask: Option<TypedId>,

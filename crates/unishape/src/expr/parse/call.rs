@@ -12,7 +12,7 @@ use std::ops::Range;
 use unishape_kernels::{DType, Op, Scalar};
 
 /// A call whose arguments are parsed.
-pub(super) struct Call<'n> {
+pub(super) struct FunctionCall<'n> {
     function: Function,
     name: &'n str,
     /// Span of the name.
@@ -73,7 +73,7 @@ impl Parser {
             return Err(self.error(kind(name.into()), span));
         };
         let open = self.advance();
-        let call = Call { function, name, span, open, is_method };
+        let call = FunctionCall { function, name, span, open, is_method };
         let first = match object {
             Some(_) => object,
             None if self.peek() == Token::Symbol(")") || self.keyword().is_some() => None,
@@ -93,14 +93,14 @@ impl Parser {
     }
 
     /// Parses an expression as an argument, and the comma after it.
-    fn argument(&mut self, call: &Call<'_>) -> Result<NodeId, ExprError> {
+    fn argument(&mut self, call: &FunctionCall<'_>) -> Result<NodeId, ExprError> {
         let argument = self.nested(|parser| parser.binary(0))?;
         self.separator(call)?;
         Ok(argument)
     }
 
     /// Parses the comma after an argument, unless it is the last one.
-    fn separator(&mut self, call: &Call<'_>) -> Result<(), ExprError> {
+    fn separator(&mut self, call: &FunctionCall<'_>) -> Result<(), ExprError> {
         match self.peek() {
             Token::Symbol(",") => _ = self.advance(),
             Token::Symbol(")") => {}
@@ -140,7 +140,7 @@ impl Parser {
     }
 
     /// Parses the remaining arguments of an element-wise function or a cast.
-    fn element_wise(&mut self, call: &Call<'_>, first: Option<NodeId>) -> Result<NodeId, ExprError> {
+    fn element_wise(&mut self, call: &FunctionCall<'_>, first: Option<NodeId>) -> Result<NodeId, ExprError> {
         let mut arguments: SmallVec<[NodeId; 3]> = first.into_iter().collect();
         let second = self.span();
         while self.peek() != Token::Symbol(")") {
@@ -181,7 +181,7 @@ impl Parser {
     }
 
     /// Parses the arguments after the array, and the closing parenthesis.
-    fn arguments(&mut self, call: &Call<'_>) -> Result<Arguments, ExprError> {
+    fn arguments(&mut self, call: &FunctionCall<'_>) -> Result<Arguments, ExprError> {
         let (positional, keyword_only) = call.function.parameters();
         let mut arguments = Arguments::default();
         while self.peek() != Token::Symbol(")") {
@@ -237,7 +237,7 @@ impl Parser {
     /// Parses the value of a parameter.
     fn parameter(
         &mut self,
-        call: &Call<'_>,
+        call: &FunctionCall<'_>,
         parameter: Parameter,
         arguments: &mut Arguments,
     ) -> Result<(), ExprError> {
@@ -310,7 +310,7 @@ impl Parser {
     /// Sets a parameter whose value is made of integers; `None` where it must be another one.
     fn axes(
         &mut self,
-        call: &Call<'_>,
+        call: &FunctionCall<'_>,
         parameter: Parameter,
         integers: Integers,
         arguments: &mut Arguments,
@@ -461,7 +461,7 @@ impl Parser {
     }
 
     /// Adds the nodes of a call with parameters.
-    fn push_call(&mut self, call: &Call<'_>, array: NodeId, arguments: &Arguments) -> NodeId {
+    fn push_call(&mut self, call: &FunctionCall<'_>, array: NodeId, arguments: &Arguments) -> NodeId {
         let axes = || arguments.axes.clone();
         let view = match call.function {
             Function::Cast => {
@@ -491,12 +491,12 @@ impl Parser {
         self.push_node(Node::View(Box::new(view), array), call.span.clone())
     }
 
-    fn missing(&self, call: &Call<'_>, argument: &'static str) -> ExprError {
+    fn missing(&self, call: &FunctionCall<'_>, argument: &'static str) -> ExprError {
         let kind = ExprErrorKind::MissingArgument { name: call.name.into(), argument };
         self.error(kind, call.span.clone())
     }
 
-    fn unknown_keyword(&self, call: &Call<'_>, keyword: Range<usize>) -> ExprError {
+    fn unknown_keyword(&self, call: &FunctionCall<'_>, keyword: Range<usize>) -> ExprError {
         let (positional, keyword_only) = call.function.parameters();
         let kind = ExprErrorKind::NoSuchKeyword {
             name: call.name.into(),
@@ -506,7 +506,7 @@ impl Parser {
         self.error(kind, keyword)
     }
 
-    fn invalid(&self, call: &Call<'_>, parameter: Parameter, span: Range<usize>) -> ExprError {
+    fn invalid(&self, call: &FunctionCall<'_>, parameter: Parameter, span: Range<usize>) -> ExprError {
         let kind = ExprErrorKind::InvalidArgument {
             name: call.name.into(),
             argument: parameter.name(),

@@ -1,7 +1,7 @@
 //! Entry points: closures over tuples of operands.
 
 use super::access::{Access, Assign, ElementRef, Read, WriteUninit};
-use super::execute::Job;
+use super::execute::ClosureJob;
 use super::operand::Operand;
 use crate::layout::set_row_major;
 use crate::memory::{AllocError, reserve};
@@ -70,7 +70,7 @@ macro_rules! for_each {
             #[inline]
             fn for_each(self, closure: &F) {
                 let ($($x,)+) = &self;
-                Job::new::<($($K,)+), F>(closure, [$($x.erased()),+]).run();
+                ClosureJob::new::<($($K,)+), F>(closure, [$($x.erased()),+]).run();
             }
         }
     };
@@ -106,7 +106,7 @@ macro_rules! map {
                     // Safety: the operand's elements are writable.
                     unsafe { output.write(closure($($x),+)) }
                 };
-                let job = Job::new::<(WriteUninit<R>, $(Read<$T>,)+), _>(&write, [output.erased(), $($x.erased()),+]);
+                let job = ClosureJob::new::<(WriteUninit<R>, $(Read<$T>,)+), _>(&write, [output.erased(), $($x.erased()),+]);
                 job.dropping_output_on_panic::<R>().run();
                 // Safety: every one of them has been written.
                 unsafe { results.set_len(count) };
@@ -124,7 +124,7 @@ macro_rules! map {
                         if needs_drop::<R>() { *output = result } else { output.write(result) }
                     }
                 };
-                let job = Job::new::<(Assign<R>, $(Read<$T>,)+), _>(&write, [output.erased(), $($x.erased()),+]);
+                let job = ClosureJob::new::<(Assign<R>, $(Read<$T>,)+), _>(&write, [output.erased(), $($x.erased()),+]);
                 job.run_streaming::<R>();
             }
         }
@@ -154,7 +154,7 @@ pub fn clone_elements<T: Clone>(input: &Operand<'_, Read<T>>) -> Result<Vec<T>, 
         // Safety: the operand's elements are writable.
         unsafe { output.write(element.clone()) }
     };
-    let job = Job::new::<(WriteUninit<T>, Read<T>), _>(&clone, [output.erased(), input.erased()]);
+    let job = ClosureJob::new::<(WriteUninit<T>, Read<T>), _>(&clone, [output.erased(), input.erased()]);
     job.dropping_output_on_panic::<T>().run_on_caller();
     // Safety: every one of them has been written.
     unsafe { clones.set_len(count) };

@@ -3,13 +3,13 @@
 /// An associative operation that reduces many elements to one.
 ///
 /// ```
-/// use unishape_kernels::{DType, Fold, find_fold};
+/// use unishape_kernels::{DType, FoldOp, find_fold};
 ///
-/// assert!(find_fold(Fold::Max, DType::I8).is_some());
-/// assert!(find_fold(Fold::Any, DType::I8).is_none());
+/// assert!(find_fold(FoldOp::Max, DType::I8).is_some());
+/// assert!(find_fold(FoldOp::Any, DType::I8).is_none());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Fold {
+pub enum FoldOp {
     /// The sum. Integers wrap.
     Sum,
     /// The product. Integers wrap.
@@ -24,29 +24,30 @@ pub enum Fold {
     All,
 }
 
-impl Fold {
+impl FoldOp {
     /// All folds.
     ///
     /// ```
-    /// # use unishape_kernels::Fold;
-    /// assert!(Fold::ALL.contains(&Fold::Sum));
+    /// # use unishape_kernels::FoldOp;
+    /// assert!(FoldOp::ALL.contains(&FoldOp::Sum));
     /// ```
-    pub const ALL: &[Fold] = &[Fold::Sum, Fold::Product, Fold::Min, Fold::Max, Fold::Any, Fold::All];
+    pub const ALL: &[FoldOp] =
+        &[FoldOp::Sum, FoldOp::Product, FoldOp::Min, FoldOp::Max, FoldOp::Any, FoldOp::All];
 
     /// The name in NumPy and the array API standard.
     ///
     /// ```
-    /// # use unishape_kernels::Fold;
-    /// assert_eq!(Fold::Product.name(), "prod");
+    /// # use unishape_kernels::FoldOp;
+    /// assert_eq!(FoldOp::Product.name(), "prod");
     /// ```
     pub const fn name(self) -> &'static str {
         match self {
-            Fold::Sum => "sum",
-            Fold::Product => "prod",
-            Fold::Min => "min",
-            Fold::Max => "max",
-            Fold::Any => "any",
-            Fold::All => "all",
+            FoldOp::Sum => "sum",
+            FoldOp::Product => "prod",
+            FoldOp::Min => "min",
+            FoldOp::Max => "max",
+            FoldOp::Any => "any",
+            FoldOp::All => "all",
         }
     }
 }

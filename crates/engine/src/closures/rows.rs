@@ -3,7 +3,7 @@
 //! Everything around them (tiling, streaming, splitting) is compiled once for each number of operands and
 //! calls them through a function pointer. A closure is compiled for its row kernels only.
 
-use super::access::{Access, Broadcast, Contiguous, Cursor, ElementRef, Strided};
+use super::access::{Access, BroadcastCursor, ContiguousCursor, Cursor, ElementRef, StridedCursor};
 use crate::tuning::{MAX_SHORT_LEN, MIN_SIMD_LEN};
 use std::marker::PhantomData;
 use std::mem::needs_drop;
@@ -229,7 +229,7 @@ macro_rules! row_kernels {
             #[inline]
             fn select(len: usize, strides: &[isize; $N]) -> RowKernel<$N> {
                 if len >= MIN_SIMD_LEN && $(strides[$n] == 1)&&+ {
-                    return simd_rows::<F, ($(Contiguous<$K>,)+), Self, $N>;
+                    return simd_rows::<F, ($(ContiguousCursor<$K>,)+), Self, $N>;
                 }
                 row_kernels!(@select $kernels, $N, len, strides, [$($K $n)+])
             }
@@ -238,14 +238,14 @@ macro_rules! row_kernels {
     (@has contiguous) => { false };
     (@has $kernels:ident) => { true };
     (@select contiguous, $N:literal, $len:ident, $strides:ident, [$($K:ident $n:tt)+]) => {
-        any_rows::<F, ($(Strided<$K>,)+), $N>
+        any_rows::<F, ($(StridedCursor<$K>,)+), $N>
     };
     (@select simd, $N:literal, $len:ident, $strides:ident, [$($K:ident $n:tt)+]) => {{
         let has_cursors = $(($strides[$n] == 1 || !$K::WRITES && $strides[$n] == 0))&&+;
         if has_cursors && $len >= MIN_SIMD_LEN {
             row_kernels!(@cursors () [$($K $n)+] $strides, simd_rows, $N);
         }
-        any_rows::<F, ($(Strided<$K>,)+), $N>
+        any_rows::<F, ($(StridedCursor<$K>,)+), $N>
     }};
     (@select all, $N:literal, $len:ident, $strides:ident, [$($K:ident $n:tt)+]) => {{
         let has_cursors = $(($strides[$n] == 1 || !$K::WRITES && $strides[$n] == 0))&&+;
@@ -255,7 +255,7 @@ macro_rules! row_kernels {
         if has_cursors && (1..=MAX_SHORT_LEN).contains(&$len) {
             row_kernels!(@cursors () [$($K $n)+] $strides, short_rows, $N);
         }
-        short_rows::<F, ($(Strided<$K>,)+), $N>
+        short_rows::<F, ($(StridedCursor<$K>,)+), $N>
     }};
     // A decision for each operand, then the kernel for the chosen cursors.
     (@cursors ($($chosen:ty,)+) [] $strides:ident, simd_rows, $N:literal) => {
@@ -266,9 +266,9 @@ macro_rules! row_kernels {
     };
     (@cursors ($($chosen:ty,)*) [$K:ident $n:tt $($rest:tt)*] $strides:ident, $rows:ident, $N:literal) => {
         if $K::WRITES || $strides[$n] == 1 {
-            row_kernels!(@cursors ($($chosen,)* Contiguous<$K>,) [$($rest)*] $strides, $rows, $N)
+            row_kernels!(@cursors ($($chosen,)* ContiguousCursor<$K>,) [$($rest)*] $strides, $rows, $N)
         } else {
-            row_kernels!(@cursors ($($chosen,)* Broadcast<$K>,) [$($rest)*] $strides, $rows, $N)
+            row_kernels!(@cursors ($($chosen,)* BroadcastCursor<$K>,) [$($rest)*] $strides, $rows, $N)
         }
     };
 }

@@ -97,13 +97,13 @@ pub(crate) trait Cursor: Copy {
 }
 
 /// Stride 1.
-pub(crate) struct Contiguous<K: Access>(*mut K::Elem);
+pub(crate) struct ContiguousCursor<K: Access>(*mut K::Elem);
 
 /// Stride 0: a broadcast scalar.
-pub(crate) struct Broadcast<K: Access>(*mut K::Elem);
+pub(crate) struct BroadcastCursor<K: Access>(*mut K::Elem);
 
 /// Any stride, in elements.
-pub(crate) struct Strided<K: Access>(*mut K::Elem, isize);
+pub(crate) struct StridedCursor<K: Access>(*mut K::Elem, isize);
 
 macro_rules! cursor {
     ($Cursor:ident, $first:ident, $stride:ident => ($($field:expr),+); $self:ident, $i:ident => $offset:expr) => {
@@ -132,6 +132,6 @@ macro_rules! cursor {
         }
     };
 }
-cursor!(Contiguous, first, _stride => (first); self, i => i as isize);
-cursor!(Broadcast, first, _stride => (first); self, _i => 0);
-cursor!(Strided, first, stride => (first, stride); self, i => i as isize * self.1);
+cursor!(ContiguousCursor, first, _stride => (first); self, i => i as isize);
+cursor!(BroadcastCursor, first, _stride => (first); self, _i => 0);
+cursor!(StridedCursor, first, stride => (first, stride); self, i => i as isize * self.1);

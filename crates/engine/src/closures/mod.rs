@@ -5,20 +5,20 @@
 //! broadcast scalar, or any.
 
 mod access;
-#[cfg(feature = "lanes")]
+#[cfg(feature = "closures")]
 mod execute;
-#[cfg(feature = "lanes")]
+#[cfg(feature = "closures")]
 mod map;
 mod operand;
-#[cfg(feature = "lanes")]
+#[cfg(feature = "closures")]
 mod rows;
 
 pub use access::{Access, Assign, ElementRef, Read, Write, WriteUninit};
-pub(crate) use access::{Broadcast, Contiguous, Cursor, Strided};
-#[cfg(feature = "lanes")]
+pub(crate) use access::{BroadcastCursor, ContiguousCursor, Cursor, StridedCursor};
+#[cfg(feature = "closures")]
 pub use map::{ForEach, Map, clone_elements};
 pub use operand::Operand;
 
 #[cfg(test)]
-#[cfg(feature = "lanes")]
+#[cfg(feature = "closures")]
 mod tests;

@@ -8,13 +8,13 @@ use crate::memory::prefetch::{prefetch_range, prefetch_strided};
 use crate::memory::stream::{Staging, StreamWriter, can_stream};
 use crate::nest::{LoopNest, RowBlock};
 use crate::parallel::{Team, cost, for_each_chunk, is_parallel};
-use crate::tuning::{MIN_SIMD_LEN, PREFETCH_DISTANCE, STREAM_CACHE_FRACTION_LANES};
+use crate::tuning::{MIN_SIMD_LEN, PREFETCH_DISTANCE, STREAM_CACHE_FRACTION_CLOSURES};
 use smallvec::SmallVec;
 use std::mem::needs_drop;
 use std::sync::{Mutex, PoisonError};
 
 /// A closure and its operands; operand 0 decides the order of the loops.
-pub(super) struct Job<'j, const N: usize> {
+pub(super) struct ClosureJob<'j, const N: usize> {
     first: [*mut u8; N],
     shape: &'j [usize],
     strides: [&'j [isize]; N],
@@ -28,9 +28,9 @@ pub(super) struct Job<'j, const N: usize> {
     drop_rows: Option<DropRows>,
 }
 
-// Safety: `Job::new` is called with closures and operands that may be shared with other threads, or the job
+// Safety: `ClosureJob::new` is called with closures and operands that may be shared with other threads, or the job
 // is run by `run_on_caller`.
-unsafe impl<const N: usize> Sync for Job<'_, N> {}
+unsafe impl<const N: usize> Sync for ClosureJob<'_, N> {}
 
 /// Drops elements in rows: the first one, the numbers of rows and of elements in each, and their strides.
 type DropRows = unsafe fn(*mut u8, [usize; 2], [isize; 2]);
@@ -45,7 +45,7 @@ unsafe fn drop_rows<T>(first: *mut u8, [rows, len]: [usize; 2], [row_stride, str
     }
 }
 
-impl<'j, const N: usize> Job<'j, N> {
+impl<'j, const N: usize> ClosureJob<'j, N> {
     /// # Panics
     ///
     /// Where the operands differ in shape.
@@ -53,11 +53,11 @@ impl<'j, const N: usize> Job<'j, N> {
     pub(super) fn new<K: RowKernels<F, N>, F>(
         closure: &'j F,
         operands: [ErasedOperand<'j>; N],
-    ) -> Job<'j, N> {
+    ) -> ClosureJob<'j, N> {
         let shape = operands[0].shape;
         let same = |operand: &ErasedOperand<'_>| std::ptr::eq(operand.shape, shape) || operand.shape == shape;
         assert!(operands.iter().all(same), "operands of one shape");
-        Job {
+        ClosureJob {
             first: operands.map(|operand| operand.first),
             shape,
             strides: operands.map(|operand| operand.strides),
@@ -72,7 +72,7 @@ impl<'j, const N: usize> Job<'j, N> {
 
     /// Drops elements of operand 0 that were written when the closure panics.
     #[inline]
-    pub(super) fn dropping_output_on_panic<T>(mut self) -> Job<'j, N> {
+    pub(super) fn dropping_output_on_panic<T>(mut self) -> ClosureJob<'j, N> {
         if needs_drop::<T>() {
             self.drop_rows = Some(drop_rows::<T>);
         }
@@ -128,17 +128,17 @@ impl<'j, const N: usize> Job<'j, N> {
     }
 
     /// Runs with a log of what has been written, and drops that if the closure panics.
-    fn run_logged(&self, run: &dyn Fn(&Log)) {
-        let written = Written { job: self, log: Mutex::default() };
+    fn run_logged(&self, run: &dyn Fn(&WriteLog)) {
+        let written = WrittenGuard { job: self, log: Mutex::default() };
         run(&written.log);
         std::mem::forget(written);
     }
 
     /// Runs a chunk.
-    fn run_chunk(&self, nest: &LoopNest, log: Option<&Log>) {
+    fn run_chunk(&self, nest: &LoopNest, log: Option<&WriteLog>) {
         let (len, strides) = nest.level(nest.innermost());
         let strides: [isize; N] = std::array::from_fn(|operand| strides[operand]);
-        let mut progress = log.map(|log| Progress { log, nest, blocks: 0 });
+        let mut progress = log.map(|log| ChunkProgress { log, nest, blocks: 0 });
         let mut advance = || progress.as_mut().map_or((), |progress| progress.blocks += 1);
         let kernel = (self.select)(len, &strides);
         let is_strided = strides.iter().any(|&stride| stride != 0 && stride != 1);
@@ -179,10 +179,11 @@ impl<'j, const N: usize> Job<'j, N> {
             _ => false,
         };
         let touched = self.touched_bytes(&nest);
-        let streams = can_stream(self.first[0].cast::<T>(), nest.len(), touched, STREAM_CACHE_FRACTION_LANES)
-            && len >= MIN_SIMD_LEN
-            && (0..N).all(fits)
-            && nest.is_injective(0);
+        let streams =
+            can_stream(self.first[0].cast::<T>(), nest.len(), touched, STREAM_CACHE_FRACTION_CLOSURES)
+                && len >= MIN_SIMD_LEN
+                && (0..N).all(fits)
+                && nest.is_injective(0);
         if streams {
             let cost = cost(touched, nest.len(), 1);
             for_each_chunk(&nest, cost, Team::new(cost, None), &|chunk| self.stream_chunk(chunk));
@@ -243,16 +244,16 @@ impl<'j, const N: usize> Job<'j, N> {
 }
 
 /// Which row blocks of which chunks have been written.
-type Log = Mutex<SmallVec<[(LoopNest, usize); 1]>>;
+type WriteLog = Mutex<SmallVec<[(LoopNest, usize); 1]>>;
 
 /// Logs how much of a chunk has been written, when the chunk is done or its closure panics.
-struct Progress<'p> {
-    log: &'p Log,
+struct ChunkProgress<'p> {
+    log: &'p WriteLog,
     nest: &'p LoopNest,
     blocks: usize,
 }
 
-impl Drop for Progress<'_> {
+impl Drop for ChunkProgress<'_> {
     fn drop(&mut self) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         log.push((self.nest.clone(), self.blocks));
@@ -260,12 +261,12 @@ impl Drop for Progress<'_> {
 }
 
 /// Drops what has been written to operand 0, when the closure panics.
-struct Written<'j, const N: usize> {
-    job: &'j Job<'j, N>,
-    log: Log,
+struct WrittenGuard<'j, const N: usize> {
+    job: &'j ClosureJob<'j, N>,
+    log: WriteLog,
 }
 
-impl<const N: usize> Drop for Written<'_, N> {
+impl<const N: usize> Drop for WrittenGuard<'_, N> {
     fn drop(&mut self) {
         let Some(drop_rows) = self.job.drop_rows else { return };
         let log = std::mem::take(self.log.get_mut().unwrap_or_else(PoisonError::into_inner));
