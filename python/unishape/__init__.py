@@ -8,12 +8,13 @@ evaluated in one pass.
 >>> unishape.evaluate("(x - mean) * 2").tolist()
 [[-2.0, 0.0, 2.0], [-2.0, 0.0, 2.0]]
 
-Large inputs are computed on several threads: see set_num_threads.
+Large inputs are computed on several threads: see set_num_threads. Arrays of PyTorch, CuPy and JAX on a GPU are computed
+there, and so are the results.
 """
 
 from . import _unishape
 from ._unishape import *  # noqa: F403
-from ._unishape import Explanation, Lazy, __version__, get_num_threads, set_num_threads
+from ._unishape import DeviceArray, Explanation, Lazy, __version__, get_num_threads, set_num_threads
 
-__all__ = ["Explanation", "Lazy", "__version__", "get_num_threads", "set_num_threads"]
+__all__ = ["DeviceArray", "Explanation", "Lazy", "__version__", "get_num_threads", "set_num_threads"]
 __all__ += [name for name in dir(_unishape) if not name.startswith("_") and name not in __all__]

@@ -229,6 +229,26 @@ def explain(
 ) -> Explanation: ...
 
 @final
+class DeviceArray:
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+
+@final
 class Explanation:
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -248,6 +268,7 @@ def evaluate(
     out: _Array | None = None,
     threads: int | None = None,
     explain: Literal[False] = False,
+    fast_math: bool = False,
     **more: Any,
 ) -> _Array: ...
 @overload
@@ -259,6 +280,7 @@ def evaluate(
     out: Sequence[_Array | None] | None = None,
     threads: int | None = None,
     explain: Literal[False] = False,
+    fast_math: bool = False,
     **more: Any,
 ) -> list[_Array]: ...
 @overload
@@ -270,6 +292,7 @@ def evaluate(
     out: _Array | None = None,
     threads: int | None = None,
     explain: bool = False,
+    fast_math: bool = False,
     **more: Any,
 ) -> _Array | str: ...
 def lazy(x: _Input | Lazy, /) -> Lazy: ...
@@ -291,7 +314,7 @@ class Lazy:
     @property
     def imag(self) -> Lazy: ...
     # The array type of the result depends on the inputs.
-    def compute(self, *, out: _Array | None = None, threads: int | None = None) -> Any: ...
+    def compute(self, *, out: Any = None, threads: int | None = None, fast_math: bool = False) -> Any: ...
     def astype(self, dtype: DTypeLike, /) -> Lazy: ...
     @overload
     def clip(self, min: _Input | Lazy | None = None, max: _Input | Lazy | None = None, *, out: None = None) -> Lazy: ...

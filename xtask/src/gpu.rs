@@ -2,7 +2,7 @@
 
 use crate::command::{self, cargo, output, root};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Options of `cargo xtask gpu`.
 #[derive(clap::Args)]
@@ -12,8 +12,42 @@ pub(crate) struct Options {
     compile_all: bool,
 }
 
-/// The program that runs on a machine with a GPU.
-const PROGRAM: &str = "target/gpu/unishape-gpu";
+/// What a machine with a GPU needs.
+const FOLDER: &str = "target/gpu";
+
+/// Runs everything on such a machine: `sh target/gpu/run.sh [PART…]`.
+const SCRIPT: &str = r#"#!/bin/sh
+# Tests and benchmarks on a machine with a GPU, Python and PyTorch, CuPy or JAX. The output is also in $OUT/gpu.txt.
+# Parts: kernels (tests of kernels), python (tests of the package), sanitizer, bars (kernels only), bench (with rivals).
+here=$(cd "$(dirname "$0")" && pwd)
+out=${OUT:-$here}
+[ $# -gt 0 ] || set -- kernels python bars bench sanitizer
+export PYTHONPATH="$here/python:$here/tests" XDG_CACHE_HOME="${XDG_CACHE_HOME:-$here/cache}"
+UNISHAPE_SITE_PACKAGES=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+export UNISHAPE_SITE_PACKAGES
+for part in "$@"; do
+  echo "== $part"
+  start=$(date +%s)
+  case $part in
+    kernels) "$here/unishape-gpu" --nocapture --test-threads=1 results ;;
+    python) python3 "$here/tests/test_gpu.py" ;;
+    bars) UNISHAPE_GPU_BENCH=1 "$here/unishape-gpu" --nocapture --test-threads=1 bars ;;
+    bench) python3 "$here/bench/gpu.py" ;;
+    own-bench) python3 "$here/bench/gpu.py" --no-rivals ;;
+    sanitizer)
+      sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+      if [ -n "$sanitizer" ]; then
+        for tool in memcheck racecheck; do
+          UNISHAPE_GPU_FEW=1 "$sanitizer" --tool $tool --error-exitcode 9 "$here/unishape-gpu" --test-threads=1 results \
+            2>&1 | tail -n 8
+        done
+      else
+        echo "compute-sanitizer is not installed"
+      fi ;;
+  esac
+  echo "== $part: exit status $?, $(($(date +%s) - start)) s"
+done 2>&1 | tee "$out/gpu.txt"
+"#;
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     if options.compile_all {
@@ -24,21 +58,50 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     let build = ["test", "-p", "unishape-cuda", "--test", "gpu", "--no-run", "--message-format=json"];
     let messages = output("tests for a GPU", cargo(&build))?;
-    let executable = messages.lines().rev().find_map(|line| {
+    let program = messages.lines().rev().find_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         Some(message["executable"].as_str()?.to_owned())
     });
-    let executable = executable.ok_or("cargo does not say where the tests are")?;
-    let program = root().join(PROGRAM);
-    let copy = || {
-        fs::create_dir_all(program.parent().unwrap_or(Path::new(".")))?;
-        fs::copy(&executable, &program)
+    let program = program.ok_or("cargo does not say where the tests are")?;
+    // As in the tests of the Python package, most of which is built already: with the settings of the test profile, and not
+    // linked to the library of this Python.
+    let mut build = cargo(&["build", "-p", "unishape-python", "--message-format=json"]);
+    build.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("PYO3_BUILD_EXTENSION_MODULE", "1");
+    let messages = output("the extension module", build)?;
+    let is_library = |text: &str| text.ends_with("lib_unishape.so");
+    let module =
+        messages.split('"').find(|text| is_library(text)).ok_or("cargo does not say where the module is")?;
+
+    let folder = root().join(FOLDER);
+    let pack = || {
+        let _ = fs::remove_dir_all(&folder);
+        copy_stripped(Path::new(&program), &folder.join("unishape-gpu"))?;
+        for file in fs::read_dir(root().join("python/unishape"))?.flatten() {
+            if file.path().extension().is_some_and(|end| end == "py") {
+                copy(&file.path(), &folder.join("python/unishape").join(file.file_name()))?;
+            }
+        }
+        copy_stripped(Path::new(module), &folder.join("python/unishape/_unishape.abi3.so"))?;
+        copy(&root().join("python/tests/test_gpu.py"), &folder.join("tests/test_gpu.py"))?;
+        copy(&root().join("bench/python/gpu.py"), &folder.join("bench/gpu.py"))?;
+        fs::write(folder.join("run.sh"), SCRIPT)
     };
-    copy().map_err(|error| format!("{PROGRAM}: {error}"))?;
-    println!(
-        "{PROGRAM} needs no other file. On a machine with a GPU, run in the repository root:\n\n  \
-         UNISHAPE_SITE_PACKAGES=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()[\"purelib\"])') \\\n  \
-         UNISHAPE_GPU_BENCH=1 {PROGRAM} --nocapture --test-threads=1"
-    );
+    pack().map_err(|error| format!("{FOLDER}: {error}"))?;
+    println!("On a machine with a GPU, run in the repository root: sh {FOLDER}/run.sh");
+    Ok(())
+}
+
+fn copy(from: &Path, to: &PathBuf) -> std::io::Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::copy(from, to).map(drop)
+}
+
+/// Copies a program or library without its debug information, which is most of it.
+fn copy_stripped(from: &Path, to: &PathBuf) -> std::io::Result<()> {
+    copy(from, to)?;
+    // Without `strip` it is only larger.
+    _ = command::command("strip", &["-S"]).arg(to).status();
     Ok(())
 }

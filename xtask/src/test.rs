@@ -17,7 +17,7 @@ pub(crate) fn run() -> Result<(), String> {
     command::run("lints", lints)?;
 
     // Without default features, and with each of them alone: what users compile who want less.
-    for features in ["", "map", "parallel", "expr"] {
+    for features in ["", "map", "parallel", "expr", "cuda"] {
         let check = ["clippy", "-p", "unishape", "--no-default-features", "--features", features];
         let mut check = cargo(&check);
         check.args(["--", "-D", "warnings"]);

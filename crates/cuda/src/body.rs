@@ -1,8 +1,8 @@
 //! The scalar program of a stage as C statements.
 
+use crate::stage::{Stage, StageResult};
 use crate::types::{c_type, literal, raw_type};
 use std::fmt::Write;
-use unishape::expr::{StageRef, StageResult};
 use unishape_kernels::{Constant, DType, FoldOp, KernelKey, Op, find_fold};
 
 /// A scalar program: values are numbered, operands first, then constants, then the results of steps.
@@ -13,21 +13,40 @@ pub(crate) struct Body {
     pub(crate) constants: Vec<Constant>,
     steps: Vec<(KernelKey, Vec<usize>)>,
     pub(crate) results: Vec<StageResult>,
+    /// Results that depend on each other.
+    pub(crate) joint: Option<Joint>,
+}
+
+/// Results that are folded together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Joint {
+    /// An extreme value, and its position.
+    Position,
+    /// A sum, the sum of squared deviations from the mean, and the number of elements. The program has the elements only.
+    Deviations,
+    /// The same, of parts.
+    PartialDeviations,
 }
 
 impl Body {
-    pub(crate) fn of_stage(stage: StageRef<'_>) -> Body {
+    pub(crate) fn of_stage(stage: &Stage) -> Body {
         Body {
-            items: stage.reads().map(|read| read.item()).collect(),
-            constants: stage.constants().to_vec(),
-            steps: stage.steps().map(|(key, inputs)| (key, inputs.to_vec())).collect(),
-            results: stage.results().collect(),
+            items: stage.reads.iter().map(|read| read.item).collect(),
+            constants: stage.constants.clone(),
+            steps: stage.steps.clone(),
+            results: stage.results.clone(),
+            joint: None,
         }
     }
 
     /// Folds operands as they are: the second pass of a reduction, over the results of the first.
-    pub(crate) fn of_partial_results(results: &[StageResult]) -> Body {
+    pub(crate) fn of_partial_results(&self) -> Body {
+        let results = &self.results;
         Body {
+            joint: match self.joint {
+                Some(Joint::Deviations) => Some(Joint::PartialDeviations),
+                joint => joint,
+            },
             items: results.iter().map(|result| result.dtype.item_size()).collect(),
             constants: Vec::new(),
             steps: Vec::new(),
@@ -42,6 +61,79 @@ impl Body {
     /// Number of operations for each element.
     pub(crate) fn len(&self) -> usize {
         self.steps.len()
+    }
+
+    /// Statements that fold values into accumulators, which `own` gives the C expressions of.
+    pub(crate) fn accumulate(&self, values: &[Computed], own: &dyn Fn(usize) -> String) -> String {
+        match self.joint {
+            Some(Joint::Position) => return self.choose(own, &|number| values[number].value.clone()),
+            Some(Joint::PartialDeviations) => return self.merge(own, &|number| values[number].value.clone()),
+            Some(Joint::Deviations) => {
+                let [sum, squares, count, shift] = [0, 1, 2, 3].map(own);
+                let (c_type, x) = (c_type(self.results[0].dtype), &values[0].value);
+                return format!(
+                    "{{ const {c_type} x = {x}; if ({count} == 0) {shift} = x;\n  const {c_type} d = x - {shift}; \
+                     {sum} += d; {squares} += d * d; {count} += 1; }}\n"
+                );
+            }
+            None => {}
+        }
+        let folds = self
+            .results
+            .iter()
+            .enumerate()
+            .filter_map(|(number, result)| Some((number, result, result.fold?)));
+        folds
+            .map(|(number, result, fold)| values[number].accumulate(fold, result.dtype, &own(number)) + "\n")
+            .collect()
+    }
+
+    /// Statements that fold accumulators into others.
+    pub(crate) fn merge(&self, own: &dyn Fn(usize) -> String, other: &dyn Fn(usize) -> String) -> String {
+        match self.joint {
+            Some(Joint::Position) => return self.choose(own, other),
+            Some(Joint::Deviations | Joint::PartialDeviations) => {
+                let [a, b] = [own, other].map(|side| [0, 1, 2].map(side).join(", "));
+                return format!("merge_deviations({a}, {b});\n");
+            }
+            None => {}
+        }
+        let folds = self
+            .results
+            .iter()
+            .enumerate()
+            .filter_map(|(number, result)| Some((number, result, result.fold?)));
+        let merged = |(number, result, fold): (usize, &StageResult, FoldOp)| {
+            let (own, other) = (own(number), other(number));
+            format!("{own} = {};\n", combine(fold, result.dtype, &own, &other))
+        };
+        folds.map(merged).collect()
+    }
+
+    /// Accumulators beside those of the results: the element that others are compared with, which is the first one.
+    pub(crate) fn extra_accumulators(&self) -> Vec<(usize, DType)> {
+        match self.joint {
+            Some(Joint::Deviations) => vec![(3, self.results[0].dtype)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Statements after all elements of a thread: deviations from the first element become those from the mean.
+    pub(crate) fn finish(&self, own: &dyn Fn(usize) -> String) -> String {
+        match self.joint {
+            Some(Joint::Deviations) => format!("finish_deviations({});\n", [0, 1, 2, 3].map(own).join(", ")),
+            _ => String::new(),
+        }
+    }
+
+    /// Statements that replace a value and its position, where others come before them. Most do not.
+    fn choose(&self, own: &dyn Fn(usize) -> String, other: &dyn Fn(usize) -> String) -> String {
+        let (after, name) = match self.results[0].fold {
+            Some(FoldOp::Max) => ("<", "is_before_max"),
+            _ => (">", "is_before_min"),
+        };
+        let [a, i, b, j] = [own(0), own(1), other(0), other(1)];
+        format!("if (!({b} {after} {a}) && {name}({b}, {j}, {a}, {i})) {{ {a} = {b}; {i} = {j}; }}\n")
     }
 
     /// Which parts of the prelude the statements need.

@@ -2,19 +2,18 @@
 
 #![allow(unsafe_code)]
 
-use crate::cache::{CompileTarget, DiskCache};
+use crate::disk::{CompileTarget, DiskCache};
 use crate::error::Error;
-use crate::launch::{Buffer, ENTRY, Word};
+use crate::launch::{Buffer, ENTRY, Kernel, Word};
 use crate::nvrtc::Compiler;
-use crate::plan::{ArrayType, Plan, Variable};
+use crate::plan::Plan;
+use crate::value::Numerics;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use unishape::DType;
-use unishape::expr::Expr;
 
 impl From<DriverError> for Error {
     fn from(error: DriverError) -> Error {
@@ -23,7 +22,9 @@ impl From<DriverError> for Error {
     }
 }
 
-/// A stream of a device: what is started on it runs in this order. 0 is the device's default stream.
+/// A stream of a device: what is started on it runs in this order.
+///
+/// The handle of the driver: 0 and 1 are the device's default stream, 2 is that of the calling thread.
 ///
 /// ```
 /// assert_eq!(unishape_cuda::Stream::default().0, 0);
@@ -32,8 +33,26 @@ impl From<DriverError> for Error {
 pub struct Stream(pub usize);
 
 impl Stream {
-    fn raw(self) -> sys::CUstream {
+    /// Whether another handle is the same stream.
+    fn is_same(self, other: Stream) -> bool {
+        let legacy = |stream: Stream| if stream.0 == 1 { 0 } else { stream.0 };
+        legacy(self) == legacy(other)
+    }
+
+    pub(crate) fn raw(self) -> sys::CUstream {
         self.0 as sys::CUstream
+    }
+}
+
+/// Loads the driver, if that has not happened yet.
+fn find_driver() -> Result<(), Error> {
+    // Safety: the initializers of the driver have no preconditions.
+    match unsafe { sys::is_culib_present() } {
+        true => Ok(()),
+        false => {
+            let names = vec!["libcuda.so.1 (the NVIDIA driver)".to_owned()];
+            Err(Error::NoLibrary { names, folders: Vec::new(), problems: Vec::new() })
+        }
     }
 }
 
@@ -47,7 +66,7 @@ impl Stream {
 ///
 /// let device = Device::new(0, &[])?;
 /// let a = Array::from_slice(&device, &[1.0f32, 2.0, 3.0], Stream::default())?;
-/// let doubled = device.evaluate(&Expr::parse("a + a")?, &[&a], Stream::default())?;
+/// let doubled = device.evaluate(&Expr::parse("a + a")?, &[(&a).into()], Stream::default())?;
 /// assert_eq!(doubled.to_vec::<f32>(Stream::default())?, [2.0, 4.0, 6.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -65,13 +84,9 @@ struct Shared {
     site_packages: Vec<PathBuf>,
     compiler: OnceLock<Compiler>,
     disk: DiskCache,
-    /// Loaded kernels, by their source.
-    functions: Mutex<HashMap<Arc<str>, LoadedKernel>>,
+    /// Loaded kernels, by their source. Modules are never unloaded: kernels may still run.
+    functions: Mutex<HashMap<(Arc<str>, Numerics), usize>>,
 }
-
-/// A loaded kernel. Modules are never unloaded: kernels may still run.
-#[derive(Clone, Copy, Debug)]
-struct LoadedKernel(usize);
 
 impl Device {
     /// A device by its number. `site_packages` are folders in which Python packages are installed, to find NVRTC.
@@ -80,11 +95,7 @@ impl Device {
     ///
     /// Where there is no driver, or no such device.
     pub fn new(ordinal: usize, site_packages: &[PathBuf]) -> Result<Device, Error> {
-        // Safety: loads the driver, whose initializers have no preconditions.
-        if !unsafe { sys::is_culib_present() } {
-            let names = vec!["libcuda.so.1 (the NVIDIA driver)".to_owned()];
-            return Err(Error::NoLibrary { names, folders: Vec::new(), problems: Vec::new() });
-        }
+        find_driver()?;
         result::init()?;
         let device = result::device::get(i32::try_from(ordinal).unwrap_or(i32::MAX))?;
         use sys::CUdevice_attribute_enum as Attribute;
@@ -112,7 +123,7 @@ impl Device {
     }
 
     /// Makes the device's context current in this thread, until the guard is dropped.
-    fn enter(&self) -> Result<Entered, Error> {
+    pub(crate) fn enter(&self) -> Result<Entered, Error> {
         let previous = result::ctx::get_current()?.map(|context| context as usize);
         if previous != Some(self.shared.context) {
             // Safety: the context is retained.
@@ -121,26 +132,33 @@ impl Device {
         Ok(Entered { previous: previous.filter(|&previous| previous != self.shared.context) })
     }
 
-    /// The kernel of a source: loaded before, compiled before and kept on disk, or compiled now.
-    fn function(&self, source: &Arc<str>) -> Result<LoadedKernel, Error> {
+    /// Whether another value is the same device.
+    pub(crate) fn is(&self, other: &Device) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// The function of a kernel: loaded before, compiled before and kept on disk, or compiled now.
+    fn function(&self, kernel: &Kernel) -> Result<usize, Error> {
+        let numerics = kernel.numerics;
         let functions = || self.shared.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(function) = functions().get(source) {
+        let key = (kernel.source.clone(), numerics);
+        if let Some(function) = functions().get(&key) {
             return Ok(*function);
         }
         // Without the lock: other threads need not wait. Two that need the same kernel load it twice.
-        let code = self.code(source)?;
+        let code = self.code(&kernel.source, numerics)?;
+        let _relaxed = RelaxedCapture::new();
         // Safety: the code is machine code, or a text that ends with a zero. The context is current.
         let function = unsafe {
             let module = result::module::load_data(code.as_ptr().cast())?;
             result::module::get_function(module, CString::new(ENTRY).unwrap_or_default())?
         };
-        let function = LoadedKernel(function as usize);
-        functions().insert(source.clone(), function);
-        Ok(function)
+        functions().insert(key, function as usize);
+        Ok(function as usize)
     }
 
     /// The compiled code of a source.
-    fn code(&self, source: &str) -> Result<Vec<u8>, Error> {
+    fn code(&self, source: &str, numerics: Numerics) -> Result<Vec<u8>, Error> {
         let Shared { compiler, disk, capability, site_packages, .. } = &*self.shared;
         let compiler = match compiler.get() {
             Some(compiler) => compiler,
@@ -149,23 +167,67 @@ impl Device {
                 compiler.get_or_init(|| loaded)
             }
         };
-        let target = CompileTarget { capability: *capability, compiler: compiler.version() };
+        let target = CompileTarget { capability: *capability, compiler: compiler.version(), numerics };
         if let Some(code) = disk.get(source, target) {
             return Ok(code);
         }
-        let code = compiler.compile(source, *capability)?;
+        let code = compiler.compile(source, *capability, numerics)?;
         disk.insert(source, target, &code);
         Ok(code)
     }
 
-    /// Compiles and loads the kernels of a plan, without running them.
+    /// The number of the device that an address belongs to.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no driver, or the address is none of a device.
+    pub fn of_address(address: u64) -> Result<usize, Error> {
+        find_driver()?;
+        let mut ordinal: std::ffi::c_int = 0;
+        // Safety: the attribute is an integer, for which there is room.
+        let status = unsafe {
+            sys::cuPointerGetAttribute(
+                (&raw mut ordinal).cast(),
+                sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                address,
+            )
+        };
+        status.result()?;
+        usize::try_from(ordinal).map_err(|_| Error::OtherDevice)
+    }
+
+    /// Whether the kernels of a plan are loaded: whether running it compiles nothing.
+    pub fn is_loaded(&self, plan: &Plan) -> bool {
+        plan.loaded.has(self.shared.context)
+    }
+
+    /// Compiles and loads the kernels of a plan, without running them. Several kernels are compiled at the same time.
     ///
     /// # Errors
     ///
     /// Where there is no compiler, or the driver fails.
     pub fn prepare(&self, plan: &Plan) -> Result<(), Error> {
-        let _entered = self.enter()?;
-        plan.launches().iter().try_for_each(|launch| self.function(&launch.kernel.source).map(|_| ()))
+        self.functions_of(plan).map(drop)
+    }
+
+    /// The functions of a plan's kernels.
+    fn functions_of(&self, plan: &Plan) -> Result<Arc<[usize]>, Error> {
+        plan.loaded.get_or_load(self.shared.context, || {
+            let load = |kernel: &Kernel| {
+                let _entered = self.enter()?;
+                self.function(kernel)
+            };
+            match plan.launches() {
+                [launch] => Ok([load(&launch.kernel)?].into()),
+                launches => std::thread::scope(|scope| {
+                    let load = &load;
+                    let threads: Vec<_> =
+                        launches.iter().map(|launch| scope.spawn(move || load(&launch.kernel))).collect();
+                    let failed = |_| Error::Compile("a thread of the compiler failed".into());
+                    threads.into_iter().map(|thread| thread.join().map_err(failed)?).collect()
+                }),
+            }
+        })
     }
 
     /// Starts the kernels of a plan on a stream.
@@ -174,43 +236,46 @@ impl Device {
     ///
     /// Where there is no compiler, or the driver fails.
     ///
+    /// # Panics
+    ///
+    /// Where there are fewer addresses than the plan has variables or temporaries.
+    ///
     /// # Safety
     ///
-    /// `addresses` are those of the plan's variables, and `output` is that of its result: arrays on this device with
-    /// the shapes, strides and alignments that the plan was made for. They must stay allocated until the stream has run
-    /// the kernels; nothing else may write what they read, or access the output, meanwhile.
+    /// `addresses` are those of the plan's variables, and `output` is that of its result: arrays on this device with the
+    /// shapes, strides and alignments that the plan was made for. `temporaries` are addresses of as many bytes as
+    /// [`Plan::temporaries`] says. All must stay allocated until the stream has run the kernels; nothing else may write
+    /// what they read, or access the output and the temporaries, meanwhile.
     pub unsafe fn run(
         &self,
         plan: &Plan,
         addresses: &[u64],
         output: u64,
+        temporaries: &[u64],
         stream: Stream,
     ) -> Result<(), Error> {
+        let functions = self.functions_of(plan)?;
         let _entered = self.enter()?;
-        let mut temporaries: Vec<DeviceMemory> = Vec::with_capacity(plan.temporaries().len());
-        for &bytes in plan.temporaries() {
-            temporaries.push(self.allocate(bytes, stream)?);
-        }
-        for launch in plan.launches() {
-            let function = self.function(&launch.kernel.source)?;
-            let words = launch.words.iter().map(|word| match *word {
+        let mut words: Vec<u64> = Vec::new();
+        for (launch, &function) in plan.launches().iter().zip(&*functions) {
+            words.clear();
+            words.extend(launch.words.iter().map(|word| match *word {
                 Word::Value(value) => value,
                 Word::Address { buffer, offset } => {
                     let first = match buffer {
                         Buffer::Variable(number) => addresses[number],
-                        Buffer::Temporary(number) => temporaries[number].address,
+                        Buffer::Temporary(number) => temporaries[number],
                         Buffer::Output => output,
                     };
                     first.wrapping_add_signed(offset)
                 }
-            });
-            let mut words: Vec<u64> = words.collect();
+            }));
             let mut parameters = [words.as_mut_ptr().cast::<c_void>()];
             // Safety: the kernel takes one structure of these words, which the driver copies. The caller vouches for
-            // addresses of arrays; temporaries are freed on the same stream, after the kernels.
+            // addresses.
             unsafe {
                 result::launch_kernel(
-                    function.0 as sys::CUfunction,
+                    function as sys::CUfunction,
                     (launch.blocks, 1, 1),
                     (launch.kernel.threads, 1, 1),
                     0,
@@ -223,39 +288,70 @@ impl Device {
     }
 
     /// Allocates memory in the order of a stream.
-    fn allocate(&self, bytes: usize, stream: Stream) -> Result<DeviceMemory, Error> {
+    ///
+    /// # Errors
+    ///
+    /// Where memory is exhausted, or the driver fails.
+    pub fn allocate(&self, bytes: usize, stream: Stream) -> Result<DeviceMemory, Error> {
         let _entered = self.enter()?;
         // Safety: the stream is one of this device.
         let address = unsafe { result::malloc_async(stream.raw(), bytes.max(1))? };
         Ok(DeviceMemory { device: self.clone(), address, stream })
     }
 
-    /// Computes an expression of arrays on a stream.
+    /// Writes a few bytes at an address, in the order of a stream. They are part of what is started: nothing is copied
+    /// from the host later, so that a captured graph has them, too.
     ///
     /// # Errors
     ///
-    /// Where the expression does not fit the arrays, memory is exhausted, or the driver fails.
-    pub fn evaluate(&self, expr: &Expr, arrays: &[&Array], stream: Stream) -> Result<Array, Error> {
-        let strides: Vec<Vec<isize>> =
-            arrays.iter().map(|array| crate::operand::row_major(&array.shape)).collect();
-        let variables: Vec<Variable<'_>> = arrays
-            .iter()
-            .zip(&strides)
-            .map(|(array, strides)| {
-                let alignment = 256;
-                Variable::Array(ArrayType { dtype: array.dtype, shape: &array.shape, strides, alignment })
-            })
-            .collect();
-        let plan = Plan::new(expr, &variables, None)?;
-        let result = Array::new(self, plan.dtype(), plan.shape(), stream)?;
-        let addresses: Vec<u64> = arrays.iter().map(|array| array.memory.address).collect();
-        if arrays.iter().any(|array| !Arc::ptr_eq(&array.memory.device.shared, &self.shared)) {
-            return Err(Error::Driver("arrays are on different devices: copy them to one".into()));
+    /// Where the driver fails.
+    ///
+    /// # Safety
+    ///
+    /// The address is one of this device with room for the bytes, and is aligned to their number.
+    pub unsafe fn write(&self, address: u64, bytes: &[u8], stream: Stream) -> Result<(), Error> {
+        let _entered = self.enter()?;
+        for (at, part) in bytes.chunks(4).enumerate() {
+            let address = address + 4 * at as u64;
+            // Safety: the caller vouches for the address; parts have 1, 2 or 4 bytes.
+            let status = unsafe {
+                match *part {
+                    [a, b, c, d] => {
+                        sys::cuMemsetD32Async(address, u32::from_le_bytes([a, b, c, d]), 1, stream.raw())
+                    }
+                    [a, b] => sys::cuMemsetD16Async(address, u16::from_le_bytes([a, b]), 1, stream.raw()),
+                    _ => sys::cuMemsetD8Async(address, part[0], part.len(), stream.raw()),
+                }
+            };
+            status.result()?;
         }
-        // Safety: the plan was made for these contiguous arrays, which are borrowed. Their memory is freed on a stream,
-        // after what was started on it before.
-        unsafe { self.run(&plan, &addresses, result.memory.address, stream)? };
-        Ok(result)
+        Ok(())
+    }
+
+    /// Makes a stream wait for what was started on another one so far. The calling thread does not wait.
+    ///
+    /// # Errors
+    ///
+    /// Where the driver fails.
+    ///
+    /// # Safety
+    ///
+    /// Both are streams of this device.
+    pub unsafe fn order(&self, first: Stream, then: Stream) -> Result<(), Error> {
+        if first.is_same(then) {
+            return Ok(());
+        }
+        let _entered = self.enter()?;
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
+        // Safety: the caller vouches for the streams. An event may be destroyed before it has occurred.
+        unsafe {
+            let recorded = result::event::record(event, first.raw());
+            let waiting = recorded.and_then(|()| {
+                result::stream::wait_event(then.raw(), event, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT)
+            });
+            result::event::destroy(event)?;
+            Ok(waiting?)
+        }
     }
 
     /// Waits until a stream has run everything that was started on it.
@@ -279,7 +375,7 @@ impl Drop for Shared {
 }
 
 /// Restores the context that was current before.
-struct Entered {
+pub(crate) struct Entered {
     previous: Option<usize>,
 }
 
@@ -292,12 +388,50 @@ impl Drop for Entered {
     }
 }
 
+/// Allows this thread to load modules while a stream is captured, until it is dropped.
+struct RelaxedCapture(sys::CUstreamCaptureMode);
+
+impl RelaxedCapture {
+    fn new() -> RelaxedCapture {
+        let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // Safety: exchanges the mode of this thread. Where that fails, loading reports why.
+        _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) };
+        RelaxedCapture(mode)
+    }
+}
+
+impl Drop for RelaxedCapture {
+    fn drop(&mut self) {
+        // Safety: sets the mode that this thread had before.
+        _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut self.0) };
+    }
+}
+
 /// Memory of a device, freed in the order of its stream.
+///
+/// See [`Device::allocate`].
 #[derive(Debug)]
-struct DeviceMemory {
+pub struct DeviceMemory {
     device: Device,
     address: u64,
     stream: Stream,
+}
+
+impl DeviceMemory {
+    /// Its address on the device.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The stream in whose order it was allocated and is freed.
+    pub fn stream(&self) -> Stream {
+        self.stream
+    }
 }
 
 impl Drop for DeviceMemory {
@@ -306,110 +440,5 @@ impl Drop for DeviceMemory {
             // Safety: allocated on this stream, and not used afterwards.
             _ = unsafe { result::free_async(self.address, self.stream.raw()) };
         }
-    }
-}
-
-/// An element type of arrays on a device.
-pub trait Element: Copy + private::Sealed {
-    /// Its dtype.
-    const DTYPE: DType;
-}
-
-mod private {
-    pub trait Sealed {}
-}
-
-macro_rules! elements {
-    ($($type:ty: $dtype:ident),+) => {
-        $(impl private::Sealed for $type {}
-        impl Element for $type {
-            const DTYPE: DType = DType::$dtype;
-        })+
-    };
-}
-elements!(f32: F32, f64: F64, i8: I8, i16: I16, i32: I32, i64: I64, u8: U8, u16: U16, u32: U32, u64: U64);
-
-/// A contiguous array on a device.
-///
-/// See [`Device`] for an example.
-#[derive(Debug)]
-pub struct Array {
-    memory: DeviceMemory,
-    dtype: DType,
-    shape: Vec<usize>,
-}
-
-impl Array {
-    /// An array whose elements have not been written yet.
-    fn new(device: &Device, dtype: DType, shape: &[usize], stream: Stream) -> Result<Array, Error> {
-        let bytes = shape.iter().try_fold(dtype.item_size(), |bytes, &size| bytes.checked_mul(size));
-        let memory = device.allocate(bytes.ok_or(Error::TooLarge)?, stream)?;
-        Ok(Array { memory, dtype, shape: shape.to_vec() })
-    }
-
-    /// Copies elements to a device, as an array of one dimension.
-    ///
-    /// # Errors
-    ///
-    /// Where memory is exhausted, or the driver fails.
-    pub fn from_slice<T: Element>(device: &Device, elements: &[T], stream: Stream) -> Result<Array, Error> {
-        let array = Array::new(device, T::DTYPE, &[elements.len()], stream)?;
-        let _entered = device.enter()?;
-        // Safety: there is room for the elements, which are numbers. Waits, so that they may be dropped afterwards.
-        unsafe {
-            result::memcpy_htod_async(array.memory.address, elements, stream.raw())?;
-            result::stream::synchronize(stream.raw())?;
-        }
-        Ok(array)
-    }
-
-    /// The same elements in another shape.
-    ///
-    /// # Errors
-    ///
-    /// Where the shape has another number of elements.
-    pub fn reshaped(self, shape: &[usize]) -> Result<Array, Error> {
-        let count = |shape: &[usize]| shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
-        match count(shape) == count(&self.shape) {
-            true => Ok(Array { shape: shape.to_vec(), ..self }),
-            false => Err(Error::OutputShape { result: self.shape, output: shape.to_vec() }),
-        }
-    }
-
-    /// Its shape.
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// Its dtype.
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    /// Its address on the device.
-    pub fn address(&self) -> u64 {
-        self.memory.address
-    }
-
-    /// Copies the elements from the device.
-    ///
-    /// # Errors
-    ///
-    /// Where the dtype is another one, or the driver fails.
-    pub fn to_vec<T: Element>(&self, stream: Stream) -> Result<Vec<T>, Error> {
-        if T::DTYPE != self.dtype {
-            return Err(Error::Driver(format!("the array has dtype {}, not {}", self.dtype, T::DTYPE)));
-        }
-        let _entered = self.memory.device.enter()?;
-        let count = self.shape.iter().product();
-        let mut elements: Vec<T> = Vec::with_capacity(count);
-        // Safety: the memory holds as many numbers, of which all bits are valid; there is room for them.
-        unsafe {
-            let room = std::slice::from_raw_parts_mut(elements.as_mut_ptr(), count);
-            result::memcpy_dtoh_async(room, self.memory.address, stream.raw())?;
-            result::stream::synchronize(stream.raw())?;
-            elements.set_len(count);
-        }
-        Ok(elements)
     }
 }

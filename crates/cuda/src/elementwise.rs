@@ -8,6 +8,7 @@ use crate::body::Body;
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::operand::Operand;
+use crate::row_table::RowTable;
 use crate::text::{Text, decompose};
 use crate::transpose::Transposed;
 use crate::types::raw_type;
@@ -81,6 +82,16 @@ pub(crate) fn elementwise(
         if shorter > 1 && !has_lanes(&other) {
             (lanes, first, tile) = (shorter, other_first, other);
         }
+    }
+    // Where indices are found for each thread, or only the result is large.
+    let is_by_index = |class: Class| matches!(class, Class::Row | Class::Repeat | Class::Lanes);
+    let is_stretched =
+        |operand: usize| (0..depth).any(|level| nest.level(level).1[operand] == 0 && nest.sizes()[level] > 1);
+    if is_contiguous
+        && (tile.arrays.iter().any(|array| is_by_index(array.class)) || (1..all.len()).all(is_stretched))
+        && let Some(table) = RowTable::find(&nest, &all, full)
+    {
+        return table.launch(&nest, &all, body);
     }
     let tile_elements = elements(first);
     let per_thread = if depth >= DEEP { VECTORS_IF_DEEP } else { 1 };

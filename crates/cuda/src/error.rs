@@ -1,15 +1,14 @@
 //! Errors.
 
 use std::fmt;
-use unishape::DType;
-use unishape::expr::ExprError;
+use unishape_kernels::DType;
 
 /// Why an expression cannot be computed on a GPU.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The expression does not fit its values.
-    Expr(ExprError),
+    Expr(Box<dyn std::error::Error + Send + Sync>),
     /// The loops have more iterations than a grid has threads.
     TooLarge,
     /// The program has more operations or arrays than a kernel can take.
@@ -50,6 +49,15 @@ pub enum Error {
     Compile(String),
     /// The driver failed.
     Driver(String),
+    /// An array is on another device than the others, or than the one that computes.
+    OtherDevice,
+    /// An array has another dtype than the elements that are copied.
+    ElementType {
+        /// Dtype of the array.
+        array: DType,
+        /// Dtype of the elements.
+        elements: DType,
+    },
 }
 
 impl fmt::Display for Error {
@@ -81,6 +89,10 @@ impl fmt::Display for Error {
                 }
             }
             Error::Library(problem) => write!(f, "a CUDA library cannot be used: {problem}"),
+            Error::OtherDevice => f.write_str("arrays are on different devices: copy them to one of them"),
+            Error::ElementType { array, elements } => {
+                write!(f, "the array has dtype {array}, not {elements}")
+            }
             Error::Driver(problem) => write!(f, "CUDA: {problem}"),
             Error::Compile(problem) => write!(f, "a kernel cannot be compiled: {problem}"),
         }
@@ -90,14 +102,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Expr(error) => Some(error),
+            Error::Expr(error) => Some(&**error),
             _ => None,
         }
-    }
-}
-
-impl From<ExprError> for Error {
-    fn from(error: ExprError) -> Error {
-        Error::Expr(error)
     }
 }

@@ -1,5 +1,6 @@
 //! Kernels and their arguments, before there is a device.
 
+use crate::value::Numerics;
 use std::sync::Arc;
 
 /// Name of the function in every [source](Kernel::source).
@@ -16,6 +17,8 @@ pub struct Kernel {
     pub threads: u32,
     /// Whether the threads of a block wait for each other.
     pub has_barriers: bool,
+    /// How it is compiled.
+    pub numerics: Numerics,
 }
 
 /// A kernel with its arguments.

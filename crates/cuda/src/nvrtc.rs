@@ -4,14 +4,21 @@
 
 use crate::error::Error;
 use crate::libraries::load_nvrtc;
+use crate::value::Numerics;
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::ptr;
 
-/// Options of every compilation. Multiplications and additions are rounded separately, as on the CPU; division and
-/// square roots are exact by default.
-const OPTIONS: [&CStr; 2] = [c"--std=c++17", c"--fmad=false"];
+/// Options of a compilation. Multiplications and additions are rounded separately, as on the CPU; division and square
+/// roots are exact by default.
+fn options(numerics: Numerics) -> [&'static CStr; 2] {
+    match numerics {
+        Numerics::Exact => [c"--std=c++17", c"--fmad=false"],
+        Numerics::Fused => [c"--std=c++17", c"--fmad=true"],
+        Numerics::Fast => [c"--std=c++17", c"--use_fast_math"],
+    }
+}
 
 type Program = *mut c_void;
 
@@ -44,10 +51,10 @@ struct Functions {
 /// NVRTC, loaded at run time.
 ///
 /// ```no_run
-/// use unishape_cuda::Compiler;
+/// use unishape_cuda::{Compiler, Numerics};
 ///
 /// let compiler = Compiler::load(&["/opt/python/lib/python3.12/site-packages".into()])?;
-/// let cubin = compiler.compile("extern \"C\" __global__ void nothing() {}", 90)?;
+/// let cubin = compiler.compile("extern \"C\" __global__ void nothing() {}", 90, Numerics::Exact)?;
 /// # Ok::<(), unishape_cuda::Error>(())
 /// ```
 pub struct Compiler {
@@ -117,7 +124,7 @@ impl Compiler {
     /// # Errors
     ///
     /// Where the source is wrong, or the device is too old for the library.
-    pub fn compile(&self, source: &str, capability: i32) -> Result<Vec<u8>, Error> {
+    pub fn compile(&self, source: &str, capability: i32, numerics: Numerics) -> Result<Vec<u8>, Error> {
         let known = self.capabilities.iter().rev().find(|&&known| known <= capability);
         let Some(&known) = known else {
             let (major, minor) = self.version;
@@ -132,7 +139,7 @@ impl Compiler {
         let text = |text: String| CString::new(text).map_err(|error| Error::Compile(error.to_string()));
         let (source, architecture) = (text(source.to_owned())?, text(architecture)?);
         let options: Vec<*const c_char> =
-            OPTIONS.iter().copied().chain([architecture.as_c_str()]).map(CStr::as_ptr).collect();
+            options(numerics).into_iter().chain([architecture.as_c_str()]).map(CStr::as_ptr).collect();
         let mut program: Program = ptr::null_mut();
         let Functions { create, compile, destroy, .. } = self.functions;
         // Safety: the strings end with a zero and outlive the program, which is destroyed below.

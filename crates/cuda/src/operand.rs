@@ -27,10 +27,3 @@ impl Operand {
             && strides.into_iter().all(|&stride| is_multiple(stride))
     }
 }
-
-/// Strides of a contiguous array of this shape, in elements.
-pub(crate) fn row_major(shape: &[usize]) -> Vec<isize> {
-    let mut strides = vec![0; shape.len()];
-    unishape_engine::layout::set_row_major(&mut strides, shape);
-    strides
-}

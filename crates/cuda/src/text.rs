@@ -5,6 +5,7 @@ use crate::divide::magic;
 use crate::launch::{Buffer, ENTRY, Kernel, Launch, Word};
 use crate::operand::Operand;
 use crate::types::raw_type;
+use crate::value::Numerics;
 use std::fmt::Write;
 
 /// Collects declarations of a kernel's arguments.
@@ -84,7 +85,7 @@ impl Text {
             self.declarations
         );
         let has_barriers = needs.threads;
-        let kernel = Kernel { source: source.into(), threads, has_barriers };
+        let kernel = Kernel { source: source.into(), threads, has_barriers, numerics: Numerics::Exact };
         Launch { kernel, blocks, words: self.words }
     }
 }
@@ -115,8 +116,10 @@ pub(crate) fn decompose(
         }
         for (base, strides) in operands {
             if strides[level] != 0 {
-                text.number("i64", &format!("s{name}_{base}"), strides[level] as i64);
-                let _ = writeln!(code, "  {base} += (i64){name}i * s{name}_{base};");
+                // The product of two numbers of 32 bits is one instruction. Indices are less than 2^31.
+                let c_type = if i32::try_from(strides[level]).is_ok() { "i32" } else { "i64" };
+                text.number(c_type, &format!("s{name}_{base}"), strides[level] as i64);
+                let _ = writeln!(code, "  {base} += (i64)(i32){name}i * s{name}_{base};");
             }
         }
     }

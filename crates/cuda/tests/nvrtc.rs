@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use unishape::DType;
 use unishape::expr::{Expr, Op};
-use unishape_cuda::{ArrayType, Compiler, Plan, Variable};
+use unishape_cuda::{ArrayType, Compiler, Numerics, Plan, Variable};
 
 /// Compute capabilities: the oldest that is supported, and those of today's data centres.
 const CAPABILITIES: [i32; 3] = [75, 80, 90];
@@ -50,7 +50,7 @@ fn compile(compiler: &Compiler, cases: &[(String, Vec<Variable<'static>>)], capa
     for (text, variables) in cases {
         let expr = Expr::parse(text).unwrap();
         // Operations that a dtype does not have are an error on the CPU, too.
-        let Ok(plan) = Plan::new(&expr, variables, None) else { continue };
+        let Ok(plan) = Plan::new(&expr, variables, None, Numerics::Exact) else { continue };
         for launch in plan.launches() {
             sources.push((text.clone(), launch.kernel.source.to_string()));
         }
@@ -63,7 +63,7 @@ fn compile(compiler: &Compiler, cases: &[(String, Vec<Variable<'static>>)], capa
             scope.spawn(move || {
                 for (text, source) in half {
                     for &capability in capabilities {
-                        if let Err(error) = compiler.compile(source, capability) {
+                        if let Err(error) = compiler.compile(source, capability, Numerics::Exact) {
                             panic!("{text} for {capability}: {error}\n{source}");
                         }
                     }
@@ -153,8 +153,11 @@ fn every_architecture_compiles() {
     ];
     // The last one is newer than any: the driver will translate the code.
     assert!(compile(&compiler, &cases, &[75, 80, 90, 999]) >= 12);
-    let error = compiler.compile("__global__ void k() { undeclared(); }", 90).unwrap_err().to_string();
+    let error = compiler
+        .compile("__global__ void k() { undeclared(); }", 90, Numerics::Exact)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("undeclared"), "{error}");
-    let error = compiler.compile("", 10).unwrap_err().to_string();
+    let error = compiler.compile("", 10, Numerics::Exact).unwrap_err().to_string();
     assert!(error.contains("compute capability 1.0"), "{error}");
 }

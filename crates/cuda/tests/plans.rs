@@ -2,11 +2,12 @@
 
 use unishape::DType;
 use unishape::expr::Expr;
-use unishape_cuda::{ArrayType, Error, Plan, Variable};
+use unishape_cuda::{ArrayType, Buffer, Error, Numerics, Plan, Variable, Word};
+use unishape_engine::layout::row_major;
 
 /// A plan for contiguous arrays of float32.
 fn plan(text: &str, shapes: &[&[usize]]) -> Result<Plan, Error> {
-    let strides: Vec<Vec<isize>> = shapes.iter().map(|shape| contiguous(shape)).collect();
+    let strides: Vec<Vec<isize>> = shapes.iter().map(|shape| row_major(shape)).collect();
     let variables: Vec<Variable<'_>> = shapes
         .iter()
         .zip(&strides)
@@ -14,15 +15,7 @@ fn plan(text: &str, shapes: &[&[usize]]) -> Result<Plan, Error> {
             Variable::Array(ArrayType { dtype: DType::F32, shape, strides, alignment: 256 })
         })
         .collect();
-    Plan::new(&Expr::parse(text).unwrap(), &variables, None)
-}
-
-fn contiguous(shape: &[usize]) -> Vec<isize> {
-    let mut strides = vec![1; shape.len()];
-    for dim in (1..shape.len()).rev() {
-        strides[dim - 1] = strides[dim] * shape[dim] as isize;
-    }
-    strides
+    Plan::new(&Expr::parse(text).unwrap(), &variables, None, Numerics::Exact)
 }
 
 /// Sources of a plan's kernels.
@@ -76,6 +69,45 @@ fn stages_along_rows_are_one_kernel() {
 }
 
 #[test]
+fn positions_are_found_in_one_pass() {
+    for (text, shapes) in [
+        ("argmin(sum((x[:, None] - y) ** 2, -1), 1)", &[&[100_000, 3][..], &[100_000, 3]][..]),
+        ("argmax(x * y, 0)", &[&[3000, 4000], &[4000]]),
+    ] {
+        let plan = plan(text, shapes).unwrap();
+        assert!(sources(&plan)[0].contains("is_before_m"), "{text}");
+        assert!(plan.launches().len() <= 2, "{text}: {}", plan.launches().len());
+    }
+}
+
+#[test]
+fn variances_read_their_elements_once() {
+    for (text, shape) in
+        [("var(a, (0, 2))", &[64, 64, 10_000][..]), ("std(a, 0)", &[10_000, 500]), ("var(a)", &[3_000_000])]
+    {
+        let plan = plan(text, &[shape]).unwrap();
+        let reading = plan.launches().iter().filter(|launch| {
+            launch.words.iter().any(|word| matches!(word, Word::Address { buffer: Buffer::Variable(_), .. }))
+        });
+        assert_eq!(reading.count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn broadcast_arrays_have_a_table_of_rows() {
+    let alternating = [[14, 1].repeat(4), [1, 14].repeat(4)];
+    for shapes in [
+        &[&[512, 1, 1000][..], &[1, 1100, 1000]][..],
+        &[&[24_000, 1], &[1, 24_000]],
+        &[&[4000, 1024], &[4000, 1]],
+        &[&alternating[0], &alternating[1]],
+    ] {
+        assert!(sources(&plan("a + b", shapes).unwrap())[0].contains("i64 row0["), "{shapes:?}");
+    }
+    assert!(sources(&plan("sum(a, 0)", &[&[100_000, 3]]).unwrap())[0].contains("active"));
+}
+
+#[test]
 fn results_without_elements_need_no_kernel() {
     let empty = plan("a + b", &[&[0, 4], &[4]]).unwrap();
     assert_eq!((empty.shape(), empty.launches().len()), (&[0, 4][..], 0));
@@ -91,12 +123,17 @@ fn errors() {
     assert!(matches!(plan(&long, &[&[8]]), Err(Error::TooLong { .. })));
     let array = ArrayType { dtype: DType::F64, shape: &[4], strides: &[1], alignment: 4 };
     let expr = Expr::parse("a + 1").unwrap();
-    let unaligned = Plan::new(&expr, &[Variable::Array(array)], None);
+    let unaligned = Plan::new(&expr, &[Variable::Array(array)], None, Numerics::Exact);
     assert!(error(unaligned).contains("copy the array first"));
     let array = ArrayType { alignment: 8, ..array };
-    let wrong = Plan::new(&expr, &[Variable::Array(array)], Some(ArrayType { shape: &[5], ..array }));
+    let wrong = Plan::new(
+        &expr,
+        &[Variable::Array(array)],
+        Some(ArrayType { shape: &[5], ..array }),
+        Numerics::Exact,
+    );
     assert_eq!(error(wrong), "the output has shape [5], but the result has shape [4]");
     let other = ArrayType { dtype: DType::F32, ..array };
-    let wrong = Plan::new(&expr, &[Variable::Array(array)], Some(other));
+    let wrong = Plan::new(&expr, &[Variable::Array(array)], Some(other), Numerics::Exact);
     assert_eq!(error(wrong), "the output has dtype float32, but the result has dtype float64");
 }

@@ -3,6 +3,7 @@
 use crate::compute::{Options, compute_all};
 use crate::errors::expression_error;
 use crate::functions::compute_contiguous;
+use crate::gpu::{self, GpuInput};
 use crate::imports::imports;
 use crate::input::Input;
 use crate::memory::{self, ContiguousArray, NumPy};
@@ -12,11 +13,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use smallvec::{SmallVec, smallvec};
 use unishape::DType;
+use unishape::cuda::Numerics;
 use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 
 /// Evaluates an expression in one pass over its arrays.
 ///
-/// The dtype and values of the result are those of NumPy. Ctrl-C interrupts the computation.
+/// The dtype and values of the result are those of NumPy. Ctrl-C interrupts the computation. Where arrays are on a GPU
+/// (of PyTorch, CuPy, JAX, or with __dlpack__ or __cuda_array_interface__), so is the result, as an array of the first
+/// one's library.
 ///
 /// Parameters
 /// ----------
@@ -34,12 +38,15 @@ use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 ///     Number of worker threads. Default: one per core for large inputs.
 /// explain : bool, default False
 ///     Whether to return a description of how the result would be computed, and compute nothing.
+/// fast_math : bool, default False
+///     Whether kernels for GPUs may use approximate single-precision functions and fuse multiplications with additions.
+///     Without effect on the CPU.
 /// **more
 ///     Arrays and numbers by name; these take precedence over names.
 ///
 /// Returns
 /// -------
-/// numpy.ndarray
+/// numpy.ndarray, or an array on the GPU
 ///     For several expressions, a list of arrays. With explain, a str in place of each array.
 ///
 /// Examples
@@ -54,7 +61,8 @@ use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 /// >>> print(unishape.evaluate("a + 1", explain=True).splitlines()[0])
 /// loops: 3 elements
 #[pyfunction]
-#[pyo3(signature = (expression, names=None, /, *, out=None, threads=None, explain=false, **more))]
+#[pyo3(signature = (expression, names=None, /, *, out=None, threads=None, explain=false, fast_math=false, **more))]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn evaluate<'py>(
     py: Python<'py>,
     expression: &Bound<'py, PyAny>,
@@ -62,6 +70,7 @@ pub(crate) fn evaluate<'py>(
     out: Option<&Bound<'py, PyAny>>,
     threads: Option<ThreadCount>,
     explain: bool,
+    fast_math: bool,
     more: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if !explain && let Some(result) = evaluate_contiguous(py, expression, names, out, more) {
@@ -69,7 +78,6 @@ pub(crate) fn evaluate<'py>(
     }
     let texts = Texts::new(expression)?;
     let outs = texts.outs(out)?;
-    let options = outs.iter().map(|out| Options::new(out.as_ref(), threads)).collect::<PyResult<Vec<_>>>()?;
     let exprs = texts
         .iter()
         .map(|text| Expr::parse(text).map_err(expression_error))
@@ -86,7 +94,19 @@ pub(crate) fn evaluate<'py>(
         Some(more) => more.keys().iter().filter_map(|name| name.extract().ok()).collect(),
         None => Vec::new(),
     };
-    let unused = unused.iter().map(String::as_str).filter(|name| !known.contains(name));
+    let mut unused = unused.iter().map(String::as_str).filter(|name| !known.contains(name)).peekable();
+    if let Some(inputs) = Input::on_gpu(&inputs, |number| known[number].to_owned())? {
+        let numerics = if fast_math { Numerics::Fast } else { Numerics::Exact };
+        let results = exprs.iter().zip(&outs).map(|(expr, out)| {
+            let inputs = on_gpu(expr, &known, &inputs, unused.peek().copied())?;
+            match explain {
+                true => Ok(PyString::new(py, &gpu::explain(py, expr, &inputs, numerics)?).into_any()),
+                false => gpu::compute(py, expr, &inputs, out.as_ref(), numerics),
+            }
+        });
+        return texts.results(py, results.collect::<PyResult<Vec<_>>>()?);
+    }
+    let options = outs.iter().map(|out| Options::new(out.as_ref(), threads)).collect::<PyResult<Vec<_>>>()?;
     let values = known.iter().zip(&inputs).filter_map(|(name, input)| Some((*name, input.value()?)));
     let values = values.chain(unused.map(|name| (name, Value::from(0))));
     let bounds: SmallVec<[BoundExpr<'_>; 1]> = match &exprs[..] {
@@ -100,6 +120,31 @@ pub(crate) fn evaluate<'py>(
         check_outs(&options, &inputs)?;
     }
     texts.results(py, compute_all(py, &bounds, &inputs, options)?.into_iter().map(Bound::into_any))
+}
+
+/// The values of an expression's variables, in order, where some are on a GPU.
+fn on_gpu<'py>(
+    expr: &Expr,
+    known: &[&str],
+    inputs: &[GpuInput<'py>],
+    unused: Option<&str>,
+) -> PyResult<Vec<GpuInput<'py>>> {
+    let value = |name: &String| match known.iter().position(|own| own == name) {
+        Some(at) => Some(inputs[at].clone()),
+        None => Scalar::from_name(name).map(GpuInput::Scalar),
+    };
+    match expr.names().iter().map(value).collect::<Option<Vec<_>>>() {
+        Some(values) if unused.is_none() => Ok(values),
+        // Binding reports names without a value, and values without a name.
+        _ => {
+            let names = expr.names().iter().map(String::as_str).filter(|name| known.contains(name));
+            let bound = expr.bind(names.chain(unused).map(|name| (name, Value::from(0))));
+            Err(expression_error(match bound {
+                Err(error) => error,
+                Ok(_) => unishape::expr::ExprErrorKind::NotElementWise.into(),
+            }))
+        }
+    }
 }
 
 /// Evaluates an element-wise expression of a few contiguous elements, which is twice as fast; `None` for others, and where

@@ -3,6 +3,7 @@
 use crate::clip::clip_call;
 use crate::compute::{Options, compute};
 use crate::errors::expression_error;
+use crate::gpu;
 use crate::input::Input;
 use crate::lazy::Lazy;
 use crate::memory::{ContiguousArray, new_contiguous_array, write_to_contiguous};
@@ -10,6 +11,7 @@ use crate::threads::ThreadCount;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use unishape::DType;
+use unishape::cuda::Numerics;
 use unishape::expr::{ContiguousCall, Expr, Op};
 use unishape_kernels::for_each_op;
 
@@ -27,11 +29,14 @@ fn call<'py>(
     if let Some(result) = call_contiguous(py, op, arguments, out) {
         return result;
     }
-    let options = Options::new(out, threads)?;
     let mut inputs: SmallVec<[Input<'py>; 3]> = SmallVec::new();
     for object in arguments {
         inputs.push(Input::new(object)?);
     }
+    if let Some(inputs) = Input::on_gpu(&inputs, |number| format!("argument {}", number + 1))? {
+        return gpu::compute(py, &Expr::call(op), &inputs, out, Numerics::Exact);
+    }
+    let options = Options::new(out, threads)?;
     let values = inputs.iter().filter_map(Input::value);
     let bound = Expr::call(op).bind_positional(values).map_err(expression_error)?;
     Ok(compute(py, &bound, &inputs, options)?.into_any())

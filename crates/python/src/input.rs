@@ -1,6 +1,7 @@
 //! Conversion of Python objects to arrays and scalars.
 
 use crate::dtype;
+use crate::gpu::{self, GpuInput};
 use crate::imports::imports;
 use crate::memory::{self, NumPy, NumericArray};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -16,6 +17,8 @@ pub(crate) enum Input<'py> {
     Array(NumericArray<'py>),
     /// A Python number, which adopts the dtype of the arrays in the expression.
     Scalar(Scalar),
+    /// An array on a GPU.
+    Gpu(Bound<'py, PyAny>),
 }
 
 impl<'py> Input<'py> {
@@ -23,6 +26,7 @@ impl<'py> Input<'py> {
     pub(crate) fn new(object: &Bound<'py, PyAny>) -> PyResult<Input<'py>> {
         match python_scalar(object)? {
             Some(scalar) => Ok(Input::Scalar(scalar)),
+            None if is_on_gpu(object)? => Ok(Input::Gpu(object.clone())),
             None => Input::from_array(as_array(object)?),
         }
     }
@@ -35,7 +39,7 @@ impl<'py> Input<'py> {
     pub(crate) fn as_array(&self) -> Option<&NumPy<'py>> {
         match self {
             Input::Array(array) => Some(array.array()),
-            Input::Scalar(_) => None,
+            Input::Scalar(_) | Input::Gpu(_) => None,
         }
     }
 
@@ -44,8 +48,39 @@ impl<'py> Input<'py> {
         match self {
             Input::Array(array) => array.view().map(Value::Array),
             Input::Scalar(scalar) => Some(Value::Scalar(*scalar)),
+            Input::Gpu(_) => None,
         }
     }
+
+    /// The inputs of an expression on a GPU; `None` where no input is there. `name` is that of an input in errors.
+    pub(crate) fn on_gpu(
+        inputs: &[Input<'py>],
+        name: impl Fn(usize) -> String,
+    ) -> PyResult<Option<Vec<GpuInput<'py>>>> {
+        let Some(first) = inputs.iter().position(|input| matches!(input, Input::Gpu(_))) else {
+            return Ok(None);
+        };
+        let on_gpu = |(number, input): (usize, &Input<'py>)| match input {
+            Input::Gpu(object) => Ok(GpuInput::Array(object.clone())),
+            Input::Scalar(scalar) => Ok(GpuInput::Scalar(*scalar)),
+            Input::Array(array) if array.array().ndim() == 0 => {
+                let bytes: Vec<u8> = array.array().call_method0("tobytes")?.extract()?;
+                Ok(GpuInput::Element(array.dtype(), bytes.into()))
+            }
+            Input::Array(_) => Err(PyTypeError::new_err(format!(
+                "{} is on the CPU and {} on the GPU: copy one of them to the other device; only numbers and arrays without \
+                 dimensions may be on the CPU",
+                name(number),
+                name(first)
+            ))),
+        };
+        inputs.iter().enumerate().map(on_gpu).collect::<PyResult<_>>().map(Some)
+    }
+}
+
+/// Whether an object is an array on a GPU.
+pub(crate) fn is_on_gpu(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(!object.is_instance_of::<PyUntypedArray>() && gpu::is_gpu_array(object)?)
 }
 
 impl<'py> NumericArray<'py> {

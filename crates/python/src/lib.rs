@@ -9,6 +9,7 @@
 //! | `errors` | Rust errors as Python exceptions |
 //! | `threads` | number of worker threads |
 //! | `compute` | evaluation into new and preallocated arrays; Ctrl-C |
+//! | `gpu` | arrays on GPUs |
 //! | `onnx` | models, for `unishape.onnx` |
 //! | `clip` | `clip` as a call of an operation |
 //! | `shapes`, `sum_to`, `explain`, `functions`, `evaluate`, `lazy` | the public functions and classes |
@@ -20,6 +21,7 @@ mod errors;
 mod evaluate;
 mod explain;
 mod functions;
+mod gpu;
 mod imports;
 mod input;
 mod lazy;
@@ -53,6 +55,7 @@ fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(threads::get_num_threads, module)?)?;
     module.add_class::<lazy::Lazy>()?;
     module.add_class::<explain::Explanation>()?;
+    module.add_class::<gpu::DeviceArray>()?;
     onnx::add_to(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -1,7 +1,8 @@
 //! `broadcast_arrays`, `broadcast_to`, `broadcast_shapes`.
 
 use crate::errors::shape_error;
-use crate::input::as_array;
+use crate::gpu;
+use crate::input::{as_array, is_on_gpu};
 use crate::memory::{self, NumPy};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
@@ -28,7 +29,8 @@ pub(crate) fn parse_rules(name: &str, strict_rank: bool) -> PyResult<Rules> {
 /// Parameters
 /// ----------
 /// *arrays : array_like
-///     Arrays of other libraries are imported by DLPack, without a copy where possible.
+///     Arrays of other libraries are imported by DLPack, without a copy where possible. Views of arrays on a GPU are
+///     there, too: of PyTorch and CuPy as their own, of others as a read-only DeviceArray; JAX has no such views.
 /// rules : {"standard", "sonnx"}, default "standard"
 ///     Rule set. "sonnx" is that of ONNX's safety-related profile: at least one array is required, and 1 does
 ///     not stretch to 0.
@@ -61,6 +63,9 @@ pub(crate) fn broadcast_arrays<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let rules = parse_rules(rules, strict_rank)?;
     let objects: Vec<Bound<'py, PyAny>> = arrays.iter().collect();
+    if objects.iter().map(is_on_gpu).collect::<PyResult<Vec<bool>>>()?.contains(&true) {
+        return broadcast_on_gpu(py, &objects, rules);
+    }
     let arrays: Vec<NumPy<'py>> = objects.iter().map(as_array).collect::<PyResult<_>>()?;
     let shapes: Vec<&[usize]> = arrays.iter().map(|array| array.shape()).collect();
     let common = broadcast_shapes_with(rules, &shapes).map_err(shape_error)?;
@@ -69,6 +74,27 @@ pub(crate) fn broadcast_arrays<'py>(
         exportable(view, object)
     });
     PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// Views of arrays on a GPU, and of others.
+fn broadcast_on_gpu<'py>(
+    py: Python<'py>,
+    objects: &[Bound<'py, PyAny>],
+    rules: Rules,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let mut shapes: Vec<Vec<usize>> = Vec::new();
+    for object in objects {
+        shapes.push(match is_on_gpu(object)? {
+            true => gpu::describe(object)?.0,
+            false => as_array(object)?.shape().to_vec(),
+        });
+    }
+    let common = broadcast_shapes_with(rules, &shapes).map_err(shape_error)?;
+    let view = |object: &Bound<'py, PyAny>| match is_on_gpu(object)? {
+        true => gpu::broadcast(object, rules, &common),
+        false => Ok(exportable(broadcast_view(&as_array(object)?, rules, &common)?, object)?.into_any()),
+    };
+    PyTuple::new(py, objects.iter().map(view).collect::<PyResult<Vec<_>>>()?)
 }
 
 /// Broadcasts an array to a shape, without copying.
@@ -106,9 +132,13 @@ pub(crate) fn broadcast_to<'py>(
     shape: &Bound<'py, PyAny>,
     rules: &str,
     strict_rank: bool,
-) -> PyResult<NumPy<'py>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let rules = parse_rules(rules, strict_rank)?;
-    exportable(broadcast_view(&as_array(x)?, rules, &parse_known_shape(shape)?)?, x)
+    let shape = parse_known_shape(shape)?;
+    if is_on_gpu(x)? {
+        return gpu::broadcast(x, rules, &shape);
+    }
+    Ok(exportable(broadcast_view(&as_array(x)?, rules, &shape)?, x)?.into_any())
 }
 
 /// A view of another library's array, as a subclass with a helpful DLPack error.

@@ -5,6 +5,8 @@ mod alignment;
 mod alloc;
 mod boundary;
 mod broadcast;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 #[cfg(feature = "expr")]
 mod dim_map;
 mod error;

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use support::{packages, rust_files};
 
 /// Folders of `crates/`, from the highest layer to the lowest. A crate may depend on lower layers only.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 9] = [
     &["cli", "python"],
-    &["npy", "explain", "onnx", "cuda"],
+    &["npy", "explain", "onnx"],
     &["unishape"],
+    &["cuda"],
     &["engine"],
     &["jit"],
     &["kernels"],

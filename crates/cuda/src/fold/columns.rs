@@ -2,7 +2,6 @@
 
 use super::reduction::{FoldLoops, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
 use crate::access::{Class, Tile};
-use crate::body::{combine, identity};
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
 use crate::operand::Operand;
@@ -24,7 +23,7 @@ pub(super) fn columns(
     let is_along = |input: usize| fold.kept_stride(innermost, input) != 0;
     // Where nothing that is read changes along both, what is read once is used for more results.
     let is_of_pairs = !inputs.clone().any(|input| is_along(input) && fold.is_reduced(input));
-    let full = (VECTOR / fold.largest_item(is_along)).max(1) * if is_of_pairs { 2 } else { 1 };
+    let full = fold.limited((VECTOR / fold.largest_item(is_along)).max(1) * if is_of_pairs { 2 } else { 1 });
     // Inputs first, then outputs.
     let tile = |lanes: usize, outputs: &[Operand], output_strides: &dyn Fn(usize) -> Vec<isize>| {
         let of_inputs = inputs.clone().map(|input| {
@@ -62,7 +61,7 @@ pub(super) fn columns(
         false => (fold.outputs.clone(), None),
     };
     let is_split = split.parts > 1;
-    let part_strides = crate::operand::row_major(fold.kept.sizes());
+    let part_strides = unishape_engine::layout::row_major(fold.kept.sizes());
     let output_strides =
         |output: usize| if is_split { part_strides.clone() } else { fold.output_strides(output) };
     let tile = tile(lanes, &outputs, &output_strides);
@@ -70,14 +69,7 @@ pub(super) fn columns(
     let blocks = blocks.filter(|&blocks| blocks < 1 << 31).ok_or(Error::TooLarge)?;
 
     let mut text = Text::default();
-    for (number, operand) in fold.inputs.iter().enumerate() {
-        text.source(number, operand);
-    }
-    for (number, Operand { buffer, item, start, .. }) in outputs.iter().enumerate() {
-        let Some(buffer) = *buffer else { return Err(Error::TooLarge) };
-        text.target(number, buffer, *item, *start);
-    }
-    text.constants(fold.body, "k");
+    fold.declare(&mut text, &outputs)?;
     text.number("u32", "size", iterations as i64);
     let number = tile.number_type();
     text.number(number, "width", width as i64);
@@ -121,28 +113,17 @@ pub(super) fn columns(
         );
     }
     let body = fold.body;
-    let folds = || {
-        body.results
-            .iter()
-            .enumerate()
-            .filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
-    };
-    for (number, fold, dtype) in folds() {
-        let _ = writeln!(
-            code,
-            "  {} a{number}[{lanes}];\n#pragma unroll\n  for (int l = 0; l < {lanes}; l++) a{number}[l] = {};",
-            c_type(dtype),
-            identity(fold, dtype)
-        );
-    }
+    let folds = || fold.folds();
+    code += &fold.accumulators(&format!("[{lanes}]"), |each| {
+        format!("#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {}", each("[l]"))
+    });
     code += "  if (e < width) {\n";
     code += &tile.offsets(&mut text, "e");
     let address = |input: usize| format!("p{input} + b{input}");
     for input in inputs.clone().filter(|&input| !fold.is_reduced(input)) {
         code += &tile.load(input, &address(input), "e", count, false);
     }
-    let unrolled = if is_of_pairs { 2 } else { 4 };
-    let _ = writeln!(code, "#pragma unroll {unrolled}\n  for (u32 r = first + y; r < last; r += {along}) {{");
+    let _ = writeln!(code, "#pragma unroll 4\n  for (u32 r = first + y; r < last; r += {along}) {{");
     let moving: Vec<usize> = inputs.clone().filter(|&input| fold.is_reduced(input)).collect();
     let offsets: Vec<(String, Vec<isize>)> =
         moving.iter().map(|&input| (format!("r{input}"), fold.reduced_strides(input))).collect();
@@ -162,11 +143,12 @@ pub(super) fn columns(
     let (statements, values) =
         body.statements(|input| tile.lane(input, &address(input), "e"), |constant| format!("k{constant}"));
     let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {{\n{statements}");
-    for (number, fold, dtype) in folds() {
-        let own = format!("a{number}[l]");
-        let _ = writeln!(code, "      {}", values[number].accumulate(fold, dtype, &own));
-    }
+    code += &body.accumulate(&values, &|number| format!("a{number}[l]"));
     code += "  } } }\n";
+    let finished = body.finish(&|number| format!("a{number}[l]"));
+    if !finished.is_empty() {
+        let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {finished}");
+    }
     if along > 1 {
         for (number, _, dtype) in folds() {
             let _ = writeln!(code, "  __shared__ {} s{number}[{}];", c_type(dtype), THREADS * lanes);
@@ -178,14 +160,13 @@ pub(super) fn columns(
         let _ =
             writeln!(code, "  for (u32 half = {}; half > 0; half /= 2) {{\n    __syncthreads();", along / 2);
         code += "    if (y < half) {\n";
-        for (number, fold, dtype) in folds() {
-            let (a, b) = (format!("s{number}[i]"), format!("s{number}[i + half * {across}]"));
-            let _ = writeln!(
-                code,
-                "#pragma unroll\n      for (int l = 0; l < {lanes}; l++) {{ const u32 i = l * {THREADS} + threadIdx.x; {a} = {}; }}",
-                combine(fold, dtype, &a, &b)
-            );
-        }
+        let _ = writeln!(
+            code,
+            "#pragma unroll\n      for (int l = 0; l < {lanes}; l++) {{ const u32 i = l * {THREADS} + threadIdx.x;\n{}}}",
+            body.merge(&|number| format!("s{number}[i]"), &|number| format!(
+                "s{number}[i + half * {across}]"
+            ))
+        );
         code += "    }\n  }\n";
     }
     code += "  if (y == 0 && e < width) {\n";

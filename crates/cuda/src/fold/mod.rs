@@ -4,13 +4,15 @@
 //! |---|---|
 //! | `reduction` | what they have in common |
 //! | `rows` | several threads fold one result each: what they read is contiguous along reduced loops |
-//! | `columns` | a thread folds several neighbouring results: it reads along kept loops, or what stays in a cache |
+//! | `columns` | a thread folds several neighbouring results: what it reads is contiguous along kept loops, or is so small that it stays in a cache, as in sums over all pairs |
+//! | `narrow` | threads read all of an array with short rows, whose columns are folded |
 //! | `squares` | a thread folds a square of results in registers: reductions over pairs of rows, such as distances |
 //!
 //! Where there are few results, loops are split: the first pass folds parts of them, the second folds the results of
 //! the first. How is decided by shapes and strides only, so that sums have the same bits in each run on each device.
 
 mod columns;
+mod narrow;
 mod reduction;
 mod rows;
 mod squares;
@@ -49,9 +51,10 @@ pub(crate) fn fold(
     if let Some(squares) = squares::Squares::find(&fold) {
         return Ok(vec![squares.launch(&fold)?]);
     }
-    let (launch, second) = match fold.has_columns() {
-        true => columns::columns(&fold, allocate)?,
-        false => rows::rows(&fold, allocate)?,
+    let (launch, second) = match narrow::Narrow::find(&fold) {
+        Some(narrow) => narrow.launch(&fold, allocate)?,
+        None if fold.has_columns() => columns::columns(&fold, allocate)?,
+        None => rows::rows(&fold, allocate)?,
     };
     let mut launches = vec![launch];
     if let Some(SecondPass { sizes, reduced, inputs, outputs, body }) = second {

@@ -1,15 +1,22 @@
 //! A reduction: its loops and arrays.
 
-use crate::body::Body;
+use crate::body::{Body, identity};
+use crate::error::Error;
 use crate::launch::Buffer;
 use crate::operand::Operand;
+use crate::text::Text;
+use crate::types::c_type;
 use unishape_engine::nest::LoopNest;
+use unishape_kernels::{DType, FoldOp};
 
 /// Threads of a block.
 pub(super) const THREADS: usize = 256;
 
 /// Bytes of a vector.
 pub(super) const VECTOR: usize = 16;
+
+/// Bytes of shared memory that a block may use on every device.
+pub(super) const SHARED: usize = 48 << 10;
 
 /// Number of blocks from which on a GPU is busy.
 pub(super) const MANY_BLOCKS: usize = 2048;
@@ -112,6 +119,48 @@ impl FoldLoops<'_> {
         items.max().unwrap_or_else(|| self.outputs.iter().map(|output| output.item).max().unwrap_or(1))
     }
 
+    /// Lanes of which the accumulators of all threads fit the shared memory, at most.
+    pub(super) fn limited(&self, lanes: usize) -> usize {
+        let bytes: usize = self.body.results.iter().map(|result| result.dtype.item_size()).sum();
+        let most = (SHARED / (THREADS * bytes.max(1))).max(1);
+        if lanes <= most { lanes } else { 1 << most.ilog2() }
+    }
+
+    /// Declares what kernels read and write, and constants.
+    pub(super) fn declare(&self, text: &mut Text, outputs: &[Operand]) -> Result<(), Error> {
+        for (number, operand) in self.inputs.iter().enumerate() {
+            text.source(number, operand);
+        }
+        for (number, Operand { buffer, item, start, .. }) in outputs.iter().enumerate() {
+            let Some(buffer) = *buffer else { return Err(Error::TooLarge) };
+            text.target(number, buffer, *item, *start);
+        }
+        text.constants(self.body, "k");
+        Ok(())
+    }
+
+    /// The folds of all results: their numbers, and their dtypes.
+    pub(super) fn folds(&self) -> impl Iterator<Item = (usize, FoldOp, DType)> {
+        let results = self.body.results.iter().enumerate();
+        results.filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
+    }
+
+    /// Declarations of accumulators `a…` with dimensions, and statements that make them neutral. `loops` puts a loop around
+    /// a statement for the element with an index.
+    pub(super) fn accumulators(
+        &self,
+        dimensions: &str,
+        loops: impl Fn(&dyn Fn(&str) -> String) -> String,
+    ) -> String {
+        let each = |(number, fold, dtype): (usize, FoldOp, DType)| {
+            let set = |index: &str| format!("a{number}{index} = {};", identity(fold, dtype));
+            format!("  {} a{number}{dimensions};\n{}\n", c_type(dtype), loops(&set))
+        };
+        let extra =
+            |(number, dtype): (usize, DType)| format!("  {} a{number}{dimensions} = {{}};\n", c_type(dtype));
+        self.folds().map(each).chain(self.body.extra_accumulators().into_iter().map(extra)).collect()
+    }
+
     /// Arrays for the results of parts, and the reduction of these.
     ///
     /// The arrays have one more loop than the results, the first or the last one.
@@ -125,7 +174,7 @@ impl FoldLoops<'_> {
         let mut sizes = self.kept.sizes().to_vec();
         let at = if is_first { 0 } else { sizes.len() };
         sizes.insert(at, split.parts);
-        let strides = crate::operand::row_major(&sizes);
+        let strides = unishape_engine::layout::row_major(&sizes);
         let part = |output: &Operand| {
             let buffer = Some(allocate(count * split.parts * output.item));
             Operand { buffer, alignment: 256, start: 0, strides: strides.clone(), item: output.item }
@@ -137,7 +186,7 @@ impl FoldLoops<'_> {
             Operand { strides, ..self.outputs[output].clone() }
         });
         let outputs = outputs.collect();
-        let body = Body::of_partial_results(&self.body.results);
+        let body = self.body.of_partial_results();
         (inputs.clone(), SecondPass { sizes, reduced: at, inputs, outputs, body })
     }
 }

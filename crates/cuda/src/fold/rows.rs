@@ -2,11 +2,10 @@
 
 use super::reduction::{FoldLoops, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
 use crate::access::{Class, Tile};
-use crate::body::{combine, identity};
+use crate::body::identity;
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
-use crate::operand::Operand;
-use crate::shuffle::shuffle;
+use crate::shuffle::shuffle_all;
 use crate::text::{Text, decompose};
 use crate::types::{c_type, raw_type};
 use std::fmt::Write;
@@ -69,14 +68,7 @@ pub(super) fn rows(
     let blocks = blocks.filter(|_| units < 1 << 31).ok_or(Error::TooLarge)?;
 
     let mut text = Text::default();
-    for (number, operand) in fold.inputs.iter().enumerate() {
-        text.source(number, operand);
-    }
-    for (number, Operand { buffer, item, start, .. }) in outputs.iter().enumerate() {
-        let Some(buffer) = *buffer else { return Err(Error::TooLarge) };
-        text.target(number, buffer, *item, *start);
-    }
-    text.constants(fold.body, "k");
+    fold.declare(&mut text, &outputs)?;
     let number = tile.number_type();
     text.number("u32", "units", units as i64);
     text.number(number, "size", iterations as i64);
@@ -108,18 +100,10 @@ pub(super) fn rows(
     }
     code += &decompose(&mut text, "d", row, fold.kept.sizes(), &bases);
 
-    let results = &fold.body.results;
-    let folds = || {
-        results.iter().enumerate().filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
-    };
-    for (number, fold, dtype) in folds() {
-        let _ = writeln!(
-            code,
-            "  {} a{number}[{lanes}];\n#pragma unroll\n  for (int l = 0; l < {lanes}; l++) a{number}[l] = {};",
-            c_type(dtype),
-            identity(fold, dtype)
-        );
-    }
+    let folds = || fold.folds();
+    code += &fold.accumulators(&format!("[{lanes}]"), |each| {
+        format!("#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {}", each("[l]"))
+    });
     code += "  if (unit < units) {\n";
     let address = |input: usize| format!("p{input} + b{input}");
     let is_once = |input: usize| tile.arrays[input].class == Class::Linear;
@@ -144,38 +128,42 @@ pub(super) fn rows(
         .statements(|input| tile.lane(input, &address(input), "e"), |constant| format!("k{constant}"));
     let guard = if count.is_some() { "if (l < count) " } else { "" };
     let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {guard}{{\n{statements}");
-    for (number, fold, dtype) in folds() {
-        let own = format!("a{number}[l]");
-        let _ = writeln!(code, "      {}", values[number].accumulate(fold, dtype, &own));
-    }
+    code += &fold.body.accumulate(&values, &|number| format!("a{number}[l]"));
     code += "  } } }\n";
 
     // Lanes, the threads of a warp, and warps.
-    let within = threads.min(32);
-    for (number, fold, dtype) in folds() {
-        let value = format!("v{number}");
-        let mut half = lanes / 2;
-        while half > 0 {
-            for lane in 0..half {
-                let (a, b) = (format!("a{number}[{lane}]"), format!("a{number}[{}]", lane + half));
-                let _ = writeln!(code, "  {a} = {};", combine(fold, dtype, &a, &b));
-            }
-            half /= 2;
+    let body = fold.body;
+    let finished = body.finish(&|number| format!("a{number}[l]"));
+    if !finished.is_empty() {
+        let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {finished}");
+    }
+    let mut half = lanes / 2;
+    while half > 0 {
+        for lane in 0..half {
+            let (own, other) = (move |number| format!("a{number}[{lane}]"), lane + half);
+            code += &body.merge(&own, &|number| format!("a{number}[{other}]"));
         }
-        let _ = writeln!(code, "  {} {value} = a{number}[0];", c_type(dtype));
-        shuffle(&mut code, within, &value, |a, b| combine(fold, dtype, a, b));
-        if threads > 32 {
-            let warps = threads / 32;
+        half /= 2;
+    }
+    for (number, _, dtype) in folds() {
+        let _ = writeln!(code, "  {} v{number} = a{number}[0];", c_type(dtype));
+    }
+    shuffle_all(&mut code, threads.min(32), body);
+    if threads > 32 {
+        let warps = threads / 32;
+        for (number, _, dtype) in folds() {
             let _ = writeln!(
                 code,
-                "  __shared__ {} warp{number}[{warps}];\n  \
-                 if (t % 32 == 0) warp{number}[t / 32] = {value};\n  __syncthreads();\n  \
-                 {value} = t < {warps} ? warp{number}[t] : {};",
-                c_type(dtype),
-                identity(fold, dtype)
+                "  __shared__ {} warp{number}[{warps}];\n  if (t % 32 == 0) warp{number}[t / 32] = v{number};",
+                c_type(dtype)
             );
-            shuffle(&mut code, warps, &value, |a, b| combine(fold, dtype, a, b));
         }
+        code += "  __syncthreads();\n";
+        for (number, fold, dtype) in folds() {
+            let neutral = identity(fold, dtype);
+            let _ = writeln!(code, "  v{number} = t < {warps} ? warp{number}[t] : {neutral};");
+        }
+        shuffle_all(&mut code, warps, body);
     }
     code += "  if (unit < units && t == 0) {\n";
     for (number, _, dtype) in folds() {

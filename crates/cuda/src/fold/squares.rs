@@ -1,15 +1,15 @@
 //! Kernels of reductions over pairs of rows, such as distances of points with many coordinates.
 //!
-//! A block computes a square of results: some rows of one set of arrays with some rows of another. It reads parts of
-//! all these rows into shared memory; each thread takes elements from there for a small square of results in registers.
-//! An element that is read from memory is then used for as many results as the block's square has rows.
+//! A block computes a square of results: some rows of one set of arrays with some rows of another. It reads parts of all
+//! these rows into shared memory; each thread takes elements from there for a small square of results in registers. An
+//! element that is read from memory is then used for as many results as the block's square has rows.
 
-use super::reduction::{FoldLoops, THREADS};
-use crate::body::identity;
+use super::reduction::{FoldLoops, SHARED, THREADS};
+use crate::body::Joint;
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::text::{Text, decompose};
-use crate::types::{c_type, raw_type};
+use crate::types::raw_type;
 use std::fmt::Write;
 
 /// Results of a thread along each side of its square.
@@ -23,9 +23,6 @@ const SIDE: usize = PER_THREAD * ACROSS;
 
 /// Iterations whose elements are in shared memory at a time.
 const DEPTH: usize = 16;
-
-/// Bytes of shared memory that a block may use on every device.
-const SHARED: usize = 48 << 10;
 
 /// Which loop an input moves along, besides the reduced one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +45,9 @@ pub(super) struct Squares {
 impl Squares {
     /// Finds two kept loops such that each input that is reduced moves along at most one of them.
     pub(super) fn find(fold: &FoldLoops<'_>) -> Option<Squares> {
+        if fold.body.joint == Some(Joint::Deviations) {
+            return None;
+        }
         let depth = fold.kept.depth();
         let is_long = depth >= 2 && fold.reduced.depth() == 1 && fold.reduced.len() >= DEPTH;
         if !is_long || u32::try_from(fold.reduced.len()).is_err() {
@@ -82,14 +82,7 @@ impl Squares {
         let blocks = blocks.filter(|&blocks| blocks < 1 << 31).ok_or(Error::TooLarge)?;
 
         let mut text = Text::default();
-        for (number, operand) in fold.inputs.iter().enumerate() {
-            text.source(number, operand);
-        }
-        for (number, output) in fold.outputs.iter().enumerate() {
-            let Some(buffer) = output.buffer else { return Err(Error::TooLarge) };
-            text.target(number, buffer, output.item, output.start);
-        }
-        text.constants(fold.body, "k");
+        fold.declare(&mut text, &fold.outputs)?;
         text.number("u32", "size", fold.reduced.len() as i64);
         text.number("u32", "rows", rows as i64);
         text.number("u32", "columns", columns as i64);
@@ -116,21 +109,12 @@ impl Squares {
              first_column = (block - strip * nstrips) * {SIDE};\n  \
              const u32 x = threadIdx.x % {ACROSS}, y = threadIdx.x / {ACROSS};"
         );
-        let folds = || {
-            let results = fold.body.results.iter().enumerate();
-            results.filter_map(|(number, result)| Some((number, result.fold?, result.dtype)))
-        };
+        let folds = || fold.folds();
         let each = format!("for (int i = 0; i < {PER_THREAD}; i++)");
         let each_other = format!("for (int j = 0; j < {PER_THREAD}; j++)");
-        for (number, fold, dtype) in folds() {
-            let _ = writeln!(
-                code,
-                "  {} a{number}[{PER_THREAD}][{PER_THREAD}];\n#pragma unroll\n  {each}\n#pragma unroll\n  \
-                 {each_other} a{number}[i][j] = {};",
-                c_type(dtype),
-                identity(fold, dtype)
-            );
-        }
+        code += &fold.accumulators(&format!("[{PER_THREAD}][{PER_THREAD}]"), |set| {
+            format!("#pragma unroll\n  {each}\n#pragma unroll\n  {each_other} {}", set("[i][j]"))
+        });
         // Inputs of a side, with their stride along it.
         let moving = |side: Side| (0..self.sides.len()).filter(move |&input| self.sides[input] == side);
         for input in moving(Side::Neither) {
@@ -188,10 +172,7 @@ impl Squares {
             |constant| format!("k{constant}"),
         );
         let _ = writeln!(code, "#pragma unroll\n  {each}\n#pragma unroll\n  {each_other} {{\n{statements}");
-        for (number, fold, dtype) in folds() {
-            let own = format!("a{number}[i][j]");
-            let _ = writeln!(code, "      {}", values[number].accumulate(fold, dtype, &own));
-        }
+        code += &fold.body.accumulate(&values, &|number| format!("a{number}[i][j]"));
         code += "  } } }\n";
         for (number, _, dtype) in folds() {
             let strides = fold.output_strides(number);

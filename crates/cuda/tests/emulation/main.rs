@@ -15,7 +15,7 @@ use ndarray::{Array1, ArrayD};
 use std::collections::HashSet;
 use unishape::expr::{Expr, Value};
 use unishape::{DType, Tensor, TensorView};
-use unishape_cuda::{Plan, Variable};
+use unishape_cuda::{Numerics, Plan, Variable};
 
 /// Computes all cases by generated kernels, and compares the results.
 fn check(cases: &[Case]) {
@@ -81,7 +81,7 @@ fn preallocated_outputs() {
             let target = HostArray::of(&layout.view(output, shape));
             let variables = hosts.each_ref().map(|host| Variable::Array(host.array_type()));
             let expr = Expr::parse(text).unwrap();
-            let plan = Plan::new(&expr, &variables, Some(target.array_type())).unwrap();
+            let plan = Plan::new(&expr, &variables, Some(target.array_type()), Numerics::Exact).unwrap();
             let expected = expr.bind_positional(views.map(Value::from)).unwrap().compute().unwrap();
             (plan, hosts.map(|host| host.address), target.address, expected)
         })
@@ -136,7 +136,7 @@ fn offsets_of_64_bits() {
             let count = expr.names().len();
             let variables: Vec<_> =
                 hosts[..count].iter().map(|host| Variable::Array(host.array_type())).collect();
-            let plan = Plan::new(&expr, &variables, None).unwrap();
+            let plan = Plan::new(&expr, &variables, None, Numerics::Exact).unwrap();
             let expected = expr.bind_positional(views[..count].iter().cloned().map(Value::from)).unwrap();
             (text, plan, expected.compute().unwrap())
         })

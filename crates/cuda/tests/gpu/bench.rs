@@ -4,7 +4,8 @@ use crate::bars::BARS;
 use cudarc::driver::{result, sys};
 use unishape::DType;
 use unishape::expr::Expr;
-use unishape_cuda::{Array, ArrayType, Device, Plan, Stream, Variable};
+use unishape_cuda::{Array, ArrayType, Device, DeviceMemory, Numerics, Plan, Stream, Variable};
+use unishape_engine::layout::row_major;
 
 /// Milliseconds of the fastest of some runs.
 fn milliseconds(mut run: impl FnMut()) -> f64 {
@@ -38,8 +39,9 @@ fn filled(device: &Device, shape: &[usize]) -> Array {
     let rows = count.div_ceil(part);
     let scale: Vec<f32> = (0..rows).map(|i| 0.5 + ((i * 31) % 97) as f32 / 97.0).collect();
     let b = Array::from_slice(device, &scale, Stream::default()).unwrap().reshaped(&[rows, 1]).unwrap();
-    let all =
-        device.evaluate(&Expr::parse("a * 0.7 + b * 0.3").unwrap(), &[&a, &b], Stream::default()).unwrap();
+    let all = device
+        .evaluate(&Expr::parse("a * 0.7 + b * 0.3").unwrap(), &[(&a).into(), (&b).into()], Stream::default())
+        .unwrap();
     truncated(device, all, shape)
 }
 
@@ -49,7 +51,7 @@ fn truncated(device: &Device, array: Array, shape: &[usize]) -> Array {
     let all: usize = array.shape().iter().product();
     let flat = array.reshaped(&[all]).unwrap();
     let text = format!("a[:{count}]");
-    let cut = device.evaluate(&Expr::parse(&text).unwrap(), &[&flat], Stream::default()).unwrap();
+    let cut = device.evaluate(&Expr::parse(&text).unwrap(), &[(&flat).into()], Stream::default()).unwrap();
     cut.reshaped(shape).unwrap()
 }
 
@@ -78,7 +80,7 @@ pub(crate) fn run(device: &Device) {
             continue;
         }
         let arrays: Vec<Array> = shapes.iter().map(|shape| filled(device, shape)).collect();
-        let strides: Vec<Vec<isize>> = shapes.iter().map(|shape| contiguous(shape)).collect();
+        let strides: Vec<Vec<isize>> = shapes.iter().map(|shape| row_major(shape)).collect();
         let variables: Vec<Variable<'_>> = shapes
             .iter()
             .zip(&strides)
@@ -87,7 +89,7 @@ pub(crate) fn run(device: &Device) {
             })
             .collect();
         let start = std::time::Instant::now();
-        let plan = Plan::new(&Expr::parse(text).unwrap(), &variables, None).unwrap();
+        let plan = Plan::new(&Expr::parse(text).unwrap(), &variables, None, Numerics::Exact).unwrap();
         let planned = start.elapsed().as_secs_f64() * 1e6;
         let start = std::time::Instant::now();
         device.prepare(&plan).unwrap();
@@ -96,8 +98,13 @@ pub(crate) fn run(device: &Device) {
         // Safety: nothing else uses the memory.
         let output = unsafe { result::malloc_sync(size).unwrap() };
         let addresses: Vec<u64> = arrays.iter().map(Array::address).collect();
-        // Safety: the plan was made for these arrays.
-        let time = milliseconds(|| unsafe { device.run(&plan, &addresses, output, stream).unwrap() });
+        // Safety: the plan was made for these arrays; temporaries are allocated each time, as in a call.
+        let time = milliseconds(|| unsafe {
+            let memory: Vec<DeviceMemory> =
+                plan.temporaries().iter().map(|&bytes| device.allocate(bytes, stream).unwrap()).collect();
+            let temporaries: Vec<u64> = memory.iter().map(DeviceMemory::address).collect();
+            device.run(&plan, &addresses, output, &temporaries, stream).unwrap()
+        });
         let moved = size + shapes.iter().map(|shape| 4 * shape.iter().product::<usize>()).sum::<usize>();
         let percent = moved as f64 / time / 1e6 / copy * 100.0;
         println!(
@@ -107,13 +114,4 @@ pub(crate) fn run(device: &Device) {
         // Safety: no kernel uses it any more.
         unsafe { result::free_sync(output).unwrap() };
     }
-}
-
-/// Strides of a contiguous array.
-fn contiguous(shape: &[usize]) -> Vec<isize> {
-    let mut strides = vec![1isize; shape.len()];
-    for dim in (1..shape.len()).rev() {
-        strides[dim - 1] = strides[dim] * shape[dim] as isize;
-    }
-    strides
 }

@@ -3,7 +3,7 @@
 use crate::arrays::{HostArray, Layout, Numbers, Random, Tolerance, difference, tensor};
 use unishape::expr::{Expr, Op, Value};
 use unishape::{DType, Tensor};
-use unishape_cuda::{Plan, Variable};
+use unishape_cuda::{Numerics, Plan, Variable};
 
 /// An expression with its values.
 pub(crate) struct Case {
@@ -67,7 +67,7 @@ pub(crate) fn prepare(cases: &[Case]) -> Vec<Prepared<'_>> {
             let arrays: Vec<HostArray> = views.iter().map(HostArray::of).collect();
             let variables: Vec<Variable<'_>> =
                 arrays.iter().map(|array| Variable::Array(array.array_type())).collect();
-            let plan = Plan::new(&expr, &variables, None)
+            let plan = Plan::new(&expr, &variables, None, Numerics::Exact)
                 .unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
             let expected = bound.compute().unwrap();
             assert_eq!((plan.shape(), plan.dtype()), (expected.shape(), expected.dtype()));
@@ -191,6 +191,24 @@ pub(crate) fn layouts() -> Vec<Case> {
             cases.push(Case::contiguous(&mut random, "a * 2 + b", &arrays, Numbers::Any));
         }
     }
+    // Rows of some vectors, in which arrays are broadcast against each other.
+    for (text, a, b) in [
+        ("a + b", &[20, 1, 200][..], &[1, 15, 200][..]),
+        ("a * 2 + b", &[6, 1, 14, 1], &[1, 8, 1, 14]),
+        ("sqrt((a - b) * (a - b)) * a", &[50, 1], &[1, 1040]),
+        ("(a - b) / b * a", &[40, 1024], &[40, 1]),
+        ("a - b", &[9, 1, 136], &[7, 1]),
+        ("a[::-1] - b", &[3, 1, 5, 512], &[4, 1, 512]),
+    ] {
+        for dtypes in [[DType::F32, DType::F32], [DType::U8, DType::F64], [DType::F16, DType::F16]] {
+            cases.push(Case::contiguous(
+                &mut random,
+                text,
+                &[(dtypes[0], a), (dtypes[1], b)],
+                Numbers::Moderate,
+            ));
+        }
+    }
     // Arrays that are contiguous along different loops.
     for (text, a, b) in [
         ("a + b.T", &[100, 130][..], &[130, 100][..]),
@@ -269,17 +287,31 @@ pub(crate) fn large_reductions() -> Vec<Case> {
         ("max(a) - min(b)", vec![(DType::F64, &[70_000][..]), (DType::I16, &[50_000][..])]),
         ("sum(a * b, axis=0)", vec![f32s(&[3000, 20]), f32s(&[20])]),
         ("sum(a * b, axis=0)", vec![f32s(&[3001, 3]), f32s(&[3001, 1])]),
+        ("sum(a * b, axis=0)", vec![f32s(&[20_001, 3]), f32s(&[3])]),
+        ("max(a * 1.5, axis=0)", vec![(DType::I8, &[9001, 7][..])]),
+        ("sum(a, axis=0)", vec![(DType::F64, &[300, 31][..])]),
+        ("sum(a, axis=(0, 1)) + b", vec![(DType::F16, &[40, 90, 6][..]), f32s(&[6])]),
         ("sum(a, axis=(0, 2))", vec![f32s(&[30, 8, 300])]),
         ("argmax(a)", vec![f32s(&[60_000])]),
         ("sum(a, axis=0)", vec![(DType::C128, &[4000, 2][..])]),
         ("sum(exp(-sum((a[:, None] - b)**2, axis=-1)), axis=1)", vec![f32s(&[1100, 3]), f32s(&[40, 3])]),
         ("argmin(sum((a[:, None] - b)**2, axis=-1), axis=1)", vec![f32s(&[1100, 3]), f32s(&[40, 3])]),
         ("argmin(sum((a[:, None] - b)**2, axis=-1), axis=1)", vec![f32s(&[7, 3]), f32s(&[300, 3])]),
+        ("argmax(a[::-1] * 0 + b, axis=0)", vec![f32s(&[900, 40]), f32s(&[40])]),
+        ("argmin(a // 2, axis=0)", vec![(DType::I16, &[3000, 5][..])]),
+        ("argmax(where(a > 1.4, a / 0 - a / 0, a), axis=1)", vec![(DType::F64, &[6, 40_000][..])]),
+        ("argmin(where(a > 1.499, a / 0 - a / 0, a), axis=0)", vec![f32s(&[40_000, 6])]),
+        ("argmin(a.T[:, ::-1], axis=1) + argmax(b)", vec![f32s(&[900, 33]), (DType::U8, &[70_000][..])]),
         ("sum((a[:, None] - b)**2, axis=-1)", vec![f32s(&[20, 64]), f32s(&[30, 64])]),
         ("sum((a[:, None] - b)**2, axis=-1)", vec![f32s(&[100, 70]), f32s(&[65, 70])]),
         ("max(a[:, :, None] * b[None], axis=1)", vec![(DType::F64, &[40, 33][..]), f32s(&[33, 90])]),
         ("sum(abs(a[:, None] - b[:, :, None]) * 2, axis=-1)", vec![f32s(&[50, 40]), f32s(&[3, 34, 1, 40])]),
         ("sum(abs(a[:, None] - b), axis=-1)", vec![(DType::F64, &[20, 33][..]), (DType::F64, &[30, 33][..])]),
+        ("var(a, axis=(0, 2))", vec![f32s(&[20, 3, 900])]),
+        ("std(a * 100, axis=0)", vec![f32s(&[2000, 33])]),
+        ("var(a, axis=0) + b", vec![f32s(&[9000, 5]), f32s(&[5])]),
+        ("var(a + 1000)", vec![(DType::F64, &[70_001][..])]),
+        ("var(a, axis=1, ddof=1)", vec![f32s(&[3, 30_000])]),
         ("layer_norm(a) + b", vec![f32s(&[40, 96]), f32s(&[96])]),
         ("softmax(a, axis=-1) * b", vec![f32s(&[11, 1028]), f32s(&[11, 1])]),
         ("softmax(a, axis=1)", vec![f32s(&[5, 1031])]),

@@ -2,6 +2,7 @@
 
 use crate::dtype;
 use crate::errors::{expression_error, shape_error};
+use crate::gpu;
 use crate::input;
 use crate::memory::NumericArray;
 use numpy::{PyArrayDescr, PyUntypedArrayMethods};
@@ -19,6 +20,13 @@ pub(super) enum Leaf {
     Array(Py<PyAny>),
     /// A Dask array, whose elements are not computed yet.
     Deferred(Py<PyAny>),
+    /// An array on a GPU.
+    Gpu(Py<PyAny>),
+}
+
+/// Whether a node is an array on a GPU.
+pub(super) fn is_gpu(node: &LazyDag) -> bool {
+    matches!(node.term(), Term::Leaf(Leaf::Gpu(_)))
 }
 
 pub(super) struct Meta {
@@ -43,6 +51,11 @@ pub(super) fn leaf(object: &Bound<'_, PyAny>) -> PyResult<LazyDag> {
         // Dask represents an unknown size by NaN.
         let shape = object.getattr("shape")?.extract().ok();
         return Ok(Dag::leaf(Leaf::Deferred(object.clone().unbind()), Meta { shape, dtype: Some(dtype) }));
+    }
+    if input::is_on_gpu(object)? {
+        let (shape, dtype) = gpu::describe(object)?;
+        let meta = Meta { shape: Some(shape), dtype: Some(dtype) };
+        return Ok(Dag::leaf(Leaf::Gpu(object.clone().unbind()), meta));
     }
     let array = NumericArray::from_array(input::as_array(object)?)?;
     let meta = Meta { shape: Some(array.array().shape().to_vec()), dtype: Some(array.dtype()) };

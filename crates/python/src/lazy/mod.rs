@@ -11,6 +11,7 @@ use crate::clip::clip_call;
 use crate::compute::{Options, compute};
 use crate::dtype;
 use crate::errors::expression_error;
+use crate::gpu;
 use crate::input::{self, Input};
 use crate::memory;
 use crate::threads::ThreadCount;
@@ -24,6 +25,7 @@ use reduce::{Arguments, NumpyCall};
 use reshape::IfCopy;
 use smallvec::SmallVec;
 use unishape::DType;
+use unishape::cuda::Numerics;
 use unishape::expr::{self, Dag, Op, ReduceOp, Term, View};
 
 /// A value that is not computed yet.
@@ -92,7 +94,7 @@ impl Lazy {
         let lazy = Lazy { graph: call(op, inputs)? };
         match out {
             None => Ok(Bound::new(py, lazy)?.into_any()),
-            Some(out) => lazy.compute(py, Some(out), threads),
+            Some(out) => lazy.compute(py, Some(out), threads, false),
         }
     }
 
@@ -107,7 +109,7 @@ impl Lazy {
         let lazy = Lazy { graph: graph::reduce(arguments.reduction(op)?, self.graph.clone(), mask)? };
         match arguments.out {
             None => Ok(Bound::new(py, lazy)?.into_any()),
-            Some(out) => lazy.compute(py, Some(out), None),
+            Some(out) => lazy.compute(py, Some(out), None, false),
         }
     }
 
@@ -117,7 +119,7 @@ impl Lazy {
                 let lazy = Bound::new(py, Lazy { graph: self.graph.clone() })?;
                 py.import("unishape.dask")?.call_method1("to_dask", (lazy,))
             }
-            false => self.compute(py, None, None),
+            false => self.compute(py, None, None, false),
         };
         Ok(Lazy { graph: reshape::reshape(py, &self.graph, shape, if_copy, to_array)? })
     }
@@ -180,29 +182,40 @@ impl Lazy {
     ///     Preallocated output: of the result's shape, and of its dtype or one of the same kind.
     /// threads : int, optional
     ///     Number of worker threads. Default: one per core for large inputs. Without effect on Dask arrays.
+    /// fast_math : bool, default False
+    ///     Whether kernels for GPUs may use approximate single-precision functions. Without effect on the CPU.
     ///
     /// Returns
     /// -------
-    /// numpy.ndarray
-    #[pyo3(signature = (*, out=None, threads=None))]
+    /// numpy.ndarray, or an array on the GPU
+    #[pyo3(signature = (*, out=None, threads=None, fast_math=false))]
     fn compute<'py>(
         &self,
         py: Python<'py>,
         out: Option<&Bound<'py, PyAny>>,
         threads: Option<ThreadCount>,
+        fast_math: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let order = self.graph.topological();
         if order.iter().any(graph::is_deferred) {
             let lazy = Bound::new(py, Lazy { graph: self.graph.clone() })?;
             return py.import("unishape.dask")?.call_method1("_compute", (lazy, out));
         }
-        let options = Options::new(out, threads)?;
         let mut inputs: Vec<Input<'py>> = Vec::new();
         for node in order.iter() {
-            if let Term::Leaf(Leaf::Array(array)) = node.term() {
-                inputs.push(Input::from_array(array.bind(py).clone().cast_into()?)?);
+            match node.term() {
+                Term::Leaf(Leaf::Array(array)) => {
+                    inputs.push(Input::from_array(array.bind(py).clone().cast_into()?)?);
+                }
+                Term::Leaf(Leaf::Gpu(array)) => inputs.push(Input::Gpu(array.bind(py).clone())),
+                _ => {}
             }
         }
+        if let Some(inputs) = Input::on_gpu(&inputs, |number| format!("array {}", number + 1))? {
+            let numerics = if fast_math { Numerics::Fast } else { Numerics::Exact };
+            return gpu::compute(py, &expr::Expr::from_dag(&self.graph), &inputs, out, numerics);
+        }
+        let options = Options::new(out, threads)?;
         // One value per leaf: `try_map_leaves` visits them in topological order, too.
         let mut values = inputs.iter().filter_map(Input::value);
         let graph = self.graph.try_map_leaves(|_| {
@@ -563,9 +576,14 @@ impl Lazy {
                 "converting a lazy value to an array computes a new one, which copy=False forbids",
             ));
         }
+        if self.graph.topological().iter().any(graph::is_gpu) {
+            return Err(PyTypeError::new_err(
+                "this lazy value is on a GPU: call .compute() for an array there, and copy that to the CPU",
+            ));
+        }
         match dtype {
-            Some(dtype) => self.astype(py, dtype)?.compute(py, None, None),
-            None => self.compute(py, None, None),
+            Some(dtype) => self.astype(py, dtype)?.compute(py, None, None, false),
+            None => self.compute(py, None, None, false),
         }
     }
 
@@ -679,7 +697,7 @@ impl Lazy {
     fn _to_steps<'py>(&self, py: Python<'py>) -> PyResult<Steps<'py>> {
         let arrays = PyList::empty(py);
         let steps = steps::to_steps(py, &self.graph, |leaf| {
-            let (Leaf::Array(array) | Leaf::Deferred(array)) = leaf;
+            let (Leaf::Array(array) | Leaf::Deferred(array) | Leaf::Gpu(array)) = leaf;
             arrays.append(array)?;
             ("array", arrays.len() - 1).into_pyobject(py)
         })?;
@@ -827,7 +845,7 @@ fn replace_lazy<'py>(object: &Bound<'py, PyAny>, depth: usize) -> PyResult<Bound
         return Ok(object.clone());
     }
     if let Ok(lazy) = object.cast::<Lazy>() {
-        return lazy.get().compute(py, None, None);
+        return lazy.get().compute(py, None, None, false);
     }
     if let Ok(tuple) = object.cast_exact::<PyTuple>() {
         let items = tuple.iter().map(|item| replace_lazy(&item, depth - 1)).collect::<PyResult<Vec<_>>>()?;

@@ -47,12 +47,22 @@ struct SharedExpr {
     staged: Mutex<Vec<StagedEntry>>,
     /// Whether there are neither views nor reductions.
     is_element_wise: bool,
+    /// Kernels for GPUs.
+    #[cfg(feature = "cuda")]
+    plans: unishape_cuda::Recent<unishape_cuda::Plan>,
 }
 
 impl SharedExpr {
     fn new(graph: Graph) -> Arc<SharedExpr> {
         let is_element_wise = graph.is_element_wise();
-        Arc::new(SharedExpr { graph, compiled: Mutex::default(), staged: Mutex::default(), is_element_wise })
+        Arc::new(SharedExpr {
+            graph,
+            compiled: Mutex::default(),
+            staged: Mutex::default(),
+            is_element_wise,
+            #[cfg(feature = "cuda")]
+            plans: Default::default(),
+        })
     }
 }
 
@@ -98,6 +108,9 @@ fn lock_cache<T>(cache: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 
 /// Cache of parsed texts. Not lazily initialized: a child forked meanwhile would wait for that forever.
 static PARSED: Mutex<Option<HashMap<String, Arc<SharedExpr>>>> = Mutex::new(None);
+
+/// The most recent expressions of graphs, oldest first.
+static FROM_DAGS: Mutex<Vec<Arc<SharedExpr>>> = Mutex::new(Vec::new());
 
 /// Expressions of single functions.
 static CALLS: [OnceLock<Arc<SharedExpr>>; Op::ALL.len()] = [const { OnceLock::new() }; Op::ALL.len()];
@@ -164,6 +177,35 @@ impl Expr {
                 None => parsed(),
             },
         };
+        Expr { shared, typing: Typing::Promote }
+    }
+
+    /// The expression of a graph, whose leaves are its variables, in topological order.
+    ///
+    /// The most recent ones are cached.
+    ///
+    /// ```
+    /// use unishape::expr::{Dag, Expr, Op};
+    ///
+    /// let (a, b) = (Dag::leaf("a", ()), Dag::leaf("b", ()));
+    /// let expr = Expr::from_dag(&Dag::call(Op::Add, [a, b], ()));
+    /// let result = expr.bind_positional([&ndarray::arr1(&[1, 2]), &ndarray::arr1(&[10])])?.compute()?;
+    /// assert_eq!(result, ndarray::arr1(&[11, 12]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn from_dag<L, M>(dag: &Dag<L, M>) -> Expr {
+        let (graph, _) = Graph::from_dag(dag, |_| None);
+        let find = |recent: &[Arc<SharedExpr>]| recent.iter().find(|shared| shared.graph == graph).cloned();
+        if let Some(shared) = lock_cache(&FROM_DAGS).and_then(|recent| find(&recent)) {
+            return Expr { shared, typing: Typing::Promote };
+        }
+        let shared = SharedExpr::new(graph);
+        if let Some(mut recent) = lock_cache(&FROM_DAGS) {
+            if recent.len() >= MAX_COMPILED {
+                recent.remove(0);
+            }
+            recent.push(shared.clone());
+        }
         Expr { shared, typing: Typing::Promote }
     }
 
@@ -282,10 +324,22 @@ impl Expr {
         values: impl IntoIterator<Item = V>,
     ) -> Result<Bound<'a>, ExprError> {
         let values: Values<'a> = values.into_iter().map(V::into).collect();
-        if values.len() != self.names().len() {
-            return Err(ExprErrorKind::Values { given: values.len(), names: self.names().to_vec() }.into());
-        }
+        self.check_count(values.len())?;
         self.bind_values(values)
+    }
+
+    /// Checks that there are as many values as variables.
+    pub(super) fn check_count(&self, given: usize) -> Result<(), ExprError> {
+        match given == self.names().len() {
+            true => Ok(()),
+            false => Err(ExprErrorKind::Values { given, names: self.names().to_vec() }.into()),
+        }
+    }
+
+    /// Plans for GPUs.
+    #[cfg(feature = "cuda")]
+    pub(super) fn recent_plans(&self) -> &unishape_cuda::Recent<unishape_cuda::Plan> {
+        &self.shared.plans
     }
 
     pub(super) fn graph(&self) -> &Graph {

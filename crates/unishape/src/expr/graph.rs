@@ -1,6 +1,6 @@
 //! The graph of an expression, independent of the types of its inputs.
 
-use super::dag::Dag;
+use super::dag::{Dag, Term};
 use super::reduction::Reduction;
 use super::view::View;
 use smallvec::SmallVec;
@@ -62,6 +62,36 @@ impl Graph {
     /// Whether all nodes are element-wise: neither views nor reductions.
     pub(crate) fn is_element_wise(&self) -> bool {
         !self.nodes.iter().any(|node| matches!(node, Node::View(..) | Node::Reduce(..)))
+    }
+
+    /// The flat graph of a graph of operations, and the values of its leaves. A leaf is a variable, unless it is a scalar.
+    pub(crate) fn from_dag<L, M>(
+        dag: &Dag<L, M>,
+        as_scalar: impl Fn(&L) -> Option<Scalar>,
+    ) -> (Graph, Vec<&L>) {
+        let (mut graph, mut leaves) = (Graph::default(), Vec::new());
+        let order = dag.topological();
+        for node in order.iter() {
+            let at = |input: &Dag<L, M>| order.position(input) as NodeId;
+            graph.nodes.push(match node.term() {
+                Term::Scalar(scalar) => Node::Scalar(scalar),
+                Term::Leaf(leaf) => match as_scalar(leaf) {
+                    Some(scalar) => Node::Scalar(scalar),
+                    None => {
+                        leaves.push(leaf);
+                        graph.names.push(format!("array {}", leaves.len()));
+                        Node::Variable(leaves.len() as u32 - 1)
+                    }
+                },
+                Term::Call(op, inputs) => Node::Call(op, inputs.iter().map(at).collect()),
+                Term::Cast(dtype, input) => Node::Cast(dtype, at(input)),
+                Term::View(view, input) => Node::View(Box::new(view.clone()), at(input)),
+                Term::Reduce(reduction, inputs) => {
+                    Node::Reduce(Box::new(reduction.clone()), inputs.iter().map(at).collect())
+                }
+            });
+        }
+        (graph, leaves)
     }
 
     /// The same graph, with the names of variables as leaves. Each variable is one leaf.

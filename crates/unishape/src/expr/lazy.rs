@@ -2,9 +2,9 @@
 
 use super::bind::Bound;
 use super::compile::{InputType, compile};
-use super::dag::{Dag, Term};
+use super::dag::Dag;
 use super::error::ExprError;
-use super::graph::{Graph, Node, NodeId};
+use super::graph::Graph;
 use super::lower::{Sharing, lower};
 use super::reduce_op::ReduceOp;
 use super::reduction::{Axes, Reduction};
@@ -296,26 +296,12 @@ impl<'a> Lazy<'a> {
 
     /// The flat graph of the expression, and its arrays.
     fn flatten(&self) -> (Graph, Values<'a>) {
-        let (mut graph, mut values) = (Graph::default(), Values::new());
-        let order = self.0.topological();
-        for node in order.iter() {
-            let at = |input: &Dag<Value<'a>>| order.position(input) as NodeId;
-            graph.nodes.push(match node.term() {
-                Term::Scalar(scalar) | Term::Leaf(&Value::Scalar(scalar)) => Node::Scalar(scalar),
-                Term::Leaf(value) => {
-                    values.push(value.clone());
-                    graph.names.push(format!("array {}", values.len()));
-                    Node::Variable(values.len() as u32 - 1)
-                }
-                Term::Call(op, inputs) => Node::Call(op, inputs.iter().map(at).collect()),
-                Term::Cast(dtype, input) => Node::Cast(dtype, at(input)),
-                Term::View(view, input) => Node::View(Box::new(view.clone()), at(input)),
-                Term::Reduce(reduction, inputs) => {
-                    Node::Reduce(Box::new(reduction.clone()), inputs.iter().map(at).collect())
-                }
-            });
-        }
-        (graph, values)
+        let as_scalar = |value: &Value<'a>| match value {
+            Value::Scalar(scalar) => Some(*scalar),
+            Value::Array(_) => None,
+        };
+        let (graph, values) = Graph::from_dag(&self.0, as_scalar);
+        (graph, values.into_iter().cloned().collect())
     }
 }
 

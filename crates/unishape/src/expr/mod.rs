@@ -95,6 +95,7 @@ mod reduce_op;
 mod reduction;
 mod stage;
 mod staged;
+#[cfg(feature = "cuda")]
 mod stages;
 mod typed;
 mod types;
@@ -111,7 +112,6 @@ pub use lazy::{Lazy, lazy};
 pub use pass::OutputMut;
 pub use reduce_op::ReduceOp;
 pub use reduction::{Axes, Reduction};
-pub use stages::{Read, ReadFrom, StageRef, StageResult, Stages, VariableType};
 pub use types::Typing;
 pub use unishape_kernels::{Op, Scalar};
 pub use value::Value;

@@ -3,6 +3,7 @@
 //! A file holds the source, too, so that equal hashes of different kernels do no harm. Files appear as a whole, since
 //! others may read or write the same one meanwhile. Nothing depends on the cache: whatever goes wrong is a miss.
 
+use crate::value::Numerics;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ pub(crate) struct CompileTarget {
     pub(crate) capability: i32,
     /// Version of the compiler.
     pub(crate) compiler: (i32, i32),
+    pub(crate) numerics: Numerics,
 }
 
 /// A folder of compiled kernels.
@@ -102,7 +104,8 @@ fn remove_oldest(folder: &Path, most: usize) {
 mod tests {
     use super::*;
 
-    const TARGET: CompileTarget = CompileTarget { capability: 90, compiler: (13, 0) };
+    const TARGET: CompileTarget =
+        CompileTarget { capability: 90, compiler: (13, 0), numerics: Numerics::Exact };
 
     #[test]
     fn kernels_are_found_by_source_and_target() {

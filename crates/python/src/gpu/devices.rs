@@ -1,0 +1,71 @@
+//! The devices of this process, and errors of their driver.
+#![allow(unsafe_code)]
+
+use crate::errors::expression_error;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use unishape::cuda::{Device, Error, Stream};
+use unishape::expr::ExprError;
+
+/// Devices that were used, by their numbers.
+static DEVICES: Mutex<Vec<(usize, Device)>> = Mutex::new(Vec::new());
+
+/// The device with a number. The first use loads the driver.
+pub(super) fn device(number: usize) -> PyResult<Device> {
+    let devices = || DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, device)) = devices().iter().find(|(own, _)| *own == number) {
+        return Ok(device.clone());
+    }
+    let device = Device::new(number, &site_packages()?).map_err(driver_error)?;
+    devices().push((number, device.clone()));
+    Ok(device)
+}
+
+/// Makes a stream wait for what was started on another one of the same device.
+pub(super) fn order(number: usize, first: Stream, then: Stream) -> PyResult<()> {
+    if first == then {
+        return Ok(());
+    }
+    // Safety: the streams are those that the arrays' libraries use on this device.
+    unsafe { device(number)?.order(first, then) }.map_err(driver_error)
+}
+
+/// The folders in which Python looks for installed packages: NVRTC may be among them.
+fn site_packages() -> PyResult<Vec<PathBuf>> {
+    Python::attach(|py| {
+        let path = py.import("sys")?.getattr("path")?.cast_into::<PyList>()?;
+        let folders = path.iter().filter_map(|folder| folder.extract::<PathBuf>().ok());
+        let is_of_packages = |folder: &PathBuf| {
+            folder.file_name().is_some_and(|name| name == "site-packages" || name == "dist-packages")
+        };
+        Ok(folders.filter(is_of_packages).collect())
+    })
+}
+
+/// Converts an error of the executor.
+pub(super) fn driver_error(error: Error) -> PyErr {
+    let error = match error {
+        Error::Expr(error) => match error.downcast::<ExprError>() {
+            Ok(error) => return expression_error(*error),
+            Err(error) => Error::Expr(error),
+        },
+        error => error,
+    };
+    let text = error.to_string();
+    match error {
+        Error::OutputType { result, .. } => {
+            PyTypeError::new_err(format!("{text}; pass an array of {result}"))
+        }
+        Error::OutputShape { .. } | Error::OtherDevice | Error::TooLarge | Error::TooLong { .. } => {
+            PyValueError::new_err(text)
+        }
+        Error::Driver(_) if text.contains("OUT_OF_MEMORY") => PyMemoryError::new_err(text),
+        Error::NoLibrary { .. } => {
+            PyRuntimeError::new_err(format!("arrays on a GPU need CUDA's libraries: {text}"))
+        }
+        _ => PyRuntimeError::new_err(text),
+    }
+}

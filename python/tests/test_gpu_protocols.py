@@ -1,0 +1,251 @@
+"""Arrays on GPUs, where there is none: the protocols, streams and errors.
+
+Calls of the driver are recorded by a driver without a GPU, in processes of their own.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from fake_gpu import Exporter, Interface, OldExporter, driver, exported
+
+import unishape
+
+HERE = pathlib.Path(__file__).parent
+
+
+def has_driver():
+    import ctypes
+
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("driver")
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    """Runs statements with the recording driver, and returns what they print and the driver's calls."""
+    if has_driver():
+        pytest.skip("there is a driver")
+    libraries = driver(folder)
+
+    def run(statements):
+        log = folder / "log"
+        log.write_text("")
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+        program = (
+            "import ctypes, numpy as np, unishape\n"
+            "ctypes.CDLL('libnvrtc.so.13')  # as if another library had loaded it\n"
+            "from fake_gpu import Exporter, Interface, OldExporter, exported\n"
+            "x = np.arange(6.0, dtype='float32').reshape(2, 3)\n"
+        )
+        environment = os.environ | {
+            "LD_LIBRARY_PATH": libraries,
+            "UNISHAPE_FAKE_CUDA_LOG": str(log),
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]),
+        }
+        process = subprocess.run(
+            [sys.executable, "-c", program + statements], capture_output=True, text=True, env=environment
+        )
+        assert process.returncode == 0, process.stderr
+        return process.stdout, log.read_text().splitlines()
+
+    return run
+
+
+X = np.arange(6.0, dtype="float32").reshape(2, 3)
+
+
+@pytest.mark.skipif(has_driver(), reason="there is a driver")
+def test_without_a_driver_the_error_names_it():
+    for array in [Exporter(X), Interface(X)]:
+        with pytest.raises(RuntimeError, match=r"libcuda.so.1 \(the NVIDIA driver\) not found"):
+            unishape.evaluate("a + 1", a=array)
+    with pytest.raises(RuntimeError, match="libcuda"):
+        unishape.add(Exporter(X), 1)
+    with pytest.raises(RuntimeError, match="libcuda"):
+        unishape.sum_to(Exporter(X), (3,))
+    with pytest.raises(RuntimeError, match="libcuda"):
+        (unishape.lazy(Exporter(X)) + 1).compute()
+    assert unishape.evaluate("a + 1", a=X).tolist() == (X + 1).tolist()
+
+
+def test_errors_before_anything_runs():
+    gpu = Exporter(X)
+    with pytest.raises(TypeError, match="b is on the CPU and a on the GPU: copy one of them"):
+        unishape.evaluate("a + b", a=gpu, b=X)
+    with pytest.raises(TypeError, match="argument 1 is on the CPU and argument 2 on the GPU"):
+        unishape.add(X, gpu)
+    with pytest.raises(TypeError, match="out must be an array on the GPU, as the inputs are, not ndarray"):
+        unishape.evaluate("a + 1", a=gpu, out=X.copy())
+    with pytest.raises(TypeError, match="out must be a NumPy array, not Exporter"):
+        unishape.evaluate("a + 1", a=X, out=gpu)
+    with pytest.raises(ValueError, match="different devices, 0 and 1: copy them to one"):
+        unishape.evaluate("a + b", a=gpu, b=Exporter(X, device=1))
+    with pytest.raises(ValueError, match="out is read-only"):
+        unishape.evaluate("a + 1", a=gpu, out=Exporter(X, read_only=True))
+    with pytest.raises(ValueError, match="several indices for one element"):
+        unishape.evaluate("a + 1", a=gpu, out=Exporter(np.broadcast_to(X[:1], (2, 3))))
+    with pytest.raises(TypeError, match="do not support the dtype of this array"):
+        unishape.evaluate("a + 1", a=Exporter(X, code=9))
+    with pytest.raises(ValueError, match="E1: incompatible shapes"):
+        unishape.evaluate("a + b", a=gpu, b=Exporter(X[:, :2]))
+    with pytest.raises(TypeError, match="the output has dtype float64.*pass an array of float32"):
+        unishape.evaluate("a + 1", a=gpu, out=Exporter(X.astype("float64")))
+    with pytest.raises(ValueError, match=r"the output has shape \[3\]"):
+        unishape.evaluate("a + 1", a=gpu, out=Exporter(X[0]))
+    with pytest.raises(NameError, match="nothing"):
+        unishape.evaluate("a + nothing", a=gpu)
+    with pytest.raises(TypeError, match="more"):
+        unishape.evaluate("a + 1", a=gpu, more=1)
+    with pytest.raises(BufferError, match="DLPack 2 is not supported"):
+        unishape.evaluate("a + 1", a=Exporter(X, major=2))
+    with pytest.raises(TypeError, match="on a GPU: call .compute"):
+        np.asarray(unishape.lazy(gpu) + 1)
+    with pytest.raises(TypeError, match="does not support bool"):
+        unishape.sum_to(Exporter(X > 2), (3,))
+
+
+def test_errors_of_the_array_interface():
+    for changes, error, text in [
+        ({"stream": 0}, ValueError, "the stream 0, which is ambiguous"),
+        ({"mask": 1}, TypeError, "arrays with a mask"),
+        ({"strides": (13, 4)}, TypeError, "not a multiple of the element size"),
+        ({"typestr": "<M8[s]"}, TypeError, "do not support dtype"),
+    ]:
+        with pytest.raises(error, match=text):
+            unishape.evaluate("a + 1", a=Interface(X, **changes))
+
+
+def test_tensors_that_are_taken_are_deleted_once():
+    for array in [Exporter(X), OldExporter(X), Exporter(X, versioned=False)]:
+        assert unishape.lazy(array).shape == (2, 3)
+        assert (array.streams, array.deleted) == ([-1], 1)
+    failing = Exporter(X, code=9)
+    with pytest.raises(TypeError):
+        unishape.lazy(failing)
+    assert failing.deleted == 1
+
+
+def test_lazy_values_know_shape_and_dtype():
+    value = unishape.lazy(Exporter(X.T)) * 2 + Interface(np.float64(3).reshape(1, 1))
+    assert (value.shape, value.dtype) == ((3, 2), np.float64)
+    assert value.sum(axis=0).shape == (2,)
+
+
+def test_views():
+    array = Exporter(X[:, :1])
+    (view, cpu) = unishape.broadcast_arrays(array, np.zeros(4))
+    assert view.shape == (2, 4) and cpu.shape == (2, 4) and isinstance(cpu, np.ndarray)
+    assert view.__dlpack_device__() == (2, 0)
+    capsule = view.__dlpack__(stream=-1, max_version=(1, 0))
+    tensor, flags = exported(capsule)
+    assert flags == 1  # read-only
+    assert (list(tensor.shape[:2]), list(tensor.strides[:2])) == ([2, 4], [3, 0])
+    assert tensor.data == X.ctypes.data
+    interface = view.__cuda_array_interface__
+    assert (interface["shape"], interface["strides"], interface["version"]) == ((2, 4), (12, 0), 3)
+    assert interface["data"] == (X.ctypes.data, True)
+    with pytest.raises(BufferError, match="read-only, which only DLPack 1.0 can say"):
+        view.__dlpack__()
+    with pytest.raises(BufferError, match="without a copy"):
+        view.__dlpack__(max_version=(1, 0), copy=True)
+    with pytest.raises(ValueError, match="stream=0 is not a stream"):
+        view.__dlpack__(stream=0, max_version=(1, 0))
+    with pytest.raises(ValueError, match="cannot be broadcast|E1|stretch"):
+        unishape.broadcast_to(array, (3, 4))
+    assert unishape.broadcast_to(view, (5, 2, 4)).shape == (5, 2, 4)
+
+
+def test_kernels_run_on_the_default_stream(run):
+    out, log = run("y = unishape.evaluate('x * 2 + 1', x=Exporter(x)); print(y.shape, y.dtype, type(y).__name__)")
+    assert out.split() == ["(2,", "3)", "float32", "DeviceArray"]
+    assert log == [
+        "allocate 24 on 1",
+        "compile --fmad=false",
+        "load",
+        "launch on 1, device 0",
+        "synchronize 1",
+        "free on 1",
+    ]
+
+
+def test_streams_of_producers(run):
+    out, log = run(
+        "a, b = Exporter(x), Interface(x, stream=7)\n"
+        "y = unishape.evaluate('a + b', a=a, b=b)\n"
+        "print(a.streams, a.deleted)\n"
+    )
+    assert out.split() == ["[1]", "1"]  # the default stream's number
+    # The stream of b waits for the kernel, which waited for it.
+    text = "\n".join(log)
+    assert re.search(r"record (\d+) on 7\nwait for \1 on 1\n", text), text
+    assert re.search(r"launch on 1, device 0\nrecord (\d+) on 1\nwait for \1 on 7\n", text), text
+
+
+def test_streams_of_consumers(run):
+    _, log = run(
+        "y = unishape.evaluate('x * 2', x=Exporter(x))\n"
+        "for stream in [None, -1, 1, 2, 99]:\n"
+        "    y.__dlpack__(stream=stream)\n"
+        "print(y.__cuda_array_interface__['stream'])\n"
+    )
+    waits = [line for line in log if line.startswith("wait")]
+    assert [line.split()[-1] for line in waits] == ["2", "99"]
+
+
+def test_outputs_and_overlap(run):
+    _, log = run("y = Exporter(x.copy()); assert unishape.evaluate('x * 2', x=Exporter(x), out=y) is y")
+    assert "allocate" not in "\n".join(log)
+    # The sum of rows must not be written before all are read.
+    _, log = run("y = Exporter(x[0]); unishape.evaluate('sum(x, axis=0)', x=Exporter(x), out=y)")
+    assert len([line for line in log if line.startswith("launch")]) == 2
+
+
+def test_elements_from_the_cpu(run):
+    _, log = run(
+        "unishape.evaluate('x * a + b', x=Exporter(x), a=np.float64(2), b=np.array(1, 'int16'))\n"
+        "unishape.evaluate('x * 2.5', x=Exporter(x))\n"
+    )
+    assert [line for line in log if line.startswith("set")] == ["set 4 on 1"] * 2 + ["set 2 on 1"]
+
+
+def test_the_second_device(run):
+    _, log = run("unishape.evaluate('x * 2', x=Exporter(x, device=1))")
+    assert "launch on 1, device 1" in log
+
+
+def test_kernels_are_loaded_once(run):
+    _, log = run(
+        "for _ in range(3):\n"
+        "    unishape.evaluate('x * 2', x=Exporter(x)); unishape.multiply(Exporter(x), Exporter(x))\n"
+        "    (unishape.lazy(Exporter(x)) * 3).compute()\n"
+    )
+    launches, loads = (len([line for line in log if line.startswith(word)]) for word in ["launch", "load"])
+    assert (launches, loads) == (9, 2)  # numbers are arguments of kernels
+
+
+def test_fast_math_is_another_kernel(run):
+    _, log = run(
+        "unishape.evaluate('exp(x)', x=Exporter(x)); unishape.evaluate('exp(x)', x=Exporter(x), fast_math=True)"
+    )
+    assert [line for line in log if line.startswith("compile")] == ["compile --fmad=false", "compile --use_fast_math"]
+
+
+def test_explain(run):
+    out, log = run("print(unishape.evaluate('sum(x)', x=Exporter(x), explain=True))")
+    assert "GPU 0: float32 of shape []" in out and "kernel 1:" in out
+    assert log == []
