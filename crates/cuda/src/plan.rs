@@ -87,8 +87,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans an expression. The values are those of [`Expr::names`]. `output` is a preallocated result; without it,
-    /// the result is contiguous.
+    /// Plans an expression. The values are those of its variables, in the order of their first use. `output` is a
+    /// preallocated result; without it, the result is contiguous.
     ///
     /// # Errors
     ///
