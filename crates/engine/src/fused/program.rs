@@ -3,8 +3,8 @@
 use super::fused_kernels::FusedKernels;
 use crate::nest::LoopNest;
 use crate::tuning::{
-    BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MAX_FEW_KERNELS, MIN_PAIR_ROW_LEN, MIN_ROW_LEN,
-    ONE_KERNEL_BLOCK, STEP_OVERHEAD,
+    BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MAX_FEW_KERNELS, MAX_FUSED_STEPS, MIN_PAIR_ROW_LEN,
+    MIN_ROW_LEN, ONE_KERNEL_BLOCK, STEP_OVERHEAD,
 };
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -68,7 +68,7 @@ pub struct Program {
     pub(super) min_row_len: usize,
     /// Whether steps that can be computed together follow each other.
     pub(super) has_fusable_neighbours: bool,
-    /// Whether all steps can be computed by fused kernels, and there is one.
+    /// Whether all steps can be computed by fused kernels, and are few enough for one.
     pub(super) is_fusable: bool,
     /// Compiled code for some of the steps. Clones share it.
     pub(super) fused: Arc<FusedKernels>,
@@ -102,7 +102,8 @@ impl Program {
             |value: &usize| value.checked_sub(first).is_some_and(|step| fused.fusable[step].is_some());
         let has_fusable_neighbours = (steps.iter().zip(&fused.fusable))
             .any(|(step, own)| own.is_some() && step.inputs.iter().any(is_fusable));
-        let is_fusable = !steps.is_empty() && fused.fusable.iter().all(Option::is_some);
+        let is_fusable =
+            (1..=MAX_FUSED_STEPS).contains(&steps.len()) && fused.fusable.iter().all(Option::is_some);
         let mut program = Program {
             is_index: vec![false; operands.len()],
             folds: SmallVec::new(),
