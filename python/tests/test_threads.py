@@ -82,11 +82,20 @@ def test_threads_argument_overrides_the_default():
 
 
 COUNT_WORKERS = """
-    import os, sys
+    import os, sys, time
     import numpy as np, unishape
-    def workers():
+    def named():
         tasks = os.listdir("/proc/self/task")
         return sum(open(f"/proc/self/task/{task}/comm").read().startswith("unishape") for task in tasks)
+    def workers():
+        # A thread sets its name when it first runs, which may be after the call that started it.
+        count = named()
+        for _ in range(20):
+            time.sleep(0.2)
+            before, count = count, named()
+            if before == count:
+                break
+        return count
     x = np.ones(5_000_000)
 """
 
