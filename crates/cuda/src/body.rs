@@ -78,14 +78,15 @@ impl Body {
             }
             None => {}
         }
-        let folds = self
-            .results
-            .iter()
-            .enumerate()
-            .filter_map(|(number, result)| Some((number, result, result.fold?)));
-        folds
+        self.folds()
             .map(|(number, result, fold)| values[number].accumulate(fold, result.dtype, &own(number)) + "\n")
             .collect()
+    }
+
+    /// The results that are folded, with their numbers and folds.
+    fn folds(&self) -> impl Iterator<Item = (usize, &StageResult, FoldOp)> {
+        let results = self.results.iter().enumerate();
+        results.filter_map(|(number, result)| Some((number, result, result.fold?)))
     }
 
     /// Statements that fold accumulators into others.
@@ -98,16 +99,11 @@ impl Body {
             }
             None => {}
         }
-        let folds = self
-            .results
-            .iter()
-            .enumerate()
-            .filter_map(|(number, result)| Some((number, result, result.fold?)));
         let merged = |(number, result, fold): (usize, &StageResult, FoldOp)| {
             let (own, other) = (own(number), other(number));
             format!("{own} = {};\n", combine(fold, result.dtype, &own, &other))
         };
-        folds.map(merged).collect()
+        self.folds().map(merged).collect()
     }
 
     /// Accumulators beside those of the results: the element that others are compared with, which is the first one.
