@@ -62,7 +62,7 @@ mod write;
 pub use descr::Descr;
 pub use error::NpyError;
 pub use header::Header;
-pub use npz::{NpzMember, NpzWriter, read_npz, write_npz};
+pub use npz::{NpzMember, NpzReader, NpzWriter, read_npz, write_npz};
 pub use raw_array::{RawArray, WriteBroadcastError};
 pub use read::{read, read_from};
 pub use region::Region;

@@ -24,6 +24,19 @@ impl FileMapping {
         unsafe { Mmap::map(file) }.map(FileMapping)
     }
 
+    /// Copies a stream to a temporary file without a name and maps that; `None` for an empty stream. Also returns
+    /// the number of bytes.
+    pub(crate) fn of_stream(reader: &mut impl io::Read) -> io::Result<(Option<FileMapping>, u64)> {
+        let mut file = tempfile::tempfile()?;
+        let len = io::copy(reader, &mut file)?;
+        if len == 0 {
+            return Ok((None, 0));
+        }
+        // Safety: the file has no name, and this handle of it is closed at the end of this function.
+        let mapping = unsafe { FileMapping::new(&file) }?;
+        Ok((Some(mapping), len))
+    }
+
     /// The bytes of the file.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0

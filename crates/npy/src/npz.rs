@@ -3,12 +3,15 @@
 use crate::discard_after_error::DiscardAfterError;
 use crate::error::NpyError;
 use crate::header::Header;
+use crate::raw_array::RawArray;
 use crate::read::{at_end, read_data};
 use crate::write::{write_atomically, write_data};
+use std::cmp::Ordering;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Seek, Write};
-use std::path::Path;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
 use unishape::{Tensor, TensorView};
+use zip::read::ZipFile;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
@@ -66,6 +69,178 @@ fn read_archive(path: &Path) -> Result<Vec<(String, Tensor)>, NpyError> {
         arrays.push((name.to_string(), tensor));
     }
     Ok(arrays)
+}
+
+/// An open `.npz` file, whose arrays are opened one by one.
+///
+/// ```
+/// use unishape_npy::{self as npy, NpzReader};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("arrays.npz");
+/// npy::write_npz(&path, &[("a", ndarray::arr1(&[1, 2]).view().into())])?;
+/// let mut npz = NpzReader::open(&path)?;
+/// assert_eq!(npz.names(), ["a"]);
+/// assert_eq!(npz.header("a")?.shape, [2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NpzReader {
+    path: PathBuf,
+    archive: ZipArchive<BufReader<File>>,
+    /// Names without `.npy`, and indices in the archive.
+    members: Vec<(String, usize)>,
+}
+
+impl NpzReader {
+    /// Opens an archive and reads its directory.
+    ///
+    /// ```
+    /// use unishape_npy::NpzReader;
+    ///
+    /// assert!(NpzReader::open("missing.npz").unwrap_err().to_string().starts_with("missing.npz: "));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, is no archive, or has two arrays of the same name.
+    pub fn open(path: impl AsRef<Path>) -> Result<NpzReader, NpyError> {
+        let path = path.as_ref();
+        NpzReader::open_file(path).map_err(|error| error.in_file(path))
+    }
+
+    fn open_file(path: &Path) -> Result<NpzReader, NpyError> {
+        let archive = ZipArchive::new(BufReader::new(File::open(path)?)).map_err(NpyError::archive)?;
+        if archive.has_duplicate_names() {
+            return Err(NpyError::Archive("it has two arrays of the same name".into()));
+        }
+        let mut members = Vec::new();
+        for index in 0..archive.len() {
+            let Some(name) = archive.name_for_index(index) else { continue };
+            let name = name.map_err(NpyError::archive)?;
+            if !name.ends_with('/') {
+                members.push((name.strip_suffix(".npy").unwrap_or(&name).to_owned(), index));
+            }
+        }
+        Ok(NpzReader { path: path.into(), archive, members })
+    }
+
+    /// The names of the arrays, in the order of the file.
+    ///
+    /// ```
+    /// # use unishape_npy::{self as npy, NpzReader};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// npy::write_npz(&path, &[("b", ndarray::arr0(1).view().into()), ("a", ndarray::arr0(2).view().into())])?;
+    /// assert_eq!(NpzReader::open(&path)?.names(), ["b", "a"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn names(&self) -> Vec<&str> {
+        self.members.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// The header of an array; its data need not be complete.
+    ///
+    /// ```
+    /// # use unishape_npy::{self as npy, NpzReader};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// npy::write_npz(&path, &[("a", ndarray::arr1(&[1, 2]).view().into())])?;
+    /// assert_eq!(NpzReader::open(&path)?.header("a")?.shape, [2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// There is no array of that name, or its header is invalid.
+    pub fn header(&mut self, name: &str) -> Result<Header, NpyError> {
+        let header = self.member(name).and_then(|mut member| Header::read(&mut member));
+        header.map_err(|error| error.in_member(name).in_file(&self.path))
+    }
+
+    /// Reads an array: up to 64 MiB into memory, a larger one into a temporary file, which is mapped.
+    ///
+    /// ```
+    /// # use unishape_npy::{self as npy, NpzReader};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// npy::write_npz(&path, &[("a", ndarray::arr1(&[1u8, 2]).view().into())])?;
+    /// assert_eq!(NpzReader::open(&path)?.read("a")?.data(), [1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`header`](NpzReader::header), and where the data is damaged, too short or too long.
+    pub fn read(&mut self, name: &str) -> Result<RawArray, NpyError> {
+        let path = self.path.clone();
+        let read = |mut member: ZipFile<'_, BufReader<File>>| {
+            let header = Header::read(&mut member)?;
+            let promised = header.data_bytes()?;
+            let array = RawArray::read_stream(&path, header, &mut member)?;
+            match at_end(&mut member)? {
+                true => Ok(array),
+                false => Err(NpyError::Surplus { promised }),
+            }
+        };
+        self.member(name).and_then(read).map_err(|error| error.in_member(name).in_file(&path))
+    }
+
+    /// The array where it lies in the file, if it is not compressed: its header and the offset of its data.
+    ///
+    /// For [`RawArray::map_at`]. The checksum of the archive is not verified.
+    ///
+    /// ```
+    /// # use unishape_npy::{self as npy, NpzReader};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("arrays.npz");
+    /// npy::write_npz(&path, &[("a", ndarray::arr1(&[7u8, 8]).view().into())])?;
+    /// let (header, offset) = NpzReader::open(&path)?.stored("a")?.expect("not compressed");
+    /// assert_eq!((header.shape, std::fs::read(&path)?[offset as usize]), (vec![2], 7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`header`](NpzReader::header), and where the size of the data is not that of the header.
+    pub fn stored(&mut self, name: &str) -> Result<Option<(Header, u64)>, NpyError> {
+        let stored = |mut member: ZipFile<'_, BufReader<File>>| {
+            let Some(start) = member.data_start() else { return Ok(None) };
+            if member.compression() != CompressionMethod::Stored || member.encrypted() {
+                return Ok(None);
+            }
+            let size = member.size();
+            let mut counted = CountingReader { inner: &mut member, count: 0 };
+            let header = Header::read(&mut counted)?;
+            let (promised, found) = (header.data_bytes()?, size.saturating_sub(counted.count));
+            match promised.cmp(&found) {
+                Ordering::Equal => Ok(Some((header, start.saturating_add(counted.count)))),
+                Ordering::Less => Err(NpyError::Surplus { promised }),
+                Ordering::Greater => Err(NpyError::Truncated { promised, found }),
+            }
+        };
+        self.member(name).and_then(stored).map_err(|error| error.in_member(name).in_file(&self.path))
+    }
+
+    fn member(&mut self, name: &str) -> Result<ZipFile<'_, BufReader<File>>, NpyError> {
+        let index = self.members.iter().find(|(own, _)| own == name).map(|(_, index)| *index);
+        let index = index.ok_or_else(|| NpyError::Archive("there is no array of that name".into()))?;
+        self.archive.by_index(index).map_err(NpyError::archive)
+    }
+}
+
+/// Counts the bytes that are read.
+struct CountingReader<'r, R> {
+    inner: &'r mut R,
+    count: u64,
+}
+
+impl<R: Read> Read for CountingReader<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.count += count as u64;
+        Ok(count)
+    }
 }
 
 /// Writes named arrays to an `.npz` file, uncompressed, as `numpy.savez` does.

@@ -4,11 +4,12 @@ use crate::broadcast_bytes::broadcast_bytes;
 use crate::error::NpyError;
 use crate::header::Header;
 use crate::mmap::FileMapping;
+use crate::write::write_data;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
-use unishape::Error;
+use unishape::{Error, Tensor};
 use unishape_core::{Rules, broadcast_strides, check_broadcast_to};
 
 /// The array of an `.npy` file as bytes, in memory or in the memory-mapped file.
@@ -47,6 +48,29 @@ enum Storage {
     File { mapping: FileMapping, data: Range<usize> },
 }
 
+/// Arrays from streams up to this size are kept in memory, larger ones in a temporary file. In bytes.
+const MAX_STREAM_MEMORY: u64 = 64 << 20;
+
+impl Storage {
+    /// A copy of bytes, aligned for every dtype.
+    fn of_bytes(bytes: &[u8]) -> Result<Storage, NpyError> {
+        let mut storage = Storage::zeroed(bytes.len())?;
+        if let Storage::Memory { words, len } = &mut storage {
+            bytemuck::cast_slice_mut(words)[..*len].copy_from_slice(bytes);
+        }
+        Ok(storage)
+    }
+
+    /// Memory for this many bytes.
+    fn zeroed(len: usize) -> Result<Storage, NpyError> {
+        let mut words: Vec<u128> = Vec::new();
+        let count = len.div_ceil(size_of::<u128>());
+        words.try_reserve_exact(count).map_err(|_| NpyError::OutOfMemory { bytes: len })?;
+        words.resize(count, 0);
+        Ok(Storage::Memory { words, len })
+    }
+}
+
 impl RawArray {
     /// Reads an array into memory.
     ///
@@ -68,15 +92,14 @@ impl RawArray {
     fn read_file(path: &Path) -> Result<RawArray, NpyError> {
         let (mut file, header, data) = open(path)?;
         let len = data.len();
-        let mut words: Vec<u128> = Vec::new();
-        let count = len.div_ceil(size_of::<u128>());
-        words.try_reserve_exact(count).map_err(|_| NpyError::OutOfMemory { bytes: len })?;
-        words.resize(count, 0);
-        let found = read_fully(&mut file, &mut bytemuck::cast_slice_mut(&mut words)[..len])?;
-        if found < len {
-            return Err(NpyError::Truncated { promised: len as u64, found: found as u64 });
+        let mut storage = Storage::zeroed(len)?;
+        if let Storage::Memory { words, .. } = &mut storage {
+            let found = read_fully(&mut file, &mut bytemuck::cast_slice_mut(words)[..len])?;
+            if found < len {
+                return Err(NpyError::Truncated { promised: len as u64, found: found as u64 });
+            }
         }
-        Ok(RawArray { path: path.into(), header, storage: Storage::Memory { words, len } })
+        Ok(RawArray { path: path.into(), header, storage })
     }
 
     /// Maps the file of an array into memory.
@@ -127,19 +150,144 @@ impl RawArray {
     #[allow(unsafe_code)]
     unsafe fn map_file(path: &Path) -> Result<RawArray, NpyError> {
         let (file, header, data) = open(path)?;
+        // Safety: the caller guarantees that the file keeps its bytes and its length.
+        unsafe { RawArray::map_range(path, &file, header, data) }
+    }
+
+    /// Maps an array in any file: `header` describes it, and its elements begin at a byte offset.
+    ///
+    /// For files of raw elements, and for other formats that have arrays in one piece.
+    ///
+    /// ```
+    /// use unishape::DType;
+    /// use unishape_npy::{Descr, Header, RawArray};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("sensor.bin");
+    /// std::fs::write(&path, [255, 1, 0, 2, 0])?;
+    /// let header = Header { descr: Descr::of(DType::I16), fortran_order: false, shape: vec![2] };
+    /// // Safety: no one else knows the temporary file.
+    /// let array = unsafe { RawArray::map_at(&path, header, 1)? };
+    /// let numbers = array.region(&[0..2])?;
+    /// assert_eq!(numbers.view().to_owned()?, ndarray::arr1(&[1i16, 2]).into());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// As [`map`](RawArray::map).
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or has less data than the header promises.
+    #[allow(unsafe_code)]
+    pub unsafe fn map_at(path: impl AsRef<Path>, header: Header, offset: u64) -> Result<RawArray, NpyError> {
+        let path = path.as_ref();
+        let mapped = || {
+            let file = File::open(path)?;
+            let data = data_range(&file, &header, offset)?;
+            // Safety: the caller guarantees that the file keeps its bytes and its length.
+            unsafe { RawArray::map_range(path, &file, header, data) }
+        };
+        mapped().map_err(|error: NpyError| error.in_file(path))
+    }
+
+    /// # Safety
+    ///
+    /// As [`map`](RawArray::map).
+    #[allow(unsafe_code)]
+    unsafe fn map_range(
+        path: &Path,
+        file: &File,
+        header: Header,
+        data: Range<usize>,
+    ) -> Result<RawArray, NpyError> {
         if data.is_empty() {
             // Empty files cannot be mapped on every system.
             let storage = Storage::Memory { words: Vec::new(), len: 0 };
             return Ok(RawArray { path: path.into(), header, storage });
         }
         // Safety: the caller guarantees that the file keeps its bytes and its length.
-        let mapping = unsafe { FileMapping::new(&file) }?;
-        // The length of the mapping is what counts: the file may have been longer when `open` looked.
+        let mapping = unsafe { FileMapping::new(file) }?;
+        // The length of the mapping is what counts: the file may have been longer when it was checked.
         if data.end > mapping.bytes().len() {
             let found = mapping.bytes().len().saturating_sub(data.start);
             return Err(NpyError::Truncated { promised: data.len() as u64, found: found as u64 });
         }
         Ok(RawArray { path: path.into(), header, storage: Storage::File { mapping, data } })
+    }
+
+    /// Reads an `.npy` file from a stream, such as a pipe. `name` stands for its path.
+    ///
+    /// Up to 64 MiB are kept in memory. A larger array goes to a temporary file without a name, which is mapped.
+    ///
+    /// ```
+    /// use unishape_npy::{self as npy, RawArray};
+    ///
+    /// let mut file = Vec::new();
+    /// npy::write_to(&mut file, ndarray::arr1(&[1u8, 2]).view())?;
+    /// let array = RawArray::read_from("standard input", &file[..])?;
+    /// assert_eq!((array.header().shape.as_slice(), array.data()), (&[2][..], &[1, 2][..]));
+    /// # Ok::<(), npy::NpyError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](RawArray::read), or no temporary file can be written. Memory is allocated as data arrives.
+    pub fn read_from(name: impl AsRef<Path>, mut reader: impl Read) -> Result<RawArray, NpyError> {
+        let name = name.as_ref();
+        let mut read = || {
+            let header = Header::read(&mut reader)?;
+            RawArray::read_stream(name, header, &mut reader)
+        };
+        read().map_err(|error: NpyError| error.in_file(name))
+    }
+
+    /// Reads the elements after a header, as [`read_from`](RawArray::read_from).
+    pub(crate) fn read_stream(
+        name: &Path,
+        header: Header,
+        reader: &mut impl Read,
+    ) -> Result<RawArray, NpyError> {
+        let promised = header.data_bytes()?;
+        let truncated = |found: u64| NpyError::Truncated { promised, found };
+        if promised > MAX_STREAM_MEMORY {
+            let (mapping, found) = FileMapping::of_stream(&mut reader.take(promised))?;
+            return match mapping {
+                Some(mapping) if found == promised => {
+                    let storage = Storage::File { data: 0..mapping.bytes().len(), mapping };
+                    Ok(RawArray { path: name.into(), header, storage })
+                }
+                _ => Err(truncated(found)),
+            };
+        }
+        let mut bytes = Vec::new();
+        reader.take(promised).read_to_end(&mut bytes)?;
+        if (bytes.len() as u64) < promised {
+            return Err(truncated(bytes.len() as u64));
+        }
+        Ok(RawArray { path: name.into(), header, storage: Storage::of_bytes(&bytes)? })
+    }
+
+    /// The elements of a tensor, as the bytes of an `.npy` file. `name` stands for its path.
+    ///
+    /// ```
+    /// use unishape::Tensor;
+    /// use unishape_npy::RawArray;
+    ///
+    /// let array = RawArray::from_tensor("row", &Tensor::from(ndarray::arr1(&[1u16, 2])))?;
+    /// assert_eq!(array.data(), [1, 0, 2, 0]);
+    /// # Ok::<(), unishape_npy::NpyError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Header::of`], or there is no memory for the copy.
+    pub fn from_tensor(name: impl AsRef<Path>, tensor: &Tensor) -> Result<RawArray, NpyError> {
+        let header = Header::of(&tensor.view())?;
+        let mut bytes = Vec::new();
+        write_data(&mut bytes, &tensor.view(), &header)?;
+        Ok(RawArray { path: name.as_ref().into(), header, storage: Storage::of_bytes(&bytes)? })
     }
 
     /// The header of the file.
@@ -264,14 +412,19 @@ fn open(path: &Path) -> Result<(File, Header, Range<usize>), NpyError> {
     let mut file = File::open(path)?;
     let header = Header::read(&mut file)?;
     let start = file.stream_position()?;
+    let data = data_range(&file, &header, start)?;
+    Ok((file, header, data))
+}
+
+/// The range of the data that begins at an offset of a file, which must be long enough.
+fn data_range(file: &File, header: &Header, start: u64) -> Result<Range<usize>, NpyError> {
     let promised = header.data_bytes()?;
     let found = file.metadata()?.len().saturating_sub(start);
     if promised > found {
         return Err(NpyError::Truncated { promised, found });
     }
     let address = |at: u64| usize::try_from(at).map_err(|_| header.too_large());
-    let data = address(start)?..address(start.saturating_add(promised))?;
-    Ok((file, header, data))
+    Ok(address(start)?..address(start.saturating_add(promised))?)
 }
 
 /// Fills the buffer as far as possible; returns the number of bytes.
