@@ -8,7 +8,7 @@ use super::error::{ExprError, ExprErrorKind};
 use super::graph::Graph;
 use super::lower::{Sharing, StagedExpr, lower};
 use super::parse::parse;
-use super::typed::InputInfo;
+use super::typed::{InputInfo, TypedGraph};
 use super::types::Typing;
 use super::value::{Value, Values, infos};
 use crate::tensor::Tensor;
@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
+use unishape_core::Rules;
 use unishape_kernels::Op;
 
 /// An expression parsed from text.
@@ -299,6 +300,36 @@ impl Expr {
     ) -> Result<Bound<'a>, ExprError> {
         let values = values.into_iter().map(|(name, value)| (name, value.into()));
         self.bind_values(order_by_name(&self.shared.graph, values, false)?)
+    }
+
+    /// Checks that the operands of every operator are compatible under other rules.
+    ///
+    /// [`bind`](Expr::bind) broadcasts under the standard rules. Numbers are compatible with arrays of any rank.
+    ///
+    /// ```
+    /// use ndarray::{arr1, arr2};
+    /// use unishape::Rules;
+    /// use unishape::expr::Expr;
+    ///
+    /// let (x, g) = (arr2(&[[1.0], [2.0]]), arr1(&[1.0, 2.0, 3.0]));
+    /// let expr = Expr::parse("2 * x + g")?;
+    /// let error = expr.check_rules(Rules::STANDARD.strict_rank(), [("x", x.view()), ("g", g.view())]).unwrap_err();
+    /// assert!(error.to_string().starts_with("strict rank: "));
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Expr::bind), under these rules.
+    pub fn check_rules<'a, N: AsRef<str>, V: Into<Value<'a>>>(
+        &self,
+        rules: Rules,
+        values: impl IntoIterator<Item = (N, V)>,
+    ) -> Result<(), ExprError> {
+        let values = values.into_iter().map(|(name, value)| (name, value.into()));
+        let values = order_by_name(&self.shared.graph, values, false)?;
+        let inputs: Vec<InputInfo<'_>> = values.iter().map(Value::info).collect();
+        TypedGraph::new(&self.shared.graph, &inputs, self.typing, rules).map(drop)
     }
 
     /// Binds the variables by position, in the order of [`names`](Expr::names).

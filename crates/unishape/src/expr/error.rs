@@ -358,11 +358,13 @@ fn list<T: fmt::Display>(names: &[T]) -> String {
     }
 }
 
-/// `; did you mean sqrt?`, if one of the names is similar.
+/// `; did you mean sqrt?`, if one of the names is near: `x1` is not near `y1`.
 fn did_you_mean<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     let close = |name: &&str| {
         let distance = strsim::osa_distance(&written.to_lowercase(), &name.to_lowercase());
-        (distance <= 1 + name.len() / 4 && distance < name.len()).then_some(distance)
+        let length = written.chars().count().max(name.chars().count());
+        // At most a third of the characters differ.
+        (3 * distance <= length).then_some(distance)
     };
     let nearest = names.into_iter().filter_map(|name| Some((close(&name)?, name))).min();
     nearest.map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"))

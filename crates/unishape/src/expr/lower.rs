@@ -19,6 +19,7 @@ use crate::tuning::{
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
+use unishape_core::Rules;
 use unishape_kernels::{DType, FoldOp, Op, find_fold};
 
 /// Bytes of the largest element.
@@ -59,7 +60,7 @@ pub(crate) fn lower(
     typing: Typing,
     sharing: Sharing,
 ) -> Result<StagedExpr, ExprError> {
-    let typed = TypedGraph::new(graph, inputs, typing)?;
+    let typed = TypedGraph::new(graph, inputs, typing, Rules::STANDARD)?;
     if sharing == Sharing::Never {
         return Ok(lower_typed(graph, &typed, typing, &[])?.0);
     }

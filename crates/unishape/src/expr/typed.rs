@@ -12,7 +12,7 @@ use super::reduction::Reduction;
 use super::types::{Typing, default_type};
 use super::view::View;
 use crate::dim_map::DimMap;
-use crate::shapes::{broadcast_error, broadcast_shapes};
+use crate::shapes::broadcast_shapes_with;
 use smallvec::{SmallVec, smallvec};
 use unishape_core::Rules;
 use unishape_kernels::{DType, DTypeKind, FoldOp, Op, Scalar};
@@ -66,6 +66,8 @@ pub(crate) struct TypedGraph<'g> {
     pub(crate) nodes: Vec<TypedNode>,
     /// Finds the types. The program that it makes is not used.
     compiler: ProgramBuilder,
+    /// The rules that operands are broadcast under.
+    rules: Rules,
     pub(crate) root: TypedId,
 }
 
@@ -81,10 +83,11 @@ impl<'g> TypedGraph<'g> {
         graph: &'g Graph,
         inputs: &[InputInfo<'_>],
         typing: Typing,
+        rules: Rules,
     ) -> Result<TypedGraph<'g>, ExprError> {
         let types: Vec<InputType> = inputs.iter().map(|input| input.input_type).collect();
         let compiler = ProgramBuilder::new(&types, typing);
-        let mut typed = TypedGraph { graph, nodes: Vec::new(), compiler, root: 0 };
+        let mut typed = TypedGraph { graph, nodes: Vec::new(), compiler, rules, root: 0 };
         let mut ids: Vec<TypedId> = Vec::with_capacity(graph.nodes.len());
         for (source, node) in graph.nodes.iter().enumerate() {
             let mut builder = Builder { typed: &mut typed, source: source as NodeId };
@@ -164,10 +167,19 @@ impl Builder<'_, '_> {
 
     /// The common shape of some nodes, which are called `names` in the error.
     fn common_shape(&self, ids: &[TypedId], names: impl Fn() -> Vec<String>) -> Result<Shape, ExprErrorKind> {
-        let shapes: SmallVec<[&[usize]; 3]> = ids.iter().map(|&id| &self.typed.shape(id)[..]).collect();
-        match broadcast_shapes(&shapes) {
+        let rules = self.typed.rules;
+        // Numbers take the shape of the arrays they are combined with, under every rule set.
+        let is_number = |id: TypedId| matches!(self.typed.nodes[id].kind, TypedKind::Scalar(_));
+        let all_numbers = ids.iter().all(|&id| is_number(id));
+        let is_array = |id: &TypedId| all_numbers || rules == Rules::STANDARD || !is_number(*id);
+        let shapes: SmallVec<[&[usize]; 3]> =
+            ids.iter().copied().filter(is_array).map(|id| &self.typed.shape(id)[..]).collect();
+        match broadcast_shapes_with(rules, &shapes) {
             Ok(shape) => Ok(Shape::from_vec(shape)),
-            Err(_) => Err(ExprErrorKind::Shapes(broadcast_error(Rules::STANDARD, &shapes).named(&names()))),
+            Err(error) => {
+                let names = ids.iter().zip(names()).filter(|(id, _)| is_array(id)).map(|(_, name)| name);
+                Err(ExprErrorKind::Shapes(error.named(&names.collect::<Vec<_>>())))
+            }
         }
     }
 
