@@ -18,13 +18,14 @@
 //! | `npy` | an `.npy` file, or the text of its header |
 //! | `mapped` | a memory-mapped `.npy` file, and a shape to stretch it to |
 //! | `npz` | an `.npz` file, or its members |
+//! | `files` | the name of an array in a file, a table of numbers, a file of tensors, an archive |
 //! | `onnx` | an ONNX model, graph, node or tensor |
 
 mod file;
 mod source;
 mod targets;
 
-use targets::{arrays, common, descr, expr, mapped, notation, npy, npz, onnx, stretch};
+use targets::{arrays, common, descr, expr, files, mapped, notation, npy, npz, onnx, stretch};
 
 /// A fuzz target.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +37,7 @@ pub struct FuzzTarget {
 }
 
 /// All targets.
-pub const TARGETS: [FuzzTarget; 10] = [
+pub const TARGETS: [FuzzTarget; 11] = [
     FuzzTarget { name: "common", run: common::run },
     FuzzTarget { name: "stretch", run: stretch::run },
     FuzzTarget { name: "arrays", run: arrays::run },
@@ -46,6 +47,7 @@ pub const TARGETS: [FuzzTarget; 10] = [
     FuzzTarget { name: "npy", run: npy::run },
     FuzzTarget { name: "mapped", run: mapped::run },
     FuzzTarget { name: "npz", run: npz::run },
+    FuzzTarget { name: "files", run: files::run },
     FuzzTarget { name: "onnx", run: onnx::run },
 ];
 

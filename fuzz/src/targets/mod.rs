@@ -4,6 +4,7 @@ pub(crate) mod arrays;
 pub(crate) mod common;
 pub(crate) mod descr;
 pub(crate) mod expr;
+pub(crate) mod files;
 pub(crate) mod mapped;
 pub(crate) mod notation;
 pub(crate) mod npy;

@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 use support::{packages, rust_files};
 
 /// Folders of `crates/`, from the highest layer to the lowest. A crate may depend on lower layers only.
-const LAYERS: [&[&str]; 9] = [
+const LAYERS: [&[&str]; 11] = [
     &["cli", "python"],
+    &["zarr"],
+    &["files"],
     &["npy", "explain", "onnx"],
     &["unishape"],
     &["cuda"],

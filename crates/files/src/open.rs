@@ -1,0 +1,226 @@
+//! Opens arrays of every format.
+//!
+//! Its functions are unsafe because files are memory-mapped.
+
+#![allow(unsafe_code)]
+
+use crate::error::FileError;
+use crate::location::{Container, Location};
+use crate::number_table::parse_table;
+use crate::tensor_file::{TensorEntry, tensors};
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::Path;
+use unishape::DType;
+use unishape::text::{display_path, truncate};
+use unishape_npy::{Descr, Header, NpyError, NpzReader, RawArray};
+
+/// Opens an array of any format but Zarr.
+///
+/// ```
+/// use unishape_files::{Location, open};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("table.csv");
+/// std::fs::write(&path, "1,2\n3,4\n")?;
+/// // Safety: no one else knows the temporary file.
+/// let array = unsafe { open(&Location::parse(path.as_os_str())?) }?;
+/// assert_eq!(array.header().shape, [2, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Safety
+///
+/// As [`RawArray::map`]: as long as the array exists, no one modifies or truncates the file.
+///
+/// # Errors
+///
+/// The file cannot be read, is damaged, or has no such array; or the location is in a Zarr store.
+pub unsafe fn open(location: &Location) -> Result<RawArray, FileError> {
+    match location {
+        Location::Stdin => Ok(RawArray::read_from("standard input", io::stdin().lock())?),
+        // Safety: the caller guarantees that the file keeps its bytes and its length.
+        Location::Npy(path) => Ok(unsafe { RawArray::map(path) }?),
+        Location::Table(path) => {
+            let shown = display_path(path);
+            let file = File::open(path).map_err(|error| FileError::io(&shown, &error))?;
+            let tensor = parse_table(BufReader::new(file)).map_err(|error| match error {
+                FileError::Io(message) => FileError::Io(format!("{shown}: {message}")),
+                error => FileError::content(&shown, error),
+            })?;
+            Ok(RawArray::from_tensor(path, &tensor)?)
+        }
+        Location::Raw { path, description, .. } => {
+            let header = raw_header(path, location)?;
+            // Safety: the caller guarantees that the file keeps its bytes and its length.
+            Ok(unsafe { RawArray::map_at(path, header, description.offset()) }?)
+        }
+        Location::Member { container: Container::Npz, path, name } => {
+            let mut archive = NpzReader::open(path)?;
+            let name = one_name(location, name.as_deref(), &archive.names())?;
+            match archive.stored(&name)? {
+                // Safety: the caller guarantees that the file keeps its bytes and its length.
+                Some((header, offset)) => Ok(unsafe { RawArray::map_at(path, header, offset) }?),
+                None => Ok(archive.read(&name)?),
+            }
+        }
+        Location::Member { container: Container::SafeTensors, path, name } => {
+            // Safety: the caller guarantees that the file keeps its bytes and its length.
+            let entry = unsafe { tensor_entry(location, path, name.as_deref()) }?;
+            let header = entry.header(&display_path(path))?;
+            // Safety: as above.
+            Ok(unsafe { RawArray::map_at(path, header, entry.offset) }?)
+        }
+        Location::Member { container: Container::Zarr, .. } => Err(not_here(location)),
+    }
+}
+
+/// Reads the dtype and shape of an array of any format but Zarr. The elements need not be complete.
+///
+/// ```
+/// use unishape_files::{Location, read_header};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("d.bin");
+/// std::fs::write(&path, [0; 24])?;
+/// let location = Location::parse(format!("{}:float32:?x2", path.display()).as_ref())?;
+/// // Safety: no one else knows the temporary file.
+/// assert_eq!(unsafe { read_header(&location) }?.shape, [3, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Safety
+///
+/// As [`open`], until the function returns.
+///
+/// # Errors
+///
+/// As [`open`].
+pub unsafe fn read_header(location: &Location) -> Result<Header, FileError> {
+    match location {
+        Location::Npy(path) => {
+            let header = File::open(path).map_err(NpyError::Io).and_then(|mut file| Header::read(&mut file));
+            header.map_err(|error| NpyError::InFile { path: path.into(), error: Box::new(error) }.into())
+        }
+        Location::Raw { path, .. } => raw_header(path, location),
+        Location::Member { container: Container::Npz, path, name } => {
+            let mut archive = NpzReader::open(path)?;
+            let name = one_name(location, name.as_deref(), &archive.names())?;
+            Ok(archive.header(&name)?)
+        }
+        Location::Member { container: Container::SafeTensors, path, name } => {
+            // Safety: the caller guarantees that the file keeps its bytes and its length.
+            unsafe { tensor_entry(location, path, name.as_deref()) }?.header(&display_path(path))
+        }
+        // Safety: the caller guarantees that the file keeps its bytes and its length.
+        _ => Ok(unsafe { open(location) }?.header().clone()),
+    }
+}
+
+/// The names of the arrays in an archive or a file of tensors; `None` for other files.
+///
+/// ```
+/// use unishape_files::{Location, member_names};
+/// use unishape_npy as npy;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("z.npz");
+/// npy::write_npz(&path, &[("a", ndarray::arr0(1).view().into())])?;
+/// // Safety: no one else knows the temporary file.
+/// let names = unsafe { member_names(&Location::parse(path.as_os_str())?) }?;
+/// assert_eq!(names, Some(vec!["a".to_string()]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Safety
+///
+/// As [`open`], until the function returns.
+///
+/// # Errors
+///
+/// The file cannot be read or is damaged, or the location is in a Zarr store.
+pub unsafe fn member_names(location: &Location) -> Result<Option<Vec<String>>, FileError> {
+    match location {
+        Location::Member { container: Container::Npz, path, .. } => {
+            Ok(Some(NpzReader::open(path)?.names().into_iter().map(str::to_owned).collect()))
+        }
+        Location::Member { container: Container::SafeTensors, path, .. } => {
+            // Safety: the caller guarantees that the file keeps its bytes and its length.
+            let tensors = unsafe { all_tensors(path) }?;
+            Ok(Some(tensors.into_iter().map(|entry| entry.name).collect()))
+        }
+        Location::Member { container: Container::Zarr, .. } => Err(not_here(location)),
+        _ => Ok(None),
+    }
+}
+
+fn not_here(location: &Location) -> FileError {
+    FileError::Usage(format!("{location}: Zarr stores are not supported here"))
+}
+
+fn raw_header(path: &Path, location: &Location) -> Result<Header, FileError> {
+    let Location::Raw { description, .. } = location else { return Err(not_here(location)) };
+    let shown = display_path(path);
+    let metadata = std::fs::metadata(path).map_err(|error| FileError::io(&shown, &error))?;
+    description.header(metadata.len()).map_err(|problem| FileError::content(&shown, problem))
+}
+
+/// # Safety
+///
+/// As [`open`], until the function returns.
+unsafe fn all_tensors(path: &Path) -> Result<Vec<TensorEntry>, FileError> {
+    let shown = display_path(path);
+    let metadata = std::fs::metadata(path).map_err(|error| FileError::io(&shown, &error))?;
+    let len = usize::try_from(metadata.len()).map_err(|_| FileError::content(&shown, "it is too large"))?;
+    let bytes = Header { descr: Descr::of(DType::U8), fortran_order: false, shape: vec![len] };
+    // Safety: the caller guarantees that the file keeps its bytes and its length.
+    let file = unsafe { RawArray::map_at(path, bytes, 0) }?;
+    tensors(&shown, file.data())
+}
+
+/// # Safety
+///
+/// As [`open`], until the function returns.
+unsafe fn tensor_entry(
+    location: &Location,
+    path: &Path,
+    name: Option<&str>,
+) -> Result<TensorEntry, FileError> {
+    // Safety: the caller guarantees that the file keeps its bytes and its length.
+    let tensors = unsafe { all_tensors(path) }?;
+    let names: Vec<&str> = tensors.iter().map(|entry| entry.name.as_str()).collect();
+    let name = one_name(location, name, &names)?;
+    let entry = tensors.into_iter().find(|entry| entry.name == name);
+    entry.ok_or_else(|| no_such_array(location, &[]))
+}
+
+/// The name of the array to open: the given one, or the only one.
+fn one_name(location: &Location, name: Option<&str>, names: &[&str]) -> Result<String, FileError> {
+    match (name, names) {
+        (Some(name), names) if names.contains(&name) => Ok(name.into()),
+        (None, [only]) => Ok((*only).into()),
+        (None, [first, ..]) => Err(FileError::Usage(format!(
+            "{location}: name one of its arrays, as in {location}:{}; it has {}",
+            truncate(first, 60),
+            names_text(names)
+        ))),
+        (_, names) => Err(no_such_array(location, names)),
+    }
+}
+
+fn no_such_array(location: &Location, names: &[&str]) -> FileError {
+    match names {
+        [] => FileError::Usage(format!("{location}: the file has no arrays")),
+        names => FileError::Usage(format!(
+            "{location}: there is no array of that name; it has {}",
+            names_text(names)
+        )),
+    }
+}
+
+/// Up to 10 names.
+fn names_text(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(10).map(|name| truncate(name, 60)).collect();
+    let more = if names.len() > 10 { format!(" and {} more", names.len() - 10) } else { String::new() };
+    shown.join(", ") + &more
+}
