@@ -4,6 +4,9 @@ use crate::command::{self, cargo};
 use crate::{fuzz, no_std, prove, python, tools};
 use std::time::Instant;
 
+/// Zarr in the command, which takes too long to compile to be a default feature.
+const ZARR: &str = "unishape-cli/zarr";
+
 pub(crate) fn run() -> Result<(), String> {
     let start = Instant::now();
     let tools = tools::set_up()?;
@@ -12,7 +15,8 @@ pub(crate) fn run() -> Result<(), String> {
     // The benchmark is outside the workspace and takes minutes to build: only its format is checked.
     let bench = cargo(&["fmt", "--manifest-path", "bench/Cargo.toml", "--check"]);
     command::run("format of the benchmark", bench)?;
-    let mut lints = cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+    let mut lints =
+        cargo(&["clippy", "--workspace", "--all-targets", "--features", ZARR, "--", "-D", "warnings"]);
     tools.set_environment(&mut lints); // `crates/proven` calls the extracted C only if it exists
     command::run("lints", lints)?;
 
@@ -35,11 +39,11 @@ pub(crate) fn run() -> Result<(), String> {
     tools.set_environment(&mut docs);
     command::run("documentation", docs)?;
 
-    let mut tests = cargo(&["test", "--workspace"]);
+    let mut tests = cargo(&["test", "--workspace", "--features", ZARR]);
     tools.set_environment(&mut tests);
     command::run("tests and examples in the documentation", tests)?;
 
-    let mut compiled = cargo(&["test", "--workspace", "--test", "it"]);
+    let mut compiled = cargo(&["test", "--workspace", "--features", ZARR, "--test", "it"]);
     compiled.env("UNISHAPE_JIT", "always");
     tools.set_environment(&mut compiled);
     command::run("tests of expressions, with compiled kernels", compiled)?;

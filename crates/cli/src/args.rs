@@ -1,8 +1,9 @@
 //! Command-line arguments and help texts.
 
+use crate::error::EXIT_CODES;
 use crate::eval::memory_size;
 use crate::onnx::args::OnnxArgs;
-use crate::shared_args::{RuleArgs, WritingArgs, threads};
+use crate::shared_args::{RuleArgs, WritingArgs, ZarrArgs, dim, known_shape, threads};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand};
 use std::ffi::OsString;
@@ -11,10 +12,13 @@ use unishape::DType;
 
 /// Broadcast any number of arrays to one shape
 #[derive(Parser)]
-#[command(name = "unishape", version, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(name = "unishape", version, arg_required_else_help = true, after_help = [EXAMPLES, EXIT_CODES].concat())]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Print results and errors as JSON on standard output, one object per line
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -25,9 +29,9 @@ Examples:
   unishape broadcast a.npy b.npy --out z the arrays, stretched, as files
   unishape eval 'a * b' a.npy b.npy      their product, printed
   unishape onnx explain model.onnx       the nodes of a model that broadcast
+  unishape sum-to 3 gradient.npy         the adjoint of broadcasting
 
-Exit codes: 0 success; 1 incompatible shapes, or an error with a file; 2 invalid command line; \
-130, 143, 129 stopped by Ctrl-C, SIGTERM, SIGHUP.";
+";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -43,6 +47,9 @@ pub(crate) enum Command {
     /// Compute an expression of arrays in files
     #[command(after_help = EVAL_EXAMPLES)]
     Eval(EvalArgs),
+    /// Sum an array to a shape that is broadcast to its own
+    #[command(after_help = SUM_TO_EXAMPLES)]
+    SumTo(SumToArgs),
     /// Run an ONNX model, and show or rewrite its broadcasts
     #[command(after_help = crate::onnx::args::EXAMPLES)]
     Onnx(OnnxArgs),
@@ -59,38 +66,41 @@ Examples:
   unishape shape 8x1x6x1 7x1x5         8x7x6x5
   unishape shape '(8, 1, 6, 1)' 7,1,5  the same
   unishape shape '?x3' 5x1             5x3; ? is an unknown size
-  unishape shape - < shapes.txt        from standard input, one per line, in constant memory
+  unishape shape N,3,H,W 3,1,1         Nx3xHxW; names stand for unknown sizes
+  unishape shape - < shapes.txt        from standard input, one per line
   unishape shape --json 2x1 8x4x3      the error as JSON
 
 An argument that is a valid shape is never a file name: write ./4 for the file 4.
+
 Without arguments, shapes are read from standard input, unless it is a terminal. # starts a comment.";
 
 #[derive(ClapArgs)]
 pub(crate) struct ShapeArgs {
-    /// Shapes: 8x1x6, 8,1,6 or '(8, 1, 6)'; ? for an unknown size; '()' for rank 0; an .npy file for its shape; - for
-    /// standard input, one per line
+    /// Shapes: 8x1x6, 8,1,6 or '(8, 1, 6)'; ? for an unknown size; '()' for rank 0; a file for the shape of its
+    /// array; - for standard input: one per line, or an .npy file
     #[arg(value_name = "SHAPE")]
     pub(crate) shapes: Vec<OsString>,
     #[command(flatten)]
     pub(crate) rules: RuleArgs,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   unishape explain 3x1 4
   unishape explain 8x1x6x1 7x1x5 --svg figure.svg
+  unishape explain N,3,H,W 3,1,1 --dim N=2
   unishape explain prices.npy names.npy --html page.html";
 
 #[derive(ClapArgs)]
 pub(crate) struct ExplainArgs {
-    /// Shapes, or .npy files, whose elements are shown
+    /// Shapes, or arrays in files, whose elements are shown
     #[arg(value_name = "SHAPE|FILE", required = true)]
     pub(crate) inputs: Vec<OsString>,
     #[command(flatten)]
     pub(crate) rules: RuleArgs,
+    /// Sizes of named dimensions in the figure: N=2,H=4. Default: small ones
+    #[arg(long = "dim", value_name = "NAME=SIZE", value_delimiter = ',', value_parser = dim)]
+    pub(crate) sizes: Vec<(String, usize)>,
     /// Write an SVG figure to this file; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
@@ -120,14 +130,20 @@ and streamed. Nothing is written if the command fails or is stopped.";
 
 #[derive(ClapArgs)]
 pub(crate) struct BroadcastArgs {
-    /// Arrays
-    #[arg(value_name = "FILE.npy", required = true)]
-    pub(crate) inputs: Vec<PathBuf>,
-    /// Directory for one .npy file per array, created if necessary; or a file ending in .npz for all of them
-    #[arg(short, long, value_name = "DIR|FILE.npz")]
+    /// Arrays: a.npy, z.npz:a, m.safetensors:w, d.bin:float32:3x4, t.csv; - for an .npy file on standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) inputs: Vec<OsString>,
+    /// Broadcast each array to this shape, instead of their common shape
+    #[arg(long, value_name = "SHAPE", value_parser = known_shape)]
+    pub(crate) to: Option<std::vec::Vec<usize>>,
+    /// Directory for one .npy file per array, created if necessary; or a file ending in .npz or a Zarr store ending
+    /// in .zarr for all of them
+    #[arg(short, long, value_name = "DIR|FILE.npz|STORE.zarr")]
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) rules: RuleArgs,
+    #[command(flatten)]
+    pub(crate) zarr: ZarrArgs,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
 }
@@ -135,7 +151,7 @@ pub(crate) struct BroadcastArgs {
 const EVAL_EXAMPLES: &str = "\
 Examples:
   unishape eval 'a * b + c' a=x.npy b=y.npy c=z.npy -o out.npy
-  unishape eval '(x - mean) / sqrt(var + eps)' x.npy mean.npy var.npy eps=1e-5 -o out.npy
+  unishape eval '(x - mean) / sqrt(var + k)' x.npy mean.npy var.npy k=1e-5
   unishape eval 'where(a > k, a, 0)' a.npy k=2.5 --dtype float32 -o out.npy
   unishape eval 'i * j' i=1:10x1 j=1:10        the multiplication table, printed
   unishape eval 'mean(x, axis=0)' x.npy         the mean of each column
@@ -143,15 +159,20 @@ Examples:
   unishape eval 'sqrt(x)' 'x=[[1, 4], [9, 16]]'
 
 Values of variables:
-  a=FILE.npy     an array of numbers of any dtype, in either byte order, row-major or column-major
-  FILE.npy       the same, for the variable that the file is named after
-  a=2.5          a number, which takes the dtype of the arrays: -3, 1e-3, 2j, true, pi
-  a=0:10         a range, as in Python: from 0 to 9; 0:1:0.1 with a step; 0:10x1 as a column
-  a=[1,2,3]      a small array; nested lists are rows
-A valid number, range or list is never a file name: write ./4 for the file 4.
+  a=FILE.npy            an array of numbers of any dtype
+  a=z.npz:b             of an archive; z.npz alone: arrays named like variables
+  a=m.safetensors:b     a tensor of a file of tensors
+  a=s.zarr:b            of a Zarr store, decoded chunk by chunk
+  a=d.bin:float32:3x4   raw elements; 3x4@16 from byte 16 on, ?x4 all of them
+  a=t.csv               a table of numbers; also .tsv and .txt
+  a=-                   an .npy file from standard input
+  FILE                  the same, for the variable that the file is named after
+  a=2.5                 a number, which takes the dtype of the arrays: 2j, true, pi
+  a=0:10                a range: from 0 to 9; 0:1:0.1 with a step; 0:10x1 a column
+  a=[1,2,3]             a small array; nested lists are rows
 
-Operators are those of Python: + - * / // % **, < <= == != >= >, & | ^ ~ << >>, and or not; functions those of \
-NumPy: sqrt, exp, where, minimum, clip, …; float32(x) casts. Dtypes are promoted as in NumPy 2.
+A valid number, range or list is never a file name: write ./4 for the file 4. Operators are those of Python: + - * / // % **, < <= == != >= >, & | ^ ~ << >>, and or not; functions those of \
+NumPy: sqrt, exp, where, minimum, clip, …; float32(x) casts. Dtypes are promoted as in NumPy 2. \
 Axes and reductions are those of NumPy, too: x[:, None], x[1:, ::-1], x.T, transpose(x, (2, 0, 1)); sum, mean, max, \
 argmax, std, norm, … with axis=, keepdims= and where=; softmax, layer_norm.
 
@@ -167,14 +188,27 @@ pub(crate) struct EvalArgs {
     #[arg(value_name = "EXPRESSION", allow_hyphen_values = true)]
     pub(crate) expr: String,
     /// Values of its variables: a=a.npy, k=2.5, i=0:10; a file alone is for the variable of its name
-    #[arg(value_name = "NAME=VALUE|FILE.npy")]
+    #[arg(value_name = "NAME=VALUE|FILE")]
     pub(crate) inputs: Vec<OsString>,
-    /// File for the result; - prints it. Default: small results are printed
-    #[arg(short, long, value_name = "FILE.npy")]
-    pub(crate) out: Option<PathBuf>,
     /// Dtype of the result. Default: that of the expression
     #[arg(long, value_name = "TYPE", value_parser = dtypes())]
     pub(crate) dtype: Option<DType>,
+    /// Print how the result would be computed, and compute nothing
+    #[arg(long)]
+    pub(crate) plan: bool,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Options of the subcommands that compute one array.
+#[derive(ClapArgs)]
+pub(crate) struct OutputArgs {
+    /// File for the result, or a Zarr store ending in .zarr; - for standard output: an .npy file, or text on a
+    /// terminal. Default: small results are printed
+    #[arg(short, long, value_name = "FILE.npy|STORE.zarr")]
+    pub(crate) out: Option<PathBuf>,
     /// Memory limit for chunks of the result and for inputs that are generated or converted. Memory-mapped files,
     /// results of inner reductions, contiguous copies of strided inputs that reductions read many times, and the
     /// program itself (a few megabytes) do not count
@@ -183,11 +217,32 @@ pub(crate) struct EvalArgs {
     /// Number of threads. Default: one per core
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
-    /// Print how the result would be computed, and compute nothing
-    #[arg(long)]
-    pub(crate) plan: bool,
+    #[command(flatten)]
+    pub(crate) zarr: ZarrArgs,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
+}
+
+const SUM_TO_EXAMPLES: &str = "\
+Examples:
+  unishape sum-to 3 gradient.npy                 sum a 2x3 array to 3, and print it
+  unishape sum-to 2x1 gradient.npy -o sums.npy
+
+The adjoint of broadcasting, and so its gradient: the shape must be one that can be broadcast to that of the \
+array. The result has the dtype of the array; booleans are counted.";
+
+#[derive(ClapArgs)]
+pub(crate) struct SumToArgs {
+    /// Shape of the result
+    #[arg(value_name = "SHAPE", value_parser = known_shape)]
+    pub(crate) shape: std::vec::Vec<usize>,
+    /// Array: a.npy, z.npz:a, m.safetensors:w, d.bin:float32:3x4, t.csv; - for an .npy file on standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) input: OsString,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Parses the dtype of numbers.
@@ -198,6 +253,36 @@ fn dtypes() -> impl TypedValueParser<Value = DType> {
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
-  unishape completions bash > ~/.local/share/bash-completion/completions/unishape
+  unishape completions bash > /etc/bash_completion.d/unishape
   unishape completions zsh > ~/.zfunc/_unishape
   unishape completions fish > ~/.config/fish/completions/unishape.fish";
+
+#[cfg(test)]
+mod tests {
+    use super::Args;
+    use clap::CommandFactory;
+
+    /// Lines that are laid out by hand fit 100 columns, the width that clap wraps at; paragraphs are single lines, which clap wraps.
+    fn check(command: &clap::Command) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let lines: Vec<&str> = help.lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let is_laid_out = line.starts_with("  ") || line.ends_with(':');
+            let width = unicode_width::UnicodeWidthStr::width(*line);
+            assert!(!is_laid_out || width <= 100, "{}: {width} columns: {line}", command.get_name());
+            let next = lines.get(at + 1).copied().unwrap_or_default();
+            let is_alone = next.is_empty() || next.starts_with("  ");
+            assert!(
+                is_laid_out || line.is_empty() || is_alone,
+                "{}: wrapped by hand: {line}",
+                command.get_name()
+            );
+        }
+        command.get_subcommands().for_each(check);
+    }
+
+    #[test]
+    fn help_texts_are_wrapped_once() {
+        check(&Args::command());
+    }
+}

@@ -1,38 +1,156 @@
 //! `unishape broadcast`: arrays in files, stretched to their common shape and written to files.
 
 use crate::args::BroadcastArgs;
+use crate::chunks::{Chunks, input_region};
 use crate::columns::{max_width, pad};
 use crate::destination::{
     check_directory_exists, check_free_space, check_target, destination_text, free_space, in_directory,
 };
 use crate::error::CliError;
-use crate::mapped::map_array;
-use crate::output::{commit, print_info, write_error};
+use crate::output::{commit, print_info, print_json, write_error};
 use crate::output_names::output_file_names;
-use crate::paths::{file_name, has_extension, is_stdout, parent_directory};
+use crate::paths::{has_extension, is_stdout, parent_directory};
 use crate::progress::{Progress, ProgressWriter, Total};
+use crate::shape_input::short_name;
+use crate::sources::{OpenArray, check_stdin, open_array};
 use indicatif::BinaryBytes;
-use std::collections::{HashMap, HashSet};
+use serde_json::{Value, json};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use unishape::notation::short_shape_text;
-use unishape::{Rules, broadcast_shapes_with, text};
+use unishape::{Error, Rules, broadcast_shapes_with, text};
 use unishape_atomic_file::resolve_target;
-use unishape_npy::{Header, NpzWriter, RawArray, WriteBroadcastError};
+use unishape_core::check_broadcast_to;
+use unishape_files::Location;
+use unishape_npy::{self as npy, Header, NpzWriter, WriteBroadcastError};
 
 /// Upper bound of the bytes that an archive adds to each array. Only for the check of free space: printed
 /// sizes and the progress bar count the arrays alone.
 const ARCHIVE_OVERHEAD: u64 = 1024;
 
-pub(crate) fn run(args: BroadcastArgs) -> Result<(), CliError> {
+/// The most arrays that have a line of their own in the output.
+const MAX_LINES: usize = 20;
+
+/// Elements of arrays that are decoded chunk by chunk, at a time.
+const CHUNK_ELEMENTS: usize = 1 << 20;
+
+pub(crate) fn run(args: BroadcastArgs, json: bool) -> Result<(), CliError> {
+    if has_extension(&args.out, "zarr") {
+        return run_to_store(&args, json);
+    }
     let plan = WritePlan::new(&args)?;
-    print_info(args.writing.quiet, &plan.text());
-    if args.writing.dry_run {
+    let quiet = args.writing.quiet || json;
+    print_info(quiet, &plan.text());
+    if !args.writing.dry_run {
+        Progress::run(Total::Bytes(plan.total), quiet, |progress| plan.write(progress))?;
+    }
+    if json { print_json(&plan.json(!args.writing.dry_run)) } else { Ok(()) }
+}
+
+#[cfg(not(feature = "zarr"))]
+fn run_to_store(args: &BroadcastArgs, _: bool) -> Result<(), CliError> {
+    Err(crate::sources::without_zarr(&args.out))
+}
+
+/// Writes all arrays to a Zarr store, chunk by chunk on all cores.
+#[cfg(feature = "zarr")]
+fn run_to_store(args: &BroadcastArgs, json: bool) -> Result<(), CliError> {
+    use crate::chunk_grid::ChunkGrid;
+    use unishape_zarr::{Format, StoreWriter};
+    check_stdin(&args.inputs)?;
+    let rules = args.rules.rules();
+    let open = |word: &OsString| open_array(Location::parse(word)?);
+    let inputs = args.inputs.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let shape = common_shape(&inputs, rules, args.to.as_deref())?;
+    let (path, force) = (args.out.as_path(), args.writing.force);
+    check_directory_exists(parent_directory(path))?;
+    if fs::symlink_metadata(path).is_ok() && !force {
+        return Err(crate::output::already_exists(path));
+    }
+    let is_target = |input: &OpenArray| {
+        input.location.path().is_some_and(|own| resolve_target(own) == resolve_target(path))
+    };
+    if let Some(input) = inputs.iter().find(|input| is_target(input)) {
+        let message =
+            format!("{} would be overwritten by its own result; choose another --out", input.location);
+        return Err(CliError::usage(message));
+    }
+    let names = output_file_names(inputs.iter().map(|input| input.location.stem()), true);
+    let names: Vec<String> =
+        names.iter().map(|name| name.to_string_lossy().trim_end_matches(".npy").to_owned()).collect();
+    let (mut total, mut results, mut lines) = (0u64, Vec::new(), String::new());
+    for input in &inputs {
+        let header = input.source.header();
+        let dtype = header.descr.dtype().ok_or_else(|| {
+            CliError::input(format!("{}: Zarr has no dtype {}", input.location, header.descr.text()))
+        })?;
+        let result = Header { descr: header.descr.clone(), fortran_order: false, shape: shape.clone() };
+        let bytes =
+            result.data_bytes().map_err(|error| CliError::input(format!("{}: {error}", input.location)))?;
+        total = total.saturating_add(bytes);
+        lines += &format!(
+            "{}  {} → {}\n",
+            input.location,
+            short_shape_text(&header.shape),
+            short_shape_text(&shape)
+        );
+        results.push((dtype, bytes));
+    }
+    if inputs.len() > MAX_LINES {
+        lines = format!("{} arrays → {}\n", inputs.len(), short_shape_text(&shape));
+    }
+    let quiet = args.writing.quiet || json;
+    let destination = text::display_path(path);
+    print_info(quiet, &format!("{lines}{} before compression to {destination}\n", BinaryBytes(total)));
+    if !args.writing.dry_run {
+        Progress::run(Total::Bytes(total), quiet, |progress| {
+            let format = if args.zarr.zarr_format == 2 { Format::V2 } else { Format::V3 };
+            let mut store = StoreWriter::create(path, format)?;
+            for ((input, name), (dtype, _)) in inputs.iter().zip(&names).zip(&results) {
+                let source = &*input.source;
+                let from = &source.header().shape;
+                let grid = match &args.zarr.chunks {
+                    Some(chunk) => ChunkGrid::new(&shape, chunk)?,
+                    None => {
+                        let own = std::iter::once((&from[..], source.chunk_shape()));
+                        ChunkGrid::like(&shape, dtype.item_size(), own)
+                    }
+                };
+                let array = store.add_array(name, *dtype, &shape, &grid.chunk)?;
+                let cores = std::thread::available_parallelism().map_or(1, usize::from);
+                grid.for_each(cores, |index, ranges| {
+                    if progress.is_stopped() {
+                        return Err(progress.interruption_or(CliError::internal("stopped")));
+                    }
+                    let region = source.region(&input_region(from, ranges))?;
+                    let chunk: Vec<usize> = ranges.iter().map(std::ops::Range::len).collect();
+                    array.write_chunk(index, region.view().broadcast_to(&chunk)?)?;
+                    progress.advance_bytes((chunk.iter().product::<usize>() * dtype.item_size()) as u64);
+                    Ok(())
+                })?;
+            }
+            if progress.is_stopped() {
+                return Err(progress.interruption_or(CliError::internal("stopped")));
+            }
+            Ok(store.commit(force)?)
+        })?;
+    }
+    if !json {
         return Ok(());
     }
-    Progress::run(Total::Bytes(plan.total), args.writing.quiet, |progress| plan.write(progress))
+    let arrays = inputs.iter().zip(&names).zip(&results).map(|((input, name), (dtype, bytes))| {
+        let from = &input.source.header().shape;
+        json!({"input": input.location.to_string(), "from": from, "dtype": dtype.name(), "name": name, "bytes": bytes})
+    });
+    let arrays: Vec<Value> = arrays.collect();
+    let written = !args.writing.dry_run;
+    print_json(
+        &json!({"shape": shape, "results": arrays, "bytes": total, "path": destination, "written": written}),
+    )
 }
 
 /// Everything that will be written, known before the first byte is.
@@ -57,7 +175,7 @@ struct WritePlan {
 
 /// An array and its result file.
 struct PlannedArray {
-    input: RawArray,
+    input: OpenArray,
     header: Header,
     bytes: u64,
     /// The file name of the result, in the directory or in the archive.
@@ -69,19 +187,17 @@ struct PlannedArray {
 impl WritePlan {
     fn new(args: &BroadcastArgs) -> Result<WritePlan, CliError> {
         let rules = args.rules.rules();
-        let inputs = args.inputs.iter().map(|path| map_array(path)).collect::<Result<Vec<_>, _>>()?;
-        let shapes: Vec<&[usize]> = inputs.iter().map(|input| &input.header().shape[..]).collect();
-        let shape = broadcast_shapes_with(rules, &shapes).map_err(|error| {
-            let names: Vec<String> = inputs.iter().map(|input| file_name(input.path())).collect();
-            CliError::failed(error.named(&names))
-        })?;
+        check_stdin(&args.inputs)?;
+        let open = |word: &OsString| open_array(Location::parse(word)?);
+        let inputs = args.inputs.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let shape = common_shape(&inputs, rules, args.to.as_deref())?;
         let archive = archive_path(&args.out)?;
         let directory = match archive {
             Some(path) => parent_directory(path),
             None => &args.out,
         };
         let arrays = plan_arrays(inputs, &shape, directory, archive.is_some())?;
-        let too_large = || CliError::failed("the total size of the results exceeds 2^64 bytes");
+        let too_large = || CliError::input("the total size of the results exceeds 2^64 bytes");
         let total = arrays.iter().try_fold(0u64, |total, array| total.checked_add(array.bytes));
         let total = total.ok_or_else(too_large)?;
         let members = if archive.is_some() { arrays.len() as u64 + 1 } else { 0 };
@@ -114,11 +230,8 @@ impl WritePlan {
         if self.archive.is_some() {
             check_directory_exists(&self.directory)?;
         }
-        let inputs: HashMap<PathBuf, &Path> = self
-            .arrays
-            .iter()
-            .map(|array| (resolve_target(array.input.path()), array.input.path()))
-            .collect();
+        let paths = self.arrays.iter().filter_map(|array| array.input.location.path());
+        let inputs: HashMap<PathBuf, &Path> = paths.map(|path| (resolve_target(path), path)).collect();
         let results: Vec<&Path> = match &self.archive {
             Some(archive) => vec![archive],
             None => self.arrays.iter().map(|array| &*array.path).collect(),
@@ -127,8 +240,10 @@ impl WritePlan {
         for path in results {
             let target = resolve_target(path);
             if let Some(input) = inputs.get(&target) {
-                let is_own =
-                    |array: &PlannedArray| array.path == path && resolve_target(array.input.path()) == target;
+                let is_own = |array: &PlannedArray| {
+                    array.path == path
+                        && array.input.location.path().map(resolve_target).as_ref() == Some(&target)
+                };
                 let whose = if self.arrays.iter().any(is_own) { "its own" } else { "another" };
                 return Err(CliError::usage(format!(
                     "{} would be overwritten by {whose} result; choose another --out",
@@ -138,16 +253,65 @@ impl WritePlan {
             check_target(path, self.force)?;
             if !targets.insert(target) {
                 let path = text::display_path(path);
-                return Err(CliError::failed(format!("{path} is a link to the file of another result")));
+                return Err(CliError::io(format!("{path} is a link to the file of another result")));
             }
         }
         check_free_space("the results need", self.needed, &self.directory, self.free)
     }
 
-    /// A line for each array, and the destination.
+    /// What is written where.
+    fn json(&self, written: bool) -> Value {
+        let array = |array: &PlannedArray| {
+            json!({
+                "input": array.input.location.to_string(),
+                "from": array.input.source.header().shape,
+                "dtype": array.input.source.header().descr.dtype().map(|dtype| dtype.name()),
+                "name": text::display_path(Path::new(&array.name)),
+                "bytes": array.bytes,
+            })
+        };
+        json!({
+            "shape": self.shape,
+            "results": self.arrays.iter().map(array).collect::<Vec<_>>(),
+            "bytes": self.total,
+            "path": text::display_path(self.archive.as_ref().unwrap_or(&self.directory)),
+            "written": written,
+        })
+    }
+
+    /// A line for each array, or for each shape of many arrays, and the destination.
     fn text(&self) -> String {
+        let destination = self.archive.as_ref().unwrap_or(&self.directory);
+        let lines = if self.arrays.len() > MAX_LINES { self.summary() } else { self.lines() };
+        lines + &destination_text(self.total, destination, self.free) + "\n"
+    }
+
+    /// A line for each shape of the inputs: how many arrays have it.
+    fn summary(&self) -> String {
+        let mut groups: BTreeMap<&[usize], (usize, u64)> = BTreeMap::new();
+        for array in &self.arrays {
+            let group = groups.entry(&array.input.source.header().shape).or_default();
+            *group = (group.0 + 1, group.1 + array.bytes);
+        }
+        let to = short_shape_text(&self.shape);
+        let mut groups: Vec<(&[usize], (usize, u64))> = groups.into_iter().collect();
+        // The most frequent shapes first.
+        groups.sort_by_key(|(_, (count, _))| Reverse(*count));
+        let mut text = format!("{} arrays → {to}\n", self.arrays.len());
+        for (shape, (count, bytes)) in groups.iter().take(MAX_LINES) {
+            text += &format!("  {count} of {}  {}\n", short_shape_text(shape), BinaryBytes(*bytes));
+        }
+        if let Some(rest) = groups.get(MAX_LINES..).filter(|rest| !rest.is_empty()) {
+            let count: usize = rest.iter().map(|(_, (count, _))| count).sum();
+            text += &format!("  {count} of {} other shapes\n", rest.len());
+        }
+        text
+    }
+
+    /// A line for each array.
+    fn lines(&self) -> String {
         let from: Vec<String> =
-            self.arrays.iter().map(|array| short_shape_text(&array.input.header().shape)).collect();
+            self.arrays.iter().map(|array| short_shape_text(&array.input.source.header().shape)).collect();
         let names: Vec<String> = self.arrays.iter().map(PlannedArray::title).collect();
         let (name_width, from_width) = (max_width(&names), max_width(&from));
         let to = short_shape_text(&self.shape);
@@ -157,8 +321,7 @@ impl WritePlan {
             let name = pad(name, name_width);
             text += &format!("{name}  {from:>from_width$} → {to}  {bytes}\n");
         }
-        let destination = self.archive.as_ref().unwrap_or(&self.directory);
-        text + &destination_text(self.total, destination, self.free) + "\n"
+        text
     }
 
     fn write(&self, progress: &Progress) -> Result<(), CliError> {
@@ -206,23 +369,35 @@ impl WritePlan {
         result: &Path,
         writer: &mut impl Write,
     ) -> Result<(), CliError> {
-        array.input.write_broadcast(self.rules, &self.shape, writer).map_err(|error| match error {
-            WriteBroadcastError::Write(error) => write_error(result, &error),
-            error => CliError::failed(error),
-        })
+        let source = &*array.input.source;
+        if let Some(raw) = source.as_raw() {
+            return raw.write_broadcast(self.rules, &self.shape, writer).map_err(|error| match error {
+                WriteBroadcastError::Write(error) => write_error(result, &error),
+                WriteBroadcastError::Shape(error) => error.into(),
+                error => CliError::internal(error),
+            });
+        }
+        let from = &source.header().shape;
+        for chunk in Chunks::new(&self.shape, CHUNK_ELEMENTS).iter() {
+            let region = source.region(&input_region(from, &chunk))?;
+            let shape: Vec<usize> = chunk.iter().map(std::ops::Range::len).collect();
+            let stretched = region.view().broadcast_to(&shape)?;
+            npy::write_elements(&mut *writer, stretched).map_err(|error| write_error(result, &error))?;
+        }
+        Ok(())
     }
 }
 
 impl PlannedArray {
     /// The path of the input, and the name of the result if it differs.
     fn title(&self) -> String {
-        let path = text::display_path(self.input.path());
+        let location = self.input.location.to_string();
         let name = text::display_path(Path::new(&self.name));
         // Compared as displayed: in an archive, a name that is not UTF-8 differs but looks the same.
-        if text::sanitize(&file_name(self.input.path())) == name {
-            path
+        if text::sanitize(&short_name(&self.input.location)) == name {
+            location
         } else {
-            format!("{path} → {name}")
+            format!("{location} → {name}")
         }
     }
 
@@ -248,20 +423,38 @@ fn archive_path(out: &Path) -> Result<Option<&Path>, CliError> {
     Ok(has_extension(out, "npz").then_some(out))
 }
 
+/// The common shape of all inputs, or the shape that each of them is broadcast to.
+fn common_shape(inputs: &[OpenArray], rules: Rules, to: Option<&[usize]>) -> Result<Vec<usize>, CliError> {
+    let shapes: Vec<&[usize]> = inputs.iter().map(|input| &input.source.header().shape[..]).collect();
+    let Some(to) = to else {
+        return broadcast_shapes_with(rules, &shapes).map_err(|error| {
+            let names: Vec<String> = inputs.iter().map(|input| short_name(&input.location)).collect();
+            error.named(&names).into()
+        });
+    };
+    for (input, shape) in inputs.iter().zip(shapes) {
+        if let Err(reason) = check_broadcast_to(rules, shape, to) {
+            let error = Error::not_broadcastable(shape, to, reason);
+            return Err(CliError::broadcast(&error, format!("{}: {error}", input.location)));
+        }
+    }
+    Ok(to.to_vec())
+}
+
 /// Chooses the names, headers and sizes of the results.
 fn plan_arrays(
-    inputs: Vec<RawArray>,
+    inputs: Vec<OpenArray>,
     shape: &[usize],
     directory: &Path,
     in_archive: bool,
 ) -> Result<Vec<PlannedArray>, CliError> {
-    let names = output_file_names(inputs.iter().map(RawArray::path), in_archive);
+    let names = output_file_names(inputs.iter().map(|input| input.location.stem()), in_archive);
     let mut arrays = Vec::new();
     for (input, name) in inputs.into_iter().zip(names) {
-        let input_error = |error: &dyn std::fmt::Display| {
-            CliError::failed(format!("{}: {error}", text::display_path(input.path())))
-        };
-        let header = input.broadcast_header(shape);
+        let input_error =
+            |error: &dyn std::fmt::Display| CliError::input(format!("{}: {error}", input.location));
+        let descr = input.source.header().descr.clone();
+        let header = Header { descr, fortran_order: false, shape: shape.to_vec() };
         let data = header.data_bytes().map_err(|error| input_error(&error))?;
         let head = header.encoded_len().map_err(|error| input_error(&error))?;
         let too_large = || input_error(&"the size of the result exceeds 2^64 bytes");

@@ -13,7 +13,7 @@ use unishape::text;
 /// Only a check before long work: the commit itself refuses files that have appeared since.
 pub(crate) fn check_target(path: &Path, force: bool) -> Result<(), CliError> {
     if path.is_dir() {
-        return Err(CliError::failed(format!("{} is a directory", text::display_path(path))));
+        return Err(CliError::io(format!("{} is a directory", text::display_path(path))));
     }
     // A dangling symbolic link exists too.
     if !force && fs::symlink_metadata(path).is_ok() {
@@ -25,7 +25,7 @@ pub(crate) fn check_target(path: &Path, force: bool) -> Result<(), CliError> {
 pub(crate) fn check_directory_exists(directory: &Path) -> Result<(), CliError> {
     match directory.exists() {
         true => Ok(()),
-        false => Err(CliError::failed(format!("{}: no such directory", text::display_path(directory)))),
+        false => Err(CliError::io(format!("{}: no such directory", text::display_path(directory)))),
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn check_free_space(
     free: Option<u64>,
 ) -> Result<(), CliError> {
     match free {
-        Some(free) if free < needed => Err(CliError::failed(format!(
+        Some(free) if free < needed => Err(CliError::io(format!(
             "{subject} {}, but {} has only {} free; nothing was written",
             BinaryBytes(needed),
             text::display_path(directory),
@@ -63,7 +63,7 @@ pub(crate) fn in_directory(
     #[cfg(target_os = "linux")]
     crate::signals::remove_if_truncated(&created);
     let result = result
-        .map_err(|error| CliError::failed(format!("{}: {error}", text::display_path(directory))))
+        .map_err(|error| CliError::io(format!("{}: {error}", text::display_path(directory))))
         .and_then(|()| work());
     if result.is_err() {
         for directory in created.iter().rev() {

@@ -1,19 +1,23 @@
 //! `unishape explain`: figures of how shapes or arrays are broadcast.
 
 use crate::args::ExplainArgs;
+use crate::dim_names::{NamedShape, common_names, named_text};
 use crate::error::CliError;
-use crate::mapped::map_array;
 use crate::output;
-use crate::paths::{file_name, is_stdout};
+use crate::paths::is_stdout;
 use crate::shape_input::{self, ShapeInput};
+use crate::sources::{OpenArray, check_stdin, open_array};
 use clap::ColorChoice;
 use ndarray::IxDyn;
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use unishape::{Extent, Tensor, text};
+use unishape::{DType, Extent, Tensor, broadcast_shapes_with, text};
 use unishape_atomic_file::resolve_target;
 use unishape_explain::Explanation;
+use unishape_files::Location;
 use unishape_npy as npy;
 
 /// Arrays with more elements than this are drawn without their values.
@@ -22,31 +26,59 @@ const MAX_VALUES: usize = 10_000;
 /// How much of an argument an error message shows, in characters.
 const MAX_SHOWN: usize = 60;
 
-pub(crate) fn run(args: ExplainArgs) -> Result<(), CliError> {
+pub(crate) fn run(args: ExplainArgs, json: bool) -> Result<(), CliError> {
     if let (Some(svg), Some(html)) = (&args.svg, &args.html)
         && is_same_file(svg, html)
     {
         return Err(CliError::usage("--svg and --html name the same file; give two different files"));
     }
+    check_stdin(&args.inputs)?;
     let inputs = shape_input::read_all(&args.inputs)?;
-    let shapes = args.inputs.iter().zip(&inputs).map(known_shape).collect::<Result<Vec<_>, _>>()?;
+    let mut sizes: BTreeMap<String, usize> = args.sizes.iter().cloned().collect();
+    let shapes = args.inputs.iter().zip(&inputs).map(|(word, input)| known_shape(word, input, &mut sizes));
+    let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
     let mut explanation = Explanation::new(args.rules.rules(), &shapes)
-        .map_err(|error| CliError::failed(error.named(&shape_input::names(&inputs))))?;
+        .map_err(|error| CliError::from(error.named(&shape_input::names(&inputs))))?;
     for (index, input) in inputs.iter().enumerate() {
-        if let Some(path) = &input.file {
-            explanation = explanation.name(index, &file_name(path));
-            if let Some(values) = values(path)? {
+        if input.dim_names.iter().any(Option::is_some) {
+            explanation = explanation.name(index, &named_text(&input.shape, &input.dim_names));
+        }
+        if let Some(location) = &input.file {
+            explanation = explanation.name(index, &input.name(index));
+            let opened = if input.array.is_none() { Some(open_array(location.clone())?) } else { None };
+            if let Some(array) = input.array.as_ref().or(opened.as_ref())
+                && let Some(values) = values(array)?
+            {
                 explanation = explanation.values(index, |element| element_text(&values, element));
             }
         }
     }
+    if args.svg.is_none() && args.html.is_none() && json {
+        let inputs: Vec<_> = shapes
+            .iter()
+            .zip(shape_input::names(&inputs))
+            .map(|(shape, name)| json!({"name": name, "shape": shape}))
+            .collect();
+        let figure = explanation.text(false, args.width.unwrap_or(80));
+        let shape = explanation.shape();
+        return output::print_json(
+            &json!({"shape": shape, "inputs": inputs, "sizes": sizes, "figure": figure}),
+        );
+    }
     if args.svg.is_none() && args.html.is_none() {
         let width = args.width.unwrap_or_else(terminal_width);
-        return output::print(&explanation.text(use_color(args.color), width));
+        let figure = explanation.text(use_color(args.color), width);
+        return output::print(&(names_line(&inputs, &sizes, &args)? + &figure));
     }
     let svg = args.svg.as_deref().map(|path| (path, explanation.svg()));
     let html = args.html.as_deref().map(|path| (path, explanation.html()));
-    output::write_text_files(&svg.into_iter().chain(html).collect::<Vec<_>>(), args.force)
+    let files: Vec<(&Path, String)> = svg.into_iter().chain(html).collect();
+    if json && files.iter().any(|(path, _)| is_stdout(path)) {
+        return Err(CliError::usage("with --json, standard output has the JSON; write the figure to a file"));
+    }
+    output::write_text_files(&files, args.force)?;
+    let paths: Vec<String> = files.iter().map(|(path, _)| text::display_path(path)).collect();
+    if json { output::print_json(&json!({"shape": explanation.shape(), "files": paths})) } else { Ok(()) }
 }
 
 /// Whether two paths lead to the same file. `-` is standard output.
@@ -57,9 +89,33 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// The shape of an input, whose sizes must all be known.
-fn known_shape((word, input): (&OsString, &ShapeInput)) -> Result<Vec<usize>, CliError> {
-    let known = input.shape.iter().map(|size| match size {
+/// The common shape with names, and the sizes that they have in the figure; empty without names.
+fn names_line(
+    inputs: &[ShapeInput],
+    sizes: &BTreeMap<String, usize>,
+    args: &ExplainArgs,
+) -> Result<String, CliError> {
+    if !inputs.iter().any(|input| input.dim_names.iter().any(Option::is_some)) {
+        return Ok(String::new());
+    }
+    let shapes: Vec<&[Extent]> = inputs.iter().map(|input| &input.shape[..]).collect();
+    let common = broadcast_shapes_with(args.rules.rules(), &shapes)?;
+    let named: Vec<_> = inputs.iter().map(|input| (&input.shape[..], &input.dim_names[..])).collect();
+    let texts: Vec<String> = named.iter().map(|(shape, names)| named_text(shape, names)).collect();
+    let result = named_text(&common, &common_names(&common, &named));
+    let sizes: Vec<String> = sizes.iter().map(|(name, size)| format!("{name} = {size}")).collect();
+    Ok(format!("{} gives {result}; drawn with {}\n\n", texts.join(" with "), sizes.join(", ")))
+}
+
+/// The shape of an input, whose sizes must all be known, or have names.
+fn known_shape(
+    word: &OsString,
+    input: &ShapeInput,
+    sizes: &mut BTreeMap<String, usize>,
+) -> Result<Vec<usize>, CliError> {
+    let named = NamedShape { shape: input.shape.clone(), names: input.dim_names.clone() };
+    let shape = named.sized(sizes);
+    let known = shape.iter().map(|size| match size {
         Extent::Known(size) => Some(*size),
         Extent::Unknown | Extent::Positive => None,
     });
@@ -71,14 +127,20 @@ fn known_shape((word, input): (&OsString, &ShapeInput)) -> Result<Vec<usize>, Cl
     })
 }
 
-/// The elements of a file, if they are few and of a supported dtype.
-fn values(path: &Path) -> Result<Option<Tensor>, CliError> {
-    let mapped = map_array(path)?;
-    let header = mapped.header();
+/// The elements of an array, if they are few and of a supported dtype.
+fn values(array: &OpenArray) -> Result<Option<Tensor>, CliError> {
+    let header = array.source.header();
     let are_few = header.element_count().is_ok_and(|count| count <= MAX_VALUES);
-    match header.descr.dtype() {
-        Some(_) if are_few => npy::read(path).map(Some).map_err(CliError::failed),
-        _ => Ok(None),
+    match (header.descr.dtype(), &array.location) {
+        (None, _) => Ok(None),
+        _ if !are_few => Ok(None),
+        // Strings cannot be read region by region.
+        (Some(DType::Str), Location::Npy(path)) => Ok(Some(npy::read(path)?)),
+        (Some(DType::Str), _) => Ok(None),
+        (Some(_), _) => {
+            let whole: Vec<_> = header.shape.iter().map(|&size| 0..size).collect();
+            Ok(Some(array.source.region(&whole)?.view().to_owned()?))
+        }
     }
 }
 

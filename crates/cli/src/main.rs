@@ -5,27 +5,33 @@
 //! | `args` | command-line arguments and help texts |
 //! | `shared_args` | options of several subcommands |
 //! | `error` | errors and their exit codes |
-//! | `shape_input` | shapes given as text or as `.npy` files |
-//! | `mapped` | memory-mapped input files |
+//! | `shape_input` | shapes given as text or as files of arrays |
+//! | `dim_names` | shapes with names of dimensions |
+//! | `sources` | arrays in files of every format |
+//! | `chunks`, `chunk_grid` | shapes split into chunks of a file and of a Zarr array |
 //! | `paths` | file names, extensions and directories |
 //! | `destination` | checks of the paths that results are written to |
 //! | `output` | standard output and atomically written files |
 //! | `output_names` | unique file names of results |
-//! | `array_text` | arrays formatted as text |
+//! | `array_text`, `array_json` | arrays formatted as text and as JSON |
 //! | `columns` | widths of text in terminal columns |
 //! | `progress` | progress bar and interruption of long work |
 //! | `signals` | signal handlers |
 //! | `shape`, `explain`, `broadcast`, `eval`, `onnx` | one subcommand each |
 
 mod args;
+mod array_json;
 mod array_text;
 mod broadcast;
+#[cfg(feature = "zarr")]
+mod chunk_grid;
+mod chunks;
 mod columns;
 mod destination;
+mod dim_names;
 mod error;
 mod eval;
 mod explain;
-mod mapped;
 mod onnx;
 mod output;
 mod output_names;
@@ -35,32 +41,60 @@ mod shape;
 mod shape_input;
 mod shared_args;
 mod signals;
+mod sources;
 
 use args::{Args, Command};
 use clap::{CommandFactory, Parser};
 use error::CliError;
+use std::panic;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     signals::report_truncated_inputs();
-    let args = Args::parse();
-    let result = match args.command {
-        Command::Shape(args) => shape::run(args),
-        Command::Explain(args) => explain::run(args),
-        Command::Broadcast(args) => broadcast::run(args),
-        Command::Eval(args) => eval::run(args),
-        Command::Onnx(args) => onnx::run(args),
-        Command::Completions { shell } => completions(shell),
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return report_parse_error(&error),
     };
+    let json = args.json;
+    let result = panic::catch_unwind(|| run(args)).unwrap_or_else(|_| {
+        // The panic hook has printed the reason and the place.
+        Err(CliError::internal("the command panicked"))
+    });
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.report(),
+        Err(error) => error.report(json),
     }
 }
 
-fn completions(shell: clap_complete::Shell) -> Result<(), CliError> {
+fn run(args: Args) -> Result<(), CliError> {
+    let json = args.json;
+    match args.command {
+        Command::Shape(args) => shape::run(args, json),
+        Command::Explain(args) => explain::run(args, json),
+        Command::Broadcast(args) => broadcast::run(args, json),
+        Command::SumTo(args) => eval::sum_to(args, json),
+        Command::Eval(args) => eval::run(args, json),
+        Command::Onnx(args) => onnx::run(args, json),
+        Command::Completions { shell } => completions(shell, json),
+    }
+}
+
+/// Prints help, the version, or what is wrong with the command line, which has no arguments yet.
+fn report_parse_error(error: &clap::Error) -> ExitCode {
+    let is_json = std::env::args_os().skip(1).any(|word| word == "--json");
+    if is_json && error.use_stderr() {
+        let message = error.to_string();
+        let message = message.strip_prefix("error: ").unwrap_or(&message).trim_end();
+        let _ = output::print_json(&serde_json::json!({"error": "usage", "message": message}));
+    }
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+fn completions(shell: clap_complete::Shell, json: bool) -> Result<(), CliError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "unishape", &mut script);
-    output::print(&String::from_utf8_lossy(&script))
+    let script = String::from_utf8_lossy(&script);
+    if json { output::print_json(&serde_json::json!({ "script": script })) } else { output::print(&script) }
 }

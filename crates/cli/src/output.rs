@@ -14,13 +14,13 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(CliError::BrokenPipe),
-        Err(error) => Err(CliError::failed(format!("standard output: {error}"))),
+        Err(error) => Err(CliError::io(format!("standard output: {error}"))),
     }
 }
 
 /// Prints JSON and a newline to standard output.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), CliError> {
-    let json = serde_json::to_string(value).map_err(CliError::failed)?;
+    let json = serde_json::to_string(value).map_err(CliError::internal)?;
     print(&(json + "\n"))
 }
 
@@ -47,12 +47,12 @@ fn file_error(path: &Path, error: &io::Error) -> CliError {
     match error.kind() {
         // An error with a message of its own also says what could not be undone.
         ErrorKind::AlreadyExists if error.get_ref().is_none() => already_exists(path),
-        _ => CliError::failed(format!("{}: {error}", text::display_path(path))),
+        _ => CliError::io(format!("{}: {error}", text::display_path(path))),
     }
 }
 
 pub(crate) fn already_exists(path: &Path) -> CliError {
-    CliError::failed(format!("{} already exists; use --force to replace it", text::display_path(path)))
+    CliError::io(format!("{} already exists; use --force to replace it", text::display_path(path)))
 }
 
 /// Whether a path is a pipe or a device: written directly, and not taken back after an error.
@@ -63,7 +63,7 @@ pub(crate) fn is_in_place(path: &Path) -> bool {
 /// An error while a result is written, with the path of the result and not of its temporary file.
 pub(crate) fn write_error(path: &Path, error: &dyn std::error::Error) -> CliError {
     let undone = if is_in_place(path) { "" } else { "; nothing was written" };
-    CliError::failed(format!("{}: {error}{undone}", text::display_path(path)))
+    CliError::io(format!("{}: {error}{undone}", text::display_path(path)))
 }
 
 /// Writes text files, all of them or none. The path `-` is standard output.

@@ -1,19 +1,17 @@
 //! Unique file names of results.
 
-use crate::paths::has_extension;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 
-/// The file name of each result: that of its input, made unique by a number.
+/// The file name of each result: the name of its input, made unique by a number.
 ///
 /// The second and further inputs of one name are numbered: `a.npy`, `a-1.npy`, `a-2.npy`. Names in an archive
 /// are valid UTF-8.
-pub(crate) fn output_file_names<'p>(
-    inputs: impl IntoIterator<Item = &'p Path>,
+pub(crate) fn output_file_names(
+    stems: impl IntoIterator<Item = OsString>,
     in_archive: bool,
 ) -> Vec<OsString> {
-    let stems: Vec<OsString> = inputs.into_iter().map(|path| stem(path, in_archive)).collect();
+    let stems: Vec<OsString> = stems.into_iter().map(|stem| stem_for(stem, in_archive)).collect();
     // A numbered name must not be the name of another input, also if that comes later.
     let own_names: HashSet<OsString> = stems.iter().map(|stem| key(stem, in_archive)).collect();
     let mut used: HashSet<OsString> = HashSet::new();
@@ -41,15 +39,9 @@ pub(crate) fn output_file_names<'p>(
     names
 }
 
-/// A file name without the extension `.npy`. Others stay, so that `data.v1` and `data.v2` differ.
-fn stem(path: &Path, in_archive: bool) -> OsString {
-    let stem = if has_extension(path, "npy") { path.file_stem() } else { path.file_name() };
-    let stem = stem.unwrap_or(path.as_os_str());
-    match in_archive {
-        true => stem.to_string_lossy().into_owned().into(),
-        // Keeps names that are not UTF-8.
-        false => stem.into(),
-    }
+/// A name that is valid in an archive. In a directory, names that are not UTF-8 are kept.
+fn stem_for(stem: OsString, in_archive: bool) -> OsString {
+    if in_archive { stem.to_string_lossy().into_owned().into() } else { stem }
 }
 
 /// Equal for names of the same file, also on file systems that ignore case.
@@ -61,11 +53,9 @@ fn key(name: &OsStr, in_archive: bool) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::output_file_names;
-    use std::path::Path;
 
     fn names(inputs: &[&str]) -> Vec<String> {
-        let inputs = inputs.iter().map(Path::new);
-        output_file_names(inputs, false)
+        output_file_names(inputs.iter().map(Into::into), false)
             .into_iter()
             .map(|name| name.into_string().unwrap_or_default())
             .collect()
@@ -73,15 +63,14 @@ mod tests {
 
     #[test]
     fn inputs_with_the_same_name_are_numbered() {
-        assert_eq!(names(&["x/a.npy", "y/a.npy", "a.npy", "b"]), ["a.npy", "a-1.npy", "a-2.npy", "b.npy"]);
-        assert_eq!(names(&["a", "a.NPY", "a.npy"]), ["a.npy", "a-1.npy", "a-2.npy"]);
+        assert_eq!(names(&["a", "a", "a", "b"]), ["a.npy", "a-1.npy", "a-2.npy", "b.npy"]);
     }
 
     #[test]
     fn numbers_that_give_the_name_of_another_input_are_skipped() {
-        assert_eq!(names(&["a.npy", "a.npy", "a-1.npy"]), ["a.npy", "a-2.npy", "a-1.npy"]);
+        assert_eq!(names(&["a", "a", "a-1"]), ["a.npy", "a-2.npy", "a-1.npy"]);
         assert_eq!(
-            names(&["a-1.npy", "a-1.npy", "a.npy", "a.npy", "a-1-1.npy"]),
+            names(&["a-1", "a-1", "a", "a", "a-1-1"]),
             ["a-1.npy", "a-1-2.npy", "a.npy", "a-2.npy", "a-1-1.npy"]
         );
     }

@@ -3,9 +3,11 @@
 use crate::error::CliError;
 use crate::output::{self, is_in_place};
 use crate::signals::StopFlag;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 use unishape_atomic_file::AtomicFile;
 
 /// What a progress bar counts, and how much of it there is.
@@ -32,7 +34,7 @@ impl Progress {
         work: impl FnOnce(&Progress) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let stop = StopFlag::install()
-            .map_err(|error| CliError::failed(format!("cannot install signal handlers: {error}")))?;
+            .map_err(|error| CliError::internal(format!("cannot install signal handlers: {error}")))?;
         let bar = if quiet { ProgressBar::hidden() } else { progress_bar(total) };
         let progress = Progress { stop, bar, total };
         let result = work(&progress);
@@ -43,13 +45,16 @@ impl Progress {
     /// Starts a file, as [`output::create_file`]. From a pipe or a device on, a signal ends the process.
     pub(crate) fn create_file(&self, path: &Path, force: bool) -> Result<AtomicFile, CliError> {
         if is_in_place(path) {
-            self.stop.restore_default();
-            // A signal before that has only set the flag.
-            if let Some(signal) = self.stop.signal() {
-                return Err(CliError::Interrupted(signal));
-            }
+            self.end_at_signals()?;
         }
         output::create_file(path, force)
+    }
+
+    /// From here on, a signal ends the process: what is written to a pipe or a device cannot be taken back.
+    pub(crate) fn end_at_signals(&self) -> Result<(), CliError> {
+        self.stop.restore_default();
+        // A signal before that has only set the flag.
+        self.stop.signal().map_or(Ok(()), |signal| Err(CliError::Interrupted(signal)))
     }
 
     /// Whether the command has received a stop signal.
@@ -77,16 +82,36 @@ impl Progress {
     }
 }
 
+/// Terminals of fewer columns show only the bar, the percentage and the time left.
+const NARROW: u16 = 70;
+
+/// Before this time, no estimate of the time left is shown: the first chunks say little about the others.
+const FIRST_ESTIMATE: Duration = Duration::from_secs(2);
+
 fn progress_bar(total: Total) -> ProgressBar {
+    let columns = terminal_size::terminal_size_of(io::stderr()).map_or(80, |(width, _)| width.0);
     let (length, template) = match total {
+        Total::Bytes(bytes) if columns < NARROW => (bytes, "{wide_bar} {percent:>3}%{left}"),
         Total::Bytes(bytes) => {
-            (bytes, "{bar:40} {percent}% of {binary_total_bytes}  {binary_bytes_per_sec}  {eta} left")
+            (bytes, "{bar:30} {percent:>3}% of {binary_total_bytes}  {binary_bytes_per_sec}{left}")
         }
-        Total::Iterations(iterations) => (iterations, "{bar:40} {percent}%  {eta} left"),
+        Total::Iterations(iterations) => (iterations, "{wide_bar} {percent:>3}%{left}"),
     };
     let style = ProgressStyle::with_template(template);
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("left", write_time_left);
     // Drawn on standard error, and only if that is a terminal.
-    ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    ProgressBar::new(length).with_style(style)
+}
+
+/// Writes the time left, once there is an estimate.
+fn write_time_left(state: &ProgressState, writer: &mut dyn fmt::Write) {
+    let text = time_left(state.elapsed(), state.eta());
+    let _ = writer.write_str(&text.unwrap_or_default());
+}
+
+/// `  12s left`; `None` before there is an estimate.
+fn time_left(elapsed: Duration, left: Duration) -> Option<String> {
+    (elapsed >= FIRST_ESTIMATE).then(|| format!("  {:#} left", HumanDuration(left)))
 }
 
 /// Explains `EFAULT`: a write directly from a truncated memory-mapped input fails without a `SIGBUS`.
@@ -122,5 +147,21 @@ impl<W: Write> Write for ProgressWriter<'_, W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time_left;
+    use std::time::Duration;
+
+    #[test]
+    fn the_first_estimate_comes_after_two_seconds() {
+        let left =
+            |elapsed: u64, left: u64| time_left(Duration::from_millis(elapsed), Duration::from_secs(left));
+        assert_eq!(left(100, 86_400 * 365), None);
+        assert_eq!(left(2000, 40), Some("  40s left".into()));
+        // Fits 40 columns with a bar of at least 15.
+        assert!(left(2000, 86_400 * 99).is_some_and(|text| text.len() + " 100%".len() <= 25));
     }
 }

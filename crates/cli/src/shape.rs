@@ -1,17 +1,20 @@
 //! `unishape shape`: the common shape of shapes from the command line or standard input.
 
 use crate::args::ShapeArgs;
-use crate::error::CliError;
+use crate::dim_names::{common_names, named_text};
+use crate::error::{CliError, sizes_json};
 use crate::output;
 use crate::shape_input::{self, ShapeInput};
 use indicatif::BinaryBytes;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::io::{self, BufRead, IsTerminal, Read};
-use unishape::notation::{parse_shape, shape_text};
+use unishape::notation::parse_shape;
 use unishape::{CommonShape, Error, Extent, Rules, broadcast_shapes_with, element_count};
+use unishape_files::FileError;
+use unishape_npy::Header;
 
-pub(crate) fn run(args: ShapeArgs) -> Result<(), CliError> {
+pub(crate) fn run(args: ShapeArgs, json: bool) -> Result<(), CliError> {
     let rules = args.rules.rules();
     let mut words = args.shapes;
     if words.is_empty() {
@@ -25,30 +28,39 @@ pub(crate) fn run(args: ShapeArgs) -> Result<(), CliError> {
         1 => broadcast_stream(rules, &words)?,
         _ => return Err(CliError::usage("standard input (-) can be read only once")),
     };
-    match (result, args.json) {
-        (Ok((shape, _)), false) => output::print(&(shape_text(&shape) + "\n")),
-        (Ok((shape, inputs)), true) => output::print_json(&ShapeJson::new(&shape, inputs)),
-        (Err(error), json) => {
-            if json {
-                output::print_json(&ErrorJson::new(&error))?;
-            }
-            Err(CliError::failed(error))
-        }
+    let common = result?;
+    let text = named_text(&common.shape, &common.names);
+    match json {
+        false => output::print(&(text + "\n")),
+        true => output::print_json(&ShapeJson::new(&common, text)),
     }
 }
 
 /// The longest line of standard input, in bytes; much longer than any shape.
 const MAX_LINE: u64 = 1 << 24;
 
-/// The common shape and the number of inputs, or the error of the broadcast.
-type BroadcastResult = Result<(Vec<Extent>, usize), Error>;
+/// The common shape, or the error of the broadcast.
+type BroadcastResult = Result<CommonInputs, Error>;
+
+/// The common shape of some inputs.
+struct CommonInputs {
+    shape: Vec<Extent>,
+    /// The names of its dimensions.
+    names: Vec<Option<String>>,
+    /// The number of inputs.
+    inputs: usize,
+}
 
 /// Broadcasts shapes from the command line. All are kept, for errors that show them.
 fn broadcast_arguments(rules: Rules, words: &[OsString]) -> Result<BroadcastResult, CliError> {
     let inputs = shape_input::read_all(words)?;
     let shapes: Vec<&[Extent]> = inputs.iter().map(|input| &input.shape[..]).collect();
     Ok(broadcast_shapes_with(rules, &shapes)
-        .map(|common| (common, shapes.len()))
+        .map(|shape| {
+            let inputs: Vec<_> =
+                inputs.iter().map(|input| (&input.shape[..], &input.dim_names[..])).collect();
+            CommonInputs { names: common_names(&shape, &inputs), inputs: inputs.len(), shape }
+        })
         .map_err(|error| error.named(&shape_input::names(&inputs))))
 }
 
@@ -69,12 +81,23 @@ fn broadcast_stream(rules: Rules, words: &[OsString]) -> Result<BroadcastResult,
             continue;
         }
         let mut stdin = io::stdin().lock();
+        let start = stdin.fill_buf().map_err(|error| CliError::io(format!("standard input: {error}")))?;
+        if start.starts_with(b"\x93NUMPY") {
+            let header = Header::read(&mut stdin).map_err(FileError::from)?;
+            let shape: Vec<Extent> = header.shape.into_iter().map(Extent::from).collect();
+            if names.len() == common.inputs() {
+                names.push("-".into());
+            }
+            if let Err(error) = common.push(&shape) {
+                return Ok(Err(error.named(&names)));
+            }
+            continue;
+        }
         let mut line = String::new();
         for number in 1.. {
             line.clear();
             let read = stdin.by_ref().take(MAX_LINE).read_line(&mut line);
-            if read.map_err(|error| CliError::failed(format!("standard input, line {number}: {error}")))? == 0
-            {
+            if read.map_err(|error| CliError::io(format!("standard input, line {number}: {error}")))? == 0 {
                 break;
             }
             if line.len() as u64 == MAX_LINE {
@@ -93,15 +116,13 @@ fn broadcast_stream(rules: Rules, words: &[OsString]) -> Result<BroadcastResult,
         }
     }
     let inputs = common.inputs();
-    Ok(common.finish().map(|shape| (shape, inputs)))
+    Ok(common.finish().map(|shape| CommonInputs { names: vec![None; shape.len()], inputs, shape }))
 }
-
-/// Sizes of a shape, `null` where unknown.
-type SizesJson = Vec<Option<usize>>;
 
 #[derive(Serialize)]
 struct ShapeJson {
-    shape: SizesJson,
+    /// `null` where a size is unknown, a string where it has a name.
+    shape: serde_json::Value,
     text: String,
     /// The number of inputs.
     inputs: usize,
@@ -110,70 +131,20 @@ struct ShapeJson {
 }
 
 impl ShapeJson {
-    fn new(shape: &[Extent], inputs: usize) -> ShapeJson {
-        let sizes = sizes(shape);
-        let known: Option<Vec<usize>> = sizes.iter().copied().collect();
+    fn new(common: &CommonInputs, text: String) -> ShapeJson {
+        let CommonInputs { shape, names, inputs } = common;
+        let known = shape.iter().map(|extent| match extent {
+            Extent::Known(size) => Some(*size),
+            Extent::Unknown | Extent::Positive => None,
+        });
+        let known: Option<Vec<usize>> = known.collect();
         let elements = known.and_then(|shape| element_count(&shape).ok());
-        ShapeJson { shape: sizes, text: shape_text(shape), inputs, elements }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "error")]
-enum ErrorJson {
-    #[serde(rename = "E1")]
-    Incompatible {
-        dimension: usize,
-        inputs: [usize; 2],
-        sizes: SizesJson,
-        shapes: Vec<InputsJson>,
-        message: String,
-    },
-    #[serde(rename = "unequal rank")]
-    UnequalRank { inputs: [usize; 2], ranks: [usize; 2], message: String },
-    #[serde(rename = "inputs")]
-    Inputs { message: String },
-}
-
-/// The common shape of a range of inputs, or the shape of one.
-#[derive(Serialize)]
-struct InputsJson {
-    first: usize,
-    last: usize,
-    shape: SizesJson,
-}
-
-impl ErrorJson {
-    fn new(error: &Error) -> ErrorJson {
-        let message = error.to_string();
-        match error {
-            Error::Incompatible(incompatible) => ErrorJson::Incompatible {
-                dimension: incompatible.dim(),
-                inputs: incompatible.inputs(),
-                sizes: sizes(&incompatible.sizes()),
-                shapes: incompatible
-                    .shapes()
-                    .iter()
-                    .map(|(inputs, shape)| InputsJson {
-                        first: inputs.start,
-                        last: inputs.end.saturating_sub(1),
-                        shape: sizes(shape),
-                    })
-                    .collect(),
-                message,
-            },
-            Error::UnequalRank { first, input, rank, .. } => {
-                ErrorJson::UnequalRank { inputs: [0, *input], ranks: [*first, *rank], message }
+        let mut sizes = sizes_json(shape);
+        for (dim, name) in names.iter().enumerate() {
+            if let Some(name) = name {
+                sizes[dim] = name.as_str().into();
             }
-            _ => ErrorJson::Inputs { message },
         }
+        ShapeJson { shape: sizes, text, inputs: *inputs, elements }
     }
-}
-
-fn sizes(shape: &[Extent]) -> SizesJson {
-    let size = |extent: &Extent| match extent {
-        Extent::Known(size) => Some(*size),
-        Extent::Unknown | Extent::Positive => None,
-    };
-    shape.iter().map(size).collect()
 }

@@ -1,49 +1,70 @@
-//! Inputs given as shapes, or as `.npy` files that have one.
+//! Inputs given as shapes, or as files of arrays that have one.
 
+use crate::dim_names::NamedShape;
 use crate::error::CliError;
-use crate::paths::{file_name, has_extension};
+use crate::sources::{OpenArray, array_header, location_of, open_array};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::path::{Path, PathBuf};
 use unishape::Extent;
 use unishape::notation::parse_shape;
-use unishape_npy::{Header, NpyError};
+use unishape_files::Location;
 
 /// An input with a shape.
 pub(crate) struct ShapeInput {
     pub(crate) shape: Vec<Extent>,
+    /// The names of its dimensions, if they have any.
+    pub(crate) dim_names: Vec<Option<String>>,
     /// The file that the shape was read from.
-    pub(crate) file: Option<PathBuf>,
+    pub(crate) file: Option<Location>,
+    /// The array itself, where it can be read only once.
+    pub(crate) array: Option<OpenArray>,
 }
 
 impl ShapeInput {
-    /// Parses a shape, or reads the header of an `.npy` file.
+    /// Parses a shape, or reads the shape of an array in a file.
     ///
     /// A valid shape is never a file name, so that a command means the same in every directory: the file `4`
     /// is written `./4`.
     pub(crate) fn read(word: &OsStr) -> Result<ShapeInput, CliError> {
-        let path = Path::new(word);
-        let looks_like_file = has_extension(path, "npy") || has_extension(path, "npz");
         // The replacement character for invalid UTF-8 is not part of any shape.
         match parse_shape(&word.to_string_lossy()) {
-            Ok(shape) => Ok(ShapeInput { shape, file: None }),
-            Err(error) if !looks_like_file && !path.is_file() => Err(CliError::usage(error)),
-            Err(_) => {
-                // The elements are not needed, so the file may be truncated after its header.
-                let header =
-                    File::open(path).map_err(NpyError::Io).and_then(|mut file| Header::read(&mut file));
-                let header = header.map_err(|error| {
-                    CliError::failed(NpyError::InFile { path: path.into(), error: Box::new(error) })
-                })?;
-                let shape = header.shape.into_iter().map(Extent::from).collect();
-                Ok(ShapeInput { shape, file: Some(path.into()) })
-            }
+            Ok(shape) => Ok(ShapeInput::new(shape)),
+            Err(error) => match (NamedShape::parse(&word.to_string_lossy()), location_of(word)?) {
+                (Some(named), _) => Ok(ShapeInput { dim_names: named.names, ..ShapeInput::new(named.shape) }),
+                (None, Some(location)) => ShapeInput::of_file(location),
+                (None, None) => Err(CliError::usage(error)),
+            },
         }
+    }
+
+    fn of_file(location: Location) -> Result<ShapeInput, CliError> {
+        let extents = |shape: &[usize]| shape.iter().copied().map(Extent::from).collect();
+        if location == Location::Stdin {
+            let array = open_array(location.clone())?;
+            let shape = extents(&array.source.header().shape);
+            return Ok(ShapeInput { file: Some(location), array: Some(array), ..ShapeInput::new(shape) });
+        }
+        let shape = extents(&array_header(&location)?.shape);
+        Ok(ShapeInput { file: Some(location), ..ShapeInput::new(shape) })
+    }
+
+    /// An input without names or a file.
+    fn new(shape: Vec<Extent>) -> ShapeInput {
+        ShapeInput { dim_names: vec![None; shape.len()], shape, file: None, array: None }
     }
 
     /// The name of the input in figures and errors.
     pub(crate) fn name(&self, index: usize) -> String {
-        self.file.as_deref().map_or_else(|| format!("input {index}"), file_name)
+        self.file.as_ref().map_or_else(|| format!("input {index}"), short_name)
+    }
+}
+
+/// The file name of a location, with the name of an array after it.
+pub(crate) fn short_name(location: &Location) -> String {
+    let path = location.path().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    match (location, path) {
+        (Location::Member { name: Some(name), .. }, Some(path)) => format!("{path}:{name}"),
+        (_, Some(path)) => path.into_owned(),
+        (location, None) => location.to_string(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `SIGINT`, `SIGTERM`, `SIGHUP` | long work stops at the next write; exit code 128 + number |
 //! | the same, while a pipe or a device is written | the default action: the signal ends the process |
-//! | `SIGBUS` (Linux) | a memory-mapped input was truncated: error message, exit code 1 |
+//! | `SIGBUS` (Linux) | a memory-mapped input was truncated: error message, exit code 4 |
 //!
 //! `SIGHUP` stays ignored where it is ignored at the start, as by `nohup`.
 
@@ -154,7 +154,7 @@ mod unix {
                 }
             }
             libc::write(libc::STDERR_FILENO, TRUNCATED.as_ptr().cast(), TRUNCATED.len());
-            libc::_exit(1);
+            libc::_exit(4);
         }
     }
 }

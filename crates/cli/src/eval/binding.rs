@@ -3,11 +3,12 @@
 use super::arange::Arange;
 use super::list_literal;
 use crate::error::CliError;
-use crate::paths::has_extension;
+use crate::sources::{location_of, names_in};
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use unishape::expr::{Expr, Scalar};
 use unishape::{Tensor, text};
+use unishape_files::Location;
 
 /// A variable and its value: `NAME=VALUE`, or a file named after the variable.
 pub(crate) struct Binding {
@@ -22,7 +23,7 @@ pub(crate) enum BindingValue {
     Scalar(Scalar),
     Range(Arange),
     List(Tensor),
-    File(PathBuf),
+    File(Location),
 }
 
 impl Binding {
@@ -30,15 +31,19 @@ impl Binding {
     ///
     /// A valid number, range or list is never a file name, so that a command means the same in every
     /// directory: the file `4` is written `./4`.
-    pub(crate) fn parse(word: &OsStr, expr: &Expr) -> Result<Binding, CliError> {
+    /// An archive alone has values for all variables that it has arrays of.
+    pub(crate) fn parse(word: &OsStr, expr: &Expr) -> Result<Vec<Binding>, CliError> {
         match split(word) {
             Some((name, value)) => {
                 let text = text::sanitize(&value.to_string_lossy());
-                let value = parse_value(&name, &value).map_err(|message| {
+                let value = match parse_value(&name, &value).map_err(|message| {
                     let message = text::sanitize(&message);
                     CliError::usage(format!("{name}={}: {message}", text::truncate(&text, 80)))
-                })?;
-                Ok(Binding { name, value, text })
+                })? {
+                    Some(value) => value,
+                    None => BindingValue::File(file_value(&name, &value)?),
+                };
+                Ok(vec![Binding { name, value, text }])
             }
             None => parse_file(word, expr),
         }
@@ -67,53 +72,72 @@ fn text_from(word: &OsStr, start: usize) -> OsString {
     String::from_utf8_lossy(&word.as_encoded_bytes()[start..]).into_owned().into()
 }
 
-fn parse_value(name: &str, value: &OsStr) -> Result<BindingValue, String> {
-    let path = Path::new(value);
-    if let Some(text) = value.to_str() {
-        let text = text.trim();
-        if text.is_empty() {
-            return Err(format!("missing value; write {name}=a.npy, {name}=2.5 or {name}=0:10"));
-        }
-        if let Some(number) = Scalar::parse(text.strip_prefix('+').unwrap_or(text)) {
-            return Ok(BindingValue::Scalar(number));
-        }
-        if text.starts_with('[') {
-            return list_literal::parse(text).map(BindingValue::List);
-        }
-        if let Some(range) = Arange::parse(text) {
-            return range.map(BindingValue::Range);
-        }
+/// Parses a number, a range or a list; `None` if the value is something else.
+fn parse_value(name: &str, value: &OsStr) -> Result<Option<BindingValue>, String> {
+    let Some(text) = value.to_str() else { return Ok(None) };
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(format!("missing value; write {name}=a.npy, {name}=2.5 or {name}=0:10"));
     }
-    if !has_extension(path, "npy") && !path.exists() {
-        return Err("not a number, a range like 0:10, a list like [1,2], or an existing file".into());
+    if let Some(number) = Scalar::parse(text.strip_prefix('+').unwrap_or(text)) {
+        return Ok(Some(BindingValue::Scalar(number)));
     }
-    refuse_archive(path)?;
-    Ok(BindingValue::File(path.into()))
+    if text.starts_with('[') {
+        return list_literal::parse(text).map(BindingValue::List).map(Some);
+    }
+    Ok(Arange::parse(text).transpose()?.map(BindingValue::Range))
+}
+
+/// The file that a value names.
+fn file_value(name: &str, value: &OsStr) -> Result<Location, CliError> {
+    location_of(value)?.ok_or_else(|| {
+        let shown = text::truncate(&value.to_string_lossy(), 80);
+        let expected = "not a number, a range like 0:10, a list like [1,2], or an existing file";
+        CliError::usage(format!("{name}={shown}: {expected}"))
+    })
 }
 
 /// A file without a name is the value of the variable that it is named after.
-fn parse_file(word: &OsStr, expr: &Expr) -> Result<Binding, CliError> {
-    let path = Path::new(word);
-    let shown = text::display_path(path);
-    let stem = if has_extension(path, "npy") { path.file_stem() } else { path.file_name() };
-    let stem = stem.map(|stem| text::sanitize(&stem.to_string_lossy())).unwrap_or_default();
+fn parse_file(word: &OsStr, expr: &Expr) -> Result<Vec<Binding>, CliError> {
     let names = expr.names();
+    let shown = text::display_path(Path::new(word));
+    let first = names.first().map_or("a", String::as_str);
+    let Some(location) = location_of(word)? else {
+        return Err(CliError::usage(format!(
+            "{shown}: write NAME=VALUE, as in {first}=a.npy or {first}=2.5"
+        )));
+    };
+    if location == Location::Stdin {
+        return Err(CliError::usage(format!("-: name the variable for standard input, as in {first}=-")));
+    }
+    if let Location::Member { name: None, .. } = location
+        && let Some(members) = names_in(&location)?
+    {
+        let wanted = members.iter().filter(|member| names.contains(member));
+        let bindings: Vec<Binding> =
+            wanted.map(|member| Binding::of_file(member, location.clone().with_name(member))).collect();
+        if !bindings.is_empty() {
+            return Ok(bindings);
+        }
+        let members: Vec<String> = members.iter().take(10).map(|member| text::truncate(member, 60)).collect();
+        return Err(CliError::usage(format!(
+            "{shown}: none of its arrays is named like a variable ({}); name one, as in {first}={shown}:{}",
+            text::truncate(&names.join(", "), 80),
+            members.first().map_or("a", String::as_str)
+        )));
+    }
+    let stem = text::sanitize(&location.stem().to_string_lossy());
     if !names.contains(&stem) {
-        let name = names.first().map_or("a", String::as_str);
-        let message = if has_extension(path, "npy") || path.exists() {
-            format!("{shown}: the expression has no variable {stem}; name one, as in {name}={shown}")
-        } else {
-            format!("{shown}: write NAME=VALUE, as in {name}=a.npy or {name}=2.5")
-        };
+        let message =
+            format!("{shown}: the expression has no variable {stem}; name one, as in {first}={shown}");
         return Err(CliError::usage(message));
     }
-    refuse_archive(path).map_err(|message| CliError::usage(format!("{shown}: {message}")))?;
-    Ok(Binding { name: stem, value: BindingValue::File(path.into()), text: shown })
+    Ok(vec![Binding::of_file(&stem, location)])
 }
 
-fn refuse_archive(path: &Path) -> Result<(), String> {
-    match has_extension(path, "npz") {
-        true => Err("archives are not supported; extract the .npy files first".into()),
-        false => Ok(()),
+impl Binding {
+    /// The value of a variable from a file.
+    pub(crate) fn of_file(name: &str, location: Location) -> Binding {
+        Binding { name: name.into(), text: location.to_string(), value: BindingValue::File(location) }
     }
 }

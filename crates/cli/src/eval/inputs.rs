@@ -2,12 +2,14 @@
 
 use super::arange::Arange;
 use super::binding::{Binding, BindingValue};
-use super::chunks::input_region;
 use crate::array_text::IndexRanges;
+use crate::chunks::input_region;
 use crate::error::CliError;
-use crate::mapped::map_array;
+use crate::sources::open_array;
+use std::path::{Path, PathBuf};
 use unishape::expr::{Bound, Expr, ExprError, ExprErrorKind, Scalar, Value};
 use unishape::{DType, Tensor, text};
+use unishape_files::ArraySource;
 use unishape_npy::{RawArray, Region};
 
 /// The value of a variable.
@@ -15,6 +17,9 @@ pub(crate) struct Input {
     pub(crate) name: String,
     /// The value as given on the command line.
     pub(crate) text: String,
+    /// The path of its file, if it has one.
+    #[cfg_attr(not(feature = "zarr"), allow(dead_code))]
+    path: Option<PathBuf>,
     source: InputSource,
 }
 
@@ -22,32 +27,48 @@ enum InputSource {
     Scalar(Scalar),
     Range(Arange),
     List(Tensor),
-    Mapped(RawArray, DType),
+    File(Box<dyn ArraySource>, DType),
 }
 
 impl Input {
     /// Opens the file of an input, if it has one.
     pub(crate) fn open(binding: Binding) -> Result<Input, CliError> {
         let Binding { name, value, text } = binding;
+        let path = match &value {
+            BindingValue::File(location) => location.path().map(Path::to_path_buf),
+            _ => None,
+        };
         let source = match value {
             BindingValue::Scalar(number) => InputSource::Scalar(number),
             BindingValue::Range(range) => InputSource::Range(range),
             BindingValue::List(tensor) => InputSource::List(tensor),
-            BindingValue::File(path) => {
-                let mapped = map_array(&path)?;
-                let descr = &mapped.header().descr;
+            BindingValue::File(location) => {
+                let array = open_array(location)?;
+                let descr = &array.source.header().descr;
                 let problem = match descr.dtype() {
                     Some(DType::Str) => "strings, which expressions do not support",
                     None => "not numbers; convert them first",
                     Some(dtype) => {
-                        return Ok(Input { name, text, source: InputSource::Mapped(mapped, dtype) });
+                        return Ok(Input {
+                            name,
+                            text,
+                            path,
+                            source: InputSource::File(array.source, dtype),
+                        });
                     }
                 };
-                let (path, descr) = (text::display_path(&path), text::truncate(descr.text(), 80));
-                return Err(CliError::failed(format!("{path}: elements of type {descr} are {problem}")));
+                let descr = text::truncate(descr.text(), 80);
+                let message = format!("{}: elements of type {descr} are {problem}", array.location);
+                return Err(CliError::input(message));
             }
         };
-        Ok(Input { name, text, source })
+        Ok(Input { name, text, path, source })
+    }
+
+    /// The path of its file, if it has one.
+    #[cfg(feature = "zarr")]
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// The shape; `None` for a number.
@@ -56,7 +77,7 @@ impl Input {
             InputSource::Scalar(_) => None,
             InputSource::Range(range) => Some(range.shape()),
             InputSource::List(tensor) => Some(tensor.shape()),
-            InputSource::Mapped(mapped, _) => Some(&mapped.header().shape),
+            InputSource::File(array, _) => Some(&array.header().shape),
         }
     }
 
@@ -66,7 +87,7 @@ impl Input {
             InputSource::Scalar(_) => None,
             InputSource::Range(range) => Some(range.dtype()),
             InputSource::List(tensor) => Some(tensor.dtype()),
-            InputSource::Mapped(_, dtype) => Some(*dtype),
+            InputSource::File(_, dtype) => Some(*dtype),
         }
     }
 
@@ -74,9 +95,9 @@ impl Input {
     pub(crate) fn copied_bytes(&self) -> usize {
         match &self.source {
             InputSource::Range(_) => 8,
-            InputSource::Mapped(mapped, _) => {
-                let copies = usize::from(mapped.view().is_none()) + usize::from(self.is_column_major());
-                copies * mapped.header().item_size()
+            InputSource::File(array, _) => {
+                let copies = usize::from(!self.is_in_place()) + usize::from(self.is_column_major());
+                copies * array.header().item_size()
             }
             InputSource::Scalar(_) | InputSource::List(_) => 0,
         }
@@ -89,8 +110,8 @@ impl Input {
         };
         match &self.source {
             InputSource::Range(_) => bytes(8),
-            InputSource::Mapped(mapped, _) if mapped.view().is_none() => bytes(mapped.header().item_size()),
-            InputSource::Scalar(_) | InputSource::List(_) | InputSource::Mapped(..) => 0,
+            InputSource::File(array, _) if !self.is_in_place() => bytes(array.header().item_size()),
+            InputSource::Scalar(_) | InputSource::List(_) | InputSource::File(..) => 0,
         }
     }
 
@@ -100,7 +121,8 @@ impl Input {
             InputSource::Scalar(_) => "",
             InputSource::Range(_) => "generated in memory",
             InputSource::List(_) => "in memory",
-            InputSource::Mapped(mapped, _) => match (mapped.view().is_some(), self.is_column_major()) {
+            InputSource::File(array, _) if array.chunk_shape().is_some() => "decoded in memory",
+            InputSource::File(..) => match (self.is_in_place(), self.is_column_major()) {
                 (true, false) => "memory-mapped, not copied",
                 (true, true) => "memory-mapped, column-major, not copied",
                 (false, false) => "converted in memory",
@@ -115,7 +137,8 @@ impl Input {
             InputSource::Scalar(_) => "",
             InputSource::Range(_) => "generated chunk by chunk",
             InputSource::List(_) => "in memory",
-            InputSource::Mapped(mapped, _) => match (mapped.view().is_some(), self.is_column_major()) {
+            InputSource::File(array, _) if array.chunk_shape().is_some() => "decoded chunk by chunk",
+            InputSource::File(..) => match (self.is_in_place(), self.is_column_major()) {
                 (true, false) => "memory-mapped, not copied",
                 (true, true) => "memory-mapped, column-major, transposed chunk by chunk",
                 (false, false) => "memory-mapped, converted chunk by chunk",
@@ -127,8 +150,8 @@ impl Input {
     /// Whether the elements are in another order than those of the result, so that large chunks are faster.
     pub(crate) fn is_column_major(&self) -> bool {
         match &self.source {
-            InputSource::Mapped(mapped, _) => {
-                let header = mapped.header();
+            InputSource::File(array, _) => {
+                let header = array.header();
                 header.fortran_order && header.shape.iter().filter(|&&size| size != 1).count() > 1
             }
             InputSource::Scalar(_) | InputSource::Range(_) | InputSource::List(_) => false,
@@ -141,11 +164,11 @@ impl Input {
             InputSource::Scalar(_) => return Ok(None),
             InputSource::Range(range) => Region::Tensor(range.part(region)),
             InputSource::List(tensor) => Region::View(tensor.view().slice(region)),
-            InputSource::Mapped(mapped, _) => {
-                let part = mapped.region(region).map_err(CliError::failed)?;
+            InputSource::File(array, _) => {
+                let part = array.region(region)?;
                 match self.is_column_major() {
                     // A tiled transpose of the whole part is faster than strided reads later.
-                    true => Region::Tensor(part.view().to_owned().map_err(CliError::failed)?),
+                    true => Region::Tensor(part.view().to_owned()?),
                     false => part,
                 }
             }
@@ -157,7 +180,7 @@ impl Input {
         let shape = self.shape().unwrap_or_default();
         let region: IndexRanges = shape.iter().map(|&size| 0..size).collect();
         let part = match &self.source {
-            InputSource::Mapped(mapped, _) => Some(mapped.region(&region).map_err(CliError::failed)?),
+            InputSource::File(array, _) => Some(array.region(&region)?),
             _ => self.part(&region)?,
         };
         Ok(part.map(|part| InputPart { region, part }))
@@ -174,7 +197,7 @@ impl Input {
 
     /// Advises the kernel about the pages of a memory-mapped file.
     fn advise(&self, done: Option<&IndexRanges>, next: Option<&IndexRanges>) {
-        if let InputSource::Mapped(mapped, _) = &self.source {
+        if let Some(mapped) = self.raw() {
             if let Some(region) = done {
                 mapped.release(region);
             }
@@ -182,6 +205,27 @@ impl Input {
                 mapped.prefetch(region);
             }
         }
+    }
+
+    /// The array of a file as bytes in one piece, if it is stored so.
+    fn raw(&self) -> Option<&RawArray> {
+        match &self.source {
+            InputSource::File(array, _) => array.as_raw(),
+            InputSource::Scalar(_) | InputSource::Range(_) | InputSource::List(_) => None,
+        }
+    }
+
+    /// The shape of the chunks of a file that are decoded as a whole.
+    pub(crate) fn chunk_shape(&self) -> Option<&[usize]> {
+        match &self.source {
+            InputSource::File(array, _) => array.chunk_shape(),
+            InputSource::Scalar(_) | InputSource::Range(_) | InputSource::List(_) => None,
+        }
+    }
+
+    /// Whether the elements of a file are read where they are, without a copy.
+    fn is_in_place(&self) -> bool {
+        self.raw().is_some_and(|raw| raw.view().is_some())
     }
 }
 
@@ -249,21 +293,25 @@ impl<'i> InputParts<'i> {
     ///
     /// The result has the right shape, dtype and plan, but not the right elements.
     pub(crate) fn bind_stretched(&self, expr: &Expr) -> Result<Bound<'_>, ExprError> {
+        expr.bind(self.stretched_values()?)
+    }
+
+    /// The names and values of [samples](InputParts::samples), stretched to the shapes of the inputs.
+    pub(crate) fn stretched_values(&self) -> Result<Vec<(&'i str, Value<'_>)>, ExprError> {
         let values =
             self.values().zip(self.inputs).map(|((name, value), input)| match (value, input.shape()) {
                 (Value::Array(view), Some(shape)) => Ok((name, Value::Array(view.broadcast_to(shape)?))),
                 (value, _) => Ok((name, value)),
             });
-        let values: Vec<(&str, Value<'_>)> = values.collect::<Result<_, unishape::Error>>()?;
-        expr.bind(values)
+        Ok(values.collect::<Result<_, unishape::Error>>()?)
     }
 }
 
-/// The error of an expression: about the inputs (exit code 1), or about the command line (exit code 2).
+/// The error of an expression: about shapes (exit code 1), other properties of the inputs (5), or the command line (2).
 pub(crate) fn expression_error(error: &ExprError) -> CliError {
     match error.kind() {
-        ExprErrorKind::Shapes(_)
-        | ExprErrorKind::WrongType { .. }
+        ExprErrorKind::Shapes(shapes) => CliError::broadcast(shapes, error),
+        ExprErrorKind::WrongType { .. }
         | ExprErrorKind::NoCommonType(_)
         | ExprErrorKind::DoesNotFit { .. }
         | ExprErrorKind::NoCast { .. }
@@ -276,7 +324,7 @@ pub(crate) fn expression_error(error: &ExprError) -> CliError {
         | ExprErrorKind::EmptyReduction(_)
         | ExprErrorKind::ReductionType { .. }
         // The caller replaces this by the signal: `Progress::interruption_or`.
-        | ExprErrorKind::Stopped => CliError::failed(error),
+        | ExprErrorKind::Stopped => CliError::input(error),
         _ => CliError::usage(error),
     }
 }

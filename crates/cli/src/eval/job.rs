@@ -1,14 +1,14 @@
 //! The computation: an expression, its inputs, and the shape and dtype of its result.
 
-use super::chunks::Chunks;
 use super::inputs::{Input, InputParts, expression_error};
 use crate::array_text::IndexRanges;
+use crate::chunks::Chunks;
 use crate::error::CliError;
 use indicatif::BinaryBytes;
 use ndarray::{ArrayViewMutD, IxDyn};
 use std::ops::Range;
 use unishape::expr::{Bound, Expr, Numeric};
-use unishape::{DType, Tensor, text};
+use unishape::{DType, Rules, Tensor, text};
 use unishape_npy::{Descr, Header};
 
 /// The preferred chunk size in bytes: small enough to be written from the cache, and for computing and
@@ -29,7 +29,7 @@ pub(crate) struct Job {
     pub(crate) dtype: DType,
     /// Iterations of all loops, of an expression with views or reductions.
     pub(crate) iterations: Option<u64>,
-    threads: Option<usize>,
+    pub(crate) threads: Option<usize>,
 }
 
 impl Job {
@@ -58,6 +58,16 @@ impl Job {
         drop(samples);
         let iterations = (!expr.is_element_wise()).then_some(iterations as u64);
         Ok(Job { expr, inputs, shape, dtype: dtype.unwrap_or(inferred), iterations, threads })
+    }
+
+    /// Checks that the inputs are compatible under the rules of the command line.
+    pub(crate) fn check_rules(&self, rules: Rules) -> Result<(), CliError> {
+        if rules == Rules::STANDARD {
+            return Ok(());
+        }
+        let samples = InputParts::samples(&self.inputs)?;
+        let values = samples.stretched_values().map_err(|error| expression_error(&error))?;
+        self.expr.check_rules(rules, values).map_err(|error| expression_error(&error))
     }
 
     /// The header of the result's `.npy` file.
@@ -102,11 +112,19 @@ impl Job {
         let names: Vec<&str> = loaded.map(|input| input.name.as_str()).collect();
         let (needed, memory) = (needed.div_ceil(1 << 20), BinaryBytes(memory));
         let (names, size) = (text::truncate(&names.join(", "), 80), BinaryBytes(whole));
-        Err(CliError::failed(format!(
+        Err(CliError::input(format!(
             "{names}: expressions with axes or reductions load ranges and files that must be converted whole, which \
              takes {size}, more than --memory {memory} allows; use --memory {needed}M, or write a native .npy file \
              first, as in unishape eval x x.npy -o native.npy"
         )))
+    }
+
+    /// The chunks of the first input that is stored in chunks, aligned with the result; 1 elsewhere.
+    fn stored_chunks(&self) -> Option<Vec<usize>> {
+        let (shape, chunk) =
+            self.inputs.iter().find_map(|input| Some((input.shape()?, input.chunk_shape()?)))?;
+        let more = self.shape.len().checked_sub(shape.len())?;
+        Some(std::iter::repeat_n(1, more).chain(chunk.iter().copied()).collect())
     }
 
     /// Splits the result into chunks that need at most `memory` bytes.
@@ -114,9 +132,13 @@ impl Job {
         let memory = usize::try_from(memory).unwrap_or(usize::MAX);
         let limit = memory.saturating_sub(self.whole_bytes()) / self.bytes_per_element();
         let preferred = CHUNK_BYTES / self.header().item_size();
-        // Small chunks of a column-major file would read every page many times.
+        // Small chunks of a column-major file would read every page many times, and those of an array in chunks of
+        // its own would decode each of them many times.
         let is_column_major = self.inputs.iter().any(Input::is_column_major);
-        Chunks::new(&self.shape, if is_column_major { limit } else { limit.min(preferred) })
+        let stored = self.stored_chunks();
+        let prefers_large = is_column_major || stored.is_some();
+        let max = if prefers_large { limit } else { limit.min(preferred) };
+        Chunks::aligned(&self.shape, max, stored.as_deref())
     }
 
     /// Binds the expression to the parts of its inputs.
@@ -153,7 +175,7 @@ impl Job {
         keep_going: impl Fn(usize) -> bool + Sync,
     ) -> Result<(), CliError> {
         let shape: Vec<usize> = chunk.iter().map(Range::len).collect();
-        let mut out = ArrayViewMutD::from_shape(IxDyn(&shape), out).map_err(CliError::failed)?;
+        let mut out = ArrayViewMutD::from_shape(IxDyn(&shape), out).map_err(CliError::internal)?;
         bound.compute_while(&mut out, keep_going).map_err(|error| expression_error(&error))
     }
 

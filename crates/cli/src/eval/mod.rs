@@ -5,24 +5,25 @@
 //! | `binding` | `NAME=VALUE` arguments |
 //! | `arange`, `list_literal` | ranges and small arrays on the command line |
 //! | `inputs` | opened inputs, and their parts for a chunk of the result |
-//! | `chunks` | the result split into chunks that are contiguous in its file |
 //! | `job` | the computation: expression, inputs, shape and dtype |
-//! | `write` | the result written to a file, chunk by chunk |
+//! | `write`, `write_zarr` | the result written to a file or a Zarr store, chunk by chunk |
 //! | `summary` | descriptions of the inputs, the result and the plan |
 //! | `memory_size` | memory sizes on the command line |
 
 mod arange;
 mod binding;
-mod chunks;
 mod inputs;
 mod job;
 mod list_literal;
 pub(crate) mod memory_size;
 mod summary;
 mod write;
+#[cfg(feature = "zarr")]
+mod write_zarr;
 
-use crate::args::EvalArgs;
-use crate::array_text;
+use crate::args::{EvalArgs, OutputArgs, SumToArgs};
+use crate::array_json::array_json;
+use crate::array_text::{self, IndexRanges};
 use crate::destination::{
     check_directory_exists, check_free_space, check_target, destination_text, free_space,
 };
@@ -34,29 +35,88 @@ use binding::Binding;
 use indicatif::BinaryBytes;
 use inputs::{Input, expression_error};
 use job::Job;
+use serde_json::json;
+use std::ffi::OsString;
 use std::fs;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use unishape::expr::Expr;
-use unishape::text;
+use unishape::notation::shape_text;
+use unishape::{DType, Error, text};
+#[cfg(feature = "zarr")]
+use unishape_atomic_file::resolve_target;
+use unishape_core::check_broadcast_to;
+use unishape_files::{Container, Location};
 
-pub(crate) fn run(args: EvalArgs) -> Result<(), CliError> {
+pub(crate) fn run(args: EvalArgs, json: bool) -> Result<(), CliError> {
+    check_stdin_once(&args.inputs)?;
     let expr = Expr::parse(&args.expr).map_err(|error| expression_error(&error))?;
-    let bindings: Vec<Binding> =
-        args.inputs.iter().map(|word| Binding::parse(word, &expr)).collect::<Result<_, _>>()?;
-    let inputs: Vec<Input> = bindings.into_iter().map(Input::open).collect::<Result<_, _>>()?;
-    let job = Job::new(expr, inputs, args.dtype, args.threads)?;
-    job.check_memory(args.memory)?;
-    if args.plan {
-        return output::print(&summary::plan_text(&job, &job.chunks(args.memory), args.memory)?);
+    let mut inputs: Vec<Input> = Vec::new();
+    for word in &args.inputs {
+        let bindings = Binding::parse(word, &expr)?;
+        inputs.extend(bindings.into_iter().map(Input::open).collect::<Result<Vec<_>, _>>()?);
     }
-    match args.out.as_deref() {
-        Some(path) if !is_stdout(path) => write_to_file(&job, path, &args),
-        out => print_result(&job, out.is_some(), &args),
+    let job = Job::new(expr, inputs, args.dtype, args.output.threads)?;
+    job.check_rules(args.rules.rules())?;
+    execute(&job, args.plan, &args.output, json)
+}
+
+/// `unishape sum-to`: sums an array over the dimensions that broadcasting would stretch.
+pub(crate) fn sum_to(args: SumToArgs, json: bool) -> Result<(), CliError> {
+    let input = Input::open(Binding::of_file("x", Location::parse(&args.input)?))?;
+    let shape = input.shape().unwrap_or_default();
+    if let Err(reason) = check_broadcast_to(args.rules.rules(), &args.shape, shape) {
+        let error = Error::not_broadcastable(&args.shape, shape, reason);
+        let message = format!("cannot sum {} to {}: {error}", input.text, shape_text(&args.shape));
+        return Err(CliError::broadcast(&error, message));
+    }
+    let expr = sum_expression(shape, &args.shape, input.dtype());
+    let expr = Expr::parse(&expr).map_err(|error| expression_error(&error))?;
+    let job = Job::new(expr, vec![input], None, args.output.threads)?;
+    execute(&job, false, &args.output, json)
+}
+
+/// The expression that sums an array `x` of one shape to another shape, in its own dtype; booleans are counted.
+fn sum_expression(from: &[usize], to: &[usize], dtype: Option<DType>) -> String {
+    let more = from.len() - to.len();
+    let is_summed = |&dim: &usize| dim < more || to[dim - more] != from[dim];
+    let axes: Vec<String> = (0..from.len()).filter(is_summed).map(|dim| format!("{dim},")).collect();
+    if axes.is_empty() {
+        return "x".into();
+    }
+    let dtype = dtype.filter(|dtype| *dtype != DType::Bool).map(|dtype| format!(", dtype={dtype}"));
+    let index = if more == 0 { String::new() } else { format!("[{}]", vec!["0"; more].join(", ")) };
+    format!("sum(x, axis=({}), keepdims=True{}){index}", axes.join(" "), dtype.unwrap_or_default())
+}
+
+/// Refuses to read standard input for more than one variable.
+fn check_stdin_once(words: &[OsString]) -> Result<(), CliError> {
+    let is_stdin = |word: &&OsString| word.as_encoded_bytes().ends_with(b"=-");
+    match words.iter().filter(is_stdin).count() {
+        0 | 1 => Ok(()),
+        _ => Err(CliError::usage("standard input (-) can be read only once")),
     }
 }
 
-/// Prints a small result. With `-o -`, prints the edges of a large one.
-fn print_result(job: &Job, with_edges: bool, args: &EvalArgs) -> Result<(), CliError> {
+/// Computes the result and prints it or writes it to a file; with `plan`, prints only how.
+fn execute(job: &Job, plan: bool, args: &OutputArgs, json: bool) -> Result<(), CliError> {
+    job.check_memory(args.memory)?;
+    if plan {
+        let text = summary::plan_text(job, &job.chunks(args.memory), args.memory)?;
+        return match json {
+            true => output::print_json(&json!({"shape": job.shape, "dtype": job.dtype.name(), "plan": text})),
+            false => output::print(&text),
+        };
+    }
+    match args.out.as_deref() {
+        Some(path) if !is_stdout(path) => write_to_file(job, path, args, json),
+        Some(_) if !json && !io::stdout().is_terminal() => write_to_stdout(job, args),
+        out => print_result(job, out.is_some(), args, json),
+    }
+}
+
+/// Prints a small result. With `-o -` on a terminal, prints the edges of a large one.
+fn print_result(job: &Job, with_edges: bool, args: &OutputArgs, json: bool) -> Result<(), CliError> {
     let result = || {
         let size = match job.header().data_bytes() {
             Ok(bytes) => BinaryBytes(bytes).to_string(),
@@ -66,16 +126,25 @@ fn print_result(job: &Job, with_edges: bool, args: &EvalArgs) -> Result<(), CliE
     };
     let quiet = args.writing.quiet;
     if args.writing.dry_run {
+        if json {
+            return output::print_json(&summary::result_json(job));
+        }
         print_info(quiet, &format!("{}{}\n", summary::inputs_text(&job.inputs, |_| ""), result()));
         return Ok(());
     }
     let is_small = array_text::is_small(&job.shape);
-    if !is_small && !with_edges {
+    if !is_small && (!with_edges || json) {
         let hint = "use -o FILE.npy to write it, or -o - to print its edges";
         return Err(CliError::usage(format!("the result is {}, too large to print; {hint}", result())));
     }
     let whole = job.whole_inputs()?;
     let whole = whole.as_ref().map(|inputs| job.bind(inputs)).transpose()?;
+    if json {
+        let all: IndexRanges = job.shape.iter().map(|&size| 0..size).collect();
+        let mut object = summary::result_json(job);
+        object["data"] = array_json(&job.compute(&all, whole.as_ref())?);
+        return output::print_json(&object);
+    }
     output::print(&array_text::format_array(&job.shape, |region| job.compute(region, whole.as_ref()))?)?;
     if !is_small {
         let note = format!("unishape: printed the edges of {}; use -o FILE.npy to write all\n", result());
@@ -84,16 +153,91 @@ fn print_result(job: &Job, with_edges: bool, args: &EvalArgs) -> Result<(), CliE
     Ok(())
 }
 
-fn write_to_file(job: &Job, path: &Path, args: &EvalArgs) -> Result<(), CliError> {
+/// The bytes of the result as an `.npy` file.
+fn file_bytes(job: &Job) -> Result<u64, CliError> {
+    let header = job.header();
+    let result_error = |error| CliError::input(format!("the result: {error}"));
+    let head = header.encoded_len().map_err(result_error)?;
+    Ok(head.saturating_add(header.data_bytes().map_err(result_error)?))
+}
+
+/// Writes the result as an `.npy` file to standard output, which is not a terminal.
+fn write_to_stdout(job: &Job, args: &OutputArgs) -> Result<(), CliError> {
+    let bytes = file_bytes(job)?;
+    let quiet = args.writing.quiet;
+    let inputs = summary::inputs_text(&job.inputs, |_| "");
+    let result = summary::result_text(job);
+    print_info(quiet, &format!("{inputs}{result}, {} to standard output\n", BinaryBytes(bytes)));
+    if args.writing.dry_run {
+        return Ok(());
+    }
+    let total = job.iterations.map_or(Total::Bytes(bytes), Total::Iterations);
+    Progress::run(total, quiet, |progress| write::write_to_stdout(job, &job.chunks(args.memory), progress))
+}
+
+/// Writes the result to a Zarr store, as its array `name` or `result`.
+#[cfg(feature = "zarr")]
+fn write_to_store(job: &Job, out: &Location, args: &OutputArgs, json: bool) -> Result<(), CliError> {
+    let Location::Member { path, name, .. } = out else { return Err(CliError::internal("no store")) };
+    let name = name.as_deref().unwrap_or("result");
+    if name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
+        return Err(CliError::usage(format!(
+            "-o {out}: '{}' is no name of an array",
+            text::truncate(name, 60)
+        )));
+    }
+    check_directory_exists(parent_directory(path))?;
+    if fs::symlink_metadata(path).is_ok() && !args.writing.force {
+        return Err(output::already_exists(path));
+    }
+    let is_input =
+        |input: &Input| input.path().is_some_and(|own| resolve_target(own) == resolve_target(path));
+    if let Some(input) = job.inputs.iter().find(|input| is_input(input)) {
+        let message = format!("{} would be overwritten by the result; choose another -o", input.text);
+        return Err(CliError::usage(message));
+    }
+    let bytes = job.header().data_bytes()?;
+    let grid = write_zarr::chunk_grid(job, &args.zarr)?;
+    let quiet = args.writing.quiet || json;
+    let inputs = summary::inputs_text(&job.inputs, |_| "");
+    let (result, chunk) = (summary::result_text(job), shape_text(&grid.chunk));
+    let size = BinaryBytes(bytes);
+    print_info(
+        quiet,
+        &format!("{inputs}{result}, {size} before compression, in chunks of {chunk} to {out}\n"),
+    );
+    if !args.writing.dry_run {
+        let target = write_zarr::ZarrTarget { path, name, args: &args.zarr, force: args.writing.force };
+        Progress::run(Total::Bytes(bytes), quiet, |progress| {
+            write_zarr::write(job, &grid, &target, args.memory, progress)
+        })?;
+    }
+    if !json {
+        return Ok(());
+    }
+    let mut object = summary::result_json(job);
+    object["path"] = out.to_string().into();
+    object["chunks"] = grid.chunk.clone().into();
+    object["written"] = (!args.writing.dry_run).into();
+    output::print_json(&object)
+}
+
+#[cfg(not(feature = "zarr"))]
+fn write_to_store(_: &Job, out: &Location, _: &OutputArgs, _: bool) -> Result<(), CliError> {
+    Err(crate::sources::without_zarr(out.path().unwrap_or(Path::new("-"))))
+}
+
+fn write_to_file(job: &Job, path: &Path, args: &OutputArgs, json: bool) -> Result<(), CliError> {
+    let location = Location::parse(path.as_os_str())?;
+    if let Location::Member { container: Container::Zarr, .. } = location {
+        return write_to_store(job, &location, args, json);
+    }
     if has_extension(path, "npz") {
         let path = text::display_path(path);
         let message = format!("-o {path}: the result is a single array; give a file ending in .npy");
         return Err(CliError::usage(message));
     }
-    let header = job.header();
-    let result_error = |error| CliError::failed(format!("the result: {error}"));
-    let head = header.encoded_len().map_err(result_error)?;
-    let bytes = head.saturating_add(header.data_bytes().map_err(result_error)?);
+    let bytes = file_bytes(job)?;
     let directory = parent_directory(path);
     // A pipe or a device is written in place: it is not replaced and takes no space of its directory.
     let is_file = fs::metadata(path).map_or(true, |metadata| metadata.is_file() || metadata.is_dir());
@@ -105,12 +249,36 @@ fn write_to_file(job: &Job, path: &Path, args: &EvalArgs) -> Result<(), CliError
     }
     let inputs = summary::inputs_text(&job.inputs, |_| "");
     let result = summary::result_text(job);
-    let quiet = args.writing.quiet;
+    let quiet = args.writing.quiet || json;
     print_info(quiet, &format!("{inputs}{result}, {}\n", destination_text(bytes, path, free)));
-    if args.writing.dry_run {
+    if !args.writing.dry_run {
+        let chunks = job.chunks(args.memory);
+        let total = job.iterations.map_or(Total::Bytes(bytes), Total::Iterations);
+        Progress::run(total, quiet, |progress| {
+            write::write(job, &chunks, path, args.writing.force, progress)
+        })?;
+    }
+    if !json {
         return Ok(());
     }
-    let chunks = job.chunks(args.memory);
-    let total = job.iterations.map_or(Total::Bytes(bytes), Total::Iterations);
-    Progress::run(total, quiet, |progress| write::write(job, &chunks, path, args.writing.force, progress))
+    let mut object = summary::result_json(job);
+    object["path"] = text::display_path(path).into();
+    object["bytes"] = bytes.into();
+    object["written"] = (!args.writing.dry_run).into();
+    output::print_json(&object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sum_expression;
+    use unishape::DType;
+
+    #[test]
+    fn all_stretched_dimensions_are_summed() {
+        let sum = |from: &[usize], to: &[usize]| sum_expression(from, to, Some(DType::I8));
+        assert_eq!(sum(&[2, 3], &[2, 3]), "x");
+        assert_eq!(sum(&[2, 3], &[2, 1]), "sum(x, axis=(1,), keepdims=True, dtype=int8)");
+        assert_eq!(sum(&[5, 2, 3], &[1]), "sum(x, axis=(0, 1, 2,), keepdims=True, dtype=int8)[0, 0]");
+        assert_eq!(sum_expression(&[4], &[], Some(DType::Bool)), "sum(x, axis=(0,), keepdims=True)[0]");
+    }
 }

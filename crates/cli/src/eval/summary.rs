@@ -1,11 +1,12 @@
 //! Descriptions of the inputs, the result and the plan of a computation.
 
-use super::chunks::Chunks;
 use super::inputs::{Input, InputParts};
 use super::job::Job;
+use crate::chunks::Chunks;
 use crate::columns::{max_width, pad};
 use crate::error::CliError;
 use indicatif::BinaryBytes;
+use serde_json::{Value, json};
 use unishape::notation::short_shape_text;
 use unishape::text;
 
@@ -13,6 +14,11 @@ use unishape::text;
 pub(crate) fn result_text(job: &Job) -> String {
     let shape = if job.shape.is_empty() { "a single".into() } else { short_shape_text(&job.shape) };
     format!("{shape} {}", job.dtype)
+}
+
+/// The shape and dtype as JSON.
+pub(crate) fn result_json(job: &Job) -> Value {
+    json!({"shape": job.shape, "dtype": job.dtype.name()})
 }
 
 /// A line for each input: name, value, shape, dtype and, unless empty, how it is read.
@@ -42,7 +48,7 @@ pub(crate) fn inputs_text(inputs: &[Input], access: impl Fn(&Input) -> &'static 
 pub(crate) fn plan_text(job: &Job, chunks: &Chunks, memory: u64) -> Result<String, CliError> {
     let item = job.header().item_size() as u64;
     let largest = chunks.largest() as u64;
-    let bytes = job.header().data_bytes().map_err(CliError::failed)?;
+    let bytes = job.header().data_bytes().map_err(CliError::from)?;
     let is_element_wise = job.is_element_wise();
     let mut text =
         inputs_text(&job.inputs, if is_element_wise { Input::access } else { Input::whole_access });

@@ -1,8 +1,8 @@
 //! The result written to a file: one chunk is computed while another is written.
 
-use super::chunks::{Chunks, len};
 use super::inputs::InputParts;
 use super::job::{BUFFERS, Job, slice};
+use crate::chunks::{Chunks, len};
 use crate::error::CliError;
 use crate::output::{commit, write_error};
 use crate::progress::{Progress, ProgressWriter};
@@ -10,7 +10,7 @@ use half::{bf16, f16};
 use indicatif::BinaryBytes;
 use ndarray::ArrayView1;
 use num_complex::Complex;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -33,6 +33,28 @@ pub(crate) fn write(
         .and_then(|()| write_elements(job, chunks, path, writer, progress))
         .map_err(|error| progress.interruption_or(error))?;
     commit(vec![file.finish()], &[path])
+}
+
+/// Stands for the path of standard output.
+const STDOUT: &str = "standard output";
+
+/// Computes the result into standard output.
+pub(crate) fn write_to_stdout(job: &Job, chunks: &Chunks, progress: &Progress) -> Result<(), CliError> {
+    let path = Path::new(STDOUT);
+    progress.end_at_signals()?;
+    let mut writer = ProgressWriter::new(io::stdout(), progress);
+    let header = job.header().write(&mut writer).map_err(|error| output_error(path, &error));
+    header.and_then(|()| write_elements(job, chunks, path, writer, progress))?;
+    io::stdout().flush().map_err(|error| output_error(path, &NpyError::Io(error)))
+}
+
+/// An error while the result is written. That standard output is closed is none, as by `| head`.
+fn output_error(path: &Path, error: &NpyError) -> CliError {
+    let is_stdout = path == Path::new(STDOUT);
+    match error {
+        NpyError::Io(error) if is_stdout && error.kind() == io::ErrorKind::BrokenPipe => CliError::BrokenPipe,
+        error => write_error(path, error),
+    }
 }
 
 fn write_elements(
@@ -59,7 +81,7 @@ fn write_elements(
         DType::Bool => pipeline.run::<bool>(writer),
         DType::C64 => pipeline.run::<Complex<f32>>(writer),
         DType::C128 => pipeline.run::<Complex<f64>>(writer),
-        DType::Str => Err(CliError::failed("strings are not supported in expressions")),
+        DType::Str => Err(CliError::input("strings are not supported in expressions")),
     }
 }
 
@@ -93,7 +115,7 @@ impl Pipeline<'_> {
             // Joined by its handle: ThreadSanitizer does not see the synchronization at the end of a scope.
             match writing.join() {
                 Ok(Ok(())) => computed,
-                Ok(Err(error)) => Err(write_error(self.path, &error)),
+                Ok(Err(error)) => Err(output_error(self.path, &error)),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         })
@@ -154,7 +176,7 @@ fn allocate<T: Numeric>(len: usize) -> Result<Vec<T>, CliError> {
     let mut buffer = Vec::new();
     let no_memory = |_| {
         let bytes = BinaryBytes((len as u64).saturating_mul(size_of::<T>() as u64));
-        CliError::failed(format!("not enough memory for a chunk of {bytes}; lower --memory"))
+        CliError::io(format!("not enough memory for a chunk of {bytes}; lower --memory"))
     };
     buffer.try_reserve_exact(len).map_err(no_memory)?;
     buffer.resize(len, T::zeroed());

@@ -1,6 +1,6 @@
 //! Command-line arguments and help texts of `unishape onnx`.
 
-use crate::shared_args::{WritingArgs, threads};
+use crate::shared_args::{WritingArgs, dim, threads};
 use clap::{Args as ClapArgs, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -94,9 +94,6 @@ pub(crate) struct ExplainArgs {
     /// Report only inputs that are stretched whatever the unknown sizes are
     #[arg(long)]
     pub(crate) certain_only: bool,
-    /// Print JSON
-    #[arg(long, conflicts_with = "html")]
-    pub(crate) json: bool,
     /// Write an HTML page with figures to this file; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -113,19 +110,11 @@ pub(crate) struct DimArgs {
     pub(crate) sizes: Vec<(String, usize)>,
 }
 
-/// Parses `NAME=SIZE`.
-fn dim(text: &str) -> Result<(String, usize), String> {
-    // A name may contain any character.
-    let (name, size) = text.rsplit_once('=').ok_or("expected NAME=SIZE")?;
-    let size = size.trim().parse().map_err(|_| format!("'{size}' is not a size"))?;
-    Ok((name.into(), size))
-}
-
 const EXPLICIT_EXAMPLES: &str = "\
 Examples:
   unishape onnx explicit model.onnx -o explicit.onnx
   unishape onnx explicit model.onnx --dim batch=1 -o explicit.onnx   for this batch size only
-  unishape onnx explicit model.onnx --check                          a gate: no operator may broadcast
+  unishape onnx explicit model.onnx --check                          a gate: nothing may broadcast
   unishape onnx explicit model.onnx --check --ignore matmul,normalization
 
 Where all sizes are known, inputs are expanded to a constant shape; elsewhere to the shape of another input, computed \
@@ -140,7 +129,7 @@ Exit codes of --check:
   0  no operator broadcasts
   1  an operator broadcasts, or inputs are incompatible (E1)
   2  invalid command line
-  3  could not tell: it depends on unknown sizes, or on operators that are not analyzed (0 with --allow-unknown)
+  3  could not tell: sizes are unknown, or operators not analyzed (0 with --allow-unknown)
   4  a file is missing or unreadable, or is not a model";
 
 #[derive(ClapArgs)]
@@ -169,8 +158,8 @@ pub(crate) struct ExplicitArgs {
 const IMPLICIT_EXAMPLES: &str = "\
 Examples:
   unishape onnx implicit model.onnx -o smaller.onnx
-  unishape onnx implicit model.onnx --all -o smaller.onnx    also those that `explicit` did not insert
-  unishape onnx implicit model.onnx --check                  exit code 1 if any Expand would be removed
+  unishape onnx implicit model.onnx --all -o smaller.onnx    also those of the model's author
+  unishape onnx implicit model.onnx --check                  exit code 1 if an Expand is redundant
 
 An Expand is removed if all its consumers broadcast to the same shape by themselves, for any values of the unknown \
 sizes; so are the constants and shape computations that only it used.

@@ -2,7 +2,7 @@
 
 use super::args::ExplainArgs;
 use super::html;
-use super::open::{fixed_sizes, open};
+use super::open::{fixed_sizes, model_error, open};
 use super::report_text::report_text;
 use crate::error::CliError;
 use crate::output;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use unishape::text;
 use unishape_onnx::{BroadcastNode, Dim, ErrorKind, Report, StretchedInput, explain_with};
 
-pub(crate) fn run(args: &ExplainArgs) -> Result<(), CliError> {
+pub(crate) fn run(args: &ExplainArgs, json: bool) -> Result<(), CliError> {
     let model = open(&args.model)?;
     let mut report = explain_with(&model, &fixed_sizes(&args.dims, &model)?);
     if args.certain_only {
@@ -21,12 +21,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     }
     let title = text::display_path(&args.model);
     match &args.html {
+        Some(_) if json => return Err(CliError::usage("--json and --html exclude each other")),
         Some(path) => output::write_text_files(&[(path, html::render(&title, &model, &report))], args.force)?,
-        None if args.json => output::print_json(&ReportJson::new(&report))?,
+        None if json => output::print_json(&ReportJson::new(&report))?,
         None => output::print(&report_text(&model, &report))?,
     }
     match report.conflicts.first() {
-        Some((_, error)) => Err(CliError::failed(format!("{title}: {error}"))),
+        Some((_, error)) => Err(model_error(&title, error).in_result()),
         None => Ok(()),
     }
 }

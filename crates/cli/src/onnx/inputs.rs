@@ -1,23 +1,25 @@
 //! Files given for the inputs of a model.
 
 use crate::error::CliError;
-use crate::mapped::map_array;
 use crate::paths::{file_name, has_extension};
+use crate::sources::{OpenArray, location_of, open_array};
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use unishape::{Tensor, TensorView, text};
-use unishape_npy::{self as npy, RawArray};
-use unishape_onnx::open_tensor;
+use unishape_files::Location;
+use unishape_npy::{Region, read};
+use unishape_onnx::{ErrorKind, open_tensor};
 
 /// The array of an input.
 pub(crate) struct Input {
     pub(crate) name: String,
-    pub(crate) path: PathBuf,
+    location: Location,
     array: InputArray,
 }
 
 enum InputArray {
-    Mapped(RawArray),
+    /// An array that is read where it is.
+    InPlace(OpenArray),
     Read(Tensor),
 }
 
@@ -31,13 +33,16 @@ impl Input {
         if let Some(&name) = longest
             && let Some(path) = strip_name(word, name)
         {
-            let (array, _) = open(Path::new(&path))?;
-            return Ok(Input { name: name.into(), path: path.into(), array });
+            let location = Location::parse(&path)?;
+            let (array, _) = open(&location)?;
+            return Ok(Input { name: name.into(), location, array });
         }
         let path = Path::new(word);
         let has_name = word.as_encoded_bytes().contains(&b'=');
-        let looks_like_file = (has_extension(path, "npy") || has_extension(path, "pb")) && !has_name;
-        if !looks_like_file && !path.is_file() {
+        let location = location_of(word)?.filter(|location| {
+            (!has_name && (location.is_certain() || has_extension(path, "pb"))) || path.is_file()
+        });
+        let Some(location) = location.or_else(|| missing_tensor(path, has_name)) else {
             let shown = text::display_path(path);
             let problem = if has_name {
                 "the model has no input of that name"
@@ -45,12 +50,16 @@ impl Input {
                 "write NAME=FILE, as in x=x.npy"
             };
             return Err(CliError::usage(format!("{shown}: {problem}; {}", inputs_text(names))));
-        }
-        let stem = path.file_stem().map(OsStr::to_string_lossy).unwrap_or_default();
-        let (array, own_name) = open(path)?;
+        };
+        let stem = match has_extension(path, "pb") {
+            true => path.file_stem().unwrap_or_default().to_os_string(),
+            false => location.stem(),
+        };
+        let stem = stem.to_string_lossy();
+        let (array, own_name) = open(&location)?;
         let find = |name: &str| names.iter().find(|input| **input == name).map(|input| (*input).to_owned());
         match own_name.as_deref().and_then(find).or_else(|| find(&stem)) {
-            Some(name) => Ok(Input { name, path: path.into(), array }),
+            Some(name) => Ok(Input { name, location, array }),
             None => {
                 let (shown, name) = (text::display_path(path), file_name(path));
                 Err(CliError::usage(format!(
@@ -67,11 +76,23 @@ impl Input {
         match &self.array {
             InputArray::Read(tensor) => Ok(tensor.view()),
             // Cannot fail: `open` has checked it.
-            InputArray::Mapped(mapped) => mapped.view().ok_or_else(|| {
-                CliError::failed(format!("{}: cannot be memory-mapped", text::display_path(&self.path)))
-            }),
+            InputArray::InPlace(array) => array
+                .source
+                .as_raw()
+                .and_then(|raw| raw.view())
+                .ok_or_else(|| CliError::internal(format!("{}: cannot be memory-mapped", self.location))),
         }
     }
+
+    /// The path of its file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.location.path()
+    }
+}
+
+/// The location of an ONNX tensor file that does not exist, so that the error says so.
+fn missing_tensor(path: &Path, has_name: bool) -> Option<Location> {
+    (!has_name && has_extension(path, "pb")).then(|| Location::Npy(path.into()))
 }
 
 /// The names of the model's inputs, at most 10 of them.
@@ -97,19 +118,26 @@ fn strip_name(word: &OsStr, name: &str) -> Option<OsString> {
 }
 
 /// Opens an array. An ONNX tensor may have a name of its own.
-fn open(path: &Path) -> Result<(InputArray, Option<String>), CliError> {
-    if has_extension(path, "pb") {
-        let (name, tensor) = open_tensor(path).map_err(CliError::failed)?;
+fn open(location: &Location) -> Result<(InputArray, Option<String>), CliError> {
+    if let Some(path) = location.path().filter(|path| has_extension(path, "pb")) {
+        let (name, tensor) = open_tensor(path).map_err(|error| match error.kind() {
+            ErrorKind::File(_) => CliError::io(error),
+            _ => CliError::input(error),
+        })?;
         return Ok((InputArray::Read(tensor), Some(name).filter(|name| !name.is_empty())));
     }
-    if has_extension(path, "npz") {
-        let shown = text::display_path(path);
-        let message = format!("{shown}: archives are not supported; extract the .npy files first");
-        return Err(CliError::usage(message));
+    let array = open_array(location.clone())?;
+    if array.source.as_raw().is_some_and(|raw| raw.view().is_some()) {
+        return Ok((InputArray::InPlace(array), None));
     }
-    let mapped = map_array(path)?;
-    if mapped.view().is_some() {
-        return Ok((InputArray::Mapped(mapped), None));
+    // Strings are read, too, but not region by region.
+    if let Location::Npy(path) = location {
+        return Ok((InputArray::Read(read(path)?), None));
     }
-    Ok((InputArray::Read(npy::read(path).map_err(CliError::failed)?), None))
+    let whole: Vec<_> = array.source.header().shape.iter().map(|&size| 0..size).collect();
+    let tensor = match array.source.region(&whole)? {
+        Region::View(view) => view.to_owned()?,
+        Region::Tensor(tensor) => tensor,
+    };
+    Ok((InputArray::Read(tensor), None))
 }

@@ -23,11 +23,11 @@ mod run;
 use crate::error::CliError;
 use args::{OnnxArgs, OnnxCommand};
 
-pub(crate) fn run(args: OnnxArgs) -> Result<(), CliError> {
+pub(crate) fn run(args: OnnxArgs, json: bool) -> Result<(), CliError> {
     match args.command {
-        OnnxCommand::Run(args) => run::run(&args),
-        OnnxCommand::Explain(args) => explain::run(&args),
-        OnnxCommand::Explicit(args) => rewrite::explicit(&args),
-        OnnxCommand::Implicit(args) => rewrite::implicit(&args),
+        OnnxCommand::Run(args) => run::run(&args, json),
+        OnnxCommand::Explain(args) => explain::run(&args, json),
+        OnnxCommand::Explicit(args) => rewrite::explicit(&args, json),
+        OnnxCommand::Implicit(args) => rewrite::implicit(&args, json),
     }
 }

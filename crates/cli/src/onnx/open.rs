@@ -4,14 +4,21 @@ use super::args::DimArgs;
 use crate::error::CliError;
 use std::path::Path;
 use unishape::text;
-use unishape_onnx::{DeclaredDim, FixedSizes, Model};
+use unishape_onnx::{DeclaredDim, Error, ErrorKind, FixedSizes, Model};
 
-/// Exit code if a file is missing or unreadable, or is not a model.
-pub(super) const UNREADABLE: u8 = 4;
-
-/// Opens a model that is not run.
+/// Opens a model that is not run. A file that is not a model has the exit code of one that cannot be read.
 pub(super) fn open(path: &Path) -> Result<Model, CliError> {
-    Model::open(path).map_err(|error| CliError::Code(UNREADABLE, error.to_string()))
+    Model::open(path).map_err(CliError::io)
+}
+
+/// The error of a model, with the name of its file.
+pub(super) fn model_error(file: &str, error: &Error) -> CliError {
+    let message = format!("{file}: {error}");
+    match error.kind() {
+        ErrorKind::Shapes(shapes) => CliError::broadcast(shapes, message),
+        ErrorKind::File(_) => CliError::io(message),
+        _ => CliError::input(message),
+    }
 }
 
 /// Sizes of symbolic dimensions; fails if no input has a dimension of that name.

@@ -1,7 +1,7 @@
 //! `unishape onnx explicit` and `implicit`: models with explicit or implicit broadcasts.
 
 use super::args::{ExplicitArgs, ImplicitArgs, RewriteArgs};
-use super::open::{UNREADABLE, fixed_sizes, open};
+use super::open::{fixed_sizes, model_error, open};
 use super::report_text::{left_text, report_text, summary};
 use crate::destination::{
     check_directory_exists, check_free_space, check_target, destination_text, free_space,
@@ -9,34 +9,32 @@ use crate::destination::{
 use crate::error::CliError;
 use crate::output::{self, commit, create_file, print_info, write_error};
 use crate::paths::{is_stdout, parent_directory};
+use serde_json::json;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
 use unishape::text;
 use unishape_atomic_file::resolve_target;
 use unishape_onnx::{
-    BroadcastKind, ExplicitOptions, Model, Verdict, explain_with, explicit_with, implicit as remove_inserted,
-    implicit_all,
+    BroadcastKind, ExplicitOptions, Model, Rewritten, Verdict, explain_with, explicit_with,
+    implicit as remove_inserted, implicit_all,
 };
 
-/// Exit code if it is not known whether a model broadcasts.
-const COULD_NOT_TELL: u8 = 3;
-
-pub(crate) fn explicit(args: &ExplicitArgs) -> Result<(), CliError> {
+pub(crate) fn explicit(args: &ExplicitArgs, json: bool) -> Result<(), CliError> {
     let model = open(&args.files.model)?;
     let sizes = fixed_sizes(&args.dims, &model)?;
     let shown = text::display_path(&args.files.model);
     let report = explain_with(&model, &sizes);
-    let quiet = args.files.writing.quiet;
+    let quiet = args.files.writing.quiet || json;
     let Some(path) = &args.files.out else {
-        return check(args, &model, report);
+        check(args, &model, report, quiet)?;
+        return if json { output::print_json(&json!({"check": "explicit"})) } else { Ok(()) };
     };
     let mut options =
         ExplicitOptions { sizes, certain_only: args.certain_only, ..ExplicitOptions::default() };
     options.kinds.extend(args.expand_pow.then_some(BroadcastKind::ScalarExponent));
     options.kinds.extend(args.expand_matmul.then_some(BroadcastKind::MatMul));
-    let rewritten =
-        explicit_with(&model, &options).map_err(|error| CliError::failed(format!("{shown}: {error}")))?;
+    let rewritten = explicit_with(&model, &options).map_err(|error| model_error(&shown, &error))?;
     for unknown in &report.not_analyzed {
         print_info(quiet, &format!("unishape: not analyzed: {unknown}\n"));
     }
@@ -45,18 +43,22 @@ pub(crate) fn explicit(args: &ExplicitArgs) -> Result<(), CliError> {
     }
     print_info(quiet, &left_text(&report, &options.kinds));
     let done = format!("{} added", expand_count(rewritten.expands));
-    write(&args.files, &model, &rewritten.model, path, &done)
+    write(&args.files, &model, &rewritten, path, &done, json)
 }
 
 /// The gate: fails if a node broadcasts, or if that is not known.
-fn check(args: &ExplicitArgs, model: &Model, report: unishape_onnx::Report) -> Result<(), CliError> {
+fn check(
+    args: &ExplicitArgs,
+    model: &Model,
+    report: unishape_onnx::Report,
+    quiet: bool,
+) -> Result<(), CliError> {
     let shown = text::display_path(&args.files.model);
-    let quiet = args.files.writing.quiet;
     let kinds: Vec<BroadcastKind> =
         BroadcastKind::ALL.into_iter().filter(|kind| !args.ignore.contains(kind)).collect();
     let report = report.of_kinds(&kinds);
     if let Some((_, error)) = report.conflicts.first() {
-        return Err(CliError::failed(format!("{shown}: {error}")));
+        return Err(model_error(&shown, error));
     }
     let verdict = report.verdict();
     if verdict != Verdict::Explicit && !quiet {
@@ -64,7 +66,7 @@ fn check(args: &ExplicitArgs, model: &Model, report: unishape_onnx::Report) -> R
     }
     let result = summary(model, &report);
     match verdict {
-        Verdict::Broadcasts => Err(CliError::failed(format!(
+        Verdict::Broadcasts => Err(CliError::finding(format!(
             "{shown}: {result}; run `unishape onnx explicit {shown} -o FILE.onnx`"
         ))),
         Verdict::Unknown if !args.allow_unknown => {
@@ -73,7 +75,7 @@ fn check(args: &ExplicitArgs, model: &Model, report: unishape_onnx::Report) -> R
                 1 => "; 1 operator was not analyzed".into(),
                 count => format!("; {count} operators were not analyzed"),
             };
-            Err(CliError::Code(COULD_NOT_TELL, format!("{shown}: could not tell: {result}{unknown}")))
+            Err(CliError::could_not_tell(format!("{shown}: could not tell: {result}{unknown}")))
         }
         _ => {
             print_info(quiet, &format!("{shown}: {result}\n"));
@@ -82,21 +84,21 @@ fn check(args: &ExplicitArgs, model: &Model, report: unishape_onnx::Report) -> R
     }
 }
 
-pub(crate) fn implicit(args: &ImplicitArgs) -> Result<(), CliError> {
+pub(crate) fn implicit(args: &ImplicitArgs, json: bool) -> Result<(), CliError> {
     let model = open(&args.files.model)?;
     let shown = text::display_path(&args.files.model);
     let rewritten = if args.all { implicit_all(&model) } else { remove_inserted(&model) };
-    let rewritten = rewritten.map_err(|error| CliError::failed(format!("{shown}: {error}")))?;
+    let rewritten = rewritten.map_err(|error| model_error(&shown, &error))?;
     let count = expand_count(rewritten.expands);
     let Some(path) = &args.files.out else {
         if rewritten.expands == 0 {
-            print_info(args.files.writing.quiet, &format!("{shown}: nothing to do\n"));
-            return Ok(());
+            print_info(args.files.writing.quiet || json, &format!("{shown}: nothing to do\n"));
+            return if json { output::print_json(&json!({"check": "implicit"})) } else { Ok(()) };
         }
         let hint = format!("run `unishape onnx implicit {shown} -o FILE.onnx`");
-        return Err(CliError::failed(format!("{shown}: {count} unnecessary; {hint}")));
+        return Err(CliError::finding(format!("{shown}: {count} unnecessary; {hint}")));
     };
-    write(&args.files, &model, &rewritten.model, path, &format!("{count} removed"))
+    write(&args.files, &model, &rewritten, path, &format!("{count} removed"), json)
 }
 
 fn expand_count(count: usize) -> String {
@@ -107,7 +109,16 @@ fn expand_count(count: usize) -> String {
     }
 }
 
-fn write(args: &RewriteArgs, old: &Model, new: &Model, path: &Path, done: &str) -> Result<(), CliError> {
+fn write(
+    args: &RewriteArgs,
+    old: &Model,
+    rewritten: &Rewritten,
+    path: &Path,
+    done: &str,
+    json: bool,
+) -> Result<(), CliError> {
+    let new = &rewritten.model;
+    let quiet = args.writing.quiet || json;
     if is_stdout(path) {
         return Err(CliError::usage(
             "-o -: cannot write a model to standard output; give a file (./- for one named -)",
@@ -122,13 +133,20 @@ fn write(args: &RewriteArgs, old: &Model, new: &Model, path: &Path, done: &str) 
         copies.iter().map(|(from, _)| fs::metadata(from).map_or(0, |metadata| metadata.len())).sum();
     let free = free_space(directory);
     check_free_space("the model needs", len + copied, directory, free)?;
-    print_info(args.writing.quiet, &format!("{done}; {}\n", destination_text(len, path, free)));
+    print_info(quiet, &format!("{done}; {}\n", destination_text(len, path, free)));
     for (from, to) in &copies {
         let (from, to) = (text::display_path(from), text::display_path(to));
-        print_info(args.writing.quiet, &format!("external data: {from} to {to}\n"));
+        print_info(quiet, &format!("external data: {from} to {to}\n"));
     }
+    let result = json!({
+        "expands": rewritten.expands,
+        "path": text::display_path(path),
+        "bytes": len,
+        "written": !args.writing.dry_run,
+    });
+    let print_result = || if json { output::print_json(&result) } else { Ok(()) };
     if args.writing.dry_run {
-        return Ok(());
+        return print_result();
     }
     let mut pending = Vec::new();
     let mut paths: Vec<&Path> = Vec::new();
@@ -147,7 +165,8 @@ fn write(args: &RewriteArgs, old: &Model, new: &Model, path: &Path, done: &str) 
     drop(writer);
     pending.push(file.finish());
     paths.push(path);
-    commit(pending, &paths)
+    commit(pending, &paths)?;
+    print_result()
 }
 
 /// Files of external data, with the paths that a model in another directory finds them at.
@@ -166,7 +185,7 @@ fn external_copies(
         let is_inside =
             |component: Component<'_>| matches!(component, Component::Normal(_) | Component::CurDir);
         if location.is_empty() || !relative.components().all(is_inside) {
-            return Err(CliError::failed(format!(
+            return Err(CliError::input(format!(
                 "{}: the external data '{}' is outside of the model's directory",
                 text::display_path(&args.model),
                 text::truncate(&location, 60)
@@ -175,7 +194,7 @@ fn external_copies(
         let (source, target) = (from.join(relative), to.join(relative));
         if !source.is_file() {
             let message = format!("{}: external data of the model is missing", text::display_path(&source));
-            return Err(CliError::Code(UNREADABLE, message));
+            return Err(CliError::io(message));
         }
         check_target(&target, args.writing.force)?;
         copies.push((source, target));

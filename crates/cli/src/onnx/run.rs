@@ -2,6 +2,8 @@
 
 use super::args::RunArgs;
 use super::inputs::Input;
+use super::open::{model_error, open};
+use crate::array_json::array_json;
 use crate::array_text;
 use crate::destination::{check_free_space, check_target, destination_text, free_space, in_directory};
 use crate::error::CliError;
@@ -10,6 +12,7 @@ use crate::output_names::output_file_names;
 use crate::paths::is_stdout;
 use crate::progress::{Progress, ProgressWriter, Total};
 use indicatif::BinaryBytes;
+use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -18,11 +21,12 @@ use unishape::notation::short_shape_text;
 use unishape::{Tensor, text};
 use unishape_atomic_file::resolve_target;
 use unishape_npy::{self as npy, Header, NpyError};
-use unishape_onnx::{CompiledModel, Model};
+use unishape_onnx::CompiledModel;
 
-pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
-    let model = Model::open(&args.model).map_err(CliError::failed)?;
-    let model_error = |error| CliError::failed(format!("{}: {error}", text::display_path(&args.model)));
+pub(crate) fn run(args: &RunArgs, json: bool) -> Result<(), CliError> {
+    let model = open(&args.model)?;
+    let shown = text::display_path(&args.model);
+    let model_error = |error| model_error(&shown, &error);
     let mut compiled = CompiledModel::new(&model).map_err(model_error)?;
     if let Some(threads) = args.threads {
         compiled = compiled.threads(threads);
@@ -37,8 +41,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
     let outputs = compiled.run(values).map_err(model_error)?;
     match directory {
-        Some(directory) => write_outputs(&outputs, directory, &inputs, args),
-        None => print_outputs(&outputs, args),
+        Some(directory) => write_outputs(&outputs, directory, &inputs, args, json),
+        None => print_outputs(&outputs, args, json),
     }
 }
 
@@ -62,11 +66,22 @@ fn type_text(tensor: &Tensor) -> String {
     format!("{shape} {}", tensor.dtype())
 }
 
-fn print_outputs(outputs: &[(String, Tensor)], args: &RunArgs) -> Result<(), CliError> {
+fn print_outputs(outputs: &[(String, Tensor)], args: &RunArgs, json: bool) -> Result<(), CliError> {
     if let Some((name, tensor)) = outputs.iter().find(|(_, tensor)| !array_text::is_small(tensor.shape())) {
         let (name, output) = (text::truncate(name, 60), type_text(tensor));
         let message = format!("the output {name} is {output}, too large to print; use -o DIR to write it");
         return Err(CliError::usage(message));
+    }
+    if json {
+        let output = |(name, tensor): &(String, Tensor)| {
+            let mut object = output_json(name, tensor);
+            if !args.writing.dry_run {
+                object["data"] = array_json(tensor);
+            }
+            object
+        };
+        let objects: Vec<Value> = outputs.iter().map(output).collect();
+        return output::print_json(&json!({ "outputs": objects }));
     }
     let mut text = String::new();
     for (name, tensor) in outputs {
@@ -76,10 +91,14 @@ fn print_outputs(outputs: &[(String, Tensor)], args: &RunArgs) -> Result<(), Cli
             continue;
         }
         let region =
-            |region: &Vec<Range<usize>>| tensor.view().slice(region).to_owned().map_err(CliError::failed);
+            |region: &Vec<Range<usize>>| tensor.view().slice(region).to_owned().map_err(CliError::from);
         text += &format!("{title}\n{}", array_text::format_array(tensor.shape(), region)?);
     }
     output::print(&text)
+}
+
+fn output_json(name: &str, tensor: &Tensor) -> Value {
+    json!({"name": name, "shape": tensor.shape(), "dtype": tensor.dtype().name()})
 }
 
 /// An output and its file.
@@ -94,17 +113,18 @@ fn write_outputs(
     directory: &Path,
     inputs: &[Input],
     args: &RunArgs,
+    json: bool,
 ) -> Result<(), CliError> {
-    let stems: Vec<PathBuf> = outputs.iter().map(|(name, _)| safe_file_name(name).into()).collect();
-    let names = output_file_names(stems.iter().map(PathBuf::as_path), false);
+    let names = output_file_names(outputs.iter().map(|(name, _)| safe_file_name(name).into()), false);
     let mut planned = Vec::new();
     let (mut total, mut lines) = (0u64, String::new());
-    let input_targets: HashSet<PathBuf> = inputs.iter().map(|input| resolve_target(&input.path)).collect();
+    let input_targets: HashSet<PathBuf> =
+        inputs.iter().filter_map(|input| input.path()).map(resolve_target).collect();
     for ((name, tensor), file) in outputs.iter().zip(names) {
         let path = directory.join(file);
         let shown = text::display_path(&path);
         let output_error =
-            |error| CliError::failed(format!("the output {}: {error}", text::truncate(name, 60)));
+            |error| CliError::input(format!("the output {}: {error}", text::truncate(name, 60)));
         let header = Header::of(&tensor.view()).map_err(output_error)?;
         let head = header.encoded_len().map_err(output_error)?;
         let bytes = head.saturating_add(header.data_bytes().map_err(output_error)?);
@@ -120,14 +140,23 @@ fn write_outputs(
     }
     let free = free_space(directory);
     check_free_space("the outputs need", total, directory, free)?;
-    let quiet = args.writing.quiet;
+    let quiet = args.writing.quiet || json;
     print_info(quiet, &format!("{lines}{}\n", destination_text(total, directory, free)));
-    if args.writing.dry_run {
+    if !args.writing.dry_run {
+        Progress::run(Total::Bytes(total), quiet, |progress| {
+            in_directory(directory, || write_files(&planned, args.writing.force, progress))
+        })?;
+    }
+    if !json {
         return Ok(());
     }
-    Progress::run(Total::Bytes(total), quiet, |progress| {
-        in_directory(directory, || write_files(&planned, args.writing.force, progress))
-    })
+    let objects = outputs.iter().zip(&planned).map(|((name, tensor), planned)| {
+        let mut object = output_json(name, tensor);
+        object["path"] = text::display_path(&planned.path).into();
+        object
+    });
+    let objects: Vec<Value> = objects.collect();
+    output::print_json(&json!({"outputs": objects, "bytes": total, "written": !args.writing.dry_run}))
 }
 
 /// Writes all files, or none.

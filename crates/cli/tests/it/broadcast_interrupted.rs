@@ -88,7 +88,7 @@ fn a_write_that_fails_in_the_middle_leaves_nothing() {
         // Blocks of 512 bytes: a limit of 12 MiB, enough for column.npy and not for row.npy.
         let limit = "trap '' XFSZ && ulimit -f 24576";
         let args = ["broadcast", "column.npy", "row.npy", "--quiet", "--out", out];
-        let message = RunOutput::of(&mut dir.limited(limit, &args)).expect_error(1);
+        let message = RunOutput::of(&mut dir.limited(limit, &args)).expect_error(4);
         assert_eq!(dir.list(), before, "{out}");
         // The message names the result.
         let result = if out.ends_with(".npz") { out.into() } else { format!("{out}/row.npy") };
@@ -103,7 +103,7 @@ fn a_failure_keeps_existing_directories() {
     let dir = stretching_to(8);
     fs::create_dir(dir.path("z")).unwrap();
     let args = ["broadcast", "column.npy", "row.npy", "--quiet", "--out", "z/new"];
-    RunOutput::of(&mut dir.limited("trap '' XFSZ && ulimit -f 8192", &args)).expect_error(1);
+    RunOutput::of(&mut dir.limited("trap '' XFSZ && ulimit -f 8192", &args)).expect_error(4);
     assert_eq!(fs::read_dir(dir.path("z")).unwrap().count(), 0);
 }
 
@@ -111,7 +111,7 @@ fn a_failure_keeps_existing_directories() {
 fn the_plan_is_printed_before_anything_is_written() {
     let dir = stretching_to(8);
     let args = ["broadcast", "column.npy", "row.npy", "--out", "z"];
-    let message = RunOutput::of(&mut dir.limited("trap '' XFSZ && ulimit -f 8192", &args)).expect_error(1);
+    let message = RunOutput::of(&mut dir.limited("trap '' XFSZ && ulimit -f 8192", &args)).expect_error(4);
     let lines: Vec<&str> = message.lines().collect();
     assert_eq!(
         lines[..2],
@@ -133,7 +133,7 @@ fn a_failure_keeps_existing_files() {
         let before = dir.list();
         let limit = "trap '' XFSZ && ulimit -f 8192";
         let args = ["broadcast", "column.npy", "row.npy", "--quiet", "--force", "--out", out];
-        RunOutput::of(&mut dir.limited(limit, &args)).expect_error(1);
+        RunOutput::of(&mut dir.limited(limit, &args)).expect_error(4);
         assert_eq!(dir.list(), before, "{out}");
         assert_eq!((dir.read("z/column.npy"), dir.read("z.npz")), (b"old".into(), b"old".into()));
     }

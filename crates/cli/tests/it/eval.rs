@@ -138,7 +138,7 @@ fn the_result_may_replace_an_input() {
     let array = integers("<i8", &[500_000], |n| n as i64);
     dir.write("a.npy", array.file());
     let args = ["eval", "a * 10 + 1", "a.npy", "-q", "-o", "a.npy", "--memory", "1M"];
-    let message = dir.run(args).expect_error(1);
+    let message = dir.run(args).expect_error(4);
     assert_eq!(message, "unishape: a.npy already exists; use --force to replace it\n");
     assert_eq!(dir.read("a.npy"), array.file());
     dir.run(args.iter().chain(&["--force"])).expect_success();
@@ -256,10 +256,10 @@ fn invalid_output_paths_are_errors() {
         eval_error("z.npz", 2),
         "unishape: -o z.npz: the result is a single array; give a file ending in .npy\n"
     );
-    assert_eq!(eval_error("missing/z.npy", 1), "unishape: missing: no such directory\n");
-    assert_eq!(eval_error("dir", 1), "unishape: dir is a directory\n");
+    assert_eq!(eval_error("missing/z.npy", 4), "unishape: missing: no such directory\n");
+    assert_eq!(eval_error("dir", 4), "unishape: dir is a directory\n");
     let sizes = ["i=0:1000000x1x1", "j=0:100000x1", "k=0:100000"];
-    let message = dir.run(["eval", "i + j + k"].iter().chain(&sizes).chain(&["-o", "z.npy"])).expect_error(1);
+    let message = dir.run(["eval", "i + j + k"].iter().chain(&sizes).chain(&["-o", "z.npy"])).expect_error(4);
     assert!(message.starts_with("unishape: the result needs 71.05 PiB, but . has only "), "{message}");
     assert!(message.ends_with("; nothing was written\n"), "{message}");
     assert_eq!(dir.list(), before);
@@ -290,7 +290,7 @@ fn errors_name_the_file() {
     ] {
         let binding = format!("a={file}");
         let output = RunOutput::of(&mut dir.command(["eval", "a + 1", &binding, "-q", "-o", "out.npy"]));
-        assert_eq!(output.expect_error(1), format!("unishape: {file}: {problem}\n"));
+        assert_eq!(output.expect_error(5), format!("unishape: {file}: {problem}\n"));
     }
     assert!(!dir.path("out.npy").exists());
 }

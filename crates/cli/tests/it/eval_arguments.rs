@@ -88,11 +88,11 @@ fn errors_show_their_position_in_the_expression() {
     assert_eq!(eval_error(&["a", "a.npy", "k=3"], 2), "the expression has no variable k; it has a\n");
     assert_eq!(eval_error(&["a", "a.npy", "a=3"], 2), "a is given twice\n");
     assert_eq!(
-        eval_error(&["a & f", "a.npy", "f=2.5"], 1),
+        eval_error(&["a & f", "a.npy", "f=2.5"], 5),
         "& does not support int64 and float64; for booleans write and\n  a & f\n    ^\n"
     );
     assert_eq!(
-        eval_error(&["a + z", "a.npy", "z=1j", "--dtype", "float32"], 1),
+        eval_error(&["a + z", "a.npy", "z=1j", "--dtype", "float32"], 5),
         "cannot cast complex128 to float32\n  float32(a + z)\n  ^^^^^^^\n"
     );
 }
@@ -128,14 +128,11 @@ fn invalid_values_are_errors() {
         ("a=0:1e300", "the range has too many elements"),
         ("a=[1, [2]]", "a list must not mix numbers and lists"),
         ("a=[1, x]", "'x' is not a number"),
-        ("a=b.npz", "archives are not supported; extract the .npy files first"),
     ] {
-        let dir = arrays();
-        dir.write("b.npz", "PK");
-        let message = dir.run(["eval", "a", word]).expect_error(2);
+        let message = arrays().run(["eval", "a", word]).expect_error(2);
         assert_eq!(message, format!("unishape: {word}: {problem}\n"));
     }
-    assert!(eval_error(&["a", "a=gone.npy"], 1).starts_with("gone.npy: "));
+    assert!(eval_error(&["a", "a=gone.npy"], 4).starts_with("gone.npy: "));
 }
 
 /// A leading minus is not an option.

@@ -96,7 +96,7 @@ fn a_write_that_fails_in_the_middle_leaves_nothing() {
         // Blocks of 512 bytes: a limit of 12 MiB.
         let limit = "trap '' XFSZ && ulimit -f 24576";
         let args: Vec<&str> = SUM.iter().chain(&["--memory", memory, "-o", "z.npy"]).copied().collect();
-        let message = RunOutput::of(&mut dir.limited(limit, &args)).expect_error(1);
+        let message = RunOutput::of(&mut dir.limited(limit, &args)).expect_error(4);
         assert_eq!(dir.list(), before);
         assert!(
             message.starts_with("unishape: z.npy: ") && message.ends_with("; nothing was written\n"),
@@ -106,7 +106,7 @@ fn a_write_that_fails_in_the_middle_leaves_nothing() {
         // An existing file stays, also with --force.
         dir.write("z.npy", "old");
         let args: Vec<&str> = args.iter().chain(&["--force"]).copied().collect();
-        RunOutput::of(&mut dir.limited(limit, &args)).expect_error(1);
+        RunOutput::of(&mut dir.limited(limit, &args)).expect_error(4);
         assert_eq!((dir.read("z.npy"), dir.list().len()), (b"old".into(), before.len() + 1));
     }
 }
@@ -118,7 +118,7 @@ fn an_invalid_last_element_leaves_nothing() {
     let mut truths = zeros("'|b1'", &[6 << 20]);
     *truths.last_mut().expect("elements") = 7;
     dir.write("m.npy", truths);
-    let message = dir.run(["eval", "m * 2", "m.npy", "-q", "--memory", "1M", "-o", "z.npy"]).expect_error(1);
+    let message = dir.run(["eval", "m * 2", "m.npy", "-q", "--memory", "1M", "-o", "z.npy"]).expect_error(5);
     assert_eq!(message, "unishape: m.npy: element [6291455]: a bool is 0 or 1, not 7\n");
     assert_eq!(dir.list(), ["m.npy"]);
 }
@@ -169,7 +169,7 @@ fn errors_of_pipes_do_not_claim_that_nothing_was_written() {
     let mut pipe = std::fs::File::open(dir.path("pipe")).expect("a pipe");
     pipe.read_exact(&mut [0; 1 << 10]).expect("the start of the result");
     drop(pipe);
-    let message = RunOutput::new(child.wait_with_output().expect("an exit")).expect_error(1);
+    let message = RunOutput::new(child.wait_with_output().expect("an exit")).expect_error(4);
     assert!(message.starts_with("unishape: pipe: Broken pipe"), "{message}");
     assert!(!message.contains("nothing was written"), "{message}");
 }
@@ -179,7 +179,7 @@ fn errors_of_pipes_do_not_claim_that_nothing_was_written() {
 fn devices_are_written_in_place() {
     let dir = TestDir::new();
     dir.write("a.npy", integers("<i8", &[1 << 17], |n| n as i64).file());
-    let message = dir.run(["eval", "a + 1", "a.npy", "-q", "-o", "/dev/full"]).expect_error(1);
+    let message = dir.run(["eval", "a + 1", "a.npy", "-q", "-o", "/dev/full"]).expect_error(4);
     assert!(message.starts_with("unishape: /dev/full: No space left on device"), "{message}");
     dir.run(["eval", "a + 1", "a.npy", "-q", "-o", "/dev/null"]).expect_success();
     assert_eq!(dir.list(), ["a.npy"]);

@@ -16,7 +16,7 @@ fn small_results_are_printed() {
     assert_eq!(eval_output(&["i * 5", "i=-1:3"]), "[-5  0  5 10]\n");
     assert_eq!(eval_output(&["i", "i=4:4"]), "[]\n");
     assert_eq!(
-        eval_output(&["i * j", "i=1:4x1", "j=1:5", "-o", "-"]),
+        eval_output(&["i * j", "i=1:4x1", "j=1:5"]),
         "[[ 1  2  3  4]\n [ 2  4  6  8]\n [ 3  6  9 12]]\n"
     );
     assert_eq!(eval_output(&["x * 1j", "x=[1, -2.5]"]), "[ 0.0+1.0j -0.0-2.5j]\n");
@@ -54,17 +54,16 @@ fn long_rows_are_wrapped() {
 }
 
 /// The ends of each dimension; only these are computed.
+#[cfg(target_os = "linux")]
 #[test]
 fn only_the_edges_of_large_results_are_printed() {
-    let output = TestDir::new().run(["eval", "i", "i=0:1000000000000", "-o", "-"]);
+    let Some(printed) = on_terminal("i i=0:1000000000000 -o -") else { return };
     let expected = "\
 [           0            1            2 … 999999999997 999999999998
  999999999999]
 ";
-    assert_eq!((output.code, output.stdout.as_str()), (0, expected));
     let note = "unishape: printed the edges of 1000000000000 int64, 7.28 TiB; use -o FILE.npy to write all\n";
-    assert_eq!(output.message(), note);
-    let args = ["eval", "i + 10 * j", "i=0:300x1", "j=0:7", "-o", "-", "-q"];
+    assert_eq!(printed, format!("{expected}{note}"));
     let expected = "\
 [[  0  10  20 …  40  50  60]
  [  1  11  21 …  41  51  61]
@@ -74,7 +73,14 @@ fn only_the_edges_of_large_results_are_printed() {
  [298 308 318 … 338 348 358]
  [299 309 319 … 339 349 359]]
 ";
-    assert_eq!(TestDir::new().run(args).expect_success(), expected);
+    assert_eq!(on_terminal("'i + 10 * j' i=0:300x1 j=0:7 -o - -q").as_deref(), Some(expected));
+}
+
+/// The output of `eval` on a terminal; `None` if no terminal can be emulated.
+#[cfg(target_os = "linux")]
+fn on_terminal(args: &str) -> Option<String> {
+    let line = format!("{} eval {args}", crate::support::BINARY);
+    Some(crate::support::on_terminal(&TestDir::new(), &line, &[])?.replace("\r\n", "\n"))
 }
 
 #[test]
@@ -95,15 +101,15 @@ fn large_results_are_printed_only_on_request() {
     assert!(dir.run(["eval", "i", "i=0:1001"]).expect_error(2).contains("1001 int64, 7.82 KiB"));
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn results_with_too_many_dimensions_are_not_printed() {
     let names = ["a", "b", "c", "d", "e", "f", "g"];
     let bindings: Vec<String> =
         names.iter().enumerate().map(|(at, name)| format!("{name}=0:9{}", "x1".repeat(at))).collect();
     let expr = names.join(" + ");
-    let args = ["eval", &expr, "-o", "-"].into_iter().chain(bindings.iter().map(String::as_str));
-    let message = TestDir::new().run(args).expect_error(2);
-    assert_eq!(message, "unishape: the result has too many dimensions to print; use -o FILE.npy\n");
+    let Some(printed) = on_terminal(&format!("'{expr}' {} -o -", bindings.join(" "))) else { return };
+    assert_eq!(printed, "unishape: the result has too many dimensions to print; use -o FILE.npy\n");
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn existing_files_are_replaced_only_with_force() {
     let dir = TestDir::new();
     dir.write("p.html", "old");
     let args = ["explain", "3", "--svg", "p.svg", "--html", "p.html"];
-    let message = dir.run(args).expect_error(1);
+    let message = dir.run(args).expect_error(4);
     assert_eq!(message, "unishape: p.html already exists; use --force to replace it\n");
     assert_eq!((dir.list(), dir.read("p.html")), (vec!["p.html".into()], b"old".into()));
     dir.run(args.iter().chain(&["--force"])).expect_success();
@@ -280,9 +280,11 @@ fn errors_name_the_file() {
     dir.write("text.npy", "not an array");
     let whole = dir.read("prices.npy");
     dir.write("short.npy", &whole[..whole.len() - 1]);
-    for (name, problem) in [("gone.npy", ""), ("text.npy", "not an .npy file"), ("short.npy", "truncated")] {
+    for (name, code, problem) in
+        [("gone.npy", 4, ""), ("text.npy", 5, "not an .npy file"), ("short.npy", 5, "truncated")]
+    {
         for args in [&["explain", "prices.npy", name][..], &["explain", name, "--svg", "p.svg"]] {
-            let message = dir.run(args).expect_error(1);
+            let message = dir.run(args).expect_error(code);
             assert!(
                 message.starts_with(&format!("unishape: {name}: ")) && message.contains(problem),
                 "{message}"
@@ -302,7 +304,7 @@ fn a_figure_that_cannot_be_written_leaves_nothing() {
         &["explain", "3", "--html", "missing/p.html"],
         &["explain", "3", "--svg", "p.svg", "--html", "missing/p.html"],
     ] {
-        let message = dir.run(args).expect_error(1);
+        let message = dir.run(args).expect_error(4);
         assert!(message.starts_with("unishape: missing"), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
         assert_eq!(dir.list(), [""; 0]);
@@ -315,7 +317,7 @@ fn a_failed_write_keeps_the_existing_file() {
     let dir = TestDir::new();
     dir.write("p.html", "old");
     let args = ["explain", "8x1x6x1", "7x1x5", "--html", "p.html", "--force"];
-    let message = RunOutput::of(&mut dir.limited("trap '' XFSZ && ulimit -f 4", &args)).expect_error(1);
+    let message = RunOutput::of(&mut dir.limited("trap '' XFSZ && ulimit -f 4", &args)).expect_error(4);
     assert!(message.starts_with("unishape: p.html: "), "{message}");
     assert_eq!((dir.list(), dir.read("p.html")), (vec!["p.html".into()], b"old".into()));
 }
@@ -328,7 +330,7 @@ fn devices_are_written_in_place_and_directories_are_errors() {
     let svg = dir.run(["explain", "3", "--svg", "-"]).expect_success();
     assert_eq!(dir.run(["explain", "3", "--svg", "/dev/stdout"]).expect_success(), svg);
     std::fs::create_dir(dir.path("p.svg")).expect("a directory");
-    let message = dir.run(["explain", "3", "--svg", "p.svg"]).expect_error(1);
+    let message = dir.run(["explain", "3", "--svg", "p.svg"]).expect_error(4);
     assert!(message.starts_with("unishape: p.svg: "), "{message}");
 }
 

@@ -77,7 +77,7 @@ fn an_input_that_is_truncated_meanwhile_is_an_error() {
         wait_for_growth(&dir, &mut child);
         file.set_len(128).expect("truncated");
         let output = RunOutput::new(child.wait_with_output().expect("an exit"));
-        let message = output.expect_error(1);
+        let message = output.expect_error(4);
         assert!(
             message.contains("an input file was truncated while it was being read"),
             "{args:?}: {message}"
@@ -99,7 +99,7 @@ fn a_truncated_input_leaves_no_new_directory() {
         let file = File::options().write(true).open(dir.path("column.npy")).expect("a file");
         file.set_len(128).expect("truncated");
         let output = RunOutput::new(child.wait_with_output().expect("an exit"));
-        let message = output.expect_error(1);
+        let message = output.expect_error(4);
         assert_eq!(message, "unishape: an input file was truncated while it was being read\n", "{out}");
         assert_eq!(dir.list(), before, "{out}");
     }

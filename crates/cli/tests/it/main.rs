@@ -14,6 +14,10 @@
 //! | `onnx` | models run, explained and rewritten |
 //! | `overwrite` | several processes that write the same new file |
 //! | `killed` | signals that end the process at once, and truncated inputs |
+//! | `formats` | arrays in files of other libraries: `.npz`, `.safetensors`, raw binary, text, pipes |
+//! | `zarr` | Zarr stores in and out (feature `zarr`) |
+//! | `documentation` | the commands of docs/command-line.md |
+//! | `exit_codes` | exit codes and JSON of every subcommand |
 //! | `arrays` | test arrays, as tensors of the oracle and as files |
 //! | `support` | runs the command in a temporary directory |
 
@@ -22,13 +26,16 @@ mod broadcast;
 mod broadcast_errors;
 #[cfg(unix)]
 mod broadcast_interrupted;
+mod documentation;
 mod eval;
 mod eval_arguments;
 mod eval_axes;
 #[cfg(unix)]
 mod eval_interrupted;
 mod eval_print;
+mod exit_codes;
 mod explain;
+mod formats;
 #[cfg(target_os = "linux")]
 mod killed;
 mod onnx;
@@ -36,3 +43,5 @@ mod overwrite;
 mod shape;
 mod support;
 mod usage;
+#[cfg(feature = "zarr")]
+mod zarr;

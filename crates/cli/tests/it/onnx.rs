@@ -47,7 +47,7 @@ fn outputs_are_written_under_safe_names() {
     let above = npy::read(dir.path("results/deep/above.npy")).expect("an array");
     assert_eq!(above, arr2(&[[false, true, false], [false, false, true]]).into());
     // Existing files are replaced only with --force.
-    let message = dir.run(RUN.iter().chain(&["-o", "results/deep"])).expect_error(1);
+    let message = dir.run(RUN.iter().chain(&["-o", "results/deep"])).expect_error(4);
     assert!(message.contains("_out_y.npy already exists; use --force to replace it"), "{message}");
     assert_eq!(dir.run(RUN.iter().chain(&["-q", "-f", "-o", "results/deep"])).expect_success(), "");
     let output = dir.run(RUN.iter().chain(&["-n", "-o", "nowhere"]));
@@ -87,23 +87,23 @@ fn invalid_arguments_are_errors() {
     let dir = dir();
     let message =
         |args: &[&str], code: i32| dir.run(["onnx", "run", "m.onnx"].iter().chain(args)).expect_error(code);
-    assert!(message(&["x.npy"], 1).ends_with("m.onnx: no value for the input /k:0\n"));
+    assert!(message(&["x.npy"], 5).ends_with("m.onnx: no value for the input /k:0\n"));
     dir.write("other.npy", dir.read("x.npy"));
     let text = message(&["other.npy", "k.pb"], 2);
     assert!(text.contains("other.npy: the model has no input other; name one, as in x=other.npy"), "{text}");
     assert!(message(&["q=x.npy"], 2).contains("its inputs are x, /k:0"));
-    assert!(message(&["x=k.pb", "/k:0=k.pb"], 1).contains("input x: expected shape Nx3, got ()"));
-    assert!(message(&["x=nowhere.npy"], 1).contains("nowhere.npy"));
+    assert!(message(&["x=k.pb", "/k:0=k.pb"], 5).contains("input x: expected shape Nx3, got ()"));
+    assert!(message(&["x=nowhere.npy"], 4).contains("nowhere.npy"));
     assert!(message(&["x.npy", "k.pb", "-o", "x.npy"], 2).contains("x.npy is not a directory"));
     assert!(message(&["x.npy", "k.pb", "-f", "-o", "-"], 2).contains("give a directory"));
     dir.write("bad.onnx", "this is no model");
-    let text = dir.run(["onnx", "run", "bad.onnx"]).expect_error(1);
+    let text = dir.run(["onnx", "run", "bad.onnx"]).expect_error(4);
     assert!(text.starts_with("unishape: bad.onnx: not an ONNX model: byte "), "{text}");
     dir.write(
         "mm.onnx",
         ModelBuilder::new(21).node("MatMul", "a b", "c").unranked_output("c", DType::F32).to_bytes(),
     );
-    let text = dir.run(["onnx", "run", "mm.onnx"]).expect_error(1);
+    let text = dir.run(["onnx", "run", "mm.onnx"]).expect_error(5);
     assert!(text.contains("mm.onnx: node 0 (MatMul MatMul_of_c): unsupported operator"), "{text}");
 }
 
@@ -139,7 +139,7 @@ fn broadcasts_are_shown_as_text_json_and_html() {
     let boxes = graph.descendants().filter(|node| node.has_tag_name("rect")).count();
     assert_eq!(boxes, 7, "three nodes, two inputs, two outputs");
     assert_eq!(page.matches("class=\"box certain\"").count(), 3);
-    let message = dir.run(["onnx", "explain", "m.onnx", "--html", "page.html"]).expect_error(1);
+    let message = dir.run(["onnx", "explain", "m.onnx", "--html", "page.html"]).expect_error(4);
     assert_eq!(message, "unishape: page.html already exists; use --force to replace it\n");
     dir.run(["onnx", "explain", "m.onnx", "--html", "page.html", "--force"]).expect_success();
 }
@@ -192,7 +192,7 @@ fn models_are_made_explicit_and_implicit_again() {
     dir.run(["onnx", "implicit", "e.onnx", "-q", "-o", "i.onnx"]).expect_success();
     assert_eq!(dir.read("i.onnx"), dir.read("m.onnx"));
     // A model can be replaced by its rewritten form.
-    let message = dir.run(["onnx", "explicit", "m.onnx", "-o", "m.onnx"]).expect_error(1);
+    let message = dir.run(["onnx", "explicit", "m.onnx", "-o", "m.onnx"]).expect_error(4);
     assert!(message.contains("m.onnx already exists; use --force to replace it"), "{message}");
     dir.run(["onnx", "explicit", "m.onnx", "-q", "-f", "-o", "m.onnx"]).expect_success();
     assert_eq!(dir.read("m.onnx"), dir.read("e.onnx"));
@@ -267,7 +267,7 @@ fn external_data_is_copied_to_another_directory() {
     dir.write("b/empty", "");
     dir.run(["onnx", "explicit", "a/m.onnx", "-q", "-o", "b/e.onnx"]).expect_success();
     assert_eq!(dir.read("b/w.bin"), dir.read("a/w.bin"));
-    let message = dir.run(["onnx", "explicit", "a/m.onnx", "-o", "b/f.onnx"]).expect_error(1);
+    let message = dir.run(["onnx", "explicit", "a/m.onnx", "-o", "b/f.onnx"]).expect_error(4);
     assert!(message.contains("w.bin already exists; use --force to replace it"), "{message}");
     dir.run(["onnx", "explicit", "a/m.onnx", "-q", "-o", "a/e.onnx"]).expect_success();
     npy::write(dir.path("x.npy"), &Tensor::from(arr1(&[1f32, 2.0, 3.0]))).expect("written");

@@ -22,7 +22,7 @@ fn assert_one_succeeds(dir: &TestDir, args: &[&str], written: &[&str]) {
     let succeeded = outputs.iter().filter(|output| output.code == 0).count();
     assert_eq!(succeeded, 1, "{args:?}: {outputs:?}");
     for output in outputs.into_iter().filter(|output| output.code != 0) {
-        let message = output.expect_error(1);
+        let message = output.expect_error(4);
         let path = message
             .strip_prefix("unishape: ")
             .and_then(|message| message.strip_suffix(" already exists; use --force to replace it\n"));

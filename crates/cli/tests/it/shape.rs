@@ -112,7 +112,7 @@ fn only_the_header_of_a_file_is_needed() {
     dir.write("short.npy", &whole[..140]);
     assert_eq!(dir.run(["shape", "short.npy", "4"]).expect_success(), "300x4\n");
     dir.write("shorter.npy", &whole[..50]);
-    let message = dir.run(["shape", "shorter.npy", "4"]).expect_error(1);
+    let message = dir.run(["shape", "shorter.npy", "4"]).expect_error(5);
     assert_eq!(message, "unishape: shorter.npy: truncated: the file ends inside its header\n");
 }
 
@@ -126,7 +126,7 @@ fn file_names_need_not_be_utf_8() {
     dir.write(there, Array::numbers(DType::F32, &[3, 1]).file());
     assert_eq!(dir.run([OsStr::new("shape"), there, OsStr::new("4")]).expect_success(), "3x4\n");
     assert!(dir.run([OsStr::new("explain"), there]).expect_success().contains("n\u{fffd}.npy"));
-    let message = dir.run([OsStr::new("shape"), gone]).expect_error(1);
+    let message = dir.run([OsStr::new("shape"), gone]).expect_error(4);
     assert!(message.starts_with("unishape: n\u{fffd}.npy: "), "{message}");
     let message = dir.run([OsStr::new("shape"), no_shape]).expect_error(2);
     assert!(message.starts_with("unishape: '3\u{fffd}' is no shape: "), "{message}");
@@ -137,8 +137,10 @@ fn errors_name_missing_and_invalid_files() {
     let dir = TestDir::new();
     dir.write("text.npy", "not an array");
     dir.write("many.npz", "PK\u{3}\u{4}");
-    for (name, problem) in [("none.npy", ""), ("text.npy", "not an .npy file"), ("many.npz", "zip archive")] {
-        let message = dir.run(["shape", "3", name]).expect_error(1);
+    for (name, code, problem) in
+        [("none.npy", 4, ""), ("text.npy", 5, "not an .npy file"), ("many.npz", 5, "zip archive")]
+    {
+        let message = dir.run(["shape", "3", name]).expect_error(code);
         assert!(
             message.starts_with(&format!("unishape: {name}: ")) && message.contains(problem),
             "{message}"
@@ -304,7 +306,7 @@ fn errors_name_the_line() {
 
 #[test]
 fn invalid_utf_8_is_an_error_that_names_the_line() {
-    let message = shape_of_lines(b"3\n\xff\xfe\n3\n", &["-"]).expect_error(1);
+    let message = shape_of_lines(b"3\n\xff\xfe\n3\n", &["-"]).expect_error(4);
     assert!(message.starts_with("unishape: standard input, line 2: "), "{message}");
 }
 
@@ -330,5 +332,5 @@ fn output_that_cannot_be_written_is_an_error() {
     let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
     let child = dir.command(["shape", "3"]).stdout(full).stderr(Stdio::piped()).spawn();
     let output = RunOutput::new(child.and_then(|child| child.wait_with_output()).expect("an exit"));
-    assert!(output.expect_error(1).starts_with("unishape: standard output: "));
+    assert!(output.expect_error(4).starts_with("unishape: standard output: "));
 }

@@ -18,6 +18,11 @@ pub(crate) struct Chunks {
 impl Chunks {
     /// Chunks of at most `max` elements, and of at least one. The elements of the shape must be countable.
     pub(crate) fn new(shape: &[usize], max: usize) -> Chunks {
+        Chunks::aligned(shape, max, None)
+    }
+
+    /// The same; where `max` allows it, chunks begin at multiples of these sizes.
+    pub(crate) fn aligned(shape: &[usize], max: usize, stored: Option<&[usize]>) -> Chunks {
         let shape = shape.to_vec();
         if shape.contains(&0) {
             return Chunks { shape, dim: 0, step: 1, count: 0, largest: 0 };
@@ -35,7 +40,12 @@ impl Chunks {
         dim -= 1;
         let steps = shape[dim].div_ceil((max / inner).max(1));
         // Chunks of about equal size, rather than a small one at the end.
-        let step = shape[dim].div_ceil(steps);
+        let mut step = shape[dim].div_ceil(steps);
+        if let Some(&size) = stored.and_then(|stored| stored.get(dim))
+            && (max / inner).max(1) >= size
+        {
+            step = (max / inner).max(1) / size.max(1) * size.max(1);
+        }
         let count = shape[..dim].iter().product::<usize>() * shape[dim].div_ceil(step);
         Chunks { shape, dim, step, count, largest: step * inner }
     }
