@@ -171,7 +171,8 @@ Values of variables:
   a=0:10                a range: from 0 to 9; 0:1:0.1 with a step; 0:10x1 a column
   a=[1,2,3]             a small array; nested lists are rows
 
-A valid number, range or list is never a file name: write ./4 for the file 4. Operators are those of Python: + - * / // % **, < <= == != >= >, & | ^ ~ << >>, and or not; functions those of \
+A valid number, range or list is never a file name: write ./4 for the file 4. \
+Operators are those of Python: + - * / // % **, < <= == != >= >, & | ^ ~ << >>, and or not; functions those of \
 NumPy: sqrt, exp, where, minimum, clip, …; float32(x) casts. Dtypes are promoted as in NumPy 2. \
 Axes and reductions are those of NumPy, too: x[:, None], x[1:, ::-1], x.T, transpose(x, (2, 0, 1)); sum, mean, max, \
 argmax, std, norm, … with axis=, keepdims= and where=; softmax, layer_norm.
@@ -262,7 +263,7 @@ mod tests {
     use super::Args;
     use clap::CommandFactory;
 
-    /// Lines that are laid out by hand fit 100 columns, the width that clap wraps at; paragraphs are single lines, which clap wraps.
+    /// Lines that are laid out by hand fit 100 columns, the width that clap wraps at. Paragraphs are single lines.
     fn check(command: &clap::Command) {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let lines: Vec<&str> = help.lines().collect();

@@ -19,9 +19,27 @@ use unishape_npy::{Header, RawArray, Region};
 /// ```
 pub trait ArraySource: Send + Sync {
     /// The dtype and shape, as NumPy describes them.
+    ///
+    /// ```
+    /// # use unishape::Tensor;
+    /// # use unishape_files::ArraySource;
+    /// # use unishape_npy::RawArray;
+    /// let row = RawArray::from_tensor("row", &Tensor::from(ndarray::arr1(&[1u8, 2, 3])))?;
+    /// assert_eq!(ArraySource::header(&row).shape, [3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn header(&self) -> &Header;
 
     /// The elements of a region: in each dimension those of a range of indices.
+    ///
+    /// ```
+    /// # use unishape::Tensor;
+    /// # use unishape_files::ArraySource;
+    /// # use unishape_npy::RawArray;
+    /// let row = RawArray::from_tensor("row", &Tensor::from(ndarray::arr1(&[1u8, 2, 3])))?;
+    /// assert_eq!(ArraySource::region(&row, &[1..3])?.view().shape(), [2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -33,11 +51,29 @@ pub trait ArraySource: Send + Sync {
     fn region(&self, ranges: &[Range<usize>]) -> Result<Region<'_>, FileError>;
 
     /// The array as bytes in one piece, if it is stored so.
+    ///
+    /// ```
+    /// # use unishape::Tensor;
+    /// # use unishape_files::ArraySource;
+    /// # use unishape_npy::RawArray;
+    /// let row = RawArray::from_tensor("row", &Tensor::from(ndarray::arr1(&[1u8, 2, 3])))?;
+    /// assert_eq!(row.as_raw().map(|raw| raw.data()), Some(&[1, 2, 3][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn as_raw(&self) -> Option<&RawArray> {
         None
     }
 
     /// The shape of the chunks that are decoded as a whole; `None` where any region is read alone.
+    ///
+    /// ```
+    /// # use unishape::Tensor;
+    /// # use unishape_files::ArraySource;
+    /// # use unishape_npy::RawArray;
+    /// let row = RawArray::from_tensor("row", &Tensor::from(ndarray::arr1(&[1u8, 2, 3])))?;
+    /// assert_eq!(row.chunk_shape(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn chunk_shape(&self) -> Option<&[usize]> {
         None
     }
