@@ -1,6 +1,5 @@
 //! Errors of the command, their exit codes, and their JSON.
 
-use crate::output::print_json;
 use serde_json::{Map, Value, json};
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -150,7 +149,7 @@ impl CliError {
             fields.insert("error".into(), kind.into());
             fields.insert("message".into(), message.clone().into());
             // Standard output may be what has failed.
-            let _ = print_json(&fields);
+            let _ = writeln!(io::stdout(), "{}", Value::from(fields));
         }
         let _ = writeln!(io::stderr(), "unishape: {message}");
         ExitCode::from(code)
