@@ -94,10 +94,18 @@ fn check_extents(
             assert!(a < b && *b < shapes.len());
             let column = column(&shapes[..=*b], *rank, *dim);
             assert_eq!(column[*b], sizes[1]);
-            assert_eq!(possible(reading, &column, Extent::Unknown).1, [], "{reading:?} {column:?}");
+            assert_eq!(
+                possible(reading, &column, Extent::Unknown).1,
+                Vec::<usize>::new(),
+                "{reading:?} {column:?}"
+            );
             // The two named inputs are incompatible on their own.
             let two = [column[*a], column[*b]];
-            assert_eq!(possible(reading, &two, Extent::Unknown).1, [], "{reading:?} {two:?}");
+            assert_eq!(
+                possible(reading, &two, Extent::Unknown).1,
+                Vec::<usize>::new(),
+                "{reading:?} {two:?}"
+            );
         }
         Err(FoldError::UnequalRank { first, input, rank }) => {
             assert!(rules.is_strict_rank());
