@@ -225,7 +225,7 @@ impl fmt::Display for Location {
 fn split_member<'t>(text: &'t str, extension: &str) -> Option<(&'t str, &'t str)> {
     for (at, _) in text.match_indices(':') {
         let before = &text[..at];
-        let dot = before.len().checked_sub(extension.len() + 1)?;
+        let Some(dot) = before.len().checked_sub(extension.len() + 1) else { continue };
         if before.is_char_boundary(dot)
             && before.as_bytes()[dot] == b'.'
             && before[dot + 1..].eq_ignore_ascii_case(extension)
