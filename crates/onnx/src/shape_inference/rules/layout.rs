@@ -195,10 +195,15 @@ fn slice_size(dim: &Dim, start: &SizeExpr, end: &SizeExpr, step: i64) -> Option<
         if is_whole {
             return Dim::from_expr(&size.ceil_div_int(step)?);
         }
+        // By the standard nothing is left; ONNX Runtime takes it for the other end.
+        if end >= i32::MAX.into() {
+            return None;
+        }
         let size = size.constant()?;
-        let clamp =
-            |index: i64| (if index < 0 { index.saturating_add(size) } else { index }).clamp(-1, size - 1);
-        let count = (clamp(start) - clamp(end)).max(0);
+        let from_start = |index: i64| if index < 0 { index.saturating_add(size) } else { index };
+        // A start before the first element is the first element.
+        let first = from_start(start).max(0).min(size - 1);
+        let count = (first - from_start(end).clamp(-1, size - 1)).max(0);
         return usize::try_from((count + step - 1) / step).ok().map(Dim::Known);
     }
     let position = |index: &SizeExpr| match index.constant() {
