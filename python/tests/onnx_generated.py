@@ -400,6 +400,89 @@ def chain(d):
             values.append((d.node("Concat", [x, x], axis=axis), [*shape[:axis], 2 * shape[axis], *shape[axis + 1 :]]))
 
 
+class Flow:
+    """A graph of If, Loop and Scan, nested up to three deep, whose values have shapes that no rule knows in advance."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.count = 0
+        self.shapes = {name: [self.random.randint(1, 3) for _ in range(self.random.randint(1, 3))] for name in "xyz"}
+        self.nodes, values = self.body(list(self.shapes), 0, self.random.randint(2, 8))
+        self.result = self.nodes[-1].output[0]
+
+    def model(self, symbolic):
+        def dims(shape):
+            return [f"s{size}" if symbolic and self.random.random() < 0.6 else size for size in shape]
+
+        inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, dims(shape)) for name, shape in self.shapes.items()]
+        inputs += [helper.make_tensor_value_info(name, TensorProto.BOOL, []) for name in ("yes", "no")]
+        graph = helper.make_graph(self.nodes, "flow", inputs, [onnx.ValueInfoProto(name=self.result)])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+    def arrays(self, condition):
+        arrays = {name: np.ones(shape, "f4") for name, shape in self.shapes.items()}
+        return arrays | {"yes": np.array(condition), "no": np.array(not condition)}
+
+    def name(self):
+        self.count += 1
+        return f"v{self.count}"
+
+    def node(self, nodes, op_type, inputs, outputs=1, **attributes):
+        names = [self.name() for _ in range(outputs)]
+        nodes.append(helper.make_node(op_type, inputs, names, **attributes))
+        return names[0] if outputs == 1 else names
+
+    def constant(self, nodes, value):
+        return self.node(nodes, "Constant", [], value=numpy_helper.from_array(np.array(value)))
+
+    def body(self, values, depth, steps):
+        """Nodes of a graph that sees these values, and all values after them."""
+        nodes, values = [], list(values)
+        for _ in range(steps):
+            values.append(self.step(nodes, values, depth))
+        return nodes, values
+
+    def step(self, nodes, values, depth):
+        choose = self.random.choice
+        x, y, kind = choose(values), choose(values), self.random.randrange(12 if depth < 3 else 9)
+        tensor = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+        boolean = lambda name: helper.make_tensor_value_info(name, TensorProto.BOOL, [])
+        if kind <= 3:
+            return self.node(nodes, choose(["Add", "Mul", "Max"]), [x, y])
+        if kind == 4:
+            return self.node(nodes, "Unsqueeze", [x, self.constant(nodes, [0])])
+        if kind == 5:
+            return self.node(nodes, "Concat", [x, x], axis=choose([0, -1]))
+        if kind == 6:
+            return self.node(nodes, "ReduceSum", [x, self.constant(nodes, [choose([0, -1])])], keepdims=choose([0, 1]))
+        if kind == 7:
+            return self.node(nodes, "Slice", [x, *(self.constant(nodes, [each]) for each in (0, choose([1, 2, -1]), 0))])
+        if kind == 8:
+            return self.node(nodes, "Reshape", [x, self.constant(nodes, choose([[-1], [1, -1], [-1, 1]]))])
+        if kind == 9:
+            branches = {}
+            for branch in ("then_branch", "else_branch"):
+                inner, inside = self.body(values, depth + 1, self.random.randint(1, 3))
+                branches[branch] = helper.make_graph(inner, branch, [], [tensor(inside[-1])])
+            return self.node(nodes, "If", [choose(["yes", "no"])], **branches)
+        state, extra = self.name(), self.name()
+        if kind == 10:
+            inner, inside = self.body([*values, state, state], depth + 1, self.random.randint(1, 3))
+            again, go = self.name(), self.node(inner, "Identity", [extra])
+            stacked = self.node(inner, "Neg", [choose(inside)])
+            inputs = [helper.make_tensor_value_info(again, TensorProto.INT64, []), boolean(extra), tensor(state)]
+            graph = helper.make_graph(inner, "body", inputs, [boolean(go), tensor(inside[-1]), tensor(stacked)])
+            # What a loop stacks that does not run has no defined shape.
+            output = choose([0, 1])
+            trips = self.constant(nodes, self.random.randint(output, 3))
+            return self.node(nodes, "Loop", [trips, self.constant(nodes, True), x], 2, body=graph)[output]
+        inner, inside = self.body([*values, state, extra, extra], depth + 1, self.random.randint(1, 3))
+        last = self.node(inner, "Add", [state, inside[-1]]) if choose([0, 1]) else self.node(inner, "Identity", [state])
+        stacked = self.node(inner, "Neg", [inside[-1]])
+        graph = helper.make_graph(inner, "body", [tensor(state), tensor(extra)], [tensor(last), tensor(stacked)])
+        return choose(self.node(nodes, "Scan", [x, y], 2, num_scan_inputs=1, body=graph))
+
+
 class Number:
     """An integer in the text of an expression of sizes, such as floor((N+1)/2) or max(M|N,0)."""
 

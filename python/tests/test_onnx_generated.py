@@ -75,6 +75,34 @@ def test_computed_shapes():
     assert known > 10_000
 
 
+def test_control_flow():
+    """If, Loop and Scan in each other: broadcasts inside of them, and the explicit models, which compute the same."""
+    checked = 0
+    for seed in range(300):
+        flow = generated.Flow(seed)
+        for condition in (True, False):
+            given = flow.arrays(condition)
+            try:
+                seen = real.shapes_at_run_time(flow.model(symbolic=False), given)
+            except Exception:
+                continue
+            for symbolic in (False, True):
+                model = flow.model(symbolic)
+                found = {(each["path"], each["node"]): each for each in unishape.onnx.explain(model).broadcasts}
+                nodes = {(path, index): node for path, graph in real.graphs(model) for index, node in enumerate(graph.node)}
+                for place, shapes in ((place, shapes) for place, all_ in seen.items() for shapes in all_):
+                    truth, each = broadcasts(nodes[place], shapes), found.get(place)
+                    assert not truth or each, ("missed", seed, place)
+                    assert truth is not False or not each or not each["certain"], ("invented", seed, place)
+                    checked += bool(truth and place[0])
+                explicit = unishape.onnx.explicit(model)
+                assert unishape.onnx.explain(explicit).broadcasts == [], seed
+                assert unishape.onnx.implicit(explicit) == model, seed
+                (expected,), (result,) = (real.session(each).run(None, given) for each in (model, explicit))
+                assert (result.shape, result.tobytes()) == (expected.shape, expected.tobytes()), seed
+    assert checked > 100
+
+
 def test_expressions_are_evaluated():
     assert generated.evaluate("floor((H+1)/2)", {"H": 4}) == 2
     assert generated.evaluate("2*(M|N)-max(M-3,0)", {"M": 1, "N": 5}) == 10
