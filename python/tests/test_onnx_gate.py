@@ -515,6 +515,14 @@ def test_bounds_of_slices(start, end, step):
         np.testing.assert_array_equal(unishape.onnx.run(model, x=np.arange(5, dtype="f4"))["y"], expected)
 
 
+@pytest.mark.parametrize("end", [10**9, 2**31 - 1, 2**63 - 1])
+def test_large_ends_mean_the_whole_axis(end):
+    model = sliced("N", 0, end, 2)
+    assert unishape.onnx.shapes(model)["y"] == ("floor((N+1)/2)",)
+    model = sliced("N", -1, -end, -1)
+    assert unishape.onnx.shapes(model)["y"] == ("N",)
+
+
 def window(op_type, weights, **attributes):
     model = single(op_type, [[1, 2, 9]], **attributes)
     if weights:

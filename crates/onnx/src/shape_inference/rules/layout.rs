@@ -185,13 +185,16 @@ fn concat(call: Call<'_>) -> Option<InferredValue> {
     Some(InferredValue::new(call.elem(0), shape))
 }
 
+/// No size is as large: exporters write this number, or a larger one, for the end of an axis.
+const BEYOND: i64 = 1_000_000_000;
+
 /// Number of elements from `start` to `end` with a step along an axis.
 fn slice_size(dim: &Dim, start: &SizeExpr, end: &SizeExpr, step: i64) -> Option<Dim> {
     let size = dim.expr()?;
     if step < 0 {
         let (start, end, step) = (start.constant()?, end.constant()?, step.checked_neg()?);
         // The whole axis backwards, with bounds beyond its ends.
-        let is_whole = (start == -1 || start >= i32::MAX.into()) && end <= i32::MIN.into();
+        let is_whole = (start == -1 || start >= BEYOND) && end <= -BEYOND;
         if is_whole {
             return Dim::from_expr(&size.ceil_div_int(step)?);
         }
@@ -207,10 +210,9 @@ fn slice_size(dim: &Dim, start: &SizeExpr, end: &SizeExpr, step: i64) -> Option<
         return usize::try_from((count + step - 1) / step).ok().map(Dim::Known);
     }
     let position = |index: &SizeExpr| match index.constant() {
-        // Exporters write a large number for the end.
-        Some(index) if index >= i32::MAX.into() => Some(size.clone()),
+        Some(BEYOND..) => Some(size.clone()),
         Some(index) if index >= 0 => SizeExpr::int(index).smaller(&size),
-        Some(index) if index <= i32::MIN.into() => Some(SizeExpr::int(0)),
+        Some(index) if index <= -BEYOND => Some(SizeExpr::int(0)),
         Some(index) => size.add_int(index)?.positive(),
         None if index.bounds().0.is_some_and(|low| low >= 0) => index.smaller(&size),
         None => None,
