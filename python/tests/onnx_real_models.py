@@ -87,7 +87,9 @@ def graphs(model):
         for index, node in enumerate(graph.node):
             for attribute in node.attribute:
                 if attribute.HasField("g"):
-                    name = f" {node.name}" if node.name else ""
+                    # unishape shortens long names.
+                    name = node.name if len(node.name) <= 60 else f"{node.name[:59]}…"
+                    name = f" {name}" if name else ""
                     yield from walk(attribute.g, f"{path}node {index} ({node.op_type}{name}), {attribute.name}: ")
 
     return walk(model.graph, "")
