@@ -9,9 +9,11 @@
 //! Memory from NumPy counts as initialized, with arbitrary bytes. NumPy is a library of its own, which is loaded at
 //! run time and called through function pointers: no compiler sees that its allocation functions leave memory
 //! unset, so the contract that this module states for them, "returns memory that holds some bytes", is one that
-//! their machine code fulfills. Nothing else is possible: an `out=numpy.empty(n)`, or an input like it, cannot be
-//! distinguished from an array that has been written. New arrays of booleans are zeroed, and other element types
-//! have no invalid bytes. Rust's own allocations have no such contract: see `Output::uninit` in the engine.
+//! their machine code fulfills.
+//!
+//! Nothing else is possible: an `out=numpy.empty(n)`, or an input like it, cannot be distinguished from an array that
+//! has been written. New arrays of booleans are zeroed, and other element types have no invalid bytes. Rust's own
+//! allocations have no such contract: see `Output::uninit` in the engine.
 #![allow(unsafe_code)]
 
 use crate::dtype;

@@ -154,8 +154,8 @@ impl Drop for Imported {
 impl Imported {
     /// Takes the tensor out of a capsule that `__dlpack__` returned.
     pub(super) fn from_capsule(capsule: &Bound<'_, PyAny>) -> PyResult<(Imported, Described)> {
-        // Safety: the object is alive. A capsule of this name holds a tensor of this form, which belongs to whoever renames
-        // it.
+        // Safety: the object is alive. A capsule of this name holds a tensor of this form, which belongs to the
+        // consumer that renames it.
         let (managed, tensor, flags) = unsafe {
             let object = capsule.as_ptr();
             let take = |name: &CStr, used: &CStr| {
@@ -266,7 +266,8 @@ pub(crate) fn export<'py>(
     };
     let context = Box::into_raw(context).cast();
     let flags = if array.is_read_only { READ_ONLY } else { 0 };
-    // Safety: the structure and its context belong to the capsule, or to whoever renames it, and are freed by their deleter.
+    // Safety: the structure and its context belong to the capsule, or to the consumer that renames it, and are freed by
+    // their deleter.
     unsafe {
         let capsule = if is_versioned {
             let deleter = Some(delete_versioned as unsafe extern "C" fn(*mut ManagedVersioned));
@@ -308,7 +309,7 @@ unsafe extern "C" fn delete_versioned(managed: *mut ManagedVersioned) {
     });
 }
 
-/// Frees a tensor that nobody took out of its capsule.
+/// Frees a tensor that no consumer took out of its capsule.
 ///
 /// # Safety
 ///

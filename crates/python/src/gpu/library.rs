@@ -274,7 +274,7 @@ impl<'py> GpuArray<'py> {
         Ok(GpuArray::of_described(object.clone(), library, described, Some(imported)))
     }
 
-    /// Whether its library may use the memory for something else as soon as nobody refers to the array.
+    /// Whether its library may use the memory for something else as soon as no reference to the array is left.
     ///
     /// PyTorch and CuPy reuse memory in the order of their current stream.
     pub(crate) fn must_outlive_kernels(&self) -> bool {
