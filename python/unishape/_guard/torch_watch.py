@@ -38,15 +38,24 @@ def _make_mode(torch):
             if is_known is None:
                 name = getattr(function, "__name__", "")
                 is_known = self._known[function] = name.strip("_") in _NAMES
-            if is_known and len(arguments) > 1:
-                shapes = [each.shape for each in arguments if isinstance(each, tensor)]
-                if len(shapes) > 1 and (len(shapes) > 2 or shapes[0] != shapes[1]):
+            if is_known:
+                if len(arguments) == 2:
+                    a, b = arguments
+                    # Most operations are of a scalar, or of equal shapes.
+                    if isinstance(b, tensor) and isinstance(a, tensor):
+                        shapes = a.shape, b.shape
+                        if shapes[0] != shapes[1]:
+                            self._look_at(function, arguments, shapes)
+                elif len(arguments) > 2:
                     shapes = [each.shape if isinstance(each, tensor) else () for each in arguments]
-                    found = broadcast_kind(*shapes)
-                    if found is not None:
-                        kind, i, j = found
-                        self._report(kind, function, i, j, arguments[i], arguments[j])
+                    self._look_at(function, arguments, shapes)
             return function(*arguments, **options) if options else function(*arguments)
+
+        def _look_at(self, function, arguments, shapes):
+            found = broadcast_kind(*shapes)
+            if found is not None:
+                kind, i, j = found
+                self._report(kind, function, i, j, arguments[i], arguments[j])
 
     return BroadcastMode
 
