@@ -22,11 +22,11 @@ def test_examples(name):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("name", ["_labelled", "_names", "_partial", "_steps", "array_api", "dask", "onnx", "xarray"])
+@pytest.mark.parametrize("name", ["_guard.kinds", "_guard.rules", "_labelled", "_names", "_partial", "_steps", "array_api", "dask", "onnx", "xarray"])
 def test_module_examples(name):
     assert doctest.testmod(importlib.import_module(f"unishape.{name}")).failed == 0
 
 
 def test_main_functions_have_examples():
-    for name in "broadcast_arrays broadcast_to broadcast_shapes sum_to explain evaluate lazy Lazy set_num_threads".split():
+    for name in "broadcast_arrays broadcast_to broadcast_shapes sum_to explain evaluate lazy Lazy set_num_threads guard".split():
         assert ">>>" in inspect.getdoc(getattr(unishape, name)), name

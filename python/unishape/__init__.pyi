@@ -1,7 +1,9 @@
 """Type stubs of unishape. test_stubs.py compares them with the module."""
 
-from collections.abc import Sequence
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final, overload
+from collections.abc import Callable, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any, Literal, ParamSpec, Protocol, Self, SupportsIndex, TypeAlias, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -13,6 +15,9 @@ _Rules: TypeAlias = Literal["standard", "sonnx"]
 _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _Axis: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
 _ShapeWithUnknown: TypeAlias = SupportsIndex | Sequence[SupportsIndex | None]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 class _SupportsDLPack(Protocol):
     def __dlpack__(self, *, stream: None = ...) -> Any: ...
@@ -452,3 +457,62 @@ class Lazy:
     def __rlshift__(self, other: _Input | Lazy) -> Lazy: ...
     def __rshift__(self, other: _Input | Lazy) -> Lazy: ...
     def __rrshift__(self, other: _Input | Lazy) -> Lazy: ...
+
+class BroadcastSite:
+    file: str
+    line: int
+    module: str
+    function: str
+    expression: str
+    operation: str
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    result: tuple[int, ...]
+    kind: str
+    reason: str
+    allowed_by: str
+    count: int
+    @property
+    def suspicious(self) -> bool: ...
+    def headline(self) -> str: ...
+    def diagram(self) -> str: ...
+    def text(self) -> str: ...
+    def as_dict(self) -> dict[str, Any]: ...
+
+class SuspiciousBroadcastWarning(UserWarning):
+    site: BroadcastSite | None
+    def __init__(self, message: str, site: BroadcastSite | None = None) -> None: ...
+
+class SuspiciousBroadcastError(ValueError):
+    site: BroadcastSite | None
+    def __init__(self, message: str, site: BroadcastSite | None = None) -> None: ...
+
+class guard:
+    policy: Literal["warn", "raise", "collect"]
+    def __init__(
+        self,
+        *,
+        policy: Literal["warn", "raise", "collect"] = "warn",
+        ignore: str | Sequence[str] = (),
+        only: str | Sequence[str] = (),
+        strict: bool = False,
+        all_threads: bool = False,
+        summary: bool = False,
+        html: str | PathLike[str] | None = None,
+    ) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+    def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]: ...
+    @property
+    def sites(self) -> list[BroadcastSite]: ...
+    @property
+    def suspicious(self) -> list[BroadcastSite]: ...
+    def summary(self) -> str: ...
+    def text(self) -> str: ...
+    def html(self) -> str: ...
+    def write_html(self, path: str | PathLike[str]) -> None: ...

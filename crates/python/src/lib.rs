@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `memory` | NumPy arrays as Rust views and back; all unsafe code |
+//! | `memory` | NumPy arrays as Rust views and back |
 //! | `imports` | Python and NumPy functions that this crate calls |
 //! | `dtype` | conversion between NumPy dtypes and [`unishape::DType`] |
 //! | `input` | conversion of Python objects to arrays and scalars |
@@ -11,9 +11,11 @@
 //! | `compute` | evaluation into new and preallocated arrays; Ctrl-C |
 //! | `gpu` | arrays on GPUs |
 //! | `onnx` | models, for `unishape.onnx` |
+//! | `broadcast_kind`, `ufunc_calls` | NumPy's operations, watched for broadcasts, for `unishape.guard` |
 //! | `clip` | `clip` as a call of an operation |
 //! | `shapes`, `sum_to`, `explain`, `functions`, `evaluate`, `lazy` | the public functions and classes |
 
+mod broadcast_kind;
 mod clip;
 mod compute;
 mod dtype;
@@ -30,6 +32,7 @@ mod onnx;
 mod shapes;
 mod sum_to;
 mod threads;
+mod ufunc_calls;
 
 use pyo3::prelude::*;
 
@@ -44,6 +47,10 @@ fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(shapes::broadcast_shapes, module)?)?;
     module.add_function(wrap_pyfunction!(sum_to::sum_to, module)?)?;
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
+    module.add_function(wrap_pyfunction!(explain::_alignment, module)?)?;
+    module.add_function(wrap_pyfunction!(ufunc_calls::_watch_ufuncs, module)?)?;
+    module.add_function(wrap_pyfunction!(ufunc_calls::_unwatch_ufuncs, module)?)?;
+    module.add_function(wrap_pyfunction!(ufunc_calls::_broadcast_kind, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::_is_element_wise, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::_variables, module)?)?;

@@ -40,6 +40,7 @@ mod to_owned;
 #[cfg(feature = "expr")]
 mod tuning;
 
+pub use alignment::alignment;
 pub use broadcast::{
     Inputs, ViewOf, broadcast, broadcast_all, broadcast_all_with, broadcast_to, broadcast_to_with,
     broadcast_with,
