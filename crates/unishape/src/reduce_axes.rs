@@ -37,6 +37,11 @@ use unishape_engine::memory::reserve;
 /// assert_eq!(error.to_string(), "axis 1 is given twice; give each axis once");
 /// # Ok::<(), unishape::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are no axes of an array of rank `{D}`",
+    label = "not an `Axis`, an array or a slice of them, or `..`",
+    note = "write `Axis(0)`, `[Axis(0), Axis(1)]` with at most as many axes as the arrays have, or `..` for all"
+)]
 pub trait ReduceAxes<D: Dimension>: sealed::Sealed {
     /// Rank type of the result.
     type Kept: Dimension;
