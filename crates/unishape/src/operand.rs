@@ -43,7 +43,7 @@ use unishape_engine::closures::{Read, ReadAccess, ReadFor};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an array, a slice or a number that can be read",
     label = "cannot be read element by element",
-    note = "pass an array by reference (`&a`) or as a view (`a.view()`); a `Vec`, a slice or a fixed array by reference",
+    note = "pass an array by reference (`&a`) or as a view (`a.view()`); a `Vec` or a slice by reference; collect a range or an iterator into a `Vec`",
     note = "a number, `bool`, `char` or string is passed as it is; another single value as `ndarray::arr0(value)`",
     note = "arrays passed by `&mut` are written to: only `for_each` takes them"
 )]
@@ -214,7 +214,7 @@ broadcast_operand!(['a, A, const N: usize] &'a [A; N], A, |slice, rules, target|
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an array, a slice or a number that can be read",
     label = "cannot be read element by element",
-    note = "pass an array by reference (`&a`) or as a view (`a.view()`); a `Vec`, a slice or a fixed array by reference",
+    note = "pass an array by reference (`&a`) or as a view (`a.view()`); a `Vec` or a slice by reference; collect a range or an iterator into a `Vec`",
     note = "a number, `bool`, `char` or string is passed as it is; another single value as `ndarray::arr0(value)`",
     note = "arrays passed by `&mut` are written to: only `for_each` takes them"
 )]
