@@ -254,7 +254,13 @@ fn threads_of(verb: &str) -> HashSet<ThreadId> {
         "map_into" => map_into(&mut out, &a, get).unwrap(),
         "try_map" => _ = try_map(&a, |a| Ok::<_, ()>(get(a))).unwrap(),
         "for_each" => for_each(&mut out, |_| visit()).unwrap(),
-        "try_for_each" => try_for_each(&mut out, |_| Ok::<_, ()>(visit())).unwrap(),
+        "try_for_each" => {
+            let visit = |_: &mut f64| {
+                visit();
+                Ok::<_, ()>(())
+            };
+            try_for_each(&mut out, visit).unwrap();
+        }
         "reduce" => _ = reduce(&a, .., get, Sum).unwrap(),
         _ => unreachable!(),
     }
