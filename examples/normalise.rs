@@ -56,7 +56,7 @@ fn main() -> Result<(), Error> {
         squares.iter().all(|square| (square - 1.0).abs() < 1e-12)
     );
 
-    // The same as a method, with a number: everything above two deviations is cut off.
+    // The same as a method, with a number: values are cut off at 1.5 deviations.
     data.update_with(1.5, |x, limit| *x = x.clamp(-limit, *limit))?;
     println!("largest value: {}", data.iter().copied().fold(f64::MIN, f64::max));
     Ok(())

@@ -99,7 +99,7 @@ fn errors() {
         let at = rest.find(message).unwrap_or_else(|| panic!("{message:?} in {printed}"));
         rest = &rest[at + message.len()..];
     }
-    assert!(rest.lines().last().unwrap().contains("too"), "{printed}");
+    assert!(rest.ends_with("x2 has more elements than this machine can address\n"), "{printed}");
 }
 
 #[test]
