@@ -14,6 +14,14 @@ use std::ops::Add;
 /// Methods of ndarray's arrays that broadcast: owned arrays, shared arrays and views.
 ///
 /// In the [prelude](crate::prelude).
+///
+/// ```
+/// use unishape::prelude::*;
+///
+/// let table = ndarray::arr2(&[[1, 2, 3], [4, 5, 6]]);
+/// assert_eq!(table.map_with(&[10, 20, 30], |x, y| x + y)?, ndarray::arr2(&[[11, 22, 33], [14, 25, 36]]));
+/// # Ok::<(), unishape::Error>(())
+/// ```
 pub trait BroadcastExt {
     /// Element type.
     type Elem;

@@ -62,6 +62,12 @@ pub fn broadcast_with<I: Inputs>(rules: Rules, inputs: I) -> Result<I::Views, Er
     inputs.broadcast_with(rules)
 }
 
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are no inputs of `broadcast`",
+    label = "not a tuple of 1 to 16 borrowed arrays, and not a slice of tensors",
+    note = "pass a tuple of references or views, such as `(&a, &b)` or `(&a,)`; for more arrays of one type, call `broadcast_all`",
+    note = "to stretch one array, call `broadcast_to`"
+)]
 /// Inputs of [`broadcast`]: a tuple of [`Operand`]s, or a slice of tensors.
 ///
 /// ```
@@ -73,12 +79,6 @@ pub fn broadcast_with<I: Inputs>(rules: Rules, inputs: I) -> Result<I::Views, Er
 /// assert_eq!(x.shape(), y.shape());
 /// # Ok::<(), unishape::Error>(())
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` are no inputs of `broadcast`",
-    label = "not a tuple of 1 to 16 borrowed arrays, and not a slice of tensors",
-    note = "pass a tuple of references or views, such as `(&a, &b)` or `(&a,)`; for more arrays of one type, call `broadcast_all`",
-    note = "to stretch one array, call `broadcast_to`"
-)]
 pub trait Inputs {
     /// The broadcast views, one for each input.
     type Views;

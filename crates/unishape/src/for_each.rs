@@ -96,6 +96,11 @@ where
     arrays.try_for_each_element(function)
 }
 
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are no inputs of `for_each`",
+    label = "not an array, and not a tuple of one to eight arrays, slices and numbers",
+    note = "pass `&mut a` for an array that is written and `&b` for one that is read: `(&mut a, &b)`"
+)]
 /// Inputs of [`for_each`]: a tuple of one to eight arrays, or one array.
 ///
 /// Each is a [`ForEachOperand`] with its own element type and rank. The function takes as many references.
@@ -109,11 +114,6 @@ where
 /// assert_eq!(x, arr1(&[2, 4]));
 /// # Ok::<(), unishape::Error>(())
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` are no inputs of `for_each`",
-    label = "not an array, and not a tuple of one to eight arrays, slices and numbers",
-    note = "pass `&mut a` for an array that is written and `&b` for one that is read: `(&mut a, &b)`"
-)]
 pub trait ForEachInputs<F> {
     /// See [`for_each`].
     ///
@@ -137,6 +137,11 @@ pub trait ForEachInputs<F> {
     fn for_each_element(self, function: F) -> Result<(), Error>;
 }
 
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are no inputs of `try_for_each`",
+    label = "not an array, and not a tuple of one to eight arrays, slices and numbers",
+    note = "pass `&mut a` for an array that is written and `&b` for one that is read: `(&mut a, &b)`"
+)]
 /// Inputs of [`try_for_each`]: those of [`for_each`].
 ///
 /// ```
@@ -146,11 +151,6 @@ pub trait ForEachInputs<F> {
 /// let fail = |x: &i32| if *x > 1 { Err(*x) } else { Ok(()) };
 /// assert_eq!((&arr1(&[1, 2]),).try_for_each_element(fail), Err(TryError::Function(2)));
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` are no inputs of `try_for_each`",
-    label = "not an array, and not a tuple of one to eight arrays, slices and numbers",
-    note = "pass `&mut a` for an array that is written and `&b` for one that is read: `(&mut a, &b)`"
-)]
 pub trait TryForEachInputs<F> {
     /// The error of the function.
     type Error;
@@ -179,6 +179,12 @@ pub trait TryForEachInputs<F> {
     fn try_for_each_element(self, function: F) -> Result<(), TryError<Self::Error>>;
 }
 
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an array, a slice or a number that `for_each` can read or write",
+    label = "cannot be read or written element by element",
+    note = "pass `&mut a` for an array that is written, `&a` for one that is read",
+    note = "a number, `bool`, `char` or string is passed as it is; another single value as `ndarray::arr0(value)`"
+)]
 /// An array of [`for_each`], which is read or written.
 ///
 /// `&mut` to any of ndarray's arrays, a slice, a `Vec` or a fixed array, or an `ArrayViewMut`, is written. Any other
@@ -195,12 +201,6 @@ pub trait TryForEachInputs<F> {
 /// assert_eq!(a, arr2(&[[10, 22], [10, 11]]));
 /// # Ok::<(), unishape::Error>(())
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an array, a slice or a number that `for_each` can read or write",
-    label = "cannot be read or written element by element",
-    note = "pass `&mut a` for an array that is written, `&a` for one that is read",
-    note = "a number, `bool`, `char` or string is passed as it is; another single value as `ndarray::arr0(value)`"
-)]
 pub trait ForEachOperand: sealed::Sealed {
     /// Element type.
     type Elem;

@@ -124,6 +124,11 @@ pub fn map_into<I: MapInputs<F>, F, D: Dimension>(
     inputs.map_elements_into(out, function)
 }
 
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are no inputs of a function of elements",
+    label = "not an array, and not a tuple of one to eight arrays, slices and numbers",
+    note = "pass one array (`&a`) or a tuple (`(&a, &b, 2.0)`); the function takes a reference to an element of each"
+)]
 /// Inputs of [`map`] and [`reduce`](crate::reduce()): a tuple of one to eight arrays, or one array.
 ///
 /// Each is a [`MapOperand`] with its own element type and rank. The function takes as many references.
@@ -136,11 +141,6 @@ pub fn map_into<I: MapInputs<F>, F, D: Dimension>(
 /// assert_eq!(doubled, arr1(&[2, 4]));
 /// # Ok::<(), unishape::Error>(())
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` are no inputs of a function of elements",
-    label = "not an array, and not a tuple of one to eight arrays, slices and numbers",
-    note = "pass one array (`&a`) or a tuple (`(&a, &b, 2.0)`); the function takes a reference to an element of each"
-)]
 pub trait MapInputs<F> {
     /// What the function returns.
     type Result;

@@ -9,6 +9,13 @@ use ndarray::{
 use unishape_core::Rules;
 use unishape_engine::closures::{Read, ReadAccess, ReadFor};
 
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an array, a slice or a number that can be read",
+    label = "cannot be read element by element",
+    note = "pass an array by reference (`&a`) or as a view (`a.view()`); a `Vec` or a slice by reference; collect a range or an iterator into a `Vec`",
+    note = "a number, `bool`, `char` or string is passed as it is; another single value as `ndarray::arr0(value)`",
+    note = "arrays passed by `&mut` are written to: only `for_each` takes them"
+)]
 /// An array, a slice or a number whose elements are read.
 ///
 /// Each keeps its own element type and rank:
@@ -40,13 +47,6 @@ use unishape_engine::closures::{Read, ReadAccess, ReadFor};
 /// assert_eq!(first, ndarray::arr1(&["Ada", "Alan"]));
 /// # Ok::<(), unishape::Error>(())
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an array, a slice or a number that can be read",
-    label = "cannot be read element by element",
-    note = "pass an array by reference (`&a`) or as a view (`a.view()`); a `Vec` or a slice by reference; collect a range or an iterator into a `Vec`",
-    note = "a number, `bool`, `char` or string is passed as it is; another single value as `ndarray::arr0(value)`",
-    note = "arrays passed by `&mut` are written to: only `for_each` takes them"
-)]
 pub trait MapOperand: sealed::Sealed {
     /// Element type.
     type Elem;
@@ -64,6 +64,12 @@ pub trait MapOperand: sealed::Sealed {
     fn strided<'s>(&'s self, common: &'s [usize]) -> Result<Strided<'s, Self::Access>, Error>;
 }
 
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be broadcast to a view, because it is not borrowed",
+    label = "not a reference to an array, a slice or a number, and not a read-only view",
+    note = "a view borrows its elements: pass `&a` for an array, a `Vec`, a slice or a number, or `a.view()`",
+    note = "`map` and `reduce` also take arrays and numbers by value"
+)]
 /// An array or a slice that can be broadcast without copying.
 ///
 /// A reference to any of ndarray's arrays, to a slice, a `Vec`, a fixed array or a number, or a read-only view. Each
@@ -83,12 +89,6 @@ pub trait MapOperand: sealed::Sealed {
 /// assert_eq!((a[(1, 2)], b[(1, 2)], c[(1, 2)]), (2, "z", true));
 /// # Ok::<(), unishape::Error>(())
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be broadcast to a view, because it is not borrowed",
-    label = "not a reference to an array, a slice or a number, and not a read-only view",
-    note = "a view borrows its elements: pass `&a` for an array, a `Vec`, a slice or a number, or `a.view()`",
-    note = "`map` and `reduce` also take arrays and numbers by value"
-)]
 pub trait Operand: MapOperand {
     /// ndarray's `ArrayView` of the elements, with another rank type.
     type View<E: Dimension>;
@@ -197,29 +197,6 @@ broadcast_operand!(['a, A, const N: usize] &'a [A; N], A, |slice, rules, target|
     target.stretch_view(rules, &ArrayView1::from(*slice))
 });
 
-/// A single value that is passed as it is, as an array of rank 0.
-///
-/// Numbers, `bool`, `char` and strings. Implement it for your own types, or pass `ndarray::arr0(value)`.
-///
-/// ```
-/// use ndarray::arr1;
-/// use unishape::{ScalarOperand, map};
-///
-/// struct Rate(f32);
-/// impl ScalarOperand for Rate {}
-///
-/// assert_eq!(map((&arr1(&[1.0, 2.0]), Rate(0.5)), |x, rate| x * rate.0)?, arr1(&[0.5, 1.0]));
-/// # Ok::<(), unishape::Error>(())
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an array, a slice or a number that can be read",
-    label = "cannot be read element by element",
-    note = "pass an array by reference (`&a`) or as a view (`a.view()`); a `Vec` or a slice by reference; collect a range or an iterator into a `Vec`",
-    note = "a number, `bool`, `char` or string is passed as it is; another single value as `ndarray::arr0(value)`",
-    note = "arrays passed by `&mut` are written to: only `for_each` takes them"
-)]
-pub trait ScalarOperand {}
-
 // One implementation for all of them: the compiler then finds the type of a literal by what the function does with it.
 macro_rules! scalar_operand {
     ([$($parameter:tt)*] $Operand:ty, $Scalar:ty, $Access:ty, |$value:ident| $element:expr) => {
@@ -244,6 +221,29 @@ macro_rules! scalar_operand {
     };
 }
 scalar_operand!([T: ScalarOperand] T, T, Read<T>, |value| value);
+
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an array, a slice or a number that can be read",
+    label = "cannot be read element by element",
+    note = "pass an array by reference (`&a`) or as a view (`a.view()`); a `Vec` or a slice by reference; collect a range or an iterator into a `Vec`",
+    note = "a number, `bool`, `char` or string is passed as it is; another single value as `ndarray::arr0(value)`",
+    note = "arrays passed by `&mut` are written to: only `for_each` takes them"
+)]
+/// A single value that is passed as it is, as an array of rank 0.
+///
+/// Numbers, `bool`, `char` and strings. Implement it for your own types, or pass `ndarray::arr0(value)`.
+///
+/// ```
+/// use ndarray::arr1;
+/// use unishape::{ScalarOperand, map};
+///
+/// struct Rate(f32);
+/// impl ScalarOperand for Rate {}
+///
+/// assert_eq!(map((&arr1(&[1.0, 2.0]), Rate(0.5)), |x, rate| x * rate.0)?, arr1(&[0.5, 1.0]));
+/// # Ok::<(), unishape::Error>(())
+/// ```
+pub trait ScalarOperand {}
 
 impl ScalarOperand for &str {}
 
