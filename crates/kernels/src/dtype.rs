@@ -1,6 +1,7 @@
 //! Dtypes: element types known at run time.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// Calls a macro with every dtype (BC-3): its variant, Rust type, name and description.
 ///
@@ -82,6 +83,68 @@ impl fmt::Display for DType {
         f.pad(self.name())
     }
 }
+
+/// Parses the name of a dtype, as [`DType::from_name`].
+///
+/// ```
+/// # use unishape_kernels::DType;
+/// assert_eq!("uint8".parse(), Ok(DType::U8));
+/// assert_eq!(
+///     "f64".parse::<DType>().unwrap_err().to_string(),
+///     "unknown dtype \"f64\": dtypes are float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, \
+///      uint16, uint32, uint64, bool, string, complex64 and complex128"
+/// );
+/// ```
+impl FromStr for DType {
+    type Err = UnknownDType;
+
+    fn from_str(name: &str) -> Result<DType, UnknownDType> {
+        DType::from_name(name).ok_or_else(|| UnknownDType { name: name.into() })
+    }
+}
+
+/// A text that is not the name of a dtype.
+///
+/// ```
+/// # use unishape_kernels::DType;
+/// assert_eq!("int7".parse::<DType>().unwrap_err().name(), "int7");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownDType {
+    name: String,
+}
+
+impl UnknownDType {
+    /// The text.
+    ///
+    /// ```
+    /// # use unishape_kernels::DType;
+    /// assert_eq!("".parse::<DType>().unwrap_err().name(), "");
+    /// ```
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for UnknownDType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 40;
+        let name: String = self.name.chars().take(LONGEST).collect();
+        let dots = if name.len() < self.name.len() { "…" } else { "" };
+        write!(f, "unknown dtype {:?}: dtypes are ", name + dots)?;
+        for (n, dtype) in DType::ALL.iter().enumerate() {
+            let separator = match DType::ALL.len() - n {
+                1 => "",
+                2 => " and ",
+                _ => ", ",
+            };
+            write!(f, "{dtype}{separator}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for UnknownDType {}
 
 /// The kind of a dtype, ordered as in type promotion.
 ///

@@ -30,7 +30,8 @@ pub fn set_num_threads(threads: usize) {
 
 /// Calls a function with a number of threads for the work that it starts.
 ///
-/// The number applies to work started on this thread, and includes it.
+/// The number applies to the work of every verb and expression that is started on this thread, and includes it. With
+/// 1, all of it stays on this thread, and no worker is started. The same holds inside a rayon pool of one thread.
 ///
 /// ```
 /// use ndarray::Array2;

@@ -23,7 +23,7 @@ const LAYERS: [&[&str]; 9] = [
 ];
 
 /// Folders of the workspace without a layer: only tests and tools use them.
-const OUTSIDE: [&str; 4] = ["oracle", "proven", "fuzz", "xtask"];
+const OUTSIDE: [&str; 5] = ["oracle", "proven", "examples", "fuzz", "xtask"];
 
 /// Modules that re-export an item of a child that uses them, by folder and path. The child extends a type or
 /// calls a function of its parent; users import both from the parent.
