@@ -33,7 +33,7 @@ def run(code, names):
             elif shown is not None:
                 print(repr(shown))
         except Exception as error:
-            print(f"{type(error).__name__}: {error}")
+            print("\n".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", [])]))
     return printed.getvalue(), svg
 
 

@@ -338,7 +338,7 @@ def test_out_of_another_dtype_of_the_same_kind():
 @pytest.mark.parametrize(
     ("text", "error", "match"),
     [
-        ("x +", SyntaxError, r"(?s)unexpected end of expression.*x \+\n"),
+        ("x +", SyntaxError, "unexpected end of expression"),
         ("", SyntaxError, "unexpected end"),
         ("(x", SyntaxError, "."),
         ("x y", SyntaxError, "."),

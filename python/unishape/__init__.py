@@ -14,7 +14,15 @@ there, and so are the results.
 
 from . import _unishape
 from ._unishape import *  # noqa: F403
-from ._unishape import DeviceArray, Explanation, Lazy, __version__, get_num_threads, set_num_threads
+from ._unishape import (
+    BroadcastError,
+    DeviceArray,
+    Explanation,
+    Lazy,
+    __version__,
+    get_num_threads,
+    set_num_threads,
+)
 
-__all__ = ["DeviceArray", "Explanation", "Lazy", "__version__", "get_num_threads", "set_num_threads"]
+__all__ = ["BroadcastError", "DeviceArray", "Explanation", "Lazy", "__version__", "get_num_threads", "set_num_threads"]
 __all__ += [name for name in dir(_unishape) if not name.startswith("_") and name not in __all__]

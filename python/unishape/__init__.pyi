@@ -211,6 +211,12 @@ def get_num_threads() -> int: ...
 
 # Broadcasting.
 
+class BroadcastError(ValueError):
+    axis: int | None
+    inputs: tuple[int, ...]
+    shapes: tuple[tuple[int | None, ...], ...]
+    names: tuple[str, ...]
+
 def broadcast_arrays(
     *arrays: _Input | Lazy, rules: _Rules = "standard", strict_rank: bool = False
 ) -> tuple[_Array, ...]: ...

@@ -56,6 +56,7 @@ fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lazy::Lazy>()?;
     module.add_class::<explain::Explanation>()?;
     module.add_class::<gpu::DeviceArray>()?;
+    errors::add_to(module)?;
     onnx::add_to(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }
