@@ -492,8 +492,10 @@ SIGNAL = "os.kill(os.getpid(), signal.SIGINT)"
         ("long = lambda: unishape.evaluate(text, threads=1, out=np.zeros((20_000_000, 1000), bool))", SIGNAL),
         ("long = lambda: unishape.less(np.nan, unishape.sin(unishape.lazy(x))).compute(threads=2)", SIGNAL),
         ("long = lambda: unishape.evaluate(text, out=np.zeros((20_000_000, 1000), np.int8))", SIGNAL),
+        ("long = lambda: unishape.sum_to(x, (1000,))", SIGNAL),
+        ("long = lambda: unishape.sum_to(unishape.sin(unishape.lazy(x)), (), threads=1)", SIGNAL),
     ],
-    ids=["evaluate", "interrupt_main", "out", "lazy", "another dtype"],
+    ids=["evaluate", "interrupt_main", "out", "lazy", "another dtype", "sum_to", "lazy sum_to"],
 )
 def test_ctrl_c_interrupts_a_long_computation(define, interrupt):
     assert run(INTERRUPTED.format(define=define, interrupt=interrupt)) == ["interrupted", "10000000.0"]

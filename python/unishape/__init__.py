@@ -26,3 +26,8 @@ from ._unishape import (
 
 __all__ = ["BroadcastError", "DeviceArray", "Explanation", "Lazy", "__version__", "get_num_threads", "set_num_threads"]
 __all__ += [name for name in dir(_unishape) if not name.startswith("_") and name not in __all__]
+
+try:
+    from . import _threadpoolctl as _threadpoolctl
+except ImportError:  # threadpoolctl is not installed, or older than 3.2
+    pass

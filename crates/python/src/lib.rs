@@ -6,16 +6,19 @@
 //! | `imports` | Python and NumPy functions that this crate calls |
 //! | `dtype` | conversion between NumPy dtypes and [`unishape::DType`] |
 //! | `input` | conversion of Python objects to arrays and scalars |
+//! | `containers` | objects of pandas, Polars and PyTorch, for `unishape._containers` |
 //! | `errors` | Rust errors as Python exceptions |
 //! | `threads` | number of worker threads |
 //! | `compute` | evaluation into new and preallocated arrays; Ctrl-C |
 //! | `gpu` | arrays on GPUs |
 //! | `onnx` | models, for `unishape.onnx` |
+//! | `powers` | integers to negative powers |
 //! | `clip` | `clip` as a call of an operation |
 //! | `shapes`, `sum_to`, `explain`, `functions`, `evaluate`, `lazy` | the public functions and classes |
 
 mod clip;
 mod compute;
+mod containers;
 mod dtype;
 mod errors;
 mod evaluate;
@@ -27,6 +30,7 @@ mod input;
 mod lazy;
 mod memory;
 mod onnx;
+mod powers;
 mod shapes;
 mod sum_to;
 mod threads;
