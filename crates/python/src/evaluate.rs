@@ -20,7 +20,8 @@ use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 
 /// Evaluates an expression in one pass over its arrays.
 ///
-/// The dtype and values of the result are those of NumPy. Ctrl-C interrupts the computation. Where arrays are on a GPU
+/// The dtype and values of the result are those of NumPy, but without its warnings: numpy.errstate has no effect (see
+/// docs/differences-from-numpy.md). Ctrl-C interrupts the computation. Where arrays are on a GPU
 /// (of PyTorch, CuPy, JAX, or with __dlpack__ or __cuda_array_interface__), so is the result, as an array of the first
 /// one's library.
 ///

@@ -62,7 +62,10 @@ fn call_contiguous<'py>(
         inputs.push(ContiguousArray::new(object).filter(|array| array.bytes.len() <= MAX_BYTES)?);
     }
     let dtypes: SmallVec<[DType; 3]> = inputs.iter().map(|input| input.dtype).collect();
-    if op == Op::Pow && dtypes.iter().all(|&dtype| powers::is_integer(dtype)) {
+    if op == Op::Pow
+        && dtypes.iter().all(|&dtype| powers::is_integer(dtype))
+        && powers::has_negative(dtypes[1], inputs[1].bytes)
+    {
         return None;
     }
     if inputs.iter().all(|input| input.shape == inputs[0].shape) {

@@ -28,6 +28,13 @@ pub(crate) fn may_have_power(text: &str) -> bool {
     text.contains("**") || text.contains("pow")
 }
 
+/// Whether an array of integers, given as bytes, has a negative one.
+pub(crate) fn has_negative(dtype: DType, bytes: &[u8]) -> bool {
+    let size = dtype.item_size();
+    let sign = if cfg!(target_endian = "little") { size - 1 } else { 0 };
+    dtype.kind() == DTypeKind::Signed && bytes.chunks_exact(size).any(|element| element[sign] >= 0x80)
+}
+
 /// Checks an exponent of integers.
 pub(crate) fn check_exponent(exponent: &NumericArray<'_>) -> PyResult<()> {
     let is_signed = exponent.dtype().kind() == DTypeKind::Signed;
@@ -37,10 +44,13 @@ pub(crate) fn check_exponent(exponent: &NumericArray<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Checks a number that is the exponent of integers.
-pub(crate) fn check_number(exponent: Scalar) -> PyResult<()> {
+/// Checks a number that is the exponent of integers, whose dtype is `base` if it is known.
+///
+/// Unsigned integers cannot hold the number, which is another error.
+pub(crate) fn check_number(base: Option<DType>, exponent: Scalar) -> PyResult<()> {
+    let is_unsigned = base.is_some_and(|dtype| dtype.kind() == DTypeKind::Unsigned);
     match exponent {
-        Scalar::Int(number) if number < 0 => Err(error()),
+        Scalar::Int(number) if number < 0 && !is_unsigned => Err(error()),
         _ => Ok(()),
     }
 }
@@ -50,11 +60,18 @@ pub(crate) fn check_call(inputs: &[Input<'_>]) -> PyResult<()> {
     match inputs {
         [base, exponent] if is_integer_input(base) => match (base, exponent) {
             (Input::Scalar(_), Input::Scalar(_)) => Ok(()),
-            (_, Input::Scalar(number)) => check_number(*number),
+            (base, Input::Scalar(number)) => check_number(dtype_of(base), *number),
             (_, Input::Array(array)) => check_exponent(array),
             _ => Ok(()),
         },
         _ => Ok(()),
+    }
+}
+
+fn dtype_of(input: &Input<'_>) -> Option<DType> {
+    match input {
+        Input::Array(array) => Some(array.dtype()),
+        _ => None,
     }
 }
 
@@ -77,15 +94,19 @@ pub(crate) fn check_expr(expr: &Expr, names: &[&str], inputs: &[Input<'_>]) -> P
         if are_numbers || !is_integer_node(base, &input, MAX_DEPTH) {
             continue;
         }
+        let dtype = match base.term() {
+            Term::Leaf(name) => input(name).and_then(dtype_of),
+            _ => None,
+        };
         match exponent.term() {
-            Term::Scalar(number) => check_number(number)?,
+            Term::Scalar(number) => check_number(dtype, number)?,
             Term::Call(Op::Negative, operand) => {
                 if let Term::Scalar(Scalar::Int(number)) = operand[0].term() {
-                    check_number(Scalar::Int(-number))?;
+                    check_number(dtype, Scalar::Int(-number))?;
                 }
             }
             Term::Leaf(name) => match input(name) {
-                Some(Input::Scalar(number)) => check_number(*number)?,
+                Some(Input::Scalar(number)) => check_number(dtype, *number)?,
                 Some(Input::Array(array)) => check_exponent(array)?,
                 _ => {}
             },

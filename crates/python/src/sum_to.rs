@@ -1,11 +1,16 @@
 //! `sum_to`, the gradient of broadcasting.
 
+use crate::compute::{Options, compute};
 use crate::containers;
-use crate::input::{as_array, is_on_gpu};
-use crate::lazy::{Lazy, lazy};
+use crate::errors::expression_error;
+use crate::input::{Input, as_array, is_on_gpu};
+use crate::lazy::{Lazy, lazy, summed_axes};
+use crate::memory::NumPy;
 use crate::shapes::parse_known_shape;
 use crate::threads::ThreadCount;
+use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
+use unishape::expr::Expr;
 
 /// Sums an array to a shape that broadcasts to the array's shape: the gradient of broadcast_to.
 ///
@@ -53,7 +58,38 @@ pub(crate) fn sum_to<'py>(
     if let Ok(value) = x.cast::<Lazy>() {
         return value.get().sum_to(py, &shape, dtype, out, threads);
     }
-    let value = if is_on_gpu(x)? { lazy(x)? } else { lazy(as_array(x)?.as_any())? };
-    let sum = value.sum_to(py, &shape, dtype, out, threads)?;
+    if is_on_gpu(x)? {
+        return lazy(x)?.sum_to(py, &shape, dtype, out, threads);
+    }
+    let array = as_array(x)?;
+    let sum = match dtype {
+        None => sum_array(py, &array, &shape, out, threads)?,
+        dtype => lazy(array.as_any())?.sum_to(py, &shape, dtype, out, threads)?,
+    };
     if out.is_some() { Ok(sum) } else { containers::like(x, sum) }
+}
+
+/// Sums an array by the text of an expression, which is parsed and compiled once.
+fn sum_array<'py>(
+    py: Python<'py>,
+    array: &NumPy<'py>,
+    shape: &[usize],
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<ThreadCount>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let axes = summed_axes(shape, array.shape())?;
+    if axes.is_empty() {
+        return lazy(array.as_any())?.sum_to(py, shape, None, out, threads);
+    }
+    let axes: String = axes.iter().map(|axis| format!("{axis},")).collect();
+    let added = "0, ".repeat(array.ndim() - shape.len());
+    let text = match added.as_str() {
+        "" => format!("sum(x, axis=({axes}), keepdims=True)"),
+        added => format!("sum(x, axis=({axes}), keepdims=True)[{added}...]"),
+    };
+    let expr = Expr::parse(&text).map_err(expression_error)?;
+    let inputs = [Input::from_array(array.clone())?];
+    let bound = expr.bind_positional(inputs.iter().filter_map(Input::value)).map_err(expression_error)?;
+    let sum = compute(py, &bound, &inputs, Options::new(out, threads)?)?.into_any();
+    Ok(out.cloned().unwrap_or(sum))
 }

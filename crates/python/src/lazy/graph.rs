@@ -104,7 +104,7 @@ fn check_power(inputs: &[LazyDag]) -> PyResult<()> {
         return Ok(());
     }
     match exponent.term() {
-        Term::Scalar(number) => powers::check_number(number),
+        Term::Scalar(number) => powers::check_number(base.meta().dtype, number),
         Term::Leaf(Leaf::Array(array)) => Python::attach(|py| {
             powers::check_exponent(&NumericArray::from_array(array.bind(py).clone().cast_into()?)?)
         }),

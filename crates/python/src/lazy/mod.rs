@@ -23,6 +23,7 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyList, PyTuple};
+pub(crate) use reduce::summed_axes;
 use reduce::{Arguments, NumpyCall};
 use reshape::IfCopy;
 use smallvec::SmallVec;

@@ -52,17 +52,21 @@ impl<'py> Arguments<'_, 'py> {
     }
 }
 
-/// The sum of the axes along which an array of one shape is stretched to another one; all axes stay.
-pub(super) fn sum_to(shape: &[usize], from: &[usize], dtype: Option<DType>) -> PyResult<Reduction> {
+/// The axes along which an array of one shape is stretched to another one.
+pub(crate) fn summed_axes(shape: &[usize], from: &[usize]) -> PyResult<Vec<i64>> {
     let mut strides = vec![0; from.len()];
     broadcast_strides(Rules::STANDARD, shape, &vec![1; shape.len()], from, &mut strides)
         .map_err(|error| shape_error(unishape::Error::not_broadcastable(shape, from, error)))?;
     let added = from.len() - shape.len();
     let is_summed = |&dim: &usize| dim < added || (shape[dim - added] == 1 && from[dim] != 1);
-    let axes = (0..from.len()).filter(is_summed).map(|dim| dim as i64).collect();
+    Ok((0..from.len()).filter(is_summed).map(|dim| dim as i64).collect())
+}
+
+/// The sum of these axes; all axes stay.
+pub(super) fn sum_to(shape: &[usize], from: &[usize], dtype: Option<DType>) -> PyResult<Reduction> {
     Ok(Reduction {
         op: ReduceOp::Sum,
-        axes: Some(axes),
+        axes: Some(summed_axes(shape, from)?),
         dims: None,
         keep_dims: true,
         ddof: Scalar::Int(0),
