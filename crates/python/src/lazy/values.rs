@@ -38,7 +38,6 @@ impl Kept {
 /// Whether an operator takes an object for a number or an array.
 pub(super) fn is_operand(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_instance_of::<PyUntypedArray>()
-        || object.is_instance_of::<super::Lazy>()
         || object.is_instance_of::<PyList>()
         || object.is_instance_of::<PyTuple>()
         || input::python_scalar(object)?.is_some()
