@@ -233,7 +233,7 @@ def test_blocks_of_unknown_size_are_not_stretched():
 def test_incompatible_shapes():
     with pytest.raises(ValueError) as error:
         ud.evaluate("x + y * 2", x=da.ones((20, 3), chunks=10), y=np.ones(4))
-    assert str(error.value) == (
+    assert "\n".join([str(error.value), *error.value.__notes__]) == (
         "E1: incompatible shapes in dimension 1: x has 3, y has 4\n\n"
         "  x  20 x 3\n"
         "  y       4\n"

@@ -338,7 +338,7 @@ def test_out_of_another_dtype_of_the_same_kind():
 @pytest.mark.parametrize(
     ("text", "error", "match"),
     [
-        ("x +", SyntaxError, r"(?s)unexpected end of expression.*x \+\n"),
+        ("x +", SyntaxError, "unexpected end of expression"),
         ("", SyntaxError, "unexpected end"),
         ("(x", SyntaxError, "."),
         ("x y", SyntaxError, "."),
@@ -385,6 +385,35 @@ def test_long_and_deep_expressions():
             assert evaluate(text).shape == (2,)
         except SyntaxError as error:
             assert len(str(error)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [
+        ("x ** -1", "int64"),
+        ("x ** n", "int8"),
+        ("x ** y", "int32"),
+        ("(x + 1) ** y", "int64"),
+        ("2 ** y", "int64"),
+        ("pow(x[::-1], -2) + 1.5", "int16"),
+        ("x ** y", "bool"),
+        ("x ** y", "uint8"),
+    ],
+)
+def test_integers_to_negative_powers(text, dtype):
+    x, y, n = np.array([1, 1, 0]).astype(dtype), np.array([1, -2, 0], np.int8), -3
+    names = {"x": x, "y": y, "n": n}
+    with pytest.raises(ValueError, match="negative integer powers"):
+        evaluate(text, names)
+    with pytest.raises(ValueError, match="(?i)negative integer powers"):
+        eval(text, {"pow": pow}, names)
+    lazy = {"x": unishape.lazy(x), "y": unishape.lazy(y), "n": n}
+    with pytest.raises(ValueError, match="negative integer powers"):
+        eval(text, {"pow": pow}, lazy)
+    with pytest.raises(ValueError, match="negative integer powers"):
+        unishape.power(x, y)
+    assert evaluate("float64(x + 1) ** y", names).tolist() == ((x + 1).astype(float) ** y).tolist()
+    assert evaluate("x ** 2", names).tolist() == (x**2).tolist()
 
 
 def test_out_of_memory():
@@ -492,8 +521,10 @@ SIGNAL = "os.kill(os.getpid(), signal.SIGINT)"
         ("long = lambda: unishape.evaluate(text, threads=1, out=np.zeros((20_000_000, 1000), bool))", SIGNAL),
         ("long = lambda: unishape.less(np.nan, unishape.sin(unishape.lazy(x))).compute(threads=2)", SIGNAL),
         ("long = lambda: unishape.evaluate(text, out=np.zeros((20_000_000, 1000), np.int8))", SIGNAL),
+        ("long = lambda: unishape.sum_to(x, (1000,))", SIGNAL),
+        ("long = lambda: unishape.sum_to(unishape.sin(unishape.lazy(x)), (1000,))", SIGNAL),
     ],
-    ids=["evaluate", "interrupt_main", "out", "lazy", "another dtype"],
+    ids=["evaluate", "interrupt_main", "out", "lazy", "another dtype", "sum_to", "lazy sum_to"],
 )
 def test_ctrl_c_interrupts_a_long_computation(define, interrupt):
     assert run(INTERRUPTED.format(define=define, interrupt=interrupt)) == ["interrupted", "10000000.0"]

@@ -509,7 +509,10 @@ def _check_shapes(arrays: Mapping[str, Any], evaluate: Callable[[dict[str, np.nd
             # Raises the better error, before anything is computed. Stretched zeros need no memory.
             evaluate({name: np.broadcast_to(np.zeros((), arrays[name].dtype), shapes[name]) for name in shapes})
         inputs = ", ".join(f"input {number} is {name}" for number, name in enumerate(shapes))
-        raise ValueError(f"{error}\n\n{inputs}") from None
+        error.add_note(f"\n{inputs}")
+        if isinstance(error, unishape.BroadcastError):
+            error.names = tuple(shapes)
+        raise
 
 
 def _has_placeholder(array: da.Array | np.ndarray) -> bool:

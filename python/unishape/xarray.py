@@ -88,6 +88,9 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
             return xr.DataArray(kernel(*values.values()))
         result = _labelled.apply_ufunc(kernel, list(values.values()))
         return _labelled.set_name_and_attributes(result, objects)
+    except unishape.BroadcastError as error:
+        error.add_note("\n" + _sizes_of_all(values))
+        raise
     except ValueError as error:
         raise _with_shapes(error, values) from error
 
@@ -125,13 +128,16 @@ def _evaluate_arrays(expression: str, names: tuple[str, ...], *arrays: Any) -> A
 
 def _with_shapes(error: ValueError, values: Mapping[str, Any]) -> ValueError:
     """The error with the name and sizes of each input: xarray does not know the names."""
-    width = max(map(len, values))
-    lines = (f"  {name:{width}}  {_sizes(value)}" for name, value in values.items())
-    text = "\n".join([str(error), "", *lines])
+    text = f"{error}\n\n{_sizes_of_all(values)}"
     try:
         return type(error)(text)
     except TypeError:
         return ValueError(text)
+
+
+def _sizes_of_all(values: Mapping[str, Any]) -> str:
+    width = max(map(len, values))
+    return "\n".join(f"  {name:{width}}  {_sizes(value)}" for name, value in values.items())
 
 
 def _sizes(value: Any) -> str:

@@ -2,6 +2,7 @@
 //!
 //! Large inputs are computed without the GIL, and Ctrl-C interrupts them.
 
+use crate::containers;
 use crate::errors::expression_error;
 use crate::input::Input;
 use crate::memory::{self, NumPy};
@@ -38,14 +39,17 @@ impl<'py> Options<'py> {
 }
 
 fn check_out<'py>(out: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
-    let Ok(array) = out.cast::<PyUntypedArray>() else {
-        let text = format!("out must be a NumPy array, not {}", out.get_type().name()?);
-        return Err(PyTypeError::new_err(text));
+    let array = match containers::out_array(out)? {
+        Some(array) => array.cast_into()?,
+        None => out.cast::<PyUntypedArray>().cloned().or_else(|_| {
+            let text = format!("out must be a NumPy array, not {}", out.get_type().name()?);
+            Err(PyTypeError::new_err(text))
+        })?,
     };
-    if !memory::is_writeable(array) {
+    if !memory::is_writeable(&array) {
         return Err(PyValueError::new_err("out is read-only"));
     }
-    Ok(array.clone())
+    Ok(array)
 }
 
 /// Evaluates an expression that is bound to these inputs.

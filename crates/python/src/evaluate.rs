@@ -1,12 +1,14 @@
 //! `evaluate`: evaluation of expressions from text.
 
 use crate::compute::{Options, compute_all};
+use crate::containers::Containers;
 use crate::errors::expression_error;
 use crate::functions::compute_contiguous;
 use crate::gpu::{self, GpuInput};
 use crate::imports::imports;
 use crate::input::Input;
 use crate::memory::{self, ContiguousArray, NumPy};
+use crate::powers;
 use crate::threads::ThreadCount;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -18,7 +20,8 @@ use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 
 /// Evaluates an expression in one pass over its arrays.
 ///
-/// The dtype and values of the result are those of NumPy. Ctrl-C interrupts the computation. Where arrays are on a GPU
+/// The dtype and values of the result are those of NumPy, but without its warnings: numpy.errstate has no effect (see
+/// docs/differences-from-numpy.md). Ctrl-C interrupts the computation. Where arrays are on a GPU
 /// (of PyTorch, CuPy, JAX, or with __dlpack__ or __cuda_array_interface__), so is the result, as an array of the first
 /// one's library.
 ///
@@ -47,7 +50,8 @@ use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 /// Returns
 /// -------
 /// numpy.ndarray, or an array on the GPU
-///     For several expressions, a list of arrays. With explain, a str in place of each array.
+///     With objects of pandas or Polars, one of them, with their labels; a tensor where the first array is a tensor of
+///     PyTorch. For several expressions, a list of results. With explain, a str in place of each.
 ///
 /// Examples
 /// --------
@@ -88,7 +92,7 @@ pub(crate) fn evaluate<'py>(
             all_names.push(name);
         }
     }
-    let (known, inputs) = resolve(py, &all_names, names, more)?;
+    let (known, inputs, objects) = resolve(py, &all_names, names, more)?;
     // Binding reports unused keyword arguments together with the names that the expression has.
     let unused: Vec<String> = match more {
         Some(more) => more.keys().iter().filter_map(|name| name.extract().ok()).collect(),
@@ -107,6 +111,13 @@ pub(crate) fn evaluate<'py>(
         return texts.results(py, results.collect::<PyResult<Vec<_>>>()?);
     }
     let options = outs.iter().map(|out| Options::new(out.as_ref(), threads)).collect::<PyResult<Vec<_>>>()?;
+    for (text, expr) in texts.iter().zip(&exprs) {
+        if powers::may_have_power(text) {
+            powers::check_expr(expr, &known, &inputs)?;
+        }
+    }
+    let containers = texts.iter().map(|text| Containers::of_text(text, &known, &objects));
+    let containers = containers.collect::<PyResult<SmallVec<[_; 1]>>>()?;
     let values = known.iter().zip(&inputs).filter_map(|(name, input)| Some((*name, input.value()?)));
     let values = values.chain(unused.map(|name| (name, Value::from(0))));
     let bounds: SmallVec<[BoundExpr<'_>; 1]> = match &exprs[..] {
@@ -119,7 +130,11 @@ pub(crate) fn evaluate<'py>(
     if bounds.len() > 1 {
         check_outs(&options, &inputs)?;
     }
-    texts.results(py, compute_all(py, &bounds, &inputs, options)?.into_iter().map(Bound::into_any))
+    let computed = compute_all(py, &bounds, &inputs, options)?;
+    let results = computed.into_iter().zip(outs).zip(containers).map(|((result, out), containers)| {
+        out.map_or_else(|| Containers::wrap(containers, result.into_any()), Ok)
+    });
+    texts.results(py, results.collect::<PyResult<SmallVec<[_; 1]>>>()?)
 }
 
 /// The values of an expression's variables, in order, where some are on a GPU.
@@ -185,6 +200,10 @@ fn evaluate_contiguous<'py>(
         return None;
     }
     let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|input| input.dtype).collect();
+    let text = expression.cast_exact::<PyString>().ok()?.to_str().ok()?;
+    if powers::may_have_power(text) && dtypes.iter().any(|&dtype| powers::is_integer(dtype)) {
+        return None;
+    }
     let call = ContiguousCall::of_expr(&expr, &dtypes)?;
     if elements * call.operations() > MAX_SMALL_WORK {
         return None;
@@ -290,7 +309,10 @@ pub(crate) fn _is_element_wise(expression: &str) -> PyResult<bool> {
     Ok(Expr::parse(expression).map_err(expression_error)?.is_element_wise())
 }
 
-/// The inputs for the names, and the names that have one.
+/// The names that have a value, their inputs, and the objects that these were converted from.
+type Resolved<'py, 'n> = (Vec<&'n str>, Vec<Input<'py>>, Vec<Bound<'py, PyAny>>);
+
+/// The values of the names.
 ///
 /// Keyword arguments come first, then the mapping, then the caller's variables.
 fn resolve<'py, 'n>(
@@ -298,9 +320,10 @@ fn resolve<'py, 'n>(
     names: &[&'n str],
     mapping: Option<&Bound<'py, PyAny>>,
     more: Option<&Bound<'py, PyDict>>,
-) -> PyResult<(Vec<&'n str>, Vec<Input<'py>>)> {
+) -> PyResult<Resolved<'py, 'n>> {
     let mut scopes = None;
     let (mut known, mut inputs) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
+    let mut objects = Vec::with_capacity(names.len());
     for &name in names {
         let mut object = match more {
             Some(more) => more.get_item(name)?,
@@ -312,7 +335,11 @@ fn resolve<'py, 'n>(
             object = Some(mapping.get_item(name)?);
         }
         let input = match object {
-            Some(object) => Input::new(&object).map_err(|error| with_name(py, name, error))?,
+            Some(object) => {
+                let input = Input::new(&object).map_err(|error| with_name(py, name, error))?;
+                objects.push(object);
+                input
+            }
             None => {
                 let scopes = match &scopes {
                     Some(scopes) => scopes,
@@ -320,7 +347,10 @@ fn resolve<'py, 'n>(
                 };
                 let Some(object) = scopes.get(name)? else { continue };
                 match Input::new(&object) {
-                    Ok(input) => input,
+                    Ok(input) => {
+                        objects.push(object);
+                        input
+                    }
                     // A caller's variable `e` may hold an exception; then the constant is meant.
                     Err(_) if Scalar::from_name(name).is_some() => continue,
                     Err(error) => return Err(with_name(py, name, error)),
@@ -330,7 +360,7 @@ fn resolve<'py, 'n>(
         known.push(name);
         inputs.push(input);
     }
-    Ok((known, inputs))
+    Ok((known, inputs, objects))
 }
 
 /// An error prefixed with the name of the input.

@@ -2,11 +2,13 @@
 
 use crate::clip::clip_call;
 use crate::compute::{Options, compute};
+use crate::containers::Containers;
 use crate::errors::expression_error;
 use crate::gpu;
 use crate::input::Input;
 use crate::lazy::Lazy;
 use crate::memory::{ContiguousArray, new_contiguous_array, write_to_contiguous};
+use crate::powers;
 use crate::threads::ThreadCount;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
@@ -33,13 +35,19 @@ fn call<'py>(
     for object in arguments {
         inputs.push(Input::new(object)?);
     }
+    if op == Op::Pow {
+        powers::check_call(&inputs)?;
+    }
     if let Some(inputs) = Input::on_gpu(&inputs, |number| format!("argument {}", number + 1))? {
         return gpu::compute(py, &Expr::call(op), &inputs, out, Numerics::Exact);
     }
+    // Labels are checked before anything is computed.
+    let containers = Containers::of_call(op.name(), arguments)?;
     let options = Options::new(out, threads)?;
     let values = inputs.iter().filter_map(Input::value);
     let bound = Expr::call(op).bind_positional(values).map_err(expression_error)?;
-    Ok(compute(py, &bound, &inputs, options)?.into_any())
+    let result = compute(py, &bound, &inputs, options)?.into_any();
+    out.map_or_else(|| Containers::wrap(containers, result), |out| Ok(out.clone()))
 }
 
 /// Calls a function of small contiguous arrays, which is twice as fast; `None` for others.
@@ -54,6 +62,12 @@ fn call_contiguous<'py>(
         inputs.push(ContiguousArray::new(object).filter(|array| array.bytes.len() <= MAX_BYTES)?);
     }
     let dtypes: SmallVec<[DType; 3]> = inputs.iter().map(|input| input.dtype).collect();
+    if op == Op::Pow
+        && dtypes.iter().all(|&dtype| powers::is_integer(dtype))
+        && powers::has_negative(dtypes[1], inputs[1].bytes)
+    {
+        return None;
+    }
     if inputs.iter().all(|input| input.shape == inputs[0].shape) {
         return compute_contiguous(py, &ContiguousCall::new(op, &dtypes)?, &inputs, out);
     }

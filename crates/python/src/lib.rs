@@ -6,18 +6,21 @@
 //! | `imports` | Python and NumPy functions that this crate calls |
 //! | `dtype` | conversion between NumPy dtypes and [`unishape::DType`] |
 //! | `input` | conversion of Python objects to arrays and scalars |
+//! | `containers` | objects of pandas, Polars and PyTorch, for `unishape._containers` |
 //! | `errors` | Rust errors as Python exceptions |
 //! | `threads` | number of worker threads |
 //! | `compute` | evaluation into new and preallocated arrays; Ctrl-C |
 //! | `gpu` | arrays on GPUs |
 //! | `onnx` | models, for `unishape.onnx` |
 //! | `broadcast_kind`, `ufunc_calls` | NumPy's operations, watched for broadcasts, for `unishape.guard` |
+//! | `powers` | integers to negative powers |
 //! | `clip` | `clip` as a call of an operation |
 //! | `shapes`, `sum_to`, `explain`, `functions`, `evaluate`, `lazy` | the public functions and classes |
 
 mod broadcast_kind;
 mod clip;
 mod compute;
+mod containers;
 mod dtype;
 mod errors;
 mod evaluate;
@@ -29,6 +32,7 @@ mod input;
 mod lazy;
 mod memory;
 mod onnx;
+mod powers;
 mod shapes;
 mod sum_to;
 mod threads;
@@ -63,6 +67,7 @@ fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lazy::Lazy>()?;
     module.add_class::<explain::Explanation>()?;
     module.add_class::<gpu::DeviceArray>()?;
+    errors::add_to(module)?;
     onnx::add_to(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -26,7 +26,6 @@ use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::ffi::c_int;
-use std::num::Wrapping;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError, Weak};
 use unishape::expr::Numeric;
@@ -423,12 +422,6 @@ impl<T> Layout<T> {
         }
         Layout { first, strides, reversed }
     }
-}
-
-/// The same elements as `Wrapping` integers.
-pub(crate) fn wrapping<T>(view: ArrayViewD<'_, T>) -> ArrayViewD<'_, Wrapping<T>> {
-    // Safety: `Wrapping` is `repr(transparent)`, and the borrow stays the same.
-    unsafe { view.raw_view().cast().deref_into_view() }
 }
 
 /// Allocates an array of arbitrary bytes, but of zeros where it `is_bool`, since booleans have invalid bytes.

@@ -5,7 +5,7 @@ use unishape_engine::parallel;
 /// Returns how many threads share large work, the calling one included.
 ///
 /// In this order: the number set by [`with_num_threads`], by [`set_num_threads`], by the environment variables
-/// `UNISHAPE_NUM_THREADS` and `RAYON_NUM_THREADS`, and the number of CPUs that the calling thread may use according
+/// `UNISHAPE_NUM_THREADS`, `RAYON_NUM_THREADS` and `OMP_NUM_THREADS`, and the number of CPUs that the calling thread may use according
 /// to its cgroup and its affinity mask. Inside a rayon pool, that pool is used instead.
 ///
 /// ```
