@@ -17,6 +17,11 @@ _ShapeWithUnknown: TypeAlias = SupportsIndex | Sequence[SupportsIndex | None]
 class _SupportsDLPack(Protocol):
     def __dlpack__(self, *, stream: None = ...) -> Any: ...
 
+# Mappings, and objects such as data frames.
+class _Names(Protocol):
+    def keys(self) -> Any: ...
+    def __getitem__(self, key: str, /) -> Any: ...
+
 # Arrays of any library, and objects that numpy.asarray accepts.
 _Input: TypeAlias = ArrayLike | _SupportsDLPack
 
@@ -262,7 +267,7 @@ class Explanation:
 @overload
 def evaluate(
     expression: str,
-    names: Any = None,
+    names: _Names | None = None,
     /,
     *,
     out: _Array | None = None,
@@ -274,7 +279,7 @@ def evaluate(
 @overload
 def evaluate(
     expression: list[str] | tuple[str, ...],
-    names: Any = None,
+    names: _Names | None = None,
     /,
     *,
     out: Sequence[_Array | None] | None = None,
@@ -286,7 +291,7 @@ def evaluate(
 @overload
 def evaluate(
     expression: str,
-    names: Any = None,
+    names: _Names | None = None,
     /,
     *,
     out: _Array | None = None,

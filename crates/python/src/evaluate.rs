@@ -6,11 +6,12 @@ use crate::functions::compute_contiguous;
 use crate::gpu::{self, GpuInput};
 use crate::imports::imports;
 use crate::input::Input;
+use crate::lazy::arguments::number_object;
 use crate::memory::{self, ContiguousArray, NumPy};
 use crate::threads::ThreadCount;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyNameError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 use smallvec::{SmallVec, smallvec};
 use unishape::DType;
 use unishape::cuda::Numerics;
@@ -30,7 +31,9 @@ use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 ///     are cached. Several expressions give a list of results; their reductions along the same axes of an array read
 ///     it once, and so do large element-wise results of the same shape.
 /// names : mapping, optional
-///     Arrays and numbers by name. Other names are variables of the caller.
+///     Arrays and numbers by name. Where it is given, all names come from it and from the keyword arguments. Without it,
+///     names that are not keyword arguments are variables of the caller. The constants e and pi are known only where
+///     no name is given by either: otherwise pass e=math.e or pi=math.pi.
 /// out : numpy.ndarray, optional
 ///     Preallocated output: of the result's shape, and of its dtype or one of the same kind. For several
 ///     expressions, a list with an array or None for each.
@@ -87,6 +90,9 @@ pub(crate) fn evaluate<'py>(
         if exprs.len() == 1 || !all_names.contains(&name.as_str()) {
             all_names.push(name);
         }
+    }
+    if let Some(names) = names {
+        _check_mapping(names)?;
     }
     let (known, inputs) = resolve(py, &all_names, names, more)?;
     // Binding reports unused keyword arguments together with the names that the expression has.
@@ -290,9 +296,41 @@ pub(crate) fn _is_element_wise(expression: &str) -> PyResult<bool> {
     Ok(Expr::parse(expression).map_err(expression_error)?.is_element_wise())
 }
 
+/// The constant of the expression language with this name.
+#[pyfunction]
+#[pyo3(signature = (name, /))]
+pub(crate) fn _constant<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    Scalar::from_name(name).map(|number| number_object(py, number)).transpose()
+}
+
+/// Raises TypeError for an object that has no values by name.
+#[pyfunction]
+#[pyo3(signature = (names, /))]
+pub(crate) fn _check_mapping(names: &Bound<'_, PyAny>) -> PyResult<()> {
+    if names.is_exact_instance_of::<PyDict>()
+        || (names.hasattr("keys")? && names.hasattr("__getitem__")? && !names.is_instance_of::<PyType>())
+    {
+        return Ok(());
+    }
+    let text = format!(
+        "names must be a mapping such as {{\"a\": array}}, not {}; pass arrays by name, as in evaluate(\"a + b\", a=x, b=y), \
+         or out=array for the result",
+        names.get_type().fully_qualified_name()?
+    );
+    Err(PyTypeError::new_err(text))
+}
+
+/// The error for a constant in an expression whose names the caller gives.
+fn constant_not_given(name: &str) -> PyErr {
+    PyNameError::new_err(format!(
+        "{name} is not among the given names; where names are given, {name} is not a constant: pass {name}=math.{name} \
+         for the constant, or your own value"
+    ))
+}
+
 /// The inputs for the names, and the names that have one.
 ///
-/// Keyword arguments come first, then the mapping, then the caller's variables.
+/// Keyword arguments come first, then the mapping, or else the caller's variables.
 fn resolve<'py, 'n>(
     py: Python<'py>,
     names: &[&'n str],
@@ -313,17 +351,21 @@ fn resolve<'py, 'n>(
         }
         let input = match object {
             Some(object) => Input::new(&object).map_err(|error| with_name(py, name, error))?,
+            None if mapping.is_some() && may_be_forgotten(name) => return Err(constant_not_given(name)),
+            None if mapping.is_some() => continue,
             None => {
                 let scopes = match &scopes {
                     Some(scopes) => scopes,
                     None => scopes.insert(CallerScopes::new(py)?),
                 };
-                let Some(object) = scopes.get(name)? else { continue };
-                match Input::new(&object) {
-                    Ok(input) => input,
+                match scopes.get(name)?.map(|object| Input::new(&object)) {
+                    Some(Ok(input)) => input,
                     // A caller's variable `e` may hold an exception; then the constant is meant.
-                    Err(_) if Scalar::from_name(name).is_some() => continue,
-                    Err(error) => return Err(with_name(py, name, error)),
+                    Some(Err(error)) if Scalar::from_name(name).is_none() => {
+                        return Err(with_name(py, name, error));
+                    }
+                    _ if more.is_some() && may_be_forgotten(name) => return Err(constant_not_given(name)),
+                    _ => continue,
                 }
             }
         };
@@ -331,6 +373,11 @@ fn resolve<'py, 'n>(
         inputs.push(input);
     }
     Ok((known, inputs))
+}
+
+/// Whether a constant has a name that variables have, too, and may be one that the caller forgot to give.
+fn may_be_forgotten(name: &str) -> bool {
+    matches!(name, "e" | "pi")
 }
 
 /// An error prefixed with the name of the input.

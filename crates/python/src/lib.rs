@@ -47,6 +47,8 @@ fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::_is_element_wise, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::_variables, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::_constant, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::_check_mapping, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::lazy, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::_from_steps, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::_values_of_steps, module)?)?;
