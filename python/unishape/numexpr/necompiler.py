@@ -200,6 +200,8 @@ def _kind_of_type(kind: Any) -> str:
 
 def _check_context(options: Mapping[str, Any]) -> str:
     """Checks the options, and returns the optimization."""
+    if not options:
+        return "aggressive"
     unknown = set(options) - {"optimization", "truediv"}
     if unknown:
         raise ValueError(f"Unknown keyword argument '{sorted(unknown)[0]}'")
@@ -307,12 +309,13 @@ def _prepare(
     names_cache, compiled_cache = (_state.names, _state.compiled) if is_cached else ({}, {})
     names = _cached(names_cache, (ex, is_sanitized), lambda: getExprNames(ex, {}, is_sanitized)[0])
     arguments = _arguments(names, local_dict, global_dict, frame)
-    signature = tuple((name, getType(array)) for name, array in zip(names, arguments))
 
     def make() -> CompiledExpression:
+        signature = [(name, getType(array)) for name, array in zip(names, arguments)]
         return NumExpr(ex, signature, is_sanitized, optimization=optimization)
 
-    compiled = _cached(compiled_cache, (ex, signature, optimization), make)
+    dtypes = tuple([array.dtype for array in arguments])
+    compiled = _cached(compiled_cache, (ex, optimization, dtypes), make)
     return compiled, names, arguments
 
 
@@ -374,7 +377,8 @@ def evaluate(
     compiled, names, arguments = _prepare(ex, local_dict, global_dict, sanitize, kwargs, frame, not disable_cache)
     if not disable_cache:
         _remember(compiled, names, out, order, casting)
-    return compiled(*arguments, out=out, order=order, casting=casting)
+    # The signature is that of the arguments: no cast is to be checked.
+    return compiled._evaluate(arguments, out, order, casting)
 
 
 def validate(
