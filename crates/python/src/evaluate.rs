@@ -9,9 +9,10 @@ use crate::input::Input;
 use crate::lazy::arguments::number_object;
 use crate::memory::{self, ContiguousArray, NumPy};
 use crate::threads::ThreadCount;
+use crate::time::is_time;
 use pyo3::exceptions::{PyNameError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{IntoPyDict, PyDict, PyList, PyString, PyTuple, PyType};
 use smallvec::{SmallVec, smallvec};
 use unishape::DType;
 use unishape::cuda::Numerics;
@@ -94,7 +95,23 @@ pub(crate) fn evaluate<'py>(
     if let Some(names) = names {
         _check_mapping(names)?;
     }
-    let (known, inputs) = resolve(py, &all_names, names, more)?;
+    let (known, inputs) = match resolve(py, &all_names, names, more) {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            let values = values(py, &all_names, names, more)?;
+            let has_unused = more.is_some_and(|more| more.len() > values.len());
+            if explain || has_unused || !is_time(&values.iter().map(|(_, value)| value).collect::<Vec<_>>())?
+            {
+                return Err(error);
+            }
+            let (module, values) = (py.import("unishape._datetime")?, values.into_iter().into_py_dict(py)?);
+            let results = texts
+                .iter()
+                .zip(&outs)
+                .map(|(text, out)| module.call_method1("evaluate", (text, &values, out.as_ref())));
+            return texts.results(py, results.collect::<PyResult<Vec<_>>>()?);
+        }
+    };
     // Binding reports unused keyword arguments together with the names that the expression has.
     let unused: Vec<String> = match more {
         Some(more) => more.keys().iter().filter_map(|name| name.extract().ok()).collect(),
@@ -303,6 +320,12 @@ pub(crate) fn _constant<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bou
     Scalar::from_name(name).map(|number| number_object(py, number)).transpose()
 }
 
+/// The names of all functions and casts of the expression language.
+#[pyfunction]
+pub(crate) fn _expression_names() -> Vec<&'static str> {
+    Expr::function_names().collect()
+}
+
 /// Raises TypeError for an object that has no values by name.
 #[pyfunction]
 #[pyo3(signature = (names, /))]
@@ -340,16 +363,7 @@ fn resolve<'py, 'n>(
     let mut scopes = None;
     let (mut known, mut inputs) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
     for &name in names {
-        let mut object = match more {
-            Some(more) => more.get_item(name)?,
-            None => None,
-        };
-        if let (None, Some(mapping)) = (&object, mapping)
-            && mapping.contains(name)?
-        {
-            object = Some(mapping.get_item(name)?);
-        }
-        let input = match object {
+        let input = match given(name, mapping, more)? {
             Some(object) => Input::new(&object).map_err(|error| with_name(py, name, error))?,
             None if mapping.is_some() && may_be_forgotten(name) => return Err(constant_not_given(name)),
             None if mapping.is_some() => continue,
@@ -373,6 +387,40 @@ fn resolve<'py, 'n>(
         inputs.push(input);
     }
     Ok((known, inputs))
+}
+
+/// The value of a name that is a keyword argument or in the mapping.
+fn given<'py>(
+    name: &str,
+    mapping: Option<&Bound<'py, PyAny>>,
+    more: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if let Some(object) = more.map(|more| more.get_item(name)).transpose()?.flatten() {
+        return Ok(Some(object));
+    }
+    match mapping {
+        Some(mapping) if mapping.contains(name)? => mapping.get_item(name).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The values of the names that have one, as `resolve` finds them.
+fn values<'py, 'n>(
+    py: Python<'py>,
+    names: &[&'n str],
+    mapping: Option<&Bound<'py, PyAny>>,
+    more: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Vec<(&'n str, Bound<'py, PyAny>)>> {
+    let scopes = CallerScopes::new(py)?;
+    let mut values = Vec::new();
+    for &name in names {
+        let mut value = given(name, mapping, more)?;
+        if value.is_none() && mapping.is_none() {
+            value = scopes.get(name)?;
+        }
+        values.extend(value.map(|value| (name, value)));
+    }
+    Ok(values)
 }
 
 /// Whether a constant has a name that variables have, too, and may be one that the caller forgot to give.

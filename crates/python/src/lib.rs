@@ -11,10 +11,15 @@
 //! | `compute` | evaluation into new and preallocated arrays; Ctrl-C |
 //! | `gpu` | arrays on GPUs |
 //! | `onnx` | models, for `unishape.onnx` |
+//! | `order` | memory layout of new arrays |
+//! | `ufunc` | options of NumPy's ufuncs, subclasses of arrays |
+//! | `time` | detection of datetime64 and timedelta64 |
+//! | `command` | the command-line tool |
 //! | `clip` | `clip` as a call of an operation |
 //! | `shapes`, `sum_to`, `explain`, `functions`, `evaluate`, `lazy` | the public functions and classes |
 
 mod clip;
+mod command;
 mod compute;
 mod dtype;
 mod errors;
@@ -27,13 +32,17 @@ mod input;
 mod lazy;
 mod memory;
 mod onnx;
+mod order;
 mod shapes;
 mod sum_to;
 mod threads;
+mod time;
+mod ufunc;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+/// Needs the GIL: NumPy's arrays are read while other threads might write them.
+#[pymodule(gil_used = true)]
 fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Also resolves NumPy's C API before any thread could fork.
     imports::imports(module.py())?;
@@ -49,6 +58,7 @@ fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(evaluate::_variables, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::_constant, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::_check_mapping, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::_expression_names, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::lazy, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::_from_steps, module)?)?;
     module.add_function(wrap_pyfunction!(lazy::_values_of_steps, module)?)?;
@@ -58,6 +68,7 @@ fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lazy::Lazy>()?;
     module.add_class::<explain::Explanation>()?;
     module.add_class::<gpu::DeviceArray>()?;
+    module.add_function(wrap_pyfunction!(command::_run_command, module)?)?;
     onnx::add_to(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

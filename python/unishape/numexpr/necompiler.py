@@ -14,7 +14,7 @@ import numpy as np
 
 import unishape
 from unishape.numexpr import _translate
-from unishape.numexpr.expressions import DTYPES, LETTERS, ExpressionNode, VariableNode
+from unishape.numexpr.expressions import DTYPES, LETTERS, ExpressionNode
 
 #: Compiled expressions that are kept, for each thread.
 _MAX_CACHED = 256
