@@ -22,7 +22,10 @@ def test_examples(name):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("name", ["_guard.kinds", "_guard.rules", "_labelled", "_names", "_partial", "_steps", "array_api", "dask", "onnx", "xarray"])
+MODULES = "_guard.kinds _guard.rules _labelled _names _partial _steps array_api dask numexpr numexpr._install numexpr.necompiler onnx xarray".split()
+
+
+@pytest.mark.parametrize("name", MODULES)
 def test_module_examples(name):
     assert doctest.testmod(importlib.import_module(f"unishape.{name}")).failed == 0
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 /// Why a command ends without its result.
 #[derive(Debug)]
@@ -29,15 +28,15 @@ impl CliError {
     }
 
     /// Prints the message on standard error and returns the exit code.
-    pub(crate) fn report(self) -> ExitCode {
+    pub(crate) fn report(self) -> u8 {
         let (message, code) = match self {
             CliError::Usage(message) => (message, 2),
             CliError::Failed(message) => (message, 1),
             CliError::Code(code, message) => (message, code),
             CliError::Interrupted(signal) => ("stopped; nothing was written".into(), 128 + signal),
-            CliError::BrokenPipe => return ExitCode::SUCCESS,
+            CliError::BrokenPipe => return 0,
         };
         let _ = writeln!(io::stderr(), "unishape: {message}");
-        ExitCode::from(code)
+        code
     }
 }

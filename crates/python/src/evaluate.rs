@@ -7,12 +7,14 @@ use crate::functions::compute_contiguous;
 use crate::gpu::{self, GpuInput};
 use crate::imports::imports;
 use crate::input::Input;
+use crate::lazy::arguments::number_object;
 use crate::memory::{self, ContiguousArray, NumPy};
 use crate::powers;
 use crate::threads::ThreadCount;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use crate::time::is_time;
+use pyo3::exceptions::{PyNameError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{IntoPyDict, PyDict, PyList, PyString, PyTuple, PyType};
 use smallvec::{SmallVec, smallvec};
 use unishape::DType;
 use unishape::cuda::Numerics;
@@ -33,7 +35,9 @@ use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 ///     are cached. Several expressions give a list of results; their reductions along the same axes of an array read
 ///     it once, and so do large element-wise results of the same shape.
 /// names : mapping, optional
-///     Arrays and numbers by name. Other names are variables of the caller.
+///     Arrays and numbers by name. Where it is given, all names come from it and from the keyword arguments. Without it,
+///     names that are not keyword arguments are variables of the caller. The constants e and pi are known only where
+///     no name is given by either: otherwise pass e=math.e or pi=math.pi.
 /// out : numpy.ndarray, optional
 ///     Preallocated output: of the result's shape, and of its dtype or one of the same kind. For several
 ///     expressions, a list with an array or None for each.
@@ -92,7 +96,26 @@ pub(crate) fn evaluate<'py>(
             all_names.push(name);
         }
     }
-    let (known, inputs, objects) = resolve(py, &all_names, names, more)?;
+    if let Some(names) = names {
+        _check_mapping(names)?;
+    }
+    let (known, inputs, objects) = match resolve(py, &all_names, names, more) {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            let values = values(py, &all_names, names, more)?;
+            let has_unused = more.is_some_and(|more| more.len() > values.len());
+            if explain || has_unused || !is_time(&values.iter().map(|(_, value)| value).collect::<Vec<_>>())?
+            {
+                return Err(error);
+            }
+            let (module, values) = (py.import("unishape._datetime")?, values.into_iter().into_py_dict(py)?);
+            let results = texts
+                .iter()
+                .zip(&outs)
+                .map(|(text, out)| module.call_method1("evaluate", (text, &values, out.as_ref())));
+            return texts.results(py, results.collect::<PyResult<Vec<_>>>()?);
+        }
+    };
     // Binding reports unused keyword arguments together with the names that the expression has.
     let unused: Vec<String> = match more {
         Some(more) => more.keys().iter().filter_map(|name| name.extract().ok()).collect(),
@@ -309,12 +332,50 @@ pub(crate) fn _is_element_wise(expression: &str) -> PyResult<bool> {
     Ok(Expr::parse(expression).map_err(expression_error)?.is_element_wise())
 }
 
+/// The constant of the expression language with this name.
+#[pyfunction]
+#[pyo3(signature = (name, /))]
+pub(crate) fn _constant<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    Scalar::from_name(name).map(|number| number_object(py, number)).transpose()
+}
+
+/// The names of all functions and casts of the expression language.
+#[pyfunction]
+pub(crate) fn _expression_names() -> Vec<&'static str> {
+    Expr::function_names().collect()
+}
+
+/// Raises TypeError for an object that has no values by name.
+#[pyfunction]
+#[pyo3(signature = (names, /))]
+pub(crate) fn _check_mapping(names: &Bound<'_, PyAny>) -> PyResult<()> {
+    if names.is_exact_instance_of::<PyDict>()
+        || (names.hasattr("keys")? && names.hasattr("__getitem__")? && !names.is_instance_of::<PyType>())
+    {
+        return Ok(());
+    }
+    let text = format!(
+        "names must be a mapping such as {{\"a\": array}}, not {}; pass arrays by name, as in evaluate(\"a + b\", a=x, b=y), \
+         or out=array for the result",
+        names.get_type().fully_qualified_name()?
+    );
+    Err(PyTypeError::new_err(text))
+}
+
+/// The error for a constant in an expression whose names the caller gives.
+fn constant_not_given(name: &str) -> PyErr {
+    PyNameError::new_err(format!(
+        "{name} is not among the given names; where names are given, {name} is not a constant: pass {name}=math.{name} \
+         for the constant, or your own value"
+    ))
+}
+
 /// The names that have a value, their inputs, and the objects that these were converted from.
 type Resolved<'py, 'n> = (Vec<&'n str>, Vec<Input<'py>>, Vec<Bound<'py, PyAny>>);
 
-/// The values of the names.
+/// The inputs for the names, and the names that have one.
 ///
-/// Keyword arguments come first, then the mapping, then the caller's variables.
+/// Keyword arguments come first, then the mapping, or else the caller's variables.
 fn resolve<'py, 'n>(
     py: Python<'py>,
     names: &[&'n str],
@@ -325,42 +386,73 @@ fn resolve<'py, 'n>(
     let (mut known, mut inputs) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
     let mut objects = Vec::with_capacity(names.len());
     for &name in names {
-        let mut object = match more {
-            Some(more) => more.get_item(name)?,
-            None => None,
-        };
-        if let (None, Some(mapping)) = (&object, mapping)
-            && mapping.contains(name)?
-        {
-            object = Some(mapping.get_item(name)?);
-        }
-        let input = match object {
+        let (object, input) = match given(name, mapping, more)? {
             Some(object) => {
                 let input = Input::new(&object).map_err(|error| with_name(py, name, error))?;
-                objects.push(object);
-                input
+                (object, input)
             }
+            None if mapping.is_some() && may_be_forgotten(name) => return Err(constant_not_given(name)),
+            None if mapping.is_some() => continue,
             None => {
                 let scopes = match &scopes {
                     Some(scopes) => scopes,
                     None => scopes.insert(CallerScopes::new(py)?),
                 };
-                let Some(object) = scopes.get(name)? else { continue };
-                match Input::new(&object) {
-                    Ok(input) => {
-                        objects.push(object);
-                        input
-                    }
+                match scopes.get(name)?.map(|object| (Input::new(&object), object)) {
+                    Some((Ok(input), object)) => (object, input),
                     // A caller's variable `e` may hold an exception; then the constant is meant.
-                    Err(_) if Scalar::from_name(name).is_some() => continue,
-                    Err(error) => return Err(with_name(py, name, error)),
+                    Some((Err(error), _)) if Scalar::from_name(name).is_none() => {
+                        return Err(with_name(py, name, error));
+                    }
+                    _ if more.is_some() && may_be_forgotten(name) => return Err(constant_not_given(name)),
+                    _ => continue,
                 }
             }
         };
         known.push(name);
         inputs.push(input);
+        objects.push(object);
     }
     Ok((known, inputs, objects))
+}
+
+/// The value of a name that is a keyword argument or in the mapping.
+fn given<'py>(
+    name: &str,
+    mapping: Option<&Bound<'py, PyAny>>,
+    more: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if let Some(object) = more.map(|more| more.get_item(name)).transpose()?.flatten() {
+        return Ok(Some(object));
+    }
+    match mapping {
+        Some(mapping) if mapping.contains(name)? => mapping.get_item(name).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The values of the names that have one, as `resolve` finds them.
+fn values<'py, 'n>(
+    py: Python<'py>,
+    names: &[&'n str],
+    mapping: Option<&Bound<'py, PyAny>>,
+    more: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Vec<(&'n str, Bound<'py, PyAny>)>> {
+    let scopes = CallerScopes::new(py)?;
+    let mut values = Vec::new();
+    for &name in names {
+        let mut value = given(name, mapping, more)?;
+        if value.is_none() && mapping.is_none() {
+            value = scopes.get(name)?;
+        }
+        values.extend(value.map(|value| (name, value)));
+    }
+    Ok(values)
+}
+
+/// Whether a constant has a name that variables have, too, and may be one that the caller forgot to give.
+fn may_be_forgotten(name: &str) -> bool {
+    matches!(name, "e" | "pi")
 }
 
 /// An error prefixed with the name of the input.

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use support::{packages, rust_files};
 
 /// Folders of `crates/`, from the highest layer to the lowest. A crate may depend on lower layers only.
-const LAYERS: [&[&str]; 9] = [
-    &["cli", "python"],
+const LAYERS: [&[&str]; 10] = [
+    &["python"],
+    &["cli"],
     &["npy", "explain", "onnx"],
     &["unishape"],
     &["cuda"],

@@ -1,6 +1,6 @@
 //! Lazy values: graphs of operations that are evaluated in one pass.
 
-mod arguments;
+pub(crate) mod arguments;
 mod graph;
 mod reduce;
 mod repr;
