@@ -181,10 +181,10 @@ def test_lazy_values_are_columns_of_polars(dtype):
 
 @pytest.fixture
 def torch(monkeypatch):
-    import fake_torch
+    import fake_cpu_torch
 
-    monkeypatch.setitem(__import__("sys").modules, "torch", fake_torch)
-    return fake_torch
+    monkeypatch.setitem(__import__("sys").modules, "torch", fake_cpu_torch)
+    return fake_cpu_torch
 
 
 def test_tensors_in_and_out(torch):

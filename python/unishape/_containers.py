@@ -193,7 +193,7 @@ def _to_polars(result: _Array, axes: _Axes | None, first: Any) -> Any:
     if result.ndim == 1:
         return pl.Series(first.name if isinstance(first, pl.Series) else "", result)
     columns = axes[-1].labels if axes and result.ndim == 2 else None
-    return pl.DataFrame(result, schema=list(columns)) if columns is not None else result
+    return pl.DataFrame(result, schema=list(columns), orient="row") if columns is not None else result
 
 
 def _axes_of(steps: Sequence[Any], arrays: Any) -> _Axes | None:
