@@ -120,6 +120,80 @@ class Interface:
         return interface | self.changes
 
 
+class ExchangeTable(ctypes.Structure):
+    """DLPack's C functions of a class of arrays."""
+
+    DESCRIBE = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("previous", ctypes.c_void_p),
+        ("allocate", ctypes.c_void_p),
+        ("to_managed", ctypes.c_void_p),
+        ("from_managed", ctypes.c_void_p),
+        ("describe", DESCRIBE),
+        ("current_stream", ctypes.c_void_p),
+    ]
+
+
+def fake_torch(*, has_functions=True, major=1):
+    """Puts a module in PyTorch's place, and returns its class of tensors, which counts how it is asked."""
+    import sys
+    import types
+
+    class Tensor:
+        requires_grad = False
+        is_cuda = True
+        asked = []  # methods and attributes
+
+        def __init__(self, array):
+            self.array = np.asarray(array)
+            self.numbers = [(ctypes.c_int64 * self.array.ndim)(*numbers) for numbers in (self.shape, self.stride())]
+
+        def is_neg(self):
+            return False
+
+        def get_device(self):
+            self.asked.append("get_device")
+            return 0
+
+        def data_ptr(self):
+            return self.array.ctypes.data
+
+        def stride(self):
+            return tuple(stride // self.array.itemsize for stride in self.array.strides)
+
+        @property
+        def shape(self):
+            return self.array.shape
+
+        @property
+        def dtype(self):
+            return getattr(torch, self.array.dtype.name)
+
+    def describe(tensor, out):
+        tensor.asked.append("describe")
+        array, (shape, strides) = tensor.array, tensor.numbers
+        code = CODES[array.dtype.kind]
+        out[0] = DLTensor(array.ctypes.data, 2, 0, array.ndim, code, 8 * array.itemsize, 1, shape, strides, 0)
+        return 0
+
+    torch = types.ModuleType("torch")
+    torch.float32, torch.Tensor = object(), Tensor
+    Tensor.__module__ = "torch"
+    native = types.ModuleType("torch._C")
+    native._cuda_getCurrentRawStream = lambda device: 0
+    sys.modules |= {"torch": torch, "torch._C": native}
+    if has_functions:
+        # One of a later version of DLPack, which points to one that is known.
+        table = ExchangeTable(1, 3, None, None, None, None, ExchangeTable.DESCRIBE(describe), None)
+        later = ExchangeTable(2, 0, ctypes.addressof(table), None, None, None, ExchangeTable.DESCRIBE(0), None)
+        used = table if major == 1 else later
+        KEPT.append((table, later))
+        Tensor.__dlpack_c_exchange_api__ = new_capsule(ctypes.addressof(used), b"dlpack_exchange_api", None)
+    return Tensor
+
+
 def exported(capsule):
     """The tensor in a capsule, and its flags; None for those that have none."""
     if is_valid(capsule, b"dltensor_versioned"):

@@ -9,7 +9,7 @@ or does not exist is an error.
 import importlib
 from pathlib import Path
 
-import pytest
+import suite_exceptions
 
 FUNCTIONS = ["broadcast_arrays", "broadcast_shapes", "broadcast_to"]
 
@@ -31,17 +31,5 @@ def pytest_configure(config):
             setattr(module, name, getattr(tested, name))
 
 
-def exceptions():
-    """The reason for each test that must fail."""
-    lines = [line for line in EXCEPTIONS.read_text().splitlines() if line and not line.startswith("#")]
-    return dict(line.split(": ", 1) for line in lines)
-
-
 def pytest_collection_modifyitems(items):
-    reasons = exceptions()
-    for item in items:
-        reason = reasons.pop(item.nodeid.split("::", 1)[1], None)
-        if reason is not None:
-            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
-    if reasons:
-        raise pytest.UsageError(f"{EXCEPTIONS.name} lists tests that NumPy does not have: {sorted(reasons)}")
+    suite_exceptions.mark(items, EXCEPTIONS)

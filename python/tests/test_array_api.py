@@ -39,8 +39,10 @@ def outcome(function, *arguments):
         return np.asarray(function(*arguments))
     except TypeError:
         return TypeError
-    except (OverflowError, ValueError) as error:
-        return type(error)
+    except OverflowError:
+        return OverflowError
+    except ValueError:
+        return ValueError
 
 
 def assert_alike(result, expected, case):
@@ -160,10 +162,6 @@ def test_python_numbers_adopt_the_dtype_of_arrays(name):
         x = np.array([1, 1, 3]).astype(dtype)
         for arguments in [(x, scalar), (scalar, x)]:
             result, expected = (outcome(getattr(module, name), *arguments) for module in (unishape, np))
-            if name == "pow" and expected is ValueError:
-                # NumPy rejects negative powers of integers; unishape rounds them toward 0.
-                assert result.dtype.kind == "i" and result.tolist() == [1, 1, 1 if dtype == bool else 0]
-                continue
             if name == "pow" and dtype.kind == "c" and scalar in (300, 70_000, 1e300):
                 assert result.dtype == expected.dtype
                 continue  # NumPy's high powers of complex numbers lose digits, and overflow to NaN
@@ -394,7 +392,8 @@ def test_integer_edge_cases():
     assert unishape.floor_divide(x, 0).tolist() == [0] * 4
     assert unishape.remainder(x, 0).tolist() == [0] * 4
     assert unishape.floor_divide(x, -1).tolist() == [-5, 5, 0, -128]
-    assert unishape.pow(x, -1).tolist() == [0, 0, 0, 0]
+    with pytest.raises(ValueError, match="negative integer powers"):
+        unishape.pow(x, -1)
     assert unishape.negative(x).tolist() == [-5, 5, 0, -128]
     assert unishape.bitwise_left_shift(x, 9).tolist() == [0] * 4
     assert unishape.bitwise_right_shift(x, 9).tolist() == [0, -1, 0, -1]
@@ -424,7 +423,7 @@ def test_out(name):
     [
         lambda: unishape.add(np.array(["a"]), 1),
         lambda: unishape.add(np.array([1, None]), 1),
-        lambda: unishape.add(np.array(["2026-01-01"], "M8[D]"), 1),
+        lambda: unishape.sqrt(np.array(["2026-01-01"], "M8[D]")),
         lambda: unishape.add(np.longdouble([1.0]), 1),
         lambda: unishape.add(np.zeros(2, "i4,f4"), 1),
         lambda: unishape.add(np.array(["a"], np.dtypes.StringDType()), 1),

@@ -225,7 +225,7 @@ def test_message_for_incompatible_shapes():
     ]:
         with pytest.raises(ValueError) as raised:
             call()
-        assert str(raised.value).strip() == MESSAGE
+        assert "\n".join([str(raised.value), *raised.value.__notes__]).strip() == MESSAGE
     with pytest.raises(ValueError, match="input 0.*input 2"):
         unishape.broadcast_arrays(np.ones(2), np.ones((5, 1)), np.ones(3))
 

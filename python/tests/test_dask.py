@@ -140,9 +140,19 @@ def test_name_resolution():
     x, e = da.arange(3, chunks=2), ValueError("not a number")
     assert_equal(ud.evaluate("x * e"), np.arange(3) * np.e)
     assert_equal(ud.evaluate("x * e", e=2), np.arange(3) * 2)
-    assert_equal(ud.evaluate("x * e", {"e": 3, "other": 5}), np.arange(3) * 3)
-    assert_equal(ud.evaluate("x * e", {"e": 3}, e=4), np.arange(3) * 4)
+    assert_equal(ud.evaluate("x * e", {"x": x, "e": 3, "other": 5}), np.arange(3) * 3)
+    assert_equal(ud.evaluate("x * e", {"x": x, "e": 3}, e=4), np.arange(3) * 4)
+    assert_equal(ud.evaluate("x * sum(e)"), np.arange(3) * np.e)
     assert e
+    # Names come from the mapping alone, and constants are known only where no names are given.
+    with pytest.raises(NameError, match="no value for x"):
+        ud.evaluate("x * e", {"e": 3})
+    for names, more in [({"x": x}, {}), (None, {"x": x})]:
+        for text in ["x * pi", "x * sum(pi)"]:
+            with pytest.raises(NameError, match="pi is not among the given names"):
+                ud.evaluate(text, names, **more)
+    with pytest.raises(TypeError, match="names must be a mapping"):
+        ud.evaluate("x * 2", np.ones(3))
     # Variables of this package's own functions are not visible.
     with pytest.raises(NameError, match="no value for expression"):
         ud.evaluate("x + expression")
@@ -233,7 +243,7 @@ def test_blocks_of_unknown_size_are_not_stretched():
 def test_incompatible_shapes():
     with pytest.raises(ValueError) as error:
         ud.evaluate("x + y * 2", x=da.ones((20, 3), chunks=10), y=np.ones(4))
-    assert str(error.value) == (
+    assert "\n".join([str(error.value), *error.value.__notes__]) == (
         "E1: incompatible shapes in dimension 1: x has 3, y has 4\n\n"
         "  x  20 x 3\n"
         "  y       4\n"

@@ -128,7 +128,7 @@ TEXTS = [
     "sum(swapaxes(expand_dims(x, 0), 0, 2), axis=(0, -1))",
     "broadcast_to(mean(row), (13, 8)) + x",
     "squeeze(column * 2) + x[:, 0]",
-    "x + sum(3) * pi",
+    "x + sum(3) * True",
     "sum(broadcast_to(row, (5, 8)), axis=0)",
     "float32(x).sum(axis=1, dtype=float64).prod()",
     "where(x > mean(x), x, 0).max(axis=0)",

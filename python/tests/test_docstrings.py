@@ -22,11 +22,14 @@ def test_examples(name):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("name", ["_labelled", "_names", "_partial", "_steps", "array_api", "dask", "onnx", "xarray"])
+MODULES = "_guard.kinds _guard.rules _labelled _names _partial _steps array_api dask numexpr numexpr._install numexpr.necompiler onnx xarray".split()
+
+
+@pytest.mark.parametrize("name", MODULES)
 def test_module_examples(name):
     assert doctest.testmod(importlib.import_module(f"unishape.{name}")).failed == 0
 
 
 def test_main_functions_have_examples():
-    for name in "broadcast_arrays broadcast_to broadcast_shapes sum_to explain evaluate lazy Lazy set_num_threads".split():
+    for name in "broadcast_arrays broadcast_to broadcast_shapes sum_to explain evaluate lazy Lazy set_num_threads guard".split():
         assert ">>>" in inspect.getdoc(getattr(unishape, name)), name

@@ -115,8 +115,6 @@ def test_errors_before_anything_runs():
         unishape.evaluate("a + 1", a=Exporter(X, major=2))
     with pytest.raises(TypeError, match="on a GPU: call .compute"):
         np.asarray(unishape.lazy(gpu) + 1)
-    with pytest.raises(TypeError, match="does not support bool"):
-        unishape.sum_to(Exporter(X > 2), (3,))
 
 
 def test_errors_of_the_array_interface():
@@ -249,3 +247,25 @@ def test_explain(run):
     out, log = run("print(unishape.evaluate('sum(x)', x=Exporter(x), explain=True))")
     assert "GPU 0: float32 of shape []" in out and "kernel 1:" in out
     assert log == []
+
+
+@pytest.mark.parametrize("options", ["", "major=2", "has_functions=False"])
+def test_tensors_are_described_by_functions_of_dlpack(run, options):
+    # PyTorch has them since 2.10; older ones are asked method by method.
+    statements = (
+        "from fake_gpu import fake_torch\n"
+        f"Tensor = fake_torch({options})\n"
+        "x, out = Tensor(x[:, ::-1]), Tensor(np.zeros((2, 3), 'float32'))\n"
+        "assert unishape.evaluate('x * 2 + y', x=x, y=Tensor(x.array[0]), out=out) is out\n"
+        "print(sorted(set(Tensor.asked)))\n"
+        "for wrong in [np.zeros((2, 2), 'float32'), np.zeros((2, 3), 'int64')]:\n"
+        "    try: unishape.evaluate('x * 2', x=x, out=Tensor(wrong))\n"
+        "    except (TypeError, ValueError) as error: print(str(error).splitlines()[0])\n"
+    )
+    if "False" in options:
+        statements = statements.replace("'int64'", "'float32'").replace("(2, 3), 'float32')]", "(3, 3), 'float32')]")
+    printed, log = run(statements)
+    asked, shape, other = printed.splitlines()
+    assert asked == ("['get_device']" if "False" in options else "['describe']")
+    assert "shape [2, 2]" in shape and ("shape [3, 3]" if "False" in options else "dtype int64") in other
+    assert len([line for line in log if line.startswith("launch")]) == 1

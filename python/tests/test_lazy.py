@@ -105,12 +105,7 @@ def test_other_numpy_functions_get_the_computed_array():
 def test_unsupported_functions():
     value = lazy(np.ones(3))
     for call, match in [
-        (lambda: np.subtract.reduce(value), "np.subtract.reduce does not support lazy values; call .compute"),
-        (lambda: np.modf(value), "np.modf does not support lazy values"),
-        (lambda: np.add(value, 1, where=np.array([True])), "does not support where="),
-        (lambda: np.add(value, 1, dtype=np.float32), "does not support dtype="),
         (lambda: pow(value, 2, 3), "modulus"),
-        (lambda: value @ value, "@"),
         (lambda: unishape.Lazy(), "cannot create"),
     ]:
         with pytest.raises(TypeError, match=match):
@@ -118,12 +113,12 @@ def test_unsupported_functions():
 
 
 def test_no_truth_value():
-    value = lazy(np.array([1.0]))
-    with pytest.raises(TypeError, match="no truth value; call .compute"):
+    value = lazy(np.array([1.0, 2.0]))
+    with pytest.raises(TypeError, match=r"no truth value; use x.any\(\) or x.all\(\)"):
         bool(value > 0)
     with pytest.raises(TypeError):
         0 < value < 2
-    for call in (len, iter, hash, float):
+    for call in (hash, float, int, complex, operator.index, round):
         with pytest.raises(TypeError):
             call(value)
 
@@ -282,9 +277,9 @@ def test_memory_is_released():
         (lambda x: x + np.ones(3), ValueError, "E1"),
         (lambda x: ~x, TypeError, "float64"),
         (lambda x: x & 1, TypeError, "."),
-        (lambda x: x + "text", TypeError, "text"),
-        (lambda x: x + None, TypeError, "objects"),
-        (lambda x: x == object(), TypeError, "objects"),
+        (lambda x: x + "text", TypeError, "unsupported operand type"),
+        (lambda x: x + None, TypeError, "unsupported operand type"),
+        (lambda x: x == "text", TypeError, "cannot compare a lazy value with str"),
         (lambda x: x + np.array(["2026-01-01"], "M8[D]"), TypeError, "int64"),
         (lambda x: x + 10**50, OverflowError, "too large"),
         (lambda x: x.astype(np.int8) + 300, OverflowError, "300 does not fit int8"),

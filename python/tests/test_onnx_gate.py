@@ -398,3 +398,180 @@ def test_implicit_keeps_the_author_s_expands():
     )
     assert unishape.onnx.implicit(model) == model
     assert [node.op_type for node in unishape.onnx.implicit(model, all=True).graph.node] == ["Add"]
+
+
+IF_IN_LOOP_IN_FUNCTION = onnx.parser.parse_model(
+    """
+    <ir_version: 10, opset_import: ["" : 21, "com.example" : 1]>
+    nested (float[N,3] x, float[3] row, int64 trips) => (float[N,3] y) { y = com.example.repeat (x, row, trips) }
+    <domain: "com.example", opset_import: ["" : 21]>
+    repeat (a, b, trips) => (c)
+    {
+        on = Constant <value = bool {1}> ()
+        c = Loop (trips, on, a) <body = step (int64 i, bool k, float[N,3] state) => (bool go, float[N,3] next) {
+            go = Identity (k)
+            next = If (k) <
+                then_branch = yes () => (float[N,3] d) { d = Add (state, b) },
+                else_branch = no () => (float[N,3] e) { e = Identity (state) }
+            >
+        }>
+    }
+    """
+)
+
+
+def test_if_in_loop_in_function():
+    (found,) = unishape.onnx.explain(IF_IN_LOOP_IN_FUNCTION).broadcasts
+    path = "node 0 (com.example.repeat), function repeat: node 1 (Loop), body: node 1 (If), then_branch: "
+    assert (found["path"], found["op_type"], found["certain"]) == (path, "Add", True)
+    explicit = unishape.onnx.explicit(IF_IN_LOOP_IN_FUNCTION)
+    assert verdict(explicit) == "explicit"
+    assert unishape.onnx.explicit(explicit) == explicit
+    assert unishape.onnx.implicit(explicit) == IF_IN_LOOP_IN_FUNCTION
+    given = {"x": np.ones((2, 3), "f4"), "row": np.float32([1, 2, 3]), "trips": np.array(3)}
+    (expected,), (result,) = (real.session(each).run(None, given) for each in (IF_IN_LOOP_IN_FUNCTION, explicit))
+    np.testing.assert_array_equal(expected, [[4, 7, 10]] * 2)
+    np.testing.assert_array_equal(result, expected, strict=True)
+
+
+@pytest.mark.parametrize(
+    "model, expected",
+    [
+        # The same models as in the test of the command's exit codes 0, 1, 3, and 1.
+        (single("Add", [["N", 3], ["N", 3]]), "explicit"),
+        (single("Add", [["N", 3], [3]]), "broadcasts"),
+        (single("Add", [["N", 3], ["M", 3]]), "unknown"),
+        (single("Unheard", [["N", 3], ["N", 3]]), "unknown"),
+        (single("MatMul", [[5, "N", 3], [3, 4]]), "broadcasts"),
+        (single("MatMul", [[5, 2, 3], [4, 3, 4]]), "incompatible"),
+        # Other incompatible shapes.
+        (single("Add", [["N", 3], [4]]), "incompatible"),
+        (single("MatMulInteger", [[5, 2, 3], [4, 3, 4]], [TensorProto.UINT8] * 2), "incompatible"),
+        (single("Gemm", [[2, 3], [3, 4], [5]]), "incompatible"),
+        (single("FusedMatMul", [[5, 2, 3], [4, 3, 4]], domain="com.microsoft"), "incompatible"),
+        (single("Einsum", [[2, 3], [4, 5]], equation="ij,jk->ik"), "unknown"),
+        (single("BiasSoftmax", [[2, 3, 4], [2, 4]], domain="com.microsoft", axis=1, is_inner_broadcast=1), "unknown"),
+    ],
+)
+def test_verdicts_are_those_of_the_command(model, expected):
+    assert verdict(model) == expected
+
+
+def test_unreadable_models_are_errors(tmp_path):
+    (tmp_path / "text.onnx").write_text("not a model")
+    with pytest.raises(ValueError, match="not an ONNX model"):
+        unishape.onnx.explain(tmp_path / "text.onnx")
+    with pytest.raises(OSError, match="missing.onnx"):
+        unishape.onnx.explain(tmp_path / "missing.onnx")
+
+
+@pytest.mark.parametrize(
+    "model, expected",
+    [
+        (single("FusedMatMul", [[5, 4, 2], [4, 3]], domain="com.microsoft", transA=1), "broadcasts"),
+        (single("FusedMatMul", [[5, 4, 2], [5, 3, 4]], domain="com.microsoft", transA=1, transB=1), "explicit"),
+        (single("FusedMatMul", [[4, 5, 2], [5, 2, 3]], domain="com.microsoft", transBatchA=1), "unknown"),
+        (single("PRelu", [[1, 3, 4, 4], [3]], opset=6, ir_version=3), "unknown"),
+        (single("Attention", [None, [2, 2, 5, 8], [2, 2, 5, 8]], opset=23), "unknown"),
+    ],
+)
+def test_what_the_gate_let_pass_or_did_not_know(model, expected):
+    assert verdict(model) == expected
+
+
+def test_skip_inputs_are_stretched():
+    """Of rank 2, or of batch size 1; scale and bias are always stretched."""
+    for skip, names in (([2, 3, 4], []), ([1, 3, 4], ["x1"]), ([3, 4], ["x1"])):
+        model = single("SkipLayerNormalization", [[2, 3, 4], skip, [4], [4]], domain="com.microsoft")
+        (found,) = unishape.onnx.explain(model).broadcasts
+        assert [each["name"] for each in found["stretched"]] == [*names, "x2", "x3"]
+
+
+def sliced(size, start, end, step):
+    names = "starts", "ends", "axes", "steps"
+    values = [helper.make_tensor(name, TensorProto.INT64, [1], [v]) for name, v in zip(names, (start, end, 0, step))]
+    graph = helper.make_graph(
+        [helper.make_node("Slice", ["x", *names], ["y"])],
+        "sliced",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [size])],
+        [onnx.ValueInfoProto(name="y")],
+        initializer=values,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+@pytest.mark.parametrize("start", [-100, -9, -3, 0, 2, 4, 9])
+@pytest.mark.parametrize("end", [-100, -3, 0, 2, 9, 2**63 - 1, -(2**63) + 1])
+@pytest.mark.parametrize("step", [1, 2, -1, -2])
+def test_bounds_of_slices(start, end, step):
+    model = sliced(5, start, end, step)
+    (expected,) = real.session(model).run(None, {"x": np.arange(5, dtype="f4")})
+    (size,) = unishape.onnx.shapes(model)["y"]
+    # ONNX Runtime takes the largest end for the first element if the step is negative; the standard does not.
+    if step < 0 and end > 2**31:
+        assert size is None
+    else:
+        assert size == len(expected)
+        np.testing.assert_array_equal(unishape.onnx.run(model, x=np.arange(5, dtype="f4"))["y"], expected)
+
+
+@pytest.mark.parametrize("end", [10**9, 2**31 - 1, 2**63 - 1])
+def test_large_ends_mean_the_whole_axis(end):
+    model = sliced("N", 0, end, 2)
+    assert unishape.onnx.shapes(model)["y"] == ("floor((N+1)/2)",)
+    model = sliced("N", -1, -end, -1)
+    assert unishape.onnx.shapes(model)["y"] == ("N",)
+
+
+def window(op_type, weights, **attributes):
+    model = single(op_type, [[1, 2, 9]], **attributes)
+    if weights:
+        model.graph.node[0].input.append("w")
+        model.graph.initializer.append(helper.make_tensor("w", TensorProto.FLOAT, weights, [1.0] * int(np.prod(weights))))
+    return model
+
+
+@pytest.mark.parametrize(
+    "model, expected",
+    [
+        # Padding does not fill the gaps between windows.
+        (window("ConvTranspose", [2, 3, 2], auto_pad="SAME_UPPER", strides=[4]), (1, 3, 34)),
+        (window("ConvTranspose", [2, 3, 5], auto_pad="SAME_UPPER", strides=[4]), (1, 3, 36)),
+        # ONNX Runtime ignores the dilation when it pads.
+        (window("MaxPool", None, auto_pad="SAME_UPPER", kernel_shape=[4], dilations=[2]), (1, 2, None)),
+        (window("MaxPool", None, auto_pad="SAME_UPPER", kernel_shape=[4]), (1, 2, 9)),
+    ],
+)
+def test_padding_to_the_same_size(model, expected):
+    assert unishape.onnx.shapes(model)["y"] == expected
+    (result,) = real.session(model).run(None, {"x0": np.ones((1, 2, 9), "f4")})
+    assert all(size in (None, real_size) for size, real_size in zip(expected, result.shape))
+
+
+def test_divisors_are_in_parentheses():
+    model = parse(
+        """
+        parts (float[A,B] x, float[A,B,C] y) => (float[P,Q] z)
+        {
+            shape = Shape (y)
+            first = Constant <value = int64[1] {0}> ()
+            last = Constant <value = int64[1] {2}> ()
+            a = Gather (shape, first)
+            c = Gather (shape, last)
+            two = Constant <value = int64[1] {2}> ()
+            half = Mul (c, two)
+            rest = Constant <value = int64[1] {-1}> ()
+            target = Concat <axis = 0> (half, rest)
+            z = Reshape (x, target)
+        }
+        """
+    )
+    assert unishape.onnx.shapes(model)["z"] == ("2*C", "floor(A*B/(2*C))")
+
+
+def test_models_beyond_protobuf_s_limit(monkeypatch):
+    model = parse("row (float[2,3] x, float[3] y) => (float[2,3] z) { z = Add (x, y) }")
+    monkeypatch.setattr(unishape.onnx, "_PROTOBUF_LIMIT", 100)
+    for rewrite in (unishape.onnx.explicit, unishape.onnx.implicit):
+        with pytest.raises(ValueError, match="store the weights as external data"):
+            rewrite(model)

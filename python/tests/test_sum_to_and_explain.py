@@ -1,5 +1,6 @@
 """sum_to and explain."""
 
+import tracemalloc
 import xml.etree.ElementTree
 
 import numpy as np
@@ -11,22 +12,25 @@ import unishape
 
 def numpy_sum_to(x, shape):
     """Sums over added and stretched dimensions."""
-    x = x.sum(axis=tuple(range(x.ndim - len(shape))), dtype=x.dtype)
+    x = x.sum(axis=tuple(range(x.ndim - len(shape))))
     stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 and x.shape[axis] != 1)
-    return x.sum(axis=stretched, keepdims=True, dtype=x.dtype).reshape(shape)
+    return x.sum(axis=stretched, keepdims=True).reshape(shape)
 
 
-@pytest.mark.parametrize("dtype", [*INTEGERS, FLOATS[2], FLOATS[3], np.dtype(np.complex128)], ids=str)
+@pytest.mark.parametrize("dtype", [*INTEGERS, np.dtype(bool), FLOATS[2], FLOATS[3], np.dtype(np.complex128)], ids=str)
 def test_sum_to_matches_numpy(dtype):
     rng = np.random.default_rng(1)
     for _ in range(60):
         shape, other = random_shapes(rng, 2)
         common = np.broadcast_shapes(shape, other)
         x = np.nan_to_num(rng.choice(LAYOUTS)(rng, common, dtype), posinf=1)
-        result = unishape.sum_to(x, shape)
-        assert result.dtype == dtype and result.shape == shape
+        result, expected = unishape.sum_to(x, shape), numpy_sum_to(x, shape)
+        assert result.dtype == expected.dtype and result.shape == shape
         rtol = 1e-4 if dtype == np.float32 else 1e-9
-        np.testing.assert_allclose(result, numpy_sum_to(x, shape), rtol=rtol, atol=1e-4)
+        np.testing.assert_allclose(result, expected, rtol=rtol, atol=1e-4)
+        out = np.empty(shape, expected.dtype)
+        assert unishape.sum_to(x, shape, out=out) is out and out.tobytes() == result.tobytes()
+        assert unishape.sum_to(unishape.lazy(x), shape).tobytes() == result.tobytes()
 
 
 def test_sum_to_is_the_gradient_of_broadcast_to():
@@ -46,7 +50,7 @@ def test_sum_to_does_not_depend_on_threads():
     [
         (np.ones((2, 2)), (3,), ValueError),
         (np.ones(2), (1, 2), ValueError),
-        (np.ones((2, 2), bool), (2,), TypeError),
+        (np.ones((2, 2)) > 0, (3,), ValueError),
         (np.array(["a"]), (1,), TypeError),
         (np.ones(2), (None,), ValueError),
         (np.ones(2), "2", TypeError),
@@ -55,6 +59,35 @@ def test_sum_to_does_not_depend_on_threads():
 def test_invalid_sum_to(x, shape, error):
     with pytest.raises(error):
         unishape.sum_to(x, shape)
+
+
+def test_sums_of_small_integers_do_not_overflow():
+    x = np.full((1000, 2), 100, np.int8)
+    assert unishape.sum_to(x, (2,)).tolist() == [100_000] * 2
+    assert unishape.sum_to(x > 0, ()).item() == 2000
+    assert unishape.sum_to(x, (2,), dtype=np.int8).tolist() == x.sum(axis=0, dtype=np.int8).tolist()
+
+
+def test_sum_to_casts_to_out():
+    out = np.empty(3, np.float32)
+    unishape.sum_to(np.ones((5, 3)), (3,), out=out)
+    assert out.tolist() == [5, 5, 5]
+    with pytest.raises(TypeError, match="cannot cast"):
+        unishape.sum_to(np.ones((5, 3)), (3,), out=np.empty(3, int))
+    with pytest.raises(ValueError, match="shape"):
+        unishape.sum_to(np.ones((5, 3)), (3,), out=np.empty(5))
+
+
+def test_lazy_values_are_summed_without_being_stored():
+    points = np.random.default_rng(3).random((600, 1, 3))
+    others = unishape.lazy(points[:, 0])
+    expected = ((points - points[:, 0]) ** 2).sum(axis=(0, 2))
+    tracemalloc.start()
+    result = unishape.sum_to(((points - others) ** 2).sum(axis=-1), (600,))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_allclose(result, expected)
+    assert peak < 1_000_000, "the distances would take 2.9 MB, the differences 8.6 MB"
 
 
 def test_explanation_formats():

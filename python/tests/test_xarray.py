@@ -377,7 +377,6 @@ def test_lazy_objects():
         (lambda: value.argmin(("lat", "lon")), TypeError, "one dimension, or all"),
         (lambda: bool(value > 0), TypeError, "no truth value"),
         (lambda: value.norm(dim="z"), ValueError, "norm: there is no dimension 'z'"),
-        (lambda: value[np.array([0, 1])], IndexError, "call .compute"),
         (lambda: value + np.ones(3), TypeError, "no dimension names"),
         (lambda: t * value, TypeError, r"write unishape.xarray.lazy\(x\)"),
         (lambda: ux.lazy(np.ones(3)), TypeError, "not numpy.ndarray; use unishape.lazy"),
@@ -414,3 +413,9 @@ def test_masks_with_a_kept_dimension():
     found = ux.evaluate('sum(mean(t, dim="time", keepdims=True), dim="lat", where=t > 0)')
     means = np.broadcast_to(t.values.mean(0), t.shape)
     assert found.dims == ("time",) and (found.values == means.sum(1, where=t.values > 0)).all()
+
+
+@pytest.mark.parametrize("key", [np.array([1, 0]), np.array([True, False])])
+def test_lazy_objects_indexed_with_arrays(key):
+    x = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("a", "b"), coords={"a": [10, 20], "b": [1, 2, 3]})
+    xr.testing.assert_identical((ux.lazy(x) * 2)[key].compute(), (x * 2)[key])

@@ -13,8 +13,23 @@ there, and so are the results.
 """
 
 from . import _unishape
+from ._guard import BroadcastSite, SuspiciousBroadcastError, SuspiciousBroadcastWarning, guard
 from ._unishape import *  # noqa: F403
-from ._unishape import DeviceArray, Explanation, Lazy, __version__, get_num_threads, set_num_threads
+from ._unishape import (
+    BroadcastError,
+    DeviceArray,
+    Explanation,
+    Lazy,
+    __version__,
+    get_num_threads,
+    set_num_threads,
+)
 
-__all__ = ["DeviceArray", "Explanation", "Lazy", "__version__", "get_num_threads", "set_num_threads"]
+__all__ = ["BroadcastError", "DeviceArray", "Explanation", "Lazy", "__version__", "get_num_threads", "set_num_threads"]
+__all__ += ["BroadcastSite", "SuspiciousBroadcastError", "SuspiciousBroadcastWarning", "guard"]
 __all__ += [name for name in dir(_unishape) if not name.startswith("_") and name not in __all__]
+
+try:
+    from . import _threadpoolctl as _threadpoolctl
+except ImportError:  # threadpoolctl is not installed, or older than 3.2
+    pass

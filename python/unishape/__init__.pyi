@@ -1,7 +1,9 @@
 """Type stubs of unishape. test_stubs.py compares them with the module."""
 
-from collections.abc import Sequence
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final, overload
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any, Literal, ParamSpec, Protocol, Self, SupportsIndex, TypeAlias, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -9,200 +11,5008 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 __version__: str
 
 _Array: TypeAlias = NDArray[Any]
+_Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+_Order: TypeAlias = Literal["K", "C", "F", "A"]
 _Rules: TypeAlias = Literal["standard", "sonnx"]
 _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _Axis: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
 _ShapeWithUnknown: TypeAlias = SupportsIndex | Sequence[SupportsIndex | None]
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
 class _SupportsDLPack(Protocol):
     def __dlpack__(self, *, stream: None = ...) -> Any: ...
+
+# Mappings, and objects such as data frames.
+class _Names(Protocol):
+    def keys(self) -> Any: ...
+    def __getitem__(self, key: str, /) -> Any: ...
 
 # Arrays of any library, and objects that numpy.asarray accepts.
 _Input: TypeAlias = ArrayLike | _SupportsDLPack
 
-# Element-wise functions by number of arguments. With a lazy argument the result is lazy, unless out is given.
+# With a lazy argument the result is lazy, unless out is given.
 
-class _Unary(Protocol):
-    @overload
-    def __call__(self, x: _Input | Lazy, /, *, out: _Array, threads: int | None = None) -> _Array: ...
-    @overload
-    def __call__(self, x: Lazy, /, *, out: None = None, threads: int | None = None) -> Lazy: ...
-    @overload
-    def __call__(self, x: _Input, /, *, out: None = None, threads: int | None = None) -> _Array: ...
+# Generated: element-wise functions.
 
-class _Binary(Protocol):
-    @overload
-    def __call__(self, x: _Input | Lazy, y: _Input | Lazy, /, *, out: _Array, threads: int | None = None) -> _Array: ...
-    @overload
-    def __call__(self, x: Lazy, y: _Input | Lazy, /, *, out: None = None, threads: int | None = None) -> Lazy: ...
-    @overload
-    def __call__(self, x: _Input, y: Lazy, /, *, out: None = None, threads: int | None = None) -> Lazy: ...
-    @overload
-    def __call__(self, x: _Input, y: _Input, /, *, out: None = None, threads: int | None = None) -> _Array: ...
+@overload
+def abs(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The absolute value; of a complex number, its magnitude."""
+@overload
+def abs(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The absolute value; of a complex number, its magnitude."""
+@overload
+def abs(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The absolute value; of a complex number, its magnitude."""
+@overload
+def absolute(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The absolute value; of a complex number, its magnitude."""
+@overload
+def absolute(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The absolute value; of a complex number, its magnitude."""
+@overload
+def absolute(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The absolute value; of a complex number, its magnitude."""
+@overload
+def acos(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse cosine."""
+@overload
+def acos(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The inverse cosine."""
+@overload
+def acos(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse cosine."""
+@overload
+def acosh(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse hyperbolic cosine."""
+@overload
+def acosh(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The inverse hyperbolic cosine."""
+@overload
+def acosh(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse hyperbolic cosine."""
+@overload
+def add(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x + y`. Integers wrap; booleans: logical or."""
+@overload
+def add(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x + y`. Integers wrap; booleans: logical or."""
+@overload
+def add(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x + y`. Integers wrap; booleans: logical or."""
+@overload
+def add(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x + y`. Integers wrap; booleans: logical or."""
+@overload
+def arccos(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse cosine."""
+@overload
+def arccos(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The inverse cosine."""
+@overload
+def arccos(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse cosine."""
+@overload
+def arccosh(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse hyperbolic cosine."""
+@overload
+def arccosh(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The inverse hyperbolic cosine."""
+@overload
+def arccosh(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse hyperbolic cosine."""
+@overload
+def arcsin(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse sine."""
+@overload
+def arcsin(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The inverse sine."""
+@overload
+def arcsin(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse sine."""
+@overload
+def arcsinh(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse hyperbolic sine."""
+@overload
+def arcsinh(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The inverse hyperbolic sine."""
+@overload
+def arcsinh(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse hyperbolic sine."""
+@overload
+def arctan(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse tangent."""
+@overload
+def arctan(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The inverse tangent."""
+@overload
+def arctan(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse tangent."""
+@overload
+def arctan2(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+@overload
+def arctan2(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+@overload
+def arctan2(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+@overload
+def arctan2(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+@overload
+def arctanh(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse hyperbolic tangent."""
+@overload
+def arctanh(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The inverse hyperbolic tangent."""
+@overload
+def arctanh(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse hyperbolic tangent."""
+@overload
+def around(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    decimals: SupportsIndex = 0,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Rounds to a number of decimals, ties to even."""
+@overload
+def around(
+    x: _Input,
+    /,
+    decimals: SupportsIndex = 0,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Rounds to a number of decimals, ties to even."""
+@overload
+def around(
+    x: _Input | Lazy,
+    /,
+    decimals: SupportsIndex = 0,
+    out: _Array | tuple[_Array] | None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Rounds to a number of decimals, ties to even."""
+@overload
+def asin(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse sine."""
+@overload
+def asin(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The inverse sine."""
+@overload
+def asin(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse sine."""
+@overload
+def asinh(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse hyperbolic sine."""
+@overload
+def asinh(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The inverse hyperbolic sine."""
+@overload
+def asinh(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse hyperbolic sine."""
+@overload
+def atan(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse tangent."""
+@overload
+def atan(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The inverse tangent."""
+@overload
+def atan(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse tangent."""
+@overload
+def atan2(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+@overload
+def atan2(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+@overload
+def atan2(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+@overload
+def atan2(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+@overload
+def atanh(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse hyperbolic tangent."""
+@overload
+def atanh(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The inverse hyperbolic tangent."""
+@overload
+def atanh(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The inverse hyperbolic tangent."""
+@overload
+def bitwise_and(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x & y`, bit by bit."""
+@overload
+def bitwise_and(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x & y`, bit by bit."""
+@overload
+def bitwise_and(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x & y`, bit by bit."""
+@overload
+def bitwise_and(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x & y`, bit by bit."""
+@overload
+def bitwise_invert(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`~x`: inverts every bit."""
+@overload
+def bitwise_invert(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`~x`: inverts every bit."""
+@overload
+def bitwise_invert(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`~x`: inverts every bit."""
+@overload
+def bitwise_left_shift(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x << y`; 0 if `y` is negative or not less than the number of bits."""
+@overload
+def bitwise_left_shift(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x << y`; 0 if `y` is negative or not less than the number of bits."""
+@overload
+def bitwise_left_shift(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x << y`; 0 if `y` is negative or not less than the number of bits."""
+@overload
+def bitwise_left_shift(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x << y`; 0 if `y` is negative or not less than the number of bits."""
+@overload
+def bitwise_not(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`~x`: inverts every bit."""
+@overload
+def bitwise_not(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`~x`: inverts every bit."""
+@overload
+def bitwise_not(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`~x`: inverts every bit."""
+@overload
+def bitwise_or(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x | y`, bit by bit."""
+@overload
+def bitwise_or(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x | y`, bit by bit."""
+@overload
+def bitwise_or(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x | y`, bit by bit."""
+@overload
+def bitwise_or(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x | y`, bit by bit."""
+@overload
+def bitwise_right_shift(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x >> y`; shifts out all bits if `y` is negative or not less than their number."""
+@overload
+def bitwise_right_shift(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x >> y`; shifts out all bits if `y` is negative or not less than their number."""
+@overload
+def bitwise_right_shift(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x >> y`; shifts out all bits if `y` is negative or not less than their number."""
+@overload
+def bitwise_right_shift(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x >> y`; shifts out all bits if `y` is negative or not less than their number."""
+@overload
+def bitwise_xor(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x ^ y`, bit by bit."""
+@overload
+def bitwise_xor(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x ^ y`, bit by bit."""
+@overload
+def bitwise_xor(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x ^ y`, bit by bit."""
+@overload
+def bitwise_xor(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x ^ y`, bit by bit."""
+@overload
+def cbrt(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The cube root."""
+@overload
+def cbrt(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The cube root."""
+@overload
+def cbrt(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The cube root."""
+@overload
+def ceil(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Rounds up to an integer."""
+@overload
+def ceil(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Rounds up to an integer."""
+@overload
+def ceil(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Rounds up to an integer."""
+@overload
+def clamp(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    min: _Input | Lazy | None = None,
+    max: _Input | Lazy | None = None,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Limits values to the range from min to max; None means no limit."""
+@overload
+def clamp(
+    x: _Input,
+    /,
+    min: _Input | None = None,
+    max: _Input | None = None,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Limits values to the range from min to max; None means no limit."""
+@overload
+def clamp(
+    x: _Input | Lazy,
+    /,
+    min: _Input | Lazy | None = None,
+    max: _Input | Lazy | None = None,
+    out: _Array | tuple[_Array] | None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Limits values to the range from min to max; None means no limit."""
+@overload
+def clip(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    min: _Input | Lazy | None = None,
+    max: _Input | Lazy | None = None,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Limits values to the range from min to max; None means no limit."""
+@overload
+def clip(
+    x: _Input,
+    /,
+    min: _Input | None = None,
+    max: _Input | None = None,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Limits values to the range from min to max; None means no limit."""
+@overload
+def clip(
+    x: _Input | Lazy,
+    /,
+    min: _Input | Lazy | None = None,
+    max: _Input | Lazy | None = None,
+    out: _Array | tuple[_Array] | None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Limits values to the range from min to max; None means no limit."""
+@overload
+def conj(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The complex conjugate."""
+@overload
+def conj(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The complex conjugate."""
+@overload
+def conj(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The complex conjugate."""
+@overload
+def conjugate(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The complex conjugate."""
+@overload
+def conjugate(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The complex conjugate."""
+@overload
+def conjugate(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The complex conjugate."""
+@overload
+def copysign(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x` with the sign of `y`."""
+@overload
+def copysign(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x` with the sign of `y`."""
+@overload
+def copysign(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x` with the sign of `y`."""
+@overload
+def copysign(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x` with the sign of `y`."""
+@overload
+def cos(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The cosine."""
+@overload
+def cos(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The cosine."""
+@overload
+def cos(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The cosine."""
+@overload
+def cosh(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The hyperbolic cosine."""
+@overload
+def cosh(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The hyperbolic cosine."""
+@overload
+def cosh(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The hyperbolic cosine."""
+@overload
+def deg2rad(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Converts degrees to radians."""
+@overload
+def deg2rad(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Converts degrees to radians."""
+@overload
+def deg2rad(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Converts degrees to radians."""
+@overload
+def degrees(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Converts radians to degrees."""
+@overload
+def degrees(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Converts radians to degrees."""
+@overload
+def degrees(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Converts radians to degrees."""
+@overload
+def divide(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x / y`. Integers are divided as floating-point numbers."""
+@overload
+def divide(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x / y`. Integers are divided as floating-point numbers."""
+@overload
+def divide(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x / y`. Integers are divided as floating-point numbers."""
+@overload
+def divide(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x / y`. Integers are divided as floating-point numbers."""
+@overload
+def divmod(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: tuple[_Array, _Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> tuple[_Array, _Array]:
+    """The quotient rounded down and the remainder: a tuple of `x // y` and `x % y`."""
+@overload
+def divmod(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> tuple[Lazy, Lazy]:
+    """The quotient rounded down and the remainder: a tuple of `x // y` and `x % y`."""
+@overload
+def divmod(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> tuple[Lazy, Lazy]:
+    """The quotient rounded down and the remainder: a tuple of `x // y` and `x % y`."""
+@overload
+def divmod(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> tuple[_Array, _Array]:
+    """The quotient rounded down and the remainder: a tuple of `x // y` and `x % y`."""
+@overload
+def equal(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x == y`."""
+@overload
+def equal(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x == y`."""
+@overload
+def equal(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x == y`."""
+@overload
+def equal(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x == y`."""
+@overload
+def erf(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The error function."""
+@overload
+def erf(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The error function."""
+@overload
+def erf(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The error function."""
+@overload
+def exp(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """e to the power of `x`."""
+@overload
+def exp(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """e to the power of `x`."""
+@overload
+def exp(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """e to the power of `x`."""
+@overload
+def exp2(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """2 to the power of `x`."""
+@overload
+def exp2(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """2 to the power of `x`."""
+@overload
+def exp2(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """2 to the power of `x`."""
+@overload
+def expit(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`1 / (1 + exp(-x))`."""
+@overload
+def expit(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`1 / (1 + exp(-x))`."""
+@overload
+def expit(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`1 / (1 + exp(-x))`."""
+@overload
+def expm1(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`exp(x) - 1`, accurate near 0."""
+@overload
+def expm1(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`exp(x) - 1`, accurate near 0."""
+@overload
+def expm1(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`exp(x) - 1`, accurate near 0."""
+@overload
+def float_power(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x ** y`, computed in float64 or complex128."""
+@overload
+def float_power(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x ** y`, computed in float64 or complex128."""
+@overload
+def float_power(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x ** y`, computed in float64 or complex128."""
+@overload
+def float_power(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x ** y`, computed in float64 or complex128."""
+@overload
+def floor(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Rounds down to an integer."""
+@overload
+def floor(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Rounds down to an integer."""
+@overload
+def floor(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Rounds down to an integer."""
+@overload
+def floor_divide(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x // y`: the quotient rounded down; 0 for integer division by 0."""
+@overload
+def floor_divide(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x // y`: the quotient rounded down; 0 for integer division by 0."""
+@overload
+def floor_divide(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x // y`: the quotient rounded down; 0 for integer division by 0."""
+@overload
+def floor_divide(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x // y`: the quotient rounded down; 0 for integer division by 0."""
+@overload
+def fmax(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The larger argument; of a NaN and a number, the number."""
+@overload
+def fmax(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The larger argument; of a NaN and a number, the number."""
+@overload
+def fmax(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The larger argument; of a NaN and a number, the number."""
+@overload
+def fmax(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The larger argument; of a NaN and a number, the number."""
+@overload
+def fmin(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The smaller argument; of a NaN and a number, the number."""
+@overload
+def fmin(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The smaller argument; of a NaN and a number, the number."""
+@overload
+def fmin(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The smaller argument; of a NaN and a number, the number."""
+@overload
+def fmin(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The smaller argument; of a NaN and a number, the number."""
+@overload
+def fmod(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The remainder of division rounded toward 0, with the sign of `x`; 0 for integer division by 0."""
+@overload
+def fmod(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The remainder of division rounded toward 0, with the sign of `x`; 0 for integer division by 0."""
+@overload
+def fmod(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The remainder of division rounded toward 0, with the sign of `x`; 0 for integer division by 0."""
+@overload
+def fmod(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The remainder of division rounded toward 0, with the sign of `x`; 0 for integer division by 0."""
+@overload
+def greater(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x > y`."""
+@overload
+def greater(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x > y`."""
+@overload
+def greater(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x > y`."""
+@overload
+def greater(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x > y`."""
+@overload
+def greater_equal(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x >= y`."""
+@overload
+def greater_equal(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x >= y`."""
+@overload
+def greater_equal(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x >= y`."""
+@overload
+def greater_equal(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x >= y`."""
+@overload
+def heaviside(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """0 where `x` is negative, `y` where it is 0, and 1 where it is positive."""
+@overload
+def heaviside(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """0 where `x` is negative, `y` where it is 0, and 1 where it is positive."""
+@overload
+def heaviside(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """0 where `x` is negative, `y` where it is 0, and 1 where it is positive."""
+@overload
+def heaviside(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """0 where `x` is negative, `y` where it is 0, and 1 where it is positive."""
+@overload
+def hypot(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`sqrt(x² + y²)`, without intermediate overflow."""
+@overload
+def hypot(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`sqrt(x² + y²)`, without intermediate overflow."""
+@overload
+def hypot(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`sqrt(x² + y²)`, without intermediate overflow."""
+@overload
+def hypot(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`sqrt(x² + y²)`, without intermediate overflow."""
+@overload
+def imag(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The imaginary part."""
+@overload
+def imag(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The imaginary part."""
+@overload
+def imag(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The imaginary part."""
+@overload
+def invert(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`~x`: inverts every bit."""
+@overload
+def invert(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`~x`: inverts every bit."""
+@overload
+def invert(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`~x`: inverts every bit."""
+@overload
+def isfinite(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Whether it is neither infinite nor NaN."""
+@overload
+def isfinite(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Whether it is neither infinite nor NaN."""
+@overload
+def isfinite(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Whether it is neither infinite nor NaN."""
+@overload
+def isinf(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Whether it is infinite."""
+@overload
+def isinf(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Whether it is infinite."""
+@overload
+def isinf(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Whether it is infinite."""
+@overload
+def isnan(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Whether it is NaN."""
+@overload
+def isnan(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Whether it is NaN."""
+@overload
+def isnan(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Whether it is NaN."""
+@overload
+def leaky_relu(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x` where it is not negative, else `x * y`."""
+@overload
+def leaky_relu(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x` where it is not negative, else `x * y`."""
+@overload
+def leaky_relu(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x` where it is not negative, else `x * y`."""
+@overload
+def leaky_relu(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x` where it is not negative, else `x * y`."""
+@overload
+def left_shift(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x << y`; 0 if `y` is negative or not less than the number of bits."""
+@overload
+def left_shift(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x << y`; 0 if `y` is negative or not less than the number of bits."""
+@overload
+def left_shift(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x << y`; 0 if `y` is negative or not less than the number of bits."""
+@overload
+def left_shift(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x << y`; 0 if `y` is negative or not less than the number of bits."""
+@overload
+def less(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x < y`."""
+@overload
+def less(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x < y`."""
+@overload
+def less(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x < y`."""
+@overload
+def less(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x < y`."""
+@overload
+def less_equal(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x <= y`."""
+@overload
+def less_equal(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x <= y`."""
+@overload
+def less_equal(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x <= y`."""
+@overload
+def less_equal(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x <= y`."""
+@overload
+def ln(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The natural logarithm."""
+@overload
+def ln(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The natural logarithm."""
+@overload
+def ln(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The natural logarithm."""
+@overload
+def log(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The natural logarithm."""
+@overload
+def log(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The natural logarithm."""
+@overload
+def log(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The natural logarithm."""
+@overload
+def log10(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The logarithm to base 10."""
+@overload
+def log10(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The logarithm to base 10."""
+@overload
+def log10(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The logarithm to base 10."""
+@overload
+def log1p(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`log(1 + x)`, accurate near 0."""
+@overload
+def log1p(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`log(1 + x)`, accurate near 0."""
+@overload
+def log1p(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`log(1 + x)`, accurate near 0."""
+@overload
+def log2(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The logarithm to base 2."""
+@overload
+def log2(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The logarithm to base 2."""
+@overload
+def log2(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The logarithm to base 2."""
+@overload
+def logaddexp(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`log(exp(x) + exp(y))`, without intermediate overflow."""
+@overload
+def logaddexp(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`log(exp(x) + exp(y))`, without intermediate overflow."""
+@overload
+def logaddexp(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`log(exp(x) + exp(y))`, without intermediate overflow."""
+@overload
+def logaddexp(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`log(exp(x) + exp(y))`, without intermediate overflow."""
+@overload
+def logaddexp2(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`log2(exp2(x) + exp2(y))`, without intermediate overflow."""
+@overload
+def logaddexp2(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`log2(exp2(x) + exp2(y))`, without intermediate overflow."""
+@overload
+def logaddexp2(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`log2(exp2(x) + exp2(y))`, without intermediate overflow."""
+@overload
+def logaddexp2(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`log2(exp2(x) + exp2(y))`, without intermediate overflow."""
+@overload
+def logical_and(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x and y`: whether both are nonzero."""
+@overload
+def logical_and(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x and y`: whether both are nonzero."""
+@overload
+def logical_and(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x and y`: whether both are nonzero."""
+@overload
+def logical_and(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x and y`: whether both are nonzero."""
+@overload
+def logical_not(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`not x`: whether it is 0."""
+@overload
+def logical_not(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`not x`: whether it is 0."""
+@overload
+def logical_not(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`not x`: whether it is 0."""
+@overload
+def logical_or(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x or y`: whether at least one is nonzero."""
+@overload
+def logical_or(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x or y`: whether at least one is nonzero."""
+@overload
+def logical_or(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x or y`: whether at least one is nonzero."""
+@overload
+def logical_or(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x or y`: whether at least one is nonzero."""
+@overload
+def logical_xor(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Whether exactly one of them is nonzero."""
+@overload
+def logical_xor(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Whether exactly one of them is nonzero."""
+@overload
+def logical_xor(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Whether exactly one of them is nonzero."""
+@overload
+def logical_xor(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Whether exactly one of them is nonzero."""
+@overload
+def maximum(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The larger argument; NaN if either is NaN."""
+@overload
+def maximum(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The larger argument; NaN if either is NaN."""
+@overload
+def maximum(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The larger argument; NaN if either is NaN."""
+@overload
+def maximum(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The larger argument; NaN if either is NaN."""
+@overload
+def minimum(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The smaller argument; NaN if either is NaN."""
+@overload
+def minimum(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The smaller argument; NaN if either is NaN."""
+@overload
+def minimum(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The smaller argument; NaN if either is NaN."""
+@overload
+def minimum(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The smaller argument; NaN if either is NaN."""
+@overload
+def mod(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+@overload
+def mod(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+@overload
+def mod(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+@overload
+def mod(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+@overload
+def multiply(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x * y`. Integers wrap; booleans: logical and."""
+@overload
+def multiply(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x * y`. Integers wrap; booleans: logical and."""
+@overload
+def multiply(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x * y`. Integers wrap; booleans: logical and."""
+@overload
+def multiply(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x * y`. Integers wrap; booleans: logical and."""
+@overload
+def negative(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`-x`. Integers wrap."""
+@overload
+def negative(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`-x`. Integers wrap."""
+@overload
+def negative(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`-x`. Integers wrap."""
+@overload
+def nextafter(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The next representable number from `x` toward `y`."""
+@overload
+def nextafter(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The next representable number from `x` toward `y`."""
+@overload
+def nextafter(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The next representable number from `x` toward `y`."""
+@overload
+def nextafter(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The next representable number from `x` toward `y`."""
+@overload
+def not_equal(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x != y`."""
+@overload
+def not_equal(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x != y`."""
+@overload
+def not_equal(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x != y`."""
+@overload
+def not_equal(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x != y`."""
+@overload
+def positive(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`+x`: `x` unchanged."""
+@overload
+def positive(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`+x`: `x` unchanged."""
+@overload
+def positive(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`+x`: `x` unchanged."""
+@overload
+def pow(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+@overload
+def pow(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+@overload
+def pow(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+@overload
+def pow(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+@overload
+def power(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+@overload
+def power(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+@overload
+def power(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+@overload
+def power(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+@overload
+def prelu(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x` where it is not negative, else `x * y`."""
+@overload
+def prelu(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x` where it is not negative, else `x * y`."""
+@overload
+def prelu(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x` where it is not negative, else `x * y`."""
+@overload
+def prelu(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x` where it is not negative, else `x * y`."""
+@overload
+def rad2deg(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Converts radians to degrees."""
+@overload
+def rad2deg(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Converts radians to degrees."""
+@overload
+def rad2deg(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Converts radians to degrees."""
+@overload
+def radians(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Converts degrees to radians."""
+@overload
+def radians(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Converts degrees to radians."""
+@overload
+def radians(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Converts degrees to radians."""
+@overload
+def real(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The real part."""
+@overload
+def real(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The real part."""
+@overload
+def real(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The real part."""
+@overload
+def reciprocal(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`1 / x`; of integers rounded toward 0, and 0 for 0."""
+@overload
+def reciprocal(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`1 / x`; of integers rounded toward 0, and 0 for 0."""
+@overload
+def reciprocal(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`1 / x`; of integers rounded toward 0, and 0 for 0."""
+@overload
+def remainder(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+@overload
+def remainder(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+@overload
+def remainder(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+@overload
+def remainder(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+@overload
+def right_shift(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x >> y`; shifts out all bits if `y` is negative or not less than their number."""
+@overload
+def right_shift(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x >> y`; shifts out all bits if `y` is negative or not less than their number."""
+@overload
+def right_shift(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x >> y`; shifts out all bits if `y` is negative or not less than their number."""
+@overload
+def right_shift(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x >> y`; shifts out all bits if `y` is negative or not less than their number."""
+@overload
+def rint(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Rounds to the nearest integer, ties to even."""
+@overload
+def rint(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Rounds to the nearest integer, ties to even."""
+@overload
+def rint(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Rounds to the nearest integer, ties to even."""
+@overload
+def round(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    decimals: SupportsIndex = 0,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Rounds to a number of decimals, ties to even."""
+@overload
+def round(
+    x: _Input,
+    /,
+    decimals: SupportsIndex = 0,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Rounds to a number of decimals, ties to even."""
+@overload
+def round(
+    x: _Input | Lazy,
+    /,
+    decimals: SupportsIndex = 0,
+    out: _Array | tuple[_Array] | None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Rounds to a number of decimals, ties to even."""
+@overload
+def sigmoid(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`1 / (1 + exp(-x))`."""
+@overload
+def sigmoid(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`1 / (1 + exp(-x))`."""
+@overload
+def sigmoid(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`1 / (1 + exp(-x))`."""
+@overload
+def sign(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """-1, 0 or 1; of a complex number, `x / abs(x)`."""
+@overload
+def sign(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """-1, 0 or 1; of a complex number, `x / abs(x)`."""
+@overload
+def sign(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """-1, 0 or 1; of a complex number, `x / abs(x)`."""
+@overload
+def signbit(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Whether the sign bit is set, also of -0 and NaN."""
+@overload
+def signbit(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Whether the sign bit is set, also of -0 and NaN."""
+@overload
+def signbit(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Whether the sign bit is set, also of -0 and NaN."""
+@overload
+def sin(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The sine."""
+@overload
+def sin(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The sine."""
+@overload
+def sin(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The sine."""
+@overload
+def sinh(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The hyperbolic sine."""
+@overload
+def sinh(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The hyperbolic sine."""
+@overload
+def sinh(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The hyperbolic sine."""
+@overload
+def sqrt(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The square root."""
+@overload
+def sqrt(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The square root."""
+@overload
+def sqrt(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The square root."""
+@overload
+def square(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x * x`."""
+@overload
+def square(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x * x`."""
+@overload
+def square(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x * x`."""
+@overload
+def subtract(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x - y`. Integers wrap."""
+@overload
+def subtract(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x - y`. Integers wrap."""
+@overload
+def subtract(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x - y`. Integers wrap."""
+@overload
+def subtract(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x - y`. Integers wrap."""
+@overload
+def tan(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The tangent."""
+@overload
+def tan(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The tangent."""
+@overload
+def tan(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The tangent."""
+@overload
+def tanh(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The hyperbolic tangent."""
+@overload
+def tanh(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The hyperbolic tangent."""
+@overload
+def tanh(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The hyperbolic tangent."""
+@overload
+def true_divide(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x / y`. Integers are divided as floating-point numbers."""
+@overload
+def true_divide(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x / y`. Integers are divided as floating-point numbers."""
+@overload
+def true_divide(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """`x / y`. Integers are divided as floating-point numbers."""
+@overload
+def true_divide(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """`x / y`. Integers are divided as floating-point numbers."""
+@overload
+def trunc(
+    x: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Rounds toward 0 to an integer."""
+@overload
+def trunc(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """Rounds toward 0 to an integer."""
+@overload
+def trunc(
+    x: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """Rounds toward 0 to an integer."""
+@overload
+def trunc_divide(
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The quotient rounded toward 0; 0 for integer division by 0."""
+@overload
+def trunc_divide(  # pyright: ignore[reportOverlappingOverload]
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The quotient rounded toward 0; 0 for integer division by 0."""
+@overload
+def trunc_divide(  # pyright: ignore[reportOverlappingOverload]
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The quotient rounded toward 0; 0 for integer division by 0."""
+@overload
+def trunc_divide(
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The quotient rounded toward 0; 0 for integer division by 0."""
+@overload
+def where(
+    condition: _Input | Lazy,
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: _Array | tuple[_Array],
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The second argument where the first is true (nonzero), else the third."""
+@overload
+def where(  # pyright: ignore[reportOverlappingOverload]
+    condition: Lazy,
+    x: _Input | Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The second argument where the first is true (nonzero), else the third."""
+@overload
+def where(  # pyright: ignore[reportOverlappingOverload]
+    condition: _Input,
+    x: Lazy,
+    y: _Input | Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The second argument where the first is true (nonzero), else the third."""
+@overload
+def where(  # pyright: ignore[reportOverlappingOverload]
+    condition: _Input,
+    x: _Input,
+    y: Lazy,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Lazy:
+    """The second argument where the first is true (nonzero), else the third."""
+@overload
+def where(
+    condition: _Input,
+    x: _Input,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> _Array:
+    """The second argument where the first is true (nonzero), else the third."""
 
-class _Ternary(Protocol):
-    @overload
-    def __call__(
-        self,
-        condition: _Input | Lazy,
-        x: _Input | Lazy,
-        y: _Input | Lazy,
-        /,
-        *,
-        out: _Array,
-        threads: int | None = None,
-    ) -> _Array: ...
-    @overload
-    def __call__(
-        self, condition: Lazy, x: _Input | Lazy, y: _Input | Lazy, /, *, out: None = None, threads: int | None = None
-    ) -> Lazy: ...
-    @overload
-    def __call__(
-        self, condition: _Input, x: Lazy, y: _Input | Lazy, /, *, out: None = None, threads: int | None = None
-    ) -> Lazy: ...
-    @overload
-    def __call__(
-        self, condition: _Input, x: _Input, y: Lazy, /, *, out: None = None, threads: int | None = None
-    ) -> Lazy: ...
-    @overload
-    def __call__(
-        self, condition: _Input, x: _Input, y: _Input, /, *, out: None = None, threads: int | None = None
-    ) -> _Array: ...
-
-class _Clip(Protocol):
-    @overload
-    def __call__(
-        self,
-        x: _Input | Lazy,
-        /,
-        min: _Input | Lazy | None = None,
-        max: _Input | Lazy | None = None,
-        *,
-        out: _Array,
-        threads: int | None = None,
-    ) -> _Array: ...
-    @overload
-    def __call__(
-        self,
-        x: Lazy,
-        /,
-        min: _Input | Lazy | None = None,
-        max: _Input | Lazy | None = None,
-        *,
-        out: None = None,
-        threads: int | None = None,
-    ) -> Lazy: ...
-    @overload
-    def __call__(
-        self,
-        x: _Input,
-        /,
-        min: _Input | None = None,
-        max: _Input | None = None,
-        *,
-        out: None = None,
-        threads: int | None = None,
-    ) -> _Array: ...
-
-abs: _Unary
-absolute: _Unary
-acos: _Unary
-acosh: _Unary
-arccos: _Unary
-arccosh: _Unary
-arcsin: _Unary
-arcsinh: _Unary
-arctan: _Unary
-arctanh: _Unary
-asin: _Unary
-asinh: _Unary
-atan: _Unary
-atanh: _Unary
-bitwise_invert: _Unary
-bitwise_not: _Unary
-cbrt: _Unary
-ceil: _Unary
-conj: _Unary
-conjugate: _Unary
-cos: _Unary
-cosh: _Unary
-erf: _Unary
-exp: _Unary
-exp2: _Unary
-expit: _Unary
-expm1: _Unary
-floor: _Unary
-imag: _Unary
-invert: _Unary
-isfinite: _Unary
-isinf: _Unary
-isnan: _Unary
-ln: _Unary
-log: _Unary
-log10: _Unary
-log1p: _Unary
-log2: _Unary
-logical_not: _Unary
-negative: _Unary
-positive: _Unary
-real: _Unary
-reciprocal: _Unary
-rint: _Unary
-round: _Unary
-sigmoid: _Unary
-sign: _Unary
-signbit: _Unary
-sin: _Unary
-sinh: _Unary
-sqrt: _Unary
-square: _Unary
-tan: _Unary
-tanh: _Unary
-trunc: _Unary
-
-add: _Binary
-arctan2: _Binary
-atan2: _Binary
-bitwise_and: _Binary
-bitwise_left_shift: _Binary
-bitwise_or: _Binary
-bitwise_right_shift: _Binary
-bitwise_xor: _Binary
-copysign: _Binary
-divide: _Binary
-equal: _Binary
-floor_divide: _Binary
-fmod: _Binary
-greater: _Binary
-greater_equal: _Binary
-hypot: _Binary
-leaky_relu: _Binary
-left_shift: _Binary
-less: _Binary
-less_equal: _Binary
-logaddexp: _Binary
-logical_and: _Binary
-logical_or: _Binary
-logical_xor: _Binary
-maximum: _Binary
-minimum: _Binary
-mod: _Binary
-multiply: _Binary
-nextafter: _Binary
-not_equal: _Binary
-pow: _Binary
-power: _Binary
-prelu: _Binary
-remainder: _Binary
-right_shift: _Binary
-subtract: _Binary
-true_divide: _Binary
-trunc_divide: _Binary
-
-where: _Ternary
-
-clip: _Clip
-clamp: _Clip
+# Generated: end.
 
 # Threads.
 
@@ -210,6 +5020,12 @@ def set_num_threads(n: SupportsIndex | None, /) -> int: ...
 def get_num_threads() -> int: ...
 
 # Broadcasting.
+
+class BroadcastError(ValueError):
+    axis: int | None
+    inputs: tuple[int, ...]
+    shapes: tuple[tuple[int | None, ...], ...]
+    names: tuple[str, ...]
 
 def broadcast_arrays(
     *arrays: _Input | Lazy, rules: _Rules = "standard", strict_rank: bool = False
@@ -223,7 +5039,16 @@ def broadcast_shapes(*shapes: _Shape, rules: _Rules = "standard", strict_rank: b
 def broadcast_shapes(
     *shapes: _ShapeWithUnknown, rules: _Rules = "standard", strict_rank: bool = False
 ) -> tuple[int | None, ...]: ...
-def sum_to(x: _Input | Lazy, /, shape: _Shape, *, threads: int | None = None) -> _Array: ...
+# The array type of the result depends on the input.
+def sum_to(
+    x: _Input | Lazy,
+    /,
+    shape: _Shape,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Any = None,
+    threads: int | None = None,
+) -> Any: ...
 def explain(
     *shapes_or_arrays: _Input | _Shape, rules: _Rules = "standard", strict_rank: bool = False
 ) -> Explanation: ...
@@ -262,7 +5087,7 @@ class Explanation:
 @overload
 def evaluate(
     expression: str,
-    names: Any = None,
+    names: _Names | None = None,
     /,
     *,
     out: _Array | None = None,
@@ -274,7 +5099,7 @@ def evaluate(
 @overload
 def evaluate(
     expression: list[str] | tuple[str, ...],
-    names: Any = None,
+    names: _Names | None = None,
     /,
     *,
     out: Sequence[_Array | None] | None = None,
@@ -286,7 +5111,7 @@ def evaluate(
 @overload
 def evaluate(
     expression: str,
-    names: Any = None,
+    names: _Names | None = None,
     /,
     *,
     out: _Array | None = None,
@@ -315,6 +5140,7 @@ class Lazy:
     def imag(self) -> Lazy: ...
     # The array type of the result depends on the inputs.
     def compute(self, *, out: Any = None, threads: int | None = None, fast_math: bool = False) -> Any: ...
+    def release(self) -> None: ...
     def astype(self, dtype: DTypeLike, /) -> Lazy: ...
     @overload
     def clip(self, min: _Input | Lazy | None = None, max: _Input | Lazy | None = None, *, out: None = None) -> Lazy: ...
@@ -414,7 +5240,23 @@ class Lazy:
     def reshape(self, *shape: Any) -> Lazy: ...
     def ravel(self) -> Lazy: ...
     def __getitem__(self, key: Any) -> Lazy: ...
-    def __iter__(self) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __len__(self) -> int: ...
+    def __float__(self) -> float: ...
+    def __int__(self) -> int: ...
+    def __complex__(self) -> complex: ...
+    def __index__(self) -> int: ...
+    def __round__(self, ndigits: SupportsIndex | None = None, /) -> Any: ...
+    # Attributes and methods of numpy.ndarray.
+    def __getattr__(self, name: str, /) -> Any: ...
+    def __dlpack__(self, **options: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+    # Products of matrices are computed.
+    def __matmul__(self, other: _Input | Lazy) -> Any: ...
+    def __rmatmul__(self, other: _Input | Lazy) -> Any: ...
+    def __divmod__(self, other: _Input | Lazy) -> tuple[Lazy, Lazy]: ...
+    def __rdivmod__(self, other: _Input | Lazy) -> tuple[Lazy, Lazy]: ...
     def __array__(self, dtype: DTypeLike | None = None, *, copy: bool | None = None) -> _Array: ...
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any: ...
     def __array_function__(self, function: Any, _types: Any, arguments: Any, options: Any) -> Any: ...
@@ -452,3 +5294,62 @@ class Lazy:
     def __rlshift__(self, other: _Input | Lazy) -> Lazy: ...
     def __rshift__(self, other: _Input | Lazy) -> Lazy: ...
     def __rrshift__(self, other: _Input | Lazy) -> Lazy: ...
+
+class BroadcastSite:
+    file: str
+    line: int
+    module: str
+    function: str
+    expression: str
+    operation: str
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    result: tuple[int, ...]
+    kind: str
+    reason: str
+    allowed_by: str
+    count: int
+    @property
+    def suspicious(self) -> bool: ...
+    def headline(self) -> str: ...
+    def diagram(self) -> str: ...
+    def text(self) -> str: ...
+    def as_dict(self) -> dict[str, Any]: ...
+
+class SuspiciousBroadcastWarning(UserWarning):
+    site: BroadcastSite | None
+    def __init__(self, message: str, site: BroadcastSite | None = None) -> None: ...
+
+class SuspiciousBroadcastError(ValueError):
+    site: BroadcastSite | None
+    def __init__(self, message: str, site: BroadcastSite | None = None) -> None: ...
+
+class guard:
+    policy: Literal["warn", "raise", "collect"]
+    def __init__(
+        self,
+        *,
+        policy: Literal["warn", "raise", "collect"] = "warn",
+        ignore: str | Sequence[str] = (),
+        only: str | Sequence[str] = (),
+        strict: bool = False,
+        all_threads: bool = False,
+        summary: bool = False,
+        html: str | PathLike[str] | None = None,
+    ) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+    def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]: ...
+    @property
+    def sites(self) -> list[BroadcastSite]: ...
+    @property
+    def suspicious(self) -> list[BroadcastSite]: ...
+    def summary(self) -> str: ...
+    def text(self) -> str: ...
+    def html(self) -> str: ...
+    def write_html(self, path: str | PathLike[str]) -> None: ...

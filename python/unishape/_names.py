@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
-import numpy as np
-
 import unishape
 from unishape import _unishape
-
-# unishape.evaluate resolves names in the Python frame that calls it. The frame of this code object has none.
-_CALL = compile("__call()", "unishape", "eval")
-
-
-def evaluate_with(expression: str, names: Mapping[str, Any], /, **more: Any) -> np.ndarray:
-    """Evaluates with the given names only, without those of the caller."""
-    call = functools.partial(unishape.evaluate, expression, names, **more)
-    return eval(_CALL, {"__call": call})
 
 
 def resolve(
     expression: str, names: Mapping[str, Any] | None, more: Mapping[str, Any], caller: FrameType
 ) -> dict[str, Any]:
-    """The value of each name: from the keyword arguments, the mapping, or the caller's variables.
+    """The value of each name: from the keyword arguments, the mapping, or else the caller's variables.
 
-    Names without a value are left out: they may be constants of the expression language, and otherwise
-    unishape.evaluate has the better error message. It also reports unused keyword arguments.
+    Names without a value are left out: unishape.evaluate has the better error message. It also reports unused keyword
+    arguments. The constants e and pi are values where no names are given.
     """
+    if names is not None:
+        _unishape._check_mapping(names)
+    scopes = (caller.f_locals, caller.f_globals) if names is None else (names,)
     values = {}
     for name in _unishape._variables(expression):
         if name in more:
             values[name] = more[name]
-        elif names is not None and name in names:
-            values[name] = names[name]
-        else:
-            for variables in (caller.f_locals, caller.f_globals):
-                if name in variables:
-                    if _is_usable(name, variables[name]):
-                        values[name] = variables[name]
-                    break
+            continue
+        constant = _unishape._constant(name)
+        scope = next((scope for scope in scopes if name in scope), None)
+        if scope is not None and (names is not None or constant is None or _is_number_or_array(scope[name])):
+            values[name] = scope[name]
+        elif constant is not None and names is None and not more:
+            values[name] = constant
     unused = {name: 0 for name in more if name not in values}
     if unused:
         reject_options(unused)
-        evaluate_with(expression, dict.fromkeys(values, 0), **unused)
+        unishape.evaluate(expression, dict.fromkeys(values, 0), **unused)
     return values
 
 
@@ -57,12 +47,6 @@ def reject_options(more: Mapping[str, Any]) -> None:
         raise TypeError("threads= is not supported here: Dask's scheduler sets the number of concurrent blocks")
 
 
-def _is_usable(name: str, value: Any) -> bool:
-    """Whether to use a caller's variable rather than a constant of that name: `e` may hold an exception."""
-    if isinstance(value, (bool, int, float, complex)) or hasattr(value, "dtype"):
-        return True
-    try:
-        evaluate_with(name, {})
-    except NameError:
-        return True
-    return False
+def _is_number_or_array(value: Any) -> bool:
+    """Whether a caller's variable is used in place of a constant of its name: `e` may hold an exception."""
+    return isinstance(value, (bool, int, float, complex)) or hasattr(value, "dtype")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from unishape import _names
+import unishape
 
 #: Steps that are views.
 VIEWS = ("getitem", "transpose", "swapaxes", "expand_dims", "squeeze", "broadcast_to")
@@ -30,7 +30,7 @@ def bind(steps: Sequence[Any], places: Mapping[str, int], numbers: Mapping[str, 
         if name in places:
             return ("array", places[name])
         # A constant of the expression language, or an error.
-        return ("scalar", numbers[name] if name in numbers else _names.evaluate_with(name, {}).item())
+        return ("scalar", numbers[name] if name in numbers else unishape.evaluate(name, {}).item())
 
     return [bound(step) for step in steps]
 

@@ -14,3 +14,7 @@ class View(np.ndarray):
                 "this view is read-only and may have strides of 0, which the importing library does not support by "
                 "DLPack; pass a copy: from_dlpack(numpy.array(view)), or jax.numpy.asarray(view) with JAX"
             ) from error
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        """Results of functions are plain arrays."""
+        return array

@@ -62,7 +62,7 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     expression : str
         As for unishape.evaluate.
     names : mapping, optional
-        Dask arrays, NumPy arrays, lazy values and numbers by name. Other names are variables of the caller.
+        Dask arrays, NumPy arrays, lazy values and numbers by name. Without it, names are variables of the caller.
     **more
         Arrays and numbers by name; these take precedence over names.
 
@@ -90,11 +90,11 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     if not _is_element_wise(expression):
         return _evaluate_steps(expression, arrays, numbers)
     placeholders = {name: np.empty((0,) * array.ndim, array.dtype) for name, array in arrays.items()}
-    meta = _names.evaluate_with(expression, numbers | placeholders)
+    meta = unishape.evaluate(expression, numbers | placeholders)
     if not arrays:
         # Without placeholders, meta is the result.
         return da.from_array(meta)
-    _check_shapes(arrays, lambda zeros: _names.evaluate_with(expression, numbers | zeros))
+    _check_shapes(arrays, lambda zeros: unishape.evaluate(expression, numbers | zeros))
     kernel = functools.partial(_evaluate_block, expression, tuple(arrays), numbers)
     common = unishape.broadcast_shapes(*map(_shape, arrays.values()))
     region = _Region([], [], arrays, _common_chunks(arrays, common, meta.dtype))
@@ -130,11 +130,11 @@ def to_dask(lazy: Lazy) -> da.Array:
 def _evaluate_steps(expression: str, arrays: Mapping[str, Any], numbers: Mapping[str, Any]) -> da.Array:
     """Evaluates an expression with views or reductions."""
     if not arrays:
-        return da.from_array(_names.evaluate_with(expression, numbers))
+        return da.from_array(unishape.evaluate(expression, numbers))
     if all(map(_has_placeholder, arrays.values())):
         # Raises errors that mark the text. Nothing is computed; stretched zeros need no memory.
         zeros = {name: np.broadcast_to(np.zeros((), array.dtype), array.shape) for name, array in arrays.items()}
-        _names.evaluate_with(expression, {**numbers, **zeros}, explain=True)
+        unishape.evaluate(expression, {**numbers, **zeros}, explain=True)
     places = {name: place for place, name in enumerate(arrays)}
     steps = _steps.bind(_parse_steps(expression), places, numbers)
     return _Plan(steps, arrays).result()
@@ -509,7 +509,10 @@ def _check_shapes(arrays: Mapping[str, Any], evaluate: Callable[[dict[str, np.nd
             # Raises the better error, before anything is computed. Stretched zeros need no memory.
             evaluate({name: np.broadcast_to(np.zeros((), arrays[name].dtype), shapes[name]) for name in shapes})
         inputs = ", ".join(f"input {number} is {name}" for number, name in enumerate(shapes))
-        raise ValueError(f"{error}\n\n{inputs}") from None
+        error.add_note(f"\n{inputs}")
+        if isinstance(error, unishape.BroadcastError):
+            error.names = tuple(shapes)
+        raise
 
 
 def _has_placeholder(array: da.Array | np.ndarray) -> bool:
@@ -628,7 +631,7 @@ def _evaluate_block(
     expression: str, names: tuple[str, ...], numbers: Mapping[str, Any], *blocks: np.ndarray
 ) -> np.ndarray:
     arrays = zip(names, map(np.asarray, blocks))
-    return _names.evaluate_with(expression, {**numbers, **dict(arrays)}, threads=1)
+    return unishape.evaluate(expression, {**numbers, **dict(arrays)}, threads=1)
 
 
 def _compute_block(steps: list[Any], *blocks: np.ndarray) -> np.ndarray:

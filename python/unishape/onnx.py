@@ -46,6 +46,20 @@ def _load(model: ModelLike):
     return _onnx.OnnxModel.open(Path(model))
 
 
+#: Size in bytes that a ModelProto must not reach: protobuf's limit.
+_PROTOBUF_LIMIT = 2**31
+
+
+def _proto(rewritten) -> onnx.ModelProto:
+    data = rewritten.to_bytes()
+    if len(data) >= _PROTOBUF_LIMIT:
+        raise ValueError(
+            f"the new model takes {len(data)} bytes, but a ModelProto holds less than 2 GiB: store the weights as "
+            "external data, or use the command `unishape onnx`"
+        )
+    return onnx.load_from_string(data)
+
+
 class Model(BackendRep):
     """A compiled model.
 
@@ -104,7 +118,8 @@ def explain(model: ModelLike, *, dims: dict[str, int] | None = None):
 
     The report prints as text. Its attributes are
 
-    - `verdict`: "explicit", "broadcasts", or "unknown" if it depends on unknown sizes or on unknown operators;
+    - `verdict`: "explicit", "broadcasts", "incompatible" (the error E1), or "unknown" if it depends on unknown sizes or
+      on unknown operators; the exit codes of `unishape onnx explicit --check` are 0, 1, 1 and 3;
     - `broadcasts`: one dict per node that broadcasts or may, with its `path` (subgraph or function), `kind`, `certain`;
     - `conflicts`: index and error message of each node with incompatible inputs;
     - `not_analyzed`: operators that may broadcast, but are not known;
@@ -138,6 +153,8 @@ def explicit(
 ) -> onnx.ModelProto:
     """Returns the model with an Expand before every stretched input of an element-wise operator or a Gemm.
 
+    External data is neither read nor copied: save the new model in the directory of the old one.
+
     Parameters
     ----------
     model : ModelProto, bytes or path
@@ -153,7 +170,7 @@ def explicit(
     rewritten, _ = _load(model).explicit(
         dims=dims or {}, certain_only=certain_only, expand_pow=expand_pow, expand_matmul=expand_matmul
     )
-    return onnx.load_from_string(rewritten.to_bytes())
+    return _proto(rewritten)
 
 
 def implicit(model: ModelLike, *, all: bool = False) -> onnx.ModelProto:
@@ -161,7 +178,7 @@ def implicit(model: ModelLike, *, all: bool = False) -> onnx.ModelProto:
 
     With `all`, also without those of the model's author that broadcasting makes redundant.
     """
-    return onnx.load_from_string(_load(model).implicit(all=all)[0].to_bytes())
+    return _proto(_load(model).implicit(all=all)[0])
 
 
 class UnishapeBackend(Backend):

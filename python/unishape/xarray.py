@@ -56,7 +56,7 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
     expression : str
         As for unishape.evaluate, but without None in an index, expand_dims and broadcast_to: dimensions have names.
     names : mapping, optional
-        DataArrays, Variables, Datasets and numbers by name; a Dataset provides its variables. Other names are
+        DataArrays, Variables, Datasets and numbers by name; a Dataset provides its variables. Without it, names are
         variables of the caller.
     **more
         Objects and numbers by name; these take precedence over names.
@@ -88,6 +88,9 @@ def evaluate(expression: str, names: Mapping[str, Any] | None = None, /, **more:
             return xr.DataArray(kernel(*values.values()))
         result = _labelled.apply_ufunc(kernel, list(values.values()))
         return _labelled.set_name_and_attributes(result, objects)
+    except unishape.BroadcastError as error:
+        error.add_note("\n" + _sizes_of_all(values))
+        raise
     except ValueError as error:
         raise _with_shapes(error, values) from error
 
@@ -97,7 +100,7 @@ def _evaluate_steps(expression: str, values: Mapping[str, Any]) -> Any:
     objects = {name: value for name, value in values.items() if isinstance(value, _CLASSES)}
     numbers = {name: value for name, value in values.items() if name not in objects}
     if not objects:
-        return xr.DataArray(_names.evaluate_with(expression, values))
+        return xr.DataArray(unishape.evaluate(expression, values))
     places = {name: place for place, name in enumerate(objects)}
     steps = _steps.bind(_parse_steps(expression), places, numbers)
     result = _labelled.evaluate(steps, [_labelled.wrap(name, value) for name, value in objects.items()])
@@ -120,18 +123,21 @@ def _evaluate_arrays(expression: str, names: tuple[str, ...], *arrays: Any) -> A
         from unishape import dask
 
         return dask.evaluate(expression, values)
-    return _names.evaluate_with(expression, values)
+    return unishape.evaluate(expression, values)
 
 
 def _with_shapes(error: ValueError, values: Mapping[str, Any]) -> ValueError:
     """The error with the name and sizes of each input: xarray does not know the names."""
-    width = max(map(len, values))
-    lines = (f"  {name:{width}}  {_sizes(value)}" for name, value in values.items())
-    text = "\n".join([str(error), "", *lines])
+    text = f"{error}\n\n{_sizes_of_all(values)}"
     try:
         return type(error)(text)
     except TypeError:
         return ValueError(text)
+
+
+def _sizes_of_all(values: Mapping[str, Any]) -> str:
+    width = max(map(len, values))
+    return "\n".join(f"  {name:{width}}  {_sizes(value)}" for name, value in values.items())
 
 
 def _sizes(value: Any) -> str:

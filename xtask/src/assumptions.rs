@@ -1,6 +1,6 @@
 //! Checks that the proof rests on no assumptions.
 //!
-//! The files in `proof/` may contain no axiom, no assumption and no declaration without a definition. There
+//! The files of the proof may contain no axiom, no assumption and no declaration without a definition. There
 //! is one exception: a module may declare abstract items, like a Rust trait, if every `clone ... with` in the
 //! same file defines all of them. Why3 then generates goals for their contracts.
 
@@ -28,20 +28,20 @@ pub(crate) fn without_comments(text: &str) -> String {
     kept
 }
 
-/// Fails if the text of a file assumes something without proof.
+/// Fails if the text of a file, which errors name by its path, assumes something without proof.
 pub(crate) fn check(file: &str, text: &str) -> Result<(), String> {
     let text = without_comments(text);
     for (number, line) in (1..).zip(text.lines()) {
         if let Some(word) = words(line).find(|word| FORBIDDEN.contains(word)) {
-            return Err(format!("proof/{file}, line {number}: '{word}' is an assumption"));
+            return Err(format!("{file}, line {number}: '{word}' is an assumption"));
         }
     }
     let abstract_items: Vec<(&str, &str)> = text.lines().filter_map(abstract_item).collect();
     let clones: Vec<&str> = text.split("\n  clone ").skip(1).map(statement).collect();
     match (&abstract_items[..], &clones[..]) {
-        ([(_, name), ..], []) => return Err(format!("proof/{file}: {name} has no definition and no clone")),
+        ([(_, name), ..], []) => return Err(format!("{file}: {name} has no definition and no clone")),
         ([], [_, ..]) => {
-            return Err(format!("proof/{file}: a clone of a module of another file is not checked"));
+            return Err(format!("{file}: a clone of a module of another file is not checked"));
         }
         _ => {}
     }
@@ -49,7 +49,7 @@ pub(crate) fn check(file: &str, text: &str) -> Result<(), String> {
         for (kind, name) in &abstract_items {
             if !clone.contains(&format!("{kind} {name} =")) {
                 return Err(format!(
-                    "proof/{file}: a clone does not define {kind} {name}, which stays an assumption"
+                    "{file}: a clone does not define {kind} {name}, which stays an assumption"
                 ));
             }
         }
@@ -59,7 +59,7 @@ pub(crate) fn check(file: &str, text: &str) -> Result<(), String> {
     let vals = abstract_items.iter().filter(|(kind, _)| *kind == "val").count();
     let clones = text.matches("\n  clone ").count();
     if count("clone") != clones || count("val") != vals * (clones + 1) {
-        return Err(format!("proof/{file}: a 'val' or 'clone' in a form that is not checked"));
+        return Err(format!("{file}: a 'val' or 'clone' in a form that is not checked"));
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use crate::command::root;
 use crate::workspace::{Package, packages};
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZeroUsize;
 
 /// Survivors outside the core, with reasons.
 const SURVIVORS: &str = "docs/mutants.md";
@@ -34,6 +35,9 @@ pub(crate) struct Options {
     /// Test only mutants whose name matches this regular expression; may be repeated.
     #[arg(long = "re", value_name = "REGEX")]
     names: Vec<String>,
+    /// Test only every N-th mutant of a package other than the core.
+    #[arg(long, value_name = "N", default_value = "1")]
+    sample: NonZeroUsize,
     /// Options of cargo-mutants, which then runs the mutants itself.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, requires = "package")]
     options: Vec<String>,
@@ -67,7 +71,7 @@ fn test(package: &Package, options: &Options) -> Result<(), String> {
         selected.extend_from_slice(&options.options);
         cargo_mutants::run(package, &folder, &selected, is_core)?
     } else {
-        schemata::run(package, &folder, &selected)?
+        schemata::run(package, &folder, &selected, options.sample.get())?
     };
     let list = match is_core {
         true => BTreeMap::new(),

@@ -1,4 +1,4 @@
-//! `cargo xtask prove`: checks the formal proof in `proof/`.
+//! `cargo xtask prove`: checks the formal proof in `proof/` and `sonnx/formal/`.
 //!
 //! Why3 generates goals from definitions and lemmas, and SMT solvers prove them. `proof/session` records
 //! which prover proves which goal, which makes a replay quick; `--from-scratch` creates it again.
@@ -12,6 +12,16 @@ use std::{fs, io};
 
 /// Debian packages of Why3 and the provers.
 const PACKAGES: [&str; 4] = ["why3", "cvc5", "cvc4", "z3"];
+
+/// The folders of the files. Names of files are unique among them.
+const FOLDERS: [&str; 3] = ["proof", "sonnx/formal", "sonnx/formal/tensor"];
+
+/// Where Why3 looks for modules of other files. The last is this project's part of SONNX's tensor library, which
+/// `--tensor-library` replaces.
+const LIBRARIES: [&str; 2] = ["proof", "sonnx/formal"];
+
+/// The file that uses SONNX's tensor library.
+const BROADCAST: &str = "broadcast.mlw";
 
 /// The folder of the recorded proof.
 const SESSION: &str = "proof/session";
@@ -52,19 +62,29 @@ pub(crate) struct Options {
     /// Search for proofs again and rewrite the session.
     #[arg(long)]
     from_scratch: bool,
-    /// Search only in these files of proof/.
+    /// Search only in these files.
     #[arg(requires = "from_scratch")]
     files: Vec<String>,
+    /// Search for proofs of Broadcast on the tensors of this copy of SONNX's library: the folder that contains
+    /// its folder `tensor`. Writes nothing.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "from_scratch")]
+    tensor_library: Option<String>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let start = Instant::now();
     let files = checked_sources()?;
     set_up()?;
+    if let Some(library) = &options.tensor_library {
+        let only: Vec<Source> = files.into_iter().filter(|file| file.name == BROADCAST).collect();
+        search(&only, &[], "", &[LIBRARIES[0], library])?;
+        eprintln!("\nAll goals are proven with that library, in {} s.", start.elapsed().as_secs());
+        return Ok(());
+    }
     if options.from_scratch {
         let folder = root().join(SESSION);
         let known = fs::read_to_string(folder.join("why3session.xml")).unwrap_or_default();
-        let session = search(&files, &options.files, &known)?;
+        let session = search(&files, &options.files, &known, &LIBRARIES)?;
         fs::create_dir_all(&folder)
             .and_then(|()| fs::write(folder.join("why3session.xml"), session))
             .map_err(|error| format!("cannot write the session: {error}"))?;
@@ -90,23 +110,41 @@ pub(crate) fn replay_if_possible() -> Result<Option<&'static str>, String> {
 }
 
 /// The files of the proof; fails if they contain assumptions.
-fn checked_sources() -> Result<Vec<(String, String)>, String> {
-    let files = sources().map_err(|error| format!("cannot read proof/: {error}"))?;
-    for (name, text) in &files {
-        assumptions::check(name, text)?;
+fn checked_sources() -> Result<Vec<Source>, String> {
+    let mut files = Vec::new();
+    for folder in FOLDERS {
+        let found = sources(folder).map_err(|error| format!("cannot read {folder}/: {error}"))?;
+        files.extend(found);
+    }
+    for file in &files {
+        assumptions::check(&file.path(), &file.text)?;
     }
     Ok(files)
 }
 
-/// The names and texts of the proof's files, in order.
-fn sources() -> io::Result<Vec<(String, String)>> {
+/// A file of the proof.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Source {
+    name: String,
+    folder: &'static str,
+    text: String,
+}
+
+impl Source {
+    fn path(&self) -> String {
+        format!("{}/{}", self.folder, self.name)
+    }
+}
+
+/// The files in a folder, in order.
+fn sources(folder: &'static str) -> io::Result<Vec<Source>> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(root().join("proof"))? {
+    for entry in fs::read_dir(root().join(folder))? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "mlw")
             && let Some(name) = path.file_name().and_then(|name| name.to_str())
         {
-            files.push((name.to_owned(), fs::read_to_string(&path)?));
+            files.push(Source { name: name.to_owned(), folder, text: fs::read_to_string(&path)? });
         }
     }
     files.sort();
@@ -147,16 +185,17 @@ fn set_up() -> Result<(), String> {
         .map_err(|error| format!("cannot write {WORK}: {error}"))
 }
 
-/// Why3 with our configuration.
-fn why3(subcommand: &str, args: &[&str]) -> std::process::Command {
+/// Why3 with our configuration, which looks for modules in these folders.
+fn why3(subcommand: &str, libraries: &[&str], args: &[&str]) -> std::process::Command {
     let config = format!("{WORK}/why3.conf");
-    let mut why3 = command("why3", &[subcommand, "--config", &config, "--library", "proof"]);
+    let mut why3 = command("why3", &[subcommand, "--config", &config]);
+    why3.args(libraries.iter().flat_map(|library| ["--library", library]));
     why3.args(args);
     why3
 }
 
 /// Proves every recorded goal again. Fails on a goal without a record and on a record without a goal.
-fn replay(files: &[(String, String)]) -> Result<(), String> {
+fn replay(files: &[Source]) -> Result<(), String> {
     let session = fs::read_to_string(root().join(SESSION).join("why3session.xml"))
         .map_err(|error| format!("{SESSION}: {error}; create it with `cargo xtask prove --from-scratch`"))?;
     // A copy, because Why3 writes to the session that it replays.
@@ -167,10 +206,10 @@ fn replay(files: &[(String, String)]) -> Result<(), String> {
     }
     fs::create_dir_all(&copy)
         .and_then(|()| fs::write(copy.join("why3session.xml"), session))
-        .and_then(|()| files.iter().try_for_each(|(name, text)| fs::write(work.join(name), text)))
+        .and_then(|()| files.iter().try_for_each(|file| fs::write(work.join(&file.name), &file.text)))
         .map_err(|error| format!("cannot write {WORK}: {error}"))?;
     eprintln!("\n=== replay of the proof");
-    let output = why3("replay", &[&format!("{WORK}/session")])
+    let output = why3("replay", &LIBRARIES, &[&format!("{WORK}/session")])
         .output()
         .map_err(|error| format!("cannot run why3: {error}"))?;
     let messages =
@@ -202,7 +241,7 @@ type Goal = (String, Vec<Part>);
 
 /// Searches for a proof of every goal and returns the text of the session. If `only` names files, the records
 /// of the others are copied from `known`.
-fn search(files: &[(String, String)], only: &[String], known: &str) -> Result<String, String> {
+fn search(files: &[Source], only: &[String], known: &str, libraries: &[&str]) -> Result<String, String> {
     let mut session = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <!DOCTYPE why3session PUBLIC \"-//Why3//proof session v5//EN\"\n\
@@ -217,7 +256,8 @@ fn search(files: &[(String, String)], only: &[String], known: &str) -> Result<St
         );
     }
     let mut unproven = Vec::new();
-    for (name, text) in files {
+    for file in files {
+        let name = &file.name;
         let head =
             format!("<file format=\"whyml\" proved=\"true\">\n<path name=\"..\"/><path name=\"{name}\"/>\n");
         let kept = known.split_once(&head).and_then(|(_, rest)| rest.split_once("</file>\n"));
@@ -227,8 +267,8 @@ fn search(files: &[(String, String)], only: &[String], known: &str) -> Result<St
             session.push_str("</file>\n");
             continue;
         }
-        for module in modules(text) {
-            let goals = search_module(name, &module)?;
+        for module in modules(&file.text) {
+            let goals = search_module(&file.path(), &module, libraries)?;
             if goals.is_empty() {
                 continue;
             }
@@ -273,8 +313,8 @@ fn modules(text: &str) -> Vec<String> {
 }
 
 /// The goals of a module. Tries one prover after another on those not proven yet.
-fn search_module(file: &str, module: &str) -> Result<Vec<Goal>, String> {
-    eprintln!("\n=== {file}, {module}");
+fn search_module(path: &str, module: &str, libraries: &[&str]) -> Result<Vec<Goal>, String> {
+    eprintln!("\n=== {path}, {module}");
     let mut goals: Vec<Goal> = Vec::new();
     for (round, (prover, seconds)) in SEARCH.into_iter().enumerate() {
         let open: Vec<String> = goals
@@ -285,7 +325,7 @@ fn search_module(file: &str, module: &str) -> Result<Vec<Goal>, String> {
         if round > 0 && open.is_empty() {
             break;
         }
-        let found = attempt(file, module, prover, seconds, &open)?;
+        let found = attempt(path, module, libraries, (prover, seconds), &open)?;
         if round == 0 {
             goals = found;
         } else {
@@ -305,16 +345,15 @@ fn search_module(file: &str, module: &str) -> Result<Vec<Goal>, String> {
 
 /// Runs one prover on these goals, or on all if none is named.
 fn attempt(
-    file: &str,
+    path: &str,
     module: &str,
-    prover: usize,
-    seconds: u32,
+    libraries: &[&str],
+    (prover, seconds): (usize, u32),
     goals: &[String],
 ) -> Result<Vec<Goal>, String> {
-    let path = format!("proof/{file}");
     let limit = seconds.to_string();
-    let args = ["-P", PROVERS[prover].name, "-a", "split_vc", "-t", &limit, &path, "-T", module];
-    let mut prove = why3("prove", &args);
+    let args = ["-P", PROVERS[prover].name, "-a", "split_vc", "-t", &limit, path, "-T", module];
+    let mut prove = why3("prove", libraries, &args);
     for goal in goals {
         prove.args(["-G", goal]);
     }

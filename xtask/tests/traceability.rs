@@ -1,5 +1,6 @@
 //! docs/traceability.md maps every requirement to existing code, tests, definitions, laws and programs, and
-//! lists every test with the number of a requirement in its name.
+//! lists every test with the number of a requirement in its name. sonnx/README.md maps every tag of SONNX's
+//! specification to definitions and laws.
 
 mod support;
 
@@ -150,6 +151,42 @@ fn every_test_that_names_a_requirement_is_listed() {
     }
     assert!(found >= REQUIREMENTS, "only {found} tests have a number");
     assert!(missing.is_empty(), "not in docs/traceability.md:\n{}", missing.join("\n"));
+}
+
+/// The tags that a text declares: `[T1]` with an anchor, and E1.
+fn declared_tags(text: &str) -> Vec<String> {
+    let is_tag = |tag: &str| tag == "E1" || (tag.starts_with('[') && tag.ends_with(']'));
+    let before_anchors = text.split("<a id=").map(str::trim_end).filter(|before| before.ends_with('`'));
+    before_anchors.filter_map(|before| quoted(before).pop()).filter(|tag| is_tag(tag)).collect()
+}
+
+#[test]
+fn every_tag_of_the_sonnx_specification_is_traced() {
+    let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();
+    let (formal, specification) = (read("sonnx/formal/broadcast.mlw"), read("proof/specification.mlw"));
+    let mut expected = declared_tags(&read("sonnx/broadcast.md"));
+    let readme = read("sonnx/README.md");
+    let mut problems = Vec::new();
+    let mut found = Vec::new();
+    for row in readme.lines().filter(|line| line.starts_with("| `[") || line.starts_with("| `E")) {
+        let [tag, definition, law, specified, requirements] = cells(row)[..] else { panic!("{row}") };
+        let tag = quoted(tag).remove(0);
+        let columns = [(&formal, definition), (&formal, law), (&specification, specified)];
+        for (text, name) in columns.map(|(text, cell)| (text, quoted(cell).remove(0))) {
+            if !states(text, &name) {
+                problems.push(format!("{tag}: {name} does not exist"));
+            }
+        }
+        if !formal.contains(&tag) {
+            problems.push(format!("{tag} is not in formal/broadcast.mlw"));
+        }
+        assert!(requirements.split(", ").all(|requirement| requirement.starts_with("BC-")), "{row}");
+        found.push(tag);
+    }
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected, "one row for each tag");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::process::ExitCode;
 use unishape::{Error, Extent};
 use unishape_files::FileError;
 
@@ -132,7 +131,7 @@ impl CliError {
     }
 
     /// Prints the message on standard error, with `json` also an object on standard output. Returns the exit code.
-    pub(crate) fn report(self, json: bool) -> ExitCode {
+    pub(crate) fn report(self, json: bool) -> u8 {
         let failure = match self {
             CliError::Failure(failure) => *failure,
             CliError::Interrupted(signal) => Failure {
@@ -142,7 +141,7 @@ impl CliError {
                 fields: Map::new(),
                 is_in_result: false,
             },
-            CliError::BrokenPipe => return ExitCode::SUCCESS,
+            CliError::BrokenPipe => return 0,
         };
         let Failure { code, kind, message, mut fields, is_in_result } = failure;
         if json && !is_in_result {
@@ -152,7 +151,7 @@ impl CliError {
             let _ = writeln!(io::stdout(), "{}", Value::from(fields));
         }
         let _ = writeln!(io::stderr(), "unishape: {message}");
-        ExitCode::from(code)
+        code
     }
 }
 

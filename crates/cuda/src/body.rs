@@ -114,6 +114,12 @@ impl Body {
         }
     }
 
+    /// How many iterations of a loop over elements are unrolled. Parts are few, and compiling their long statements takes
+    /// longer than they do.
+    pub(crate) fn unrolled(&self) -> usize {
+        if self.joint == Some(Joint::PartialDeviations) { 1 } else { 4 }
+    }
+
     /// Statements after all elements of a thread: deviations from the first element become those from the mean.
     pub(crate) fn finish(&self, own: &dyn Fn(usize) -> String) -> String {
         match self.joint {
@@ -132,6 +138,38 @@ impl Body {
         format!("if (!({b} {after} {a}) && {name}({b}, {j}, {a}, {i})) {{ {a} = {b}; {i} = {j}; }}\n")
     }
 
+    /// The operand whose value is the position of an extreme element, where that is folded.
+    pub(crate) fn position(&self) -> Option<usize> {
+        let position = self.results.get(1)?.value;
+        (self.joint == Some(Joint::Position) && position < self.items.len()).then_some(position)
+    }
+
+    /// Statements that fold an extreme value, and keep the iteration that found it. Later iterations have later positions.
+    /// What is no number becomes the extreme value, but its iteration is not kept.
+    pub(crate) fn choose_first(
+        &self,
+        values: &[Computed],
+        own: &dyn Fn(usize) -> String,
+        kept: &str,
+        iteration: &str,
+    ) -> String {
+        let StageResult { fold, dtype, .. } = self.results[0];
+        let (fold, better) = if fold == Some(FoldOp::Max) { (FoldOp::Max, ">") } else { (FoldOp::Min, "<") };
+        let (value, own) = (&values[0].value, own(0));
+        // Without a branch: compilers make selections of it.
+        format!(
+            "{kept} = {value} {better} {own} ? {iteration} : {kept};\n{own} = {};\n",
+            combine(fold, dtype, &own, value)
+        )
+    }
+
+    /// Whether all results are sums of floating-point numbers. They are added in another order than on the CPU, and so are
+    /// rounded differently: kernels need not round their terms as the CPU does.
+    pub(crate) fn is_sum(&self) -> bool {
+        let is_sum = |result: &StageResult| result.fold == Some(FoldOp::Sum) && !result.dtype.is_integer();
+        self.results.iter().all(is_sum)
+    }
+
     /// Which parts of the prelude the statements need.
     pub(crate) fn needs(&self) -> Needs {
         let mut needs = Needs::default();
@@ -147,6 +185,19 @@ impl Body {
             needs.add(Op::Add, result.dtype);
         }
         needs
+    }
+
+    /// The value whose square root a term of a sum is divided by. The product with its reciprocal square root, which is one
+    /// instruction, is within 2 ulp of the quotient, and equal to it where that is 0, infinite or no number.
+    fn reciprocal_sqrt(&self, key: KernelKey, inputs: &[usize]) -> Option<usize> {
+        let first = self.items.len() + self.constants.len();
+        if key != KernelKey::Call(Op::Divide, DType::F32) || !self.is_sum() {
+            return None;
+        }
+        match self.steps.get(inputs.get(1)?.checked_sub(first)?)? {
+            (KernelKey::Call(Op::Sqrt, DType::F32), root) => root.first().copied(),
+            _ => None,
+        }
     }
 
     /// Statements that compute the results, and the expressions of the results.
@@ -171,11 +222,15 @@ impl Body {
             if has == wanted { expression } else { format!("as<{wanted}>({expression})") }
         };
         let mut text = String::new();
-        for (number, (key, inputs)) in self.steps.iter().enumerate() {
+        for (number, (key, own)) in self.steps.iter().enumerate() {
             let inputs: Vec<String> =
-                inputs.iter().enumerate().map(|(at, &input)| value(input, key.input_dtype(at))).collect();
+                own.iter().enumerate().map(|(at, &input)| value(input, key.input_dtype(at))).collect();
             let result = c_type(key.result_dtype());
-            let _ = writeln!(text, "      const {result} t{number} = {};", call(*key, &inputs));
+            let called = match self.reciprocal_sqrt(*key, own) {
+                Some(root) => format!("{} * rsqrtf({})", inputs[0], value(root, DType::F32)),
+                None => call(*key, &inputs),
+            };
+            let _ = writeln!(text, "      const {result} t{number} = {called};");
         }
         // A position that is neutral unless a condition holds, which it rarely does: then nothing is folded.
         let selected = |result: &StageResult| {

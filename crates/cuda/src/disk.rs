@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use unishape_atomic_file::{AtomicFile, commit_all};
 
-/// First bytes of a file; changed with its format.
-const MAGIC: &[u8; 8] = b"unishp01";
+/// First bytes of a file; changed with its format, and with the options of the compiler.
+const MAGIC: &[u8; 8] = b"unishp02";
 
 /// Most files of the cache. Half of them, the oldest, are removed when there are more.
 const MAX_FILES: usize = 4096;

@@ -43,10 +43,11 @@
 //!
 //! # Results
 //!
-//! Kernels are compiled without approximate division, and without fused multiply-add but in sums. Arithmetic, square roots and
-//! comparisons have the bits of the CPU executor, and so have casts, but one: float64 is rounded once to half precision,
-//! and twice on CPUs with an instruction for float32.
+//! Arithmetic, square roots and comparisons have the bits of the CPU executor, and so have casts, but one: float64 is rounded
+//! once to half precision, and twice on CPUs with an instruction for float32.
 //!
+//! - In the terms of sums of floating-point numbers, multiplications are fused with additions, and float32 division and
+//!   square roots are within 2 ulp instead of exact.
 //! - Elementary functions are those of CUDA, for which NVIDIA states errors of at most 4 ulp (float32) and 2 ulp
 //!   (float64). Tests allow 4 units of the dtype's precision between them and the CPU executor's.
 //! - Complex functions are composed of these. `pow` is `exp(w * log(z))`: its relative error grows with `|w * log(z)|`.

@@ -10,13 +10,13 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::ptr;
 
-/// Options of a compilation. Multiplications and additions are rounded separately, as on the CPU; division and square
-/// roots are exact by default.
-fn options(numerics: Numerics) -> [&'static CStr; 2] {
+/// Options of a compilation.
+fn options(numerics: Numerics) -> &'static [&'static CStr] {
     match numerics {
-        Numerics::Exact => [c"--std=c++17", c"--fmad=false"],
-        Numerics::Fused => [c"--std=c++17", c"--fmad=true"],
-        Numerics::Fast => [c"--std=c++17", c"--use_fast_math"],
+        // Multiplications and additions are rounded separately, as on the CPU; division and square roots are exact by default.
+        Numerics::Exact => &[c"--std=c++17", c"--fmad=false"],
+        Numerics::Fused => &[c"--std=c++17", c"--fmad=true", c"--prec-div=false", c"--prec-sqrt=false"],
+        Numerics::Fast => &[c"--std=c++17", c"--use_fast_math"],
     }
 }
 
@@ -139,7 +139,7 @@ impl Compiler {
         let text = |text: String| CString::new(text).map_err(|error| Error::Compile(error.to_string()));
         let (source, architecture) = (text(source.to_owned())?, text(architecture)?);
         let options: Vec<*const c_char> =
-            options(numerics).into_iter().chain([architecture.as_c_str()]).map(CStr::as_ptr).collect();
+            options(numerics).iter().copied().chain([architecture.as_c_str()]).map(CStr::as_ptr).collect();
         let mut program: Program = ptr::null_mut();
         let Functions { create, compile, destroy, .. } = self.functions;
         // Safety: the strings end with a zero and outlive the program, which is destroyed below.

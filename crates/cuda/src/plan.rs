@@ -13,7 +13,7 @@ use crate::stage::{Read, ReadFrom, Stage, StageResult, Stages};
 use crate::value::{ArrayType, Numerics, Variable};
 use std::sync::{Arc, Mutex, PoisonError};
 use unishape_engine::layout::row_major;
-use unishape_kernels::{DType, FoldOp};
+use unishape_kernels::DType;
 
 /// Alignment of temporaries and of freshly allocated results, in bytes: that of every CUDA allocator.
 const ALLOCATED: usize = 256;
@@ -275,9 +275,7 @@ impl Planner<'_> {
             Buffer::Temporary(temporaries.len() - 1)
         };
         let mut launches = fold(&stage.sizes, &stage.is_reduced, operands, outputs, body, &mut allocate)?;
-        // The order of additions differs from the CPU's, and so do roundings.
-        let is_sum = |result: &StageResult| result.fold == Some(FoldOp::Sum) && !result.dtype.is_integer();
-        if body.results.iter().all(is_sum) {
+        if body.is_sum() {
             launches.iter_mut().for_each(|launch| launch.kernel.numerics = Numerics::Fused);
         }
         self.launches.extend(launches);

@@ -131,3 +131,97 @@ impl<P> fmt::Debug for Recent<P> {
         f.debug_struct("Recent").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use num_complex::Complex;
+
+    /// Looks a plan up, and makes one with this number if there is none.
+    fn get(
+        recent: &Recent<usize>,
+        variables: &[Variable<'_>],
+        output: Option<ArrayType<'_>>,
+        numerics: Numerics,
+        new: usize,
+    ) -> usize {
+        *recent.get_or_make(variables, output, numerics, || Ok::<usize, ()>(new)).unwrap()
+    }
+
+    #[test]
+    fn plans_are_found_by_everything_that_they_depend_on() {
+        let array = ArrayType { dtype: DType::F32, shape: &[2, 3], strides: &[3, 1], alignment: 16 };
+        let arrays = [
+            array,
+            ArrayType { dtype: DType::I32, ..array },
+            ArrayType { shape: &[3, 2], ..array },
+            ArrayType { strides: &[1, 2], ..array },
+            ArrayType { alignment: 4, ..array },
+        ];
+        let numbers = [
+            Scalar::Bool(true),
+            Scalar::Bool(false),
+            Scalar::Int(1),
+            Scalar::Int(0),
+            Scalar::Float(0.0),
+            Scalar::Float(-0.0),
+            Scalar::Float(f64::NAN),
+            Scalar::Complex(Complex::new(0.0, 0.0)),
+            Scalar::Complex(Complex::new(1.0, 0.0)),
+            Scalar::Complex(Complex::new(0.0, 1.0)),
+        ];
+        let variables: Vec<Vec<Variable<'_>>> = (arrays.iter().map(|&array| vec![Variable::Array(array)]))
+            .chain(numbers.iter().map(|&number| vec![Variable::Scalar(number)]))
+            .chain([vec![], vec![Variable::Array(array), Variable::Scalar(Scalar::Int(1))]])
+            .collect();
+        for (at, first) in variables.iter().enumerate() {
+            let recent = Recent::default();
+            assert_eq!(get(&recent, first, None, Numerics::Exact, 1), 1, "a new one");
+            assert_eq!(get(&recent, first, None, Numerics::Exact, 2), 1, "{first:?}");
+            for other in &variables[at + 1..] {
+                let recent = Recent::default();
+                get(&recent, first, None, Numerics::Exact, 1);
+                assert_eq!(get(&recent, other, None, Numerics::Exact, 2), 2, "{first:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn outputs_and_numerics_distinguish_plans() {
+        let array = ArrayType { dtype: DType::F32, shape: &[2], strides: &[1], alignment: 16 };
+        let other = ArrayType { strides: &[2], ..array };
+        let variables = [Variable::Array(array)];
+        let recent = Recent::default();
+        let outputs = [None, Some(array), Some(other)];
+        let keys = outputs.map(|output| [(output, Numerics::Exact), (output, Numerics::Fast)]).concat();
+        for (number, &(output, numerics)) in keys.iter().enumerate() {
+            assert_eq!(get(&recent, &variables, output, numerics, number), number);
+        }
+        for (number, &(output, numerics)) in keys.iter().enumerate() {
+            assert_eq!(get(&recent, &variables, output, numerics, 99), number);
+        }
+    }
+
+    #[test]
+    fn the_oldest_plan_is_replaced() {
+        let recent = Recent::default();
+        let find = |number: usize, new: usize| {
+            let variables = [Variable::Scalar(Scalar::Int(number as i128))];
+            get(&recent, &variables, None, Numerics::Exact, new)
+        };
+        for number in 0..MAX_PLANS {
+            assert_eq!(find(number, number), number);
+        }
+        assert_eq!(find(0, 99), 0, "all of them are kept");
+        assert_eq!(find(MAX_PLANS, 100), 100);
+        assert_eq!(find(1, 99), 1);
+        assert_eq!(find(0, 101), 101, "made again");
+    }
+
+    #[test]
+    fn a_plan_that_cannot_be_made_is_not_kept() {
+        let recent = Recent::<usize>::default();
+        assert_eq!(recent.get_or_make(&[], None, Numerics::Exact, || Err("no plan")), Err("no plan"));
+        assert_eq!(get(&recent, &[], None, Numerics::Exact, 5), 5);
+    }
+}

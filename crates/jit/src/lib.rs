@@ -37,5 +37,7 @@ mod lower;
 pub use chain::{Call, Chain, ChainInput, ElementWidth, Fusable, MAX_BLOCK_INPUTS, MAX_INPUTS, fusable};
 pub use kernel::FusedKernel;
 
-#[cfg(all(test, target_arch = "x86_64"))]
+// Two attributes, so that cargo-mutants recognises the tests.
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
 mod tests;

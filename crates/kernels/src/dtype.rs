@@ -1,6 +1,8 @@
 //! Dtypes: element types known at run time.
 
 use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 /// Calls a macro with every dtype (BC-3): its variant, Rust type, name and description.
 ///
@@ -82,6 +84,68 @@ impl fmt::Display for DType {
         f.pad(self.name())
     }
 }
+
+/// Parses the name of a dtype, as [`DType::from_name`].
+///
+/// ```
+/// # use unishape_kernels::DType;
+/// assert_eq!("uint8".parse(), Ok(DType::U8));
+/// assert_eq!(
+///     "f64".parse::<DType>().unwrap_err().to_string(),
+///     "unknown dtype \"f64\": dtypes are float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, \
+///      uint16, uint32, uint64, bool, string, complex64 and complex128"
+/// );
+/// ```
+impl FromStr for DType {
+    type Err = UnknownDType;
+
+    fn from_str(name: &str) -> Result<DType, UnknownDType> {
+        DType::from_name(name).ok_or_else(|| UnknownDType { name: name.into() })
+    }
+}
+
+/// A text that is not the name of a dtype.
+///
+/// ```
+/// # use unishape_kernels::DType;
+/// assert_eq!("int7".parse::<DType>().unwrap_err().name(), "int7");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownDType {
+    name: String,
+}
+
+impl UnknownDType {
+    /// The text.
+    ///
+    /// ```
+    /// # use unishape_kernels::DType;
+    /// assert_eq!("".parse::<DType>().unwrap_err().name(), "");
+    /// ```
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for UnknownDType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 40;
+        let name: String = self.name.chars().take(LONGEST).collect();
+        let dots = if name.len() < self.name.len() { "…" } else { "" };
+        write!(f, "unknown dtype {:?}: dtypes are ", name + dots)?;
+        for (n, dtype) in DType::ALL.iter().enumerate() {
+            let separator = match DType::ALL.len() - n {
+                1 => "",
+                2 => " and ",
+                _ => ", ",
+            };
+            write!(f, "{dtype}{separator}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for UnknownDType {}
 
 /// The kind of a dtype, ordered as in type promotion.
 ///
@@ -245,21 +309,31 @@ impl DType {
     /// assert!(DType::U8.can_hold(255) && !DType::U8.can_hold(-1));
     /// ```
     pub fn can_hold(self, int: i128) -> bool {
-        let (min, max) = match self {
-            DType::I8 => (i8::MIN as i128, i8::MAX as i128),
-            DType::I16 => (i16::MIN as i128, i16::MAX as i128),
-            DType::I32 => (i32::MIN as i128, i32::MAX as i128),
-            DType::I64 => (i64::MIN as i128, i64::MAX as i128),
-            DType::U8 => (0, u8::MAX as i128),
-            DType::U16 => (0, u16::MAX as i128),
-            DType::U32 => (0, u32::MAX as i128),
-            DType::U64 => (0, u64::MAX as i128),
-            DType::Bool => (0, 1),
+        self.int_range().is_none_or(|range| range.contains(&int))
+    }
+
+    /// The integers that it can represent exactly; `None` for floating-point numbers and text.
+    ///
+    /// ```
+    /// # use unishape_kernels::DType;
+    /// assert_eq!(DType::I8.int_range(), Some(-128..=127));
+    /// assert_eq!(DType::F32.int_range(), None);
+    /// ```
+    pub fn int_range(self) -> Option<RangeInclusive<i128>> {
+        Some(match self {
+            DType::I8 => i8::MIN.into()..=i8::MAX.into(),
+            DType::I16 => i16::MIN.into()..=i16::MAX.into(),
+            DType::I32 => i32::MIN.into()..=i32::MAX.into(),
+            DType::I64 => i64::MIN.into()..=i64::MAX.into(),
+            DType::U8 => 0..=u8::MAX.into(),
+            DType::U16 => 0..=u16::MAX.into(),
+            DType::U32 => 0..=u32::MAX.into(),
+            DType::U64 => 0..=u64::MAX.into(),
+            DType::Bool => 0..=1,
             DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 | DType::Str => {
-                (i128::MIN, i128::MAX)
+                return None;
             }
-        };
-        (min..=max).contains(&int)
+        })
     }
 
     /// Size of an element, in bytes; 0 for text, which has no fixed size.

@@ -1,5 +1,6 @@
 //! Scalars: numbers without a dtype, which take the dtype of the arrays in the same operation.
 
+use half::{bf16, f16};
 use num_complex::Complex;
 use std::fmt;
 
@@ -144,9 +145,27 @@ macro_rules! from {
     };
 }
 from!(Bool: bool);
-from!(Int: i8, i16, i32, i64, u8, u16, u32, u64);
-from!(Float: f32, f64);
+from!(Int: i8, i16, i32, i64, i128, u8, u16, u32, u64);
+from!(Float: f16, bf16, f32, f64);
 from!(Complex: Complex<f64>);
+
+impl From<usize> for Scalar {
+    fn from(value: usize) -> Scalar {
+        Scalar::Int(value as i128) // no target has a `usize` of more than 64 bits
+    }
+}
+
+impl From<isize> for Scalar {
+    fn from(value: isize) -> Scalar {
+        Scalar::Int(value as i128)
+    }
+}
+
+impl From<Complex<f32>> for Scalar {
+    fn from(value: Complex<f32>) -> Scalar {
+        Scalar::Complex(Complex::new(value.re.into(), value.im.into()))
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,9 @@
 use crate::graph::Node;
 use crate::operators::{Operator, ShapeRule};
 use crate::shape_inference::Scope;
-use crate::shape_inference::rules::{einsum_operands, gemm_rows_and_columns, matmul_batch};
+use crate::shape_inference::rules::{
+    einsum_operands, gemm_rows_and_columns, has_transposed_batch, matmul_batch,
+};
 use crate::shape_inference::symbolic::{Dim, SymbolicShape, broadcast_all};
 use std::fmt;
 
@@ -104,6 +106,13 @@ pub(crate) struct Broadcast<'n> {
     /// Common shape, or that of the result.
     pub(crate) common: SymbolicShape,
     pub(crate) stretched: Vec<Stretch<'n>>,
+}
+
+impl Broadcast<'_> {
+    /// No input is stretched.
+    fn none(kind: BroadcastKind) -> Self {
+        Broadcast { kind, inputs: Vec::new(), common: SymbolicShape::new(Vec::new()), stretched: Vec::new() }
+    }
 }
 
 /// An input that is stretched, or may be.
@@ -316,6 +325,7 @@ const NEVER_MACHINE_LEARNING: &[&str] = &[
 ];
 
 const UNKNOWN: &str = "unknown operator";
+const INCOMPATIBLE: &str = "its inputs are missing or incompatible";
 
 impl<'n> Finding<'n> {
     /// Analyzes a node of a graph with these values.
@@ -332,18 +342,14 @@ impl<'n> Finding<'n> {
                     analysis.unidirectional(BroadcastKind::ElementWise, &[1])
                 }
                 "FusedGemm" => analysis.gemm(),
-                "FusedMatMul"
-                    if !["transA", "transB", "transBatchA", "transBatchB"]
-                        .iter()
-                        .any(|name| node.int(name, 0) != Ok(0)) =>
-                {
-                    analysis.matmul(0, 1, &[], &[])
-                }
+                "FusedMatMul" if !has_transposed_batch(node) => analysis.matmul(0, 1, &[], &[]),
                 "DynamicQuantizeMatMul" => analysis.matmul(0, 1, &[], &[2, 3, 4]),
                 "MatMulIntegerToFloat" => analysis.matmul(0, 1, &[2, 4], &[3, 5, 6]),
-                "SkipLayerNormalization" => analysis.unidirectional(BroadcastKind::Normalization, &[2, 3, 4]),
+                "SkipLayerNormalization" => {
+                    analysis.unidirectional(BroadcastKind::Normalization, &[1, 2, 3, 4])
+                }
                 "SkipSimplifiedLayerNormalization" => {
-                    analysis.unidirectional(BroadcastKind::Normalization, &[2, 3])
+                    analysis.unidirectional(BroadcastKind::Normalization, &[1, 2, 3])
                 }
                 "SimplifiedLayerNormalization" | "LayerNormalization" => {
                     analysis.unidirectional(BroadcastKind::Normalization, &[1, 2])
@@ -364,15 +370,15 @@ impl<'n> Finding<'n> {
             ("ai.onnx.ml", name) if NEVER_MACHINE_LEARNING.contains(&name) => return Finding::None,
             _ => return Finding::NotAnalyzed(UNKNOWN),
         };
-        Finding::from(broadcast)
+        broadcast.map_or(Finding::NotAnalyzed(INCOMPATIBLE), Finding::from)
     }
 }
 
-impl<'n> From<Option<Broadcast<'n>>> for Finding<'n> {
-    fn from(broadcast: Option<Broadcast<'n>>) -> Finding<'n> {
-        match broadcast {
-            Some(broadcast) if !broadcast.stretched.is_empty() => Finding::Broadcast(broadcast),
-            _ => Finding::None,
+impl<'n> From<Broadcast<'n>> for Finding<'n> {
+    fn from(broadcast: Broadcast<'n>) -> Finding<'n> {
+        match broadcast.stretched.is_empty() {
+            true => Finding::None,
+            false => Finding::Broadcast(broadcast),
         }
     }
 }
@@ -399,10 +405,12 @@ impl<'n, 's> Analysis<'n, 's> {
                 }
                 ShapeRule::Multidirectional => {
                     let all: Vec<usize> = (0..node.inputs.len()).collect();
-                    return self.multidirectional(&all).into();
+                    // Incompatible inputs are conflicts, which the inference reports.
+                    return self.multidirectional(&all).map_or(Finding::None, Finding::from);
                 }
                 ShapeRule::Unidirectional => {
-                    return self.unidirectional(BroadcastKind::ElementWise, &[1]).into();
+                    let broadcast = self.unidirectional(BroadcastKind::ElementWise, &[1]);
+                    return broadcast.map_or(Finding::NotAnalyzed(INCOMPATIBLE), Finding::from);
                 }
                 ShapeRule::SameShape | ShapeRule::Reduction | ShapeRule::ShapeOperator => {
                     return Finding::None;
@@ -410,25 +418,26 @@ impl<'n, 's> Analysis<'n, 's> {
                 ShapeRule::Normalization => {}
             }
         }
-        match &*node.op_type {
-            "MatMul" => self.matmul(0, 1, &[], &[]).into(),
-            "MatMulInteger" => self.matmul(0, 1, &[2], &[3]).into(),
-            "QLinearMatMul" => self.matmul(0, 3, &[1, 2], &[4, 5]).into(),
-            "Gemm" => self.gemm().into(),
+        let broadcast = match &*node.op_type {
+            "MatMul" => self.matmul(0, 1, &[], &[]),
+            "MatMulInteger" => self.matmul(0, 1, &[2], &[3]),
+            "QLinearMatMul" => self.matmul(0, 3, &[1, 2], &[4, 5]),
+            "Gemm" => self.gemm(),
             "LayerNormalization" | "RMSNormalization" | "SimplifiedLayerNormalization" => {
-                self.unidirectional(BroadcastKind::Normalization, &[1, 2]).into()
+                self.unidirectional(BroadcastKind::Normalization, &[1, 2])
             }
-            "GroupNormalization" => self.along_axis(BroadcastKind::Normalization, &[1, 2], 1).into(),
-            "QuantizeLinear" | "DequantizeLinear" => self.quantization().into(),
+            "GroupNormalization" => self.along_axis(BroadcastKind::Normalization, &[1, 2], 1),
+            "QuantizeLinear" | "DequantizeLinear" => self.quantization(),
             "Einsum" => match einsum_operands(node) {
-                Some(_) => self.einsum().into(),
-                None => Finding::NotAnalyzed("its equation is invalid"),
+                Some(_) => self.einsum(),
+                None => return Finding::NotAnalyzed("its equation is invalid"),
             },
-            "Attention" => self.attention().into(),
-            "RotaryEmbedding" => Finding::NotAnalyzed("its caches broadcast"),
-            name if NEVER.contains(&name) => Finding::None,
-            _ => Finding::NotAnalyzed(UNKNOWN),
-        }
+            "Attention" => self.attention(),
+            "RotaryEmbedding" => return Finding::NotAnalyzed("its caches broadcast"),
+            name if NEVER.contains(&name) => return Finding::None,
+            _ => return Finding::NotAnalyzed(UNKNOWN),
+        };
+        broadcast.map_or(Finding::NotAnalyzed(INCOMPATIBLE), Finding::from)
     }
 
     fn shape(&self, input: usize) -> Option<&'s SymbolicShape> {
@@ -490,7 +499,7 @@ impl<'n, 's> Analysis<'n, 's> {
     fn quantization(&self) -> Option<Broadcast<'n>> {
         // A single scale is a parameter of the whole tensor.
         if self.shape(1).is_some_and(is_single) {
-            return None;
+            return Some(Broadcast::none(BroadcastKind::Quantization));
         }
         let axis = self.node.int("axis", 1).unwrap_or(1);
         match self.dims(1) {
@@ -546,7 +555,9 @@ impl<'n, 's> Analysis<'n, 's> {
     }
 
     fn gemm(&self) -> Option<Broadcast<'n>> {
-        self.node.input(2)?;
+        if self.node.input(2).is_none() {
+            return Some(Broadcast::none(BroadcastKind::Gemm));
+        }
         let sizes = match (self.dims(0), self.dims(1)) {
             (Some(a), Some(b)) => gemm_rows_and_columns(self.node, a, b),
             _ => None,
@@ -631,7 +642,9 @@ impl<'n, 's> Analysis<'n, 's> {
             }
         }
         let (query, kv) = (self.node.int("q_num_heads", 0), self.node.int("kv_num_heads", 0));
-        if query != kv && self.dims(0).is_none_or(|dims| dims.len() == 3) {
+        let has_ranks = (0..3).all(|input| self.dims(input).is_some());
+        let has_merged_heads = self.dims(0).is_some_and(|dims| dims.len() == 3);
+        if !has_ranks || (query != kv && has_merged_heads) {
             let to = SymbolicShape::unranked(usize::MAX);
             stretched.extend([1, 2].iter().filter_map(|&index| self.stretch(index, &to, None)));
         }

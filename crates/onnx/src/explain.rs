@@ -47,6 +47,8 @@ pub struct Report {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
+    /// Inputs of a node are incompatible (E1).
+    Incompatible,
     /// No node broadcasts, whatever the unknown sizes are.
     Explicit,
     /// A node certainly broadcasts.
@@ -66,6 +68,7 @@ impl Report {
     /// ```
     pub fn verdict(&self) -> Verdict {
         match () {
+            _ if !self.conflicts.is_empty() => Verdict::Incompatible,
             _ if self.broadcasts.iter().any(BroadcastNode::is_certain) => Verdict::Broadcasts,
             _ if self.broadcasts.is_empty() && self.not_analyzed.is_empty() => Verdict::Explicit,
             _ => Verdict::Unknown,

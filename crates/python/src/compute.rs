@@ -2,9 +2,11 @@
 //!
 //! Large inputs are computed without the GIL, and Ctrl-C interrupts them.
 
+use crate::containers;
 use crate::errors::expression_error;
 use crate::input::Input;
 use crate::memory::{self, NumPy};
+use crate::order::Order;
 use crate::threads::ThreadCount;
 use ndarray::ArrayViewMutD;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -20,11 +22,13 @@ use unishape::DType;
 use unishape::expr::{Bound as BoundExpr, ExprErrorKind, Numeric, OutputMut};
 use unishape_kernels::for_each_dtype;
 
-/// The options `out=` and `threads=` of a call.
+/// The options `out=`, `threads=` and `order=` of a call.
 #[derive(Clone)]
 pub(crate) struct Options<'py> {
     pub(crate) out: Option<NumPy<'py>>,
     pub(crate) threads: Option<ThreadCount>,
+    /// Layout of a new array.
+    pub(crate) order: Order,
 }
 
 impl<'py> Options<'py> {
@@ -33,19 +37,22 @@ impl<'py> Options<'py> {
         out: Option<&Bound<'py, PyAny>>,
         threads: Option<ThreadCount>,
     ) -> PyResult<Options<'py>> {
-        Ok(Options { out: out.map(check_out).transpose()?, threads })
+        Ok(Options { out: out.map(check_out).transpose()?, threads, order: Order::Keep })
     }
 }
 
 fn check_out<'py>(out: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
-    let Ok(array) = out.cast::<PyUntypedArray>() else {
-        let text = format!("out must be a NumPy array, not {}", out.get_type().name()?);
-        return Err(PyTypeError::new_err(text));
+    let array = match containers::out_array(out)? {
+        Some(array) => array.cast_into()?,
+        None => out.cast::<PyUntypedArray>().cloned().or_else(|_| {
+            let text = format!("out must be a NumPy array, not {}", out.get_type().name()?);
+            Err(PyTypeError::new_err(text))
+        })?,
     };
-    if !memory::is_writeable(array) {
+    if !memory::is_writeable(&array) {
         return Err(PyValueError::new_err("out is read-only"));
     }
-    Ok(array.clone())
+    Ok(array)
 }
 
 /// Evaluates an expression that is bound to these inputs.
@@ -132,7 +139,7 @@ fn allocate_next<'py>(
         };
         (@ String) => { Err(PyTypeError::new_err("expressions do not support strings")) };
         (@ $type:ident $(<$part:ident>)?) => {
-            memory::new_array_with::<$type $(<$part>)?>(py, expr.shape(), |mut view| {
+            memory::new_array_with::<$type $(<$part>)?>(py, expr.shape(), None, |mut view| {
                 // Those so far may live longer than this one.
                 let mut outs = outs;
                 outs.push(OutputMut::new(&mut view));
@@ -149,10 +156,16 @@ fn compute_typed<'py, T: Numeric>(
     py: Python<'py>,
     expr: &BoundExpr<'_>,
     inputs: &[Input<'py>],
-    Options { out, threads }: Options<'py>,
+    Options { out, threads, order }: Options<'py>,
 ) -> PyResult<NumPy<'py>> {
     let Some(out) = out else {
-        return memory::new_array_with::<T>(py, expr.shape(), |view| run(py, expr, view, true, threads));
+        let shape = expr.shape();
+        // Axes of inputs are those of the result only in element-wise expressions.
+        let order = if order == Order::Keep && !expr.is_element_wise() { Order::C } else { order };
+        let axes = order.axes(shape.len(), inputs);
+        return memory::new_array_with::<T>(py, shape, axes.as_deref(), |view| {
+            run(py, expr, view, true, threads)
+        });
     };
     if out.shape() != expr.shape() {
         let kind = ExprErrorKind::OutputShape { result: expr.shape().into(), output: out.shape().into() };
@@ -164,8 +177,9 @@ fn compute_typed<'py, T: Numeric>(
         check_castable(&out, T::DTYPE)?;
         let all: Vec<Range<usize>> = out.shape().iter().map(|&size| 0..size).collect();
         let mut compute_part = |part: &BoundExpr<'_>, ranges: &[Range<usize>]| -> PyResult<()> {
-            let result =
-                memory::new_array_with::<T>(py, part.shape(), |view| run(py, part, view, true, threads))?;
+            let result = memory::new_array_with::<T>(py, part.shape(), None, |view| {
+                run(py, part, view, true, threads)
+            })?;
             let slices =
                 ranges.iter().map(|range| PySlice::new(py, range.start as isize, range.end as isize, 1));
             let target = out.get_item(PyTuple::new(py, slices)?)?;

@@ -1,16 +1,20 @@
 //! `evaluate`: evaluation of expressions from text.
 
 use crate::compute::{Options, compute_all};
+use crate::containers::Containers;
 use crate::errors::expression_error;
 use crate::functions::compute_contiguous;
 use crate::gpu::{self, GpuInput};
 use crate::imports::imports;
 use crate::input::Input;
+use crate::lazy::arguments::number_object;
 use crate::memory::{self, ContiguousArray, NumPy};
+use crate::powers;
 use crate::threads::ThreadCount;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use crate::time::is_time;
+use pyo3::exceptions::{PyNameError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{IntoPyDict, PyDict, PyList, PyString, PyTuple, PyType};
 use smallvec::{SmallVec, smallvec};
 use unishape::DType;
 use unishape::cuda::Numerics;
@@ -18,7 +22,8 @@ use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 
 /// Evaluates an expression in one pass over its arrays.
 ///
-/// The dtype and values of the result are those of NumPy. Ctrl-C interrupts the computation. Where arrays are on a GPU
+/// The dtype and values of the result are those of NumPy, but without its warnings: numpy.errstate has no effect (see
+/// docs/differences-from-numpy.md). Ctrl-C interrupts the computation. Where arrays are on a GPU
 /// (of PyTorch, CuPy, JAX, or with __dlpack__ or __cuda_array_interface__), so is the result, as an array of the first
 /// one's library.
 ///
@@ -30,7 +35,9 @@ use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 ///     are cached. Several expressions give a list of results; their reductions along the same axes of an array read
 ///     it once, and so do large element-wise results of the same shape.
 /// names : mapping, optional
-///     Arrays and numbers by name. Other names are variables of the caller.
+///     Arrays and numbers by name. Where it is given, all names come from it and from the keyword arguments. Without it,
+///     names that are not keyword arguments are variables of the caller. The constants e and pi are known only where
+///     no name is given by either: otherwise pass e=math.e or pi=math.pi.
 /// out : numpy.ndarray, optional
 ///     Preallocated output: of the result's shape, and of its dtype or one of the same kind. For several
 ///     expressions, a list with an array or None for each.
@@ -47,7 +54,8 @@ use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 /// Returns
 /// -------
 /// numpy.ndarray, or an array on the GPU
-///     For several expressions, a list of arrays. With explain, a str in place of each array.
+///     With objects of pandas or Polars, one of them, with their labels; a tensor where the first array is a tensor of
+///     PyTorch. For several expressions, a list of results. With explain, a str in place of each.
 ///
 /// Examples
 /// --------
@@ -88,7 +96,26 @@ pub(crate) fn evaluate<'py>(
             all_names.push(name);
         }
     }
-    let (known, inputs) = resolve(py, &all_names, names, more)?;
+    if let Some(names) = names {
+        _check_mapping(names)?;
+    }
+    let (known, inputs, objects) = match resolve(py, &all_names, names, more) {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            let values = values(py, &all_names, names, more)?;
+            let has_unused = more.is_some_and(|more| more.len() > values.len());
+            if explain || has_unused || !is_time(&values.iter().map(|(_, value)| value).collect::<Vec<_>>())?
+            {
+                return Err(error);
+            }
+            let (module, values) = (py.import("unishape._datetime")?, values.into_iter().into_py_dict(py)?);
+            let results = texts
+                .iter()
+                .zip(&outs)
+                .map(|(text, out)| module.call_method1("evaluate", (text, &values, out.as_ref())));
+            return texts.results(py, results.collect::<PyResult<Vec<_>>>()?);
+        }
+    };
     // Binding reports unused keyword arguments together with the names that the expression has.
     let unused: Vec<String> = match more {
         Some(more) => more.keys().iter().filter_map(|name| name.extract().ok()).collect(),
@@ -107,6 +134,13 @@ pub(crate) fn evaluate<'py>(
         return texts.results(py, results.collect::<PyResult<Vec<_>>>()?);
     }
     let options = outs.iter().map(|out| Options::new(out.as_ref(), threads)).collect::<PyResult<Vec<_>>>()?;
+    for (text, expr) in texts.iter().zip(&exprs) {
+        if powers::may_have_power(text) {
+            powers::check_expr(expr, &known, &inputs)?;
+        }
+    }
+    let containers = texts.iter().map(|text| Containers::of_text(text, &known, &objects));
+    let containers = containers.collect::<PyResult<SmallVec<[_; 1]>>>()?;
     let values = known.iter().zip(&inputs).filter_map(|(name, input)| Some((*name, input.value()?)));
     let values = values.chain(unused.map(|name| (name, Value::from(0))));
     let bounds: SmallVec<[BoundExpr<'_>; 1]> = match &exprs[..] {
@@ -119,7 +153,11 @@ pub(crate) fn evaluate<'py>(
     if bounds.len() > 1 {
         check_outs(&options, &inputs)?;
     }
-    texts.results(py, compute_all(py, &bounds, &inputs, options)?.into_iter().map(Bound::into_any))
+    let computed = compute_all(py, &bounds, &inputs, options)?;
+    let results = computed.into_iter().zip(outs).zip(containers).map(|((result, out), containers)| {
+        out.map_or_else(|| Containers::wrap(containers, result.into_any()), Ok)
+    });
+    texts.results(py, results.collect::<PyResult<SmallVec<[_; 1]>>>()?)
 }
 
 /// The values of an expression's variables, in order, where some are on a GPU.
@@ -185,6 +223,10 @@ fn evaluate_contiguous<'py>(
         return None;
     }
     let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|input| input.dtype).collect();
+    let text = expression.cast_exact::<PyString>().ok()?.to_str().ok()?;
+    if powers::may_have_power(text) && dtypes.iter().any(|&dtype| powers::is_integer(dtype)) {
+        return None;
+    }
     let call = ContiguousCall::of_expr(&expr, &dtypes)?;
     if elements * call.operations() > MAX_SMALL_WORK {
         return None;
@@ -290,47 +332,127 @@ pub(crate) fn _is_element_wise(expression: &str) -> PyResult<bool> {
     Ok(Expr::parse(expression).map_err(expression_error)?.is_element_wise())
 }
 
+/// The constant of the expression language with this name.
+#[pyfunction]
+#[pyo3(signature = (name, /))]
+pub(crate) fn _constant<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    Scalar::from_name(name).map(|number| number_object(py, number)).transpose()
+}
+
+/// The names of all functions and casts of the expression language.
+#[pyfunction]
+pub(crate) fn _expression_names() -> Vec<&'static str> {
+    Expr::function_names().collect()
+}
+
+/// Raises TypeError for an object that has no values by name.
+#[pyfunction]
+#[pyo3(signature = (names, /))]
+pub(crate) fn _check_mapping(names: &Bound<'_, PyAny>) -> PyResult<()> {
+    if names.is_exact_instance_of::<PyDict>()
+        || (names.hasattr("keys")? && names.hasattr("__getitem__")? && !names.is_instance_of::<PyType>())
+    {
+        return Ok(());
+    }
+    let text = format!(
+        "names must be a mapping such as {{\"a\": array}}, not {}; pass arrays by name, as in evaluate(\"a + b\", a=x, b=y), \
+         or out=array for the result",
+        names.get_type().fully_qualified_name()?
+    );
+    Err(PyTypeError::new_err(text))
+}
+
+/// The error for a constant in an expression whose names the caller gives.
+fn constant_not_given(name: &str) -> PyErr {
+    PyNameError::new_err(format!(
+        "{name} is not among the given names; where names are given, {name} is not a constant: pass {name}=math.{name} \
+         for the constant, or your own value"
+    ))
+}
+
+/// The names that have a value, their inputs, and the objects that these were converted from.
+type Resolved<'py, 'n> = (Vec<&'n str>, Vec<Input<'py>>, Vec<Bound<'py, PyAny>>);
+
 /// The inputs for the names, and the names that have one.
 ///
-/// Keyword arguments come first, then the mapping, then the caller's variables.
+/// Keyword arguments come first, then the mapping, or else the caller's variables.
 fn resolve<'py, 'n>(
     py: Python<'py>,
     names: &[&'n str],
     mapping: Option<&Bound<'py, PyAny>>,
     more: Option<&Bound<'py, PyDict>>,
-) -> PyResult<(Vec<&'n str>, Vec<Input<'py>>)> {
+) -> PyResult<Resolved<'py, 'n>> {
     let mut scopes = None;
     let (mut known, mut inputs) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
+    let mut objects = Vec::with_capacity(names.len());
     for &name in names {
-        let mut object = match more {
-            Some(more) => more.get_item(name)?,
-            None => None,
-        };
-        if let (None, Some(mapping)) = (&object, mapping)
-            && mapping.contains(name)?
-        {
-            object = Some(mapping.get_item(name)?);
-        }
-        let input = match object {
-            Some(object) => Input::new(&object).map_err(|error| with_name(py, name, error))?,
+        let (object, input) = match given(name, mapping, more)? {
+            Some(object) => {
+                let input = Input::new(&object).map_err(|error| with_name(py, name, error))?;
+                (object, input)
+            }
+            None if mapping.is_some() && may_be_forgotten(name) => return Err(constant_not_given(name)),
+            None if mapping.is_some() => continue,
             None => {
                 let scopes = match &scopes {
                     Some(scopes) => scopes,
                     None => scopes.insert(CallerScopes::new(py)?),
                 };
-                let Some(object) = scopes.get(name)? else { continue };
-                match Input::new(&object) {
-                    Ok(input) => input,
+                match scopes.get(name)?.map(|object| (Input::new(&object), object)) {
+                    Some((Ok(input), object)) => (object, input),
                     // A caller's variable `e` may hold an exception; then the constant is meant.
-                    Err(_) if Scalar::from_name(name).is_some() => continue,
-                    Err(error) => return Err(with_name(py, name, error)),
+                    Some((Err(error), _)) if Scalar::from_name(name).is_none() => {
+                        return Err(with_name(py, name, error));
+                    }
+                    _ if more.is_some() && may_be_forgotten(name) => return Err(constant_not_given(name)),
+                    _ => continue,
                 }
             }
         };
         known.push(name);
         inputs.push(input);
+        objects.push(object);
     }
-    Ok((known, inputs))
+    Ok((known, inputs, objects))
+}
+
+/// The value of a name that is a keyword argument or in the mapping.
+fn given<'py>(
+    name: &str,
+    mapping: Option<&Bound<'py, PyAny>>,
+    more: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if let Some(object) = more.map(|more| more.get_item(name)).transpose()?.flatten() {
+        return Ok(Some(object));
+    }
+    match mapping {
+        Some(mapping) if mapping.contains(name)? => mapping.get_item(name).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The values of the names that have one, as `resolve` finds them.
+fn values<'py, 'n>(
+    py: Python<'py>,
+    names: &[&'n str],
+    mapping: Option<&Bound<'py, PyAny>>,
+    more: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Vec<(&'n str, Bound<'py, PyAny>)>> {
+    let scopes = CallerScopes::new(py)?;
+    let mut values = Vec::new();
+    for &name in names {
+        let mut value = given(name, mapping, more)?;
+        if value.is_none() && mapping.is_none() {
+            value = scopes.get(name)?;
+        }
+        values.extend(value.map(|value| (name, value)));
+    }
+    Ok(values)
+}
+
+/// Whether a constant has a name that variables have, too, and may be one that the caller forgot to give.
+fn may_be_forgotten(name: &str) -> bool {
+    matches!(name, "e" | "pi")
 }
 
 /// An error prefixed with the name of the input.

@@ -7,6 +7,7 @@ use crate::shapes::{parse_known_shape, parse_rules};
 use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use unishape::Extent;
 use unishape_explain as diagrams;
 
 /// Largest number of elements whose values are shown.
@@ -107,6 +108,17 @@ pub(crate) fn explain(
         }
     }
     Ok(Explanation(explanation))
+}
+
+/// Draws named shapes aligned on the right, as in the error E1.
+#[pyfunction]
+pub(crate) fn _alignment(rows: Vec<(String, Vec<usize>)>) -> String {
+    let rows: Vec<(String, Vec<Extent>)> = rows
+        .into_iter()
+        .map(|(name, shape)| (name, shape.into_iter().map(Extent::Known).collect()))
+        .collect();
+    let rows: Vec<_> = rows.iter().map(|(name, shape)| (name.as_str(), shape.as_slice())).collect();
+    unishape::alignment(&rows)
 }
 
 /// `str` of an element.

@@ -1,5 +1,6 @@
 //! Conversion of Python objects to arrays and scalars.
 
+use crate::containers;
 use crate::dtype;
 use crate::gpu::{self, GpuInput};
 use crate::imports::imports;
@@ -158,6 +159,9 @@ pub(crate) fn as_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> 
     }
     let py = object.py();
     check_convertible(object)?;
+    if let Some(array) = containers::to_array(object)? {
+        return Ok(array.cast_into()?);
+    }
     if object.hasattr("__dlpack__")? {
         match imports(py)?.from_dlpack.bind(py).call1((object,)) {
             Ok(array) => return Ok(array.cast_into()?),

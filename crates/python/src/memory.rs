@@ -9,9 +9,11 @@
 //! Memory from NumPy counts as initialized, with arbitrary bytes. NumPy is a library of its own, which is loaded at
 //! run time and called through function pointers: no compiler sees that its allocation functions leave memory
 //! unset, so the contract that this module states for them, "returns memory that holds some bytes", is one that
-//! their machine code fulfills. Nothing else is possible: an `out=numpy.empty(n)`, or an input like it, cannot be
-//! distinguished from an array that has been written. New arrays of booleans are zeroed, and other element types
-//! have no invalid bytes. Rust's own allocations have no such contract: see `Output::uninit` in the engine.
+//! their machine code fulfills.
+//!
+//! Nothing else is possible: an `out=numpy.empty(n)`, or an input like it, cannot be distinguished from an array that
+//! has been written. New arrays of booleans are zeroed, and other element types have no invalid bytes. Rust's own
+//! allocations have no such contract: see `Output::uninit` in the engine.
 #![allow(unsafe_code)]
 
 use crate::dtype;
@@ -24,7 +26,6 @@ use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::ffi::c_int;
-use std::num::Wrapping;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError, Weak};
 use unishape::expr::Numeric;
@@ -112,7 +113,7 @@ pub(crate) fn new_contiguous_array<'py>(
     shape: &[usize],
     fill: impl FnOnce(&mut [u8]),
 ) -> PyResult<Bound<'py, PyAny>> {
-    let array = allocate(py, to_descr(py, dtype)?, shape, false)?;
+    let array = allocate(py, to_descr(py, dtype)?, shape, None, false)?;
     let len = shape.iter().product::<usize>() * dtype::item_size(dtype);
     if len > 0 {
         // Safety: a new array has this many contiguous bytes, and nothing else references it yet. They are
@@ -240,12 +241,15 @@ unsafe fn view_mut<'a, T: Numeric>(array: &'a NumPy<'_>) -> ArrayViewMutD<'a, T>
 }
 
 /// Allocates an array of arbitrary elements and calls a function that writes all of them.
+///
+/// `axes` are all axes from the largest stride to the smallest; by default the array is row-major.
 pub(crate) fn new_array_with<'py, T: Numeric>(
     py: Python<'py>,
     shape: &[usize],
+    axes: Option<&[usize]>,
     fill: impl FnOnce(ArrayViewMutD<'_, T>) -> PyResult<()>,
 ) -> PyResult<NumPy<'py>> {
-    let array = allocate(py, to_descr(py, T::DTYPE)?, shape, T::DTYPE == unishape::DType::Bool)?;
+    let array = allocate(py, to_descr(py, T::DTYPE)?, shape, axes, T::DTYPE == unishape::DType::Bool)?;
     // Safety: a new array is regular, its elements are distinct, and nothing else references it yet. They are
     // initialized: see the module's documentation.
     fill(unsafe { view_mut::<T>(&array) })?;
@@ -286,7 +290,7 @@ where
     Tensor: From<ArrayD<T>>,
 {
     if array.len() < COPY_THRESHOLD || !array.is_standard_layout() {
-        return new_array_with(py, array.shape(), |mut view| {
+        return new_array_with(py, array.shape(), None, |mut view| {
             view.assign(&array);
             Ok(())
         });
@@ -423,43 +427,48 @@ impl<T> Layout<T> {
     }
 }
 
-/// The same elements as `Wrapping` integers.
-pub(crate) fn wrapping<T>(view: ArrayViewD<'_, T>) -> ArrayViewD<'_, Wrapping<T>> {
-    // Safety: `Wrapping` is `repr(transparent)`, and the borrow stays the same.
-    unsafe { view.raw_view().cast().deref_into_view() }
-}
-
 /// Allocates an array of arbitrary bytes, but of zeros where it `is_bool`, since booleans have invalid bytes.
+///
+/// `axes` are all axes from the largest stride to the smallest; by default the array is row-major.
 fn allocate<'py>(
     py: Python<'py>,
     descr: Bound<'py, PyArrayDescr>,
     shape: &[usize],
+    axes: Option<&[usize]>,
     is_bool: bool,
 ) -> PyResult<NumPy<'py>> {
     let mut sizes = npy_sizes(shape)?;
+    let item = descr.itemsize() as npy_intp;
+    let mut strides: SmallVec<[npy_intp; 8]> = SmallVec::new();
+    if let Some(axes) = axes {
+        strides.resize(shape.len(), item);
+        let mut next = item;
+        for &axis in axes.iter().rev() {
+            strides[axis] = next;
+            // An array that is too large for this is not allocated.
+            next = next.saturating_mul(sizes[axis].max(1));
+        }
+    }
+    let strides = if strides.is_empty() { std::ptr::null_mut() } else { strides.as_mut_ptr() };
     let (rank, sizes) = (sizes.len() as c_int, sizes.as_mut_ptr());
-    // Safety: `sizes` has one entry per dimension. The call steals the reference to the dtype and returns a new
-    // reference, or null and an exception.
+    // Safety: `sizes`, and `strides` if there are any, have one entry per dimension. The strides are those of a
+    // contiguous array whose axes are permuted, so all elements are in the memory that NumPy allocates. The call steals
+    // the reference to the dtype and returns a new reference, or null and an exception. A new array is contiguous, so
+    // it has as many bytes as elements times their size.
     unsafe {
-        let array = if is_bool {
+        let array = if is_bool && strides.is_null() {
             PY_ARRAY_API.PyArray_Zeros(py, rank, sizes, descr.into_dtype_ptr(), 0)
         } else {
             let class = PyUntypedArray::type_object_raw(py);
             let none = std::ptr::null_mut::<std::ffi::c_void>();
             let descr = descr.into_dtype_ptr();
-            PY_ARRAY_API.PyArray_NewFromDescr(
-                py,
-                class,
-                descr,
-                rank,
-                sizes,
-                none.cast(),
-                none,
-                0,
-                none.cast(),
-            )
+            PY_ARRAY_API.PyArray_NewFromDescr(py, class, descr, rank, sizes, strides, none, 0, none.cast())
         };
-        Ok(Bound::from_owned_ptr_or_err(py, array)?.cast_into_unchecked())
+        let array: NumPy<'py> = Bound::from_owned_ptr_or_err(py, array)?.cast_into_unchecked();
+        if is_bool && !strides.is_null() {
+            data(&array).write_bytes(0, shape.iter().product());
+        }
+        Ok(array)
     }
 }
 

@@ -175,10 +175,11 @@ impl OnnxReport {
         self.0.declarations.clone()
     }
 
-    /// Whether the model broadcasts: "explicit", "broadcasts" or "unknown".
+    /// Whether the model broadcasts: "explicit", "broadcasts", "incompatible" or "unknown".
     #[getter]
     fn verdict(&self) -> &'static str {
         match self.0.verdict() {
+            Verdict::Incompatible => "incompatible",
             Verdict::Explicit => "explicit",
             Verdict::Broadcasts => "broadcasts",
             Verdict::Unknown => "unknown",

@@ -51,7 +51,7 @@ fn parse(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<usize>> {
 /// Sets the default number of threads for large inputs in this process.
 ///
 /// The calling thread counts as one of them. The default at start is the environment variable
-/// UNISHAPE_NUM_THREADS, or RAYON_NUM_THREADS, or the number of CPUs that the process may use: its cgroup quota
+/// UNISHAPE_NUM_THREADS, or RAYON_NUM_THREADS, or OMP_NUM_THREADS, or the number of CPUs that the process may use: its cgroup quota
 /// and its affinity mask are respected. The threads= argument of a call overrides the default for that call.
 ///
 /// Parameters
@@ -68,7 +68,10 @@ fn parse(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<usize>> {
 /// -----
 /// Idle workers park after about 50 µs. The environment variable UNISHAPE_SPIN sets another time in
 /// microseconds for which they keep spinning: the next call starts sooner, at the cost of CPU time.
-/// Both variables are read once, before the first large call.
+/// The variables are read once, before the first large call.
+///
+/// The package threadpoolctl knows these functions: threadpool_limits(2) and threadpool_limits({"unishape": 2})
+/// limit the number of threads for a while.
 ///
 /// Examples
 /// --------

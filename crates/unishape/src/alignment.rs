@@ -1,4 +1,4 @@
-//! Alignment diagrams for error messages: shapes in rows, aligned on the right as in broadcasting.
+//! Alignment diagrams for messages: shapes in rows, aligned on the right as in broadcasting.
 
 use std::ops::Range;
 use unishape_core::{Extent, padded_dim};
@@ -12,6 +12,38 @@ pub(crate) enum DiagramRow<'a> {
     Shape(String, &'a [Extent]),
     /// Text in place of rows that are left out.
     Text(String),
+}
+
+/// Draws named shapes aligned on the right, with a `^` under each dimension in which their sizes differ.
+///
+/// Names are [sanitized](crate::text::sanitize). The diagram is that of the error E1, for compatible shapes too.
+///
+/// ```
+/// use unishape::{Extent, alignment};
+///
+/// let shapes = [vec![64, 1], vec![64], vec![64, 64]].map(|shape| shape.into_iter().map(Extent::Known).collect());
+/// let [pred, y, result]: [Vec<_>; 3] = shapes;
+/// let diagram = alignment(&[("pred", &pred), ("y", &y), ("result", &result)]);
+/// let expected = "
+///   pred    64 x  1
+///   y            64
+///   result  64 x 64
+///            ^    ^
+/// ";
+/// assert_eq!(diagram, expected[1..]);
+/// ```
+pub fn alignment(rows: &[(&str, &[Extent])]) -> String {
+    let rank = rows.iter().map(|(_, shape)| shape.len()).max().unwrap_or(0);
+    let differs = |dim| {
+        let mut sizes = rows.iter().map(|(_, shape)| padded_dim(shape, rank, dim));
+        let first = sizes.next();
+        sizes.any(|size| Some(size) != first)
+    };
+    let marked: Vec<bool> = (0..rank).map(differs).collect();
+    let focus = marked.iter().position(|&marked| marked).unwrap_or(0);
+    let rows: Vec<_> =
+        rows.iter().map(|(name, shape)| DiagramRow::Shape(crate::text::sanitize(name), shape)).collect();
+    alignment_diagram(&rows, &marked, focus)
 }
 
 /// Draws an alignment diagram of shapes, with a `^` under each marked dimension.

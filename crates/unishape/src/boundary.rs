@@ -10,7 +10,7 @@ use ndarray::{ArrayRef, ArrayView, Axis, Dimension, ShapeBuilder};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 use unishape_core::{Rules, broadcast_strides};
-use unishape_engine::closures::{Access, Operand, Read};
+use unishape_engine::closures::{Access, Operand, Read, ReadAccess, ReadFor};
 #[cfg(feature = "map")]
 use unishape_engine::closures::{Assign, Write};
 
@@ -35,13 +35,76 @@ impl<'a, T> Strided<'a, Read<T>> {
         array: &'a ArrayRef<T, D>,
         shape: &'a [usize],
     ) -> Result<Strided<'a, Read<T>>, Error> {
-        let mut strides = Strides::from_elem(0, shape.len());
-        match broadcast_strides(Rules::STANDARD, array.shape(), array.strides(), shape, &mut strides) {
-            Ok(()) => Ok(Strided { first: array.as_ptr().cast_mut(), shape, strides, elements: PhantomData }),
-            Err(reason) => Err(Error::not_broadcastable(array.shape(), shape, reason)),
-        }
+        Strided::new(array.as_ptr(), array.shape(), array.strides(), shape)
     }
 }
+
+impl<'a, 'e: 'a, T> Strided<'a, ReadFor<'e, T>> {
+    /// An array that is read and borrowed for `'e`, stretched to a shape.
+    #[inline]
+    pub(crate) fn borrowed<D: Dimension>(
+        array: &'e ArrayRef<T, D>,
+        shape: &'a [usize],
+    ) -> Result<Strided<'a, ReadFor<'e, T>>, Error> {
+        Strided::new(array.as_ptr(), array.shape(), array.strides(), shape)
+    }
+
+    /// The same for a view, whose elements live for `'e`.
+    #[inline]
+    pub(crate) fn of_view<D: Dimension>(
+        view: &'a ArrayView<'e, T, D>,
+        shape: &'a [usize],
+    ) -> Result<Strided<'a, ReadFor<'e, T>>, Error> {
+        Strided::new(view.as_ptr(), view.shape(), view.strides(), shape)
+    }
+}
+
+impl<'a, K: ReadAccess> Strided<'a, K> {
+    /// A slice as an array of rank 1, stretched to a shape.
+    #[inline]
+    pub(crate) fn of_slice<'e>(elements: &'e [K::Elem], shape: &'a [usize]) -> Result<Strided<'a, K>, Error>
+    where
+        K: ReadsFor<'a, 'e>,
+    {
+        Strided::new(elements.as_ptr(), &[elements.len()], &[1], shape)
+    }
+
+    /// A single value, stretched to a shape.
+    #[inline]
+    pub(crate) fn of_scalar<'e>(value: &'e K::Elem, shape: &'a [usize]) -> Result<Strided<'a, K>, Error>
+    where
+        K: ReadsFor<'a, 'e>,
+    {
+        Strided::new(&raw const *value, &[], &[], shape)
+    }
+
+    /// An array from the address of its first element, stretched to a shape. The caller guarantees what
+    /// [`operand`](Strided::operand) states.
+    #[inline]
+    fn new(
+        first: *const K::Elem,
+        own: &[usize],
+        own_strides: &[isize],
+        shape: &'a [usize],
+    ) -> Result<Strided<'a, K>, Error> {
+        let mut strides = Strides::from_elem(0, shape.len());
+        match broadcast_strides(Rules::STANDARD, own, own_strides, shape, &mut strides) {
+            Ok(()) => Ok(Strided { first: first.cast_mut(), shape, strides, elements: PhantomData }),
+            Err(reason) => Err(Error::not_broadcastable(own, shape, reason)),
+        }
+    }
+
+    /// The same elements, read for the duration of a call only.
+    pub(crate) fn for_a_call(self) -> Strided<'a, Read<K::Elem>> {
+        let Strided { first, shape, strides, .. } = self;
+        Strided { first, shape, strides, elements: PhantomData }
+    }
+}
+
+/// Accesses that read elements borrowed for `'e`, in operands that live for `'a`.
+pub(crate) trait ReadsFor<'a, 'e> {}
+impl<'a, 'e: 'a, T> ReadsFor<'a, 'e> for Read<T> {}
+impl<'e, T> ReadsFor<'_, 'e> for ReadFor<'e, T> {}
 
 #[cfg(feature = "map")]
 impl<'a, T> Strided<'a, Write<T>> {
@@ -52,6 +115,18 @@ impl<'a, T> Strided<'a, Write<T>> {
         let array: &'a ArrayRef<T, D> = array;
         let strides = Strides::from_slice(array.strides());
         Strided { first, shape: array.shape(), strides, elements: PhantomData }
+    }
+
+    /// A slice that a closure changes; `None` where its shape is another one.
+    #[inline]
+    pub(crate) fn writable_slice(elements: &'a mut [T], shape: &'a [usize]) -> Option<Strided<'a, Write<T>>> {
+        let strides = Strides::from_slice(&[1]);
+        (shape == [elements.len()]).then(|| Strided {
+            first: elements.as_mut_ptr(),
+            shape,
+            strides,
+            elements: PhantomData,
+        })
     }
 }
 
@@ -75,8 +150,8 @@ impl<'a, K: Access> Strided<'a, K> {
     /// The operand. It borrows this value mutably, so that an array that is written has one at a time.
     #[inline]
     pub(crate) fn operand(&mut self) -> Operand<'_, K> {
-        // Safety: the constructors take the address, the shape and the strides from an array that is
-        // borrowed for 'a, mutably where K writes. A stretched array has the strides of the array, or 0, in
+        // Safety: the constructors take the address, the shape and the strides from an array or a slice that is
+        // borrowed for 'a, mutably where K writes, and for the lifetime of a `ReadFor`. A stretched array has the strides of the array, or 0, in
         // each dimension (`broadcast_strides`), and so every index leads to one of its elements.
         unsafe { Operand::new(self.first, self.shape, &self.strides) }
     }

@@ -2,7 +2,7 @@
 
 use crate::boundary::TargetShape;
 use crate::error::Error;
-use crate::operand::{CommonDim, Operand};
+use crate::operand::{CommonDim, MapOperand, Operand};
 use crate::shapes::{FastCommonShape, broadcast_error, common_dim};
 use ndarray::{Dimension, IntoDimension};
 use unishape_core::{Rules, check_broadcast_to};
@@ -62,6 +62,12 @@ pub fn broadcast_with<I: Inputs>(rules: Rules, inputs: I) -> Result<I::Views, Er
     inputs.broadcast_with(rules)
 }
 
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are no inputs of `broadcast`",
+    label = "not a tuple of 1 to 16 borrowed arrays, and not a slice of tensors",
+    note = "pass a tuple of references or views, such as `(&a, &b)` or `(&a,)`; for more arrays of one type, call `broadcast_all`",
+    note = "to stretch one array, call `broadcast_to`"
+)]
 /// Inputs of [`broadcast`]: a tuple of [`Operand`]s, or a slice of tensors.
 ///
 /// ```
@@ -76,6 +82,29 @@ pub fn broadcast_with<I: Inputs>(rules: Rules, inputs: I) -> Result<I::Views, Er
 pub trait Inputs {
     /// The broadcast views, one for each input.
     type Views;
+
+    /// Broadcasts the inputs: see [`broadcast`].
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use unishape::prelude::*;
+    ///
+    /// let (x, y) = (array![1, 2, 3], array![[true], [false]]);
+    /// let (x, y) = (&x, &y).broadcast()?;
+    /// assert_eq!((x.dim(), y.dim()), ((2, 3), (2, 3)));
+    /// # Ok::<(), unishape::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`broadcast`].
+    #[inline(always)]
+    fn broadcast(self) -> Result<Self::Views, Error>
+    where
+        Self: Sized,
+    {
+        self.broadcast_with(Rules::STANDARD)
+    }
 
     /// Broadcasts the inputs under a rule set.
     ///
@@ -112,7 +141,7 @@ macro_rules! tuple_inputs {
             #[inline(always)] // a result returned through memory takes twice as long
             fn broadcast_with(self, rules: Rules) -> Result<Self::Views, Error> {
                 let ($($view,)+) = &self;
-                let dim = common_dim!(rules, <$dims as CommonDim>::Dim: $($view.as_array().shape()),+);
+                let dim = common_dim!(rules, <$dims as CommonDim>::Dim: $($view.sizes().as_ref()),+);
                 // Every input can be stretched to the common shape, so only the size of that shape can fail.
                 if let Some(target) = TargetShape::new(&dim)
                     && let ($(Some($view),)+) = ($($view.stretch(Rules::STANDARD, &target),)+)
@@ -141,7 +170,7 @@ tuple_inputs!(
 /// assert_eq!(views(&[Array1::zeros(3), Array1::zeros(1)])?[1].len(), 3);
 /// # Ok::<(), Error>(())
 /// ```
-pub type ViewOf<O> = <O as Operand>::View<<O as Operand>::Dim>;
+pub type ViewOf<O> = <O as Operand>::View<<O as MapOperand>::Dim>;
 
 /// Broadcasts any number of arrays of one element type and one rank type.
 ///
@@ -194,7 +223,7 @@ pub fn broadcast_all_with<O: Operand>(
 ) -> Result<Vec<ViewOf<O>>, Error> {
     // Iterates three times (rank, common shape, views) instead of collecting the arrays.
     let arrays = arrays.into_iter();
-    let Some(rank) = arrays.clone().map(|array| array.as_array().ndim()).max() else {
+    let Some(rank) = arrays.clone().map(|array| array.sizes().as_ref().len()).max() else {
         return if rules.min_inputs() == 0 {
             Ok(Vec::new())
         } else {
@@ -205,11 +234,11 @@ pub fn broadcast_all_with<O: Operand>(
     let mut common = FastCommonShape::new(rules, dim.slice_mut());
     let mut count = 0;
     for array in arrays.clone() {
-        common.push(array.as_array().shape());
+        common.push(array.sizes().as_ref());
         count += 1;
     }
     if common.failed() {
-        let shapes: Vec<Vec<usize>> = arrays.map(|array| array.as_array().shape().to_vec()).collect();
+        let shapes: Vec<Vec<usize>> = arrays.map(|array| array.sizes().as_ref().to_vec()).collect();
         return Err(broadcast_error(rules, &shapes));
     }
     let too_large = || Error::too_large(dim.slice(), None);
@@ -274,7 +303,7 @@ pub fn broadcast_to_with<O: Operand, Sh: IntoDimension>(
     let dim = shape.into_dimension();
     match TargetShape::new(&dim).and_then(|target| array.stretch(rules, &target)) {
         Some(view) => Ok(view),
-        None => Err(broadcast_to_error(rules, array.as_array().shape(), dim.clone().slice())),
+        None => Err(broadcast_to_error(rules, array.sizes().as_ref(), dim.clone().slice())),
     }
 }
 

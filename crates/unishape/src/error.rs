@@ -337,7 +337,14 @@ impl Incompatible {
     }
 
     /// Name of an input, or its number.
-    pub(crate) fn name(&self, input: usize) -> String {
+    ///
+    /// ```
+    /// # use unishape::{Error, broadcast_shapes};
+    /// let error = broadcast_shapes(&[[5, 3], [5, 4]]).unwrap_err();
+    /// let Error::Incompatible(e1) = error.named(&["x"]) else { panic!() };
+    /// assert_eq!((e1.name(0), e1.name(1)), ("x".into(), "input 1".into()));
+    /// ```
+    pub fn name(&self, input: usize) -> String {
         self.names.get(input).cloned().unwrap_or_else(|| format!("input {input}"))
     }
 

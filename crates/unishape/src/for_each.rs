@@ -1,12 +1,16 @@
-//! `for_each`: a function of the elements of several arrays that changes some of them in place.
+//! `for_each`, `try_for_each`: a function of the elements of several arrays that changes some of them in place.
 
 use crate::boundary::Strided;
 use crate::error::Error;
-use crate::operand::CommonDim;
+use crate::operand::{CommonDim, MapOperand, ScalarOperand};
 use crate::shapes::common_dim;
-use ndarray::{ArrayBase, ArrayRef, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
+use crate::try_error::TryError;
+use ndarray::{
+    Array, ArrayBase, ArrayRef, ArrayView, ArrayViewMut, CowArray, Data, DataMut, Dimension, Ix1,
+    OwnedArcRepr, RawData,
+};
 use unishape_core::Rules;
-use unishape_engine::closures::{Access, ElementRef, ForEach, Operand, Read, Write};
+use unishape_engine::closures::{Access, ElementRef, ForEach, Operand, Write};
 
 /// Calls a function with the elements of several arrays, broadcast together.
 ///
@@ -54,19 +58,59 @@ use unishape_engine::closures::{Access, ElementRef, ForEach, Operand, Read, Writ
 /// Where the function panics. Some elements have been changed then; other threads stop soon.
 #[inline]
 pub fn for_each<I: ForEachInputs<F>, F>(arrays: I, function: F) -> Result<(), Error> {
-    arrays.for_each(function)
+    arrays.for_each_element(function)
 }
 
-/// Inputs of [`for_each`]: a tuple of one to eight arrays.
+/// [`for_each`] with a function that can fail: stops at the first error.
 ///
-/// Each has its own element type and rank. The function takes as many references.
+/// The function returns `Result<(), E>`. After an error it is not called again, but for calls that other threads are
+/// about to make. What has been changed stays changed.
+///
+/// ```
+/// use ndarray::arr1;
+/// use unishape::{TryError, try_for_each};
+///
+/// let mut counts = arr1(&[250u8, 251, 252]);
+/// let mut add = |more: &[u8]| {
+///     try_for_each((&mut counts, more), |count, more| {
+///         *count = count.checked_add(*more).ok_or("a count is larger than 255")?;
+///         Ok(())
+///     })
+/// };
+/// assert_eq!(add(&[5, 4, 3]), Ok(()));
+/// assert_eq!(add(&[0, 0, 1]), Err(TryError::Function("a count is larger than 255")));
+/// ```
+///
+/// # Errors
+///
+/// [`TryError::Function`] with an error of the function, [`TryError::Broadcast`] with those of [`for_each`].
+///
+/// # Panics
+///
+/// As [`for_each`].
+#[inline]
+pub fn try_for_each<I, F>(arrays: I, function: F) -> Result<(), TryError<I::Error>>
+where
+    I: TryForEachInputs<F>,
+{
+    arrays.try_for_each_element(function)
+}
+
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are no inputs of `for_each`",
+    label = "not an array, and not a tuple of one to eight arrays, slices and numbers",
+    note = "pass `&mut a` for an array that is written and `&b` for one that is read: `(&mut a, &b)`"
+)]
+/// Inputs of [`for_each`]: a tuple of one to eight arrays, or one array.
+///
+/// Each is a [`ForEachOperand`] with its own element type and rank. The function takes as many references.
 ///
 /// ```
 /// use ndarray::arr1;
 /// use unishape::ForEachInputs;
 ///
 /// let mut x = arr1(&[1, 2]);
-/// (&mut x,).for_each(|x: &mut i32| *x *= 2)?;
+/// (&mut x,).for_each_element(|x: &mut i32| *x *= 2)?;
 /// assert_eq!(x, arr1(&[2, 4]));
 /// # Ok::<(), unishape::Error>(())
 /// ```
@@ -78,7 +122,7 @@ pub trait ForEachInputs<F> {
     /// use unishape::ForEachInputs;
     ///
     /// let mut x = arr1(&[1, 2]);
-    /// (&mut x, &arr0(10)).for_each(|x: &mut i32, y: &i32| *x += y)?;
+    /// (&mut x, &arr0(10)).for_each_element(|x: &mut i32, y: &i32| *x += y)?;
     /// assert_eq!(x, arr1(&[11, 12]));
     /// # Ok::<(), unishape::Error>(())
     /// ```
@@ -90,12 +134,61 @@ pub trait ForEachInputs<F> {
     /// # Panics
     ///
     /// As [`for_each`].
-    fn for_each(self, function: F) -> Result<(), Error>;
+    fn for_each_element(self, function: F) -> Result<(), Error>;
 }
 
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are no inputs of `try_for_each`",
+    label = "not an array, and not a tuple of one to eight arrays, slices and numbers",
+    note = "pass `&mut a` for an array that is written and `&b` for one that is read: `(&mut a, &b)`"
+)]
+/// Inputs of [`try_for_each`]: those of [`for_each`].
+///
+/// ```
+/// use ndarray::arr1;
+/// use unishape::{TryError, TryForEachInputs};
+///
+/// let fail = |x: &i32| if *x > 1 { Err(*x) } else { Ok(()) };
+/// assert_eq!((&arr1(&[1, 2]),).try_for_each_element(fail), Err(TryError::Function(2)));
+/// ```
+pub trait TryForEachInputs<F> {
+    /// The error of the function.
+    type Error;
+
+    /// See [`try_for_each`].
+    ///
+    /// ```
+    /// use unishape::TryForEachInputs;
+    ///
+    /// let mut x = [1, 2];
+    /// (&mut x, 10).try_for_each_element(|x: &mut i32, y: &i32| {
+    ///     *x += y;
+    ///     Ok::<(), std::fmt::Error>(())
+    /// })?;
+    /// assert_eq!(x, [11, 12]);
+    /// # Ok::<(), unishape::TryError<std::fmt::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`try_for_each`].
+    ///
+    /// # Panics
+    ///
+    /// As [`for_each`].
+    fn try_for_each_element(self, function: F) -> Result<(), TryError<Self::Error>>;
+}
+
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an array, a slice or a number that `for_each` can read or write",
+    label = "cannot be read or written element by element",
+    note = "pass `&mut a` for an array that is written, `&a` for one that is read",
+    note = "a number, `bool`, `char` or string is passed as it is; another single value as `ndarray::arr0(value)`"
+)]
 /// An array of [`for_each`], which is read or written.
 ///
-/// An [`Operand`](crate::Operand) is read. `&mut` to any of ndarray's arrays, or an `ArrayViewMut`, is written.
+/// `&mut` to any of ndarray's arrays, a slice, a `Vec` or a fixed array, or an `ArrayViewMut`, is written. Any other
+/// [`MapOperand`] is read.
 ///
 /// ```
 /// use ndarray::{arr1, arr2};
@@ -116,14 +209,9 @@ pub trait ForEachOperand: sealed::Sealed {
     /// What the function gets of an element: see [`ElementRef`].
     type Access: Access<Elem = Self::Elem>;
 
-    /// The array itself.
-    ///
-    /// ```
-    /// use unishape::ForEachOperand;
-    ///
-    /// assert_eq!((&mut ndarray::arr1(&[1, 2])).as_array().shape(), [2]);
-    /// ```
-    fn as_array(&self) -> &ArrayRef<Self::Elem, Self::Dim>;
+    /// The shape.
+    #[doc(hidden)]
+    fn sizes(&self) -> impl AsRef<[usize]>;
 
     /// The operand of the engine: stretched if it is read, and of the common shape if it is written.
     #[doc(hidden)]
@@ -135,50 +223,69 @@ pub trait ForEachOperand: sealed::Sealed {
 }
 
 mod sealed {
-    use ndarray::{ArrayBase, ArrayRef, RawData, ViewRepr};
-
     pub trait Sealed {}
-    impl<S: RawData, D> Sealed for &ArrayBase<S, D> {}
-    impl<A, D> Sealed for &ArrayRef<A, D> {}
-    impl<A, D> Sealed for ArrayBase<ViewRepr<&A>, D> {}
-    impl<S: RawData, D> Sealed for &mut ArrayBase<S, D> {}
-    impl<A, D> Sealed for &mut ArrayRef<A, D> {}
-    impl<A, D> Sealed for ArrayBase<ViewRepr<&mut A>, D> {}
 }
 
+/// Operands that are read, as in `map`.
 macro_rules! read_operand {
-    ([$($parameter:tt)+] $Array:ty, $Elem:ty) => {
-        impl<$($parameter)+, D: Dimension> ForEachOperand for $Array {
-            type Elem = $Elem;
-            type Dim = D;
-            type Access = Read<$Elem>;
+    ($([$($parameter:tt)*] $Array:ty),+ $(,)?) => {
+        $(impl<$($parameter)*> sealed::Sealed for $Array {}
+
+        impl<$($parameter)*> ForEachOperand for $Array {
+            type Elem = <Self as MapOperand>::Elem;
+            type Dim = <Self as MapOperand>::Dim;
+            type Access = <Self as MapOperand>::Access;
 
             #[inline]
-            fn as_array(&self) -> &ArrayRef<$Elem, D> {
-                self
+            fn sizes(&self) -> impl AsRef<[usize]> {
+                MapOperand::sizes(self)
             }
 
             #[inline]
-            fn strided<'s>(&'s mut self, _: usize, common: &'s [usize]) -> Result<Strided<'s, Read<$Elem>>, Error> {
-                Strided::stretched(self, common)
+            fn strided<'s>(&'s mut self, _: usize, common: &'s [usize]) -> Result<Strided<'s, Self::Access>, Error> {
+                MapOperand::strided(self, common)
             }
-        }
+        })+
     };
 }
-read_operand!([S: Data] &ArrayBase<S, D>, S::Elem);
-read_operand!([A] &ArrayRef<A, D>, A);
-read_operand!([A] ArrayView<'_, A, D>, A);
+read_operand!(
+    [S: Data, D: Dimension] &ArrayBase<S, D>,
+    [A, D: Dimension] &ArrayRef<A, D>,
+    [A, D: Dimension] ArrayView<'_, A, D>,
+    [A, D: Dimension] Array<A, D>,
+    [A, D: Dimension] ArrayBase<OwnedArcRepr<A>, D>,
+    [A, D: Dimension] CowArray<'_, A, D>,
+    [A] &[A],
+    [A] &Vec<A>,
+    [A, const N: usize] &[A; N],
+    [A] Vec<A>,
+    [A, const N: usize] [A; N],
+    [T: ScalarOperand] T,
+);
+
+macro_rules! read_references {
+    ($($Scalar:ty),+) => {
+        read_operand!($([] &$Scalar),+);
+    };
+}
+read_references!(
+    bool, char, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, String
+);
+#[cfg(feature = "expr")]
+read_references!(half::f16, half::bf16, num_complex::Complex<f32>, num_complex::Complex<f64>);
 
 macro_rules! written_operand {
     ([$($parameter:tt)+] $Array:ty, $Elem:ty) => {
+        impl<$($parameter)+, D: Dimension> sealed::Sealed for $Array {}
+
         impl<$($parameter)+, D: Dimension> ForEachOperand for $Array {
             type Elem = $Elem;
             type Dim = D;
             type Access = Write<$Elem>;
 
             #[inline]
-            fn as_array(&self) -> &ArrayRef<$Elem, D> {
-                self
+            fn sizes(&self) -> impl AsRef<[usize]> {
+                self.shape()
             }
 
             #[inline]
@@ -195,7 +302,34 @@ written_operand!([S: DataMut] &mut ArrayBase<S, D>, S::Elem);
 written_operand!([A] &mut ArrayRef<A, D>, A);
 written_operand!([A] ArrayViewMut<'_, A, D>, A);
 
-/// Implements [`ForEachInputs`] for a tuple of arrays.
+/// Slices that are written: arrays of rank 1.
+macro_rules! written_slice {
+    ([$($parameter:tt)+] $Slice:ty) => {
+        impl<$($parameter)+> sealed::Sealed for $Slice {}
+
+        impl<$($parameter)+> ForEachOperand for $Slice {
+            type Elem = A;
+            type Dim = Ix1;
+            type Access = Write<A>;
+
+            #[inline]
+            fn sizes(&self) -> impl AsRef<[usize]> {
+                [self.len()]
+            }
+
+            #[inline]
+            fn strided<'s>(&'s mut self, input: usize, common: &'s [usize]) -> Result<Strided<'s, Write<A>>, Error> {
+                let len = self.len();
+                Strided::writable_slice(&mut self[..], common).ok_or_else(|| Error::cannot_write(input, &[len], common))
+            }
+        }
+    };
+}
+written_slice!([A] &mut [A]);
+written_slice!([A] &mut Vec<A>);
+written_slice!([A, const N: usize] &mut [A; N]);
+
+/// Implements [`ForEachInputs`] and [`TryForEachInputs`] for a tuple of arrays.
 macro_rules! for_each_inputs {
     ($($T:ident $x:ident $n:tt)+) => {
         impl<$($T: ForEachOperand,)+ F> ForEachInputs<F> for ($($T,)+)
@@ -205,15 +339,34 @@ macro_rules! for_each_inputs {
             $(for<'o> Operand<'o, $T::Access>: Sync,)+
         {
             #[inline]
-            fn for_each(self, function: F) -> Result<(), Error> {
+            fn for_each_element(self, function: F) -> Result<(), Error> {
                 let ($(mut $x,)+) = self;
                 let dim = common_dim!(
-                    Rules::STANDARD, <($($T::Dim,)+) as CommonDim>::Dim: $($x.as_array().shape()),+
+                    Rules::STANDARD, <($($T::Dim,)+) as CommonDim>::Dim: $($x.sizes().as_ref()),+
                 );
                 let shape = dim.slice();
                 let ($(mut $x,)+) = ($($x.strided($n, shape)?,)+);
                 ($($x.operand(),)+).for_each(&function);
                 Ok(())
+            }
+        }
+
+        impl<$($T: ForEachOperand,)+ F, Er: Send> TryForEachInputs<F> for ($($T,)+)
+        where
+            ($($T::Dim,)+): CommonDim,
+            F: for<'x> Fn($(<$T::Access as ElementRef<'x>>::Item),+) -> Result<(), Er> + Sync,
+            $(for<'o> Operand<'o, $T::Access>: Sync,)+
+        {
+            type Error = Er;
+
+            fn try_for_each_element(self, function: F) -> Result<(), TryError<Er>> {
+                let ($(mut $x,)+) = self;
+                let dim = common_dim!(
+                    Rules::STANDARD, <($($T::Dim,)+) as CommonDim>::Dim: $($x.sizes().as_ref()),+
+                );
+                let shape = dim.slice();
+                let ($(mut $x,)+) = ($($x.strided($n, shape)?,)+);
+                ($($x.operand(),)+).try_for_each(&function).map_err(TryError::Function)
             }
         }
     };
@@ -226,3 +379,43 @@ for_each_inputs!(A a 0 B b 1 C c 2 D d 3 E e 4);
 for_each_inputs!(A a 0 B b 1 C c 2 D d 3 E e 4 G g 5);
 for_each_inputs!(A a 0 B b 1 C c 2 D d 3 E e 4 G g 5 H h 6);
 for_each_inputs!(A a 0 B b 1 C c 2 D d 3 E e 4 G g 5 H h 6 I i 7);
+
+/// Implements [`ForEachInputs`] and [`TryForEachInputs`] for one array alone, as for a tuple of it.
+macro_rules! one_input {
+    ($([$($parameter:tt)*] $Array:ty),+ $(,)?) => {
+        $(impl<$($parameter)*, F> ForEachInputs<F> for $Array
+        where
+            (Self,): ForEachInputs<F>,
+        {
+            #[inline]
+            fn for_each_element(self, function: F) -> Result<(), Error> {
+                (self,).for_each_element(function)
+            }
+        }
+
+        impl<$($parameter)*, F> TryForEachInputs<F> for $Array
+        where
+            (Self,): TryForEachInputs<F>,
+        {
+            type Error = <(Self,) as TryForEachInputs<F>>::Error;
+
+            #[inline]
+            fn try_for_each_element(self, function: F) -> Result<(), TryError<Self::Error>> {
+                (self,).try_for_each_element(function)
+            }
+        })+
+    };
+}
+one_input!(
+    [S: RawData, D] ArrayBase<S, D>,
+    [S: RawData, D] &ArrayBase<S, D>,
+    [S: RawData, D] &mut ArrayBase<S, D>,
+    [A, D] &ArrayRef<A, D>,
+    [A, D] &mut ArrayRef<A, D>,
+    [A] &[A],
+    [A] &mut [A],
+    [A] &Vec<A>,
+    [A] &mut Vec<A>,
+    [A, const N: usize] &[A; N],
+    [A, const N: usize] &mut [A; N],
+);

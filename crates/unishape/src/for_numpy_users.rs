@@ -21,6 +21,7 @@
 //! | `np.ndarray` of any dtype | [`Tensor`](crate::Tensor), or ndarray's `Array` where the element type is static |
 //! | `a.dtype` | [`Tensor::dtype`](crate::Tensor::dtype), a [`DType`](crate::DType) |
 //! | `a[1:3, 0:2]` | [`TensorView::slice`](crate::TensorView::slice), or ndarray's `slice` |
+//! | `a * 2 + [1, 2, 3]` | [`map((&a, 2, &[1, 2, 3]), \|a, k, b\| a * k + b)`](crate::map()) |
 //! | `a[:, None]` | ndarray's `a.insert_axis(Axis(1))` |
 //! | `None` in a shape (Array API) | [`Extent::Unknown`](crate::Extent::Unknown) |
 //!

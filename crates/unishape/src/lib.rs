@@ -3,6 +3,7 @@
 
 mod alignment;
 mod alloc;
+mod array_ext;
 mod boundary;
 mod broadcast;
 #[cfg(feature = "cuda")]
@@ -22,6 +23,7 @@ pub mod notation;
 #[cfg(feature = "expr")]
 mod numeric;
 mod operand;
+pub mod prelude;
 #[cfg(feature = "expr")]
 mod program_arrays;
 #[cfg(feature = "map")]
@@ -32,24 +34,29 @@ mod shapes;
 mod sum;
 #[cfg(feature = "expr")]
 mod tensor;
+#[cfg(feature = "expr")]
+mod tensor_types;
 pub mod text;
 #[cfg(feature = "parallel")]
 mod threads;
 #[cfg(feature = "map")]
 mod to_owned;
+#[cfg(feature = "map")]
+mod try_error;
 #[cfg(feature = "expr")]
 mod tuning;
 
+pub use alignment::alignment;
 pub use broadcast::{
     Inputs, ViewOf, broadcast, broadcast_all, broadcast_all_with, broadcast_to, broadcast_to_with,
     broadcast_with,
 };
 pub use error::{CannotStretch, CannotWrite, Error, Incompatible};
 #[cfg(feature = "map")]
-pub use for_each::{ForEachInputs, ForEachOperand, for_each};
+pub use for_each::{ForEachInputs, ForEachOperand, TryForEachInputs, for_each, try_for_each};
 #[cfg(feature = "map")]
-pub use map::{MapInputs, map, map_into};
-pub use operand::{CommonDim, Operand};
+pub use map::{MapInputs, map, map_into, try_map};
+pub use operand::{CommonDim, MapOperand, Operand, ScalarOperand};
 #[cfg(feature = "map")]
 pub use reduce::reduce;
 #[cfg(feature = "map")]
@@ -58,17 +65,22 @@ pub use shapes::{CommonShape, broadcast_shapes, broadcast_shapes_with, is_broadc
 pub use sum::sum_to;
 #[cfg(feature = "expr")]
 pub use tensor::{Element, Tensor, TensorView};
+#[cfg(feature = "expr")]
+pub use tensor_types::TensorTypeError;
 #[cfg(feature = "parallel")]
 pub use threads::{num_threads, set_num_threads, with_num_threads};
 #[cfg(feature = "map")]
 pub use to_owned::to_owned;
+#[cfg(feature = "map")]
+pub use try_error::TryError;
 pub use unishape_core::{
     Extent, Rules, Size, StretchError, TooLarge, broadcast_dim, byte_count, element_count,
 };
-#[cfg(feature = "map")]
 pub use unishape_engine::closures::ElementRef;
+#[cfg(feature = "map")]
+pub use unishape_engine::closures::Fallible;
 #[cfg(feature = "expr")]
-pub use unishape_kernels::DType;
+pub use unishape_kernels::{DType, UnknownDType};
 
 /// Compiles and runs the README's examples.
 #[cfg(all(doctest, feature = "map", feature = "expr"))]

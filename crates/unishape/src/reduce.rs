@@ -66,5 +66,5 @@ where
     X: ReduceAxes<I::Dim>,
     R: Fold<I::Result, Acc: Send> + Sync,
 {
-    inputs.reduce(axes, function, fold)
+    inputs.reduce_elements(axes, function, fold)
 }

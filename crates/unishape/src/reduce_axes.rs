@@ -9,6 +9,11 @@ use std::ops::RangeFull;
 use unishape_core::element_count;
 use unishape_engine::memory::reserve;
 
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are no axes of an array of rank `{D}`",
+    label = "not an `Axis`, an array or a slice of them, or `..`",
+    note = "write `Axis(0)`, `[Axis(0), Axis(1)]` with at most as many axes as the arrays have, or `..` for all"
+)]
 /// Axes of [`reduce`](crate::reduce()) for arrays of the rank type `D`.
 ///
 /// | axes | result |

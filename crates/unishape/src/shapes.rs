@@ -121,7 +121,7 @@ macro_rules! common_dim {
         let mut common = $crate::shapes::FastCommonShape::new($rules, ndarray::Dimension::slice_mut(&mut dim));
         $(common.push($shape);)+
         if common.failed() {
-            return Err($crate::shapes::broadcast_error($rules, &[$($shape),+]));
+            return Err($crate::shapes::broadcast_error($rules, &[$($shape),+]).into());
         }
         dim
     }};
@@ -138,9 +138,14 @@ pub(crate) fn broadcast_error<T: AsRef<[usize]>>(rules: Rules, shapes: &[T]) -> 
     }
 }
 
-/// Incremental common shape of any number of shapes.
+/// Incremental common shape of a stream of shapes.
 ///
-/// Memory use depends only on the rank.
+/// For shapes that arrive one after another: files of a data set, messages, records. Its memory grows with the rank, not
+/// with the number of shapes, which are not kept. A shape that is incompatible is an error and changes nothing, so that
+/// a stream can go on without it.
+///
+/// Parts of a stream can be combined in any order: the common shape of common shapes is that of all shapes. The program
+/// `examples/streaming_shapes.rs` does so on several threads.
 ///
 /// ```
 /// use unishape::{CommonShape, Rules};
@@ -149,6 +154,9 @@ pub(crate) fn broadcast_error<T: AsRef<[usize]>>(rules: Rules, shapes: &[T]) -> 
 /// for i in 0..100_000 {
 ///     common.push(if i % 2 == 0 { &[4, 1][..] } else { &[3] })?;
 /// }
+/// let error = common.push(&[2, 3]).unwrap_err();
+/// assert!(error.to_string().starts_with("E1: incompatible shapes in dimension 0: input 0 has 4, input 100000 has 2"));
+/// assert_eq!((common.shape(), common.inputs()), (&[4, 3][..], 100_000)); // as before
 /// assert_eq!(common.finish()?, [4, 3]);
 /// # Ok::<(), unishape::Error>(())
 /// ```

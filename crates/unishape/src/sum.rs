@@ -1,10 +1,9 @@
 //! `sum_to`: the adjoint of broadcasting.
 
 use crate::alloc::{checked_len, out_of_memory};
-use crate::boundary::Strided;
 use crate::error::Error;
 use crate::fold::{Accumulator, Sum};
-use crate::operand::Operand;
+use crate::operand::MapOperand;
 use ndarray::{Array, Dimension, IntoDimension};
 use num_traits::Zero;
 use smallvec::SmallVec;
@@ -44,26 +43,26 @@ use unishape_engine::reduce::reduce_elements;
 /// Where `+` panics.
 pub fn sum_to<O, Sh>(array: O, shape: Sh) -> Result<Array<O::Elem, Sh::Dim>, Error>
 where
-    O: Operand,
+    O: MapOperand,
     O::Elem: Clone + Zero + Add<Output = O::Elem>,
     Sh: IntoDimension,
 {
     let shape = shape.into_dimension();
-    let (array, to) = (array.as_array(), shape.slice());
+    let (sizes, to) = (array.sizes(), shape.slice());
+    let from = sizes.as_ref();
     let count = checked_len::<O::Elem>(to)?;
-    if let Err(reason) = check_broadcast_to(Rules::STANDARD, to, array.shape()) {
-        return Err(Error::not_broadcastable(to, array.shape(), reason));
+    if let Err(reason) = check_broadcast_to(Rules::STANDARD, to, from) {
+        return Err(Error::not_broadcastable(to, from, reason));
     }
-    let sums = if array.is_empty() {
+    let sums = if from.contains(&0) {
         let mut zeros = reserve(count).map_err(out_of_memory)?;
         zeros.resize_with(count, O::Elem::zero);
         zeros
     } else {
         // Sizes differ in the dimensions that are stretched.
-        let sizes = array.shape().iter().enumerate();
         let is_reduced: SmallVec<[bool; 6]> =
-            sizes.map(|(dim, &size)| padded_dim(to, array.ndim(), dim) != size).collect();
-        let mut input = Strided::stretched(array, array.shape())?;
+            from.iter().enumerate().map(|(dim, &size)| padded_dim(to, from.len(), dim) != size).collect();
+        let mut input = array.strided(from)?.for_a_call();
         reduce_elements(&input.operand(), &is_reduced, &Accumulator(&Sum)).map_err(out_of_memory)?
     };
     Array::from_shape_vec(shape.clone(), sums).map_err(|_| Error::too_large(to, None))

@@ -4,7 +4,7 @@ use crate::broadcast::{Inputs, broadcast_to};
 use crate::error::Error;
 use crate::shapes::broadcast_shapes_with;
 use half::{bf16, f16};
-use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, Dimension};
+use ndarray::{ArrayD, ArrayViewD};
 use num_complex::Complex;
 use unishape_core::Rules;
 use unishape_kernels::{DType, for_each_dtype};
@@ -179,23 +179,26 @@ macro_rules! define_tensors {
         impl Element for $type $(<$part>)? {
             const DTYPE: DType = DType::$variant;
 
-            fn view_in<'t, 'a>(tensor: &'t TensorView<'a>) -> Option<&'t ArrayViewD<'a, Self>> {
+            fn view_in<'a>(tensor: &TensorView<'a>) -> Option<ArrayViewD<'a, Self>> {
                 match tensor {
-                    TensorView::$variant(view) => Some(view),
+                    TensorView::$variant(view) => Some(view.clone()),
                     _ => None,
                 }
             }
-        }
 
-        impl<D: Dimension> From<Array<$type $(<$part>)?, D>> for Tensor {
-            fn from(array: Array<$type $(<$part>)?, D>) -> Tensor {
-                Tensor::$variant(array.into_dyn())
+            fn array_in(tensor: Tensor) -> Result<ArrayD<Self>, Tensor> {
+                match tensor {
+                    Tensor::$variant(array) => Ok(array),
+                    other => Err(other),
+                }
             }
-        }
 
-        impl<'a, D: Dimension> From<ArrayView<'a, $type $(<$part>)?, D>> for TensorView<'a> {
-            fn from(view: ArrayView<'a, $type $(<$part>)?, D>) -> TensorView<'a> {
-                TensorView::$variant(view.into_dyn())
+            fn into_view(view: ArrayViewD<'_, Self>) -> TensorView<'_> {
+                TensorView::$variant(view)
+            }
+
+            fn into_tensor(array: ArrayD<Self>) -> Tensor {
+                Tensor::$variant(array)
             }
         })+
     };
@@ -219,24 +222,22 @@ pub trait Element: Sized + Clone + sealed::Sealed + 'static {
 
     /// The typed view in a tensor view of this dtype; see [`TensorView::typed`].
     #[doc(hidden)]
-    fn view_in<'t, 'a>(tensor: &'t TensorView<'a>) -> Option<&'t ArrayViewD<'a, Self>>;
+    fn view_in<'a>(tensor: &TensorView<'a>) -> Option<ArrayViewD<'a, Self>>;
+
+    /// The typed array in a tensor of this dtype; see [`Tensor::into_typed`].
+    #[doc(hidden)]
+    fn array_in(tensor: Tensor) -> Result<ArrayD<Self>, Tensor>;
+
+    /// The tensor view of a typed view.
+    #[doc(hidden)]
+    fn into_view(view: ArrayViewD<'_, Self>) -> TensorView<'_>;
+
+    /// The tensor of a typed array.
+    #[doc(hidden)]
+    fn into_tensor(array: ArrayD<Self>) -> Tensor;
 }
 
 impl<'a> TensorView<'a> {
-    /// The view with a static element type; `None` where the dtype differs.
-    ///
-    /// ```
-    /// use unishape::TensorView;
-    ///
-    /// let array = ndarray::arr1(&[1.5f32, 2.5]);
-    /// let view = TensorView::from(array.view());
-    /// assert_eq!(view.typed::<f32>().map(|view| view.sum()), Some(4.0));
-    /// assert!(view.typed::<f64>().is_none());
-    /// ```
-    pub fn typed<T: Element>(&self) -> Option<&ArrayViewD<'a, T>> {
-        T::view_in(self)
-    }
-
     /// Restricts every dimension to a range of indices.
     ///
     /// ```
@@ -284,7 +285,7 @@ impl<'a> From<&TensorView<'a>> for TensorView<'a> {
 ///     Tensor::from(arr2(&[[1.5f32], [2.5]])),
 ///     Tensor::from(arr1(&["a".to_string(), "b".into(), "c".into()])),
 /// ];
-/// let views = broadcast(&tensors[..])?;
+/// let views = broadcast(&tensors)?;
 /// assert_eq!(views[0].shape(), [2, 3]);
 /// assert_eq!(views[1].shape(), [2, 3]);
 /// assert_eq!(views[1].dtype(), DType::Str);
@@ -299,6 +300,37 @@ impl<'a> Inputs for &'a [Tensor] {
     }
 }
 
+/// A vector of tensors, as a slice of them.
+impl<'a> Inputs for &'a Vec<Tensor> {
+    type Views = Vec<TensorView<'a>>;
+
+    fn broadcast_with(self, rules: Rules) -> Result<Vec<TensorView<'a>>, Error> {
+        self.as_slice().broadcast_with(rules)
+    }
+}
+
+/// An array of tensors: an array of as many views.
+///
+/// ```
+/// use unishape::{Tensor, broadcast};
+///
+/// let [x, y] = broadcast(&[Tensor::from(ndarray::arr1(&[1, 2, 3])), Tensor::from(vec![true])])?;
+/// assert_eq!((x.shape(), y.shape()), (&[3][..], &[3][..]));
+/// # Ok::<(), unishape::Error>(())
+/// ```
+impl<'a, const N: usize> Inputs for &'a [Tensor; N] {
+    type Views = [TensorView<'a>; N];
+
+    fn broadcast_with(self, rules: Rules) -> Result<[TensorView<'a>; N], Error> {
+        let common = broadcast_shapes_with(rules, &self.each_ref().map(Tensor::shape))?;
+        let mut views = self.each_ref().map(Tensor::view);
+        for view in &mut views {
+            *view = view.clone().broadcast_to(&common)?;
+        }
+        Ok(views)
+    }
+}
+
 /// A view of each tensor, as for a slice of tensors.
 impl<'a> Inputs for Vec<TensorView<'a>> {
     type Views = Vec<TensorView<'a>>;
@@ -307,5 +339,23 @@ impl<'a> Inputs for Vec<TensorView<'a>> {
         let shapes: Vec<&[usize]> = self.iter().map(TensorView::shape).collect();
         let common = broadcast_shapes_with(rules, &shapes)?;
         self.into_iter().map(|view| view.broadcast_to(&common)).collect()
+    }
+}
+
+/// The same for views that are kept.
+impl<'a> Inputs for &[TensorView<'a>] {
+    type Views = Vec<TensorView<'a>>;
+
+    fn broadcast_with(self, rules: Rules) -> Result<Vec<TensorView<'a>>, Error> {
+        self.to_vec().broadcast_with(rules)
+    }
+}
+
+/// The same for a vector of views that is kept.
+impl<'a> Inputs for &Vec<TensorView<'a>> {
+    type Views = Vec<TensorView<'a>>;
+
+    fn broadcast_with(self, rules: Rules) -> Result<Vec<TensorView<'a>>, Error> {
+        self.clone().broadcast_with(rules)
     }
 }

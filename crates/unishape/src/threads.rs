@@ -5,7 +5,7 @@ use unishape_engine::parallel;
 /// Returns how many threads share large work, the calling one included.
 ///
 /// In this order: the number set by [`with_num_threads`], by [`set_num_threads`], by the environment variables
-/// `UNISHAPE_NUM_THREADS` and `RAYON_NUM_THREADS`, and the number of CPUs that the calling thread may use according
+/// `UNISHAPE_NUM_THREADS`, `RAYON_NUM_THREADS` and `OMP_NUM_THREADS`, and the number of CPUs that the calling thread may use according
 /// to its cgroup and its affinity mask. Inside a rayon pool, that pool is used instead.
 ///
 /// ```
@@ -30,7 +30,8 @@ pub fn set_num_threads(threads: usize) {
 
 /// Calls a function with a number of threads for the work that it starts.
 ///
-/// The number applies to work started on this thread, and includes it.
+/// The number applies to the work of every verb and expression that is started on this thread, and includes it. With
+/// 1, all of it stays on this thread, and no worker is started. The same holds inside a rayon pool of one thread.
 ///
 /// ```
 /// use ndarray::Array2;

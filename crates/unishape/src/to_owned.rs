@@ -1,10 +1,9 @@
 //! `to_owned`: explicit copies of views (BC-10).
 
 use crate::alloc::{checked_len, out_of_memory};
-use crate::boundary::Strided;
 use crate::error::Error;
-use crate::operand::Operand;
-use ndarray::Array;
+use crate::operand::MapOperand;
+use ndarray::{Array, Dimension};
 use unishape_engine::closures::clone_elements;
 
 /// Copies an array or a view into a new array in row-major order.
@@ -32,12 +31,14 @@ use unishape_engine::closures::clone_elements;
 /// Where `clone` panics; the clones so far are dropped.
 pub fn to_owned<O>(array: O) -> Result<Array<O::Elem, O::Dim>, Error>
 where
-    O: Operand,
+    O: MapOperand,
     O::Elem: Clone,
 {
-    let array = array.as_array();
-    let shape = array.shape();
+    let sizes = array.sizes();
+    let shape = sizes.as_ref();
     checked_len::<O::Elem>(shape)?;
-    let elements = clone_elements(&Strided::stretched(array, shape)?.operand()).map_err(out_of_memory)?;
-    Array::from_shape_vec(array.raw_dim(), elements).map_err(|_| Error::too_large(shape, None))
+    let elements = clone_elements(&array.strided(shape)?.for_a_call().operand()).map_err(out_of_memory)?;
+    let mut dim = O::Dim::zeros(shape.len());
+    dim.slice_mut().copy_from_slice(shape);
+    Array::from_shape_vec(dim, elements).map_err(|_| Error::too_large(shape, None))
 }

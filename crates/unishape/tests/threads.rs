@@ -125,6 +125,7 @@ fn default_with(name: &str, value: &str) -> String {
         .args(["--exact", "print_the_default", "--ignored", "--nocapture"])
         .env_remove("UNISHAPE_NUM_THREADS")
         .env_remove("RAYON_NUM_THREADS")
+        .env_remove("OMP_NUM_THREADS")
         .env(name, value)
         .output()
         .unwrap();
@@ -135,6 +136,8 @@ fn default_with(name: &str, value: &str) -> String {
 fn the_environment_sets_the_default() {
     assert!(default_with("UNISHAPE_NUM_THREADS", "5").contains("default 5 set 7 restored 5"));
     assert!(default_with("RAYON_NUM_THREADS", "4").contains("default 4 set 7 restored 4"));
+    assert!(default_with("OMP_NUM_THREADS", "3").contains("default 3 set 7 restored 3"));
+    assert!(default_with("OMP_NUM_THREADS", "2,4").contains("default 2 set 7 restored 2"));
     let cpus = std::thread::available_parallelism().unwrap();
     for unusable in ["0", "-1", "many", ""] {
         let text = default_with("UNISHAPE_NUM_THREADS", unusable);

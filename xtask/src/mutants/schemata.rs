@@ -5,7 +5,7 @@
 //! mutant as cargo-mutants changes it. Mutants that do not compile are removed, and the tests are built once.
 //!
 //! In `unishape`, building the tests takes about ten times as long as the tests that detect a mutant
-//! (docs/mutants.md), and all packages together have 7,400 mutants.
+//! (docs/mutants.md), and all packages together have 13,500 mutants.
 
 use super::cargo_mutants::{self, ENVIRONMENT, Mutant, Position};
 use crate::command::{cargo, command, output, root};
@@ -15,9 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::ops::Range;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use syn::visit::{self, Visit};
 
 /// The variable that holds the number of the active mutant; 0 is the original code.
@@ -26,18 +27,33 @@ const VARIABLE: &str = "UNISHAPE_MUTANT";
 /// The variable that holds the path of a file, to which the numbers of the functions that are called are added.
 const REACHED: &str = "UNISHAPE_REACHED_FUNCTIONS";
 
+/// Tests that take no more CPU time than this without a mutant run first.
+const FAST: Duration = Duration::from_millis(60);
+
 /// Tests that take more CPU time than this without a mutant run last, on mutants that the others do not detect.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// The time limit of a test program: a multiple of its duration without a mutant, and a margin for a busy
-/// machine.
-const TIMEOUT_FACTOR: u32 = 4;
-const TIMEOUT_MARGIN: Duration = Duration::from_secs(10);
+/// The limit of the CPU time of a test program, in whole seconds: a multiple of what it takes without a mutant, and
+/// a margin. Each process that it starts has the same limit.
+const CPU_FACTOR: u64 = 4;
+const CPU_MARGIN: u64 = 3;
 
-/// Runs the tests of a package on each of the mutants that cargo-mutants lists with these options, and returns the
-/// names of those that no test detects.
-pub(super) fn run(package: &Package, folder: &Path, options: &[String]) -> Result<Vec<String>, String> {
-    let mutants = cargo_mutants::list(package, options)?;
+/// The limit on the clock, for processes that wait for each other, as a multiple of the limit of the CPU time:
+/// on a busy machine a program waits for the CPU most of the time.
+const CLOCK_FACTOR: u64 = 30;
+
+/// The signal that ends a program at its limit of CPU time, on Linux.
+const SIGXCPU: i32 = 24;
+
+/// Runs the tests of a package on every `sample`-th of the mutants that cargo-mutants lists with these options, and
+/// returns the names of those that no test detects.
+pub(super) fn run(
+    package: &Package,
+    folder: &Path,
+    options: &[String],
+    sample: usize,
+) -> Result<Vec<String>, String> {
+    let mutants: Vec<Mutant> = cargo_mutants::list(package, options)?.into_iter().step_by(sample).collect();
     let sources = sources(&mutants)?;
     // The others cannot be activated at run time: constants, and functions that return `impl Trait`.
     let in_body = |&at: &usize| sources[&mutants[at].file].body(&mutants[at]).is_some();
@@ -67,7 +83,7 @@ pub(super) fn run(package: &Package, folder: &Path, options: &[String]) -> Resul
         let paths =
             tree.build()?.ok_or(format!("the tests of {} do not compile with the mutants", package.name))?;
         let mut programs = paths.into_iter().map(|path| tree.measure(path)).collect::<Result<Vec<_>, _>>()?;
-        programs.sort_by_key(|program| program.timeouts);
+        programs.sort_by_key(|program| program.limits);
         programs
     };
     let mut counts: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
@@ -90,10 +106,14 @@ pub(super) fn run(package: &Package, folder: &Path, options: &[String]) -> Resul
         };
         let Some(active) = active else {
             *unviable += 1;
+            eprintln!("unviable {}", mutant.name);
             continue;
         };
         let run = |speed| tree.run_all(&programs, active, speed);
-        let mut outcome = run(Speed::Quick)?;
+        let mut outcome = run(Speed::Fast)?;
+        if outcome == Outcome::Passed {
+            outcome = run(Speed::Medium)?;
+        }
         if outcome == Outcome::Passed {
             // On a busy machine a slow test may fail without a reason, but hardly twice.
             outcome = run(Speed::Slow)?;
@@ -103,14 +123,16 @@ pub(super) fn run(package: &Package, folder: &Path, options: &[String]) -> Resul
         }
         if outcome == Outcome::Passed {
             *surviving += 1;
-            eprintln!("MISSED   {}", mutant.name);
             survivors.push(mutant.name.clone());
         } else {
             *detected += 1;
-            if outcome == Outcome::TimedOut {
-                eprintln!("TIMEOUT  {}", mutant.name);
-            }
         }
+        let label = match outcome {
+            Outcome::Passed => "MISSED",
+            Outcome::Failed => "detected",
+            Outcome::TimedOut => "TIMEOUT",
+        };
+        eprintln!("{label:<8} {}", mutant.name);
     }
     println!("| file | mutants | detected | do not compile | survivors |\n|---|---|---|---|---|");
     for (file, [all, detected, unviable, surviving]) in counts {
@@ -142,7 +164,8 @@ type Lines = BTreeMap<String, Vec<(Range<usize>, usize)>>;
 /// Which tests run.
 #[derive(Clone, Copy, PartialEq)]
 enum Speed {
-    Quick,
+    Fast,
+    Medium,
     Slow,
 }
 
@@ -158,8 +181,8 @@ enum Outcome {
 struct Program {
     path: PathBuf,
     tests: Vec<Test>,
-    /// Time limits of the quick tests and of the slow ones.
-    timeouts: [Duration; 2],
+    /// Limits of the CPU time of tests of each speed, in seconds.
+    limits: [Option<u64>; 3],
 }
 
 /// A test without a mutant.
@@ -305,31 +328,39 @@ impl Tree<'_> {
 
     /// Finds out what the tests of a program reach, and their time limits.
     fn measure(&self, path: PathBuf) -> Result<Program, String> {
-        let mut program = Program { path, tests: Vec::new(), timeouts: [Duration::MAX; 2] };
-        let tests = output("list of tests", self.test(&program, &["--list", "--format=terse"]))?;
+        let mut program = Program { path, tests: Vec::new(), limits: [None; 3] };
+        let tests = output("list of tests", self.test(&program, None, &["--list", "--format=terse"]))?;
         let reached = self.target.join("reached");
         for name in tests.lines().filter_map(|line| line.strip_suffix(": test")) {
             fs::write(&reached, "").map_err(|error| format!("{}: {error}", reached.display()))?;
-            let mut test = self.test(&program, &["--exact", name]);
+            let mut test = self.test(&program, None, &["--exact", name]);
             let start = children_time();
-            outcome(test.env(REACHED, &reached), Duration::MAX)?;
-            let speed = if children_time() - start > SLOW { Speed::Slow } else { Speed::Quick };
+            outcome(test.env(REACHED, &reached), None)?;
+            let speed = match children_time() - start {
+                time if time <= FAST => Speed::Fast,
+                time if time <= SLOW => Speed::Medium,
+                _ => Speed::Slow,
+            };
             let numbers = fs::read_to_string(&reached).unwrap_or_default();
             let reached = numbers.lines().filter_map(|number| number.parse().ok()).collect();
             program.tests.push(Test { name: name.into(), speed, reached });
         }
-        for speed in [Speed::Quick, Speed::Slow] {
-            let start = Instant::now();
+        for speed in [Speed::Fast, Speed::Medium, Speed::Slow] {
+            let start = children_time();
             if self.run(&program, None, speed)? != Outcome::Passed {
                 return Err(format!("{} fails without a mutant", program.path.display()));
             }
-            program.timeouts[speed as usize] = TIMEOUT_MARGIN + TIMEOUT_FACTOR * start.elapsed();
+            let time = (children_time() - start).as_secs();
+            program.limits[speed as usize] = Some(CPU_MARGIN + CPU_FACTOR * time);
         }
         Ok(program)
     }
 
-    fn test(&self, program: &Program, args: &[&str]) -> Command {
-        let mut test = command(&program.path, args);
+    /// A call of a test program with a limit of its CPU time, in seconds.
+    fn test(&self, program: &Program, limit: Option<u64>, args: &[&str]) -> Command {
+        let limit = limit.map_or("unlimited".into(), |limit| limit.to_string());
+        let mut test = command("sh", &["-c", &format!("ulimit -S -t {limit}; exec \"$0\" \"$@\"")]);
+        test.arg(&program.path).args(args);
         test.current_dir(self.folder.join(self.package.relative(&self.package.folder)));
         test.envs(ENVIRONMENT.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()));
         test
@@ -349,10 +380,11 @@ impl Tree<'_> {
             return Ok(Outcome::Passed);
         }
         // The first failure decides. Only unstable Rust accepts the option without the variable.
-        let mut test = self.test(program, &["-Zunstable-options", "--fail-fast", "--exact"]);
+        let limit = program.limits[speed as usize];
+        let mut test = self.test(program, limit, &["-Zunstable-options", "--fail-fast", "--exact"]);
         test.args(names).env("RUSTC_BOOTSTRAP", "1");
         test.env(VARIABLE, mutant.map_or(0, |(number, _)| number).to_string());
-        outcome(&mut test, program.timeouts[speed as usize])
+        outcome(&mut test, limit)
     }
 
     /// Runs the programs with this mutant, up to the first that does not pass.
@@ -376,24 +408,28 @@ fn messages(output: &[u8]) -> impl Iterator<Item = Value> {
     output.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// Runs a command, up to the time limit; discards its output. The limit counts the time that this program waits,
-/// so that both can be stopped for a while.
-fn outcome(test: &mut Command, timeout: Duration) -> Result<Outcome, String> {
+/// Runs a test with this limit of its CPU time in seconds; discards its output. The limit on the clock counts the time
+/// that this program waits, so that both can be stopped for a while.
+fn outcome(test: &mut Command, limit: Option<u64>) -> Result<Outcome, String> {
     const POLL: Duration = Duration::from_millis(5);
     let error = |error| format!("cannot run a test: {error}");
     test.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = test.spawn().map_err(error)?;
-    let mut waited = Duration::ZERO;
+    let mut left = limit.map_or(Duration::MAX, |limit| Duration::from_secs(CLOCK_FACTOR * limit));
     loop {
         if let Some(status) = child.try_wait().map_err(error)? {
-            return Ok(if status.success() { Outcome::Passed } else { Outcome::Failed });
+            return Ok(match status.signal() {
+                Some(SIGXCPU) => Outcome::TimedOut,
+                _ if status.success() => Outcome::Passed,
+                _ => Outcome::Failed,
+            });
         }
-        if waited > timeout {
+        if left.is_zero() {
             child.kill().and_then(|()| child.wait()).map_err(error)?;
             return Ok(Outcome::TimedOut);
         }
         std::thread::sleep(POLL);
-        waited += POLL;
+        left = left.saturating_sub(POLL);
     }
 }
 

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use support::{packages, rust_files};
 
 /// Folders of `crates/`, from the highest layer to the lowest. A crate may depend on lower layers only.
-const LAYERS: [&[&str]; 11] = [
-    &["cli", "python"],
+const LAYERS: [&[&str]; 12] = [
+    &["python"],
+    &["cli"],
     &["zarr"],
     &["files"],
     &["npy", "explain", "onnx"],
@@ -25,7 +26,7 @@ const LAYERS: [&[&str]; 11] = [
 ];
 
 /// Folders of the workspace without a layer: only tests and tools use them.
-const OUTSIDE: [&str; 4] = ["oracle", "proven", "fuzz", "xtask"];
+const OUTSIDE: [&str; 5] = ["oracle", "proven", "examples", "fuzz", "xtask"];
 
 /// Modules that re-export an item of a child that uses them, by folder and path. The child extends a type or
 /// calls a function of its parent; users import both from the parent.

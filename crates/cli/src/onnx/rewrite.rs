@@ -57,10 +57,10 @@ fn check(
     let kinds: Vec<BroadcastKind> =
         BroadcastKind::ALL.into_iter().filter(|kind| !args.ignore.contains(kind)).collect();
     let report = report.of_kinds(&kinds);
+    let verdict = report.verdict();
     if let Some((_, error)) = report.conflicts.first() {
         return Err(model_error(&shown, error));
     }
-    let verdict = report.verdict();
     if verdict != Verdict::Explicit && !quiet {
         output::print(&report_text(model, &report))?;
     }
@@ -134,6 +134,9 @@ fn write(
     let free = free_space(directory);
     check_free_space("the model needs", len + copied, directory, free)?;
     print_info(quiet, &format!("{done}; {}\n", destination_text(len, path, free)));
+    if let Some(note) = size_note(len) {
+        print_info(quiet, &format!("unishape: {}: {note}\n", text::display_path(path)));
+    }
     for (from, to) in &copies {
         let (from, to) = (text::display_path(from), text::display_path(to));
         print_info(quiet, &format!("external data: {from} to {to}\n"));
@@ -169,6 +172,17 @@ fn write(
     print_result()
 }
 
+/// Size from which on other readers of protobuf reject a file.
+const PROTOBUF_LIMIT: u64 = 1 << 31;
+
+/// What to do about a model that other programs cannot read.
+fn size_note(bytes: u64) -> Option<&'static str> {
+    (bytes >= PROTOBUF_LIMIT).then_some(
+        "the model takes 2 GiB or more, which ONNX Runtime and other readers of protobuf reject; \
+         store its weights as external data (onnx.save with save_as_external_data)",
+    )
+}
+
 /// Files of external data, with the paths that a model in another directory finds them at.
 fn external_copies(
     args: &RewriteArgs,
@@ -200,4 +214,15 @@ fn external_copies(
         copies.push((source, target));
     }
     Ok(copies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size_note;
+
+    #[test]
+    fn models_that_others_cannot_read_are_noted() {
+        assert_eq!(size_note((1 << 31) - 1), None);
+        assert!(size_note(1 << 31).is_some_and(|note| note.contains("external data")));
+    }
 }

@@ -12,6 +12,7 @@
 //! | `eval_print` | results of `eval` as text |
 //! | `eval_interrupted` | `eval` leaves nothing behind when it is stopped or fails |
 //! | `onnx` | models run, explained and rewritten |
+//! | `onnx_page` | the page about a model, in a browser |
 //! | `overwrite` | several processes that write the same new file |
 //! | `killed` | signals that end the process at once, and truncated inputs |
 //! | `formats` | arrays in files of other libraries: `.npz`, `.safetensors`, raw binary, text, pipes |
@@ -39,6 +40,8 @@ mod formats;
 #[cfg(target_os = "linux")]
 mod killed;
 mod onnx;
+#[cfg(unix)]
+mod onnx_page;
 mod overwrite;
 mod shape;
 mod support;

@@ -211,6 +211,7 @@ fn exit_codes_of_the_gate() {
     dir.write("open.onnx", add("N 3", "M 3", "Add"));
     dir.write("unknown.onnx", add("N 3", "N 3", "Unheard"));
     dir.write("matmul.onnx", add("5 N 3", "3 4", "MatMul"));
+    dir.write("wrong.onnx", add("5 2 3", "4 3 4", "MatMul"));
     dir.write("text.onnx", "not a model");
     let check = |file: &str, options: &[&str]| {
         let command = ["onnx", "explicit", file, "--check", "-q"];
@@ -231,6 +232,8 @@ fn exit_codes_of_the_gate() {
     assert_eq!(check("matmul.onnx", &[]), 1);
     assert_eq!(check("matmul.onnx", &["--ignore", "matmul,gemm"]), 0);
     assert_eq!(check("matmul.onnx", &["--ignore", "other"]), 2);
+    // Incompatible shapes, which no option accepts.
+    assert_eq!(check("wrong.onnx", &["--allow-unknown", "--ignore", "matmul"]), 1);
     assert_eq!((check("text.onnx", &[]), check("missing.onnx", &[])), (4, 4));
     let help = dir.run(["onnx", "explicit", "--help"]).expect_success();
     assert!(help.contains("3  could not tell") && help.contains("4  a file is missing"), "{help}");
@@ -253,6 +256,32 @@ fn names_of_sizes_are_whole_in_json() {
         serde_json::from_str(&dir.run(["onnx", "explain", "m.onnx", "--json"]).expect_success())
             .expect("JSON");
     assert_eq!(report["broadcasts"][0]["shape"], json!([long("1600"), long("2100")]));
+}
+
+/// The file of the weights has more than 2 GiB, of which nothing is on disk: it is a hole.
+#[cfg(unix)]
+#[test]
+fn weights_of_more_than_2_gib_are_not_read() {
+    let dir = TestDir::new();
+    let entry = [&[0x0a, 8][..], b"location", &[0x12, 5], b"w.bin"].concat();
+    // 2^29 + 2^20 floats.
+    let dims = [0x08, 0x80, 0x80, 0xc0, 0x80, 0x02];
+    let fields = [&[0x10, 1, 0x42, 1, b'w', 0x70, 1, 0x6a, entry.len() as u8][..], &entry].concat();
+    let proto = [&dims[..], &fields].concat();
+    let build = ModelBuilder::new(21).raw_field(5, &proto).input("x", DType::F32, "N 3");
+    let build = build.initializer("row", arr1(&[1f32, 2.0, 3.0])).node("Add", "x row", "y");
+    let build = build.node("Mul", "w w", "z").output("y", DType::F32, "N 3").unranked_output("z", DType::F32);
+    dir.write("m.onnx", build.to_bytes());
+    dir.write("w.bin", "");
+    let weights = std::fs::File::options().write(true).open(dir.path("w.bin")).expect("a file");
+    weights.set_len((1 << 31) + (1 << 22)).expect("a file with a hole");
+    let text = dir.run(["onnx", "explain", "m.onnx"]).expect_success();
+    assert!(text.ends_with("\n1 of 2 nodes broadcast\n"), "{text}");
+    dir.run(["onnx", "explicit", "m.onnx", "-q", "-o", "e.onnx"]).expect_success();
+    assert_eq!(dir.run(["onnx", "explicit", "e.onnx", "--check", "-q"]).expect_success(), "");
+    dir.run(["onnx", "implicit", "e.onnx", "-q", "-o", "i.onnx"]).expect_success();
+    assert_eq!(dir.read("i.onnx"), dir.read("m.onnx"));
+    assert!(dir.read("e.onnx").len() < 1000, "the weights stay in their file");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::reduction::{FoldLoops, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
 use crate::access::{Class, Tile};
+use crate::body::Computed;
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
 use crate::operand::Operand;
@@ -50,7 +51,9 @@ pub(super) fn columns(
     let strips = width.div_ceil(across * lanes);
     let outer: usize = fold.kept.sizes()[..innermost].iter().product();
     let units = strips.checked_mul(outer).filter(|&units| units < 1 << 31).ok_or(Error::TooLarge)?;
-    let parts = MANY_BLOCKS.div_ceil(units).min(iterations / (along * MIN_ITERATIONS)).max(1);
+    // Arithmetic on pairs takes longer than memory: with more blocks, the last ones are a smaller part of it.
+    let many = if is_of_pairs { 2 * MANY_BLOCKS } else { MANY_BLOCKS };
+    let parts = many.div_ceil(units).min(iterations / (along * MIN_ITERATIONS)).max(1);
     let parts = if units >= MANY_BLOCKS / 2 { 1 } else { parts };
     let split = Split::new(iterations, parts, along);
     let (outputs, second) = match split.parts > 1 {
@@ -123,28 +126,77 @@ pub(super) fn columns(
     for input in inputs.clone().filter(|&input| !fold.is_reduced(input)) {
         code += &tile.load(input, &address(input), "e", count, false);
     }
-    let _ = writeln!(code, "#pragma unroll 4\n  for (u32 r = first + y; r < last; r += {along}) {{");
-    let moving: Vec<usize> = inputs.clone().filter(|&input| fold.is_reduced(input)).collect();
-    let offsets: Vec<(String, Vec<isize>)> =
-        moving.iter().map(|&input| (format!("r{input}"), fold.reduced_strides(input))).collect();
-    for (offset, _) in &offsets {
-        let _ = writeln!(code, "  i64 {offset} = 0;");
+    let positions = fold.ordered_positions();
+    if positions.is_some() {
+        let _ = writeln!(
+            code,
+            "  u32 q[{lanes}];\n#pragma unroll\n  for (int l = 0; l < {lanes}; l++) q[l] = first + y;"
+        );
     }
-    if !moving.is_empty() {
-        code += &decompose(&mut text, "g", "r", fold.reduced.sizes(), &offsets);
-    }
-    let address = |input: usize| match fold.is_reduced(input) {
-        true => format!("p{input} + b{input} + r{input}"),
-        false => format!("p{input} + b{input}"),
+    // One iteration: the program for each lane, and what is done with its results.
+    let iteration = |text: &mut Text, prefix: &str, then: &dyn Fn(&[Computed]) -> String| {
+        let moving = || inputs.clone().filter(|&input| fold.is_reduced(input));
+        let offsets: Vec<(String, Vec<isize>)> =
+            moving().map(|input| (format!("r{input}"), fold.reduced_strides(input))).collect();
+        let mut code: String = offsets.iter().map(|(offset, _)| format!("  i64 {offset} = 0;\n")).collect();
+        if !offsets.is_empty() {
+            code += &decompose(text, prefix, "r", fold.reduced.sizes(), &offsets);
+        }
+        let address = |input: usize| match fold.is_reduced(input) {
+            true => format!("p{input} + b{input} + r{input}"),
+            false => format!("p{input} + b{input}"),
+        };
+        for input in moving() {
+            let is_once = tile.arrays[input].class == Class::Linear;
+            code += &tile.load(input, &address(input), "e", count, is_once);
+        }
+        let (statements, values) = body
+            .statements(|input| tile.lane(input, &address(input), "e"), |constant| format!("k{constant}"));
+        let _ = writeln!(
+            code,
+            "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {{\n{statements}{}  }}",
+            then(&values)
+        );
+        code
     };
-    for &input in &moving {
-        code += &tile.load(input, &address(input), "e", count, tile.arrays[input].class == Class::Linear);
+    let accumulator = |number: usize| format!("a{number}[l]");
+    let _ = writeln!(
+        code,
+        "#pragma unroll {}\n  for (u32 r = first + y; r < last; r += {along}) {{",
+        body.unrolled()
+    );
+    code += &iteration(&mut text, "g", &|values| match positions {
+        Some(_) => body.choose_first(values, &accumulator, "q[l]", "r"),
+        None => body.accumulate(values, &accumulator),
+    });
+    code += "  }\n";
+    if let Some(position) = positions {
+        let extreme = body.results[0].dtype;
+        if !extreme.is_integer() {
+            // An extreme value that is no number has the position of the first one. That is rare: it is looked for again.
+            let _ = writeln!(
+                code,
+                "  bool is_nan = false;\n#pragma unroll\n  \
+                 for (int l = 0; l < {lanes}; l++) is_nan |= a0[l] != a0[l];\n  if (is_nan) {{\n#pragma unroll 1\n  \
+                 for (u32 n = (last - first - y + {along} - 1) / {along}; n-- > 0;) {{\n  \
+                 const u32 r = first + y + n * {along};"
+            );
+            code += &iteration(&mut text, "h", &|values| {
+                let value = &values[0].value;
+                format!("if ({value} != {value}) q[l] = r;\n")
+            });
+            code += "  } }\n";
+        }
+        let offset = (format!("r{position}"), fold.reduced_strides(position));
+        let _ = writeln!(
+            code,
+            "  if (first + y < last) {{\n#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {{\n  i64 {} = 0;",
+            offset.0
+        );
+        code += &decompose(&mut text, "q", "q[l]", fold.reduced.sizes(), &[offset]);
+        let _ = writeln!(code, "  a1[l] = p{position} + b{position} + r{position};\n  }} }}");
     }
-    let (statements, values) =
-        body.statements(|input| tile.lane(input, &address(input), "e"), |constant| format!("k{constant}"));
-    let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {{\n{statements}");
-    code += &body.accumulate(&values, &|number| format!("a{number}[l]"));
-    code += "  } } }\n";
+    code += "  }\n";
     let finished = body.finish(&|number| format!("a{number}[l]"));
     if !finished.is_empty() {
         let _ = writeln!(code, "#pragma unroll\n  for (int l = 0; l < {lanes}; l++) {finished}");

@@ -112,6 +112,25 @@ impl FoldLoops<'_> {
         }
     }
 
+    /// The input that is the position of an element, where it grows with the iterations: of equal elements, the one that is
+    /// found first then comes first.
+    pub(super) fn ordered_positions(&self) -> Option<usize> {
+        let position = self.body.position()?;
+        if self.inputs.get(position)?.buffer.is_some() {
+            return None;
+        }
+        let strides = self.reduced_strides(position);
+        let mut last = 0;
+        for (&size, &stride) in self.reduced.sizes().iter().zip(&strides).rev().filter(|(size, _)| **size > 1)
+        {
+            if stride <= last {
+                return None;
+            }
+            last += stride * (size as isize - 1);
+        }
+        Some(position)
+    }
+
     /// Bytes of the largest element that changes along some loops.
     pub(super) fn largest_item(&self, is_counted: impl Fn(usize) -> bool) -> usize {
         let items =

@@ -114,7 +114,8 @@ pub(super) fn rows(
     let count = (!iterations.is_multiple_of(lanes)).then_some("count");
     let _ = writeln!(
         code,
-        "#pragma unroll 4\n  for ({number} e = first + t * {lanes}; e < last; e += {multiple}) {{"
+        "#pragma unroll {}\n  for ({number} e = first + t * {lanes}; e < last; e += {multiple}) {{",
+        fold.body.unrolled()
     );
     if count.is_some() {
         let _ = writeln!(code, "  const int count = last - e < {lanes} ? (int)(last - e) : {lanes};");

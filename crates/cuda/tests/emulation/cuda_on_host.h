@@ -31,6 +31,7 @@ template <class T> inline void __stcs(T* p, T v) {
   if ((uintptr_t)p % sizeof(T)) abort();
   *p = v;
 }
+inline float rsqrtf(float a) { return 1 / sqrtf(a); }
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
 inline double __longlong_as_double(long long a) { double r; memcpy(&r, &a, 8); return r; }
 

@@ -7,7 +7,8 @@ use std::marker::PhantomData;
 
 /// What a closure gets of an element for the duration of a call.
 ///
-/// `&T` of operands that are read, `&mut T` of operands that are written.
+/// `&T` of operands that are read, `&mut T` of operands that are written. References to elements of arrays that are
+/// borrowed for longer than the call live as long as that borrow.
 ///
 /// The second parameter is never named: it states that the item lives for `'x`.
 pub trait ElementRef<'x, Bounds = &'x Self> {
@@ -17,7 +18,7 @@ pub trait ElementRef<'x, Bounds = &'x Self> {
 
 /// How a closure accesses an operand.
 ///
-/// [`Read`], [`Write`], [`Assign`] or [`WriteUninit`].
+/// [`Read`], [`ReadFor`], [`Write`], [`Assign`] or [`WriteUninit`].
 pub trait Access: for<'x> ElementRef<'x> {
     /// Element type of the operand.
     type Elem;
@@ -32,7 +33,7 @@ pub trait Access: for<'x> ElementRef<'x> {
     ///
     /// # Safety
     ///
-    /// `element` points to an element that lives for `'x`. Meanwhile nothing else accesses it, or, where it
+    /// `element` points to an element that lives for `'x`, and where it is [`ReadFor`], for that lifetime. Meanwhile nothing else accesses it, or, where it
     /// is only read, nothing writes to it.
     unsafe fn element<'x>(element: *mut Self::Elem) -> <Self as ElementRef<'x>>::Item
     where
@@ -82,6 +83,34 @@ access! {
     /// The closure gets a pointer to assign an element to.
     Assign, T, true, element: *mut T => element
 }
+
+/// The closure gets `&'a T`, which it may return.
+#[derive(Debug)]
+pub struct ReadFor<'a, T>(PhantomData<&'a T>);
+
+impl<'a, T> ElementRef<'_> for ReadFor<'a, T> {
+    type Item = &'a T;
+}
+
+impl<'a, T> Access for ReadFor<'a, T> {
+    type Elem = T;
+    const WRITES: bool = false;
+
+    #[inline(always)]
+    unsafe fn element<'x>(element: *mut T) -> &'a T
+    where
+        Self: 'x,
+    {
+        // Safety: the caller guarantees the element.
+        unsafe { &*element }
+    }
+}
+
+/// An access that only reads: [`Read`] or [`ReadFor`].
+pub trait ReadAccess: Access {}
+
+impl<T> ReadAccess for Read<T> {}
+impl<T> ReadAccess for ReadFor<'_, T> {}
 
 /// Address of an operand's element in the innermost loop.
 pub(crate) trait Cursor: Copy {

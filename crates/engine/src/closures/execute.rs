@@ -10,7 +10,9 @@ use crate::nest::{LoopNest, RowBlock};
 use crate::parallel::{Team, cost, for_each_chunk, is_parallel};
 use crate::tuning::{MIN_SIMD_LEN, PREFETCH_DISTANCE, STREAM_CACHE_FRACTION_CLOSURES};
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::mem::needs_drop;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// A closure and its operands; operand 0 decides the order of the loops.
@@ -26,6 +28,8 @@ pub(super) struct ClosureJob<'j, const N: usize> {
     select: fn(usize, &[isize; N]) -> RowKernel<N>,
     /// Drops elements of operand 0 after a panic, where it was uninitialised and they need it.
     drop_rows: Option<DropRows>,
+    /// Set once the closure has ended its loop.
+    is_stopped: AtomicBool,
 }
 
 // Safety: `ClosureJob::new` is called with closures and operands that may be shared with other threads, or the job
@@ -67,10 +71,11 @@ impl<'j, const N: usize> ClosureJob<'j, N> {
             closure: (&raw const *closure).cast(),
             select: K::select,
             drop_rows: None,
+            is_stopped: AtomicBool::new(false),
         }
     }
 
-    /// Drops elements of operand 0 that were written when the closure panics.
+    /// Drops elements of operand 0 that were written when the closure panics or stops.
     #[inline]
     pub(super) fn dropping_output_on_panic<T>(mut self) -> ClosureJob<'j, N> {
         if needs_drop::<T>() {
@@ -127,11 +132,13 @@ impl<'j, const N: usize> ClosureJob<'j, N> {
         for_each_chunk(nest, cost, Team::new(cost, threads), work);
     }
 
-    /// Runs with a log of what has been written, and drops that if the closure panics.
+    /// Runs with a log of what has been written, and drops that if the closure panics or stops.
     fn run_logged(&self, run: &dyn Fn(&WriteLog)) {
         let written = WrittenGuard { job: self, log: Mutex::default() };
         run(&written.log);
-        std::mem::forget(written);
+        if !self.is_stopped.load(Ordering::Relaxed) {
+            std::mem::forget(written);
+        }
     }
 
     /// Runs a chunk.
@@ -143,6 +150,9 @@ impl<'j, const N: usize> ClosureJob<'j, N> {
         let kernel = (self.select)(len, &strides);
         let is_strided = strides.iter().any(|&stride| stride != 0 && stride != 1);
         nest.for_each_row_block::<N>(|block| {
+            if self.is_stopped.load(Ordering::Relaxed) {
+                return;
+            }
             let RowBlock { rows, row_strides, len, strides, .. } = *block;
             let first = self.addresses(&block.starts);
             if is_strided {
@@ -151,9 +161,13 @@ impl<'j, const N: usize> ClosureJob<'j, N> {
                     prefetch_strided(first[operand], self.items[operand], outer, inner);
                 }
             }
+            let rows = Rows { first, rows, row_strides, len, strides, is_stopped: Cell::new(false) };
             // Safety: the nest stays within the operands, whose constructor guarantees their elements.
-            unsafe { kernel(self.closure, &Rows { first, rows, row_strides, len, strides }) };
-            advance();
+            unsafe { kernel(self.closure, &rows) };
+            match rows.is_stopped.get() {
+                true => self.is_stopped.store(true, Ordering::Relaxed),
+                false => advance(),
+            }
         });
     }
 
@@ -215,7 +229,10 @@ impl<'j, const N: usize> ClosureJob<'j, N> {
                     });
                     self.prefetch_inputs(&at, count, block);
                     at[0] = writer.buffer().wrapping_add(writer.staged());
-                    let rows = Rows { first: at, rows: 1, row_strides: [0; N], len: count, strides };
+                    // A closure that writes results does not stop.
+                    let is_stopped = Cell::new(false);
+                    let rows =
+                        Rows { first: at, rows: 1, row_strides: [0; N], len: count, strides, is_stopped };
                     // Safety: the nest stays within the operands, whose constructor guarantees their elements;
                     // the staging buffer has space for `count` elements, which the closure only writes.
                     unsafe {
@@ -246,7 +263,7 @@ impl<'j, const N: usize> ClosureJob<'j, N> {
 /// Which row blocks of which chunks have been written.
 type WriteLog = Mutex<SmallVec<[(LoopNest, usize); 1]>>;
 
-/// Logs how much of a chunk has been written, when the chunk is done or its closure panics.
+/// Logs how much of a chunk has been written, when the chunk is done or its closure panics or stops.
 struct ChunkProgress<'p> {
     log: &'p WriteLog,
     nest: &'p LoopNest,
@@ -260,7 +277,7 @@ impl Drop for ChunkProgress<'_> {
     }
 }
 
-/// Drops what has been written to operand 0, when the closure panics.
+/// Drops what has been written to operand 0, when the closure panics or stops.
 struct WrittenGuard<'j, const N: usize> {
     job: &'j ClosureJob<'j, N>,
     log: WriteLog,
@@ -277,8 +294,8 @@ impl<const N: usize> Drop for WrittenGuard<'_, N> {
                     left -= 1;
                     let (sizes, strides) =
                         ([block.rows, block.len], [block.row_strides[0], block.strides[0]]);
-                    // Safety: these row blocks have been written completely, each once, and a panic ends the
-                    // job that wrote them. A kernel that panicked has dropped its own elements.
+                    // Safety: these row blocks have been written completely, each once, and a panic or a stop ends
+                    // the job that wrote them. A kernel that did not finish has dropped its own elements.
                     unsafe { drop_rows(self.job.addresses(&block.starts)[0], sizes, strides) };
                 }
             });

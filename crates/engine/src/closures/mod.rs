@@ -8,13 +8,17 @@ mod access;
 #[cfg(feature = "closures")]
 mod execute;
 #[cfg(feature = "closures")]
+mod flow;
+#[cfg(feature = "closures")]
 mod map;
 mod operand;
 #[cfg(feature = "closures")]
 mod rows;
 
-pub use access::{Access, Assign, ElementRef, Read, Write, WriteUninit};
+pub use access::{Access, Assign, ElementRef, Read, ReadAccess, ReadFor, Write, WriteUninit};
 pub(crate) use access::{BroadcastCursor, ContiguousCursor, Cursor, StridedCursor};
+#[cfg(feature = "closures")]
+pub use flow::{Fallible, Flow};
 #[cfg(feature = "closures")]
 pub use map::{ForEach, Map, clone_elements};
 pub use operand::Operand;

@@ -1,6 +1,6 @@
 //! Arrays as the executor of closures sees them.
 
-use super::access::{Access, Assign, Read, Write, WriteUninit};
+use super::access::{Access, Assign, Read, ReadFor, Write, WriteUninit};
 use std::marker::PhantomData;
 
 /// A strided array that a closure accesses as `K` says.
@@ -14,6 +14,9 @@ pub struct Operand<'a, K: Access> {
 
 // Safety: sharing the operand shares its elements.
 unsafe impl<T: Sync> Sync for Operand<'_, Read<T>> {}
+
+// Safety: as for `Read`.
+unsafe impl<T: Sync> Sync for Operand<'_, ReadFor<'_, T>> {}
 
 // Safety: an element that another thread writes is sent to the thread that owns the array, and no two
 // threads access one element.
@@ -31,8 +34,8 @@ impl<'a, K: Access> Operand<'a, K> {
     /// # Safety
     ///
     /// `strides`, in elements, is as long as `shape`. Every index of `shape` leads to an element that lives
-    /// for `'a`, or to memory for one where `K` is [`WriteUninit`]. Meanwhile nothing writes to the elements,
-    /// and where `K` writes them, nothing else accesses them.
+    /// for `'a`, or to memory for one where `K` is [`WriteUninit`]. Where `K` is [`ReadFor`], they live for
+    /// that lifetime. Meanwhile nothing writes to the elements, and where `K` writes them, nothing else accesses them.
     #[inline]
     pub unsafe fn new(first: *mut K::Elem, shape: &'a [usize], strides: &'a [isize]) -> Operand<'a, K> {
         debug_assert_eq!(shape.len(), strides.len());

@@ -4,7 +4,9 @@
 //! calls them through a function pointer. A closure is compiled for its row kernels only.
 
 use super::access::{Access, BroadcastCursor, ContiguousCursor, Cursor, ElementRef, StridedCursor};
+use super::flow::Flow;
 use crate::tuning::{MAX_SHORT_LEN, MIN_SIMD_LEN};
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::mem::needs_drop;
 use unishape_simd::{SimdTask, try_run_avx2};
@@ -16,6 +18,8 @@ pub(super) struct Rows<const N: usize> {
     pub(super) row_strides: [isize; N],
     pub(super) len: usize,
     pub(super) strides: [isize; N],
+    /// Set by a kernel whose closure has ended the loop.
+    pub(super) is_stopped: Cell<bool>,
 }
 
 /// Calls a closure with the elements of each index of some rows.
@@ -47,12 +51,12 @@ trait Cursors<F, const N: usize>: Copy {
     /// The row exists.
     unsafe fn new(rows: &Rows<N>, row: usize) -> Self;
 
-    /// Calls the closure with element `i` of each operand.
+    /// Calls the closure with element `i` of each operand, and returns whether it ends the loop.
     ///
     /// # Safety
     ///
     /// As for [`Cursor::at`] and [`Access::element`], for each operand.
-    unsafe fn call(self, closure: &F, i: usize);
+    unsafe fn call(self, closure: &F, i: usize) -> bool;
 
     /// Whether the closure initialises operand 0 with elements that need to be dropped.
     const TRACKS_WRITES: bool;
@@ -82,7 +86,7 @@ impl<F, C: Cursors<F, N>, const N: usize> RowLoop<'_, F, C, N> {
     unsafe fn run_len(&self, len: usize) {
         // Local copies: the compiler knows that the closure's writes cannot change them.
         let Rows { first, rows, row_strides, strides, .. } = *self.rows;
-        let own = Rows { first, rows, row_strides, len, strides };
+        let own = Rows { first, rows, row_strides, len, strides, is_stopped: Cell::new(false) };
         let mut written = C::TRACKS_WRITES.then(|| PartlyWritten::<F, C, N> {
             rows: &own,
             row: 0,
@@ -97,7 +101,10 @@ impl<F, C: Cursors<F, N>, const N: usize> RowLoop<'_, F, C, N> {
                     if let Some(written) = &mut written {
                         (written.row, written.i) = (row, i);
                     }
-                    cursors.call(self.closure, i);
+                    if cursors.call(self.closure, i) {
+                        // What has been written is dropped.
+                        return self.rows.is_stopped.set(true);
+                    }
                 }
             }
         }
@@ -113,7 +120,7 @@ impl<F, C: Cursors<F, N>, const N: usize> SimdTask for RowLoop<'_, F, C, N> {
     }
 }
 
-/// Drops what a kernel has written to uninitialised memory, when its closure panics.
+/// Drops what a kernel has written to uninitialised memory, when its closure panics or stops.
 struct PartlyWritten<'r, F, C: Cursors<F, N>, const N: usize> {
     rows: &'r Rows<N>,
     /// The index at which the closure is called.
@@ -187,9 +194,9 @@ unsafe fn any_rows<F, C: Cursors<F, N>, const N: usize>(closure: *const (), rows
 /// SIMD kernel for contiguous operands only. All have a kernel for strided operands.
 macro_rules! row_kernels {
     ($N:literal, $kernels:ident: $($K:ident $C:ident $n:tt)+) => {
-        impl<$($C: Cursor,)+ F> Cursors<F, $N> for ($($C,)+)
+        impl<$($C: Cursor,)+ F, O: Flow> Cursors<F, $N> for ($($C,)+)
         where
-            F: for<'x> Fn($(<$C::Access as ElementRef<'x>>::Item),+),
+            F: for<'x> Fn($(<$C::Access as ElementRef<'x>>::Item),+) -> O,
         {
             #[inline(always)]
             unsafe fn new(rows: &Rows<$N>, row: usize) -> Self {
@@ -205,9 +212,9 @@ macro_rules! row_kernels {
             }
 
             #[inline(always)]
-            unsafe fn call(self, closure: &F, i: usize) {
+            unsafe fn call(self, closure: &F, i: usize) -> bool {
                 // Safety: the caller guarantees the elements.
-                unsafe { closure($($C::Access::element(self.$n.at(i))),+) }
+                unsafe { closure($($C::Access::element(self.$n.at(i))),+) }.stops()
             }
 
             const TRACKS_WRITES: bool = C0::Access::INITIALISES && needs_drop::<<C0::Access as Access>::Elem>();
@@ -218,9 +225,9 @@ macro_rules! row_kernels {
             }
         }
 
-        impl<$($K: Access,)+ F> RowKernels<F, $N> for ($($K,)+)
+        impl<$($K: Access,)+ F, O: Flow> RowKernels<F, $N> for ($($K,)+)
         where
-            F: for<'x> Fn($(<$K as ElementRef<'x>>::Item),+),
+            F: for<'x> Fn($(<$K as ElementRef<'x>>::Item),+) -> O,
         {
             const ITEMS: [usize; $N] = [$(size_of::<$K::Elem>()),+];
             const WRITES: [bool; $N] = [$($K::WRITES),+];
@@ -228,6 +235,10 @@ macro_rules! row_kernels {
 
             #[inline]
             fn select(len: usize, strides: &[isize; $N]) -> RowKernel<$N> {
+                if const { O::CAN_STOP } {
+                    // A loop with an early exit does not become SIMD code, so one kernel is enough.
+                    return any_rows::<F, ($(StridedCursor<$K>,)+), $N>;
+                }
                 if len >= MIN_SIMD_LEN && $(strides[$n] == 1)&&+ {
                     return simd_rows::<F, ($(ContiguousCursor<$K>,)+), Self, $N>;
                 }

@@ -114,3 +114,32 @@ fn mode() -> Mode {
     }
     MODES[usize::from(known.min(2))]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limited_number_of_kernels_is_compiled_once_each() {
+        let kernels = FusedKernels::compiled_immediately(std::iter::empty());
+        let mut compiled = 0;
+        for number in (0..MAX_FUSED_KERNELS as u32 + 5).chain(0..3) {
+            let kernel = kernels.kernel(&(SmallVec::from_slice(&[number]), 0), || {
+                compiled += 1;
+                None
+            });
+            assert!(kernel.is_none());
+        }
+        assert_eq!(compiled, MAX_FUSED_KERNELS);
+        // The same steps with other blocks have a kernel of their own.
+        let kernels = FusedKernels::compiled_immediately(std::iter::empty());
+        for blocks in 0..2 {
+            let mut is_compiled = false;
+            kernels.kernel(&(SmallVec::from_slice(&[7]), blocks), || {
+                is_compiled = true;
+                None
+            });
+            assert!(is_compiled);
+        }
+    }
+}

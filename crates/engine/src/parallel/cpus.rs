@@ -54,8 +54,8 @@ pub fn set_num_threads(threads: usize) {
 /// How many threads share large work, the calling one included; at most 256.
 ///
 /// In this order: the number set by [`with_num_threads`] or by [`set_num_threads`], the environment variables
-/// `UNISHAPE_NUM_THREADS` and `RAYON_NUM_THREADS`, the CPUs that the calling thread may use (cgroup quota and
-/// affinity mask).
+/// `UNISHAPE_NUM_THREADS`, `RAYON_NUM_THREADS` and `OMP_NUM_THREADS`, the CPUs that the calling thread may use (cgroup
+/// quota and affinity mask).
 pub fn num_threads() -> usize {
     if let Some(threads) = scoped_threads() {
         return threads;
@@ -72,11 +72,14 @@ fn from_environment() -> Option<usize> {
     static NUMBER: AtomicUsize = AtomicUsize::new(usize::MAX);
     let positive = |name: &str| {
         let text = std::env::var(name).ok()?;
+        // `OMP_NUM_THREADS` may have a number for each level of nested regions.
+        let text = text.split(',').next()?;
         text.trim().parse::<usize>().ok().filter(|&number| number > 0)
     };
     let mut number = NUMBER.load(Ordering::Relaxed);
     if number == usize::MAX {
-        let found = positive("UNISHAPE_NUM_THREADS").or_else(|| positive("RAYON_NUM_THREADS"));
+        let found =
+            ["UNISHAPE_NUM_THREADS", "RAYON_NUM_THREADS", "OMP_NUM_THREADS"].into_iter().find_map(positive);
         number = found.unwrap_or(0).min(MAX_THREADS);
         NUMBER.store(number, Ordering::Relaxed);
     }

@@ -23,7 +23,8 @@ mod fork_safe;
 #[cfg(feature = "parallel")]
 mod pool;
 mod split;
-#[cfg(all(test, feature = "parallel"))]
+#[cfg(test)]
+#[cfg(feature = "parallel")]
 mod visitors;
 
 pub(crate) use cost::cost;

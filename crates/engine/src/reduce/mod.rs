@@ -19,7 +19,7 @@ mod rows;
 
 pub use accumulate::Accumulate;
 
-use crate::closures::{Operand, Read};
+use crate::closures::{ElementRef, Operand, Read, ReadAccess};
 use crate::layout::set_row_major;
 use crate::memory::{AllocError, reserve};
 use crate::nest::{LoopNest, RowBlock};
@@ -60,10 +60,10 @@ pub trait Reduce<G> {
 }
 
 macro_rules! reduce {
-    ($M:literal: $($T:ident $x:ident)+) => {
-        impl<$($T: Sync,)+ G, I> Reduce<G> for ($(Operand<'_, Read<$T>>,)+)
+    ($M:literal: $($K:ident $x:ident)+) => {
+        impl<$($K: ReadAccess<Elem: Sync>,)+ G, I> Reduce<G> for ($(Operand<'_, $K>,)+)
         where
-            G: Fn($(&$T),+) -> I + Sync,
+            G: for<'x> Fn($(<$K as ElementRef<'x>>::Item),+) -> I + Sync,
         {
             type Item = I;
 
@@ -80,7 +80,7 @@ macro_rules! reduce {
                 assert!($($x.shape() == inputs.shape)&&+, "operands of one shape");
                 // Safety: the operands' constructor guarantees their elements. Any thread may access these, call
                 // the functions, and send accumulators.
-                unsafe { inputs.reduce::<($($T,)+), G, R>(is_reduced, closure, fold, true) }
+                unsafe { inputs.reduce::<($($K,)+), G, R>(is_reduced, closure, fold, true) }
             }
         }
     };
@@ -121,7 +121,7 @@ pub fn reduce_elements<T: Clone, R: Accumulate<T> + Sync>(
     let is_shareable = true;
     // Safety: the operand's constructor guarantees its elements; any thread may access and clone numbers, and without
     // the feature the calling thread is the only one.
-    unsafe { inputs.reduce::<(T,), _, _>(is_reduced, &|x: &T| x.clone(), fold, is_shareable) }
+    unsafe { inputs.reduce::<(Read<T>,), _, _>(is_reduced, &|x: &T| x.clone(), fold, is_shareable) }
 }
 
 /// The product of sizes, if it does not overflow before a size of 0.
@@ -144,7 +144,7 @@ impl<const M: usize> ReduceInputs<'_, M> {
     ///
     /// # Safety
     ///
-    /// The inputs' elements have the types `K`, exist, and nothing writes to them. Where `is_shareable`, any
+    /// The inputs' elements are those of the accesses `K`, exist, and nothing writes to them. Where `is_shareable`, any
     /// thread may access them, call the functions, and send accumulators.
     unsafe fn reduce<K, G, R>(
         &self,

@@ -5,7 +5,7 @@
 //! which is read and written once for all four.
 
 use super::accumulate::{Accumulate, Slot};
-use crate::closures::{BroadcastCursor, ContiguousCursor, Cursor, Read, StridedCursor};
+use crate::closures::{Access, BroadcastCursor, ContiguousCursor, Cursor, ElementRef, StridedCursor};
 use crate::nest::RowBlock;
 use crate::tuning::{ACCUMULATORS, MAX_LANE_BYTES, MIN_LANES_LEN, SHORT_ROW_ACCUMULATORS};
 use std::marker::PhantomData;
@@ -25,7 +25,7 @@ pub(super) struct ReduceFunctions<'f, G, R> {
 /// the last argument is true, and occupied otherwise.
 pub(super) type RowKernel<const M: usize> = unsafe fn(*const (), &[*mut u8; M], &RowBlock<M>, bool);
 
-/// A tuple of element types, and a closure that takes a reference to an element of each.
+/// A tuple of [`Access`]es, one for each input, and a closure that takes an element of each.
 pub(super) trait RowKernels<G, const M: usize> {
     type Item;
     /// Bytes of an element of each input, and 0 for the accumulators.
@@ -537,10 +537,10 @@ pub(super) unsafe fn merge_rows<T, R: Accumulate<T>, S: Slot<R::Acc>>(
 /// of contiguous inputs and broadcast scalars. `contiguous`: one for contiguous inputs. All have a kernel for any
 /// strides.
 macro_rules! row_kernels {
-    ($M:literal, $kernels:ident: $($T:ident $C:ident $n:tt)+) => {
-        impl<$($T, $C: Cursor<Access = Read<$T>>,)+ G, I> Items<G, $M> for ($($C,)+)
+    ($M:literal, $kernels:ident: $($K:ident $C:ident $n:tt)+) => {
+        impl<$($C: Cursor,)+ G, I> Items<G, $M> for ($($C,)+)
         where
-            G: Fn($(&$T),+) -> I,
+            G: for<'x> Fn($(<$C::Access as ElementRef<'x>>::Item),+) -> I,
         {
             type Item = I;
 
@@ -549,7 +549,9 @@ macro_rules! row_kernels {
                 // Safety: the caller guarantees the row.
                 unsafe {
                     ($($C::new(
-                        first[$n].cast::<$T>().offset(row as isize * block.row_strides[$n]),
+                        first[$n]
+                            .cast::<<$C::Access as Access>::Elem>()
+                            .offset(row as isize * block.row_strides[$n]),
                         block.strides[$n],
                     ),)+)
                 }
@@ -558,48 +560,48 @@ macro_rules! row_kernels {
             #[inline(always)]
             unsafe fn item(self, closure: &G, i: usize) -> I {
                 // Safety: the caller guarantees the elements.
-                unsafe { closure($(&*self.$n.at(i)),+) }
+                unsafe { closure($($C::Access::element(self.$n.at(i))),+) }
             }
         }
 
-        impl<$($T,)+ G, I> RowKernels<G, $M> for ($($T,)+)
+        impl<$($K: Access,)+ G, I> RowKernels<G, $M> for ($($K,)+)
         where
-            G: Fn($(&$T),+) -> I,
+            G: for<'x> Fn($(<$K as ElementRef<'x>>::Item),+) -> I,
         {
             type Item = I;
-            const ITEMS: [usize; $M] = [$(size_of::<$T>(),)+ 0];
+            const ITEMS: [usize; $M] = [$(size_of::<$K::Elem>(),)+ 0];
 
             fn select<R: Accumulate<I>, S: Slot<R::Acc>>(strides: &[isize; $M]) -> RowKernel<$M> {
                 if strides[$M - 1] == 0 || strides[$M - 1] == 1 {
-                    row_kernels!(@select $kernels, $M, strides, [$($T $n)+]);
+                    row_kernels!(@select $kernels, $M, strides, [$($K $n)+]);
                 }
                 <Self as RowKernels<G, $M>>::any::<R, S>()
             }
 
             fn any<R: Accumulate<I>, S: Slot<R::Acc>>() -> RowKernel<$M> {
-                any_rows::<G, R, ($(StridedCursor<Read<$T>>,)+), S, $M>
+                any_rows::<G, R, ($(StridedCursor<$K>,)+), S, $M>
             }
         }
     };
-    (@select contiguous, $M:literal, $strides:ident, [$($T:ident $n:tt)+]) => {
+    (@select contiguous, $M:literal, $strides:ident, [$($K:ident $n:tt)+]) => {
         if $($strides[$n] == 1)&&+ {
-            return simd_rows::<G, R, ($(ContiguousCursor<Read<$T>>,)+), S, Self, $M>;
+            return simd_rows::<G, R, ($(ContiguousCursor<$K>,)+), S, Self, $M>;
         }
     };
-    (@select all, $M:literal, $strides:ident, [$($T:ident $n:tt)+]) => {
+    (@select all, $M:literal, $strides:ident, [$($K:ident $n:tt)+]) => {
         if $(matches!($strides[$n], 0 | 1))&&+ {
-            row_kernels!(@cursors () [$($T $n)+] $strides, $M);
+            row_kernels!(@cursors () [$($K $n)+] $strides, $M);
         }
     };
     // A decision for each input, then the kernel for the chosen cursors.
     (@cursors ($($chosen:ty,)+) [] $strides:ident, $M:literal) => {
         return simd_rows::<G, R, ($($chosen,)+), S, Self, $M>
     };
-    (@cursors ($($chosen:ty,)*) [$T:ident $n:tt $($rest:tt)*] $strides:ident, $M:literal) => {
+    (@cursors ($($chosen:ty,)*) [$K:ident $n:tt $($rest:tt)*] $strides:ident, $M:literal) => {
         if $strides[$n] == 1 {
-            row_kernels!(@cursors ($($chosen,)* ContiguousCursor<Read<$T>>,) [$($rest)*] $strides, $M)
+            row_kernels!(@cursors ($($chosen,)* ContiguousCursor<$K>,) [$($rest)*] $strides, $M)
         } else {
-            row_kernels!(@cursors ($($chosen,)* BroadcastCursor<Read<$T>>,) [$($rest)*] $strides, $M)
+            row_kernels!(@cursors ($($chosen,)* BroadcastCursor<$K>,) [$($rest)*] $strides, $M)
         }
     };
 }

@@ -373,10 +373,10 @@ fn slice_bounds(size: usize, start: i64, end: i64, is_reversed: bool) -> (isize,
     let from_start = |index: i64| if index < 0 { index.saturating_add(size) } else { index };
     let (low, high) = match is_reversed {
         false => (from_start(start).clamp(0, size), from_start(end).clamp(0, size)),
-        // Descends from `start` to `end`, exclusive.
+        // Descends from `start` to `end`, exclusive. A start before the first element is the first element.
         true => {
-            let (start, end) = (from_start(start).clamp(-1, size - 1), from_start(end).clamp(-1, size - 1));
-            (end + 1, start + 1)
+            let start = from_start(start).max(0).min(size - 1);
+            (from_start(end).clamp(-1, size - 1) + 1, start + 1)
         }
     };
     let (low, high) = (low.max(0), high.max(0));
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_match_python() {
+    fn slices_match_python_but_for_their_start() {
         let x = Tensor::from(arr1(&[0i64, 1, 2, 3, 4]));
         let list = |int: i64| Some(Tensor::from(arr1(&[int])));
         let sliced = |start: i64, end: i64, step: i64| {
@@ -416,6 +416,13 @@ mod tests {
         assert_eq!(sliced(-1, i64::MIN, -1), [4, 3, 2, 1, 0]);
         assert_eq!(sliced(3, 0, -2), [3, 1]);
         assert_eq!(sliced(4, 1, 1), Vec::<i64>::new());
+        // Unlike in Python, a start before the first element is the first element.
+        assert_eq!(sliced(-9, i64::MIN, -1), [0]);
+        assert_eq!(sliced(-9, 0, -1), Vec::<i64>::new());
+        let empty = Tensor::from(arr1::<i64>(&[]));
+        let inputs = [Some(empty.clone()), list(-1), list(i64::MIN), list(0), list(-1)];
+        let views: Vec<_> = inputs.iter().map(|input| input.as_ref().map(Tensor::view)).collect();
+        assert_eq!(slice(&empty.view(), &views), Ok(empty.clone()));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use ndarray::{ArrayD, ArrayViewD};
 use unishape::expr::lazy;
 use unishape::{DType, Tensor, TensorView, map};
 
-fn strings<'t, 'a>(view: &'t TensorView<'a>) -> Result<&'t ArrayViewD<'a, String>, Error> {
-    view.typed().ok_or_else(|| Error::invalid(format!("expected strings, got {}", view.dtype())))
+fn strings<'a>(view: &TensorView<'a>) -> Result<ArrayViewD<'a, String>, Error> {
+    view.typed().map_err(|_| Error::invalid(format!("expected strings, got {}", view.dtype())))
 }
 
 /// Runs Equal, StringConcat or Where on strings.
@@ -16,7 +16,7 @@ pub(super) fn broadcast_operator(name: &str, inputs: &[TensorView<'_>]) -> Resul
         ("Equal", [a, b]) => Ok(map((strings(a)?, strings(b)?), |a, b| a == b)?.into()),
         ("StringConcat", [a, b]) => Ok(map((strings(a)?, strings(b)?), |a, b| format!("{a}{b}"))?.into()),
         ("Where", [condition, a, b]) => {
-            let condition = condition.typed::<bool>().ok_or_else(|| Error::invalid("input 0 is not bool"))?;
+            let condition = condition.typed::<bool>().map_err(|_| Error::invalid("input 0 is not bool"))?;
             let select = |&condition: &bool, a: &String, b: &String| (if condition { a } else { b }).clone();
             Ok(map((condition, strings(a)?, strings(b)?), select)?.into())
         }

@@ -238,14 +238,22 @@ impl SizeExpr {
         match divisor.constant() {
             Some(divisor) if divisor > 0 => self.floor_div_int(divisor),
             Some(_) => None,
-            None => match self.exact_div(divisor) {
-                Some(quotient) => Some(quotient),
-                None => {
+            None => match (self.exact_div(divisor), self.without_common_factors(divisor)) {
+                (Some(quotient), _) => Some(quotient),
+                (None, Some((dividend, divisor))) => dividend.floor_div(&divisor),
+                (None, None) => {
                     let atom = Atom::Floor { dividend: self.clone(), divisor: divisor.clone() };
                     SizeExpr::new(vec![Term { factors: vec![atom], coefficient: 1 }])
                 }
             },
         }
+    }
+
+    /// Dividend and divisor without a factor that both have; `None` if there is none.
+    fn without_common_factors(&self, divisor: &SizeExpr) -> Option<(SizeExpr, SizeExpr)> {
+        let [by] = &divisor.0.terms[..] else { return None };
+        let factor = by.factors.iter().map(|atom| SizeExpr::atom(atom.clone()));
+        factor.into_iter().find_map(|factor| Some((self.exact_div(&factor)?, divisor.exact_div(&factor)?)))
     }
 
     /// Quotient rounded up.
@@ -453,9 +461,17 @@ impl SizeExpr {
 }
 
 fn atom_text(atom: &Atom, is_full: bool) -> String {
-    let grouped = |expr: &SizeExpr| {
+    // Sums and sets are in parentheses, and products after the bar.
+    let in_quotient = |expr: &SizeExpr, is_divisor: bool| {
         let text = expr.text(is_full);
-        if expr.0.terms.len() > 1 { format!("({text})") } else { text }
+        let needs_parentheses = match &expr.0.terms[..] {
+            [Term { factors, coefficient }] => {
+                matches!((&factors[..], coefficient), ([Atom::Common(_)], 1))
+                    || is_divisor && factors.len() + usize::from(*coefficient != 1) > 1
+            }
+            terms => terms.len() > 1,
+        };
+        if needs_parentheses { format!("({text})") } else { text }
     };
     match atom {
         Atom::Named(name) if is_full => name.to_string(),
@@ -464,7 +480,9 @@ fn atom_text(atom: &Atom, is_full: bool) -> String {
             format!("?{value}.{index}")
         }
         Atom::Anonymous { .. } | Atom::Element { .. } => "?".into(),
-        Atom::Floor { dividend, divisor } => format!("floor({}/{})", grouped(dividend), grouped(divisor)),
+        Atom::Floor { dividend, divisor } => {
+            format!("floor({}/{})", in_quotient(dividend, false), in_quotient(divisor, true))
+        }
         Atom::Positive(expr) => format!("max({},0)", expr.text(is_full)),
         Atom::Common(members) => {
             let texts: BTreeSet<String> = members.iter().map(|member| member.text(is_full)).collect();
@@ -508,6 +526,15 @@ mod tests {
         assert_eq!(even.floor_div_int(2).expect("in limits").to_string(), "2*N+3");
         assert_eq!(n().mul(&n()).and_then(|square| square.floor_div(&n())), Some(n()));
         assert_eq!(n().sub(&n()).and_then(|zero| zero.constant()), Some(0));
+        // Factors that dividend and divisor share are left out, and a divisor of several is in parentheses.
+        let (m, twice) = (SizeExpr::named("M"), n().mul_int(2).expect("in limits"));
+        let product = m.mul(&n()).expect("in limits");
+        assert_eq!(product.floor_div(&twice).expect("in limits").to_string(), "floor(M/2)");
+        assert_eq!(m.floor_div(&twice).expect("in limits").to_string(), "floor(M/(2*N))");
+        assert_eq!(m.floor_div(&n()).expect("in limits").to_string(), "floor(M/N)");
+        let common = m.broadcast_with(&n());
+        assert_eq!(common.floor_div_int(2).expect("in limits").to_string(), "floor((M|N)/2)");
+        assert_eq!(twice.floor_div(&common).expect("in limits").to_string(), "floor(2*N/(M|N))");
         assert_eq!(SizeExpr::int(5).smaller(&SizeExpr::int(3)), Some(SizeExpr::int(3)));
     }
 

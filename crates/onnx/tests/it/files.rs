@@ -247,6 +247,30 @@ fn deep_nesting_is_safe() {
     exercise(&[field(7, &graph), field(8, &int(2, 21))].concat());
 }
 
+/// Weights are in memory once while a model is read, explained, rewritten in both directions and written.
+#[test]
+fn weights_are_not_copied() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("m.onnx");
+    let builder = ModelBuilder::new(21)
+        .input("x", DType::F32, "N 3")
+        .initializer("row", arr1(&[1f32, 2.0, 3.0]))
+        .initializer("w", ndarray::Array1::<f32>::zeros(1 << 21));
+    let builder = builder.node("Add", "x row", "y").node("Neg", "w", "z").output("y", DType::F32, "N 3");
+    fs::write(&path, builder.to_bytes()).expect("a file");
+    let size = fs::metadata(&path).expect("a file").len();
+    let allocated = allocation_counter::measure(|| {
+        let model = Model::open(&path).expect("a model");
+        assert_eq!(explain(&model).broadcasts.len(), 1);
+        let rewritten = explicit(&model).expect("compatible shapes").model;
+        rewritten.write_to(std::io::sink()).expect("written");
+        let restored = implicit(&rewritten).expect("compatible shapes").model;
+        restored.write_to(std::io::sink()).expect("written");
+        assert_eq!(restored.serialized_len() as u64, size);
+    });
+    assert!(allocated.bytes_max * 10 <= size * 12, "{} bytes for {size}", allocated.bytes_max);
+}
+
 /// Declared sizes allocate no memory.
 #[test]
 fn small_files_use_little_memory() {

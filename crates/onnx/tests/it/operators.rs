@@ -286,7 +286,9 @@ fn slices_in_both_directions() {
         (-2, 0, -1, &[3, 2, 1]),
         (1, 3, -1, &[]),
         (0, i64::MIN, -1, &[0]),
-        (-9, i64::MIN, -1, &[]),
+        // Unlike in NumPy, a start before the first element is the first element.
+        (-9, i64::MIN, -1, &[0]),
+        (-9, 0, -1, &[]),
         (4, 9, -1, &[]),
         (9, 9, 1, &[]),
     ] {

@@ -64,7 +64,7 @@ impl<'py> Call<'py> {
                 out.get_type().name()?
             )));
         }
-        // Libraries without a current stream need to know which one reads: all others are asked first.
+        // Libraries without a current stream need to know which one reads: all others are queried first.
         let mut arrays: SmallVec<[Option<GpuArray<'py>>; 4]> = SmallVec::new();
         for input in inputs {
             arrays.push(match input {

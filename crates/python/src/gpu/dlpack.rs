@@ -7,7 +7,9 @@
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 use std::ffi::{CStr, c_void};
+use std::ptr;
 use unishape::DType;
 use unishape::cuda::row_major;
 
@@ -30,7 +32,7 @@ struct DLDataType {
 }
 
 #[repr(C)]
-struct DLTensor {
+pub(super) struct DLTensor {
     data: *mut c_void,
     device_type: i32,
     device_id: i32,
@@ -40,6 +42,65 @@ struct DLTensor {
     /// In elements; null for row-major arrays.
     strides: *mut i64,
     byte_offset: u64,
+}
+
+impl DLTensor {
+    /// One for others to write.
+    pub(super) fn empty() -> DLTensor {
+        DLTensor {
+            data: ptr::null_mut(),
+            device_type: 0,
+            device_id: 0,
+            rank: 0,
+            dtype: DLDataType { code: 0, bits: 0, lanes: 0 },
+            shape: ptr::null_mut(),
+            strides: ptr::null_mut(),
+            byte_offset: 0,
+        }
+    }
+}
+
+/// Where a tensor's elements are.
+pub(super) struct Described {
+    pub(super) address: u64,
+    /// Kind and number.
+    pub(super) device: (i32, i32),
+    pub(super) dtype: DType,
+    pub(super) shape: SmallVec<[usize; 4]>,
+    /// In elements.
+    pub(super) strides: SmallVec<[isize; 4]>,
+}
+
+impl Described {
+    /// Reads a structure.
+    ///
+    /// # Safety
+    ///
+    /// The tensor has as many sizes, and strides unless they are null, as its rank.
+    pub(super) unsafe fn of_tensor(tensor: &DLTensor) -> PyResult<Described> {
+        let DLDataType { code, bits, lanes } = tensor.dtype;
+        let Some(dtype) = dtype_of(code, bits).filter(|_| lanes == 1) else {
+            return Err(PyTypeError::new_err(format!(
+                "expressions do not support the dtype of this array (DLPack type {code} of {bits} bits, {lanes} lanes)"
+            )));
+        };
+        let dims = 0..usize::try_from(tensor.rank).unwrap_or(0);
+        // Safety: the caller vouches for as many numbers.
+        let shape: SmallVec<[usize; 4]> =
+            dims.clone().map(|dim| unsafe { *tensor.shape.add(dim) }.max(0) as usize).collect();
+        let strides = match tensor.strides.is_null() {
+            true => row_major(&shape).into(),
+            // Safety: as above.
+            false => dims.map(|dim| unsafe { *tensor.strides.add(dim) } as isize).collect(),
+        };
+        Ok(Described {
+            address: (tensor.data as u64).wrapping_add(tensor.byte_offset),
+            device: (tensor.device_type, tensor.device_id),
+            dtype,
+            shape,
+            strides,
+        })
+    }
 }
 
 #[repr(C)]
@@ -62,13 +123,7 @@ struct ManagedVersioned {
 /// A tensor of another library. The library keeps its memory until this is dropped.
 pub(crate) struct Imported {
     managed: Pointer,
-    pub(crate) address: u64,
-    pub(crate) device: (i32, i32),
-    pub(crate) dtype: DType,
-    pub(crate) shape: Vec<usize>,
-    /// In elements.
-    pub(crate) strides: Vec<isize>,
-    pub(crate) is_read_only: bool,
+    pub(super) is_read_only: bool,
 }
 
 enum Pointer {
@@ -98,9 +153,9 @@ impl Drop for Imported {
 
 impl Imported {
     /// Takes the tensor out of a capsule that `__dlpack__` returned.
-    pub(crate) fn from_capsule(capsule: &Bound<'_, PyAny>) -> PyResult<Imported> {
-        // Safety: the object is alive. A capsule of this name holds a tensor of this form, which belongs to whoever renames
-        // it.
+    pub(super) fn from_capsule(capsule: &Bound<'_, PyAny>) -> PyResult<(Imported, Described)> {
+        // Safety: the object is alive. A capsule of this name holds a tensor of this form, which belongs to the
+        // consumer that renames it.
         let (managed, tensor, flags) = unsafe {
             let object = capsule.as_ptr();
             let take = |name: &CStr, used: &CStr| {
@@ -127,36 +182,10 @@ impl Imported {
                 return Err(PyTypeError::new_err("__dlpack__ did not return a DLPack capsule"));
             }
         };
-        let mut imported = Imported {
-            managed,
-            address: 0,
-            device: (0, 0),
-            dtype: DType::U8,
-            shape: Vec::new(),
-            strides: Vec::new(),
-            is_read_only: flags & READ_ONLY != 0,
-        };
-        // Safety: the tensor is valid until it is deleted, with as many sizes, and strides unless they are null, as its
-        // rank.
-        unsafe {
-            let tensor = &*tensor;
-            imported.address = (tensor.data as u64).wrapping_add(tensor.byte_offset);
-            imported.device = (tensor.device_type, tensor.device_id);
-            let DLDataType { code, bits, lanes } = tensor.dtype;
-            let Some(dtype) = dtype_of(code, bits).filter(|_| lanes == 1) else {
-                return Err(PyTypeError::new_err(format!(
-                    "expressions do not support the dtype of this array (DLPack type {code} of {bits} bits, {lanes} lanes)"
-                )));
-            };
-            imported.dtype = dtype;
-            let rank = usize::try_from(tensor.rank).unwrap_or(0);
-            imported.shape = (0..rank).map(|dim| (*tensor.shape.add(dim)).max(0) as usize).collect();
-            imported.strides = match tensor.strides.is_null() {
-                true => row_major(&imported.shape),
-                false => (0..rank).map(|dim| *tensor.strides.add(dim) as isize).collect(),
-            };
-        }
-        Ok(imported)
+        let imported = Imported { managed, is_read_only: flags & READ_ONLY != 0 };
+        // Safety: the tensor is valid until it is deleted.
+        let described = unsafe { Described::of_tensor(&*tensor)? };
+        Ok((imported, described))
     }
 }
 
@@ -237,7 +266,8 @@ pub(crate) fn export<'py>(
     };
     let context = Box::into_raw(context).cast();
     let flags = if array.is_read_only { READ_ONLY } else { 0 };
-    // Safety: the structure and its context belong to the capsule, or to whoever renames it, and are freed by their deleter.
+    // Safety: the structure and its context belong to the capsule, or to the consumer that renames it, and are freed by
+    // their deleter.
     unsafe {
         let capsule = if is_versioned {
             let deleter = Some(delete_versioned as unsafe extern "C" fn(*mut ManagedVersioned));
@@ -279,7 +309,7 @@ unsafe extern "C" fn delete_versioned(managed: *mut ManagedVersioned) {
     });
 }
 
-/// Frees a tensor that nobody took out of its capsule.
+/// Frees a tensor that no consumer took out of its capsule.
 ///
 /// # Safety
 ///

@@ -3,8 +3,9 @@
 //! PyTorch and CuPy have a current stream and an allocator in its order, which are used. Arrays of all others come and go by
 //! DLPack or `__cuda_array_interface__`.
 
-use super::dlpack::{self, Imported};
+use super::dlpack::{self, Described, Imported};
 use super::dtypes::{numpy_dtype, to_torch_dtype, torch_dtype};
+use super::exchange::Exchange;
 use super::interface;
 use super::result::DeviceArray;
 use pyo3::exceptions::PyTypeError;
@@ -25,10 +26,11 @@ pub(crate) enum Library {
     Other,
 }
 
+/// PyTorch's class of tensors: almost all of them have it, and names of modules take longer.
+static TENSOR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
 impl Library {
     pub(super) fn of(object: &Bound<'_, PyAny>) -> Library {
-        // Almost all tensors have this class; names of modules take longer.
-        static TENSOR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let (py, class) = (object.py(), object.get_type());
         if TENSOR.get(py).is_some_and(|tensor| class.is(tensor)) {
             return Library::Torch;
@@ -152,11 +154,18 @@ impl<'py> GpuArray<'py> {
                  torch.no_grad()",
             ));
         }
-        let dtype = torch_dtype(&object.getattr(intern!(py, "dtype"))?)?;
         // Conjugates and negatives may be flags rather than elements.
         if object.call_method0(intern!(py, "is_neg"))?.is_truthy()? {
             object = object.call_method0(intern!(py, "resolve_neg"))?;
         }
+        let is_cuda = |described: &Described| described.device.0 == dlpack::CUDA;
+        if let Some(Ok(described)) = exchange(py).and_then(|functions| functions.describe(&object))
+            && is_cuda(&described)
+            && !described.dtype.is_complex()
+        {
+            return Ok(GpuArray::of_described(object, Library::Torch, described, None));
+        }
+        let dtype = torch_dtype(&object.getattr(intern!(py, "dtype"))?)?;
         if dtype.is_complex() && object.call_method0(intern!(py, "is_conj"))?.is_truthy()? {
             object = object.call_method0(intern!(py, "resolve_conj"))?;
         }
@@ -172,6 +181,28 @@ impl<'py> GpuArray<'py> {
             object,
             _imported: None,
         })
+    }
+
+    /// An array that its library has described by DLPack.
+    fn of_described(
+        object: Bound<'py, PyAny>,
+        library: Library,
+        described: Described,
+        imported: Option<Imported>,
+    ) -> GpuArray<'py> {
+        let Described { address, device, dtype, shape, strides } = described;
+        GpuArray {
+            object,
+            library,
+            device: usize::try_from(device.1).unwrap_or(0),
+            dtype,
+            address,
+            shape,
+            strides,
+            is_read_only: imported.as_ref().is_some_and(|imported| imported.is_read_only),
+            stream: None,
+            _imported: imported,
+        }
     }
 
     fn from_cupy(object: &Bound<'py, PyAny>) -> PyResult<GpuArray<'py>> {
@@ -233,28 +264,17 @@ impl<'py> GpuArray<'py> {
             }
             capsule => capsule?,
         };
-        let imported = Imported::from_capsule(&capsule)?;
-        let (kind, device) = imported.device;
+        let (imported, described) = Imported::from_capsule(&capsule)?;
+        let kind = described.device.0;
         if ![dlpack::CUDA, dlpack::CUDA_MANAGED].contains(&kind) {
             return Err(PyTypeError::new_err(format!(
                 "__dlpack__ returned memory of another device (type {kind}) than __dlpack_device__ says"
             )));
         }
-        Ok(GpuArray {
-            object: object.clone(),
-            library,
-            device: usize::try_from(device).unwrap_or(0),
-            dtype: imported.dtype,
-            address: imported.address,
-            shape: SmallVec::from_slice(&imported.shape),
-            strides: SmallVec::from_slice(&imported.strides),
-            is_read_only: imported.is_read_only,
-            stream: None,
-            _imported: Some(imported),
-        })
+        Ok(GpuArray::of_described(object.clone(), library, described, Some(imported)))
     }
 
-    /// Whether its library may use the memory for something else as soon as nobody refers to the array.
+    /// Whether its library may use the memory for something else as soon as no reference to the array is left.
     ///
     /// PyTorch and CuPy reuse memory in the order of their current stream.
     pub(crate) fn must_outlive_kernels(&self) -> bool {
@@ -315,6 +335,13 @@ pub(crate) fn to_library<'py>(
         return namespace.call0()?.call_method1("from_dlpack", (array,));
     }
     Ok(array.into_any())
+}
+
+/// DLPack's functions of PyTorch's tensors. Older versions have none.
+fn exchange(py: Python<'_>) -> Option<&Exchange> {
+    static EXCHANGE: PyOnceLock<Option<Exchange>> = PyOnceLock::new();
+    let tensor = TENSOR.get(py)?;
+    EXCHANGE.get_or_init(py, || Exchange::of_class(tensor.bind(py))).as_ref()
 }
 
 fn is_grad_enabled(py: Python<'_>) -> PyResult<bool> {

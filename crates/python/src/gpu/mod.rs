@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `library` | PyTorch, CuPy, JAX and others: descriptions of their arrays, their streams and allocators |
-//! | `dlpack`, `interface` | the protocols by which arrays are exchanged |
+//! | `dlpack`, `exchange`, `interface` | the protocols by which arrays are exchanged |
 //! | `result` | arrays that this package allocates |
 //! | `compute` | expressions: inputs, streams, outputs |
 //! | `views` | `broadcast_arrays` and `broadcast_to` |
@@ -14,6 +14,7 @@ mod compute;
 mod devices;
 mod dlpack;
 mod dtypes;
+mod exchange;
 mod interface;
 mod layout;
 mod library;

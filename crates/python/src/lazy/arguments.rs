@@ -122,7 +122,7 @@ pub(super) fn index_object<'py>(py: Python<'py>, items: &[IndexItem]) -> PyResul
 }
 
 /// A number as a Python object: the inverse of [`number`].
-pub(super) fn number_object<'py>(py: Python<'py>, number: Scalar) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn number_object<'py>(py: Python<'py>, number: Scalar) -> PyResult<Bound<'py, PyAny>> {
     Ok(match number {
         Scalar::Bool(number) => number.into_pyobject(py)?.to_owned().into_any(),
         Scalar::Int(number) => number.into_pyobject(py)?.into_any(),

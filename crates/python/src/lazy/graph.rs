@@ -1,10 +1,12 @@
 //! Graphs of operations, whose nodes are checked when they are made.
 
+use crate::containers;
 use crate::dtype;
 use crate::errors::{expression_error, shape_error};
 use crate::gpu;
 use crate::input;
 use crate::memory::NumericArray;
+use crate::powers;
 use numpy::{PyArrayDescr, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -34,6 +36,19 @@ pub(super) struct Meta {
     pub(super) shape: Option<Vec<usize>>,
     /// The dtype; `None` for scalars, which adopt that of the arrays in the expression.
     pub(super) dtype: Option<DType>,
+    /// What a leaf's array was converted from, if results are to be converted back: a column of pandas, a tensor.
+    pub(super) container: Option<Py<PyAny>>,
+}
+
+impl Meta {
+    pub(super) fn new(shape: Option<Vec<usize>>, dtype: Option<DType>) -> Meta {
+        Meta { shape, dtype, container: None }
+    }
+}
+
+/// Whether a node is an array that was converted from a container.
+pub(super) fn has_container(node: &LazyDag) -> bool {
+    node.meta().container.is_some()
 }
 
 /// Whether a node is a Dask array.
@@ -50,20 +65,24 @@ pub(super) fn leaf(object: &Bound<'_, PyAny>) -> PyResult<LazyDag> {
         };
         // Dask represents an unknown size by NaN.
         let shape = object.getattr("shape")?.extract().ok();
-        return Ok(Dag::leaf(Leaf::Deferred(object.clone().unbind()), Meta { shape, dtype: Some(dtype) }));
+        return Ok(Dag::leaf(Leaf::Deferred(object.clone().unbind()), Meta::new(shape, Some(dtype))));
     }
     if input::is_on_gpu(object)? {
         let (shape, dtype) = gpu::describe(object)?;
-        let meta = Meta { shape: Some(shape), dtype: Some(dtype) };
+        let meta = Meta::new(Some(shape), Some(dtype));
         return Ok(Dag::leaf(Leaf::Gpu(object.clone().unbind()), meta));
     }
     let array = NumericArray::from_array(input::as_array(object)?)?;
-    let meta = Meta { shape: Some(array.array().shape().to_vec()), dtype: Some(array.dtype()) };
+    let container = containers::is_container(object)?.then(|| object.clone().unbind());
+    let meta = Meta { container, ..Meta::new(Some(array.array().shape().to_vec()), Some(array.dtype())) };
     Ok(Dag::leaf(Leaf::Array(array.array().clone().into_any().unbind()), meta))
 }
 
 /// The node for a function call. Checks shapes and dtypes.
 pub(super) fn call(op: Op, inputs: SmallVec<[LazyDag; 3]>) -> PyResult<LazyDag> {
+    if op == Op::Pow {
+        check_power(&inputs)?;
+    }
     let shapes = inputs.iter().map(|input| input.meta().shape.as_deref()).collect::<Option<Vec<_>>>();
     let shape = match shapes {
         Some(shapes) => Some(unishape::broadcast_shapes(&shapes).map_err(shape_error)?),
@@ -71,13 +90,32 @@ pub(super) fn call(op: Op, inputs: SmallVec<[LazyDag; 3]>) -> PyResult<LazyDag> 
     };
     let bound = expr::Expr::call(op).bind_positional(inputs.iter().map(placeholder));
     let dtype = Some(bound.map_err(expression_error)?.dtype());
-    Ok(Dag::call(op, inputs, Meta { shape, dtype }))
+    Ok(Dag::call(op, inputs, Meta::new(shape, dtype)))
+}
+
+/// Rejects integers to negative powers, where the exponent is a number or an array.
+fn check_power(inputs: &[LazyDag]) -> PyResult<()> {
+    let [base, exponent] = inputs else { return Ok(()) };
+    let is_integer = match base.term() {
+        Term::Scalar(number) => matches!(number, Scalar::Int(_) | Scalar::Bool(_)),
+        _ => base.meta().dtype.is_some_and(powers::is_integer),
+    };
+    if !is_integer {
+        return Ok(());
+    }
+    match exponent.term() {
+        Term::Scalar(number) => powers::check_number(base.meta().dtype, number),
+        Term::Leaf(Leaf::Array(array)) => Python::attach(|py| {
+            powers::check_exponent(&NumericArray::from_array(array.bind(py).clone().cast_into()?)?)
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// The node for a cast. Checks that it is possible.
 pub(super) fn cast(dtype: DType, input: LazyDag) -> PyResult<LazyDag> {
     expr::lazy(placeholder(&input)).cast(dtype).bind().map_err(expression_error)?;
-    let meta = Meta { shape: input.meta().shape.clone(), dtype: Some(dtype) };
+    let meta = Meta::new(input.meta().shape.clone(), Some(dtype));
     Ok(Dag::cast(dtype, input, meta))
 }
 
@@ -85,7 +123,7 @@ pub(super) fn cast(dtype: DType, input: LazyDag) -> PyResult<LazyDag> {
 pub(super) fn view(view: View, input: LazyDag) -> PyResult<LazyDag> {
     let meta = match &input.meta().shape {
         Some(_) => meta_of(&[&input], |inputs| inputs[0].clone().view(view.clone()))?,
-        None => Meta { shape: None, dtype: input.meta().dtype },
+        None => Meta::new(None, input.meta().dtype),
     };
     Ok(Dag::view(view, input, meta))
 }
@@ -131,7 +169,7 @@ fn meta_of(
         });
     }
     let bound = build(&inputs).bind().map_err(expression_error)?;
-    Ok(Meta { shape: Some(bound.shape().to_vec()), dtype: Some(bound.dtype()) })
+    Ok(Meta::new(Some(bound.shape().to_vec()), Some(bound.dtype())))
 }
 
 /// One element of a node's dtype; `None` for scalars.

@@ -1,10 +1,13 @@
 //! Reductions and views of lazy values, from the arguments of NumPy's methods and functions.
 
 use super::arguments::{axes, dtype, integer, integers, number, one_or_more};
+use crate::errors::shape_error;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple};
 use unishape::expr::{ReduceOp, Reduction, Scalar, View};
+use unishape::{DType, Rules};
+use unishape_core::broadcast_strides;
 
 /// Arguments of a reduction; those of Python's `None` have their defaults.
 #[derive(Default)]
@@ -47,6 +50,29 @@ impl<'py> Arguments<'_, 'py> {
         };
         self.mask.filter(|mask| !is_all(mask))
     }
+}
+
+/// The axes along which an array of one shape is stretched to another one.
+pub(crate) fn summed_axes(shape: &[usize], from: &[usize]) -> PyResult<Vec<i64>> {
+    let mut strides = vec![0; from.len()];
+    broadcast_strides(Rules::STANDARD, shape, &vec![1; shape.len()], from, &mut strides)
+        .map_err(|error| shape_error(unishape::Error::not_broadcastable(shape, from, error)))?;
+    let added = from.len() - shape.len();
+    let is_summed = |&dim: &usize| dim < added || (shape[dim - added] == 1 && from[dim] != 1);
+    Ok((0..from.len()).filter(is_summed).map(|dim| dim as i64).collect())
+}
+
+/// The sum of these axes; all axes stay.
+pub(super) fn sum_to(shape: &[usize], from: &[usize], dtype: Option<DType>) -> PyResult<Reduction> {
+    Ok(Reduction {
+        op: ReduceOp::Sum,
+        axes: Some(summed_axes(shape, from)?),
+        dims: None,
+        keep_dims: true,
+        ddof: Scalar::Int(0),
+        dtype,
+        initial: None,
+    })
 }
 
 /// The order of a vector norm: 1, 2, which is the default, or infinity.

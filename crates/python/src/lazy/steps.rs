@@ -11,14 +11,14 @@ use unishape::expr::{Dag, Expr, ReduceOp, Reduction, Scalar, Term, View};
 pub(super) fn to_steps<'py, L, M>(
     py: Python<'py>,
     graph: &Dag<L, M>,
-    mut leaf: impl FnMut(&L) -> PyResult<Bound<'py, PyTuple>>,
+    mut leaf: impl FnMut(&Dag<L, M>) -> PyResult<Bound<'py, PyTuple>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let order = graph.topological();
     let steps = PyList::empty(py);
     for node in order.iter() {
         let at = |input: &Dag<L, M>| order.position(input);
         match node.term() {
-            Term::Leaf(own) => steps.append(leaf(own)?)?,
+            Term::Leaf(_) => steps.append(leaf(node)?)?,
             Term::Scalar(number) => steps.append(("scalar", arguments::number_object(py, number)?))?,
             Term::Call(op, inputs) => {
                 steps.append((op.name(), PyTuple::new(py, inputs.iter().map(at))?))?;
@@ -41,7 +41,10 @@ pub(super) fn to_steps<'py, L, M>(
 #[pyo3(signature = (expression, /))]
 pub(crate) fn _parse_steps<'py>(py: Python<'py>, expression: &str) -> PyResult<Bound<'py, PyList>> {
     let graph = Expr::parse(expression).map_err(expression_error)?.to_dag();
-    to_steps(py, &graph, |name| ("variable", name).into_pyobject(py))
+    to_steps(py, &graph, |node| match node.term() {
+        Term::Leaf(name) => ("variable", name).into_pyobject(py),
+        _ => Ok(PyTuple::empty(py)),
+    })
 }
 
 /// The step of a view: its name and its argument, an object that pickle supports.

@@ -5,6 +5,7 @@ use super::bind::{Bound, order_by_name};
 use super::compile::{CompiledExpr, InputType, compile};
 use super::dag::Dag;
 use super::error::{ExprError, ExprErrorKind};
+use super::function::Function;
 use super::graph::Graph;
 use super::lower::{Sharing, StagedExpr, lower};
 use super::parse::parse;
@@ -146,6 +147,17 @@ impl Expr {
             parsed.insert(text.into(), shared.clone());
         }
         Ok(Expr { shared, typing: Typing::Promote })
+    }
+
+    /// The names of all functions and casts.
+    ///
+    /// ```
+    /// use unishape::expr::Expr;
+    ///
+    /// assert!(Expr::function_names().any(|name| name == "softmax"));
+    /// ```
+    pub fn function_names() -> impl Iterator<Item = &'static str> {
+        Function::names()
     }
 
     /// The expression of a single function.

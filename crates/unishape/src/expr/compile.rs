@@ -53,6 +53,28 @@ pub(crate) struct CompiledExpr {
     pub(crate) constants: Vec<String>,
 }
 
+/// The arguments of `clip`, with limits that no integer of their dtype reaches replaced by its own limits.
+///
+/// As in NumPy: `clip(x, -1, 300)` of uint8 changes nothing. A lower limit that is too large remains an error.
+fn with_reachable_limits(arguments: &[Argument]) -> SmallVec<[Argument; 3]> {
+    let typed = arguments.iter().filter_map(|argument| match argument {
+        Argument::Typed(typed) => Some(ArgumentType::Typed(typed.dtype)),
+        Argument::Scalar(_) => None,
+    });
+    let common = common_type(Typing::Promote, &typed.collect::<SmallVec<[ArgumentType; 3]>>());
+    let range = common.ok().filter(|dtype| dtype.is_integer()).and_then(DType::int_range);
+    let limited = arguments.iter().enumerate().map(|(position, &argument)| match (argument, &range) {
+        (Argument::Scalar(Scalar::Int(int)), Some(range)) if position == 1 && int < *range.start() => {
+            Argument::Scalar(Scalar::Int(*range.start()))
+        }
+        (Argument::Scalar(Scalar::Int(int)), Some(range)) if position == 2 && int > *range.end() => {
+            Argument::Scalar(Scalar::Int(*range.end()))
+        }
+        _ => argument,
+    });
+    limited.collect()
+}
+
 /// Compiles an expression for inputs of these types.
 pub(crate) fn compile(
     graph: &Graph,
@@ -258,6 +280,14 @@ impl ProgramBuilder {
     }
 
     fn call_typed(&mut self, op: Op, arguments: &[Argument]) -> Result<TypedValue, ExprErrorKind> {
+        let limited;
+        let arguments = match op {
+            Op::Clip => {
+                limited = with_reachable_limits(arguments);
+                &limited[..]
+            }
+            _ => arguments,
+        };
         let argument_types: SmallVec<[ArgumentType; 3]> = arguments
             .iter()
             .map(|value| match value {
@@ -296,6 +326,9 @@ impl ProgramBuilder {
         if let Some(result) = self.compare(op, arguments, &argument_types)? {
             return Ok(result);
         }
+        if op == Op::RoundTo {
+            return self.round_to(arguments)?.ok_or_else(wrong_type);
+        }
         let is_int_scalar =
             |argument: &ArgumentType| matches!(argument, ArgumentType::Scalar(Scalar::Int(_)));
         // With an integer scalar, booleans become integers.
@@ -303,7 +336,13 @@ impl ProgramBuilder {
             && argument_types.iter().all(|each| is_int_scalar(each) || is_bool(each));
         let common = match op {
             // NumPy converts integers to floats before promotion: int8 and uint8 give float16.
-            Op::Atan2 | Op::Hypot | Op::Logaddexp | Op::Copysign | Op::Nextafter
+            Op::Atan2
+            | Op::Hypot
+            | Op::Logaddexp
+            | Op::Logaddexp2
+            | Op::Copysign
+            | Op::Nextafter
+            | Op::Heaviside
                 if self.typing == Typing::Promote
                     && !are_booleans_and_integers
                     && types().iter().all(|dtype| dtype.kind() < DTypeKind::Float) =>
@@ -422,6 +461,85 @@ impl ProgramBuilder {
         self.cast(result, result_dtype).ok()
     }
 
+    /// Rounds to a number of decimals, which is a scalar; `None` where it is not, and for dtypes that are not rounded.
+    fn round_to(&mut self, arguments: &[Argument]) -> Result<Option<TypedValue>, ExprErrorKind> {
+        let &[x, decimals] = arguments else { return Ok(None) };
+        let decimals = match decimals {
+            Argument::Scalar(Scalar::Int(decimals)) => decimals,
+            Argument::Typed(TypedValue { dtype: DType::I64, id: ValueId::Constant(constant) }) => {
+                self.constants[constant].get::<i64>().unwrap_or_default().into()
+            }
+            _ => return Ok(None),
+        };
+        if decimals == 0 {
+            return self.call_typed(Op::Round, &arguments[..1]).map(Some);
+        }
+        let x = self.typed_value(x)?;
+        let dtype = x.dtype;
+        if signature(self.typing, Op::RoundTo, dtype).is_none() {
+            return Ok(None);
+        }
+        if dtype.is_integer() && decimals > 0 {
+            return Ok(Some(x));
+        }
+        // Powers of 10 beyond float64 are infinite, or 0.
+        let scale = 10f64.powi(decimals.clamp(-400, 400).unsigned_abs() as i32);
+        let float = if dtype.is_integer() { DType::F64 } else { dtype };
+        let (x, scale) = (self.cast(x, float)?, self.scalar_constant(Scalar::Float(scale), float)?);
+        let (there, back) =
+            if decimals > 0 { (Op::Multiply, Op::Divide) } else { (Op::Divide, Op::Multiply) };
+        let rounded = self
+            .apply(there, float, float, &[x, scale])
+            .and_then(|scaled| self.apply(Op::Round, float, float, &[scaled]))
+            .and_then(|rounded| self.apply(back, float, float, &[rounded, scale]));
+        rounded.map(|rounded| self.cast(rounded, dtype)).transpose()
+    }
+
+    /// Applies a function of floating-point numbers, computed by others.
+    fn apply_float_function(&mut self, op: Op, dtype: DType, arguments: &[TypedValue]) -> Option<TypedValue> {
+        let number = |builder: &mut Self, number| builder.scalar_constant(Scalar::Float(number), dtype).ok();
+        match (op, arguments) {
+            (Op::Deg2rad | Op::Rad2deg, &[x]) => {
+                use std::f64::consts::PI;
+                // Divided in the precision of the result, as NumPy does.
+                let factor = match (dtype, op) {
+                    (DType::F32, Op::Deg2rad) => f64::from(PI as f32 / 180.0),
+                    (DType::F32, _) => f64::from(180.0 / PI as f32),
+                    (_, Op::Deg2rad) => PI / 180.0,
+                    _ => 180.0 / PI,
+                };
+                let factor = number(self, factor)?;
+                self.apply(Op::Multiply, dtype, dtype, &[x, factor])
+            }
+            (Op::Heaviside, &[x, at_zero]) => {
+                let (zero, one) = (number(self, 0.0)?, number(self, 1.0)?);
+                let is_positive = self.apply(Op::Less, dtype, DType::Bool, &[zero, x])?;
+                let is_negative = self.apply(Op::Less, dtype, DType::Bool, &[x, zero])?;
+                let is_zero = self.apply(Op::Equal, dtype, DType::Bool, &[x, zero])?;
+                // What is neither is NaN.
+                let result = self.apply(Op::Where, dtype, dtype, &[is_positive, one, x])?;
+                let result = self.apply(Op::Where, dtype, dtype, &[is_negative, zero, result])?;
+                self.apply(Op::Where, dtype, dtype, &[is_zero, at_zero, result])
+            }
+            (Op::Logaddexp2, &[a, b]) => {
+                let (one, log2_e) = (number(self, 1.0)?, number(self, std::f64::consts::LOG2_E)?);
+                let difference = self.apply(Op::Subtract, dtype, dtype, &[a, b])?;
+                let distance = self.apply(Op::Abs, dtype, dtype, &[difference])?;
+                let minus = self.apply(Op::Negative, dtype, dtype, &[distance])?;
+                let power = self.apply(Op::Exp2, dtype, dtype, &[minus])?;
+                let log = self.apply(Op::Log1p, dtype, dtype, &[power])?;
+                let log2 = self.apply(Op::Multiply, dtype, dtype, &[log, log2_e])?;
+                let larger = self.apply(Op::Max, dtype, dtype, &[a, b])?;
+                let sum = self.apply(Op::Add, dtype, dtype, &[larger, log2])?;
+                // Also of infinities, whose difference is NaN.
+                let of_equal = self.apply(Op::Add, dtype, dtype, &[a, one])?;
+                let is_equal = self.apply(Op::Equal, dtype, DType::Bool, &[a, b])?;
+                self.apply(Op::Where, dtype, dtype, &[is_equal, of_equal, sum])
+            }
+            _ => None,
+        }
+    }
+
     /// Applies a function that is the identity, a constant or a combination of others; `None` for the rest.
     fn apply_without_kernel(
         &mut self,
@@ -462,6 +580,22 @@ impl ProgramBuilder {
                 let below = self.apply(Op::Less, dtype, DType::Bool, &[a, zero])?;
                 let times = self.apply(Op::Multiply, dtype, dtype, &[a, slope])?;
                 self.apply(Op::Where, dtype, dtype, &[below, times, a])
+            }
+            (Op::FloatPower, _) => self.apply(Op::Pow, dtype, dtype, arguments),
+            (Op::Fmax, _) if is_integral => self.apply(Op::Max, dtype, dtype, arguments),
+            (Op::Fmin, _) if is_integral => self.apply(Op::Min, dtype, dtype, arguments),
+            (Op::Fmax | Op::Fmin, &[b]) => {
+                let ordered = if op == Op::Fmax { [b, a] } else { [a, b] };
+                let is_first = self.apply(Op::LessEqual, dtype, DType::Bool, &ordered)?;
+                let is_nan = self.apply(Op::IsNan, dtype, DType::Bool, &[b])?;
+                let is_first = self.apply(Op::LogicalOr, DType::Bool, DType::Bool, &[is_first, is_nan])?;
+                self.apply(Op::Where, dtype, dtype, &[is_first, a, b])
+            }
+            // Half precision is computed in single precision, without rounding in between.
+            (Op::Deg2rad | Op::Rad2deg | Op::Heaviside | Op::Logaddexp2, _)
+                if matches!(dtype, DType::F32 | DType::F64) =>
+            {
+                self.apply_float_function(op, dtype, arguments)
             }
             (Op::Square, _) => self.apply(Op::Multiply, dtype, dtype, &[a, a]),
             (Op::Divide, &[b]) if dtype.is_integer() => self.apply(Op::TruncDivide, dtype, dtype, &[a, b]),

@@ -283,6 +283,17 @@ impl ExprError {
     pub fn span(&self) -> Option<Range<usize>> {
         self.span.as_ref().map(|(_, span)| span.clone())
     }
+
+    /// The text of the expression, for expressions parsed from text.
+    ///
+    /// ```
+    /// use unishape::expr::Expr;
+    ///
+    /// assert_eq!(Expr::parse("a + $").unwrap_err().text(), Some("a + $"));
+    /// ```
+    pub fn text(&self) -> Option<&str> {
+        self.span.as_ref().map(|(text, _)| &**text)
+    }
 }
 
 impl From<ExprErrorKind> for ExprError {

@@ -10,9 +10,12 @@ use super::reduce_op::ReduceOp;
 use super::reduction::{Axes, Reduction};
 use super::typed::InputInfo;
 use super::types::Typing;
-use super::value::{Value, Values};
+use super::value::{Value, Values, for_each_number};
 use super::view::{IndexItem, View};
-use crate::tensor::Tensor;
+use crate::tensor::{Element, Tensor, TensorView};
+use half::{bf16, f16};
+use ndarray::{ArrayBase, Data, Dimension};
+use num_complex::Complex;
 use std::ops;
 use std::sync::Arc;
 use unishape_kernels::{DType, Op, Scalar, for_each_op};
@@ -30,6 +33,20 @@ use unishape_kernels::{DType, Op, Scalar, for_each_op};
 /// let (x, mean, spread) = (lazy(&x), lazy(&mean), lazy(&spread));
 /// let result = ((x - mean) / spread.sqrt() * 2).compute()?;
 /// assert_eq!(result, arr2(&[[-1.0, 1.0], [-2.0, 2.0]]).into());
+/// # Ok::<(), unishape::expr::ExprError>(())
+/// ```
+///
+/// Operators take lazy values and references to them, arrays, and numbers of any type on either side. A number on the
+/// left of a reference needs a type, since the compiler does not choose one for a literal there: write `2 * x` or
+/// `2i64 * &x`.
+///
+/// ```
+/// use unishape::expr::lazy;
+///
+/// let (a, b) = (ndarray::arr1(&[1.0f32, 2.0]), ndarray::arr1(&[10.0f32, 20.0]));
+/// let x = lazy(&a);
+/// let result = (1f32 - &x) * 2u8 + &b;
+/// assert_eq!(result.compute()?, ndarray::arr1(&[10.0f32, 18.0]).into());
 /// # Ok::<(), unishape::expr::ExprError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -414,7 +431,28 @@ macro_rules! numbers {
         })+
     };
 }
-numbers!(bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+for_each_number!(numbers! Scalar,);
+
+/// An array that is used as a lazy value.
+impl<'a, S: Data<Elem: Element>, D: Dimension> From<&'a ArrayBase<S, D>> for Lazy<'a> {
+    fn from(array: &'a ArrayBase<S, D>) -> Lazy<'a> {
+        lazy(array)
+    }
+}
+
+/// A tensor that is used as a lazy value.
+impl<'a> From<&'a Tensor> for Lazy<'a> {
+    fn from(tensor: &'a Tensor) -> Lazy<'a> {
+        lazy(tensor)
+    }
+}
+
+/// A view that is used as a lazy value.
+impl<'a> From<TensorView<'a>> for Lazy<'a> {
+    fn from(view: TensorView<'a>) -> Lazy<'a> {
+        lazy(view)
+    }
+}
 
 macro_rules! operators {
     ($($Trait:ident $method:ident $op:ident),+) => {
@@ -435,15 +473,17 @@ macro_rules! operators {
                 }
             }
 
-            operators!(@ $Trait $method $op f64 i32 bool);
+            // Not all numbers: of several integer types, the compiler could not choose one for a literal.
+            operators!(@ $Trait $method $op, Lazy<'a>, f64, i32, bool);
+            for_each_number!(operators! @ $Trait $method $op, &Lazy<'a>,);
         )+
     };
-    (@ $Trait:ident $method:ident $op:ident $($type:ident)+) => {
-        $(impl<'a> ops::$Trait<Lazy<'a>> for $type {
+    (@ $Trait:ident $method:ident $op:ident, $Other:ty, $($type:ty),+) => {
+        $(impl<'a> ops::$Trait<$Other> for $type {
             type Output = Lazy<'a>;
 
-            fn $method(self, other: Lazy<'a>) -> Lazy<'a> {
-                Lazy::call(Op::$op, [self.into(), other])
+            fn $method(self, other: $Other) -> Lazy<'a> {
+                Lazy::call(Op::$op, [self.into(), other.into()])
             }
         })+
     };
@@ -464,6 +504,22 @@ operators! {
 impl<'a> From<&Lazy<'a>> for Lazy<'a> {
     fn from(lazy: &Lazy<'a>) -> Lazy<'a> {
         lazy.clone()
+    }
+}
+
+impl<'a> ops::Neg for &Lazy<'a> {
+    type Output = Lazy<'a>;
+
+    fn neg(self) -> Lazy<'a> {
+        -self.clone()
+    }
+}
+
+impl<'a> ops::Not for &Lazy<'a> {
+    type Output = Lazy<'a>;
+
+    fn not(self) -> Lazy<'a> {
+        !self.clone()
     }
 }
 

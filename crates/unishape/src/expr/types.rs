@@ -149,9 +149,11 @@ pub(crate) fn signature(typing: Typing, op: Op, common: DType) -> Option<Signatu
         IsNan | IsInf | IsFinite => boolean(common),
         Signbit => is_real.then(|| boolean(if kind == DTypeKind::Bool { DType::F16 } else { common }))?,
         Real | Imag => Some(Signature { operand_dtype: common, result_dtype: common.real_dtype() }),
-        Atan2 | Hypot | Logaddexp | Copysign | Nextafter | Cbrt | Erf => {
-            is_real.then(|| same(common.float_dtype()))?
-        }
+        Fmax | Fmin => same(common),
+        FloatPower => same(if kind == DTypeKind::Complex { DType::C128 } else { DType::F64 }),
+        RoundTo => (is_real && kind != DTypeKind::Bool).then(|| same(common))?,
+        Atan2 | Hypot | Logaddexp | Logaddexp2 | Copysign | Nextafter | Cbrt | Erf | Heaviside | Deg2rad
+        | Rad2deg => is_real.then(|| same(common.float_dtype()))?,
         Sigmoid | Acos | Acosh | Asin | Asinh | Atan | Atanh | Cos | Cosh | Exp | Exp2 | Expm1 | Log
         | Log10 | Log1p | Log2 | Sin | Sinh | Sqrt | Tan | Tanh => same(common.float_dtype()),
     }

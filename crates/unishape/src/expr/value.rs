@@ -3,7 +3,9 @@
 use super::compile::InputType;
 use super::typed::InputInfo;
 use crate::tensor::{Element, Tensor, TensorView};
-use ndarray::{Array, ArrayView, Dimension};
+use half::{bf16, f16};
+use ndarray::{ArrayBase, ArrayView, Data, Dimension};
+use num_complex::Complex;
 use smallvec::SmallVec;
 use unishape_kernels::Scalar;
 
@@ -57,23 +59,49 @@ impl<'a> From<&'a Tensor> for Value<'a> {
     }
 }
 
-impl<'a, T: Element, D: Dimension> From<ArrayView<'a, T, D>> for Value<'a>
-where
-    TensorView<'a>: From<ArrayView<'a, T, D>>,
-{
+impl<'a> From<&TensorView<'a>> for Value<'a> {
+    fn from(view: &TensorView<'a>) -> Value<'a> {
+        Value::Array(view.clone())
+    }
+}
+
+impl<'a, T: Element, D: Dimension> From<ArrayView<'a, T, D>> for Value<'a> {
     fn from(view: ArrayView<'a, T, D>) -> Value<'a> {
         Value::Array(view.into())
     }
 }
 
-impl<'a, T: Element, D: Dimension> From<&'a Array<T, D>> for Value<'a>
-where
-    TensorView<'a>: From<ArrayView<'a, T, D>>,
-{
-    fn from(array: &'a Array<T, D>) -> Value<'a> {
-        Value::Array(array.view().into())
+/// Any of ndarray's arrays: owned, shared (`ArcArray`), or a view.
+impl<'a, S: Data<Elem: Element>, D: Dimension> From<&'a ArrayBase<S, D>> for Value<'a> {
+    fn from(array: &'a ArrayBase<S, D>) -> Value<'a> {
+        Value::Array(array.into())
     }
 }
+
+/// An array of rank 1.
+impl<'a, T: Element> From<&'a [T]> for Value<'a> {
+    fn from(elements: &'a [T]) -> Value<'a> {
+        Value::Array(elements.into())
+    }
+}
+
+/// An array of rank 1.
+impl<'a, T: Element> From<&'a Vec<T>> for Value<'a> {
+    fn from(elements: &'a Vec<T>) -> Value<'a> {
+        Value::Array(elements.into())
+    }
+}
+
+/// Calls a macro with some tokens and the types of all numbers.
+macro_rules! for_each_number {
+    ($macro:ident! $($before:tt)*) => {
+        $macro!(
+            $($before)* bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, usize, f16, bf16, f32, f64,
+            Complex<f32>, Complex<f64>
+        );
+    };
+}
+pub(crate) use for_each_number;
 
 macro_rules! from_number {
     ($($type:ty),+) => {
@@ -84,7 +112,7 @@ macro_rules! from_number {
         })+
     };
 }
-from_number!(Scalar, bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+for_each_number!(from_number! Scalar,);
 
 /// Types and shapes of values.
 pub(crate) fn infos<'v>(values: &'v [Value<'_>]) -> SmallVec<[InputInfo<'v>; 3]> {

@@ -94,7 +94,7 @@ proptest! {
                     for_typed!(TensorView, input, |input| {
                         let output = output.typed().expect("the same type");
                         let expected = oracle::step_2(&oracle::step_1(&contents(input), common.len()), &common);
-                        prop_assert!(same_bits(&contents(output).elements, &expected.elements));
+                        prop_assert!(same_bits(&contents(&output).elements, &expected.elements));
                         if let (Some(first), Some(of_input)) = (output.first(), input.first()) {
                             prop_assert!(std::ptr::eq(first, of_input), "BC-10: not a copy");
                         }
@@ -102,7 +102,7 @@ proptest! {
                     let copied = output.to_owned().unwrap();
                     for_typed!(TensorView, &copied.view(), |copied| {
                         let output = output.typed().expect("the same type");
-                        prop_assert!(same_bits(&contents(copied).elements, &contents(output).elements));
+                        prop_assert!(same_bits(&contents(copied).elements, &contents(&output).elements));
                     });
                 }
             }

@@ -15,8 +15,11 @@ for (const view of document.querySelectorAll(".view")) {
   };
   const zoom = (factor, px = 0.5, py = 0.5) => {
     const w = Math.min(Math.max(box.w * factor, 150), whole.w * 4 + 1000);
-    const scale = w / box.w;
-    box = { x: box.x + box.w * (1 - scale) * px, y: box.y + box.h * (1 - scale) * py, w, h: box.h * scale };
+    const scale = w / box.w, rect = svg.getBoundingClientRect();
+    // The frame shows more than the box along one axis, unless both have the same proportions.
+    const unit = Math.max(box.w / rect.width, box.h / rect.height);
+    const dx = box.w / 2 + rect.width * unit * (px - 0.5), dy = box.h / 2 + rect.height * unit * (py - 0.5);
+    box = { x: box.x + dx * (1 - scale), y: box.y + dy * (1 - scale), w, h: box.h * scale };
     show();
   };
   readable();

@@ -21,13 +21,7 @@ fn microsoft(call: Call<'_>) -> Option<InferredValue> {
         ("FusedGemm", 0) => matrix::gemm(call),
         ("DynamicQuantizeMatMul", 0) => matrix::matmul(call, 0, 1, elem(DType::F32)),
         ("MatMulIntegerToFloat", 0) => matrix::matmul(call, 0, 1, elem(DType::F32)),
-        ("FusedMatMul", 0)
-            if ["transA", "transB", "transBatchA", "transBatchB"]
-                .iter()
-                .all(|name| call.int(name, 0) == Some(0)) =>
-        {
-            matrix::matmul(call, 0, 1, call.elem(0))
-        }
+        ("FusedMatMul", 0) => matrix::fused_matmul(call),
         ("MatMulNBits", 0) => {
             let mut dims = call.dims(0)?.to_vec();
             *dims.last_mut()? = Dim::Known(usize::try_from(call.int("N", -1)?).ok()?);

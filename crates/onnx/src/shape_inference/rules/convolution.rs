@@ -138,9 +138,11 @@ fn pooling(call: Call<'_>, elem: Option<ElemType>) -> Option<InferredValue> {
     let ceil = call.int("ceil_mode", 0)? != 0;
     let windows = windows(call, None, spatial.len());
     let counts = spatial.iter().enumerate().map(|(axis, size)| {
-        let count = windows
-            .as_ref()
-            .and_then(|(windows, auto_pad)| window_count(size, &windows[axis], auto_pad, ceil));
+        let count = windows.as_ref().and_then(|(windows, auto_pad)| {
+            // ONNX Runtime pads dilated windows as if they were not dilated.
+            let is_defined = windows[axis].dilation == 1 || !auto_pad.starts_with("SAME");
+            is_defined.then(|| window_count(size, &windows[axis], auto_pad, ceil))?
+        });
         call.or_anonymous(count, axis + 2)
     });
     Some(InferredValue::new(elem, [batch, channels].into_iter().cloned().chain(counts).collect()))
@@ -162,10 +164,11 @@ fn transposed(call: Call<'_>) -> Option<InferredValue> {
                 return usize::try_from(fixed).ok().map(Dim::Known);
             }
             let window = &windows[axis];
-            if auto_pad.starts_with("SAME") {
+            let added = output_padding.get(axis)?.checked_add(window.extent()?)?;
+            // Padding shortens the result to this size. It cannot lengthen one of windows with gaps between them.
+            if auto_pad.starts_with("SAME") && added >= window.stride {
                 return size.compute(|size| size.mul_int(window.stride));
             }
-            let added = output_padding.get(axis)?.checked_add(window.extent()?)?;
             let added = added.checked_sub(window.pads.0)?.checked_sub(window.pads.1)?;
             size.compute(|size| size.add_int(-1)?.mul_int(window.stride)?.add_int(added))
         });

@@ -298,7 +298,11 @@ fn element_wise(call: Call<'_>, count: usize) -> Option<ShapeData> {
                         _ => return None,
                     },
                     "Mod" => match (a.constant(), b.constant()) {
-                        (Some(a), Some(b)) if a >= 0 && b > 0 => SizeExpr::int(a % b),
+                        // The remainder has the sign of the divisor, with `fmod` that of the dividend.
+                        (Some(a), Some(b)) if b > 0 => SizeExpr::int(match call.int("fmod", 0)? {
+                            0 => a.rem_euclid(b),
+                            _ => a % b,
+                        }),
                         (None, Some(b)) if b > 0 && call.int("fmod", 0)? == 0 => {
                             a.sub(&a.floor_div_int(b)?.mul_int(b)?)?
                         }

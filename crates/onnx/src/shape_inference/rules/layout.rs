@@ -185,27 +185,34 @@ fn concat(call: Call<'_>) -> Option<InferredValue> {
     Some(InferredValue::new(call.elem(0), shape))
 }
 
+/// No size is as large: exporters write this number, or a larger one, for the end of an axis.
+const BEYOND: i64 = 1_000_000_000;
+
 /// Number of elements from `start` to `end` with a step along an axis.
 fn slice_size(dim: &Dim, start: &SizeExpr, end: &SizeExpr, step: i64) -> Option<Dim> {
     let size = dim.expr()?;
     if step < 0 {
         let (start, end, step) = (start.constant()?, end.constant()?, step.checked_neg()?);
         // The whole axis backwards, with bounds beyond its ends.
-        let is_whole = (start == -1 || start >= i32::MAX.into()) && end <= i32::MIN.into();
+        let is_whole = (start == -1 || start >= BEYOND) && end <= -BEYOND;
         if is_whole {
             return Dim::from_expr(&size.ceil_div_int(step)?);
         }
+        // By the standard nothing is left; ONNX Runtime takes it for the other end.
+        if end >= i32::MAX.into() {
+            return None;
+        }
         let size = size.constant()?;
-        let clamp =
-            |index: i64| (if index < 0 { index.saturating_add(size) } else { index }).clamp(-1, size - 1);
-        let count = (clamp(start) - clamp(end)).max(0);
+        let from_start = |index: i64| if index < 0 { index.saturating_add(size) } else { index };
+        // A start before the first element is the first element.
+        let first = from_start(start).max(0).min(size - 1);
+        let count = (first - from_start(end).clamp(-1, size - 1)).max(0);
         return usize::try_from((count + step - 1) / step).ok().map(Dim::Known);
     }
     let position = |index: &SizeExpr| match index.constant() {
-        // Exporters write a large number for the end.
-        Some(index) if index >= i32::MAX.into() => Some(size.clone()),
+        Some(BEYOND..) => Some(size.clone()),
         Some(index) if index >= 0 => SizeExpr::int(index).smaller(&size),
-        Some(index) if index <= i32::MIN.into() => Some(SizeExpr::int(0)),
+        Some(index) if index <= -BEYOND => Some(SizeExpr::int(0)),
         Some(index) => size.add_int(index)?.positive(),
         None if index.bounds().0.is_some_and(|low| low >= 0) => index.smaller(&size),
         None => None,

@@ -2,11 +2,65 @@
 
 use super::call::{Call, elem};
 use crate::elem_type::ElemType;
+use crate::error::Error;
 use crate::graph::Node;
 use crate::shape_inference::inferred_value::InferredValue;
-use crate::shape_inference::symbolic::{Dim, SymbolicShape};
+use crate::shape_inference::symbolic::{Dim, SymbolicShape, broadcast_all};
 use std::collections::HashMap;
 use unishape::DType;
+
+/// Fails if the batch dimensions of a matrix product, or the sizes of C and A·B in Gemm, are incompatible.
+pub(super) fn check(call: Call<'_>) -> Result<(), Error> {
+    if call.output > 0 {
+        return Ok(());
+    }
+    match (&*call.node.domain, &*call.node.op_type) {
+        ("", "MatMul" | "MatMulInteger")
+        | ("com.microsoft", "DynamicQuantizeMatMul" | "MatMulIntegerToFloat") => check_batch(call, 0, 1),
+        ("", "QLinearMatMul") => check_batch(call, 0, 3),
+        ("com.microsoft", "FusedMatMul") if !has_transposed_batch(call.node) => check_batch(call, 0, 1),
+        ("", "Gemm") | ("com.microsoft", "FusedGemm") => match (gemm(call), call.get(2)) {
+            (Some(product), Some(c)) => {
+                let name = &call.node.inputs[2];
+                broadcast_all([&product.shape, &c.shape], &["A*B", name])?;
+                Ok(())
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn check_batch(call: Call<'_>, a: usize, b: usize) -> Result<(), Error> {
+    let batch = |input: usize| {
+        let dims = call.dims(input)?;
+        Some(SymbolicShape::new(dims[..dims.len().saturating_sub(2)].to_vec()))
+    };
+    if let (Some(a_batch), Some(b_batch)) = (batch(a), batch(b)) {
+        let names = [&call.node.inputs[a], &call.node.inputs[b]].map(String::as_str);
+        broadcast_all([&a_batch, &b_batch], &names)?;
+    }
+    Ok(())
+}
+
+/// Whether a FusedMatMul moves its first dimension to the place of the rows of its matrices.
+pub(crate) fn has_transposed_batch(node: &Node) -> bool {
+    ["transBatchA", "transBatchB"].iter().any(|name| node.int(name, 0) != Ok(0))
+}
+
+/// A FusedMatMul that transposes the matrices of its inputs, but not their batch dimensions.
+pub(super) fn fused_matmul(call: Call<'_>) -> Option<InferredValue> {
+    let transposed = |input: usize, name: &str| {
+        let mut dims = call.dims(input)?.to_vec();
+        let rank = dims.len();
+        if call.int(name, 0)? != 0 && rank >= 2 {
+            dims.swap(rank - 2, rank - 1);
+        }
+        Some(dims)
+    };
+    let (a, b) = (transposed(0, "transA")?, transposed(1, "transB")?);
+    product(&a, &b, call.elem(0)).filter(|_| !has_transposed_batch(call.node))
+}
 
 pub(super) fn infer(call: Call<'_>) -> Option<InferredValue> {
     match (&*call.node.op_type, call.output) {
@@ -21,7 +75,12 @@ pub(super) fn infer(call: Call<'_>) -> Option<InferredValue> {
 }
 
 pub(super) fn matmul(call: Call<'_>, a: usize, b: usize, elem: Option<ElemType>) -> Option<InferredValue> {
-    let shape = match (call.dims(a)?, call.dims(b)?) {
+    product(call.dims(a)?, call.dims(b)?, elem)
+}
+
+/// Product of matrices or vectors with these dimensions.
+fn product(a: &[Dim], b: &[Dim], elem: Option<ElemType>) -> Option<InferredValue> {
+    let shape = match (a, b) {
         ([_], [_]) => vec![],
         ([_], [batch @ .., _, columns]) => [batch, std::slice::from_ref(columns)].concat(),
         ([rest @ .., _], [_]) => rest.to_vec(),

@@ -36,13 +36,14 @@ use unishape::DType;
 
 pub(crate) use call::Call;
 pub(crate) use elements::infer_tensor;
-pub(crate) use matrix::{einsum_operands, gemm_rows_and_columns, matmul_batch};
+pub(crate) use matrix::{einsum_operands, gemm_rows_and_columns, has_transposed_batch, matmul_batch};
 
 /// `None` if nothing is known.
 type Inferred = Result<Option<InferredValue>, Error>;
 
 /// Infers an output of a node; `None` if nothing is known.
 pub(super) fn infer_output(call: Call<'_>) -> Inferred {
+    matrix::check(call)?;
     let mut inferred = match (&*call.node.domain, Operator::of_node(call.node)) {
         ("", Some(operator)) => supported(call, operator)?,
         ("", None) => other(call),
@@ -137,7 +138,10 @@ fn multidirectional(node: &Node, operator: &Operator, inputs: Call<'_>) -> Infer
 
 fn unidirectional(node: &Node, inputs: Call<'_>) -> Inferred {
     let [Some(x), Some(_)] = inputs.inputs else { return Ok(None) };
-    check_unidirectional(node, inputs, 1)?;
+    // Before opset 7, slopes are for channels, which are not the last dimension.
+    if inputs.opset >= 7 {
+        check_unidirectional(node, inputs, 1)?;
+    }
     Ok(Some(InferredValue { elem: x.elem, shape: x.shape.clone(), data: None }))
 }
 

@@ -159,6 +159,10 @@ impl Parser {
             Function::CastTo(dtype) if arguments.len() == 1 => {
                 return Ok(self.push_node(Node::Cast(dtype, arguments[0]), span));
             }
+            // With a number of decimals.
+            Function::ElementWise(Op::Round) if arguments.len() == 2 && call.name == "round" => {
+                (Some(Op::RoundTo), 2)
+            }
             Function::ElementWise(op) | Function::Extremum(_, op) => (Some(op), op.arity()),
             _ => (None, 1),
         };

@@ -1,0 +1,109 @@
+//! The `unishape` command, as a function: for the program itself, and for `python -m unishape`.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `args` | command-line arguments and help texts |
+//! | `shared_args` | options of several subcommands |
+//! | `error` | errors and their exit codes |
+//! | `shape_input` | shapes given as text or as files of arrays |
+//! | `dim_names` | shapes with names of dimensions |
+//! | `sources` | arrays in files of every format |
+//! | `chunks`, `chunk_grid` | shapes split into chunks of a file and of a Zarr array |
+//! | `paths` | file names, extensions and directories |
+//! | `destination` | checks of the paths that results are written to |
+//! | `output` | standard output and atomically written files |
+//! | `output_names` | unique file names of results |
+//! | `array_text`, `array_json` | arrays formatted as text and as JSON |
+//! | `columns` | widths of text in terminal columns |
+//! | `progress` | progress bar and interruption of long work |
+//! | `signals` | signal handlers |
+//! | `shape`, `explain`, `broadcast`, `eval`, `onnx` | one subcommand each |
+
+mod args;
+mod array_json;
+mod array_text;
+mod broadcast;
+#[cfg(feature = "zarr")]
+mod chunk_grid;
+mod chunks;
+mod columns;
+mod destination;
+mod dim_names;
+mod error;
+mod eval;
+mod explain;
+mod onnx;
+mod output;
+mod output_names;
+mod paths;
+mod progress;
+mod shape;
+mod shape_input;
+mod shared_args;
+mod signals;
+mod sources;
+
+use args::{Args, Command};
+use clap::{CommandFactory, Parser};
+use error::CliError;
+use std::ffi::OsString;
+use std::panic;
+
+/// Runs the command with these arguments, the first of which is its name, and returns the exit code.
+///
+/// Prints to standard output and standard error, and installs signal handlers: it is the last that a process does.
+///
+/// ```
+/// assert_eq!(unishape_cli::run(["unishape", "shape", "3x1", "4"]), 0);
+/// assert_eq!(unishape_cli::run(["unishape", "shape", "--unknown"]), 2);
+/// ```
+pub fn run<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> u8 {
+    #[cfg(target_os = "linux")]
+    signals::report_truncated_inputs();
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let args = match Args::try_parse_from(&arguments) {
+        Ok(args) => args,
+        Err(error) => return report_parse_error(&error, &arguments),
+    };
+    let json = args.json;
+    let result = panic::catch_unwind(|| run_subcommand(args)).unwrap_or_else(|_| {
+        // The panic hook has printed the reason and the place.
+        Err(CliError::internal("the command panicked"))
+    });
+    match result {
+        Ok(()) => 0,
+        Err(error) => error.report(json),
+    }
+}
+
+fn run_subcommand(args: Args) -> Result<(), CliError> {
+    let json = args.json;
+    match args.command {
+        Command::Shape(args) => shape::run(args, json),
+        Command::Explain(args) => explain::run(args, json),
+        Command::Broadcast(args) => broadcast::run(args, json),
+        Command::SumTo(args) => eval::sum_to(args, json),
+        Command::Eval(args) => eval::run(args, json),
+        Command::Onnx(args) => onnx::run(args, json),
+        Command::Completions { shell } => completions(shell, json),
+    }
+}
+
+/// Prints help, the version, or what is wrong with the command line, which has no arguments yet.
+fn report_parse_error(error: &clap::Error, arguments: &[OsString]) -> u8 {
+    let is_json = arguments.iter().skip(1).any(|word| word == "--json");
+    if is_json && error.use_stderr() {
+        let message = error.to_string();
+        let message = message.strip_prefix("error: ").unwrap_or(&message).trim_end();
+        let _ = output::print_json(&serde_json::json!({"error": "usage", "message": message}));
+    }
+    let _ = error.print();
+    if error.use_stderr() { 2 } else { 0 }
+}
+
+fn completions(shell: clap_complete::Shell, json: bool) -> Result<(), CliError> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "unishape", &mut script);
+    let script = String::from_utf8_lossy(&script);
+    if json { output::print_json(&serde_json::json!({ "script": script })) } else { output::print(&script) }
+}
