@@ -85,7 +85,8 @@ pub trait MapOperand: sealed::Sealed {
 /// let (a, b, c) = broadcast((&owned, &view, view))?; // an array, a reference to a view, a view
 /// assert_eq!((a.dim(), b.dim(), c.dim()), ((2, 3), (2, 3), (2, 3)));
 ///
-/// let (a, b, c) = broadcast((&owned, &vec!["x", "y", "z"], &true))?; // an array, a `Vec`, a single value
+/// let names = vec!["x", "y", "z"];
+/// let (a, b, c) = broadcast((&owned, &names, &true))?; // an array, a `Vec`, a single value
 /// assert_eq!((a[(1, 2)], b[(1, 2)], c[(1, 2)]), (2, "z", true));
 /// # Ok::<(), unishape::Error>(())
 /// ```

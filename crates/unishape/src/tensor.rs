@@ -314,7 +314,8 @@ impl<'a> Inputs for &'a Vec<Tensor> {
 /// ```
 /// use unishape::{Tensor, broadcast};
 ///
-/// let [x, y] = broadcast(&[Tensor::from(ndarray::arr1(&[1, 2, 3])), Tensor::from(vec![true])])?;
+/// let tensors = [Tensor::from(ndarray::arr1(&[1, 2, 3])), Tensor::from(vec![true])];
+/// let [x, y] = broadcast(&tensors)?;
 /// assert_eq!((x.shape(), y.shape()), (&[3][..], &[3][..]));
 /// # Ok::<(), unishape::Error>(())
 /// ```
