@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 for success, 1 for incompatible shapes and errors with files, 2 for an invalid command line.
+        0 for success; `python -m unishape --help` lists the others.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     # What Python has printed comes first.
