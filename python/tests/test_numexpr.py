@@ -41,6 +41,7 @@ def run_suite(folder, *options):
     command += ["--rootdir", str(folder), "-c", os.devnull, str(folder / "suite" / SUITE.name), *options]
     paths = [str(folder), str(HERE), *map(os.path.abspath, filter(None, sys.path))]
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(paths))
+    environment.pop("OMP_NUM_THREADS", None)  # Dask's workers set it; numexpr's tests expect one thread on each core
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
     return done.stdout + done.stderr, done.returncode
 
