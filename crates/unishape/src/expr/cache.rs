@@ -321,11 +321,11 @@ impl Expr {
     /// ```
     /// use ndarray::{arr1, arr2};
     /// use unishape::Rules;
-    /// use unishape::expr::Expr;
+    /// use unishape::expr::{Expr, Value};
     ///
     /// let (x, g) = (arr2(&[[1.0], [2.0]]), arr1(&[1.0, 2.0, 3.0]));
-    /// let expr = Expr::parse("2 * x + g")?;
-    /// let error = expr.check_rules(Rules::STANDARD.strict_rank(), [("x", x.view()), ("g", g.view())]).unwrap_err();
+    /// let values = [("x", Value::from(&x)), ("g", Value::from(&g))];
+    /// let error = Expr::parse("2 * x + g")?.check_rules(Rules::STANDARD.strict_rank(), values).unwrap_err();
     /// assert!(error.to_string().starts_with("strict rank: "));
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```
