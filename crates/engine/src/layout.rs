@@ -30,3 +30,9 @@ fn set_strides<'a>(strides: impl Iterator<Item = &'a mut isize>, sizes: impl Ite
         next = isize::try_from(size).ok().and_then(|size| next.checked_mul(size)).unwrap_or(0);
     }
 }
+
+/// All indices of a shape, in row-major order: the reference that tests compare with.
+#[cfg(test)]
+pub(crate) fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
+    ndarray::indices(shape).into_iter().map(|index| ndarray::Dimension::slice(&index).to_vec())
+}

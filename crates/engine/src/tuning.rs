@@ -34,9 +34,14 @@ pub(crate) const BYTES_PER_STEP: usize = 2;
 /// Smallest and largest chunk, in bytes of memory that it touches; work is halved, so that a chunk may have
 /// almost twice as many.
 ///
-/// Larger chunks: workers wait longer for the last one. Smaller: more time between chunks. Xeon.
+/// Larger chunks: workers wait longer for the last one. Smaller: more time between chunks. EPYC Zen 5, 3.6 MB: chunks
+/// of 225 KB took 18.7 µs, two halves 17.0.
 #[cfg(feature = "parallel")]
-pub(crate) const CHUNK_BYTES: std::ops::RangeInclusive<usize> = 1 << 18..=1 << 21;
+pub(crate) const CHUNK_BYTES: std::ops::RangeInclusive<usize> = 1 << 19..=1 << 21;
+
+/// Smallest chunk of work that has less than one chunk of [`CHUNK_BYTES`] for each thread.
+#[cfg(feature = "parallel")]
+pub(crate) const MIN_CHUNK_BYTES: usize = 1 << 18;
 
 /// Largest chunk of work on one thread, in bytes of memory that it touches. It ends within a millisecond.
 pub(crate) const SERIAL_CHUNK_BYTES: usize = 1 << 22;

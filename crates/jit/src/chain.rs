@@ -46,6 +46,7 @@ pub enum ElementWidth {
     Bits64,
 }
 
+#[cfg(target_arch = "x86_64")]
 impl ElementWidth {
     /// Bytes of an element.
     pub(crate) const fn bytes(self) -> usize {
@@ -182,6 +183,7 @@ pub fn fusable(function: KernelKey) -> Option<Fusable> {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 impl Chain<'_> {
     /// The width of elements in which all calls are computed; `None` if there is none.
     pub(crate) fn width(&self) -> Option<ElementWidth> {

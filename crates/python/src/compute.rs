@@ -285,32 +285,37 @@ fn run<T: Numeric>(
 /// Only the calling thread can run them. It takes part in the work.
 struct SignalCheck {
     caller: ThreadId,
-    last: Mutex<Instant>,
-    error: Mutex<Option<PyErr>>,
+    state: Mutex<SignalState>,
+}
+
+/// What only the calling thread accesses: in cache lines of its own, since workers read `caller` meanwhile.
+#[repr(align(128))]
+struct SignalState {
+    last: Instant,
+    error: Option<PyErr>,
 }
 
 impl SignalCheck {
     fn new() -> SignalCheck {
-        SignalCheck { caller: current().id(), last: Mutex::new(Instant::now()), error: Mutex::new(None) }
+        let state = SignalState { last: Instant::now(), error: None };
+        SignalCheck { caller: current().id(), state: Mutex::new(state) }
     }
 
     fn should_continue(&self) -> bool {
         if current().id() != self.caller {
             return true;
         }
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.elapsed() < SIGNAL_INTERVAL {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.last.elapsed() < SIGNAL_INTERVAL {
             return true;
         }
-        *last = Instant::now();
-        let result = Python::attach(|py| py.check_signals());
-        let should_continue = result.is_ok();
-        *self.error.lock().unwrap_or_else(PoisonError::into_inner) = result.err();
-        should_continue
+        state.last = Instant::now();
+        state.error = Python::attach(|py| py.check_signals()).err();
+        state.error.is_none()
     }
 
     /// The exception that a signal handler raised.
     fn into_error(self) -> Option<PyErr> {
-        self.error.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).error
     }
 }

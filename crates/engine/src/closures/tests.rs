@@ -1,14 +1,13 @@
-//! Closures over operands of any layout, compared with the oracle's index-by-index iteration; panics and threads.
+//! Closures over operands of any layout, compared with index-by-index iteration; panics and threads.
 
 use super::{Assign, ForEach, Map, Operand, Read, Write, clone_elements};
-use crate::layout::row_major;
+use crate::layout::{indices, row_major};
 #[cfg(feature = "parallel")]
 use crate::parallel::Visitors;
 use crate::tuning::PARALLEL_MIN_BYTES;
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use unishape_oracle::Indices;
 
 /// An array with strides that lead from `first` into `memory`.
 #[derive(Clone, Debug)]
@@ -96,7 +95,7 @@ proptest! {
         let op = |n: usize| inputs[n].read(&shape);
         let expected = |count: usize| -> Vec<i64> {
             let weighted = |index: &[usize]| (0..count).map(|n| (n as i64 + 1) * at(n, index)).sum();
-            Indices::of(&shape).map(|index| weighted(&index)).collect()
+            indices(&shape).map(|index| weighted(&index)).collect()
         };
         let one = |a: &i64| *a;
         let two = |a: &i64, b: &i64| a + 2 * b;
@@ -112,7 +111,7 @@ proptest! {
             let mut output = output.clone();
             map(output.assigned(&shape));
             let written: Vec<i64> =
-                Indices::of(&shape).map(|index| output.memory[output.offset(&index)]).collect();
+                indices(&shape).map(|index| output.memory[output.offset(&index)]).collect();
             prop_assert_eq!(written, expected(count));
             Ok(())
         };
@@ -122,7 +121,7 @@ proptest! {
 
         let (mut changed, before) = (output.clone(), output);
         (changed.written(&shape), op(0)).for_each(&|x: &mut i64, a: &i64| *x += a);
-        for index in Indices::of(&shape) {
+        for index in indices(&shape) {
             prop_assert_eq!(changed.memory[changed.offset(&index)], before.memory[before.offset(&index)] + at(0, &index));
         }
     }

@@ -29,7 +29,7 @@ pub(super) struct Arrays<'m> {
 
 impl Arrays<'_> {
     /// Address of the element `offset` elements from an input's element at index 0. It need not exist.
-    fn input(&self, input: usize, offset: isize) -> *const u8 {
+    pub(super) fn input(&self, input: usize, offset: isize) -> *const u8 {
         let Input { first, item, .. } = &self.inputs[input];
         first.wrapping_offset(offset * *item as isize)
     }

@@ -161,12 +161,24 @@ fn check_inputs(program: &Program, inputs: &[Input<'_>], shape: &[usize]) {
 ///
 /// The nest stays within the arrays. Meanwhile no other thread accesses the elements of the output that it visits.
 unsafe fn run_chunk(program: &Program, chunk: &LoopNest, arrays: Arrays<'_>, residence: Residence) {
+    if residence == Residence::Cache && is_single_block(program, chunk) {
+        // Safety: the caller's; each operand has `chunk.len()` contiguous elements from its start on.
+        return unsafe { run_single_kernel(program, arrays, chunk.starts(), chunk.len()) };
+    }
     SCRATCH.with_borrow_mut(|(schedule, scratch)| {
         schedule.make(program, chunk, residence);
         // Safety: the schedule was just made for this program and nest; the caller guarantees the rest, and `run`
         // has checked that the elements have the program's sizes.
         unsafe { schedule.run(program, chunk, arrays, scratch) };
     });
+}
+
+/// Whether a chunk is one call of a kernel: no values between steps have to stay in the L1 cache.
+fn is_single_block(program: &Program, chunk: &LoopNest) -> bool {
+    program.is_single_kernel()
+        && program.operands.len() <= MAX_ARITY
+        && chunk.depth() == 1
+        && chunk.level(0).1.iter().all(|&stride| stride == 1)
 }
 
 /// Fast path without a loop nest: one kernel on contiguous arrays, in a single block, on the calling thread.
@@ -186,19 +198,39 @@ fn run_single_block(program: &Program, inputs: &[Input<'_>], output: &Output<'_>
     if !fits {
         return None;
     }
-    let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
-    let sources = &mut sources[..inputs.len()];
-    for (source, &Input { first, item, .. }) in sources.iter_mut().zip(inputs) {
-        // Safety: the input has the output's shape, and so as many elements, which are contiguous.
-        *source = unsafe { std::slice::from_raw_parts(first, count * item) };
-    }
-    // Safety: these are the output's elements, contiguous and not aliased. Masked bytes are elements.
-    unsafe {
-        let bytes = output.bytes(output.first, count);
-        program.run_single_kernel(sources, bytes);
-        mask_bits(bytes, output.mask);
-    }
+    let arrays = Arrays { inputs, outputs: std::slice::from_ref(output) };
+    // Safety: all arrays have the output's shape, and so as many elements, which are contiguous. Nothing else runs.
+    unsafe { run_single_kernel(program, arrays, &[0; 1 + MAX_ARITY], count) };
     Some(count)
+}
+
+/// Calls the only kernel of a program for `count` contiguous elements of each array, from offsets `starts` on, of
+/// which the output's comes first.
+///
+/// # Safety
+///
+/// The arrays have these elements, with the sizes of the program's. Meanwhile no other thread accesses those of the
+/// output.
+unsafe fn run_single_kernel(program: &Program, arrays: Arrays<'_>, starts: &[isize], count: usize) {
+    let output = &arrays.outputs[0];
+    // Uninitialised elements are zeroed first, which is cheap as long as they stay in the L1 cache.
+    let most = if output.is_uninit { program.block_elements } else { count };
+    for done in (0..count).step_by(most.max(1)) {
+        let len = most.min(count - done);
+        let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
+        let sources = &mut sources[..arrays.inputs.len()];
+        for (number, (source, input)) in sources.iter_mut().zip(arrays.inputs).enumerate() {
+            let first = arrays.input(number, starts[1 + number] + done as isize);
+            // Safety: the caller guarantees that the input has these elements.
+            *source = unsafe { std::slice::from_raw_parts(first, len * input.item) };
+        }
+        // Safety: the caller guarantees that the output has these elements, not aliased. Masked bytes are elements.
+        unsafe {
+            let bytes = output.bytes(output.address(starts[0] + done as isize), len);
+            program.run_single_kernel(sources, bytes);
+            mask_bits(bytes, output.mask);
+        }
+    }
 }
 
 /// Whether elements of a shape that is not empty are contiguous in row-major order.

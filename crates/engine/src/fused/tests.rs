@@ -5,6 +5,7 @@ use super::execute::{Arrays, Scratch};
 use super::fold;
 use super::schedule::{Residence, Schedule};
 use super::{Input, Options, Output, Pair, Program, Step, loop_nest, run, run_folds};
+use crate::layout::indices;
 use crate::memory::stream::has_streaming_stores;
 use ndarray::{ArrayD, ArrayViewD, Axis, Ix, IxDyn, Slice};
 use proptest::prelude::*;
@@ -14,7 +15,6 @@ use std::time::Duration;
 use unishape_kernels::{
     Constant, DType, FoldOp, KernelKey, Op, PairFunction, find_fold, find_kernel, find_pair_fold,
 };
-use unishape_oracle::Indices;
 
 pub(super) fn step(op: Op, inputs: [usize; 2]) -> Step {
     let key = KernelKey::Call(op, DType::I64);
@@ -199,7 +199,7 @@ proptest! {
                     Some(residence) => _ = run_in(residence, &program, inputs, &mut out),
                     None => prop_assert!(run(&program, inputs, &mut output(&mut out), ON_ONE_THREAD)),
                 }
-                for index in Indices::of(&shape) {
+                for index in indices(&shape) {
                     let (a, b) = (stretched[0][&index[..]], stretched[1][&index[..]]);
                     prop_assert_eq!(out[&index[..]], expected(a, b), "at {:?} with {:?}", index, residence);
                 }
@@ -246,6 +246,37 @@ fn outputs_with_coinciding_elements_stay_on_one_thread() {
     assert_eq!([0, 1].map(count_threads), [1, 1]);
     // Other tests may use all workers for a while.
     assert!((0..100).any(|_| count_threads(1000) > 1));
+}
+
+/// Of a size that several threads share, into initialised and uninitialised outputs.
+#[test]
+fn single_kernels_of_large_contiguous_arrays() {
+    let count = 200_003usize;
+    let a: Vec<i64> = (0..count as i64).collect();
+    let b: Vec<i64> = a.iter().map(|number| number * number + 5).collect();
+    let expected: Vec<i64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
+    for (is_uninit, threads) in [(false, 1), (false, 2), (true, 1), (true, 3)] {
+        let mut result = vec![-1i64; count];
+        let elements = Mutex::new(0);
+        let should_continue = |count: usize| {
+            *elements.lock().unwrap() += count;
+            true
+        };
+        let options =
+            Options { threads: Some(threads), is_output_fresh: is_uninit, should_continue: &should_continue };
+        // Safety: the strides are those of contiguous vectors, and the output is not aliased.
+        let is_complete = unsafe {
+            let shape = &[count];
+            let inputs = [&a, &b].map(|input| Input::new(input.as_ptr(), shape, &[1]));
+            let mut output = match is_uninit {
+                true => Output::uninit(result.as_mut_ptr(), shape, &[1], u8::MAX),
+                false => Output::new(result.as_mut_ptr(), shape, &[1], u8::MAX),
+            };
+            run(&single(), &inputs, &mut output, options)
+        };
+        assert!(is_complete && result == expected, "uninitialised: {is_uninit}, {threads} threads");
+        assert_eq!(elements.into_inner().unwrap(), count);
+    }
 }
 
 /// The elements of a block of `a - b`, for arrays of these shapes.
@@ -325,7 +356,7 @@ proptest! {
                     .folding(find_fold(fold, DType::I64).unwrap());
                 let neutral = if fold == FoldOp::Sum { 0 } else { i64::MIN };
                 let mut expected = ArrayD::from_elem(IxDyn(&kept), neutral);
-                for index in Indices::of(&shape) {
+                for index in indices(&shape) {
                     let of_kept: Vec<usize> =
                         index.iter().zip(is_reduced).map(|(&i, &is_reduced)| if is_reduced { 0 } else { i }).collect();
                     let (a, b) = (stretched[0][&index[..]], stretched[1][&index[..]]);
@@ -444,7 +475,7 @@ proptest! {
         let program = Program { block_elements: block, ..single() }.with_index(1);
         let mut out = strided(&shape, &layouts[0], |_| UNTOUCHED);
         prop_assert!(run(&program, &inputs, &mut output(&mut out), ON_ONE_THREAD));
-        for index in Indices::of(&shape) {
+        for index in indices(&shape) {
             let number: isize = index.iter().zip(&strides).map(|(&i, stride)| i as isize * stride).sum();
             prop_assert_eq!(out[&index[..]], stretched[&index[..]] - (start + number) as i64);
         }
@@ -643,6 +674,8 @@ fn accumulators_that_do_not_fit_memory_are_an_error() {
     let own = fold::accumulators(&folds, 3).unwrap();
     let elements = |at: usize| bytemuck::cast_slice::<u128, f64>(&own[at])[..3].to_vec();
     assert_eq!((elements(0), elements(1)), (vec![0.0; 3], vec![f64::INFINITY; 3]));
+    // 32 bits can address no more than what may be there.
+    #[cfg(target_pointer_width = "64")]
     assert_eq!(fold::accumulators(&folds, 1 << 58).unwrap_err().bytes, 1 << 61);
     assert!(fold::accumulators(&folds, usize::MAX).is_err());
 }

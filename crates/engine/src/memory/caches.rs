@@ -117,13 +117,13 @@ mod tests {
     #[test]
     fn caches_have_plausible_sizes() {
         let size = last_level_cache();
-        assert!((1 << 16..1 << 34).contains(&size), "{size} bytes");
+        assert!((1 << 16..1 << 34).contains(&(size as u64)), "{size} bytes");
         assert_eq!(size, last_level_cache());
         if let Some([l2, last]) = caches() {
             assert!((1 << 15..=last).contains(&l2), "{l2} of {last} bytes");
         }
         if super::is_intel() {
-            assert!((1 << 15..1 << 34).contains(&max_bytes_without_prefetch(1)));
+            assert!((1 << 15..1 << 34).contains(&(max_bytes_without_prefetch(1) as u64)));
             assert_eq!(max_bytes_without_prefetch(4), 4 * max_bytes_without_prefetch(1));
             assert_eq!(max_bytes_without_streaming(4), size / 4);
         } else {

@@ -1,8 +1,7 @@
 use super::LoopNest;
-use crate::layout::{column_major, row_major};
+use crate::layout::{column_major, indices, row_major};
 use crate::tuning::{MIN_TILED_SIZE, TILE};
 use proptest::prelude::*;
-use unishape_oracle::Indices;
 
 /// Loop nest of operands with these strides.
 fn nest(shape: &[usize], strides: &[Vec<isize>]) -> LoopNest {
@@ -31,7 +30,7 @@ fn visited(nests: impl IntoIterator<Item = LoopNest>) -> Vec<[isize; 3]> {
 
 /// The same by definition, index by index.
 fn expected(shape: &[usize], strides: &[Vec<isize>]) -> Vec<[isize; 3]> {
-    let mut offsets: Vec<[isize; 3]> = Indices::of(shape)
+    let mut offsets: Vec<[isize; 3]> = indices(shape)
         .map(|index| {
             std::array::from_fn(|operand| {
                 index.iter().zip(&strides[operand]).map(|(&i, &stride)| i as isize * stride).sum()

@@ -17,8 +17,10 @@ pub(crate) fn for_each_chunk(nest: &LoopNest, bytes: usize, team: Team, work: &(
 fn split(nest: &LoopNest, bytes: usize, team: Team, work: &(dyn Fn(&LoopNest) + Sync)) {
     #[cfg(feature = "parallel")]
     let chunk = {
-        use crate::tuning::{CHUNK_BYTES, CHUNKS_PER_WORKER};
-        (bytes / (CHUNKS_PER_WORKER * team.threads())).clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end())
+        use crate::tuning::{CHUNK_BYTES, CHUNKS_PER_WORKER, MIN_CHUNK_BYTES};
+        let share = bytes / team.threads();
+        let chunk = (share / CHUNKS_PER_WORKER).clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end());
+        chunk.min(share.max(MIN_CHUNK_BYTES))
     };
     #[cfg(not(feature = "parallel"))]
     let chunk = SERIAL_CHUNK_BYTES;
@@ -75,6 +77,8 @@ mod tests {
         // Chunks of 2 MiB, of 256 KiB, and of 4 MiB on one thread.
         assert_eq!((count(1 << 26, 2), count(1 << 20, 16), count(1 << 26, 1)), (32, 4, 16));
         assert_eq!(count(1 << 10, 16), 1);
+        // Chunks of 512 KiB, and smaller ones where some thread would have none.
+        assert_eq!((count(1 << 22, 2), count(3 << 19, 2), count(3 << 18, 2)), (8, 2, 2));
     }
 
     #[test]
