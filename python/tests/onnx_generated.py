@@ -295,6 +295,23 @@ def products(d):
         d.node(op_type, [d.input(a), d.input(b)], equation="...ij,...jk->...ik")
 
 
+def quantized(d):
+    """Quantized operators of ONNX Runtime, with scales and zero points of one number and biases."""
+    one, zero, shape = d.constant(1, "f4"), d.constant(0, "u1"), d.sizes(1, 3)
+    op_type = d.choose("QLinearAdd", "QLinearMul", "DynamicQuantizeMatMul", "MatMulIntegerToFloat")
+    if op_type.startswith("QLinear"):
+        a, b = d.input(d.stretchable(shape), "u1"), d.input(d.stretchable(shape), "u1")
+        d.node(op_type, [a, one, zero, b, one, zero, one, zero], domain="com.microsoft")
+        return
+    rows, inner, columns = d.sizes(3, 3, 3)
+    b, bias = d.constant(np.ones([inner, columns]), "u1"), d.choose("", d.input([columns]))
+    if op_type == "DynamicQuantizeMatMul":
+        inputs = [d.input([rows, inner]), b, d.constant([1], "f4"), d.constant([0], "u1"), bias]
+    else:
+        inputs = [d.input([rows, inner], "u1"), b, d.constant([1], "f4"), d.constant([1], "f4"), zero, zero, bias]
+    d.node(op_type, inputs, domain="com.microsoft")
+
+
 def gemm(d):
     (rows, inner, columns), trans_a, trans_b = d.sizes(3, 3), d.choose(0, 1), d.choose(0, 1)
     c = d.choose(None, [], [1], [columns], [1, columns], [rows, 1], [rows, columns])
@@ -317,7 +334,7 @@ def quantization(d):
 
 
 def normalization(d):
-    op_type = d.choose("LayerNormalization", "GroupNormalization", "SkipLayerNormalization", "BiasGelu")
+    op_type = d.choose("LayerNormalization", "GroupNormalization", "SkipLayerNormalization", "BiasGelu", "FastGelu")
     shape = d.sizes(3, 3)
     if op_type == "LayerNormalization":
         shape = d.sizes(1, 4)
@@ -341,7 +358,7 @@ def quantizing_by_range(d):
 #: What a model of one operator is made by.
 OPERATORS = (
     *(element_wise, convolution, pooling, slicing, splitting, reshaping, layout, resizing, selecting, reducing),
-    *(recurrent, products, gemm, quantization, normalization, quantizing_by_range),
+    *(recurrent, products, quantized, gemm, quantization, normalization, quantizing_by_range),
 )
 
 

@@ -163,9 +163,164 @@ def test_all_operators_are_known():
         node = helper.make_node(schema.name, ["x"] * max(schema.min_input, 1), ["y"])
         if schema.name == "Einsum":
             node.attribute.append(helper.make_attribute("equation", "ij->ij"))
+        if schema.name in ("If", "Loop", "Scan", "SequenceMap"):
+            names = ("then_branch", "else_branch") if schema.name == "If" else ("body",)
+            node.attribute.extend(helper.make_attribute(name, helper.make_graph([], name, [], [])) for name in names)
         graph = helper.make_graph([node], "all", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 2])], [])
         report = unishape.onnx.explain(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]))
         assert report.not_analyzed == [], schema.name
+
+
+KINDS = {"f": TensorProto.FLOAT, "u": TensorProto.UINT8}
+
+
+def in_ort(model, **shapes):
+    """Runs a model with arrays of ones."""
+    types = {each.name: each.type for each in real.session(model).get_inputs()}
+    dtype = lambda name: real.TYPES[types[name].removeprefix("tensor(").removesuffix(")")]
+    return real.session(model).run(None, {name: np.ones(shape, dtype(name)) for name, shape in shapes.items()})
+
+
+@pytest.mark.parametrize("x, expected", [(["N", 3], "unknown"), ([3], "incompatible"), ([2, 3], "explicit")])
+def test_slopes_may_stretch_x(x, expected):
+    """ONNX allows only slopes to be stretched; ONNX Runtime also stretches X."""
+    model = single("PRelu", [x, [2, 3]])
+    assert verdict(model) == expected
+    (result,) = in_ort(model, x0=[{"N": 1}.get(size, size) for size in x], x1=[2, 3])
+    assert result.shape == (2, 3)
+    if expected == "unknown":
+        assert unishape.onnx.shapes(model)["y"] == (2, 3)
+        explicit = unishape.onnx.explicit(model)
+        assert verdict(explicit) == "explicit" and unishape.onnx.implicit(explicit) == model
+        for rows in (1, 2):
+            assert in_ort(explicit, x0=[rows, 3], x1=[2, 3])[0].shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "op_type, shapes, dtypes, expected",
+    [
+        # A single scale is a parameter, a single bias is added to all rows.
+        ("DynamicQuantizeMatMul", [[2, 3], [3, 1], [1], [1], [1]], "fufuf", "broadcasts"),
+        ("DynamicQuantizeMatMul", [[2, 3], [3, 4], [1], [1], [4]], "fufuf", "broadcasts"),
+        ("DynamicQuantizeMatMul", [[2, 3], [3, 4], [1], [1]], "fufu", "explicit"),
+        ("MatMulIntegerToFloat", [[2, 3], [3, 1], [1], [1], None, None, [1]], "uufffff", "broadcasts"),
+        ("MatMulIntegerToFloat", [[2, 3], [3, 4], [1], [1]], "uuff", "explicit"),
+    ],
+)
+def test_biases_of_quantized_products(op_type, shapes, dtypes, expected):
+    model = single(op_type, shapes, list(map(KINDS.get, dtypes)), domain="com.microsoft")
+    assert verdict(model) == expected
+
+
+@pytest.mark.parametrize("op_type", ["BiasGelu", "FastGelu"])
+def test_a_bias_is_kept(op_type):
+    """ONNX Runtime takes a list only."""
+    model = single(op_type, [[2, 3], [3]], domain="com.microsoft")
+    (found,) = unishape.onnx.explain(model).broadcasts
+    assert (found["kind"], found["certain"]) == ("bias", True)
+    explicit = unishape.onnx.explicit(model)
+    assert explicit == model and in_ort(explicit, x0=[2, 3], x1=[3])
+
+
+@pytest.mark.parametrize("op_type", ["QLinearAdd", "QLinearMul"])
+def test_quantized_sums_are_expanded(op_type):
+    shapes, dtypes = [[2, 3], [], [], [3], [], [], [], []], "ufuufufu"
+    model = single(op_type, shapes, list(map(KINDS.get, dtypes)), domain="com.microsoft")
+    explicit = unishape.onnx.explicit(model)
+    assert verdict(model) == "broadcasts" and verdict(explicit) == "explicit"
+    assert unishape.onnx.implicit(explicit) == model
+    given = {f"x{index}": shape for index, shape in enumerate(shapes)}
+    (expected,), (result,) = in_ort(model, **given), in_ort(explicit, **given)
+    np.testing.assert_array_equal(result, expected, strict=True)
+
+
+def test_defaults_of_inputs_have_sizes_of_their_own():
+    """The initializer has one row, whatever the size N of the other input is."""
+    model = single("Add", [["N", 3], ["N", 3]])
+    model.graph.initializer.append(helper.make_tensor("x1", TensorProto.FLOAT, [1, 3], [1.0] * 3))
+    assert in_ort(model, x0=[2, 3])[0].shape == (2, 3)
+    assert verdict(model) == "unknown"
+
+
+@pytest.mark.parametrize("op_type", ["LinearRegressor", "LinearClassifier", "TreeEnsembleRegressor"])
+@pytest.mark.parametrize("shape, rows", [([3], 1), ([2, 3], 2)])
+def test_a_list_is_one_row(op_type, shape, rows):
+    tree = {f"nodes_{name}": [0] for name in ("treeids", "nodeids", "featureids", "truenodeids", "falsenodeids")}
+    tree |= {f"target_{name}": [0] for name in ("treeids", "nodeids", "ids")}
+    attributes = {
+        "LinearRegressor": dict(coefficients=[1.0] * 3),
+        "LinearClassifier": dict(coefficients=[1.0] * 6, intercepts=[0.0] * 2, classlabels_ints=[0, 1]),
+        "TreeEnsembleRegressor": dict(nodes_values=[0.0], nodes_modes=["LEAF"], target_weights=[1.0], n_targets=1, **tree),
+    }
+    model = single(op_type, [shape], domain="ai.onnx.ml", **attributes[op_type])
+    if op_type == "LinearClassifier":
+        model.graph.node[0].output.append("scores")
+    assert unishape.onnx.shapes(model)["y"][0] == rows
+    # ONNX Runtime's trees take matrices only.
+    if op_type != "TreeEnsembleRegressor" or len(shape) == 2:
+        assert in_ort(model, x0=shape)[0].shape[0] == rows
+
+
+STANDARD = [helper.make_opsetid("", 21)]
+
+
+def with_function(model, domain, name, inputs, body):
+    function = helper.make_function(domain, name, inputs, ["result"], body, STANDARD)
+    return helper.make_model(model.graph, opset_imports=model.opset_import, ir_version=10, functions=[function])
+
+
+@pytest.mark.parametrize("domain", ["", "ai.onnx", "com.microsoft"])
+def test_functions_with_the_name_of_an_operator(domain):
+    """A runtime may call the function or its own operator: ONNX Runtime takes the latter."""
+    row = helper.make_node("Constant", [], ["row"], value_floats=[1.0, 2.0, 3.0])
+    body = [row, helper.make_node("Add", ["a", "row"], ["result"])]
+    name, broadcasting = ("Gelu", "BiasGelu") if domain == "com.microsoft" else ("Relu", "Add")
+    own = domain if domain == "com.microsoft" else ""
+    assert verdict(with_function(single(name, [[2, 3]], domain=own), domain, name, ["a"], body)) == "broadcasts"
+    # The operator broadcasts, the function does not.
+    model = single(broadcasting, [[2, 3], [3]], domain=own)
+    model = with_function(model, domain, broadcasting, ["a", "b"], [helper.make_node("Relu", ["a"], ["result"])])
+    assert verdict(model) == "broadcasts" and in_ort(model, x0=[2, 3], x1=[3])
+
+
+def test_branches_that_are_attributes_of_a_function():
+    rows = helper.make_node("Constant", [], ["rows"], value=helper.make_tensor("t", TensorProto.FLOAT, [2, 3], [1.0] * 6))
+    row = helper.make_node("Constant", [], ["row"], value_floats=[1.0, 2.0, 3.0])
+    graphs = {
+        "then_branch": [rows, row, helper.make_node("Add", ["rows", "row"], ["o"])],
+        "else_branch": [rows, helper.make_node("Identity", ["rows"], ["o"])],
+    }
+    chosen = helper.make_node("If", ["c"], ["result"])
+    for name in graphs:
+        reference = onnx.AttributeProto(name=name, ref_attr_name=name, type=onnx.AttributeProto.GRAPH)
+        chosen.attribute.append(reference)
+    defaults = [
+        helper.make_attribute(name, helper.make_graph(nodes, name, [], [onnx.ValueInfoProto(name="o")]))
+        for name, nodes in graphs.items()
+    ]
+    function = helper.make_function("com.example", "Choose", ["c"], ["result"], [chosen], STANDARD, [], defaults)
+    model = single("Choose", [[]], [TensorProto.BOOL], domain="com.example")
+    model = helper.make_model(model.graph, opset_imports=model.opset_import, ir_version=10, functions=[function])
+    assert in_ort(model, x0=[])[0].shape == (2, 3)
+    report = unishape.onnx.explain(model)
+    assert report.verdict == "unknown" and "its subgraph is missing" in report.not_analyzed[0]
+
+
+def test_nodes_in_another_order():
+    """ONNX Runtime sorts nodes itself."""
+    nodes = [helper.make_node("Add", ["a", "w"], ["y"]), helper.make_node("Relu", ["x"], ["a"])]
+    for shape, expected in (([3], "broadcasts"), ([2, 3], "explicit"), ([2, 4], "unknown")):
+        inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, s) for name, s in (("x", [2, 3]), ("w", shape))]
+        graph = helper.make_graph(nodes, "unsorted", inputs, [onnx.ValueInfoProto(name="y")])
+        assert verdict(helper.make_model(graph, opset_imports=STANDARD, ir_version=10)) == expected
+
+
+def test_graphs_for_training_are_reported():
+    model = single("Relu", [[2, 3]])
+    graph = single("Add", [[2, 3], [3]]).graph
+    model.training_info.add().algorithm.CopyFrom(graph)
+    report = unishape.onnx.explain(model)
+    assert report.verdict == "unknown" and "training" in report.not_analyzed[0]
 
 
 NESTED = parse(

@@ -52,6 +52,12 @@ def check(draft):
             assert truth or not each or not each["certain"], ("invented", index, *context)
             # Where all sizes are known, so is the answer.
             assert symbolic or (bool(each) and each["certain"]) == truth, ("perhaps", index, *context)
+        explicit = unishape.onnx.explicit(model)
+        if explicit == model:
+            continue
+        assert unishape.onnx.implicit(explicit) == model, context
+        for result, expected in zip(real.session(explicit).run(names, draft.arrays), results, strict=True):
+            assert (result.shape, result.tobytes()) == (expected.shape, expected.tobytes()), context
     return known
 
 

@@ -38,11 +38,13 @@ pub enum BroadcastKind {
     Attention,
     /// Dimensions of size 1, or left out by an ellipsis, in Einsum.
     Einsum,
+    /// The bias of an activation such as BiasGelu, which takes no other shape.
+    Bias,
 }
 
 impl BroadcastKind {
     /// All kinds.
-    pub const ALL: [BroadcastKind; 8] = [
+    pub const ALL: [BroadcastKind; 9] = [
         BroadcastKind::ElementWise,
         BroadcastKind::ScalarExponent,
         BroadcastKind::Gemm,
@@ -51,6 +53,7 @@ impl BroadcastKind {
         BroadcastKind::Quantization,
         BroadcastKind::Attention,
         BroadcastKind::Einsum,
+        BroadcastKind::Bias,
     ];
 
     /// Name on the command line and in JSON.
@@ -68,6 +71,7 @@ impl BroadcastKind {
             BroadcastKind::Quantization => "quantization",
             BroadcastKind::Attention => "attention",
             BroadcastKind::Einsum => "einsum",
+            BroadcastKind::Bias => "bias",
         }
     }
 }
@@ -96,6 +100,8 @@ pub(crate) enum Finding<'n> {
     Broadcast(Broadcast<'n>),
     /// It may broadcast in a way that is not analyzed, for this reason.
     NotAnalyzed(&'static str),
+    /// Its inputs are incompatible (E1), which the inference reports if it knows their shapes before the node.
+    Incompatible,
 }
 
 /// A node that broadcasts, or may.
@@ -331,7 +337,8 @@ impl<'n> Finding<'n> {
     /// Analyzes a node of a graph with these values.
     pub(crate) fn of(node: &'n Node, scope: &Scope) -> Finding<'n> {
         let analysis = Analysis { node, scope };
-        if scope.call(node.index).is_some() {
+        // The body of the function is analyzed instead.
+        if scope.call(node.index).is_some() && !node.may_be_built_in() {
             return Finding::None;
         }
         let broadcast = match (&*node.domain, &*node.op_type) {
@@ -339,12 +346,12 @@ impl<'n> Finding<'n> {
             ("com.microsoft", name) => match name {
                 "QLinearAdd" | "QLinearMul" => analysis.multidirectional(&[0, 3]),
                 "BiasGelu" | "FastGelu" | "BiasAdd" | "BiasSoftmax" | "BiasDropout" => {
-                    analysis.unidirectional(BroadcastKind::ElementWise, &[1])
+                    analysis.unidirectional(BroadcastKind::Bias, &[1])
                 }
                 "FusedGemm" => analysis.gemm(),
                 "FusedMatMul" if !has_transposed_batch(node) => analysis.matmul(0, 1, &[], &[]),
-                "DynamicQuantizeMatMul" => analysis.matmul(0, 1, &[], &[2, 3, 4]),
-                "MatMulIntegerToFloat" => analysis.matmul(0, 1, &[2, 4], &[3, 5, 6]),
+                "DynamicQuantizeMatMul" => analysis.matmul_with_bias(&[], &[2, 3], 4),
+                "MatMulIntegerToFloat" => analysis.matmul_with_bias(&[2, 4], &[3, 5], 6),
                 "SkipLayerNormalization" => {
                     analysis.unidirectional(BroadcastKind::Normalization, &[1, 2, 3, 4])
                 }
@@ -395,6 +402,14 @@ impl<'n, 's> Analysis<'n, 's> {
         if node.has_unread_subgraph {
             return Finding::NotAnalyzed("its subgraph is nested too deeply");
         }
+        let subgraphs = match &*node.op_type {
+            "If" => 2,
+            "Loop" | "Scan" | "SequenceMap" => 1,
+            _ => 0,
+        };
+        if node.subgraphs.len() < subgraphs {
+            return Finding::NotAnalyzed("its subgraph is missing");
+        }
         if let Some(operator) = Operator::of_node(node) {
             match operator.shape_rule {
                 ShapeRule::Multidirectional if node.legacy_broadcast_attribute().is_some() => {
@@ -405,11 +420,11 @@ impl<'n, 's> Analysis<'n, 's> {
                 }
                 ShapeRule::Multidirectional => {
                     let all: Vec<usize> = (0..node.inputs.len()).collect();
-                    // Incompatible inputs are conflicts, which the inference reports.
-                    return self.multidirectional(&all).map_or(Finding::None, Finding::from);
+                    return self.multidirectional(&all).map_or(Finding::Incompatible, Finding::from);
                 }
+                // ONNX Runtime stretches the first input, too, although ONNX does not allow it.
                 ShapeRule::Unidirectional => {
-                    let broadcast = self.unidirectional(BroadcastKind::ElementWise, &[1]);
+                    let broadcast = self.multidirectional(&[0, 1]);
                     return broadcast.map_or(Finding::NotAnalyzed(INCOMPATIBLE), Finding::from);
                 }
                 ShapeRule::SameShape | ShapeRule::Reduction | ShapeRule::ShapeOperator => {
@@ -478,10 +493,9 @@ impl<'n, 's> Analysis<'n, 's> {
         let all: Vec<usize> = [0].iter().chain(indices).copied().collect();
         let shapes = all.iter().filter_map(|&index| self.shape(index));
         // The first input already has the common shape; anything else is invalid.
-        let common = broadcast_all(shapes.collect::<Vec<_>>().iter().copied(), &[]).ok()?;
-        let target = if kind == BroadcastKind::ElementWise { &common } else { to };
-        let stretched = indices.iter().filter_map(|&index| self.stretch(index, target, None)).collect();
-        Some(Broadcast { kind, inputs: self.named(&all), common: target.clone(), stretched })
+        broadcast_all(shapes.collect::<Vec<_>>().iter().copied(), &[]).ok()?;
+        let stretched = indices.iter().filter_map(|&index| self.stretch(index, to, None)).collect();
+        Some(Broadcast { kind, inputs: self.named(&all), common: to.clone(), stretched })
     }
 
     /// Inputs of rank 1 that are for an axis of the first.
@@ -552,6 +566,15 @@ impl<'n, 's> Analysis<'n, 's> {
         }
         let common = with_batch(&[]);
         Some(Broadcast { kind, inputs, common, stretched })
+    }
+
+    /// As `matmul` of the first two inputs, with a bias that is added to every row of the result.
+    fn matmul_with_bias(&self, of_a: &[usize], of_b: &[usize], bias: usize) -> Option<Broadcast<'n>> {
+        let mut broadcast = self.matmul(0, 1, of_a, of_b)?;
+        let result = self.node.outputs.first().and_then(|name| self.scope.shape(name)).cloned();
+        let result = result.unwrap_or_else(|| SymbolicShape::unranked(usize::MAX));
+        broadcast.stretched.extend(self.stretch(bias, &result, None));
+        Some(broadcast)
     }
 
     fn gemm(&self) -> Option<Broadcast<'n>> {

@@ -207,6 +207,7 @@ pub fn explain_with(model: &Model, sizes: &FixedSizes) -> Report {
         broadcasts: Vec::new(),
         unknown: BTreeMap::new(),
         in_functions: HashSet::new(),
+        incompatible: 0,
         nodes: 0,
     };
     walk.graph(model.graph(), &inference.main, "", None);
@@ -215,6 +216,12 @@ pub fn explain_with(model: &Model, sizes: &FixedSizes) -> Report {
         format!("{operator}, {reason}: {nodes}")
     };
     let mut not_analyzed: Vec<String> = walk.unknown.into_iter().map(describe).collect();
+    if walk.incompatible > 0 && inference.conflicts().is_empty() {
+        not_analyzed.push("inputs of a node that precedes those that compute them are incompatible".into());
+    }
+    if model.has_training_graphs() {
+        not_analyzed.push("the model has graphs for training".into());
+    }
     if inference.is_truncated {
         not_analyzed.push("the model has too many nodes, with all calls of its functions".into());
     }
@@ -235,6 +242,8 @@ struct Walk<'m> {
     unknown: BTreeMap<(String, &'static str), (usize, String)>,
     /// Nodes in functions that are reported: function, place in it, index, and whether it is certain.
     in_functions: HashSet<(usize, String, usize, bool)>,
+    /// Nodes whose inputs are incompatible.
+    incompatible: usize,
     nodes: usize,
 }
 
@@ -245,6 +254,7 @@ impl Walk<'_> {
             self.nodes += 1;
             match Finding::of(node, scope) {
                 Finding::None => {}
+                Finding::Incompatible => self.incompatible += 1,
                 Finding::NotAnalyzed(reason) => {
                     let domain = if node.domain.is_empty() { "" } else { &format!("{}.", node.domain) };
                     let operator = display_name(&format!("{domain}{}", node.op_type));

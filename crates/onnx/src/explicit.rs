@@ -350,6 +350,9 @@ fn legacy_broadcast(node: &Node) -> Option<&'static str> {
 
 /// Whether a node's operator broadcasts this input.
 pub(crate) fn broadcasts(node: &Node, input: usize) -> bool {
+    if node.domain == "com.microsoft" {
+        return matches!((&*node.op_type, input), ("QLinearAdd" | "QLinearMul", 0 | 3));
+    }
     match Operator::of_node(node).map(|operator| operator.shape_rule) {
         Some(ShapeRule::Multidirectional) => true,
         Some(ShapeRule::Unidirectional) => input > 0,

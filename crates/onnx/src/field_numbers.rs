@@ -5,6 +5,7 @@ pub(crate) mod model {
     pub(crate) const PRODUCER_NAME: u32 = 2;
     pub(crate) const GRAPH: u32 = 7;
     pub(crate) const OPSET_IMPORT: u32 = 8;
+    pub(crate) const TRAINING_INFO: u32 = 20;
     pub(crate) const FUNCTIONS: u32 = 25;
 }
 

@@ -159,6 +159,11 @@ pub struct Node {
     pub(crate) has_unread_subgraph: bool,
 }
 
+/// Name of a domain; empty for the default domain, which has two names.
+pub(crate) fn without_default(domain: String) -> String {
+    if domain == "ai.onnx" { String::new() } else { domain }
+}
+
 /// A graph in an attribute of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Subgraph {
@@ -174,12 +179,11 @@ impl Node {
     pub(crate) fn from_message(index: usize, message: &Message, depth: usize) -> Result<Node, Error> {
         let in_node = |error: Error| error.with_context(format!("node {index}"));
         let parse = || -> Result<Node, Error> {
-            let domain = message.string(node::DOMAIN)?;
             Ok(Node {
                 index,
                 name: message.string(node::NAME)?,
                 op_type: message.string(node::OP_TYPE)?,
-                domain: if domain == "ai.onnx" { String::new() } else { domain },
+                domain: without_default(message.string(node::DOMAIN)?),
                 inputs: message.strings(node::INPUT)?,
                 outputs: message.strings(node::OUTPUT)?,
                 attributes: Vec::new(),
@@ -252,6 +256,15 @@ impl Node {
     /// Whether the operator is in the default domain.
     pub(crate) fn is_default_domain(&self) -> bool {
         self.domain.is_empty()
+    }
+
+    /// Whether runtimes may have an operator for the node even if the model has a function of the same name.
+    ///
+    /// ONNX leaves open which of both runs; ONNX Runtime prefers its own operator.
+    pub(crate) fn may_be_built_in(&self) -> bool {
+        let domain = self.domain.as_str();
+        domain.is_empty()
+            || ["ai.onnx", "com.microsoft", "com.ms"].iter().any(|start| domain.starts_with(start))
     }
 
     pub(crate) fn attribute(&self, name: &str) -> Option<&Attribute> {

@@ -288,9 +288,7 @@ fn unused_number(graph: &Graph) -> u64 {
     };
     for field in graph.message.repeated(graph.node_field) {
         // The encoded bytes of a node include its subgraphs.
-        if let Ok(bytes) = field.bytes() {
-            scan(&bytes);
-        }
+        field.for_each_part(&mut scan);
     }
     let infos = graph.inputs.iter().chain(&graph.outputs).chain(&graph.value_info);
     infos.map(|info| &info.name).for_each(|name| scan(name.as_bytes()));

@@ -152,19 +152,22 @@ impl<'m> ExpandRemover<'m> {
     /// Whether a node's output shape stays the same if `replacement` replaces `value`.
     fn keeps_shape(&self, expand: &Node, node: &Node, input: usize, value: &str, replacement: &str) -> bool {
         // Those that `explicit` inserts have the shape that the operator broadcasts to.
-        let is_product = match &*node.op_type {
+        let takes_inserted = match &*node.op_type {
             "Gemm" | "FusedGemm" => input == 2,
             "MatMul" | "MatMulInteger" | "QLinearMatMul" | "FusedMatMul" => true,
+            // Only ONNX Runtime stretches it.
+            "PRelu" => input == 0,
             _ => false,
         };
-        if is_product {
+        if takes_inserted {
             return is_inserted(&expand.name);
         }
         if !broadcasts(node, input) {
             return false;
         }
         let shape = |replace: bool| -> Option<SymbolicShape> {
-            let names = (0..node.inputs.len()).map(|input| match self.editor.input(node.index, input) {
+            let inputs = (0..node.inputs.len()).filter(|&input| input == 0 || broadcasts(node, input));
+            let names = inputs.map(|input| match self.editor.input(node.index, input) {
                 name if replace && name == value => replacement,
                 name => name,
             });

@@ -64,9 +64,11 @@ mod explicit;
 mod external_data;
 mod field_numbers;
 mod file;
+mod file_range;
 mod graph;
 mod graph_editor;
 mod implicit;
+mod lazy_file;
 mod model;
 pub mod model_builder;
 mod operators;
@@ -89,3 +91,8 @@ pub use shape_inference::expression::SizeExpr;
 pub use shape_inference::symbolic::{Dim, shape_text};
 pub use shape_inference::{FixedSizes, Inference, InferredValue, infer_shapes, infer_shapes_with};
 pub use tensor_proto::{open_tensor, read_tensor, tensor_bytes};
+
+/// Compiles and runs the README's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

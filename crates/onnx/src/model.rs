@@ -3,7 +3,8 @@
 use crate::error::{Error, display_name};
 use crate::field_numbers::{function, model as field, opset};
 use crate::file;
-use crate::graph::{Attribute, Graph, Node};
+use crate::graph::{Attribute, Graph, Node, without_default};
+use crate::lazy_file;
 use crate::wire::{Field, Message, SharedBytes};
 use std::collections::HashMap;
 use std::io;
@@ -34,7 +35,7 @@ pub struct Model {
 /// A model-local function: an operator that the model defines.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Domain of the operator.
+    /// Domain of the operator; empty for the default domain `ai.onnx`.
     pub domain: String,
     /// Name of the operator.
     pub name: String,
@@ -52,7 +53,7 @@ impl Function {
         let name = message.string(function::NAME)?;
         let in_function = |error: Error| error.with_context(format!("function {}", display_name(&name)));
         Ok(Function {
-            domain: message.string(function::DOMAIN)?,
+            domain: without_default(message.string(function::DOMAIN)?),
             overload: message.string(function::OVERLOAD)?,
             opset: default_opset(message, function::OPSET_IMPORT).map_err(in_function)?,
             attributes: attributes.map(Attribute::from_message).collect::<Result<_, Error>>()?,
@@ -130,6 +131,36 @@ impl Model {
         Ok(model.with_base_dir(file::parent_dir(path)))
     }
 
+    /// As [`open`](Model::open), but long weights stay in the file until they are used or written.
+    ///
+    /// Needs memory for the structure of the model only. The file must not change meanwhile:
+    /// [`write_to`](Model::write_to) fails if it did.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("add.onnx");
+    /// # std::fs::write(&path, unishape_onnx::model_builder::add_model()).unwrap();
+    /// let model = unishape_onnx::Model::open_lazily(&path)?;
+    /// assert_eq!(model.to_bytes(), std::fs::read(&path).unwrap());
+    /// # Ok::<(), unishape_onnx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Model::open).
+    pub fn open_lazily(path: impl AsRef<Path>) -> Result<Model, Error> {
+        let path = path.as_ref();
+        match lazy_file::read(path)? {
+            Some(message) => {
+                let model = Model::from_message(message)
+                    .map_err(|error| error.with_context(unishape::text::display_path(path)))?;
+                Ok(model.with_base_dir(file::parent_dir(path)))
+            }
+            // Errors of malformed files are those of `open`.
+            None => Model::open(path),
+        }
+    }
+
     /// Sets the directory that external data files are read from.
     ///
     /// ```
@@ -150,6 +181,10 @@ impl Model {
     /// assert_eq!(unishape_onnx::Model::read(&bytes)?.to_bytes(), bytes);
     /// # Ok::<(), unishape_onnx::Error>(())
     /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the model was [opened lazily](Model::open_lazily) and its file can no longer be read, or changed.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.message.encode()
     }
@@ -198,6 +233,11 @@ impl Model {
         &self.functions
     }
 
+    /// Whether the model has graphs that are used for training only.
+    pub(crate) fn has_training_graphs(&self) -> bool {
+        self.message.has(field::TRAINING_INFO)
+    }
+
     /// All graphs with their paths: the main graph, whose path is empty, subgraphs, and functions at their first call.
     ///
     /// The paths are those of [`BroadcastNode`](crate::BroadcastNode).
@@ -231,9 +271,6 @@ impl Model {
 
     /// Index of the function that a node calls.
     pub(crate) fn function_of(&self, node: &Node) -> Option<usize> {
-        if node.is_default_domain() {
-            return None;
-        }
         self.functions.iter().position(|function| {
             (&function.domain, &function.name, &function.overload)
                 == (&node.domain, &node.op_type, &node.overload)

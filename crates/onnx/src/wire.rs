@@ -5,6 +5,7 @@
 //! re-encodes the others.) Decoding is lazy: [`Message::decode`] splits one level, and nested messages are
 //! decoded on access, so deep nesting costs neither stack nor memory.
 
+use crate::file_range::FileRange;
 use std::fmt;
 use std::io;
 use std::ops::{Deref, Range};
@@ -13,20 +14,32 @@ use std::sync::Arc;
 /// Reference-counted range of a byte buffer.
 #[derive(Clone)]
 pub(crate) struct SharedBytes {
-    buffer: Arc<Vec<u8>>,
+    buffer: Arc<Buffer>,
     range: Range<usize>,
 }
 
+struct Buffer {
+    bytes: Vec<u8>,
+    /// Offset of the first byte in the file.
+    offset: usize,
+}
+
 impl SharedBytes {
+    /// Bytes from an offset of a file.
+    pub(crate) fn at(offset: usize, bytes: Vec<u8>) -> SharedBytes {
+        let range = 0..bytes.len();
+        SharedBytes { buffer: Arc::new(Buffer { bytes, offset }), range }
+    }
+
     /// Subrange, relative to this range and within it.
     fn slice(&self, range: Range<usize>) -> SharedBytes {
         let start = self.range.start + range.start;
         SharedBytes { buffer: self.buffer.clone(), range: start..start + range.len() }
     }
 
-    /// Offset of the first byte in the buffer.
+    /// Offset of the first byte in the file.
     fn offset(&self) -> usize {
-        self.range.start
+        self.buffer.offset.saturating_add(self.range.start)
     }
 }
 
@@ -34,14 +47,13 @@ impl Deref for SharedBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.buffer[self.range.clone()]
+        &self.buffer.bytes[self.range.clone()]
     }
 }
 
 impl From<Vec<u8>> for SharedBytes {
     fn from(bytes: Vec<u8>) -> SharedBytes {
-        let range = 0..bytes.len();
-        SharedBytes { buffer: Arc::new(bytes), range }
+        SharedBytes::at(0, bytes)
     }
 }
 
@@ -70,10 +82,56 @@ pub(crate) struct Field {
     wire_type: WireType,
     /// Length of the tag and the length prefix in bytes: at most two varints, 20 bytes.
     header_len: u8,
-    /// The whole field; only its tag and length prefix if `nested` has the rest.
+    /// The whole field; only its tag and length prefix if `content` has the rest.
     encoded: SharedBytes,
-    /// A message whose fields are kept apart, so that an edited one shares the bytes of the original.
-    nested: Option<Arc<Message>>,
+    content: Option<Arc<Content>>,
+}
+
+/// Content of a field that is kept apart from its tag and length prefix.
+#[derive(Debug)]
+enum Content {
+    /// Fields of a message, so that an edited one shares the bytes of the original.
+    Message(Message),
+    /// Bytes that are not in memory.
+    File(FileRange),
+}
+
+/// Position of a field's parts.
+pub(crate) struct FieldHeader {
+    pub(crate) number: u32,
+    /// Whether the content is a string, bytes or a message.
+    pub(crate) is_length_delimited: bool,
+    /// Length of the tag, and of the length prefix if there is one.
+    pub(crate) len: usize,
+    /// Length of the content.
+    pub(crate) content_len: u64,
+}
+
+impl FieldHeader {
+    /// Largest number of bytes that [`decode`](FieldHeader::decode) needs: two varints.
+    pub(crate) const MAX_LEN: usize = 20;
+
+    /// Decodes the first bytes of a field; `None` if they are malformed or start a group.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<FieldHeader> {
+        let mut reader = Reader { bytes, pos: 0, base: 0 };
+        let (number, wire_type) = reader.tag().ok()?;
+        let tag_len = reader.pos;
+        let (len, content_len) = match wire_type? {
+            WireType::LengthDelimited => {
+                let content_len = reader.varint().ok()?;
+                (reader.pos, content_len)
+            }
+            WireType::Varint => {
+                reader.varint().ok()?;
+                (tag_len, (reader.pos - tag_len) as u64)
+            }
+            WireType::Fixed64 => (tag_len, 8),
+            WireType::Fixed32 => (tag_len, 4),
+            WireType::Group => return None,
+        };
+        let is_length_delimited = wire_type == Some(WireType::LengthDelimited);
+        Some(FieldHeader { number, is_length_delimited, len, content_len })
+    }
 }
 
 /// Decoding error, with its byte offset in the file.
@@ -217,7 +275,7 @@ impl Message {
             // Two varints of at most ten bytes each.
             let header_len = (value - start) as u8;
             let encoded = bytes.slice(start..reader.pos);
-            fields.push(Field { number, wire_type, header_len, encoded, nested: None });
+            fields.push(Field { number, wire_type, header_len, encoded, content: None });
         }
         Ok(Message { fields })
     }
@@ -227,27 +285,29 @@ impl Message {
         self.fields.iter().map(Field::encoded_len).sum()
     }
 
+    /// The encoded message.
+    ///
+    /// # Panics
+    ///
+    /// If bytes that are not in memory cannot be read.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.encoded_len());
-        self.extend(&mut bytes);
-        bytes
+        self.try_encode().expect("the file of the model can be read")
     }
 
-    fn extend(&self, bytes: &mut Vec<u8>) {
-        for field in &self.fields {
-            bytes.extend_from_slice(&field.encoded);
-            if let Some(nested) = &field.nested {
-                nested.extend(bytes);
-            }
-        }
+    fn try_encode(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(self.encoded_len());
+        self.write_to(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Writes the encoded message without a copy of it in memory.
     pub(crate) fn write_to(&self, writer: &mut dyn io::Write) -> io::Result<()> {
         for field in &self.fields {
             writer.write_all(&field.encoded)?;
-            if let Some(nested) = &field.nested {
-                nested.write_to(writer)?;
+            match field.content.as_deref() {
+                Some(Content::Message(message)) => message.write_to(writer)?,
+                Some(Content::File(range)) => range.write_to(writer)?,
+                None => {}
             }
         }
         Ok(())
@@ -324,10 +384,13 @@ impl Message {
     pub(crate) fn fixed<const N: usize>(&self, number: u32) -> Result<Vec<[u8; N]>, WireError> {
         let mut values = Vec::new();
         for field in self.repeated(number) {
+            let packed;
             let bytes = match (field.wire_type, N) {
-                (WireType::LengthDelimited, _) | (WireType::Fixed32, 4) | (WireType::Fixed64, 8) => {
-                    field.value()
+                (WireType::LengthDelimited, _) => {
+                    packed = field.bytes()?;
+                    &packed[..]
                 }
+                (WireType::Fixed32, 4) | (WireType::Fixed64, 8) => field.value(),
                 _ => return Err(field.error("a number has the wrong wire type")),
             };
             let (whole, rest) = bytes.as_chunks::<N>();
@@ -352,7 +415,7 @@ impl Message {
             wire_type: WireType::Varint,
             header_len,
             encoded: encoded.into(),
-            nested: None,
+            content: None,
         });
     }
 
@@ -365,7 +428,7 @@ impl Message {
             wire_type: WireType::Fixed32,
             header_len,
             encoded: encoded.into(),
-            nested: None,
+            content: None,
         });
     }
 
@@ -398,7 +461,7 @@ impl Field {
             wire_type: WireType::LengthDelimited,
             header_len,
             encoded: encoded.into(),
-            nested: None,
+            content: None,
         }
     }
 
@@ -406,15 +469,42 @@ impl Field {
     pub(crate) fn nested(number: u32, message: Message) -> Field {
         let mut encoded = tag(number, WireType::LengthDelimited);
         write_varint(&mut encoded, message.encoded_len() as u64);
-        let header_len = encoded.len() as u8;
-        let nested = Some(Arc::new(message));
-        Field { number, wire_type: WireType::LengthDelimited, header_len, encoded: encoded.into(), nested }
+        Field::with_content(number, encoded.into(), Content::Message(message))
+    }
+
+    /// A field that holds a message, with the tag and the length prefix of a file.
+    pub(crate) fn of_message(number: u32, header: SharedBytes, message: Message) -> Field {
+        Field::with_content(number, header, Content::Message(message))
+    }
+
+    /// A field whose content stays in a file, with its tag and its length prefix.
+    pub(crate) fn in_file(number: u32, header: SharedBytes, range: FileRange) -> Field {
+        Field::with_content(number, header, Content::File(range))
+    }
+
+    fn with_content(number: u32, header: SharedBytes, content: Content) -> Field {
+        let (wire_type, header_len) = (WireType::LengthDelimited, header.len() as u8);
+        Field { number, wire_type, header_len, encoded: header, content: Some(Arc::new(content)) }
     }
 
     fn encoded_len(&self) -> usize {
-        self.encoded.len() + self.nested.as_ref().map_or(0, |nested| nested.encoded_len())
+        let content = match self.content.as_deref() {
+            Some(Content::Message(message)) => message.encoded_len(),
+            Some(Content::File(range)) => range.len(),
+            None => 0,
+        };
+        self.encoded.len() + content
     }
 
+    /// Calls a function with all bytes that are in memory.
+    pub(crate) fn for_each_part(&self, each: &mut dyn FnMut(&[u8])) {
+        each(&self.encoded);
+        if let Some(Content::Message(message)) = self.content.as_deref() {
+            message.fields.iter().for_each(|field| field.for_each_part(each));
+        }
+    }
+
+    /// Bytes of a number.
     fn value(&self) -> &[u8] {
         &self.encoded[usize::from(self.header_len)..]
     }
@@ -439,11 +529,13 @@ impl Field {
     }
 
     pub(crate) fn bytes(&self) -> Result<SharedBytes, WireError> {
-        if let Some(nested) = &self.nested {
-            return Ok(nested.encode().into());
-        }
-        match self.wire_type {
-            WireType::LengthDelimited => Ok(self.encoded.slice(self.header_len.into()..self.encoded.len())),
+        let unreadable = |_| self.error("the file can no longer be read");
+        match (self.content.as_deref(), self.wire_type) {
+            (Some(Content::Message(message)), _) => Ok(message.try_encode().map_err(unreadable)?.into()),
+            (Some(Content::File(range)), _) => Ok(range.read().map_err(unreadable)?.into()),
+            (None, WireType::LengthDelimited) => {
+                Ok(self.encoded.slice(self.header_len.into()..self.encoded.len()))
+            }
             _ => Err(self.error("expected a string, bytes or message field")),
         }
     }
@@ -454,8 +546,8 @@ impl Field {
     }
 
     pub(crate) fn message(&self) -> Result<Message, WireError> {
-        if let Some(nested) = &self.nested {
-            return Ok(nested.as_ref().clone());
+        if let Some(Content::Message(message)) = self.content.as_deref() {
+            return Ok(message.clone());
         }
         Message::decode(&self.bytes()?)
     }

@@ -121,9 +121,10 @@ Where all sizes are known, inputs are expanded to a constant shape; elsewhere to
 when the model runs. Inputs of element-wise operators and C of Gemm are expanded, in subgraphs and functions, too. In \
 ONNX Runtime without optimizations the new model gives the same results, bit for bit. To keep that, a single exponent \
 of Pow is not expanded (--expand-pow), and to save memory, batch dimensions of matrix products are not \
-(--expand-matmul). Normalizations, quantization along an axis, attention and Einsum broadcast by definition.
+(--expand-matmul). Normalizations, quantization along an axis, attention, Einsum and the bias of BiasGelu and alike \
+broadcast by definition.
 
-Kinds of broadcasting for --ignore: element-wise, pow, gemm, matmul, normalization, quantization, attention, einsum.
+Kinds of broadcasting for --ignore: element-wise, pow, gemm, matmul, normalization, quantization, attention, einsum, bias.
 
 Exit codes of --check:
   0  no operator broadcasts

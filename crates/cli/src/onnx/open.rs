@@ -8,7 +8,7 @@ use unishape_onnx::{DeclaredDim, Error, ErrorKind, FixedSizes, Model};
 
 /// Opens a model that is not run. A file that is not a model has the exit code of one that cannot be read.
 pub(super) fn open(path: &Path) -> Result<Model, CliError> {
-    Model::open(path).map_err(CliError::io)
+    Model::open_lazily(path).map_err(CliError::io)
 }
 
 /// The error of a model, with the name of its file.

@@ -4,7 +4,6 @@ use super::args::RunArgs;
 use super::inputs::Input;
 use super::open::{model_error, open};
 use crate::array_json::array_json;
-use crate::array_text;
 use crate::destination::{check_free_space, check_target, destination_text, free_space, in_directory};
 use crate::error::CliError;
 use crate::output::{self, commit, print_info, write_error};
@@ -67,7 +66,9 @@ fn type_text(tensor: &Tensor) -> String {
 }
 
 fn print_outputs(outputs: &[(String, Tensor)], args: &RunArgs, json: bool) -> Result<(), CliError> {
-    if let Some((name, tensor)) = outputs.iter().find(|(_, tensor)| !array_text::is_small(tensor.shape())) {
+    if let Some((name, tensor)) =
+        outputs.iter().find(|(_, tensor)| !unishape_array_text::is_small(tensor.shape()))
+    {
         let (name, output) = (text::truncate(name, 60), type_text(tensor));
         let message = format!("the output {name} is {output}, too large to print; use -o DIR to write it");
         return Err(CliError::usage(message));
@@ -92,7 +93,7 @@ fn print_outputs(outputs: &[(String, Tensor)], args: &RunArgs, json: bool) -> Re
         }
         let region =
             |region: &Vec<Range<usize>>| tensor.view().slice(region).to_owned().map_err(CliError::from);
-        text += &format!("{title}\n{}", array_text::format_array(tensor.shape(), region)?);
+        text += &format!("{title}\n{}", output::array_text(tensor.shape(), region)?);
     }
     output::print(&text)
 }

@@ -116,13 +116,15 @@ impl<'m> Analyzer<'m> {
             }
         }
         for tensor in &graph.initializers {
-            if values.contains_key(&tensor.name) && self.model.ir_version() >= 4 {
-                // The initializer is only a default: the caller may pass any value of the declared shape.
-                continue;
-            }
             let value = infer_tensor(tensor, self.model.base_dir());
             let id = self.id();
-            values.insert(tensor.name.clone(), InferredValue { shape: value.shape.limited(id), ..value });
+            let value = InferredValue { shape: value.shape.limited(id), ..value };
+            let value = match values.get(&tensor.name).filter(|_| self.model.ir_version() >= 4) {
+                // The initializer is only a default: the caller may pass another value of the declared shape.
+                Some(declared) => InferredValue { data: None, ..join(declared, &value, id) },
+                None => value,
+            };
+            values.insert(tensor.name.clone(), value);
         }
         let declarations: HashMap<&str, &ValueInfo> =
             graph.value_info.iter().chain(&graph.outputs).map(|info| (info.name.as_str(), info)).collect();
@@ -156,9 +158,20 @@ impl<'m> Analyzer<'m> {
 
     /// Outputs of a node; `None` for unknown ones.
     fn node(&mut self, node: &Node, scope: &mut Scope, place: Place<'_>) -> Vec<Option<InferredValue>> {
-        if let Some(function) = self.model.function_of(node) {
-            return self.call(node, function, scope, place);
+        let Some(function) = self.model.function_of(node) else {
+            return self.operator(node, scope, place);
+        };
+        let called = self.call(node, function, scope, place);
+        if !node.may_be_built_in() {
+            return called;
         }
+        // What holds for the function and for a runtime's operator of the same name.
+        let own = self.operator(node, scope, place);
+        called.into_iter().zip(own).map(|(called, own)| Some(join(&called?, &own?, self.id()))).collect()
+    }
+
+    /// Outputs of an operator that is not a function.
+    fn operator(&mut self, node: &Node, scope: &mut Scope, place: Place<'_>) -> Vec<Option<InferredValue>> {
         if !node.subgraphs.is_empty() {
             return self.control_flow(node, scope, place);
         }
@@ -356,7 +369,7 @@ impl<'m> Analyzer<'m> {
         for round in 0.. {
             self.conflicts.truncate(conflicts);
             let outputs = self.body(node, "body", &body_inputs(&carried), scope, place)?;
-            let next = outputs.get(carried_outputs..)?.iter().chain(std::iter::repeat(&outputs[0]));
+            let next = outputs.get(carried_outputs..)?.iter().chain(std::iter::repeat(outputs.first()?));
             let joined: Vec<InferredValue> = carried
                 .iter()
                 .zip(next)

@@ -89,7 +89,8 @@ impl Atom {
                     Some(divisor) => {
                         (low.map(|low| low.div_euclid(divisor)), high.map(|high| high.div_euclid(divisor)))
                     }
-                    None => (low.filter(|low| *low >= 0).map(|_| 0), high),
+                    // A negative dividend is rounded to at most -1.
+                    None => (low.filter(|low| *low >= 0).map(|_| 0), high.map(|high| high.max(-1))),
                 }
             }
             Atom::Positive(expr) => {
@@ -546,6 +547,9 @@ mod tests {
         assert!(!n().certainly_differs(&two) && !two.certainly_differs(&two));
         assert!(n().certainly_differs(&SizeExpr::int(-1)));
         assert!(!SizeExpr::element(0, 0).certainly_differs(&SizeExpr::int(-1)));
+        // floor(-5/M) is -1 for M of at least 5.
+        let quotient = SizeExpr::int(-5).floor_div(&SizeExpr::named("M"));
+        assert!(quotient.is_some_and(|quotient| !quotient.certainly_differs(&SizeExpr::int(-1))));
     }
 
     #[test]

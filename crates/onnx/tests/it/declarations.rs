@@ -40,11 +40,12 @@ fn declarations_are_compared_and_not_used() {
     }
 }
 
-/// The caller may pass another value than the default.
+/// The caller may pass another value than the default, whose size is not that of the symbol.
 #[test]
 fn defaults_of_inputs_do_not_decide_their_shape() {
     let row = || ModelBuilder::new(21).initializer("z", arr1(&[1f32, 2.0, 3.0]));
-    assert_eq!(shape_of_z(row().input("z", DType::F32, "N")), "N");
+    assert_eq!(shape_of_z(row().input("z", DType::F32, "N")), "?");
+    assert_eq!(shape_of_z(row().input("z", DType::F32, "3")), "3");
 }
 
 #[test]

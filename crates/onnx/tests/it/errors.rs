@@ -32,14 +32,11 @@ fn unsupported_operators_name_the_node() {
     assert!(error.ends_with("opset 29 is newer than 28, the newest supported opset"), "{error}");
     let inner = ModelBuilder::new(21).node("Identity", "a", "t").unranked_output("t", DType::F32);
     let builder = ModelBuilder::new(21).input("c", DType::Bool, "").input("a", DType::F32, "3");
-    let builder = builder.node_with("If", "c", "z", &[("then_branch", Attr::Graph(&inner))]).output(
-        "z",
-        DType::F32,
-        "3",
-    );
+    let branches = [("then_branch", Attr::Graph(&inner)), ("else_branch", Attr::Graph(&inner))];
+    let builder = builder.node_with("If", "c", "z", &branches).output("z", DType::F32, "3");
     assert_eq!(compile_error(&builder), "node 0 (If If_of_z): operators with subgraphs are not supported");
     let report = explain(&builder.build().expect("a model"));
-    assert_eq!((report.nodes, report.not_analyzed), (2, vec![]));
+    assert_eq!((report.nodes, report.not_analyzed), (3, vec![]));
     // Another operator, of which nothing is known.
     let unknown =
         ModelBuilder::new(21).input("a", DType::F32, "3").node("Unheard", "a", "z").node("Unheard", "z", "y");

@@ -4,10 +4,11 @@ use crate::support::tensor;
 use ndarray::arr1;
 use proptest::prelude::*;
 use std::fs;
+use std::path::Path;
 use unishape::{DType, Tensor};
 use unishape_onnx::model_builder::{Attr, ModelBuilder, add_model};
 use unishape_onnx::{
-    CompiledModel, Model, explain, explicit, implicit, infer_shapes, read_tensor, tensor_bytes,
+    CompiledModel, Error, Model, explain, explicit, implicit, infer_shapes, read_tensor, tensor_bytes,
 };
 
 fn varint(mut value: u64) -> Vec<u8> {
@@ -247,28 +248,92 @@ fn deep_nesting_is_safe() {
     exercise(&[field(7, &graph), field(8, &int(2, 21))].concat());
 }
 
-/// Weights are in memory once while a model is read, explained, rewritten in both directions and written.
+/// A model with a broadcast and weights of this many floats.
+fn weighted_model(count: usize) -> Vec<u8> {
+    let builder = ModelBuilder::new(21)
+        .input("x", DType::F32, "N 3")
+        .initializer("row", arr1(&[1f32, 2.0, 3.0]))
+        .initializer("w", ndarray::Array1::from_iter((0..count).map(|number| number as f32)));
+    let constant: Tensor = ndarray::Array1::<f32>::ones(count).into_dyn().into();
+    let builder = builder.node_with("Constant", "", "c", &[("value", Attr::Tensor(&constant))]);
+    builder.node("Add", "x row", "y").node("Add", "w c", "z").output("y", DType::F32, "N 3").to_bytes()
+}
+
+/// Weights are in memory once, or not at all, while a model is explained, rewritten in both directions and written.
 #[test]
 fn weights_are_not_copied() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("m.onnx");
-    let builder = ModelBuilder::new(21)
-        .input("x", DType::F32, "N 3")
-        .initializer("row", arr1(&[1f32, 2.0, 3.0]))
-        .initializer("w", ndarray::Array1::<f32>::zeros(1 << 21));
-    let builder = builder.node("Add", "x row", "y").node("Neg", "w", "z").output("y", DType::F32, "N 3");
-    fs::write(&path, builder.to_bytes()).expect("a file");
+    fs::write(&path, weighted_model(1 << 21)).expect("a file");
     let size = fs::metadata(&path).expect("a file").len();
-    let allocated = allocation_counter::measure(|| {
-        let model = Model::open(&path).expect("a model");
-        assert_eq!(explain(&model).broadcasts.len(), 1);
-        let rewritten = explicit(&model).expect("compatible shapes").model;
-        rewritten.write_to(std::io::sink()).expect("written");
-        let restored = implicit(&rewritten).expect("compatible shapes").model;
-        restored.write_to(std::io::sink()).expect("written");
-        assert_eq!(restored.serialized_len() as u64, size);
-    });
-    assert!(allocated.bytes_max * 10 <= size * 12, "{} bytes for {size}", allocated.bytes_max);
+    let allocated = |open: fn(&Path) -> Result<Model, Error>| {
+        let measured = allocation_counter::measure(|| {
+            let model = open(&path).expect("a model");
+            assert_eq!(explain(&model).broadcasts.len(), 1);
+            let rewritten = explicit(&model).expect("compatible shapes").model;
+            rewritten.write_to(std::io::sink()).expect("written");
+            let restored = implicit(&rewritten).expect("compatible shapes").model;
+            restored.write_to(std::io::sink()).expect("written");
+            assert_eq!(restored.serialized_len() as u64, size);
+        });
+        measured.bytes_max
+    };
+    let (all, structure) = (allocated(|path| Model::open(path)), allocated(|path| Model::open_lazily(path)));
+    assert!(all * 10 <= size * 12, "{all} bytes for {size}");
+    assert!(structure < 100_000, "{structure} bytes");
+}
+
+#[test]
+fn models_that_are_opened_lazily_are_the_same() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("m.onnx");
+    let bytes = weighted_model(5000);
+    fs::write(&path, &bytes).expect("a file");
+    let (model, lazy) = (Model::open(&path).expect("a model"), Model::open_lazily(&path).expect("a model"));
+    assert_eq!(lazy.to_bytes(), bytes);
+    let explicit_bytes = |model: &Model| {
+        let mut written = Vec::new();
+        explicit(model).expect("compatible shapes").model.write_to(&mut written).expect("written");
+        written
+    };
+    assert_eq!(explicit_bytes(&lazy), explicit_bytes(&model));
+    // Weights are read when they are used.
+    let with_weights = ModelBuilder::new(21).initializer("w", ndarray::Array1::<f32>::ones(5000));
+    let with_weights = with_weights.input("x", DType::F32, "").node("Add", "w x", "y");
+    fs::write(&path, with_weights.output("y", DType::F32, "5000").to_bytes()).expect("a file");
+    let lazy = Model::open_lazily(&path).expect("a model");
+    let x = ndarray::arr0(1f32).into_dyn();
+    let outputs = CompiledModel::new(&lazy).expect("supported").run([("x", x.view().into())]).expect("a run");
+    assert_eq!(outputs[0].1, ndarray::Array1::<f32>::from_elem(5000, 2.0).into_dyn().into());
+    // Errors name the same place.
+    let mut errors = 0;
+    for len in (0..bytes.len()).step_by(37).chain(bytes.len() - 300..bytes.len()) {
+        fs::write(&path, &bytes[..len]).expect("a file");
+        let messages =
+            [Model::open(&path), Model::open_lazily(&path)].map(|model| model.map_err(|e| e.to_string()));
+        let [Err(whole), Err(lazy)] = messages else { continue };
+        assert_eq!(lazy, whole);
+        errors += 1;
+    }
+    assert!(errors > 100, "{errors}");
+}
+
+#[test]
+fn a_file_that_changes_is_an_error() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("m.onnx");
+    fs::write(&path, weighted_model(5000)).expect("a file");
+    let model = Model::open_lazily(&path).expect("a model");
+    let file = fs::OpenOptions::new().write(true).open(&path).expect("a file");
+    file.set_len(2000).expect("a shorter file");
+    let error = model.write_to(std::io::sink()).expect_err("a changed file").to_string();
+    assert_eq!(error, "the file of the model changed while it was in use");
+    // One that is replaced stays readable.
+    fs::write(&path, weighted_model(5000)).expect("a file");
+    let model = Model::open_lazily(&path).expect("a model");
+    fs::write(dir.path().join("new"), "other").expect("a file");
+    fs::rename(dir.path().join("new"), &path).expect("a new file");
+    assert_eq!(model.to_bytes(), weighted_model(5000));
 }
 
 /// Declared sizes allocate no memory.
@@ -299,6 +364,19 @@ fn small_files_use_little_memory() {
 }
 
 proptest! {
+    /// The same model, or the same error.
+    #[test]
+    fn lazy_and_whole_files_agree(bytes in prop::collection::vec(any::<u8>(), 0..60), long in any::<bool>()) {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let tensor = [&bytes[..], &field(9, &vec![7; if long { 5000 } else { 5 }])].concat();
+        for graph in [bytes.clone(), field(5, &bytes), field(5, &tensor), [field(5, &tensor), bytes.clone()].concat()] {
+            fs::write(&file, [field(7, &graph), field(8, &int(2, 21))].concat()).expect("written");
+            let [whole, lazy] = [Model::open(&file), Model::open_lazily(&file)]
+                .map(|model| model.map(|model| model.to_bytes()).map_err(|error| error.to_string()));
+            prop_assert_eq!(lazy, whole);
+        }
+    }
+
     #[test]
     fn arbitrary_bytes_are_safe(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         exercise(&bytes);

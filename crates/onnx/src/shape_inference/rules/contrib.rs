@@ -59,7 +59,11 @@ fn microsoft(call: Call<'_>) -> Option<InferredValue> {
 }
 
 fn machine_learning(call: Call<'_>) -> Option<InferredValue> {
-    let rows = || call.dims(0)?.first().cloned();
+    // A list is one row.
+    let rows = || match call.dims(0)? {
+        [_] => Some(Dim::Known(1)),
+        dims => dims.first().cloned(),
+    };
     match (&*call.node.op_type, call.output) {
         ("Scaler" | "Normalizer", 0) => like_first(call, elem(DType::F32)),
         ("Binarizer" | "Imputer", 0) => like_first(call, call.elem(0)),

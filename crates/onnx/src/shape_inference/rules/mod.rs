@@ -137,12 +137,15 @@ fn multidirectional(node: &Node, operator: &Operator, inputs: Call<'_>) -> Infer
 }
 
 fn unidirectional(node: &Node, inputs: Call<'_>) -> Inferred {
-    let [Some(x), Some(_)] = inputs.inputs else { return Ok(None) };
+    let [Some(x), Some(slope)] = inputs.inputs else { return Ok(None) };
     // Before opset 7, slopes are for channels, which are not the last dimension.
-    if inputs.opset >= 7 {
-        check_unidirectional(node, inputs, 1)?;
+    if inputs.opset < 7 {
+        return Ok(Some(InferredValue { elem: x.elem, shape: x.shape.clone(), data: None }));
     }
-    Ok(Some(InferredValue { elem: x.elem, shape: x.shape.clone(), data: None }))
+    check_unidirectional(node, inputs, 1)?;
+    // That of x by the standard; ONNX Runtime also stretches x.
+    let shape = x.shape.broadcast_with(&slope.shape);
+    Ok(shape.map(|shape| InferredValue { elem: x.elem, shape, data: None }))
 }
 
 /// Fails if an input, such as a slope, cannot be broadcast to the shape of the first.
