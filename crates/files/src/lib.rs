@@ -49,4 +49,4 @@ pub use location::{Container, Location};
 pub use number_table::parse_table;
 pub use open::{member_names, open, read_header};
 pub use raw_description::RawDescription;
-pub use source::ArraySource;
+pub use source::{ArraySource, BlockReader};

@@ -177,6 +177,11 @@ impl Descr {
     pub(crate) fn big_endian(&self) -> bool {
         self.format.big_endian
     }
+
+    /// Whether elements have the byte order of this machine. A single byte has every order.
+    pub(crate) fn is_native(&self) -> bool {
+        self.format.item_size == 1 || self.format.big_endian == cfg!(target_endian = "big")
+    }
 }
 
 impl fmt::Display for Descr {
@@ -317,5 +322,7 @@ fn simple_type(descr: &str) -> Result<ElementFormat, NpyError> {
     };
     let per_unit = if kind == ElementKind::Unicode { 4 } else { 1 };
     let item_size = size.checked_mul(per_unit).ok_or_else(|| error(TOO_LARGE))?;
+    // A single byte has no order. bfloat16 without one was written by NumPy on a little-endian machine, as nearly all are.
+    let big_endian = big_endian && item_size > 1 && !descr.starts_with("|V");
     Ok(ElementFormat { kind, item_size, big_endian })
 }

@@ -16,7 +16,7 @@
 //! |---|---|
 //! | whole arrays | [`read`](read()), [`write`](write()) |
 //! | archives of arrays | [`read_npz`], [`write_npz`], [`NpzWriter`] |
-//! | arrays larger than memory | [`RawArray::map`], [`RawArray::region`] |
+//! | arrays larger than memory | [`RawArray::map`], [`RawArray::region`], [`TemporaryArray`] |
 //! | files broadcast to files, for every dtype | [`RawArray::write_broadcast`] |
 //! | shape and dtype alone | [`Header`] |
 //!
@@ -42,6 +42,7 @@
 //! | `raw_array` | arrays as the bytes of their file |
 //! | `region` | regions of arrays, to compute with |
 //! | `broadcast_bytes` | elements copied as bytes into a broadcast shape |
+//! | `temporary_array` | arrays that are written to a temporary file in any order, and then memory-mapped |
 //! | `mmap` | memory-mapped files; `unsafe` |
 //! | `error` | errors |
 
@@ -57,6 +58,7 @@ mod python_literal;
 mod raw_array;
 mod read;
 mod region;
+mod temporary_array;
 mod write;
 
 pub use descr::Descr;
@@ -64,6 +66,12 @@ pub use error::NpyError;
 pub use header::Header;
 pub use npz::{NpzMember, NpzReader, NpzWriter, read_npz, write_npz};
 pub use raw_array::{RawArray, WriteBroadcastError};
-pub use read::{read, read_from};
+pub use read::{read, read_elements, read_from};
 pub use region::Region;
+pub use temporary_array::TemporaryArray;
 pub use write::{write, write_elements, write_to};
+
+/// Compiles and runs the README's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

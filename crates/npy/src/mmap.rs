@@ -6,8 +6,47 @@
 
 use memmap2::Mmap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
+
+/// A temporary file without a name, of which there is no other handle.
+#[derive(Debug)]
+pub(crate) struct TemporaryFile(File);
+
+impl TemporaryFile {
+    pub(crate) fn create() -> io::Result<TemporaryFile> {
+        tempfile::tempfile().map(TemporaryFile)
+    }
+
+    /// Sets the length; new bytes are 0.
+    pub(crate) fn set_len(&mut self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    /// The next bytes are written from this position on.
+    pub(crate) fn seek_to(&mut self, position: u64) -> io::Result<()> {
+        self.0.seek(SeekFrom::Start(position)).map(drop)
+    }
+
+    /// Maps the file; `None` if it is empty.
+    pub(crate) fn map(self) -> io::Result<Option<FileMapping>> {
+        if self.0.metadata()?.len() == 0 {
+            return Ok(None);
+        }
+        // Safety: the file has no name, and this only handle of it is closed at the end of this function.
+        unsafe { FileMapping::new(&self.0) }.map(Some)
+    }
+}
+
+impl Write for TemporaryFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
 
 /// A read-only memory mapping of a whole file.
 #[derive(Debug)]
@@ -27,14 +66,9 @@ impl FileMapping {
     /// Copies a stream to a temporary file without a name and maps that; `None` for an empty stream. Also returns
     /// the number of bytes.
     pub(crate) fn of_stream(reader: &mut impl io::Read) -> io::Result<(Option<FileMapping>, u64)> {
-        let mut file = tempfile::tempfile()?;
+        let mut file = TemporaryFile::create()?;
         let len = io::copy(reader, &mut file)?;
-        if len == 0 {
-            return Ok((None, 0));
-        }
-        // Safety: the file has no name, and this handle of it is closed at the end of this function.
-        let mapping = unsafe { FileMapping::new(&file) }?;
-        Ok((Some(mapping), len))
+        Ok((file.map()?, len))
     }
 
     /// The bytes of the file.

@@ -243,6 +243,15 @@ impl RawArray {
         read().map_err(|error: NpyError| error.in_file(name))
     }
 
+    /// An array whose elements are all bytes of a mapping; `None` for an array without elements.
+    pub(crate) fn of_mapping(name: &Path, header: Header, mapping: Option<FileMapping>) -> RawArray {
+        let storage = match mapping {
+            Some(mapping) => Storage::File { data: 0..mapping.bytes().len(), mapping },
+            None => Storage::Memory { words: Vec::new(), len: 0 },
+        };
+        RawArray { path: name.into(), header, storage }
+    }
+
     /// Reads the elements after a header, as [`read_from`](RawArray::read_from).
     pub(crate) fn read_stream(
         name: &Path,
@@ -254,10 +263,7 @@ impl RawArray {
         if promised > MAX_STREAM_MEMORY {
             let (mapping, found) = FileMapping::of_stream(&mut reader.take(promised))?;
             return match mapping {
-                Some(mapping) if found == promised => {
-                    let storage = Storage::File { data: 0..mapping.bytes().len(), mapping };
-                    Ok(RawArray { path: name.into(), header, storage })
-                }
+                Some(mapping) if found == promised => Ok(RawArray::of_mapping(name, header, Some(mapping))),
                 _ => Err(truncated(found)),
             };
         }

@@ -75,6 +75,27 @@ pub fn read_from(mut reader: impl Read) -> Result<Tensor, NpyError> {
     read_data(&mut reader, &header, None)
 }
 
+/// Reads elements without a header: those that `header` describes.
+///
+/// The counterpart of [`write_elements`](crate::write_elements). Memory for all elements is allocated at once, so
+/// the header must be the caller's own.
+///
+/// ```
+/// use unishape::{DType, Tensor};
+/// use unishape_npy::{self as npy, Descr, Header};
+///
+/// let header = Header { descr: Descr::of(DType::U16), fortran_order: false, shape: vec![2] };
+/// assert_eq!(npy::read_elements(&mut &[1, 0, 2, 0, 3][..], &header)?, Tensor::from(ndarray::arr1(&[1u16, 2])));
+/// # Ok::<(), npy::NpyError>(())
+/// ```
+///
+/// # Errors
+///
+/// The reader fails or ends too early, an element is invalid, or there is no memory.
+pub fn read_elements(reader: &mut impl Read, header: &Header) -> Result<Tensor, NpyError> {
+    read_data(reader, header, Some(header.data_bytes()?))
+}
+
 /// Reads the elements after a header. `available` is their length in bytes, if known.
 pub(crate) fn read_data(
     reader: &mut impl Read,

@@ -69,7 +69,7 @@ impl RawArray {
     pub fn view(&self) -> Option<TensorView<'_>> {
         let descr = &self.header().descr;
         let ElementKind::Scalar(dtype) = descr.kind() else { return None };
-        if descr.big_endian() != cfg!(target_endian = "big") {
+        if !descr.is_native() {
             return None;
         }
         Some(match dtype {

@@ -128,7 +128,7 @@ fn long_strings_round_trip() {
 #[test]
 fn the_longest_of_a_trillion_strings() {
     let words = Tensor::from(arr1(&["one".to_string(), "three".into()]));
-    let view = words.view().broadcast_to(&[1 << 40, 2]).unwrap();
+    let view = words.view().broadcast_to(&[1 << (usize::BITS * 5 / 8), 2]).unwrap();
     assert_eq!(Header::of(&view).unwrap().descr.text(), "'<U5'");
 }
 
@@ -465,7 +465,7 @@ fn invalid_files_are_errors() {
         let start = String::from_utf8_lossy(&file[..file.len().min(100)]).into_owned();
         match npy::read_from(&file[..]) {
             Ok(_) => failures.push(format!("{start:?}\n  was read; expected: {part}")),
-            Err(error) if !error.to_string().contains(part) => {
+            Err(error) if !is_expected(&error.to_string(), part) => {
                 failures.push(format!("{start:?}\n  message:  {error}\n  expected: {part}"));
             }
             Err(_) => {}
@@ -574,6 +574,13 @@ fn raw_arrays_broadcast_as_tensors_do() {
     }
 }
 
+/// Whether a message has this part. With 32 bits, sizes of 2³² and more are the first problem of a file.
+fn is_expected(message: &str, part: &str) -> bool {
+    let is_narrow = cfg!(target_pointer_width = "32");
+    message.contains(part)
+        || is_narrow && ["the largest size", "larger than this machine"].iter().any(|of| message.contains(of))
+}
+
 fn tuple(shape: &[usize]) -> String {
     format!("({})", shape.iter().map(|size| format!("{size},")).collect::<String>())
 }
@@ -596,7 +603,7 @@ fn raw_arrays_that_cannot_be_broadcast_are_errors() {
     std::fs::write(&path, described("'<f8'", false, "(2,)", &[0; 16])).unwrap();
     let [mapped, _] = raw_arrays(&path).map(Result::unwrap);
     let to = |shape: &[usize]| mapped.write_broadcast(Rules::STANDARD, shape, &mut Vec::new()).unwrap_err();
-    for (shape, part) in [(&[3][..], "2"), (&[1 << 60, 2], "more")] {
+    for (shape, part) in [(&[3][..], "2"), (&[1 << (usize::BITS - 1), 2], "more")] {
         let error = to(shape);
         assert!(
             matches!(&error, WriteBroadcastError::Shape(inner) if inner.to_string() == error.to_string())
@@ -761,7 +768,7 @@ fn invalid_archives_are_errors() {
     for (what, bytes, part) in rows {
         match read_npz_bytes(&bytes) {
             Ok(_) => panic!("{what} was read"),
-            Err(error) => assert!(error.to_string().contains(part), "{what}: {error}"),
+            Err(error) => assert!(is_expected(&error.to_string(), part), "{what}: {error}"),
         }
     }
 }
@@ -817,7 +824,7 @@ proptest! {
     /// Memory is bounded by the data, not by the sizes in the header.
     #[test]
     fn promises_cost_nothing(
-        shape in prop::collection::vec(1usize << 16..1 << 44, 1..3),
+        shape in prop::collection::vec(1u64 << 16..1 << 44, 1..3),
         descr in prop::sample::select(vec!["'<f8'", "'|b1'", "'<U3'", "'|S1'", "'<c16'", "'<U1000000000'"]),
     ) {
         let shape: String = shape.iter().map(|size| format!("{size},")).collect();

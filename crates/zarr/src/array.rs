@@ -1,13 +1,15 @@
 //! Arrays of a store, read region by region.
 
+use crate::chunk_format::ChunkFormat;
+use crate::chunk_reader::{ChunkElements, ChunkReader};
 use crate::element::{dtype_of, read};
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use unishape::DType;
 use unishape::text::{display_path, truncate};
-use unishape_files::{ArraySource, FileError};
+use unishape::{DType, Tensor};
+use unishape_files::{ArraySource, BlockReader, FileError};
 use unishape_npy::{Descr, Header, Region};
 use zarrs::array::{Array, ArrayError, CodecOptions};
 use zarrs::filesystem::FilesystemStore;
@@ -27,9 +29,13 @@ const MAX_CHUNK_BYTES: u64 = 1 << 31;
 /// ```
 pub struct ZarrArray {
     array: Array<dyn ReadableStorageTraits>,
+    /// The directory of the store.
+    directory: PathBuf,
     header: Header,
     dtype: DType,
     chunk_shape: Vec<usize>,
+    /// The format of chunks, if they can be decoded block by block.
+    chunk_format: Option<ChunkFormat>,
     /// The store and the array, for errors.
     name: String,
     options: CodecOptions,
@@ -66,10 +72,14 @@ impl ZarrArray {
         let storage: Arc<dyn ReadableStorageTraits> = Arc::new(store);
         let array =
             Array::open(storage, &format!("/{name}")).map_err(|error| FileError::content(&label, error))?;
-        ZarrArray::new(array, label)
+        ZarrArray::new(array, path, label)
     }
 
-    fn new(array: Array<dyn ReadableStorageTraits>, name: String) -> Result<ZarrArray, FileError> {
+    fn new(
+        array: Array<dyn ReadableStorageTraits>,
+        directory: &Path,
+        name: String,
+    ) -> Result<ZarrArray, FileError> {
         let dtype = dtype_of(array.data_type()).ok_or_else(|| {
             let problem = format!("the dtype {:?} is not supported", array.data_type());
             FileError::content(&name, truncate(&problem, 200))
@@ -89,7 +99,10 @@ impl ZarrArray {
             return Err(FileError::content(&name, problem));
         }
         let header = Header { descr: Descr::of(dtype), fortran_order: false, shape };
-        Ok(ZarrArray { array, header, dtype, chunk_shape, name, options: CodecOptions::default() })
+        let metadata = serde_json::to_value(array.metadata()).unwrap_or_default();
+        let chunk_format = ChunkFormat::of(&metadata, dtype);
+        let (directory, options) = (directory.to_path_buf(), CodecOptions::default());
+        Ok(ZarrArray { array, directory, header, dtype, chunk_shape, chunk_format, name, options })
     }
 
     /// Decodes with at most this many threads at a time.
@@ -106,6 +119,26 @@ impl ZarrArray {
         self
     }
 
+    fn check_ranges(&self, ranges: &[Range<usize>]) {
+        let shape = &self.header.shape;
+        let fits = |(range, &size): (&Range<usize>, &usize)| range.start <= range.end && range.end <= size;
+        assert!(
+            ranges.len() == shape.len() && ranges.iter().zip(shape).all(fits),
+            "the array of shape {shape:?} has no region {ranges:?}"
+        );
+    }
+
+    fn read(&self, ranges: &[Range<usize>]) -> Result<Tensor, FileError> {
+        let tensor = read(&self.array, self.dtype, ranges, &self.options);
+        let tensor = tensor.map_err(|error| self.error(&error))?;
+        tensor.ok_or_else(|| FileError::content(&self.name, "a chunk has a wrong number of elements"))
+    }
+
+    /// One element, of the rank of the array.
+    fn element(&self, index: &[usize]) -> Result<Tensor, FileError> {
+        self.read(&index.iter().map(|&at| at..at + 1).collect::<Vec<_>>())
+    }
+
     fn error(&self, error: &ArrayError) -> FileError {
         match error {
             ArrayError::StorageError(error) => FileError::Io(format!("{}: {error}", self.name)),
@@ -120,21 +153,37 @@ impl ArraySource for ZarrArray {
     }
 
     fn region(&self, ranges: &[Range<usize>]) -> Result<Region<'_>, FileError> {
-        let shape = &self.header.shape;
-        let fits = |(range, &size): (&Range<usize>, &usize)| range.start <= range.end && range.end <= size;
-        assert!(
-            ranges.len() == shape.len() && ranges.iter().zip(shape).all(fits),
-            "the array of shape {shape:?} has no region {ranges:?}"
-        );
-        let tensor = read(&self.array, self.dtype, ranges, &self.options);
-        match tensor.map_err(|error| self.error(&error))? {
-            Some(tensor) => Ok(Region::Tensor(tensor)),
-            None => Err(FileError::content(&self.name, "a chunk has a wrong number of elements")),
-        }
+        self.check_ranges(ranges);
+        self.read(ranges).map(Region::Tensor)
     }
 
     fn chunk_shape(&self) -> Option<&[usize]> {
         Some(&self.chunk_shape)
+    }
+
+    fn reads_blocks(&self) -> bool {
+        self.chunk_format.is_some()
+    }
+
+    fn blocks(&self, ranges: &[Range<usize>]) -> Result<Option<Box<dyn BlockReader + '_>>, FileError> {
+        self.check_ranges(ranges);
+        let Some(format) = &self.chunk_format else { return Ok(None) };
+        // A region in one chunk, from its first element on.
+        let is_start =
+            |(range, &size): (&Range<usize>, &usize)| range.start % size == 0 && range.len() <= size;
+        if !ranges.iter().zip(&self.chunk_shape).all(is_start) {
+            return Ok(None);
+        }
+        let index: Vec<u64> =
+            ranges.iter().zip(&self.chunk_shape).map(|(range, &size)| (range.start / size) as u64).collect();
+        let path = self.directory.join(self.array.chunk_key(&index).as_str());
+        let origin: Vec<usize> = ranges.iter().map(|range| range.start).collect();
+        let elements = match format.open(&path).map_err(|error| FileError::io(&self.name, &error))? {
+            Some(decoder) => ChunkElements::Encoded { decoder, descr: format.descr.clone() },
+            // A chunk without a file has the fill value.
+            None => ChunkElements::Fill(self.element(&origin)?),
+        };
+        Ok(Some(Box::new(ChunkReader::new(elements, origin, &self.chunk_shape, &self.name))))
     }
 }
 

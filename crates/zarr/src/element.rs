@@ -1,13 +1,13 @@
-//! Elements of every dtype, to and from chunks.
+//! Elements of every dtype, decoded by `zarrs`.
 
 use half::f16;
-use ndarray::{Array, ArrayD, ArrayViewD, IxDyn};
+use ndarray::{Array, ArrayD, IxDyn};
 use num_complex::Complex;
 use std::ops::Range;
-use unishape::{DType, Tensor, TensorView};
-use zarrs::array::{Array as StoredArray, Element, ElementOwned};
+use unishape::{DType, Tensor};
+use zarrs::array::{Array as StoredArray, ElementOwned};
 use zarrs::array::{ArrayError, ArraySubset, CodecOptions, DataType, data_type};
-use zarrs::storage::{ReadableStorageTraits, WritableStorageTraits};
+use zarrs::storage::ReadableStorageTraits;
 
 /// The dtypes that Zarr and unishape have in common.
 pub(crate) fn dtype_of(stored: &DataType) -> Option<DType> {
@@ -71,50 +71,4 @@ pub(crate) fn read(
         DType::C128 => read!(Complex<f64>),
         DType::BF16 | DType::Str => None,
     })
-}
-
-/// Encodes and writes a chunk. `view` may be smaller than a chunk, at the ends of the dimensions.
-pub(crate) fn write(
-    array: &StoredArray<dyn WritableStorageTraits>,
-    index: &[u64],
-    chunk: &[usize],
-    view: &TensorView<'_>,
-    options: &CodecOptions,
-) -> Result<(), ArrayError> {
-    fn typed<T: Element + Copy + Default>(
-        array: &StoredArray<dyn WritableStorageTraits>,
-        index: &[u64],
-        chunk: &[usize],
-        view: &ArrayViewD<'_, T>,
-        options: &CodecOptions,
-    ) -> Result<(), ArrayError> {
-        if view.shape() == chunk {
-            return match view.as_slice() {
-                Some(elements) => array.store_chunk_opt(index, elements, options),
-                None => array.store_chunk_opt(index, view.iter().copied().collect::<Vec<T>>(), options),
-            };
-        }
-        let mut whole = ArrayD::from_elem(IxDyn(chunk), T::default());
-        let corner = |axis: ndarray::AxisDescription| (0..view.shape()[axis.axis.index()]).into();
-        whole.slice_each_axis_mut(corner).assign(view);
-        array.store_chunk_opt(index, whole.into_raw_vec_and_offset().0, options)
-    }
-    match view {
-        TensorView::Bool(view) => typed(array, index, chunk, view, options),
-        TensorView::I8(view) => typed(array, index, chunk, view, options),
-        TensorView::I16(view) => typed(array, index, chunk, view, options),
-        TensorView::I32(view) => typed(array, index, chunk, view, options),
-        TensorView::I64(view) => typed(array, index, chunk, view, options),
-        TensorView::U8(view) => typed(array, index, chunk, view, options),
-        TensorView::U16(view) => typed(array, index, chunk, view, options),
-        TensorView::U32(view) => typed(array, index, chunk, view, options),
-        TensorView::U64(view) => typed(array, index, chunk, view, options),
-        TensorView::F16(view) => typed(array, index, chunk, view, options),
-        TensorView::F32(view) => typed(array, index, chunk, view, options),
-        TensorView::F64(view) => typed(array, index, chunk, view, options),
-        TensorView::C64(view) => typed(array, index, chunk, view, options),
-        TensorView::C128(view) => typed(array, index, chunk, view, options),
-        // Refused when the array is added.
-        TensorView::BF16(_) | TensorView::Str(_) => Ok(()),
-    }
 }

@@ -19,22 +19,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Versions 2 and 3 of the format are read and written, by the crate `zarrs`. Stores are directories; a store that is
-//! written appears under its name when it is complete. It has consolidated metadata and names of dimensions, so that
-//! `zarr` and xarray open it.
+//! Versions 2 and 3 of the format are read and written. Stores are directories; a store that is written appears under
+//! its name when it is complete. It has consolidated metadata and names of dimensions, so that `zarr` and xarray open it.
+//!
+//! The crate `zarrs` reads metadata and decodes chunks, as a whole. Chunks of the usual formats (no compression, zstd,
+//! gzip) are also decoded block by block, and chunks are encoded so: then a chunk is never in memory as a whole.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `array` | arrays of a store, read region by region |
+//! | `element` | elements of every dtype, decoded by `zarrs` |
+//! | `chunk_reader`, `chunk_format` | a stored chunk, decoded block by block, and the formats that allow it |
 //! | `writer` | a store that is written, and appears complete or not at all |
+//! | `chunk_writer` | a chunk that is encoded as it is written |
+//! | `block_span` | the place of a block of elements in the row-major order of its chunk |
 //! | `metadata` | metadata of arrays and groups that are written |
-//! | `element` | elements of every dtype, to and from chunks |
 
 mod array;
+mod block_span;
+mod chunk_format;
+mod chunk_reader;
+mod chunk_writer;
 mod element;
 mod metadata;
 mod writer;
 
 pub use array::{ZarrArray, array_names};
+pub use chunk_writer::ChunkWriter;
 pub use metadata::Format;
 pub use writer::{ArrayWriter, StoreWriter};

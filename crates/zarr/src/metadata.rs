@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use unishape::DType;
 
 /// Level of zstd: fast, and nearly as small as higher ones.
-const ZSTD_LEVEL: i32 = 1;
+pub(crate) const ZSTD_LEVEL: i32 = 1;
 
 /// A version of the Zarr format.
 ///
@@ -17,6 +17,18 @@ pub enum Format {
     V2,
     /// Version 3.
     V3,
+}
+
+impl Format {
+    /// The path of a chunk below the directory of its array.
+    pub(crate) fn chunk_path(self, index: &[u64]) -> String {
+        let index: Vec<String> = index.iter().map(u64::to_string).collect();
+        match self {
+            Format::V2 if index.is_empty() => "0".into(),
+            Format::V2 => index.join("."),
+            Format::V3 => std::iter::once("c".to_owned()).chain(index).collect::<Vec<_>>().join("/"),
+        }
+    }
 }
 
 /// The name of a dtype in version 3, and in version 2; `None` for those that Zarr does not have.
@@ -93,14 +105,22 @@ pub(crate) fn array_files(
     })
 }
 
-/// The files of the metadata of a group of arrays, consolidated.
-pub(crate) fn group_files(
+/// The files of the metadata of a group inside the store.
+pub(crate) fn group_files(format: Format) -> Vec<(&'static str, Value)> {
+    match format {
+        Format::V3 => vec![("zarr.json", json!({"zarr_format": 3, "node_type": "group", "attributes": {}}))],
+        Format::V2 => vec![(".zgroup", json!({"zarr_format": 2}))],
+    }
+}
+
+/// The files of the metadata of the store: a group with the consolidated metadata of all nodes in it.
+pub(crate) fn root_files(
     format: Format,
-    arrays: &[(String, Vec<(&'static str, Value)>)],
+    nodes: &[(String, Vec<(&'static str, Value)>)],
 ) -> Vec<(&'static str, Value)> {
     match format {
         Format::V3 => {
-            let metadata: Map<String, Value> = arrays
+            let metadata: Map<String, Value> = nodes
                 .iter()
                 .filter_map(|(name, files)| Some((name.clone(), files.first()?.1.clone())))
                 .collect();
@@ -116,11 +136,23 @@ pub(crate) fn group_files(
         Format::V2 => {
             let group = json!({ "zarr_format": 2 });
             let mut metadata = Map::from_iter([(".zgroup".to_owned(), group.clone())]);
-            for (name, files) in arrays {
+            for (name, files) in nodes {
                 metadata.extend(files.iter().map(|(file, value)| (format!("{name}/{file}"), value.clone())));
             }
             let consolidated = json!({"zarr_consolidated_format": 1, "metadata": metadata});
             vec![(".zgroup", group), (".zmetadata", consolidated)]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Format;
+
+    #[test]
+    fn chunks_have_the_paths_of_their_version() {
+        let indices: [&[u64]; 3] = [&[], &[3], &[3, 0]];
+        assert_eq!(indices.map(|index| Format::V3.chunk_path(index)), ["c", "c/3", "c/3/0"]);
+        assert_eq!(indices.map(|index| Format::V2.chunk_path(index)), ["0", "3", "3.0"]);
     }
 }

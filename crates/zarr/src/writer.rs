@@ -1,19 +1,16 @@
 //! A store that is written, and appears complete or not at all.
 
-use crate::element::write;
-use crate::metadata::{Format, array_files, group_files};
+use crate::chunk_writer::ChunkWriter;
+use crate::metadata::{Format, array_files, group_files, root_files};
 use serde_json::Value;
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use tempfile::TempDir;
 use unishape::text::display_path;
 use unishape::{DType, TensorView};
 use unishape_files::FileError;
-use zarrs::array::{Array, ArrayError, CodecOptions};
-use zarrs::filesystem::FilesystemStore;
-use zarrs::storage::WritableStorageTraits;
 
 /// A store of arrays that is being written, in a temporary directory beside its target.
 ///
@@ -29,8 +26,8 @@ pub struct StoreWriter {
     target: PathBuf,
     directory: TempDir,
     format: Format,
-    /// Names and metadata.
-    arrays: Vec<(String, Vec<(&'static str, Value)>)>,
+    /// Names and metadata of arrays and of the groups that they are in.
+    nodes: Vec<(String, Vec<(&'static str, Value)>)>,
 }
 
 impl StoreWriter {
@@ -51,10 +48,11 @@ impl StoreWriter {
             .prefix(".unishape-")
             .tempdir_in(parent.unwrap_or(Path::new(".")))
             .map_err(|error| FileError::io(&display_path(target), &error))?;
-        Ok(StoreWriter { target: target.into(), directory, format, arrays: Vec::new() })
+        Ok(StoreWriter { target: target.into(), directory, format, nodes: Vec::new() })
     }
 
-    /// Adds an array; its chunks are written by the returned writer, in any order and from any thread.
+    /// Adds an array, whose name may have groups (`a/b`). Its chunks are written by the returned writer, in any order and
+    /// from any thread.
     ///
     /// Chunks that are not written are 0.
     ///
@@ -89,16 +87,26 @@ impl StoreWriter {
             FileError::content(&shown, format!("Zarr has no dtype {dtype}; convert the array to float32"))
         })?;
         let io_error = |error: io::Error| FileError::io(&shown, &error);
-        write_files(&self.directory.path().join(name), &files).map_err(io_error)?;
-        let store = FilesystemStore::new(self.directory.path())
-            .map_err(|error| FileError::Io(format!("{shown}: {error}")))?;
-        let array = Array::open(Arc::new(store), &format!("/{name}"))
-            .map_err(|error| FileError::content(&shown, error))?;
-        let storage: Arc<dyn WritableStorageTraits> = array.storage();
-        let array = array.with_storage(storage);
-        self.arrays.push((name.into(), files));
-        let options = CodecOptions::default().with_concurrent_target(1);
-        Ok(ArrayWriter { array, chunk_shape: chunks.to_vec(), name: shown, options })
+        for (end, _) in name.match_indices('/') {
+            self.add_node(&name[..end], group_files(self.format)).map_err(io_error)?;
+        }
+        self.add_node(name, files).map_err(io_error)?;
+        Ok(ArrayWriter {
+            directory: self.directory.path().join(name),
+            format: self.format,
+            dtype,
+            chunk_shape: chunks.to_vec(),
+            name: shown,
+        })
+    }
+
+    /// Writes the metadata of an array or a group, unless it is there.
+    fn add_node(&mut self, name: &str, files: Vec<(&'static str, Value)>) -> io::Result<()> {
+        if self.nodes.iter().all(|(own, _)| own != name) {
+            write_files(&self.directory.path().join(name), &files)?;
+            self.nodes.push((name.into(), files));
+        }
+        Ok(())
     }
 
     /// Completes the store: it appears under its name. With `replace`, in the place of what has that name.
@@ -120,7 +128,7 @@ impl StoreWriter {
     pub fn commit(self, replace: bool) -> Result<(), FileError> {
         let shown = display_path(&self.target);
         let io_error = |error: io::Error| FileError::io(&shown, &error);
-        write_files(self.directory.path(), &group_files(self.format, &self.arrays)).map_err(io_error)?;
+        write_files(self.directory.path(), &root_files(self.format, &self.nodes)).map_err(io_error)?;
         set_permissions(self.directory.path()).map_err(io_error)?;
         if fs::symlink_metadata(&self.target).is_err() {
             fs::rename(self.directory.path(), &self.target).map_err(io_error)?;
@@ -163,13 +171,34 @@ impl StoreWriter {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ArrayWriter {
-    array: Array<dyn WritableStorageTraits>,
+    directory: PathBuf,
+    format: Format,
+    dtype: DType,
     chunk_shape: Vec<usize>,
+    /// The store, for errors.
     name: String,
-    options: CodecOptions,
 }
 
 impl ArrayWriter {
+    /// Starts the chunk of an index, which is written block by block.
+    ///
+    /// ```
+    /// # use unishape::{DType, Tensor};
+    /// # use unishape_zarr::{Format, StoreWriter};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let mut store = StoreWriter::create(&folder.path().join("s.zarr"), Format::V3)?;
+    /// let array = store.add_array("a", DType::U8, &[4], &[4])?;
+    /// let mut chunk = array.chunk(&[0]);
+    /// chunk.write(&[0..2], &Tensor::from(ndarray::arr1(&[1u8, 2])))?;
+    /// chunk.write(&[2..4], &Tensor::from(ndarray::arr1(&[3u8, 4])))?;
+    /// chunk.finish()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn chunk(&self, index: &[u64]) -> ChunkWriter<'_> {
+        let path = self.directory.join(self.format.chunk_path(index));
+        ChunkWriter::new(path, &self.chunk_shape, self.dtype, &self.name)
+    }
+
     /// Encodes and writes the chunk of an index, on the calling thread.
     ///
     /// ```
@@ -184,7 +213,7 @@ impl ArrayWriter {
     ///
     /// # Errors
     ///
-    /// The chunk cannot be encoded or written, or has the wrong dtype.
+    /// The chunk cannot be encoded or written, or has another dtype than the array.
     ///
     /// # Panics
     ///
@@ -197,11 +226,10 @@ impl ArrayWriter {
         let view = elements.into();
         let fits = view.shape().iter().zip(&self.chunk_shape).all(|(size, chunk)| size <= chunk);
         assert!(view.shape().len() == self.chunk_shape.len() && fits, "a chunk of {:?}", view.shape());
-        let written = write(&self.array, index, &self.chunk_shape, &view, &self.options);
-        written.map_err(|error| match error {
-            ArrayError::StorageError(error) => FileError::Io(format!("{}: {error}", self.name)),
-            error => FileError::content(&self.name, error),
-        })
+        let ranges: Vec<Range<usize>> = view.shape().iter().map(|&size| 0..size).collect();
+        let mut chunk = self.chunk(index);
+        chunk.write(&ranges, view)?;
+        chunk.finish()
     }
 }
 
