@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 use unishape::Rules;
-use unishape_explain::Explanation;
+use unishape::expr::{ReduceOp, Reduction};
+use unishape_explain::{Explanation, ReductionExplanation};
 
 #[test]
 fn picture_of_the_readme_is_up_to_date() {
@@ -12,5 +13,16 @@ fn picture_of_the_readme_is_up_to_date() {
     assert!(
         fs::read_to_string(path).unwrap() == drawn,
         "outdated; draw it again: cargo run -- explain 3x1 4 --svg docs/pictures/3x1-with-4.svg"
+    );
+}
+
+#[test]
+fn picture_of_a_reduction_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures/gallery-reduce.svg");
+    let mean = Reduction::new(ReduceOp::Mean).axes(1).keep_dims(true);
+    assert!(
+        fs::read_to_string(path).unwrap() == ReductionExplanation::new(&mean, &[2, 3]).unwrap().svg(),
+        "outdated; draw it again: cargo run -- explain 2x3 --reduce mean --axis 1 --keepdims \
+         --svg docs/pictures/gallery-reduce.svg --force"
     );
 }

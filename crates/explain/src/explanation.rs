@@ -1,12 +1,14 @@
 //! What a diagram shows: the shapes, names and values of inputs, and the cells of each form.
 
+use crate::diagram::Cell;
 use crate::layout::{Frame, LEVELS, Level};
+use crate::palette::COLORS;
 use std::collections::BTreeMap;
 use unishape::{Error, Rules, broadcast_shapes_with};
 use unishape_core::{padded_dim, source_index};
 
 /// Of more inputs than this …
-pub(crate) const MAX_INPUTS: usize = 6;
+const MAX_INPUTS: usize = COLORS;
 /// … only this many are shown.
 const SHOWN_INPUTS: usize = 4;
 
@@ -27,17 +29,24 @@ const VALUE_LENGTH: usize = 24;
 #[derive(Clone, Debug)]
 pub struct Explanation {
     pub(crate) shape: Vec<usize>,
+    /// Names of the dimensions of the common shape.
+    pub(crate) dim_names: DimNames,
     /// The inputs that are shown.
     pub(crate) inputs: Vec<Input>,
     /// Number of inputs that are not shown.
     pub(crate) omitted: usize,
 }
 
-/// One input that is shown.
+/// The names of the dimensions of a shape, where they have any.
+pub(crate) type DimNames = Vec<Option<String>>;
+
+/// One array that is shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
     pub(crate) shape: Vec<usize>,
     pub(crate) name: Option<String>,
+    /// Names of its dimensions.
+    pub(crate) dim_names: DimNames,
     /// Texts of the elements that can be drawn, by index.
     values: BTreeMap<Vec<usize>, String>,
 }
@@ -58,11 +67,8 @@ impl Explanation {
     pub fn new<T: AsRef<[usize]>>(rules: Rules, shapes: &[T]) -> Result<Explanation, Error> {
         let shape = broadcast_shapes_with(rules, shapes)?;
         let shown = if shapes.len() > MAX_INPUTS { SHOWN_INPUTS } else { shapes.len() };
-        let inputs = shapes[..shown]
-            .iter()
-            .map(|shape| Input { shape: shape.as_ref().to_vec(), name: None, values: BTreeMap::new() })
-            .collect();
-        Ok(Explanation { shape, inputs, omitted: shapes.len() - shown })
+        let inputs = shapes[..shown].iter().map(|shape| Input::new(shape.as_ref())).collect();
+        Ok(Explanation { shape, dim_names: DimNames::new(), inputs, omitted: shapes.len() - shown })
     }
 
     /// Names an input, for example after its file.
@@ -80,7 +86,7 @@ impl Explanation {
     #[must_use]
     pub fn name(mut self, input: usize, name: &str) -> Self {
         if let Some(input) = self.inputs.get_mut(input) {
-            input.name = Some(unishape::text::truncate(name, NAME_LENGTH));
+            input.set_name(name);
         }
         self
     }
@@ -102,15 +108,9 @@ impl Explanation {
     /// # Ok::<(), unishape::Error>(())
     /// ```
     #[must_use]
-    pub fn values(mut self, input: usize, mut value: impl FnMut(&[usize]) -> String) -> Self {
-        if let Some(input) = self.inputs.get_mut(input)
-            && let Some(frame) = Frame::new(&input.shape, LEVELS[0])
-        {
-            // Every other level draws a subset of these cells.
-            for index in frame.indices() {
-                let text = unishape::text::truncate(&value(&index), VALUE_LENGTH);
-                input.values.insert(index, text);
-            }
+    pub fn values(mut self, input: usize, value: impl FnMut(&[usize]) -> String) -> Self {
+        if let Some(input) = self.inputs.get_mut(input) {
+            input.set_values(value);
         }
         self
     }
@@ -151,18 +151,6 @@ impl Form {
             Form::Z => 'Z',
         }
     }
-}
-
-/// One cell of a diagram.
-pub(crate) struct Cell {
-    /// Index in its form.
-    pub(crate) index: Vec<usize>,
-    /// Index of the element of X that it shows.
-    pub(crate) source: Vec<usize>,
-    /// Not a repetition: its indices in Z and in Y are equal.
-    pub(crate) original: bool,
-    /// Text of the cell.
-    pub(crate) label: String,
 }
 
 impl Explanation {
@@ -211,6 +199,25 @@ impl Explanation {
 }
 
 impl Input {
+    /// An array without a name and values.
+    pub(crate) fn new(shape: &[usize]) -> Input {
+        Input { shape: shape.to_vec(), name: None, dim_names: DimNames::new(), values: BTreeMap::new() }
+    }
+
+    pub(crate) fn set_name(&mut self, name: &str) {
+        self.name = Some(unishape::text::truncate(name, NAME_LENGTH));
+    }
+
+    /// Sets the texts of the elements that can be drawn.
+    pub(crate) fn set_values(&mut self, mut value: impl FnMut(&[usize]) -> String) {
+        let Some(frame) = Frame::new(&self.shape, LEVELS[0]) else { return };
+        // Every other level draws a subset of these cells.
+        for index in frame.indices() {
+            let text = unishape::text::truncate(&value(&index), VALUE_LENGTH);
+            self.values.insert(index, text);
+        }
+    }
+
     /// Text of an element: its value, or its row-major number.
     pub(crate) fn label(&self, source: &[usize]) -> String {
         if let Some(value) = self.values.get(source) {

@@ -31,6 +31,13 @@ const LONG: DrawnPart = DrawnPart { whole: 8, head: 3 };
 const SHORT: DrawnPart = DrawnPart { whole: 4, head: 2 };
 const ENDS: DrawnPart = DrawnPart { whole: 2, head: 1 };
 
+impl Level {
+    /// The level that draws as much of every dimension as this one of the outer dimensions.
+    pub(crate) fn uniform(self) -> Level {
+        Level { outer: self.outer, inner: self.outer }
+    }
+}
+
 /// Levels of detail; each draws a subset of the cells of the one before.
 pub(crate) const LEVELS: [Level; 5] = [
     Level { outer: LONG, inner: LONG },

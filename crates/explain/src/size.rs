@@ -1,6 +1,5 @@
 //! Sizes that are written along shortened axes.
 
-use crate::explanation::{Explanation, Form, Input};
 use crate::layout::Frame;
 
 /// Smallest size whose digits are grouped.
@@ -23,6 +22,16 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
+    /// Sizes along the shortened axes of a frame; `size` is the text of a dimension.
+    pub(crate) fn new(frame: &Frame, size: impl Fn(usize) -> String) -> Sizes {
+        if frame.is_empty() {
+            return Sizes::default();
+        }
+        let along = |axis: usize| frame.shortened(axis).map(&size);
+        let panels = |axis: usize| along(axis).map(|size| format!("{size} panels"));
+        Sizes { panels_down: panels(0), panels_across: panels(1), down: along(2), across: along(3) }
+    }
+
     /// Whether panels omit cells, which makes them blocks.
     pub(crate) fn is_block(&self) -> bool {
         self.down.is_some() || self.across.is_some()
@@ -34,33 +43,8 @@ impl Sizes {
     }
 }
 
-impl Explanation {
-    /// Sizes along shortened axes: `500`, or `1 → 500` where a 1 is stretched.
-    pub(crate) fn sizes(&self, input: &Input, form: Form, frame: &Frame) -> Sizes {
-        if frame.is_empty() {
-            return Sizes::default();
-        }
-        let before = self.form_shape(input, Form::Y);
-        let shape = self.form_shape(input, form);
-        let size = |axis: usize| {
-            let dim = frame.shortened(axis)?;
-            let size = grouped(*shape.get(dim)?);
-            // Only Z has stretched dimensions; it has the rank of Y.
-            let is_stretched = form == Form::Z && before.get(dim) != shape.get(dim);
-            Some(if is_stretched { format!("1 → {size}") } else { size })
-        };
-        let panels = |axis: usize| size(axis).map(|size| format!("{size} panels"));
-        Sizes { panels_down: panels(0), panels_across: panels(1), down: size(2), across: size(3) }
-    }
-
-    /// Whether the diagram omits cells at a level.
-    pub(crate) fn is_shortened(&self, level: crate::layout::Level) -> bool {
-        Frame::new(&self.shape, level).is_some_and(|frame| (0..4).any(|axis| frame.shortened(axis).is_some()))
-    }
-}
-
 /// The size in groups of three digits, if it is large.
-fn grouped(size: usize) -> String {
+pub(crate) fn grouped(size: usize) -> String {
     let digits = size.to_string();
     if size < MIN_GROUPED {
         return digits;

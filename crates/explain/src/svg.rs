@@ -1,13 +1,11 @@
 //! The diagram as an SVG file.
 
-use crate::explanation::{Explanation, Form, Input};
+use crate::diagram::{BLOCKS, Caption, Diagram, DrawnArray};
 use crate::layout::{self, DrawnIndex, Frame, LEVELS, Level};
 use crate::measure::{width, wrap};
 use crate::palette;
 use crate::size::Sizes;
-use crate::words::{BLOCKS, Line, STEPS};
 use std::fmt::Write;
-use unishape::notation::shape_text;
 use unishape::text::{escape_html, truncate, truncate_front};
 
 /// Lengths are in pixels.
@@ -120,99 +118,84 @@ impl SvgGroup {
     }
 }
 
-impl Explanation {
-    /// The diagram as a standalone SVG file.
-    ///
-    /// ```
-    /// use unishape::Rules;
-    /// use unishape_explain::Explanation;
-    ///
-    /// let svg = Explanation::new(Rules::STANDARD, &[[2, 1], [1, 3]])?.svg();
-    /// assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
-    /// # Ok::<(), unishape::Error>(())
-    /// ```
-    pub fn svg(&self) -> String {
-        let (level, drawings) = drawings(self).unzip();
-        let widest = drawings.iter().flatten().map(|drawing| drawing.width).max().unwrap_or(0);
-        let room = widest.max(MIN_WIDTH);
+/// The diagram as a standalone SVG file.
+pub(crate) fn draw(diagram: &dyn Diagram) -> String {
+    let (level, drawings) = drawings(diagram).unzip();
+    let widest = drawings.iter().flatten().map(|drawing| drawing.width).max().unwrap_or(0);
+    let room = widest.max(MIN_WIDTH);
 
-        let mut all = SvgGroup { height: 10, ..SvgGroup::default() };
-        for line in wrap(&self.headline(), room / 13) {
-            all.height += 30;
-            all.text(0, all.height - 8, "headline", &line);
-        }
-        all.paragraph("", STEPS, room);
-        all.paragraph("soft", &self.summary(), room);
-        if let Some(why) = self.no_diagram_reason() {
-            all.paragraph("soft", &why, room);
-        } else if !self.inputs.is_empty() && !self.shape.contains(&0) {
-            if self.repeats() {
-                let legend =
-                    "One colour is one element. Pale, dashed cells repeat an element that stands elsewhere.";
-                all.paragraph("soft", legend, room);
-            }
-            if level.is_some_and(|level| self.is_shortened(level)) {
-                all.paragraph("soft", BLOCKS, room);
-            }
-        }
-        for (m, input) in self.inputs.iter().enumerate() {
-            all.height += 14;
-            let _ = writeln!(all.svg, "<path class=\"rule\" d=\"M0 {0}H{room}\"/>", all.height);
-            all.height += 12;
-            if let Some(name) = &input.name {
-                all.paragraph("soft", &format!("X{m} is {name}"), room);
-            }
-            let mut group = SvgGroup::default();
-            match drawings.as_ref().and_then(|drawings| drawings.get(m)) {
-                Some(drawing) => {
-                    group.place(0, 0, drawing);
-                    group.height += 10;
-                    for line in self.lines(m) {
-                        if let Line::Dimension(dimension) = line {
-                            let text = format!("dimension {}: {}", dimension.dim, dimension.description());
-                            group.paragraph("", &text, room);
-                        }
-                    }
-                }
-                None => table(&mut group, self, m),
-            }
-            group.paragraph("map", &self.map(m), room);
-            group.paragraph("soft", &self.reads(m), room);
-            let mut colored = SvgGroup { width: group.width, height: group.height, ..SvgGroup::default() };
-            let _ = writeln!(colored.svg, "<g class=\"a{m}\">\n{}</g>", group.svg);
-            let at = all.height;
-            all.place(0, at, &colored);
-        }
-        if let Some(more) = self.omitted_inputs() {
-            all.height += 14;
-            all.paragraph("soft", &more, room);
-        }
-        file(self, &all, room)
+    let mut all = SvgGroup { height: 10, ..SvgGroup::default() };
+    for line in wrap(&diagram.headline(), room / 13) {
+        all.height += 30;
+        all.text(0, all.height - 8, "headline", &line);
     }
+    all.paragraph("", &diagram.introduction(), room);
+    all.paragraph("soft", &diagram.summary(), room);
+    if let Some(why) = diagram.no_diagram_reason() {
+        all.paragraph("soft", &why, room);
+    } else if diagram.has_cells() {
+        if let Some(legend) = diagram.legend() {
+            all.paragraph("soft", legend.colored, room);
+        }
+        if level.is_some_and(|level| diagram.is_shortened(level)) {
+            all.paragraph("soft", BLOCKS, room);
+        }
+    }
+    for part in 0..diagram.parts() {
+        all.height += 14;
+        let _ = writeln!(all.svg, "<path class=\"rule\" d=\"M0 {0}H{room}\"/>", all.height);
+        all.height += 12;
+        if let Some(name) = diagram.name(part) {
+            let [first, ..] = diagram.captions(part);
+            all.paragraph("soft", &format!("{} is {name}", first.name), room);
+        }
+        let mut group = SvgGroup::default();
+        match drawings.as_ref().and_then(|drawings| drawings.get(part)) {
+            Some(drawing) => {
+                group.place(0, 0, drawing);
+                group.height += 10;
+                for line in diagram.lines(part) {
+                    group.paragraph("", &line, room);
+                }
+            }
+            None => table(&mut group, diagram, part),
+        }
+        group.paragraph("map", &diagram.map(part), room);
+        group.paragraph("soft", &diagram.reads(part), room);
+        let mut colored = SvgGroup { width: group.width, height: group.height, ..SvgGroup::default() };
+        let _ = writeln!(colored.svg, "<g class=\"a{part}\">\n{}</g>", group.svg);
+        let at = all.height;
+        all.place(0, at, &colored);
+    }
+    if let Some(more) = diagram.omitted_parts() {
+        all.height += 14;
+        all.paragraph("soft", &more, room);
+    }
+    file(diagram, &all, room)
 }
 
 /// The SVG file with the diagram.
-fn file(explanation: &Explanation, all: &SvgGroup, room: usize) -> String {
+fn file(diagram: &dyn Diagram, all: &SvgGroup, room: usize) -> String {
     let (width, height) = (all.width.max(room) + 2 * MARGIN, all.height + 2 * MARGIN);
-    let mut css = palette::rules(explanation.inputs.len(), |[red, green, blue]| {
-        format!("fill:#{red:02x}{green:02x}{blue:02x}")
-    });
+    let mut css =
+        palette::rules(diagram.parts(), |[red, green, blue]| format!("fill:#{red:02x}{green:02x}{blue:02x}"));
     if all.svg.contains("class=\"extent\"") {
         css.push_str(include_str!("blocks.css"));
-        css.push_str(&palette::frames(explanation.inputs.len()));
+        css.push_str(&palette::frames(diagram.parts()));
     }
-    let mut description = explanation.summary();
-    for m in 0..explanation.inputs.len() {
-        let _ = write!(description, " {}.", explanation.map(m).trim_end_matches('.'));
+    let mut description = diagram.summary();
+    for part in 0..diagram.parts() {
+        let _ = write!(description, " {}.", diagram.map(part).trim_end_matches('.'));
     }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"title desc\">\n\
-         <title id=\"title\">Broadcasting: {}</title>\n<desc id=\"desc\">{}</desc>\n\
+         <title id=\"title\">{}: {}</title>\n<desc id=\"desc\">{}</desc>\n\
          <style>\n{}{css}</style>\n\
          <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n\
          <g transform=\"translate({MARGIN} {MARGIN})\">\n{}</g>\n</svg>\n",
-        escape_html(&explanation.headline()),
+        diagram.subject(),
+        escape_html(&diagram.headline()),
         escape_html(&description),
         include_str!("svg.css"),
         all.svg,
@@ -220,8 +203,8 @@ fn file(explanation: &Explanation, all: &SvgGroup, room: usize) -> String {
 }
 
 /// A table of dimensions, where the rank is too large for a diagram.
-fn table(group: &mut SvgGroup, explanation: &Explanation, m: usize) {
-    let rows = explanation.table(m);
+fn table(group: &mut SvgGroup, diagram: &dyn Diagram, part: usize) {
+    let rows = diagram.table(part);
     for (down, row) in rows.iter().enumerate() {
         group.height += LINE;
         let mut x = 0;
@@ -239,36 +222,36 @@ fn table(group: &mut SvgGroup, explanation: &Explanation, m: usize) {
     }
 }
 
-/// The diagrams of all inputs at the first level that limits cells and width.
+/// The drawings of all parts at the first level that limits cells and width.
 ///
 /// `None` where the rank is too large.
-fn drawings(explanation: &Explanation) -> Option<(Level, Vec<SvgGroup>)> {
+fn drawings(diagram: &dyn Diagram) -> Option<(Level, Vec<SvgGroup>)> {
     let last = LEVELS.len() - 1;
     LEVELS.iter().enumerate().find_map(|(at, &level)| {
-        let cells = Frame::new(&explanation.shape, level)?.count();
-        if at < last && (cells > MAX_CELLS || cells * explanation.inputs.len() > MAX_TOTAL_CELLS) {
+        let cells = Frame::new(diagram.largest_shape(), level)?.count();
+        if at < last && (cells > MAX_CELLS || cells * diagram.parts() > MAX_TOTAL_CELLS) {
             return None;
         }
-        let forms = (0..explanation.inputs.len())
-            .map(|m| forms(explanation, m, level))
+        let arrays = (0..diagram.parts())
+            .map(|part| arrays(diagram, part, level))
             .collect::<Option<Vec<[SvgGroup; 3]>>>()?;
-        let drawings = arrange(explanation, &forms);
+        let drawings = arrange(diagram, &arrays);
         (at == last || drawings.iter().all(|drawing| drawing.width <= WIDTH)).then_some((level, drawings))
     })
 }
 
-/// Arranges X, Y and Z of every input.
+/// Arranges the three arrays of every part.
 ///
-/// They are side by side, in common columns if that fits; otherwise Z is below X and Y, or all are stacked.
-fn arrange(explanation: &Explanation, forms: &[[SvgGroup; 3]]) -> Vec<SvgGroup> {
-    let column = |at: usize| forms.iter().map(|form| form[at].width).max().unwrap_or(0);
+/// They are side by side, in common columns if that fits; otherwise the last is below, or all are stacked.
+fn arrange(diagram: &dyn Diagram, parts: &[[SvgGroup; 3]]) -> Vec<SvgGroup> {
+    let column = |at: usize| parts.iter().map(|arrays| arrays[at].width).max().unwrap_or(0);
     let common = [column(0), column(1), column(2)];
     let end = |widths: [usize; 3]| widths.iter().sum::<usize>() + 2 * ARROW_ACROSS;
-    forms
+    parts
         .iter()
-        .zip(&explanation.inputs)
-        .map(|([x, y, z], input)| {
-            let [first, second] = explanation.steps(input);
+        .enumerate()
+        .map(|(part, [x, y, z])| {
+            let [first, second] = &diagram.steps(part);
             let own = [x.width, y.width, z.width];
             let mut group = x.clone();
             if let Some([x_width, y_width, _]) =
@@ -317,63 +300,53 @@ fn down(group: &mut SvgGroup, step: &str, how: &str, next: &SvgGroup) {
     group.place(0, group.height + ARROW_DOWN, next);
 }
 
-/// The three forms of an input.
-fn forms(explanation: &Explanation, m: usize, level: Level) -> Option<[SvgGroup; 3]> {
-    let input = &explanation.inputs[m];
-    let frames = explanation.frames(input, level)?;
-    let longest = frames[0].indices().map(|source| width(&cell_text(input, &input.label(&source)))).max();
-    let cell_width = (longest.unwrap_or(1) * CHARACTER + 12).max(CELL_HEIGHT);
+/// The three arrays of a part.
+fn arrays(diagram: &dyn Diagram, part: usize, level: Level) -> Option<[SvgGroup; 3]> {
+    let arrays = diagram.arrays(part, level)?;
+    let captions = diagram.captions(part);
+    let labels = arrays.iter().flat_map(|array| array.labels().map(|label| width(&cell_text(array, &label))));
+    let cell_width = (labels.max().unwrap_or(1) * CHARACTER + 12).max(CELL_HEIGHT);
     Some(std::array::from_fn(|at| {
-        let form = Form::ALL[at];
-        let mut group = caption(explanation, m, form);
-        let sizes = explanation.sizes(input, form, &frames[at]);
-        let drawn = Drawn { explanation, m, form, frame: &frames[at], x: &frames[0], cell_width, sizes };
-        group.place(0, CAPTION, &drawn.sized_panels());
+        let mut group = caption(&captions[at]);
+        group.place(0, CAPTION, &Drawn { array: &arrays[at], cell_width }.sized_panels());
         group
     }))
 }
 
-/// Name and shape of a form; added 1s are marked.
-fn caption(explanation: &Explanation, m: usize, form: Form) -> SvgGroup {
-    let input = &explanation.inputs[m];
-    let shape = explanation.form_shape(input, form);
-    let added = if form == Form::Y { explanation.added(input) } else { 0 };
-    let mut sizes = String::new();
-    for (dim, size) in shape.iter().enumerate() {
+/// Name and shape of an array, with marked dimensions.
+fn caption(caption: &Caption) -> SvgGroup {
+    let (mut sizes, mut columns) = (String::new(), 2 * usize::from(caption.sizes.is_empty()));
+    for (dim, (size, marked)) in caption.sizes.iter().zip(&caption.marked).enumerate() {
+        columns += width(size) + usize::from(dim > 0);
+        let size = escape_html(size);
         let times = if dim > 0 { "×" } else { "" };
-        let class = if dim < added { " class=\"added\"" } else { "" };
+        let class = if *marked { " class=\"added\"" } else { "" };
         let _ = write!(sizes, "{times}<tspan{class}>{size}</tspan>");
     }
-    if shape.is_empty() {
+    if caption.sizes.is_empty() {
         sizes.push_str("()");
     }
     let mut group = SvgGroup::default();
     let _ = writeln!(
         group.svg,
-        "<text x=\"0\" y=\"16\" class=\"stage\">{}{m}<tspan class=\"shape\" dx=\"8\">{sizes}</tspan></text>",
-        form.letter()
+        "<text x=\"0\" y=\"16\" class=\"stage\">{}<tspan class=\"shape\" dx=\"8\">{sizes}</tspan></text>",
+        caption.name
     );
-    group.reach((shape_text(&shape).len() + 4) * 9, CAPTION);
+    group.reach((columns + 4) * 9, CAPTION);
     group
 }
 
-/// One form of an input, to be drawn.
+/// One array, to be drawn with cells of this width.
 struct Drawn<'a> {
-    explanation: &'a Explanation,
-    m: usize,
-    form: Form,
-    frame: &'a Frame,
-    /// The frame of X, which determines the shades.
-    x: &'a Frame,
+    array: &'a DrawnArray<'a>,
     cell_width: usize,
-    sizes: Sizes,
 }
 
 impl Drawn<'_> {
     /// All panels, with dimension lines along shortened axes.
     fn sized_panels(&self) -> SvgGroup {
         let panels = self.panels();
-        let (across, down) = (&self.sizes.panels_across, &self.sizes.panels_down);
+        let (across, down) = (&self.array.sizes.panels_across, &self.array.sizes.panels_down);
         if across.is_none() && down.is_none() {
             return panels;
         }
@@ -393,7 +366,7 @@ impl Drawn<'_> {
     /// All panels. A row of panels is wrapped if it is too wide; a matrix is not.
     fn panels(&self) -> SvgGroup {
         let mut all = SvgGroup::default();
-        if self.frame.is_empty() {
+        if self.array.frame.is_empty() {
             let _ = writeln!(
                 all.svg,
                 "<rect class=\"empty\" x=\"1\" y=\"14\" width=\"72\" height=\"{CELL_HEIGHT}\" rx=\"5\"/>\
@@ -402,7 +375,7 @@ impl Drawn<'_> {
             all.reach(74, CELL_HEIGHT + 16);
             return all;
         }
-        for (at, &row) in self.frame.panel_rows().iter().enumerate() {
+        for (at, &row) in self.array.frame.panel_rows().iter().enumerate() {
             let top = if at > 0 { all.height + PANEL_SPACE } else { 0 };
             let DrawnIndex::At(row) = row else {
                 all.text(20, top, "dots", "⋮");
@@ -410,15 +383,15 @@ impl Drawn<'_> {
                 continue;
             };
             let (mut line, mut left, mut down) = (SvgGroup::default(), 0, 0);
-            for &column in self.frame.panel_columns() {
+            for &column in self.array.frame.panel_columns() {
                 let DrawnIndex::At(column) = column else {
                     line.text(left + GAP / 2, down + line.height.saturating_sub(down) / 2, "dots", "⋯");
                     left += GAP + PANEL_SPACE / 2;
                     continue;
                 };
                 // The number of rows is written before the first panel.
-                let panel = self.panel(row, column, &self.sizes.with_down(left == 0 && down == 0));
-                if left > 0 && left + panel.width > WIDTH && self.frame.panel_rows().len() == 1 {
+                let panel = self.panel(row, column, &self.array.sizes.with_down(left == 0 && down == 0));
+                if left > 0 && left + panel.width > WIDTH && self.array.frame.panel_rows().len() == 1 {
                     (left, down) = (0, line.height + PANEL_SPACE / 2);
                 }
                 line.place(left, down, &panel);
@@ -435,7 +408,7 @@ impl Drawn<'_> {
     fn panel(&self, row: usize, column: usize, sizes: &Sizes) -> SvgGroup {
         let mut group = SvgGroup::default();
         let frame_left = if sizes.down.is_some() { SIZE } else { 0 };
-        if let Some(label) = self.frame.panel_label(row, column) {
+        if let Some(label) = self.array.frame.panel_label(row, column) {
             group.text(frame_left, 10, "soft", &label);
             group.reach(frame_left + width(&label) * CHARACTER, 16);
         }
@@ -443,16 +416,16 @@ impl Drawn<'_> {
             layout::indices(slots).map(|index| short_index(index).chars().count()).max().unwrap_or(0)
         };
         let frame_top = group.height + if sizes.across.is_some() { SIZE } else { 0 };
-        let inside = if self.sizes.is_block() { FRAME } else { 0 };
-        let labels = if self.frame.has_rows() { digits(self.frame.rows()) * 6 + 8 } else { 0 };
+        let inside = if self.array.sizes.is_block() { FRAME } else { 0 };
+        let labels = if self.array.frame.has_rows() { digits(self.array.frame.rows()) * 6 + 8 } else { 0 };
         let left = frame_left + inside + labels;
-        let top = frame_top + inside + if self.frame.has_columns() { 14 } else { 0 };
+        let top = frame_top + inside + if self.array.frame.has_columns() { 14 } else { 0 };
         // The frame is at least as long as its dimension line; the gap grows accordingly.
-        let (across, down) = (&self.sizes.across, &self.sizes.down);
+        let (across, down) = (&self.array.sizes.across, &self.array.sizes.down);
         let columns =
-            positions(self.frame.columns(), left, self.cell_width, frame_left + length(across, inside));
-        let rows = positions(self.frame.rows(), top, CELL_HEIGHT, frame_top + length(down, inside));
-        if self.sizes.is_block() {
+            positions(self.array.frame.columns(), left, self.cell_width, frame_left + length(across, inside));
+        let rows = positions(self.array.frame.rows(), top, CELL_HEIGHT, frame_top + length(down, inside));
+        if self.array.sizes.is_block() {
             let (width, height) = (columns.end + inside - frame_left, rows.end + inside - frame_top);
             let _ = writeln!(
                 group.svg,
@@ -468,20 +441,20 @@ impl Drawn<'_> {
             }
             group.reach(columns.end + inside + 1, rows.end + inside + 1);
         }
-        if self.frame.has_columns() {
-            for (&slot, &x) in self.frame.columns().iter().zip(&columns.starts) {
+        if self.array.frame.has_columns() {
+            for (&slot, &x) in self.array.frame.columns().iter().zip(&columns.starts) {
                 if let DrawnIndex::At(index) = slot {
                     group.text(x + self.cell_width / 2, top - 4, "at", &short_index(index));
                 }
             }
         }
-        for (&down, &y) in self.frame.rows().iter().zip(&rows.starts) {
+        for (&down, &y) in self.array.frame.rows().iter().zip(&rows.starts) {
             if let DrawnIndex::At(index) = down
-                && self.frame.has_rows()
+                && self.array.frame.has_rows()
             {
                 group.text(left - labels / 2 - 2, y + 19, "at", &short_index(index));
             }
-            for (&across, &x) in self.frame.columns().iter().zip(&columns.starts) {
+            for (&across, &x) in self.array.frame.columns().iter().zip(&columns.starts) {
                 match (down, across) {
                     (DrawnIndex::At(i), DrawnIndex::At(j)) => {
                         self.cell(&mut group, x, y, [row, column, i, j])
@@ -500,23 +473,21 @@ impl Drawn<'_> {
     }
 
     fn cell(&self, group: &mut SvgGroup, x: usize, y: usize, place: [usize; 4]) {
-        let input = &self.explanation.inputs[self.m];
-        let cell = self.explanation.cell(input, self.form, self.frame.index(place));
+        let cell = self.array.cell(place);
         let index: Vec<String> = cell.index.iter().map(usize::to_string).collect();
         let _ = writeln!(
             group.svg,
-            "<g class=\"cell{}\" data-of=\"{}{}\" data-index=\"{}\">\
+            "<g class=\"cell{}\" data-of=\"{}\" data-index=\"{}\">\
              <rect class=\"k{}\" x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{CELL_HEIGHT}\" rx=\"5\"/>\
              <text x=\"{}\" y=\"{}\">{}</text></g>",
             if cell.original { "" } else { " again" },
-            self.form.letter(),
-            self.m,
+            self.array.name,
             index.join(","),
-            layout::shade(self.x, &cell.source),
+            self.array.shade(&cell),
             self.cell_width,
             x + self.cell_width / 2,
             y + 20,
-            escape_html(&cell_text(input, &cell.label)),
+            escape_html(&cell_text(self.array, &cell.label)),
         );
         group.reach(x + self.cell_width + 1, y + CELL_HEIGHT + 1);
     }
@@ -565,6 +536,6 @@ fn short_index(index: usize) -> String {
 }
 
 /// A label, truncated to the width of a cell.
-fn cell_text(input: &Input, label: &str) -> String {
-    if input.is_numbered() { truncate_front(label, CELL_LENGTH) } else { truncate(label, CELL_LENGTH) }
+fn cell_text(array: &DrawnArray<'_>, label: &str) -> String {
+    if array.is_numbered { truncate_front(label, CELL_LENGTH) } else { truncate(label, CELL_LENGTH) }
 }

@@ -1,11 +1,10 @@
 //! The diagram as text for a terminal.
 
-use crate::explanation::{Explanation, Form, Input, MAX_INPUTS};
+use crate::diagram::{BLOCKS, Caption, Diagram, DrawnArray};
 use crate::layout::{self, DrawnIndex, Frame, LEVELS, Level, SHADES};
 use crate::measure::{width, wrap};
+use crate::palette;
 use crate::size::THIN_SPACE;
-use crate::words::{BLOCKS, Line, STEPS, title};
-use unishape::notation::short_shape_text;
 use unishape::text::{truncate, truncate_front};
 
 /// Maximum width of the text in a cell, in columns.
@@ -25,14 +24,14 @@ enum Style {
     Bold,
     /// Lines and remarks.
     Faint,
-    /// A cell of an input: its shade, and whether it is original or a repetition.
+    /// A cell of a part: its shade, and whether it is original or a repetition.
     Cell(usize, usize, bool),
 }
 
-/// Background colors of each input, of the 256 ANSI colors, for black text.
+/// Background colors of each part, of the 256 ANSI colors, for black text.
 ///
 /// They differ in lightness too, for color blindness.
-const COLORS: [[u8; 4]; MAX_INPUTS] = [
+const COLORS: [[u8; 4]; palette::COLORS] = [
     [117, 75, 39, 33],
     [222, 215, 208, 202],
     [121, 78, 35, 36],
@@ -41,8 +40,8 @@ const COLORS: [[u8; 4]; MAX_INPUTS] = [
     [252, 250, 247, 245],
 ];
 
-/// Text color of repetitions of each input, readable on black and on white.
-const REPETITION_COLORS: [u8; MAX_INPUTS] = [32, 166, 29, 169, 136, 244];
+/// Text color of repetitions of each part, readable on black and on white.
+const REPETITION_COLORS: [u8; palette::COLORS] = [32, 166, 29, 169, 136, 244];
 
 impl Style {
     fn start(self) -> String {
@@ -50,11 +49,11 @@ impl Style {
             Style::Plain => String::new(),
             Style::Bold => "\x1b[1m".into(),
             Style::Faint => "\x1b[2m".into(),
-            Style::Cell(input, shade, true) => {
-                format!("\x1b[1;38;5;16;48;5;{}m", COLORS[input % COLORS.len()][shade * 4 / SHADES])
+            Style::Cell(part, shade, true) => {
+                format!("\x1b[1;38;5;16;48;5;{}m", COLORS[part % COLORS.len()][shade * 4 / SHADES])
             }
-            Style::Cell(input, _, false) => {
-                format!("\x1b[38;5;{}m", REPETITION_COLORS[input % REPETITION_COLORS.len()])
+            Style::Cell(part, _, false) => {
+                format!("\x1b[38;5;{}m", REPETITION_COLORS[part % REPETITION_COLORS.len()])
             }
         }
     }
@@ -159,70 +158,57 @@ impl Canvas {
     }
 }
 
-impl Explanation {
-    /// The diagram for a terminal of `width` columns, in ANSI colors if `color`.
-    ///
-    /// ```
-    /// use unishape::Rules;
-    /// use unishape_explain::Explanation;
-    ///
-    /// let explanation = Explanation::new(Rules::STANDARD, &[[2, 1], [1, 3]])?;
-    /// assert!(explanation.text(false, 80).contains("│ 1 │ 1 ┊ 1 ┊"));
-    /// # Ok::<(), unishape::Error>(())
-    /// ```
-    pub fn text(&self, color: bool, width: usize) -> String {
-        let width = width.clamp(MIN_WIDTH, MAX_WIDTH);
-        let mut canvas = Canvas::default();
-        paragraph(&mut canvas, &self.headline(), 0, width, Style::Bold);
-        canvas.below(&Canvas::line("", Style::Plain));
-        paragraph(&mut canvas, STEPS, 0, width, Style::Plain);
-        paragraph(&mut canvas, &self.summary(), 0, width, Style::Plain);
-        let drawn = drawings(self, width);
-        if let Some((level, drawn)) = &drawn
-            && !drawn.is_empty()
-            && !self.shape.contains(&0)
-        {
-            if self.repeats() {
-                let legend = "Dashed cells repeat an element that stands elsewhere.";
-                paragraph(&mut canvas, legend, 0, width, Style::Faint);
-            }
-            if self.is_shortened(*level) {
-                paragraph(&mut canvas, BLOCKS, 0, width, Style::Faint);
-            }
+/// The diagram for a terminal of `width` columns, in ANSI colors if `color`.
+pub(crate) fn draw(diagram: &dyn Diagram, color: bool, width: usize) -> String {
+    let width = width.clamp(MIN_WIDTH, MAX_WIDTH);
+    let mut canvas = Canvas::default();
+    paragraph(&mut canvas, &diagram.headline(), 0, width, Style::Bold);
+    canvas.below(&Canvas::line("", Style::Plain));
+    paragraph(&mut canvas, &diagram.introduction(), 0, width, Style::Plain);
+    paragraph(&mut canvas, &diagram.summary(), 0, width, Style::Plain);
+    let drawn = drawings(diagram, width);
+    if let Some((level, _)) = &drawn
+        && diagram.has_cells()
+    {
+        if let Some(legend) = diagram.legend() {
+            paragraph(&mut canvas, legend.plain, 0, width, Style::Faint);
         }
-        if let Some(why) = self.no_diagram_reason() {
-            paragraph(&mut canvas, &why, 0, width, Style::Plain);
+        if diagram.is_shortened(*level) {
+            paragraph(&mut canvas, BLOCKS, 0, width, Style::Faint);
         }
-        for (m, input) in self.inputs.iter().enumerate() {
-            canvas.below(&Canvas::line("", Style::Plain));
-            let mut heading =
-                Canvas::line(&format!("── {} ", truncate(&title(m, input), width - 6)), Style::Bold);
-            heading.put(heading.width(), 0, &"─".repeat(width - heading.width()), Style::Faint);
-            canvas.below(&heading);
-            canvas.below(&Canvas::line("", Style::Plain));
-            if let Some(drawing) = drawn.as_ref().and_then(|(_, drawn)| drawn.get(m)) {
-                canvas.below(drawing);
-                canvas.below(&Canvas::line("", Style::Plain));
-                sentences(&mut canvas, self, m, width);
-            } else {
-                for form in Form::ALL {
-                    let shape = short_shape_text(&self.form_shape(input, form));
-                    paragraph(&mut canvas, &format!("{}{m}  {shape}", form.letter()), 2, width, Style::Plain);
-                }
-                canvas.below(&Canvas::line("", Style::Plain));
-                table(&mut canvas, self, m, width);
-            }
-            paragraph(&mut canvas, &self.map(m), 2, width, Style::Bold);
-            paragraph(&mut canvas, &self.reads(m), 2, width, Style::Plain);
-        }
-        if let Some(more) = self.omitted_inputs() {
-            canvas.below(&Canvas::line("", Style::Plain));
-            paragraph(&mut canvas, &more, 0, width, Style::Plain);
-        }
-        let mut out = String::new();
-        canvas.write(color, &mut out);
-        out
     }
+    if let Some(why) = diagram.no_diagram_reason() {
+        paragraph(&mut canvas, &why, 0, width, Style::Plain);
+    }
+    for part in 0..diagram.parts() {
+        canvas.below(&Canvas::line("", Style::Plain));
+        let title = truncate(&diagram.title(part), width - 6);
+        let mut heading = Canvas::line(&format!("── {title} "), Style::Bold);
+        heading.put(heading.width(), 0, &"─".repeat(width - heading.width()), Style::Faint);
+        canvas.below(&heading);
+        canvas.below(&Canvas::line("", Style::Plain));
+        if let Some(drawing) = drawn.as_ref().and_then(|(_, drawn)| drawn.get(part)) {
+            canvas.below(drawing);
+            canvas.below(&Canvas::line("", Style::Plain));
+            sentences(&mut canvas, diagram, part, width);
+        } else {
+            for Caption { name, shape, .. } in diagram.captions(part) {
+                let text = format!("{name}  {shape}");
+                paragraph(&mut canvas, &text, 2, width, Style::Plain);
+            }
+            canvas.below(&Canvas::line("", Style::Plain));
+            table(&mut canvas, diagram, part, width);
+        }
+        paragraph(&mut canvas, &diagram.map(part), 2, width, Style::Bold);
+        paragraph(&mut canvas, &diagram.reads(part), 2, width, Style::Plain);
+    }
+    if let Some(more) = diagram.omitted_parts() {
+        canvas.below(&Canvas::line("", Style::Plain));
+        paragraph(&mut canvas, &more, 0, width, Style::Plain);
+    }
+    let mut out = String::new();
+    canvas.write(color, &mut out);
+    out
 }
 
 /// Adds wrapped text below the content.
@@ -233,19 +219,15 @@ fn paragraph(canvas: &mut Canvas, text: &str, indent: usize, limit: usize, style
 }
 
 /// One sentence per dimension.
-fn sentences(canvas: &mut Canvas, explanation: &Explanation, m: usize, limit: usize) {
-    for line in explanation.lines(m) {
-        let text = match line {
-            Line::Dimension(dimension) => format!("dimension {}: {}", dimension.dim, dimension.description()),
-            Line::More(more) => format!("⋮ {more} more"),
-        };
-        paragraph(canvas, &text, 2, limit, Style::Plain);
+fn sentences(canvas: &mut Canvas, diagram: &dyn Diagram, part: usize, limit: usize) {
+    for line in diagram.lines(part) {
+        paragraph(canvas, &line, 2, limit, Style::Plain);
     }
 }
 
 /// A table of dimensions, where the rank is too large for a diagram.
-fn table(canvas: &mut Canvas, explanation: &Explanation, m: usize, limit: usize) {
-    let rows = explanation.table(m);
+fn table(canvas: &mut Canvas, diagram: &dyn Diagram, part: usize, limit: usize) {
+    let rows = diagram.table(part);
     let widths: [usize; 4] =
         std::array::from_fn(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0));
     let text = |row: &[String; 5]| {
@@ -253,7 +235,7 @@ fn table(canvas: &mut Canvas, explanation: &Explanation, m: usize, limit: usize)
         format!("{}{}", sizes.collect::<String>(), row[4])
     };
     if rows.iter().any(|row| width(&text(row)) + 2 > limit) {
-        return sentences(canvas, explanation, m, limit);
+        return sentences(canvas, diagram, part, limit);
     }
     for (at, row) in rows.iter().enumerate() {
         let style = if at == 0 { Style::Faint } else { Style::Plain };
@@ -261,27 +243,26 @@ fn table(canvas: &mut Canvas, explanation: &Explanation, m: usize, limit: usize)
     }
 }
 
-/// The diagrams of all inputs at the first level that fits; `None` if none does.
-fn drawings(explanation: &Explanation, limit: usize) -> Option<(Level, Vec<Canvas>)> {
+/// The drawings of all parts at the first level that fits; `None` if none does.
+fn drawings(diagram: &dyn Diagram, limit: usize) -> Option<(Level, Vec<Canvas>)> {
     let small_enough = |level: &&Level| {
-        Frame::new(&explanation.shape, **level).is_some_and(|frame| frame.count() <= MAX_CELLS)
+        Frame::new(diagram.largest_shape(), **level).is_some_and(|frame| frame.count() <= MAX_CELLS)
     };
     LEVELS.iter().filter(small_enough).find_map(|&level| {
         let drawn: Option<Vec<Canvas>> =
-            (0..explanation.inputs.len()).map(|m| drawing(explanation, m, level, limit)).collect();
+            (0..diagram.parts()).map(|part| drawing(diagram, part, level, limit)).collect();
         Some((level, drawn?))
     })
 }
 
-/// X, Y and Z of an input, side by side if they fit.
-fn drawing(explanation: &Explanation, m: usize, level: Level, limit: usize) -> Option<Canvas> {
-    let input = &explanation.inputs[m];
-    let frames = explanation.frames(input, level)?;
-    let mut forms = Vec::new();
-    for (form, frame) in Form::ALL.into_iter().zip(&frames) {
-        forms.push(form_canvas(explanation, m, form, frame, &frames[0], limit)?);
+/// The three arrays of a part, side by side if they fit.
+fn drawing(diagram: &dyn Diagram, part: usize, level: Level, limit: usize) -> Option<Canvas> {
+    let arrays = diagram.arrays(part, level)?;
+    let mut canvases = Vec::new();
+    for (array, caption) in arrays.iter().zip(diagram.captions(part)) {
+        canvases.push(array_canvas(array, &caption, limit)?);
     }
-    let [x, y, z] = forms.try_into().ok()?;
+    let [x, y, z] = canvases.try_into().ok()?;
     let across = |left: &Canvas, step: &str, right: &Canvas| {
         let arrow = format!("{}▶", "─".repeat(step.len()));
         let mut canvas = left.clone();
@@ -310,48 +291,37 @@ fn drawing(explanation: &Explanation, m: usize, level: Level, limit: usize) -> O
     }
 }
 
-/// One form: name, shape, marks of added 1s, cells; `None` if it does not fit.
-fn form_canvas(
-    explanation: &Explanation,
-    m: usize,
-    form: Form,
-    frame: &Frame,
-    x: &Frame,
-    limit: usize,
-) -> Option<Canvas> {
-    let input = &explanation.inputs[m];
-    let name = format!("{}{m}  ", form.letter());
+/// One array: name, shape, marks below its sizes, cells; `None` if it does not fit.
+fn array_canvas(array: &DrawnArray<'_>, caption: &Caption, limit: usize) -> Option<Canvas> {
+    let name = format!("{}  ", caption.name);
     let mut canvas = Canvas::line(&name, Style::Bold);
-    canvas.put(name.len(), 0, &short_shape_text(&explanation.form_shape(input, form)), Style::Bold);
-    // Every form has a line for the marks, so that all grids start at the same height.
+    canvas.put(name.len(), 0, &caption.shape, Style::Bold);
+    // Every array has a line for the marks, so that all grids start at the same height.
     canvas.put(0, 1, "", Style::Plain);
-    let added = explanation.added(input);
-    if form == Form::Y && added > 0 {
-        let marks = vec!["^"; added].join(" ");
-        canvas.put(name.len(), 1, &format!("{marks} added"), Style::Faint);
+    if caption.marked.contains(&true) {
+        let marks = caption.sizes.iter().zip(&caption.marked).map(|(size, marked)| {
+            let mark = if *marked { "^" } else { " " };
+            mark.repeat(width(size))
+        });
+        let marks = marks.collect::<Vec<_>>().join(" ");
+        canvas.put(name.len(), 1, &format!("{} {}", marks.trim_end(), caption.mark[0]), Style::Faint);
     }
+    let frame = &array.frame;
     let cells = if frame.is_empty() {
         let mut empty = Canvas::line("┌───────┐", Style::Faint);
         empty.put(0, 1, "│ empty │", Style::Faint);
         empty.put(0, 2, "└───────┘", Style::Faint);
         empty
     } else {
-        panels(explanation, m, form, frame, x, limit)?
+        panels(array, limit)?
     };
     canvas.below(&cells);
     (canvas.width() <= limit).then_some(canvas)
 }
 
-/// All panels of a form. A row of panels is wrapped if too wide; a matrix is not.
-fn panels(
-    explanation: &Explanation,
-    m: usize,
-    form: Form,
-    frame: &Frame,
-    x: &Frame,
-    limit: usize,
-) -> Option<Canvas> {
-    let sizes = explanation.sizes(&explanation.inputs[m], form, frame);
+/// All panels of an array. A row of panels is wrapped if too wide; a matrix is not.
+fn panels(array: &DrawnArray<'_>, limit: usize) -> Option<Canvas> {
+    let (frame, sizes) = (&array.frame, &array.sizes);
     // Columns for the number of panel rows.
     let limit = limit.checked_sub(sizes.panels_down.as_ref().map_or(0, |size| 2 + width(size)))?;
     let mut all = Canvas::default();
@@ -376,7 +346,7 @@ fn panels(
                     // The number of rows is written after the last panel.
                     let sizes = sizes.with_down(at + 1 == frame.panel_columns().len());
                     let min_width = sizes.across.as_ref().map_or(0, |size| size_length(size));
-                    let grid = grid(explanation, m, form, frame, x, [row, column], min_width);
+                    let grid = grid(array, [row, column], min_width);
                     panel.below(&sized(&grid, sizes.across.as_deref(), sizes.down.as_deref()));
                     panel
                 }
@@ -442,18 +412,9 @@ const DOWN: u8 = 4;
 const LEFT: u8 = 8;
 
 /// One panel. Its gap is widened so that it has at least `min_width` columns.
-fn grid(
-    explanation: &Explanation,
-    m: usize,
-    form: Form,
-    frame: &Frame,
-    x: &Frame,
-    panel: [usize; 2],
-    min_width: usize,
-) -> Canvas {
-    let input = &explanation.inputs[m];
-    let label = |source: &[usize]| cell_text(input, &input.label(source));
-    let content = x.indices().map(|source| width(&label(&source))).max().unwrap_or(1);
+fn grid(array: &DrawnArray<'_>, panel: [usize; 2], min_width: usize) -> Canvas {
+    let frame = &array.frame;
+    let content = array.labels().map(|label| width(&cell_text(array, &label))).max().unwrap_or(1);
     let (across, down) = (content + 3, 2);
     let gap = 4 + min_width.saturating_sub(layout::indices(frame.columns()).count() * across + 4 + 1);
     let (lefts, tops) = (positions(frame.columns(), across, gap), positions(frame.rows(), down, 2));
@@ -473,9 +434,9 @@ fn grid(
                 canvas.put(x, y, if row == DrawnIndex::Gap { "⋮" } else { "⋯" }, Style::Faint);
                 continue;
             };
-            let cell = explanation.cell(input, form, frame.index([panel[0], panel[1], i, j]));
-            let style = Style::Cell(m, layout::shade(x, &cell.source), cell.original);
-            let text = label(&cell.source);
+            let cell = array.cell([panel[0], panel[1], i, j]);
+            let style = Style::Cell(array.part, array.shade(&cell), cell.original);
+            let text = cell_text(array, &cell.label);
             let blank = " ".repeat(content - width(&text));
             let is_number = text.trim_start_matches('…').parse::<f64>().is_ok();
             let text = if is_number { format!(" {blank}{text} ") } else { format!(" {text}{blank} ") };
@@ -543,8 +504,8 @@ fn box_character(lines: u8, original: bool) -> &'static str {
 }
 
 /// A label, truncated to the width of a cell.
-fn cell_text(input: &Input, label: &str) -> String {
-    if input.is_numbered() {
+fn cell_text(array: &DrawnArray<'_>, label: &str) -> String {
+    if array.is_numbered {
         return truncate_front(label, CELL_WIDTH);
     }
     let mut text = truncate(label, CELL_WIDTH);

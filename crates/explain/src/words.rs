@@ -1,24 +1,20 @@
 //! Sentences of the diagrams, the same in every format.
 
 use crate::explanation::{Explanation, Form, Input};
-use unishape::notation::short_shape_text;
 use unishape_core::{element_count, index_map};
 
 /// Of more dimensions than this …
-const MAX_LINES: usize = 16;
+pub(crate) const MAX_LINES: usize = 16;
 /// … only this many at each end are written.
-const END_LINES: usize = 6;
+pub(crate) const END_LINES: usize = 6;
 
 /// Letters of indices; larger ranks use `i0`, `i1`, ….
-const LETTERS: [&str; 4] = ["i", "j", "k", "l"];
+pub(crate) const LETTERS: [&str; 4] = ["i", "j", "k", "l"];
 
 /// Broadcasting in two sentences.
 pub(crate) const STEPS: &str = "Step 1 lines the shapes up on the right and completes the shorter ones \
     with 1s on the left. Step 2 stretches a 1 to the size that the others have there: all its indices \
     read the same element.";
-
-/// Legend of diagrams that omit cells.
-pub(crate) const BLOCKS: &str = "Dots leave cells out; the size of that dimension is written along it.";
 
 /// How one dimension of an input is broadcast.
 pub(crate) struct Dimension {
@@ -30,12 +26,14 @@ pub(crate) struct Dimension {
     pub(crate) y: usize,
     /// Its size in Z.
     pub(crate) z: usize,
+    /// Its size or name in Y and in Z.
+    pub(crate) texts: [String; 2],
 }
 
 impl Dimension {
     /// The size in X as text.
     pub(crate) fn x_text(&self) -> String {
-        self.x.map_or_else(|| "–".into(), |x| x.to_string())
+        if self.x.is_some() { self.texts[0].clone() } else { "–".into() }
     }
 
     /// Which index of the input is read.
@@ -58,9 +56,10 @@ impl Dimension {
     pub(crate) fn description(&self) -> String {
         let added = if self.x.is_none() { "added by step 1: " } else { "" };
         let effect = self.effect();
-        match (self.y, self.z) {
-            (y, z) if y == z => format!("{added}{y}, {effect}"),
-            (y, z) => format!("{added}{y} → {z}, {effect}"),
+        let [y, z] = &self.texts;
+        match self.y == self.z {
+            true => format!("{added}{y}, {effect}"),
+            false => format!("{added}{y} → {z}, {effect}"),
         }
     }
 }
@@ -87,11 +86,11 @@ impl Explanation {
     /// `3x1 with 4 gives 3x4`.
     pub(crate) fn headline(&self) -> String {
         let mut shapes: Vec<String> =
-            self.inputs.iter().map(|input| short_shape_text(&input.shape)).collect();
+            self.inputs.iter().map(|input| self.form_text(input, Form::X)).collect();
         if self.omitted > 0 {
             shapes.push(format!("{} more", self.omitted));
         }
-        let common = short_shape_text(&self.shape);
+        let common = self.result_text();
         match shapes.as_slice() {
             [] => format!("no input gives {common}"),
             [only] => format!("{only} alone gives {common}"),
@@ -110,7 +109,8 @@ impl Explanation {
             Ok(count) => format!("Every output has {count} elements."),
             Err(_) => "Every output has more elements than this machine can count.".into(),
         };
-        format!("{count} No element is copied: an output is another way to read its input.")
+        let drawn = self.drawn_sizes().map(|sizes| format!("{sizes} ")).unwrap_or_default();
+        format!("{drawn}{count} No element is copied: an output is another way to read its input.")
     }
 
     /// How often an output reads the elements of its input.
@@ -140,7 +140,9 @@ impl Explanation {
         let y = self.form_shape(input, Form::Y);
         let line = |dim: usize| {
             let x = (dim >= added).then(|| y[dim]);
-            Line::Dimension(Dimension { dim, x, y: y[dim], z: self.shape[dim] })
+            let (y, z) = (y[dim], self.shape[dim]);
+            let text = |form, size: usize| self.size_or_name(input, form, dim, || size.to_string());
+            Line::Dimension(Dimension { dim, x, y, z, texts: [text(Form::Y, y), text(Form::Z, z)] })
         };
         if rank <= MAX_LINES {
             return (0..rank).map(line).collect();
@@ -158,8 +160,8 @@ impl Explanation {
             Line::Dimension(d) => [
                 d.dim.to_string(),
                 d.x_text(),
-                d.y.to_string(),
-                d.z.to_string(),
+                d.texts[0].clone(),
+                d.texts[1].clone(),
                 d.description_without_sizes(),
             ],
             Line::More(more) => ["⋮".into(), "⋮".into(), "⋮".into(), "⋮".into(), format!("{more} more")],
@@ -207,17 +209,10 @@ impl Explanation {
             more => Some(format!("{more} more inputs go the same way.")),
         }
     }
-
-    /// Why there is no diagram, if there is none.
-    pub(crate) fn no_diagram_reason(&self) -> Option<String> {
-        let rank = self.shape.len();
-        (rank > crate::layout::MAX_DRAWN_RANK)
-            .then(|| format!("{rank} dimensions are too many for a picture; here they are one by one."))
-    }
 }
 
 /// `a, b and c`.
-fn join(words: &[String]) -> String {
+pub(crate) fn join(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [only] => only.clone(),
@@ -226,18 +221,10 @@ fn join(words: &[String]) -> String {
 }
 
 /// Indices joined by commas; the middle of a long list is omitted.
-fn list(start: usize, end: usize, index: impl Fn(usize) -> String) -> String {
+pub(crate) fn list(start: usize, end: usize, index: impl Fn(usize) -> String) -> String {
     let part = |range: std::ops::Range<usize>| range.map(&index).collect::<Vec<_>>().join(",");
     if end - start <= MAX_LINES {
         return part(start..end);
     }
     format!("{},…,{}", part(start..start + END_LINES), part(end - END_LINES..end))
-}
-
-/// Number and name of an input.
-pub(crate) fn title(m: usize, input: &Input) -> String {
-    match &input.name {
-        Some(name) => format!("X{m}  {name}"),
-        None => format!("X{m}"),
-    }
 }

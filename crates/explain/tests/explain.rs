@@ -2,6 +2,8 @@
 
 #[path = "explain/blocks.rs"]
 mod blocks;
+#[path = "explain/reductions.rs"]
+mod reductions;
 #[path = "explain/snapshots.rs"]
 mod snapshots;
 

@@ -82,7 +82,14 @@ pub use unishape_engine::closures::Fallible;
 #[cfg(feature = "expr")]
 pub use unishape_kernels::{DType, UnknownDType};
 
+// Crates whose types are part of this API: arrays of these versions fit.
+#[cfg(feature = "expr")]
+pub use half;
+pub use ndarray;
+#[cfg(feature = "expr")]
+pub use num_complex;
+
 /// Compiles and runs the README's examples.
 #[cfg(all(doctest, feature = "map", feature = "expr"))]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -38,7 +38,7 @@ fn bc1_bc10_memory() {
     // Views of static rank allocate nothing, for any number of elements.
     let (column, row) = (Array2::<f32>::zeros((1000, 1)), Array1::<f64>::zeros(1000));
     assert_eq!(allocated(|| broadcast((&column, &row)).unwrap()).0, 0);
-    assert_eq!(allocated(|| broadcast_to(&row, (1_000_000_000_000usize, 1000)).unwrap()).0, 0);
+    assert_eq!(allocated(|| broadcast_to(&row, (1usize << (usize::BITS / 2), 1000)).unwrap()).0, 0);
     // Nor do dynamic ones up to rank 4, where ndarray keeps shapes inline.
     let dynamic = ArrayD::<f32>::zeros(IxDyn(&[5, 1, 1, 1]));
     assert_eq!(allocated(|| broadcast((&dynamic, &row)).unwrap()).0, 0);

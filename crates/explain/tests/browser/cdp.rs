@@ -128,8 +128,13 @@ impl Browser {
     pub(crate) fn open(&mut self, html: &str) {
         let file = self.folder.path().join("page.html");
         std::fs::write(&file, html).unwrap();
+        self.navigate(&url(&file));
+    }
+
+    /// Opens a page.
+    pub(crate) fn navigate(&mut self, url: &str) {
         self.events.clear();
-        self.call("Page.navigate", json!({ "url": url(&file) }));
+        self.call("Page.navigate", json!({ "url": url }));
         let loaded = |message: &Value| message["method"] == "Page.loadEventFired";
         if !self.events.iter().any(loaded) {
             let event = self.wait("the page", loaded);

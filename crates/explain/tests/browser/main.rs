@@ -3,12 +3,13 @@
 mod cdp;
 
 use cdp::Browser;
-use ndarray::{ArrayD, IxDyn};
+use ndarray::{ArrayD, Dimension, IxDyn};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use unishape::{Rules, broadcast_to};
+use unishape::expr::{ReduceOp, Reduction, lazy};
+use unishape::{Rules, Tensor, broadcast_to};
 use unishape_core::{index_map, padded_dim, source_index};
-use unishape_explain::Explanation;
+use unishape_explain::{Explanation, ReductionExplanation};
 
 /// Expected answers for some shapes, from the operator.
 struct Expected {
@@ -115,11 +116,16 @@ fn parse(index: &str) -> Vec<usize> {
     index.split(',').filter(|part| !part.is_empty()).map(|part| part.parse().unwrap()).collect()
 }
 
-/// Moves the mouse onto a cell.
+/// Moves the mouse onto a cell of an input.
 fn point_at(browser: &mut Browser, letter: &str, m: usize, index: &[usize]) {
+    point_at_cell(browser, &format!("{letter}{m}"), index);
+}
+
+/// Moves the mouse onto a cell of an array.
+fn point_at_cell(browser: &mut Browser, of: &str, index: &[usize]) {
     let index: Vec<String> = index.iter().map(usize::to_string).collect();
     let at = browser.evaluate(&format!(
-        "(() => {{ const cell = document.querySelector('.cell[data-of=\"{letter}{m}\"]\
+        "(() => {{ const cell = document.querySelector('.cell[data-of=\"{of}\"]\
          [data-index=\"{}\"]'); cell.scrollIntoView({{ block: 'center', inline: 'center' }}); \
          const box = cell.getBoundingClientRect(); \
          return [box.x + box.width / 2, box.y + box.height / 2]; }})()",
@@ -426,5 +432,52 @@ fn the_page_is_readable_in_both_color_schemes_and_on_a_phone() {
         let still = browser.evaluate(motion);
         assert!(still == Value::Null || still == json!(["none", "none"]), "{still}");
         check_complaints(&mut browser);
+    }
+}
+
+/// The page of a reduction shows for every cell which elements the engine folds into one.
+#[test]
+fn reductions_show_what_is_folded() {
+    let Some(mut browser) = Browser::start() else { return };
+    browser.resize(1300, 1000);
+    let sum = || Reduction::new(ReduceOp::Sum);
+    for (shape, reduction) in [
+        (&[3usize, 4][..], sum().axes(1)),
+        (&[2, 3, 2], sum().axes([0, 2])),
+        (&[2, 2], sum().axes(0).keep_dims(true)),
+        (&[3], sum()),
+    ] {
+        browser.open(&ReductionExplanation::new(&reduction, shape).unwrap().html());
+        let zeros = ArrayD::<i64>::zeros(IxDyn(shape));
+        for (index, _) in zeros.indexed_iter() {
+            let mut marked = zeros.clone();
+            marked[index.clone()] = 1;
+            // The result that this element is folded into, and all elements of that result.
+            let Tensor::I64(hit) = lazy(&marked).reduce(reduction.clone()).compute().unwrap() else {
+                panic!()
+            };
+            let (result, _) = hit.indexed_iter().find(|(_, sum)| **sum == 1).unwrap();
+            let result = cell("R", result.slice());
+            point_at_cell(&mut browser, "X", index.slice());
+            let (answer, lit) = state(&mut browser);
+            assert!(answer[0][0].starts_with(&format!("{result} = ")), "{answer:?}");
+            let members = zeros.indexed_iter().map(|(other, _)| other).filter(|other| {
+                let mut both = zeros.clone();
+                both[index.clone()] += 1;
+                both[other.clone()] += 1;
+                let sum = lazy(&both).reduce(reduction.clone()).compute().unwrap();
+                matches!(sum, Tensor::I64(sum) if sum.iter().any(|&sum| sum == 2))
+            });
+            let expected: BTreeSet<String> = members.map(|other| cell("X", other.slice())).collect();
+            let shown: BTreeSet<String> = lit.iter().filter(|name| name.starts_with('X')).cloned().collect();
+            assert_eq!(shown, expected, "{shape:?} {index:?}");
+            assert!(lit.contains(&result) && lit.iter().any(|name| name.starts_with('Y')), "{lit:?}");
+        }
+        check_complaints(&mut browser);
+    }
+
+    fn cell(of: &str, index: &[usize]) -> String {
+        let index: Vec<String> = index.iter().map(usize::to_string).collect();
+        format!("{of}[{}]", index.join(","))
     }
 }

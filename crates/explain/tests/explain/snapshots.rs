@@ -6,8 +6,9 @@
 use super::explain;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
-use unishape_explain::Explanation;
+use std::path::{Path, PathBuf};
+use unishape::expr::{ReduceOp, Reduction};
+use unishape_explain::{Explanation, ReductionExplanation};
 
 /// Inputs that cover every kind of diagram, with few cells to keep files small.
 fn cases() -> Vec<(&'static str, Explanation)> {
@@ -51,7 +52,6 @@ fn without(diagram: &str, start: &str, end: &str) -> String {
 
 #[test]
 fn diagrams_are_equal_to_their_snapshots() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explain/snapshots");
     let mut changed = Vec::new();
     for (name, explanation) in cases() {
         let mut text = String::new();
@@ -60,22 +60,57 @@ fn diagrams_are_equal_to_their_snapshots() {
         }
         // Escape sequences of colors, readable.
         text += &explanation.text(true, 70).replace('\x1b', "\\e");
-        for (kind, mut drawn) in [("txt", text), ("svg", explanation.svg()), ("html", explanation.html())] {
-            // Script and style are constant; one snapshot with the style is enough.
-            drawn = without(&drawn, "<script>", "</script>");
-            if name != "long" {
-                drawn = without(&drawn, "<style>", "</style>");
-            }
-            let path = folder.join(format!("{name}.{kind}"));
-            if std::env::var_os("UNISHAPE_DRAW").is_some() {
-                fs::write(&path, &drawn).unwrap();
-            }
-            if fs::read_to_string(&path).ok() != Some(drawn) {
-                changed.push(path);
-            }
-        }
+        changed.extend(differing(name, [text, explanation.svg(), explanation.html()]));
     }
     assert!(changed.is_empty(), "the diagrams differ from {changed:#?}");
+}
+
+/// Reductions of every kind.
+#[test]
+fn reductions_are_equal_to_their_snapshots() {
+    let sum = || Reduction::new(ReduceOp::Sum);
+    let of = |reduction: Reduction, shape: &[usize]| ReductionExplanation::new(&reduction, shape).unwrap();
+    let values = of(Reduction::new(ReduceOp::Mean).axes(0), &[2, 2]).name("a <b>.npy").values(
+        |index| ["1.5", "2.5", "3.5", "4.5"][2 * index[0] + index[1]].into(),
+        |index| ["2.5", "3.5"][index[0]].into(),
+    );
+    let cases = [
+        ("reduce-rows", of(sum().axes(1), &[3, 4])),
+        ("reduce-all", of(sum(), &[2, 3])),
+        ("reduce-keep", of(Reduction::new(ReduceOp::Max).axes([0, -1]).keep_dims(true), &[2, 3, 2])),
+        ("reduce-none", of(sum().axes([]), &[3])),
+        ("reduce-empty", of(sum().axes(0), &[0, 2])),
+        ("reduce-long", of(sum().axes(0), &[1000, 12])),
+        ("reduce-table", of(sum().axes([1, 4]), &[2, 3, 4, 5, 6])),
+        ("reduce-values", values),
+    ];
+    let mut changed = Vec::new();
+    for (name, explanation) in cases {
+        let text = [100, 36].map(|width| explanation.text(false, width)).join("\n\n");
+        changed.extend(differing(name, [text, explanation.svg(), explanation.html()]));
+    }
+    assert!(changed.is_empty(), "the diagrams differ from {changed:#?}");
+}
+
+/// The files whose content differs from the text, SVG and HTML of a diagram.
+fn differing(name: &str, [text, svg, html]: [String; 3]) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explain/snapshots");
+    let mut changed = Vec::new();
+    for (kind, mut drawn) in [("txt", text), ("svg", svg), ("html", html)] {
+        // Script and style are constant; one snapshot with the style is enough.
+        drawn = without(&drawn, "<script>", "</script>");
+        if name != "long" {
+            drawn = without(&drawn, "<style>", "</style>");
+        }
+        let path = folder.join(format!("{name}.{kind}"));
+        if std::env::var_os("UNISHAPE_DRAW").is_some() {
+            fs::write(&path, &drawn).unwrap();
+        }
+        if fs::read_to_string(&path).ok() != Some(drawn) {
+            changed.push(path);
+        }
+    }
+    changed
 }
 
 /// An empty output has no legend about omitted cells, even if its input omits some.

@@ -1,6 +1,7 @@
 //! Views as maps of indices: which element of a node each element of a view is.
 
-use super::error::ExprErrorKind;
+use super::error::{ExprError, ExprErrorKind};
+use super::reduction::Reduction;
 use super::view::{IndexItem, View};
 use crate::dim_map::DimMap;
 use crate::error::Error;
@@ -57,6 +58,28 @@ pub(crate) fn normalize_axes(
         dims.push(dim);
     }
     Ok(dims)
+}
+
+impl Reduction {
+    /// The dimensions of an array of this rank that are reduced.
+    ///
+    /// ```
+    /// # use unishape::expr::{ReduceOp, Reduction};
+    /// assert_eq!(Reduction::new(ReduceOp::Sum).reduced_dims(2)?, [0, 1]);
+    /// assert_eq!(Reduction::new(ReduceOp::Sum).axes([0, -1]).reduced_dims(3)?, [0, 2]);
+    /// assert!(Reduction::new(ReduceOp::Sum).axes(2).reduced_dims(2).is_err());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the array does not have an axis, or an axis is given twice.
+    pub fn reduced_dims(&self, rank: usize) -> Result<Vec<usize>, ExprError> {
+        match normalize_axes(self.axes.as_deref(), rank) {
+            Ok(dims) => Ok(dims.to_vec()),
+            Err(kind) => Err(kind.into()),
+        }
+    }
 }
 
 /// The shape of a view of an array, and the maps of the array's dimensions.

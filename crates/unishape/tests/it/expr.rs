@@ -458,6 +458,7 @@ fn zeros_of_both_signs_are_different_scalars() {
     }
 }
 
+#[cfg(target_pointer_width = "64")]
 #[test]
 fn results_that_do_not_fit_are_errors() {
     let a = arr1(&[1u8]);
