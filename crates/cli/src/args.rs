@@ -9,6 +9,7 @@ use clap::{Args as ClapArgs, ColorChoice, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use unishape::DType;
+use unishape::expr::ReduceOp;
 
 /// Broadcast any number of arrays to one shape
 #[derive(Parser)]
@@ -19,6 +20,9 @@ pub(crate) struct Args {
     /// Print results and errors as JSON on standard output, one object per line
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Below an error E1, print a link that draws the shapes in the playground of the site at this address
+    #[arg(long, global = true, value_name = "SITE")]
+    pub(crate) link: Option<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -59,6 +63,16 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Write manual pages, one for each subcommand
+    #[command(after_help = MAN_EXAMPLES)]
+    Man {
+        /// Directory of the pages; created if it does not exist
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+        /// Replace existing files
+        #[arg(long, short)]
+        force: bool,
+    },
 }
 
 const SHAPE_EXAMPLES: &str = "\
@@ -89,7 +103,9 @@ Examples:
   unishape explain 3x1 4
   unishape explain 8x1x6x1 7x1x5 --svg figure.svg
   unishape explain N,3,H,W 3,1,1 --dim N=2
-  unishape explain prices.npy names.npy --html page.html";
+  unishape explain prices.npy names.npy --html page.html
+  unishape explain 3x4 --reduce sum --axis 1         which axis collapses
+  unishape explain x.npy --reduce mean --axis 0,2 --keepdims";
 
 #[derive(ClapArgs)]
 pub(crate) struct ExplainArgs {
@@ -98,6 +114,22 @@ pub(crate) struct ExplainArgs {
     pub(crate) inputs: Vec<OsString>,
     #[command(flatten)]
     pub(crate) rules: RuleArgs,
+    /// Draw a reduction of one shape or array instead: sum, mean, max, argmax, …
+    #[arg(long, value_name = "FUNCTION", value_parser = reduction)]
+    pub(crate) reduce: Option<ReduceOp>,
+    /// Axes that are reduced, counted from the end if negative. Default: all
+    #[arg(
+        long,
+        value_name = "AXIS",
+        value_delimiter = ',',
+        num_args = 1,
+        allow_hyphen_values = true,
+        requires = "reduce"
+    )]
+    pub(crate) axis: Option<Vec<i64>>,
+    /// Keep reduced axes, with size 1
+    #[arg(long, requires = "reduce")]
+    pub(crate) keepdims: bool,
     /// Sizes of named dimensions in the figure: N=2,H=4. Default: small ones
     #[arg(long = "dim", value_name = "NAME=SIZE", value_delimiter = ',', value_parser = dim)]
     pub(crate) sizes: Vec<(String, usize)>,
@@ -246,6 +278,11 @@ pub(crate) struct SumToArgs {
     pub(crate) output: OutputArgs,
 }
 
+/// Parses the name of a reduction.
+fn reduction(name: &str) -> Result<ReduceOp, String> {
+    ReduceOp::from_name(name).ok_or_else(|| "not a reduction; write sum, mean, max, argmax, …".into())
+}
+
 /// Parses the dtype of numbers.
 fn dtypes() -> impl TypedValueParser<Value = DType> {
     let names = DType::ALL.iter().filter(|&&dtype| dtype != DType::Str).map(|dtype| dtype.name());
@@ -257,6 +294,11 @@ Examples:
   unishape completions bash > /etc/bash_completion.d/unishape
   unishape completions zsh > ~/.zfunc/_unishape
   unishape completions fish > ~/.config/fish/completions/unishape.fish";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  unishape man ~/.local/share/man/man1
+  unishape man pages --force";
 
 #[cfg(test)]
 mod tests {

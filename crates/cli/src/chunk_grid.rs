@@ -1,10 +1,10 @@
 //! The regular chunks of a Zarr array that is written, computed by several threads.
 
-use crate::array_text::IndexRanges;
 use crate::error::CliError;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use unishape_array_text::IndexRanges;
 
 /// The preferred size of a chunk, in bytes, where no input determines it.
 const CHUNK_BYTES: usize = 8 << 20;
@@ -54,6 +54,11 @@ impl ChunkGrid {
             )));
         }
         Ok(ChunkGrid { shape: shape.to_vec(), chunk: chunk.to_vec() })
+    }
+
+    /// The shape that is split.
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
     }
 
     /// The number of chunks along each dimension.

@@ -1,7 +1,7 @@
 //! The result split into chunks, each contiguous in a row-major file.
 
-use crate::array_text::IndexRanges;
 use std::ops::Range;
+use unishape_array_text::IndexRanges;
 
 /// A shape split along one dimension.
 ///

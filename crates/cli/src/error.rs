@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use std::fmt::Display;
 use std::io::{self, Write};
+use unishape::notation::shape_text;
 use unishape::{Error, Extent};
 use unishape_files::FileError;
 
@@ -14,9 +15,13 @@ Exit codes:
   2    invalid command line or expression
   3    onnx --check: could not tell whether a node broadcasts
   4    a file is missing, unreadable or cannot be written; onnx: is not a model
-  5    invalid input: a damaged file, an unsupported dtype, an axis out of range
+  5    invalid input: a damaged file, an unsupported dtype, an axis out of range,
+       arrays that --memory is too small for
   70   internal error: please report it
   129, 130, 143  stopped by SIGHUP, Ctrl-C, SIGTERM";
+
+/// The most shapes in a link.
+const MAX_LINKED: usize = 64;
 
 /// Exit code of a defect of the command itself.
 pub(crate) const INTERNAL: u8 = 70;
@@ -43,6 +48,8 @@ pub(crate) struct Failure {
     fields: Map<String, Value>,
     /// The JSON of the result has the error already.
     is_in_result: bool,
+    /// The shapes, as the playground of the site reads them.
+    fragment: Option<String>,
 }
 
 impl CliError {
@@ -62,6 +69,7 @@ impl CliError {
             message: message.to_string(),
             fields,
             is_in_result: false,
+            fragment: None,
         }))
     }
 
@@ -97,7 +105,7 @@ impl CliError {
 
     /// An error of broadcasting, with `message` instead of its own: exit code 1 if the shapes are the reason.
     pub(crate) fn broadcast(error: &Error, message: impl Display) -> CliError {
-        let mut fields = Map::new();
+        let (mut fields, mut fragment) = (Map::new(), None);
         let (code, kind) = match error {
             Error::Incompatible(e1) => {
                 let shapes = e1.shapes().iter().map(|(inputs, shape)| {
@@ -107,6 +115,9 @@ impl CliError {
                 fields.insert("inputs".into(), e1.inputs().to_vec().into());
                 fields.insert("sizes".into(), sizes_json(&e1.sizes()));
                 fields.insert("shapes".into(), shapes.collect());
+                fragment = Some(shapes_fragment(
+                    e1.shapes().iter().map(|(inputs, shape)| (inputs.len(), &shape[..])),
+                ));
                 (1, "E1")
             }
             Error::UnequalRank { first, input, rank, .. } => {
@@ -119,7 +130,11 @@ impl CliError {
             Error::OutOfMemory { .. } => (4, "io"),
             _ => (5, "input"),
         };
-        CliError::with_fields(code, kind, message, fields)
+        let mut failure = CliError::with_fields(code, kind, message, fields);
+        if let CliError::Failure(failure) = &mut failure {
+            failure.fragment = fragment;
+        }
+        failure
     }
 
     /// The same error, whose JSON is not printed: that of the result has it already.
@@ -131,7 +146,9 @@ impl CliError {
     }
 
     /// Prints the message on standard error, with `json` also an object on standard output. Returns the exit code.
-    pub(crate) fn report(self, json: bool) -> u8 {
+    ///
+    /// `site` is the address of the site that a link below an error E1 leads to.
+    pub(crate) fn report(self, json: bool, site: Option<&str>) -> u8 {
         let failure = match self {
             CliError::Failure(failure) => *failure,
             CliError::Interrupted(signal) => Failure {
@@ -140,10 +157,16 @@ impl CliError {
                 message: "stopped; nothing was written".into(),
                 fields: Map::new(),
                 is_in_result: false,
+                fragment: None,
             },
             CliError::BrokenPipe => return 0,
         };
-        let Failure { code, kind, message, mut fields, is_in_result } = failure;
+        let Failure { code, kind, mut message, mut fields, is_in_result, fragment } = failure;
+        if let Some((site, fragment)) = site.zip(fragment) {
+            let link = format!("{}/playground/index.html#{fragment}", site.trim_end_matches('/'));
+            message += &format!("\nSee it drawn: {link}");
+            fields.insert("link".into(), link.into());
+        }
         if json && !is_in_result {
             fields.insert("error".into(), kind.into());
             fields.insert("message".into(), message.clone().into());
@@ -175,6 +198,14 @@ impl From<Error> for CliError {
     fn from(error: Error) -> CliError {
         CliError::broadcast(&error, &error)
     }
+}
+
+/// Shapes as the fragment of a link to the playground, of which equal ones are given by their number.
+///
+/// The playground draws few inputs: of many equal ones, two are enough.
+fn shapes_fragment<'s>(shapes: impl Iterator<Item = (usize, &'s [Extent])>) -> String {
+    let words = shapes.flat_map(|(count, shape)| std::iter::repeat_n(shape_text(shape), count.min(2)));
+    format!("shapes={}", words.take(MAX_LINKED).collect::<Vec<_>>().join(";"))
 }
 
 /// The sizes of a shape, `null` where unknown.

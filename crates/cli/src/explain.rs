@@ -3,6 +3,7 @@
 use crate::args::ExplainArgs;
 use crate::dim_names::{NamedShape, common_names, named_text};
 use crate::error::CliError;
+use crate::eval::expression_error;
 use crate::output;
 use crate::paths::is_stdout;
 use crate::shape_input::{self, ShapeInput};
@@ -14,9 +15,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::Path;
+use unishape::expr::{ReduceOp, Reduction, lazy};
 use unishape::{DType, Extent, Tensor, broadcast_shapes_with, text};
 use unishape_atomic_file::resolve_target;
-use unishape_explain::Explanation;
+use unishape_explain::{Explanation, ReductionExplanation};
 use unishape_files::Location;
 use unishape_npy as npy;
 
@@ -37,48 +39,126 @@ pub(crate) fn run(args: ExplainArgs, json: bool) -> Result<(), CliError> {
     let mut sizes: BTreeMap<String, usize> = args.sizes.iter().cloned().collect();
     let shapes = args.inputs.iter().zip(&inputs).map(|(word, input)| known_shape(word, input, &mut sizes));
     let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
-    let mut explanation = Explanation::new(args.rules.rules(), &shapes)
-        .map_err(|error| CliError::from(error.named(&shape_input::names(&inputs))))?;
-    for (index, input) in inputs.iter().enumerate() {
-        if input.dim_names.iter().any(Option::is_some) {
-            explanation = explanation.name(index, &named_text(&input.shape, &input.dim_names));
-        }
-        if let Some(location) = &input.file {
-            explanation = explanation.name(index, &input.name(index));
-            let opened = if input.array.is_none() { Some(open_array(location.clone())?) } else { None };
-            if let Some(array) = input.array.as_ref().or(opened.as_ref())
-                && let Some(values) = values(array)?
-            {
-                explanation = explanation.values(index, |element| element_text(&values, element));
-            }
-        }
-    }
+    let figure = match args.reduce {
+        Some(op) => reduction_figure(&args, op, &inputs, &shapes)?,
+        None => broadcast_figure(&args, &inputs, &shapes)?,
+    };
     if args.svg.is_none() && args.html.is_none() && json {
         let inputs: Vec<_> = shapes
             .iter()
             .zip(shape_input::names(&inputs))
             .map(|(shape, name)| json!({"name": name, "shape": shape}))
             .collect();
-        let figure = explanation.text(false, args.width.unwrap_or(80));
-        let shape = explanation.shape();
+        let text = figure.text(false, args.width.unwrap_or(80));
+        let shape = figure.shape();
         return output::print_json(
-            &json!({"shape": shape, "inputs": inputs, "sizes": sizes, "figure": figure}),
+            &json!({"shape": shape, "inputs": inputs, "sizes": sizes, "figure": text}),
         );
     }
     if args.svg.is_none() && args.html.is_none() {
         let width = args.width.unwrap_or_else(terminal_width);
-        let figure = explanation.text(use_color(args.color), width);
-        return output::print(&(names_line(&inputs, &sizes, &args)? + &figure));
+        return output::print(&figure.text(use_color(args.color), width));
     }
-    let svg = args.svg.as_deref().map(|path| (path, explanation.svg()));
-    let html = args.html.as_deref().map(|path| (path, explanation.html()));
+    let svg = args.svg.as_deref().map(|path| (path, figure.svg()));
+    let html = args.html.as_deref().map(|path| (path, figure.html()));
     let files: Vec<(&Path, String)> = svg.into_iter().chain(html).collect();
     if json && files.iter().any(|(path, _)| is_stdout(path)) {
         return Err(CliError::usage("with --json, standard output has the JSON; write the figure to a file"));
     }
     output::write_text_files(&files, args.force)?;
     let paths: Vec<String> = files.iter().map(|(path, _)| text::display_path(path)).collect();
-    if json { output::print_json(&json!({"shape": explanation.shape(), "files": paths})) } else { Ok(()) }
+    if json { output::print_json(&json!({"shape": figure.shape(), "files": paths})) } else { Ok(()) }
+}
+
+/// A figure of broadcasting or of a reduction.
+enum Figure {
+    Broadcast(Explanation),
+    Reduction(ReductionExplanation),
+}
+
+impl Figure {
+    fn shape(&self) -> &[usize] {
+        match self {
+            Figure::Broadcast(explanation) => explanation.shape(),
+            Figure::Reduction(explanation) => explanation.shape(),
+        }
+    }
+
+    fn text(&self, color: bool, width: usize) -> String {
+        match self {
+            Figure::Broadcast(explanation) => explanation.text(color, width),
+            Figure::Reduction(explanation) => explanation.text(color, width),
+        }
+    }
+
+    fn svg(&self) -> String {
+        match self {
+            Figure::Broadcast(explanation) => explanation.svg(),
+            Figure::Reduction(explanation) => explanation.svg(),
+        }
+    }
+
+    fn html(&self) -> String {
+        match self {
+            Figure::Broadcast(explanation) => explanation.html(),
+            Figure::Reduction(explanation) => explanation.html(),
+        }
+    }
+}
+
+/// The figure of how inputs are broadcast, with the elements of those in files.
+fn broadcast_figure(
+    args: &ExplainArgs,
+    inputs: &[ShapeInput],
+    shapes: &[Vec<usize>],
+) -> Result<Figure, CliError> {
+    let mut explanation = Explanation::new(args.rules.rules(), shapes)
+        .map_err(|error| CliError::from(error.named(&shape_input::names(inputs))))?;
+    explanation = explanation.result_dim_names(&borrowed(&result_names(inputs, args)?));
+    for (index, input) in inputs.iter().enumerate() {
+        explanation = explanation.dim_names(index, &borrowed(&input.dim_names));
+        if input.file.is_some() {
+            explanation = explanation.name(index, &input.name(index));
+        }
+        if let Some(values) = input_values(input)? {
+            explanation = explanation.values(index, |element| element_text(&values, element));
+        }
+    }
+    Ok(Figure::Broadcast(explanation))
+}
+
+/// The figure of a reduction, with the elements and the result of an array in a file.
+fn reduction_figure(
+    args: &ExplainArgs,
+    op: ReduceOp,
+    inputs: &[ShapeInput],
+    shapes: &[Vec<usize>],
+) -> Result<Figure, CliError> {
+    let ([input], [shape]) = (inputs, shapes) else {
+        return Err(CliError::usage("--reduce takes one shape or file"));
+    };
+    let reduction = Reduction::new(op).axes(args.axis.clone()).keep_dims(args.keepdims);
+    let mut explanation =
+        ReductionExplanation::new(&reduction, shape).map_err(|error| expression_error(&error))?;
+    if input.file.is_some() {
+        explanation = explanation.name(&input.name(0));
+    } else if input.dim_names.iter().any(Option::is_some) {
+        explanation = explanation.name(&named_text(&input.shape, &input.dim_names));
+    }
+    // Strings are drawn by their numbers: no reduction takes them.
+    if let Some(values) = input_values(input)?.filter(|values| values.dtype() != DType::Str) {
+        let result = lazy(&values).reduce(reduction).compute().map_err(|error| expression_error(&error))?;
+        explanation = explanation
+            .values(|element| element_text(&values, element), |element| element_text(&result, element));
+    }
+    Ok(Figure::Reduction(explanation))
+}
+
+/// The elements of an input in a file, if they are few and of a supported dtype.
+fn input_values(input: &ShapeInput) -> Result<Option<Tensor>, CliError> {
+    let Some(location) = &input.file else { return Ok(None) };
+    let opened = if input.array.is_none() { Some(open_array(location.clone())?) } else { None };
+    input.array.as_ref().or(opened.as_ref()).map_or(Ok(None), values)
 }
 
 /// Whether two paths lead to the same file. `-` is standard output.
@@ -89,22 +169,16 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// The common shape with names, and the sizes that they have in the figure; empty without names.
-fn names_line(
-    inputs: &[ShapeInput],
-    sizes: &BTreeMap<String, usize>,
-    args: &ExplainArgs,
-) -> Result<String, CliError> {
-    if !inputs.iter().any(|input| input.dim_names.iter().any(Option::is_some)) {
-        return Ok(String::new());
-    }
+/// The names of the dimensions of the common shape, where they have any.
+fn result_names(inputs: &[ShapeInput], args: &ExplainArgs) -> Result<Vec<Option<String>>, CliError> {
     let shapes: Vec<&[Extent]> = inputs.iter().map(|input| &input.shape[..]).collect();
     let common = broadcast_shapes_with(args.rules.rules(), &shapes)?;
     let named: Vec<_> = inputs.iter().map(|input| (&input.shape[..], &input.dim_names[..])).collect();
-    let texts: Vec<String> = named.iter().map(|(shape, names)| named_text(shape, names)).collect();
-    let result = named_text(&common, &common_names(&common, &named));
-    let sizes: Vec<String> = sizes.iter().map(|(name, size)| format!("{name} = {size}")).collect();
-    Ok(format!("{} gives {result}; drawn with {}\n\n", texts.join(" with "), sizes.join(", ")))
+    Ok(common_names(&common, &named))
+}
+
+fn borrowed(names: &[Option<String>]) -> Vec<Option<&str>> {
+    names.iter().map(Option::as_deref).collect()
 }
 
 /// The shape of an input, whose sizes must all be known, or have names.

@@ -13,15 +13,14 @@
 //! | `destination` | checks of the paths that results are written to |
 //! | `output` | standard output and atomically written files |
 //! | `output_names` | unique file names of results |
-//! | `array_text`, `array_json` | arrays formatted as text and as JSON |
+//! | `array_json` | arrays formatted as JSON |
 //! | `columns` | widths of text in terminal columns |
 //! | `progress` | progress bar and interruption of long work |
 //! | `signals` | signal handlers |
-//! | `shape`, `explain`, `broadcast`, `eval`, `onnx` | one subcommand each |
+//! | `shape`, `explain`, `broadcast`, `eval`, `onnx`, `man` | one subcommand each |
 
 mod args;
 mod array_json;
-mod array_text;
 mod broadcast;
 #[cfg(feature = "zarr")]
 mod chunk_grid;
@@ -32,6 +31,7 @@ mod dim_names;
 mod error;
 mod eval;
 mod explain;
+mod man;
 mod onnx;
 mod output;
 mod output_names;
@@ -65,14 +65,14 @@ pub fn run<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> u8 {
         Ok(args) => args,
         Err(error) => return report_parse_error(&error, &arguments),
     };
-    let json = args.json;
+    let (json, site) = (args.json, args.link.clone());
     let result = panic::catch_unwind(|| run_subcommand(args)).unwrap_or_else(|_| {
         // The panic hook has printed the reason and the place.
         Err(CliError::internal("the command panicked"))
     });
     match result {
         Ok(()) => 0,
-        Err(error) => error.report(json),
+        Err(error) => error.report(json, site.as_deref()),
     }
 }
 
@@ -86,6 +86,7 @@ fn run_subcommand(args: Args) -> Result<(), CliError> {
         Command::Eval(args) => eval::run(args, json),
         Command::Onnx(args) => onnx::run(args, json),
         Command::Completions { shell } => completions(shell, json),
+        Command::Man { dir, force } => man::run(Args::command(), &dir, force, json),
     }
 }
 

@@ -5,7 +5,8 @@ use crate::paths::is_stdout;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
-use unishape::text;
+use unishape::{Tensor, text};
+use unishape_array_text::{IndexRanges, format_array};
 use unishape_atomic_file::{AtomicFile, PendingFile, commit_all};
 
 /// Prints to standard output.
@@ -22,6 +23,15 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), CliError> {
     let json = serde_json::to_string(value).map_err(CliError::internal)?;
     print(&(json + "\n"))
+}
+
+/// An array of this shape as text. `region` returns the elements of a region; only printed ones are requested.
+pub(crate) fn array_text(
+    shape: &[usize],
+    region: impl Fn(&IndexRanges) -> Result<Tensor, CliError>,
+) -> Result<String, CliError> {
+    format_array(shape, region)?
+        .ok_or_else(|| CliError::usage("the result has too many dimensions to print; use -o FILE.npy"))
 }
 
 /// Prints to standard error, except with `--quiet`.

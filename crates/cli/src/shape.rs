@@ -8,7 +8,7 @@ use crate::shape_input::{self, ShapeInput};
 use indicatif::BinaryBytes;
 use serde::Serialize;
 use std::ffi::OsString;
-use std::io::{self, BufRead, IsTerminal, Read};
+use std::io::{self, BufRead, ErrorKind, IsTerminal, Read};
 use unishape::notation::parse_shape;
 use unishape::{CommonShape, Error, Extent, Rules, broadcast_shapes_with, element_count};
 use unishape_files::FileError;
@@ -97,7 +97,16 @@ fn broadcast_stream(rules: Rules, words: &[OsString]) -> Result<BroadcastResult,
         for number in 1.. {
             line.clear();
             let read = stdin.by_ref().take(MAX_LINE).read_line(&mut line);
-            if read.map_err(|error| CliError::io(format!("standard input, line {number}: {error}")))? == 0 {
+            let read = read.map_err(|error| {
+                let message = format!("standard input, line {number}: {error}");
+                // Bytes that are not UTF-8 are no shape, as in an argument.
+                if error.kind() == ErrorKind::InvalidData {
+                    CliError::usage(message)
+                } else {
+                    CliError::io(message)
+                }
+            })?;
+            if read == 0 {
                 break;
             }
             if line.len() as u64 == MAX_LINE {

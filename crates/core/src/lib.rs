@@ -60,3 +60,8 @@ pub use stretch::{
     LayoutError, StretchError, broadcast_strides, check_broadcast_to, index_map, padded_dim, source_index,
     source_offset,
 };
+
+/// Compiles and runs the README's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -116,13 +116,15 @@ fn overflowing_offsets_are_errors() {
 fn bc14_counts_are_exact_or_an_error() {
     assert_eq!(element_count(&[]), Ok(1));
     assert_eq!(element_count(&[usize::MAX]), Ok(usize::MAX));
-    assert_eq!(element_count(&[1 << 32, 1 << 31]), Ok(1 << 63));
-    assert_eq!(element_count(&[1 << 32, 1 << 32]), Err(TooLarge));
-    assert_eq!(element_count(&[0, 1 << 63, 4]), Ok(0), "0 in any position gives 0");
-    assert_eq!(element_count(&[1 << 63, 4, 0]), Ok(0));
-    assert_eq!(byte_count(&[1 << 60], 15), Ok(15 << 60));
-    assert_eq!(byte_count(&[1 << 60], 16), Err(TooLarge));
-    assert_eq!(byte_count(&[1 << 63, 2], 0), Err(TooLarge), "elements of 0 bytes are counted too");
+    // Limits of this machine: 2⁶⁴ or 2³² elements.
+    let (root, half, sixteenth) = (1 << (usize::BITS / 2), 1 << (usize::BITS - 1), 1 << (usize::BITS - 4));
+    assert_eq!(element_count(&[root, root / 2]), Ok(half));
+    assert_eq!(element_count(&[root, root]), Err(TooLarge));
+    assert_eq!(element_count(&[0, half, 4]), Ok(0), "0 in any position gives 0");
+    assert_eq!(element_count(&[half, 4, 0]), Ok(0));
+    assert_eq!(byte_count(&[sixteenth], 15), Ok(15 * sixteenth));
+    assert_eq!(byte_count(&[sixteenth], 16), Err(TooLarge));
+    assert_eq!(byte_count(&[half, 2], 0), Err(TooLarge), "elements of 0 bytes are counted too");
 }
 
 /// Row-major strides of a shape, in elements.

@@ -1,13 +1,12 @@
 //! `NAME=VALUE` arguments: the variables of an expression.
 
-use super::arange::Arange;
-use super::list_literal;
 use crate::error::CliError;
 use crate::sources::{location_of, names_in};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use unishape::expr::{Expr, Scalar};
-use unishape::{Tensor, text};
+use unishape::expr::Expr;
+use unishape::text;
+use unishape_array_text::Literal;
 use unishape_files::Location;
 
 /// A variable and its value: `NAME=VALUE`, or a file named after the variable.
@@ -20,9 +19,7 @@ pub(crate) struct Binding {
 
 /// A parsed value. Files are not opened yet.
 pub(crate) enum BindingValue {
-    Scalar(Scalar),
-    Range(Arange),
-    List(Tensor),
+    Literal(Literal),
     File(Location),
 }
 
@@ -79,13 +76,7 @@ fn parse_value(name: &str, value: &OsStr) -> Result<Option<BindingValue>, String
     if text.is_empty() {
         return Err(format!("missing value; write {name}=a.npy, {name}=2.5 or {name}=0:10"));
     }
-    if let Some(number) = Scalar::parse(text.strip_prefix('+').unwrap_or(text)) {
-        return Ok(Some(BindingValue::Scalar(number)));
-    }
-    if text.starts_with('[') {
-        return list_literal::parse(text).map(BindingValue::List).map(Some);
-    }
-    Ok(Arange::parse(text).transpose()?.map(BindingValue::Range))
+    Ok(Literal::parse(text)?.map(BindingValue::Literal))
 }
 
 /// The file that a value names.

@@ -1,16 +1,24 @@
 //! The opened inputs of an expression, and their parts for a chunk of the result.
 
-use super::arange::Arange;
 use super::binding::{Binding, BindingValue};
-use crate::array_text::IndexRanges;
+#[cfg(feature = "zarr")]
+use super::decode::decode_to_file;
 use crate::chunks::input_region;
 use crate::error::CliError;
 use crate::sources::open_array;
+#[cfg(feature = "zarr")]
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use unishape::expr::{Bound, Expr, ExprError, ExprErrorKind, Scalar, Value};
-use unishape::{DType, Tensor, text};
+use unishape::{DType, Tensor, TensorView, text};
+use unishape_array_text::{Arange, IndexRanges, Literal};
 use unishape_files::ArraySource;
+#[cfg(feature = "zarr")]
+use unishape_files::BlockReader;
 use unishape_npy::{RawArray, Region};
+
+/// Inputs in chunks up to this size are decoded in memory by expressions that need them whole, in bytes.
+const MAX_DECODED_BYTES: u64 = 8 << 20;
 
 /// The value of a variable.
 pub(crate) struct Input {
@@ -39,9 +47,9 @@ impl Input {
             _ => None,
         };
         let source = match value {
-            BindingValue::Scalar(number) => InputSource::Scalar(number),
-            BindingValue::Range(range) => InputSource::Range(range),
-            BindingValue::List(tensor) => InputSource::List(tensor),
+            BindingValue::Literal(Literal::Scalar(number)) => InputSource::Scalar(number),
+            BindingValue::Literal(Literal::Range(range)) => InputSource::Range(range),
+            BindingValue::Literal(Literal::List(tensor)) => InputSource::List(tensor),
             BindingValue::File(location) => {
                 let array = open_array(location)?;
                 let descr = &array.source.header().descr;
@@ -110,6 +118,7 @@ impl Input {
         };
         match &self.source {
             InputSource::Range(_) => bytes(8),
+            InputSource::File(..) if self.is_decoded_to_file() => 0,
             InputSource::File(array, _) if !self.is_in_place() => bytes(array.header().item_size()),
             InputSource::Scalar(_) | InputSource::List(_) | InputSource::File(..) => 0,
         }
@@ -121,6 +130,7 @@ impl Input {
             InputSource::Scalar(_) => "",
             InputSource::Range(_) => "generated in memory",
             InputSource::List(_) => "in memory",
+            InputSource::File(..) if self.is_decoded_to_file() => "decoded to a temporary file",
             InputSource::File(array, _) if array.chunk_shape().is_some() => "decoded in memory",
             InputSource::File(..) => match (self.is_in_place(), self.is_column_major()) {
                 (true, false) => "memory-mapped, not copied",
@@ -159,7 +169,7 @@ impl Input {
     }
 
     /// The elements of a region; `None` for a number.
-    fn part(&self, region: &IndexRanges) -> Result<Option<Region<'_>>, CliError> {
+    pub(super) fn part(&self, region: &IndexRanges) -> Result<Option<Region<'_>>, CliError> {
         Ok(Some(match &self.source {
             InputSource::Scalar(_) => return Ok(None),
             InputSource::Range(range) => Region::Tensor(range.part(region)),
@@ -175,21 +185,49 @@ impl Input {
         }))
     }
 
+    /// A reader of a region that decodes it block by block, if it is stored so that this is possible.
+    #[cfg(feature = "zarr")]
+    pub(super) fn blocks(&self, region: &IndexRanges) -> Result<Option<Box<dyn BlockReader + '_>>, CliError> {
+        match &self.source {
+            InputSource::File(array, _) => Ok(array.blocks(region)?),
+            InputSource::Scalar(_) | InputSource::Range(_) | InputSource::List(_) => Ok(None),
+        }
+    }
+
+    /// Whether [`blocks`](Input::blocks) reads chunks block by block.
+    #[cfg(feature = "zarr")]
+    pub(super) fn reads_blocks(&self) -> bool {
+        matches!(&self.source, InputSource::File(array, _) if array.reads_blocks())
+    }
+
+    /// Whether an expression that needs the whole input decodes it to a temporary file: it is large and stored in
+    /// chunks, and its elements can be read from the file where they are.
+    fn is_decoded_to_file(&self) -> bool {
+        let InputSource::File(array, dtype) = &self.source else { return false };
+        let is_large = array.header().data_bytes().is_ok_and(|bytes| bytes > MAX_DECODED_BYTES);
+        array.chunk_shape().is_some() && is_large && *dtype != DType::Bool && cfg!(target_endian = "little")
+    }
+
     /// All elements; `None` for a number. A file that needs no conversion is not copied.
-    fn whole(&self) -> Result<Option<InputPart<'_>>, CliError> {
+    #[cfg_attr(not(feature = "zarr"), allow(unused_variables))]
+    fn whole(&self, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<Option<InputPart<'_>>, CliError> {
         let shape = self.shape().unwrap_or_default();
         let region: IndexRanges = shape.iter().map(|&size| 0..size).collect();
         let part = match &self.source {
-            InputSource::File(array, _) => Some(array.region(&region)?),
-            _ => self.part(&region)?,
+            #[cfg(feature = "zarr")]
+            InputSource::File(array, _) if self.is_decoded_to_file() => {
+                Some(PartElements::File(decode_to_file(&**array, &self.text, is_stopped)?))
+            }
+            InputSource::File(array, _) => Some(PartElements::Region(array.region(&region)?)),
+            _ => self.part(&region)?.map(PartElements::Region),
         };
         Ok(part.map(|part| InputPart { region, part }))
     }
 
-    fn value<'v>(&self, part: Option<&'v Region<'_>>) -> Value<'v> {
-        match (&self.source, part) {
+    pub(super) fn value<'v>(&self, elements: Option<TensorView<'v>>) -> Value<'v> {
+        match (&self.source, elements) {
             (InputSource::Scalar(number), _) => Value::Scalar(*number),
-            (_, Some(part)) => Value::Array(part.view()),
+            (_, Some(view)) => Value::Array(view),
             // Unreachable: only numbers have no part.
             (_, None) => Value::Scalar(Scalar::Bool(false)),
         }
@@ -237,7 +275,25 @@ pub(crate) struct InputParts<'i> {
 
 struct InputPart<'i> {
     region: IndexRanges,
-    part: Region<'i>,
+    part: PartElements<'i>,
+}
+
+/// The elements of a part.
+enum PartElements<'i> {
+    Region(Region<'i>),
+    /// A temporary file, whose elements are read where they are.
+    #[cfg(feature = "zarr")]
+    File(RawArray),
+}
+
+impl PartElements<'_> {
+    fn view(&self) -> Option<TensorView<'_>> {
+        match self {
+            PartElements::Region(region) => Some(region.view()),
+            #[cfg(feature = "zarr")]
+            PartElements::File(array) => array.view(),
+        }
+    }
 }
 
 impl<'i> InputParts<'i> {
@@ -251,14 +307,18 @@ impl<'i> InputParts<'i> {
         for (input, current) in inputs.iter().zip(&mut parts.current) {
             let shape = input.shape().unwrap_or_default();
             let region: IndexRanges = shape.iter().map(|&size| 0..size.min(1)).collect();
-            *current = input.part(&region)?.map(|part| InputPart { region, part });
+            *current =
+                input.part(&region)?.map(|part| InputPart { region, part: PartElements::Region(part) });
         }
         Ok(parts)
     }
 
-    /// The whole inputs, for expressions with views or reductions.
-    pub(crate) fn whole(inputs: &'i [Input]) -> Result<InputParts<'i>, CliError> {
-        let current = inputs.iter().map(Input::whole).collect::<Result<_, _>>()?;
+    /// The whole inputs, for expressions with views or reductions. `is_stopped` ends the decoding of large ones.
+    pub(crate) fn whole(
+        inputs: &'i [Input],
+        is_stopped: &(dyn Fn() -> bool + Sync),
+    ) -> Result<InputParts<'i>, CliError> {
+        let current = inputs.iter().map(|input| input.whole(is_stopped)).collect::<Result<_, _>>()?;
         Ok(InputParts { inputs, current })
     }
 
@@ -272,7 +332,8 @@ impl<'i> InputParts<'i> {
             if current.as_ref().is_none_or(|current| current.region != region) {
                 let done = current.take().map(|current| current.region);
                 input.advise(done.as_ref(), None);
-                *current = input.part(&region)?.map(|part| InputPart { region: region.clone(), part });
+                let part = input.part(&region)?.map(PartElements::Region);
+                *current = part.map(|part| InputPart { region: region.clone(), part });
             }
             if let Some(next) = next.map(|next| input_region(shape, next)).filter(|next| *next != region) {
                 input.advise(None, Some(&next));
@@ -285,7 +346,7 @@ impl<'i> InputParts<'i> {
     pub(crate) fn values(&self) -> impl Iterator<Item = (&'i str, Value<'_>)> {
         let inputs = self.inputs.iter().zip(&self.current);
         inputs.map(|(input, current)| {
-            (input.name.as_str(), input.value(current.as_ref().map(|current| &current.part)))
+            (input.name.as_str(), input.value(current.as_ref().and_then(|current| current.part.view())))
         })
     }
 
@@ -305,6 +366,13 @@ impl<'i> InputParts<'i> {
             });
         Ok(values.collect::<Result<_, unishape::Error>>()?)
     }
+}
+
+/// Ranges of indices of an array as ranges of indices of one of its regions.
+#[cfg(feature = "zarr")]
+pub(super) fn relative_to(ranges: &[Range<usize>], region: &[Range<usize>]) -> IndexRanges {
+    let dims = ranges.iter().zip(region);
+    dims.map(|(range, region)| range.start - region.start..range.end - region.start).collect()
 }
 
 /// The error of an expression: about shapes (exit code 1), other properties of the inputs (5), or the command line (2).

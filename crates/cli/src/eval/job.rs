@@ -1,14 +1,14 @@
 //! The computation: an expression, its inputs, and the shape and dtype of its result.
 
 use super::inputs::{Input, InputParts, expression_error};
-use crate::array_text::IndexRanges;
 use crate::chunks::Chunks;
 use crate::error::CliError;
 use indicatif::BinaryBytes;
 use ndarray::{ArrayViewMutD, IxDyn};
 use std::ops::Range;
-use unishape::expr::{Bound, Expr, Numeric};
+use unishape::expr::{Bound, Expr, Numeric, Value};
 use unishape::{DType, Rules, Tensor, text};
+use unishape_array_text::IndexRanges;
 use unishape_npy::{Descr, Header};
 
 /// The preferred chunk size in bytes: small enough to be written from the cache, and for computing and
@@ -143,7 +143,15 @@ impl Job {
 
     /// Binds the expression to the parts of its inputs.
     pub(crate) fn bind<'p>(&self, parts: &'p InputParts<'_>) -> Result<Bound<'p>, CliError> {
-        let bound = self.expr.bind(parts.values()).map_err(|error| expression_error(&error))?;
+        self.bind_values(parts.values())
+    }
+
+    /// Binds the expression to values.
+    pub(crate) fn bind_values<'p, 'n>(
+        &self,
+        values: impl IntoIterator<Item = (&'n str, Value<'p>)>,
+    ) -> Result<Bound<'p>, CliError> {
+        let bound = self.expr.bind(values).map_err(|error| expression_error(&error))?;
         Ok(match self.threads {
             Some(threads) => bound.threads(threads),
             None => bound,
@@ -156,11 +164,14 @@ impl Job {
         Ok(samples.bind_stretched(&self.expr).map_err(|error| expression_error(&error))?.plan())
     }
 
-    /// The whole inputs, for an expression that needs them.
-    pub(crate) fn whole_inputs(&self) -> Result<Option<InputParts<'_>>, CliError> {
+    /// The whole inputs, for an expression that needs them. `is_stopped` ends the decoding of large ones.
+    pub(crate) fn whole_inputs(
+        &self,
+        is_stopped: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<InputParts<'_>>, CliError> {
         match self.is_element_wise() {
             true => Ok(None),
-            false => InputParts::whole(&self.inputs).map(Some),
+            false => InputParts::whole(&self.inputs, is_stopped).map(Some),
         }
     }
 

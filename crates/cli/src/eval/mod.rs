@@ -3,18 +3,21 @@
 //! | module | contents |
 //! |---|---|
 //! | `binding` | `NAME=VALUE` arguments |
-//! | `arange`, `list_literal` | ranges and small arrays on the command line |
 //! | `inputs` | opened inputs, and their parts for a chunk of the result |
+//! | `block_parts` | the same, block by block of a chunk of a Zarr array |
+//! | `decode` | arrays in chunks, decoded to temporary files |
 //! | `job` | the computation: expression, inputs, shape and dtype |
 //! | `write`, `write_zarr` | the result written to a file or a Zarr store, chunk by chunk |
 //! | `summary` | descriptions of the inputs, the result and the plan |
 //! | `memory_size` | memory sizes on the command line |
 
-mod arange;
 mod binding;
+#[cfg(feature = "zarr")]
+mod block_parts;
+#[cfg(feature = "zarr")]
+mod decode;
 mod inputs;
 mod job;
-mod list_literal;
 pub(crate) mod memory_size;
 mod summary;
 mod write;
@@ -23,7 +26,6 @@ mod write_zarr;
 
 use crate::args::{EvalArgs, OutputArgs, SumToArgs};
 use crate::array_json::array_json;
-use crate::array_text::{self, IndexRanges};
 use crate::destination::{
     check_directory_exists, check_free_space, check_target, destination_text, free_space,
 };
@@ -33,7 +35,8 @@ use crate::paths::{has_extension, is_stdout, parent_directory};
 use crate::progress::{Progress, Total};
 use binding::Binding;
 use indicatif::BinaryBytes;
-use inputs::{Input, expression_error};
+use inputs::Input;
+pub(crate) use inputs::expression_error;
 use job::Job;
 use serde_json::json;
 use std::ffi::OsString;
@@ -43,6 +46,7 @@ use std::path::Path;
 use unishape::expr::Expr;
 use unishape::notation::shape_text;
 use unishape::{DType, Error, text};
+use unishape_array_text::IndexRanges;
 #[cfg(feature = "zarr")]
 use unishape_atomic_file::resolve_target;
 use unishape_core::check_broadcast_to;
@@ -132,12 +136,12 @@ fn print_result(job: &Job, with_edges: bool, args: &OutputArgs, json: bool) -> R
         print_info(quiet, &format!("{}{}\n", summary::inputs_text(&job.inputs, |_| ""), result()));
         return Ok(());
     }
-    let is_small = array_text::is_small(&job.shape);
+    let is_small = unishape_array_text::is_small(&job.shape);
     if !is_small && (!with_edges || json) {
         let hint = "use -o FILE.npy to write it, or -o - to print its edges";
         return Err(CliError::usage(format!("the result is {}, too large to print; {hint}", result())));
     }
-    let whole = job.whole_inputs()?;
+    let whole = job.whole_inputs(&|| false)?;
     let whole = whole.as_ref().map(|inputs| job.bind(inputs)).transpose()?;
     if json {
         let all: IndexRanges = job.shape.iter().map(|&size| 0..size).collect();
@@ -145,7 +149,7 @@ fn print_result(job: &Job, with_edges: bool, args: &OutputArgs, json: bool) -> R
         object["data"] = array_json(&job.compute(&all, whole.as_ref())?);
         return output::print_json(&object);
     }
-    output::print(&array_text::format_array(&job.shape, |region| job.compute(region, whole.as_ref()))?)?;
+    output::print(&output::array_text(&job.shape, |region| job.compute(region, whole.as_ref()))?)?;
     if !is_small {
         let note = format!("unishape: printed the edges of {}; use -o FILE.npy to write all\n", result());
         print_info(quiet, &note);

@@ -129,7 +129,7 @@ impl Pipeline<'_> {
         computed: Sender<ComputedChunk<T>>,
         buffers: &Receiver<Vec<T>>,
     ) -> Result<(), CliError> {
-        let whole = self.job.whole_inputs()?;
+        let whole = self.job.whole_inputs(&|| self.progress.is_stopped())?;
         let whole = whole.as_ref().map(|inputs| self.job.bind(inputs)).transpose()?;
         let mut parts = InputParts::new(&self.job.inputs);
         let mut chunks = self.chunks.iter().peekable();

@@ -1,14 +1,27 @@
 //! The result written to a Zarr store, chunk by chunk on all cores.
 
-use super::inputs::{Input, InputParts};
+use super::block_parts::BlockParts;
+use super::inputs::{Input, expression_error};
 use super::job::{Job, slice};
 use crate::chunk_grid::ChunkGrid;
+use crate::chunks::{Chunks, len};
 use crate::error::CliError;
 use crate::progress::Progress;
 use crate::shared_args::ZarrArgs;
+use std::ops::Range;
 use std::path::Path;
 use std::thread::available_parallelism;
-use unishape_zarr::{Format, StoreWriter};
+use unishape_array_text::IndexRanges;
+use unishape_zarr::{ChunkWriter, Format, StoreWriter};
+
+/// The preferred size of a block of a chunk, in bytes: with its inputs, it fits the L2 cache.
+const BLOCK_BYTES: usize = 1 << 18;
+
+/// Memory of a decoder, in bytes: zstd's window at levels up to 19.
+const DECODER_BYTES: usize = 8 << 20;
+
+/// Memory of an encoder, in bytes: zstd's window and tables at level 1.
+const ENCODER_BYTES: usize = 2 << 20;
 
 /// Where a result goes: a store, and the name of its array.
 pub(crate) struct ZarrTarget<'t> {
@@ -29,11 +42,11 @@ pub(crate) fn chunk_grid(job: &Job, args: &ZarrArgs) -> Result<ChunkGrid, CliErr
 
 /// The number of threads, such that their chunks need at most `memory` bytes.
 ///
-/// Each has a chunk of the result, its encoded bytes, and the parts of the inputs with the chunks that they are in.
+/// Each has a block of the result, an encoder, and the parts of the inputs with the chunks that they are in.
 fn workers(job: &Job, grid: &ChunkGrid, memory: u64) -> Result<usize, CliError> {
-    let elements = grid.elements();
-    let inputs = job.inputs.iter().map(|input| input.decoded_bytes(elements));
-    let own = elements.saturating_mul(2 * job.header().item_size());
+    let chunk = grid.elements().saturating_mul(job.header().item_size());
+    let own = chunk.min(BLOCK_BYTES).saturating_add(chunk.min(ENCODER_BYTES));
+    let inputs = job.inputs.iter().map(|input| input.decoded_bytes(grid));
     let bytes = inputs.fold(own, usize::saturating_add) as u64;
     if bytes > memory {
         let (bytes, memory) = (indicatif::BinaryBytes(bytes), indicatif::BinaryBytes(memory));
@@ -45,6 +58,21 @@ fn workers(job: &Job, grid: &ChunkGrid, memory: u64) -> Result<usize, CliError> 
     }
     let cores = job.threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
     Ok(cores.min(usize::try_from(memory / bytes.max(1)).unwrap_or(usize::MAX)).max(1))
+}
+
+/// Computes a chunk block by block, so that it is never in memory as a whole.
+fn write_chunk(job: &Job, ranges: &IndexRanges, mut chunk: ChunkWriter<'_>) -> Result<(), CliError> {
+    let mut parts = BlockParts::open(&job.inputs, ranges)?;
+    let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
+    for own in Chunks::new(&shape, BLOCK_BYTES / job.header().item_size()).iter() {
+        let block: IndexRanges =
+            own.iter().zip(ranges).map(|(own, all)| all.start + own.start..all.start + own.end).collect();
+        parts.load(&block)?;
+        // Each thread computes a chunk of its own.
+        let computed = job.bind_values(parts.values())?.threads(1).compute();
+        chunk.write(&own, &computed.map_err(|error| expression_error(&error))?)?;
+    }
+    Ok(chunk.finish()?)
 }
 
 /// Computes the result into a store that appears when it is complete.
@@ -59,25 +87,19 @@ pub(crate) fn write(
     let mut store = StoreWriter::create(target.path, format)?;
     let array = store.add_array(target.name, job.dtype, &job.shape, &grid.chunk)?;
     let item_size = job.header().item_size() as u64;
-    let store_chunk = |index: &[u64], tensor: &unishape::Tensor| {
-        array.write_chunk(index, tensor)?;
-        progress.advance_bytes(tensor.shape().iter().product::<usize>() as u64 * item_size);
-        Ok(())
-    };
     let stopped = || progress.interruption_or(CliError::internal("stopped"));
     if job.is_element_wise() {
         grid.for_each(workers(job, grid, memory)?, |index, ranges| {
             if progress.is_stopped() {
                 return Err(stopped());
             }
-            let mut parts = InputParts::new(&job.inputs);
-            parts.load(ranges, None)?;
-            // Each thread computes a chunk of its own.
-            let computed = job.bind(&parts)?.threads(1).compute();
-            store_chunk(index, &computed.map_err(|error| super::inputs::expression_error(&error))?)
+            write_chunk(job, ranges, array.chunk(index))?;
+            progress.advance_bytes(len(ranges) as u64 * item_size);
+            Ok(())
         })?;
     } else {
-        let whole = job.whole_inputs()?;
+        let whole = job.whole_inputs(&|| progress.is_stopped());
+        let whole = whole.map_err(|error| progress.interruption_or(error))?;
         let whole = whole.as_ref().map(|inputs| job.bind(inputs)).transpose()?;
         grid.for_each(1, |index, ranges| {
             if progress.is_stopped() {
@@ -85,7 +107,9 @@ pub(crate) fn write(
             }
             let Some(whole) = &whole else { return Err(CliError::internal("no inputs")) };
             let computed = slice(whole, ranges).compute();
-            store_chunk(index, &computed.map_err(|error| super::inputs::expression_error(&error))?)
+            array.write_chunk(index, &computed.map_err(|error| expression_error(&error))?)?;
+            progress.advance_bytes(len(ranges) as u64 * item_size);
+            Ok(())
         })?;
     }
     if progress.is_stopped() {
@@ -96,13 +120,16 @@ pub(crate) fn write(
 }
 
 impl Input {
-    /// Bytes of memory for a part of this many elements, with the chunks that are decoded for it.
-    fn decoded_bytes(&self, elements: usize) -> usize {
-        let own = elements.saturating_mul(self.copied_bytes());
+    /// Bytes of memory for the part that a chunk of the result needs, with the chunks that are decoded for it.
+    fn decoded_bytes(&self, grid: &ChunkGrid) -> usize {
         let chunk = self.chunk_shape().map_or(0, |chunk| {
             let item = self.dtype().map_or(0, |dtype| dtype.item_size());
             chunk.iter().fold(item, |bytes, &size| bytes.saturating_mul(size))
         });
-        own.saturating_add(chunk.saturating_mul(2))
+        let is_like_result = self.shape() == Some(grid.shape()) && self.chunk_shape() == Some(&grid.chunk);
+        if is_like_result && self.reads_blocks() {
+            return chunk.min(DECODER_BYTES).saturating_add(chunk.min(BLOCK_BYTES));
+        }
+        grid.elements().saturating_mul(self.copied_bytes()).saturating_add(chunk.saturating_mul(2))
     }
 }

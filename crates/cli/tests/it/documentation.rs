@@ -1,16 +1,20 @@
-//! The commands of docs/command-line.md, run one after another, print what the page says.
+//! The commands of pages in docs, run one after another, print what the page says.
 
 #![cfg(unix)]
 
 use crate::support::{BINARY, TestDir};
 use std::path::Path;
 
-const PAGE: &str = include_str!("../../../../docs/command-line.md");
+/// Pages, and the least number of commands in each.
+const PAGES: [(&str, usize); 2] = [
+    (include_str!("../../../../docs/command-line.md"), 9),
+    (include_str!("../../../../docs/playground.md"), 1),
+];
 
-/// Commands of the page that begin with `$`, and the output after each.
-fn commands() -> Vec<(String, String)> {
+/// Commands of a page that begin with `$`, and the output after each.
+fn commands(page: &str) -> Vec<(String, String)> {
     let mut commands: Vec<(String, String)> = Vec::new();
-    for block in PAGE.split("```console\n").skip(1) {
+    for block in page.split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap_or_default();
         for line in block.lines() {
             match (line.strip_prefix("$ "), commands.last_mut()) {
@@ -24,15 +28,17 @@ fn commands() -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_commands_of_the_page_print_what_it_says() {
-    let dir = TestDir::new();
+fn the_commands_of_pages_print_what_these_say() {
     let folder = Path::new(BINARY).parent().expect("a folder");
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
-    let commands = commands();
-    assert!(commands.len() > 8, "{commands:?}");
-    for (command, expected) in commands {
-        let output = dir.program("sh", ["-c", &command]).env("PATH", &path).output().expect("a shell");
-        let printed = [output.stdout, output.stderr].concat();
-        assert_eq!(String::from_utf8_lossy(&printed), expected, "{command}");
+    for (page, least) in PAGES {
+        let dir = TestDir::new();
+        let commands = commands(page);
+        assert!(commands.len() >= least, "{commands:?}");
+        for (command, expected) in commands {
+            let output = dir.program("sh", ["-c", &command]).env("PATH", &path).output().expect("a shell");
+            let printed = [output.stdout, output.stderr].concat();
+            assert_eq!(String::from_utf8_lossy(&printed), expected, "{command}");
+        }
     }
 }

@@ -347,3 +347,80 @@ fn a_closed_pipe_is_not_an_error() {
         assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
     }
 }
+
+#[test]
+fn reductions_are_drawn_with_their_results() {
+    let dir = TestDir::new();
+    npy::write(dir.path("x.npy"), ndarray::arr2(&[[1.5f64, 2.0], [3.5, 4.0]]).view()).expect("written");
+    let text = dir.run(["explain", "x.npy", "--reduce", "sum", "--axis", "-1"]).expect_success();
+    assert!(text.starts_with("sum of 2x2 along axis 1 gives 2\n"), "{text}");
+    assert!(text.contains("│ 3.5 │ 7.5 │"), "{text}");
+    let text =
+        dir.run(["explain", "2x3x4", "--reduce", "max", "--axis", "-1,0", "--keepdims"]).expect_success();
+    assert!(text.contains("R[0,j,0] = Y[0,j,0] = max(X[:,j,:])"), "{text}");
+    dir.run(["explain", "3x4", "--reduce", "mean", "--svg", "r.svg", "--html", "r.html"]).expect_success();
+    assert!(
+        String::from_utf8(dir.read("r.svg"))
+            .expect("text")
+            .contains("mean of 3x4 along axes 0 and 1 gives ()")
+    );
+    assert!(String::from_utf8(dir.read("r.html")).expect("text").contains("<title>Reduction: mean"));
+}
+
+#[test]
+fn invalid_reductions_are_reported() {
+    let dir = TestDir::new();
+    for (arguments, code, part) in [
+        (&["3x4", "4", "--reduce", "sum"][..], 2, "--reduce takes one shape or file"),
+        (&["3x4", "--reduce", "median"], 2, "not a reduction"),
+        (&["3x4", "--axis", "1"], 2, "--reduce"),
+        (&["3x4", "--reduce", "sum", "--axis", "2"], 5, "axis 2"),
+        (&["3x4", "--reduce", "sum", "--axis", "1,-1"], 5, "given twice"),
+    ] {
+        let output: RunOutput = dir.run(["explain"].iter().chain(arguments));
+        assert_eq!(output.code, code, "{arguments:?}: {}", output.stderr);
+        assert!(output.stderr.contains(part), "{}", output.stderr);
+    }
+}
+
+#[test]
+fn names_of_dimensions_are_drawn_in_every_form() {
+    let dir = TestDir::new();
+    let inputs = ["explain", "N,3,H,W", "3,1,1", "(W,)"];
+    let text = dir.run(inputs).expect_success();
+    for part in [
+        "Nx3xHxW with 3x1x1 and W gives Nx3xHxW\n",
+        "Drawn with N = 2, H = 3, W = 4.",
+        "X0  Nx3xHxW",
+        "Y1  1x3x1x1",
+        "Z1  Nx3xHxW",
+        "dimension 0: added by step 1: 1 → N, every index reads 0",
+        "dimension 3: W, every index reads itself",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    dir.run(inputs.iter().chain(&["--svg", "figure.svg", "--html", "page.html"])).expect_success();
+    let text_of = |name: &str| String::from_utf8(dir.read(name)).expect("UTF-8");
+    let (svg, html) = (text_of("figure.svg"), text_of("page.html"));
+    for figure in [&svg, &html] {
+        assert!(figure.contains("Nx3xHxW with 3x1x1 and W gives Nx3xHxW"));
+        assert!(figure.contains("Drawn with N = 2, H = 3, W = 4."));
+        assert!(!figure.contains("2x3x3x4") && !figure.contains("2×3×3×4"));
+    }
+    let document = roxmltree::Document::parse(&svg).expect("XML");
+    let sizes = document.descendants().filter(|node| node.attribute("class") == Some("shape"));
+    let sizes: Vec<String> = sizes
+        .map(|node| {
+            node.descendants().filter(roxmltree::Node::is_text).filter_map(|node| node.text()).collect()
+        })
+        .collect();
+    assert_eq!(sizes[..3], ["N×3×H×W"; 3]);
+    assert_eq!(sizes[3..6], ["3×1×1", "1×3×1×1", "N×3×H×W"]);
+    assert_eq!(sizes[6..], ["W", "1×1×1×W", "N×3×H×W"]);
+    assert!(html.contains("N×3×H×W"));
+    // Long dimensions have their names along them, and a name that some other input does not share is not kept.
+    let text = dir.run(["explain", "N,3", "1000,1", "--dim", "N=1000"]).expect_success();
+    assert!(text.starts_with("Nx3 with 1000x1 gives 1000x3\n"), "{text}");
+    let text = dir.run(["explain", "batch,3", "3", "--dim", "batch=1000"]).expect_success();
+    assert!(text.contains("Drawn with batch = 1000."), "{text}");
+}

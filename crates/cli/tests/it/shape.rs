@@ -306,7 +306,7 @@ fn errors_name_the_line() {
 
 #[test]
 fn invalid_utf_8_is_an_error_that_names_the_line() {
-    let message = shape_of_lines(b"3\n\xff\xfe\n3\n", &["-"]).expect_error(4);
+    let message = shape_of_lines(b"3\n\xff\xfe\n3\n", &["-"]).expect_error(2);
     assert!(message.starts_with("unishape: standard input, line 2: "), "{message}");
 }
 
@@ -333,4 +333,22 @@ fn output_that_cannot_be_written_is_an_error() {
     let child = dir.command(["shape", "3"]).stdout(full).stderr(Stdio::piped()).spawn();
     let output = RunOutput::new(child.and_then(|child| child.wait_with_output()).expect("an exit"));
     assert!(output.expect_error(4).starts_with("unishape: standard output: "));
+}
+
+#[test]
+fn a_link_draws_incompatible_shapes_in_the_playground() {
+    let dir = TestDir::new();
+    let site = "https://example.org/site/";
+    let link = "https://example.org/site/playground/index.html#shapes=2x1;8x4x3";
+    for command in [&["shape", "2x1", "8x4x3"][..], &["explain", "2x1", "8x4x3"]] {
+        let output = dir.run(command.iter().chain(&["--link", site]));
+        assert_eq!(output.code, 1);
+        assert!(output.stderr.ends_with(&format!("See it drawn: {link}\n")), "{}", output.stderr);
+    }
+    let output = dir.run(["eval", "a + b", "a=[1,2]", "b=[1,2,3]", "--link", site, "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
+    assert_eq!(json["link"], "https://example.org/site/playground/index.html#shapes=2;3");
+    // Nothing but an E1 has a link.
+    assert!(!dir.run(["shape", "2y", "--link", site]).stderr.contains("See it drawn"));
+    assert_eq!(dir.run(["shape", "2x1", "3", "--link", site]).expect_success(), "2x3\n");
 }

@@ -5,7 +5,7 @@ use crate::support::{BINARY, TestDir};
 #[test]
 fn every_help_text_has_an_example() {
     let dir = TestDir::new();
-    for subcommand in ["shape", "explain", "broadcast", "eval", "sum-to", "onnx", "completions"] {
+    for subcommand in ["shape", "explain", "broadcast", "eval", "sum-to", "onnx", "completions", "man"] {
         let example = format!("Examples:\n  unishape {subcommand} ");
         assert!(dir.run([subcommand, "--help"]).expect_success().contains(&example), "{subcommand}");
         assert!(dir.run(["help", subcommand]).expect_success().contains(&example), "{subcommand}");
@@ -58,6 +58,34 @@ fn completions_exist_for_every_shell() {
         }
     }
     assert!(dir.run(["completions", "abacus"]).expect_error(2).contains("possible values: bash"));
+}
+
+#[test]
+fn manual_pages_exist_for_every_subcommand() {
+    let dir = TestDir::new();
+    dir.run(["man", "pages"]).expect_success();
+    for name in [
+        "",
+        "-shape",
+        "-explain",
+        "-broadcast",
+        "-eval",
+        "-sum-to",
+        "-onnx",
+        "-onnx-explicit",
+        "-completions",
+    ] {
+        let page = String::from_utf8(dir.read(format!("pages/unishape{name}.1"))).unwrap();
+        assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{name}: {page}");
+    }
+    let page = String::from_utf8(dir.read("pages/unishape-broadcast.1")).unwrap();
+    assert!(
+        page.contains("\\-\\-dry\\-run") && page.contains("Stretch arrays to their common shape"),
+        "{page}"
+    );
+    // Nothing is replaced unless that is requested.
+    assert!(dir.run(["man", "pages"]).expect_error(4).contains("--force"));
+    dir.run(["man", "pages", "--force"]).expect_success();
 }
 
 #[cfg(unix)]

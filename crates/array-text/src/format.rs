@@ -1,10 +1,9 @@
 //! Arrays formatted as text, much as NumPy prints them; of a large array only the edges.
 
-use crate::columns::width;
-use crate::error::CliError;
 use ndarray::ArrayViewD;
 use num_complex::Complex;
 use std::ops::Range;
+use unicode_width::UnicodeWidthStr;
 use unishape::{Tensor, element_count, text};
 
 /// Arrays of up to this many elements are printed in full.
@@ -20,18 +19,41 @@ const MAX_EDGE_ELEMENTS: usize = 10_000;
 const WIDTH: usize = 80;
 
 /// A part of an array: a range of indices in each dimension.
-pub(crate) type IndexRanges = Vec<Range<usize>>;
+///
+/// ```
+/// let corner: unishape_array_text::IndexRanges = vec![0..2, 0..2];
+/// assert_eq!(corner.len(), 2);
+/// ```
+pub type IndexRanges = Vec<Range<usize>>;
 
 /// Whether an array of this shape is printed in full.
-pub(crate) fn is_small(shape: &[usize]) -> bool {
+///
+/// ```
+/// assert!(unishape_array_text::is_small(&[10, 10]) && !unishape_array_text::is_small(&[100, 100]));
+/// ```
+pub fn is_small(shape: &[usize]) -> bool {
     element_count(shape).is_ok_and(|count| count <= MAX_ELEMENTS)
 }
 
-/// Formats an array of this shape. `region` returns the elements of a region; only printed ones are requested.
-pub(crate) fn format_array(
+/// Formats an array of this shape; `None` if it has too many dimensions.
+///
+/// `region` returns the elements of a region; only printed ones are requested.
+///
+/// ```
+/// use ndarray::arr2;
+/// use unishape_array_text::format_array;
+///
+/// let text = format_array(&[2, 2], |_| Ok::<_, ()>(arr2(&[[1, 20], [3, 4]]).into()));
+/// assert_eq!(text, Ok(Some("[[ 1 20]\n [ 3  4]]\n".into())));
+/// ```
+///
+/// # Errors
+///
+/// Those of `region`.
+pub fn format_array<E>(
     shape: &[usize],
-    region: impl Fn(&IndexRanges) -> Result<Tensor, CliError>,
-) -> Result<String, CliError> {
+    region: impl Fn(&IndexRanges) -> Result<Tensor, E>,
+) -> Result<Option<String>, E> {
     let is_small = is_small(shape);
     let is_abbreviated = |&size: &usize| !is_small && size > 2 * EDGE;
     // The printed indices of each dimension.
@@ -44,7 +66,7 @@ pub(crate) fn format_array(
         .collect();
     let sizes: Vec<usize> = shown.iter().map(|ranges| ranges.iter().map(Range::len).sum()).collect();
     if !element_count(&sizes).is_ok_and(|count| count <= MAX_EDGE_ELEMENTS) {
-        return Err(CliError::usage("the result has too many dimensions to print; use -o FILE.npy"));
+        return Ok(None);
     }
     let mut cells = Cells::new(&sizes);
     for corner in corners(&shown) {
@@ -54,7 +76,7 @@ pub(crate) fn format_array(
     }
     cells.align();
     let gaps: Vec<bool> = shape.iter().map(is_abbreviated).collect();
-    Ok(cells.text(0, 0, &gaps) + "\n")
+    Ok(Some(cells.text(0, 0, &gaps) + "\n"))
 }
 
 /// The Cartesian product of the ranges of all dimensions.
@@ -67,6 +89,11 @@ fn corners(shown: &[Vec<Range<usize>>]) -> Vec<IndexRanges> {
             corners.iter().flat_map(|corner| ranges.iter().map(move |range| longer(corner, range))).collect();
     }
     corners
+}
+
+/// Terminal columns of a text.
+fn width(text: &str) -> usize {
+    text.width()
 }
 
 /// The printed elements, as text, in row-major order.
@@ -249,7 +276,7 @@ mod tests {
     #[test]
     fn wide_characters_take_two_columns() {
         let strings = ndarray::arr2(&[["宽".to_owned(), "a".into()], ["abc".into(), "b".into()]]);
-        let text = format_array(&[2, 2], |_| Ok(strings.clone().into_dyn().into())).unwrap();
-        assert_eq!(text, "[[ '宽'   'a']\n ['abc'   'b']]\n");
+        let text = format_array(&[2, 2], |_| Ok::<_, ()>(strings.clone().into_dyn().into()));
+        assert_eq!(text.unwrap().unwrap(), "[[ '宽'   'a']\n ['abc'   'b']]\n");
     }
 }

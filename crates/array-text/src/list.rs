@@ -1,4 +1,4 @@
-//! Small arrays on the command line: `[1, 2, 3]`, `[[1.5], [2.5]]`.
+//! Small arrays: `[1, 2, 3]`, `[[1.5], [2.5]]`.
 
 use ndarray::{ArrayD, IxDyn};
 use num_complex::Complex;

@@ -1,4 +1,4 @@
-//! Ranges on the command line: `START:END` or `START:END:STEP`.
+//! Ranges: `START:END` or `START:END:STEP`.
 
 use ndarray::{Array, IxDyn};
 use std::ops::Range;
@@ -8,8 +8,17 @@ use unishape::{DType, Tensor};
 /// Evenly spaced numbers from a start up to, not including, an end, as NumPy's `arange`.
 ///
 /// They are generated on demand and take no memory.
+///
+/// ```
+/// use unishape_array_text::Arange;
+///
+/// let column = Arange::parse("0:4x1").unwrap()?;
+/// assert_eq!(column.shape(), [4, 1]);
+/// assert_eq!(column.part(&[1..3, 0..1]), ndarray::arr2(&[[1i64], [2]]).into());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Arange {
+pub struct Arange {
     numbers: Numbers,
     /// The length, and a 1 for each `x1`.
     shape: Vec<usize>,
@@ -29,7 +38,19 @@ impl Arange {
     ///
     /// `0:10` is `int64`; with a point or an exponent, as in `0:1:0.1`, it is `float64`. Each `x1` at the end
     /// adds a dimension of size 1.
-    pub(crate) fn parse(text: &str) -> Option<Result<Arange, String>> {
+    ///
+    /// ```
+    /// # use unishape_array_text::Arange;
+    /// assert_eq!(Arange::parse("0:10:3").unwrap()?.shape(), [4]);
+    /// assert_eq!(Arange::parse("a.npz:b"), None);
+    /// assert!(Arange::parse("0:1:0").unwrap().is_err());
+    /// # Ok::<(), String>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the numbers do not make a range, or it is too long.
+    pub fn parse(text: &str) -> Option<Result<Arange, String>> {
         let mut text = text;
         let mut trailing_ones = 0;
         let numbers = loop {
@@ -46,11 +67,25 @@ impl Arange {
         }))
     }
 
-    pub(crate) fn shape(&self) -> &[usize] {
+    /// Its shape: the length, and a 1 for each `x1`.
+    ///
+    /// ```
+    /// # use unishape_array_text::Arange;
+    /// assert_eq!(Arange::parse("0:10x1x1").unwrap()?.shape(), [10, 1, 1]);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    pub(crate) fn dtype(&self) -> DType {
+    /// `int64` or `float64`.
+    ///
+    /// ```
+    /// # use unishape_array_text::Arange;
+    /// assert_eq!(Arange::parse("0:1:0.5").unwrap()?.dtype(), unishape::DType::F64);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn dtype(&self) -> DType {
         match self.numbers {
             Numbers::Int { .. } => DType::I64,
             Numbers::Float { .. } => DType::F64,
@@ -58,7 +93,13 @@ impl Arange {
     }
 
     /// The numbers of a region.
-    pub(crate) fn part(&self, region: &[Range<usize>]) -> Tensor {
+    ///
+    /// ```
+    /// # use unishape_array_text::Arange;
+    /// assert_eq!(Arange::parse("0:10").unwrap()?.part(&[8..10]), ndarray::arr1(&[8i64, 9]).into());
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn part(&self, region: &[Range<usize>]) -> Tensor {
         let shape: Vec<usize> = region.iter().map(Range::len).collect();
         let mut index = region.first().map_or(0, |range| range.start);
         let mut next = || {
