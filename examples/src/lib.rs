@@ -10,3 +10,13 @@
 //! | `errors` | messages for the people who use your program |
 //! | `server` | an HTTP server on a loopback address: requests as threads, errors as responses |
 //! | `no_std` | the broadcasting rule on a device without an allocator |
+
+/// Compiles and runs the examples of the project's README.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
+/// The programs of a page of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/from-ndarray.md")]
+pub struct FromNdarray;

@@ -4,6 +4,8 @@ mod assumptions;
 mod bench;
 mod command;
 mod coverage;
+mod debian;
+mod dist;
 mod extract;
 mod fuzz;
 mod gpu;
@@ -11,9 +13,13 @@ mod install;
 mod mutants;
 mod nightly;
 mod no_std;
+mod package;
+mod platforms;
+mod policy;
 mod prove;
 mod python;
 mod sanitize;
+mod site;
 mod test;
 mod tools;
 mod workspace;
@@ -49,10 +55,26 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Check with cargo-mutants that the tests detect changes to the code.
     Mutants(mutants::Options),
+    /// Package every published crate, and test the packages.
+    Package(package::Options),
+    /// Make the Python packages and the archive of the command for a release, in target/dist.
+    Dist(dist::Options),
+    /// Check licences, sources, versions and advisories of dependencies with cargo-deny.
+    Deny,
+    /// Compare the public APIs with those of an earlier commit, with cargo-semver-checks.
+    Semver(policy::SemverOptions),
+    /// Check that no newer compiler is needed than `rust-version` says.
+    Msrv,
+    /// Lint the workflows in .github.
+    Workflows,
+    /// Test on other CPUs under QEMU, and build for WebAssembly, in a Debian testing system; requires root.
+    Platforms(platforms::Options),
     /// Pack the tests of CUDA kernels for a machine with a GPU, or compile all kernels without one.
     Gpu(gpu::Options),
     /// Run all tests under AddressSanitizer and ThreadSanitizer; requires nightly Rust.
     Sanitize(sanitize::Options),
+    /// Build the site, with the playground, into target/site.
+    Site(site::Options),
 }
 
 fn main() -> ExitCode {
@@ -63,8 +85,16 @@ fn main() -> ExitCode {
         Task::Coverage => coverage::run(),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Mutants(options) => mutants::run(&options),
+        Task::Package(options) => package::run(&options),
+        Task::Dist(options) => dist::run(&options),
+        Task::Deny => policy::deny(),
+        Task::Semver(options) => policy::semver(&options),
+        Task::Msrv => policy::msrv(),
+        Task::Workflows => policy::workflows(),
+        Task::Platforms(options) => platforms::run(&options),
         Task::Gpu(options) => gpu::run(&options),
         Task::Sanitize(options) => sanitize::run(&options),
+        Task::Site(options) => site::run_task(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

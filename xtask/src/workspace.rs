@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// A package of the workspace.
 pub(crate) struct Package {
     pub(crate) name: String,
+    pub(crate) version: String,
     /// The root of the workspace.
     pub(crate) workspace: PathBuf,
     /// The folder of its manifest.
@@ -50,6 +51,7 @@ fn package(of: &Value, workspace: &Path) -> Option<Package> {
     let target = of_kind("lib").or_else(|| of_kind("cdylib")).or_else(|| of_kind("bin"))?;
     Some(Package {
         name: of["name"].as_str()?.to_owned(),
+        version: of["version"].as_str()?.to_owned(),
         workspace: workspace.to_owned(),
         folder: PathBuf::from(of["manifest_path"].as_str()?).parent()?.to_owned(),
         root_file: target["src_path"].as_str()?.into(),

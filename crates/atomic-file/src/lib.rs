@@ -388,3 +388,8 @@ fn existing_metadata(path: &Path) -> io::Result<Option<fs::Metadata>> {
         Err(error) => Err(error),
     }
 }
+
+/// Compiles and runs the README's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

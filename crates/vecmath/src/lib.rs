@@ -72,5 +72,10 @@ pub use power::Pow;
 pub use root::{Cbrt, Hypot};
 pub use trig::{Cos, Sin, Tan};
 
+/// Compiles and runs the README's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests;

@@ -11,11 +11,11 @@ use support::{packages, rust_files};
 
 /// Folders of `crates/`, from the highest layer to the lowest. A crate may depend on lower layers only.
 const LAYERS: [&[&str]; 12] = [
-    &["python"],
+    &["python", "playground"],
     &["cli"],
     &["zarr"],
     &["files"],
-    &["npy", "explain", "onnx"],
+    &["npy", "explain", "array-text", "onnx"],
     &["unishape"],
     &["cuda"],
     &["engine"],

@@ -47,16 +47,20 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<PathBuf>,
 }
 
-/// All packages of the workspace.
-pub(crate) fn packages() -> Vec<Package> {
+/// What cargo knows of the packages of the workspace.
+pub(crate) fn metadata() -> Value {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let metadata = Command::new(cargo)
         .args(["metadata", "--format-version=1", "--no-deps"])
         .current_dir(root())
         .output()
         .unwrap();
-    let metadata: Value = serde_json::from_slice(&metadata.stdout).unwrap();
-    metadata["packages"].as_array().unwrap().iter().map(package).collect()
+    serde_json::from_slice(&metadata.stdout).unwrap()
+}
+
+/// All packages of the workspace.
+pub(crate) fn packages() -> Vec<Package> {
+    metadata()["packages"].as_array().unwrap().iter().map(package).collect()
 }
 
 fn package(metadata: &Value) -> Package {

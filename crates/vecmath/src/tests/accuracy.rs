@@ -12,7 +12,7 @@ use super::reference::{self, Exact, wide};
 use crate::*;
 
 /// The documented maximum errors.
-const ACCURACY_MD: &str = include_str!("../../../../docs/accuracy.md");
+const ACCURACY_MD: &str = include_str!("../../accuracy.md");
 
 /// The largest error, and its argument.
 struct MaxError {

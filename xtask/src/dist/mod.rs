@@ -1,0 +1,60 @@
+//! `cargo xtask dist`: what a release consists of besides crates, in `target/dist`. Nothing is published.
+//!
+//! | part | file |
+//! |---|---|
+//! | `wheel` | the Python package for this platform, for every Python from 3.11 on |
+//! | `sdist` | its sources, with the locked versions of all crates |
+//! | `command` | the command with manual pages, completions and a list of its components |
+//! | `test` | tests of the wheel in an environment of its own |
+
+mod command_archive;
+mod python_package;
+mod stage;
+
+use crate::command::root;
+use clap::ValueEnum;
+use std::fs;
+
+/// Where everything is written.
+const FOLDER: &str = "target/dist";
+
+/// Options of `cargo xtask dist`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// What to make; default: everything.
+    parts: Vec<Part>,
+    /// Build the command twice, in different folders, and compare the bytes.
+    #[arg(long)]
+    twice: bool,
+    /// Interpreter that the wheel is tested with.
+    #[arg(long, default_value = "python3")]
+    python: String,
+    /// Version of NumPy that the wheel is tested with; default: the newest.
+    #[arg(long)]
+    numpy: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Wheel,
+    Sdist,
+    Command,
+    Test,
+}
+
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let all = [Part::Wheel, Part::Sdist, Part::Command, Part::Test];
+    let parts = if options.parts.is_empty() { &all[..] } else { &options.parts };
+    let folder = root().join(FOLDER);
+    fs::create_dir_all(&folder).map_err(|error| format!("{FOLDER}: {error}"))?;
+    let folder = folder.canonicalize().map_err(|error| format!("{FOLDER}: {error}"))?;
+    for part in parts {
+        match part {
+            Part::Wheel => python_package::wheel(&folder)?,
+            Part::Sdist => python_package::sdist(&folder)?,
+            Part::Command => command_archive::make(&folder, options.twice)?,
+            Part::Test => python_package::test(&folder, &options.python, options.numpy.as_deref())?,
+        }
+    }
+    Ok(())
+}

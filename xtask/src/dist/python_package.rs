@@ -1,0 +1,187 @@
+//! The wheel and the source distribution of the Python package.
+
+use super::stage::{Stage, copy};
+use crate::command::{self, command, output, root, succeeds};
+use crate::python::{interpreter, pip_install};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What builds and checks packages: the compiler driver that links to an old glibc, and the checks of indexes.
+const TOOLS: [&str; 5] =
+    ["maturin>=1.9,<2", "ziglang>=0.14,<0.16", "auditwheel>=6.4", "abi3audit>=0.0.20", "twine>=6.1"];
+
+/// glibc 2.17, of 2012.
+const LINUX: [&str; 3] = ["--zig", "--compatibility", "manylinux2014"];
+
+/// Tests that need NumPy only.
+const TESTS: [&str; 12] = [
+    "test_broadcast",
+    "test_command",
+    "test_datetime",
+    "test_errors",
+    "test_evaluate",
+    "test_lazy",
+    "test_memmap",
+    "test_reductions",
+    "test_small_arrays",
+    "test_sum_to_and_explain",
+    "test_threads",
+    "test_ufuncs",
+];
+
+/// Builds the wheel of this platform and checks it.
+pub(crate) fn wheel(folder: &Path) -> Result<(), String> {
+    let stage = Stage::new(folder.join("stage"))?;
+    let tools = Tools::set_up(folder)?;
+    remove(folder, ".whl")?;
+    let mut build = tools.command("maturin", &stage.folder);
+    build.args(["build", "--release", "--locked", "--out"]).arg(folder);
+    build.arg("--target-dir").arg(folder.join("build"));
+    if cfg!(target_os = "linux") {
+        build.args(LINUX);
+    }
+    build.env("RUSTFLAGS", stage.remapped()).env("SOURCE_DATE_EPOCH", &stage.time);
+    command::run("the wheel", build)?;
+    let wheel = only_file(folder, ".whl")?;
+    if cfg!(target_os = "linux") {
+        let mut audit = tools.command("auditwheel", folder);
+        audit.arg("show").arg(&wheel);
+        let text = output("auditwheel", audit)?;
+        print!("{text}");
+        // It says "is consistent with the following platform tag".
+        if !text.replace('\n', " ").contains("manylinux_2_17") {
+            return Err("the wheel needs a newer glibc than 2.17".into());
+        }
+    }
+    let mut abi = tools.command("abi3audit", folder);
+    abi.args(["--strict", "--verbose"]).arg(&wheel);
+    command::run("use of Python's stable interface", abi)?;
+    check_metadata(&tools, folder, &wheel)
+}
+
+/// Packs the sources, and builds them without network, from crates that are downloaded already.
+pub(crate) fn sdist(folder: &Path) -> Result<(), String> {
+    let stage = Stage::new(folder.join("stage"))?;
+    let tools = Tools::set_up(folder)?;
+    let name = format!("unishape-{}.tar.gz", stage.version);
+    let mut pack = tools.command("maturin", &stage.folder);
+    pack.args(["sdist", "--out"]).arg(folder).env("SOURCE_DATE_EPOCH", &stage.time);
+    command::run("the source distribution", pack)?;
+    let sdist = folder.join(name);
+    check_metadata(&tools, folder, &sdist)?;
+
+    let environment = environment(&folder.join("sdist-environment"), "python3")?;
+    let mut install = pip_install(&environment);
+    install.args(["maturin>=1.9,<2", "numpy"]);
+    command::run("the build requirement", install)?;
+    let mut install = pip_install(&environment);
+    install.args(["--no-build-isolation", "--no-deps", "--no-index", "--force-reinstall"]).arg(&sdist);
+    install.env("CARGO_NET_OFFLINE", "true").env("PATH", tools.path(&environment)?);
+    // Only that it builds: unoptimized code is built in less time.
+    install
+        .env("MATURIN_PEP517_ARGS", "--profile dev --locked")
+        .env("CARGO_TARGET_DIR", folder.join("sdist-build"));
+    command::run("the source distribution, built offline", install)?;
+    let mut import =
+        command(&environment, &["-c", "import unishape; print(unishape.evaluate('a + 1', {'a': 2}))"]);
+    import.current_dir(folder);
+    command::run("the package from its sources", import)
+}
+
+/// Installs the wheel into an environment with nothing but NumPy and pytest, and runs tests outside the repository.
+pub(crate) fn test(folder: &Path, python: &str, numpy: Option<&str>) -> Result<(), String> {
+    let wheel = only_file(folder, ".whl")?;
+    let environment_folder = folder.join("test-environment");
+    let _ = fs::remove_dir_all(&environment_folder);
+    let environment = environment(&environment_folder, python)?;
+    let mut install = pip_install(&environment);
+    install.arg(numpy.map_or("numpy".to_owned(), |version| format!("numpy=={version}")));
+    install.args(["pytest>=8,<10", "ml_dtypes>=0.5,<1"]).arg(&wheel);
+    command::run("the wheel, installed", install)?;
+    let versions =
+        "import sys, numpy, unishape; print(sys.version.split()[0], numpy.__version__, unishape.__file__)";
+    print!("{}", output("versions", command(&environment, &["-c", versions]))?);
+    // Copies: the sources of the package must not be found beside the tests.
+    let tests = folder.join("tests");
+    let _ = fs::remove_dir_all(&tests);
+    let sources = fs::read_dir(root().join("python/tests")).map_err(|error| error.to_string())?;
+    for file in sources.flatten().filter(|file| file.path().is_file()) {
+        copy(&file.path(), &tests.join(file.file_name())).map_err(|error| error.to_string())?;
+    }
+    let mut pytest = command(&environment, &["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]);
+    pytest.current_dir(&tests).args(TESTS.map(|name| format!("{name}.py")));
+    command::run("tests of the wheel", pytest)
+}
+
+fn check_metadata(tools: &Tools, folder: &Path, file: &Path) -> Result<(), String> {
+    let mut check = tools.command("twine", folder);
+    check.args(["check", "--strict"]).arg(file);
+    command::run("metadata, and the README as an index renders it", check)
+}
+
+fn remove(folder: &Path, end: &str) -> Result<(), String> {
+    let files = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for file in files.flatten().filter(|file| file.file_name().to_string_lossy().ends_with(end)) {
+        fs::remove_file(file.path()).map_err(|error| format!("{}: {error}", file.path().display()))?;
+    }
+    Ok(())
+}
+
+/// The only file in a folder with this end of its name.
+fn only_file(folder: &Path, end: &str) -> Result<PathBuf, String> {
+    let files = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let of_kind = |file: &PathBuf| file.to_string_lossy().ends_with(end);
+    let mut files: Vec<PathBuf> = files.flatten().map(|file| file.path()).filter(of_kind).collect();
+    match (files.pop(), files.len()) {
+        (Some(file), 0) => Ok(file),
+        (None, _) => Err(format!("{} has no file *{end}", folder.display())),
+        (Some(_), more) => {
+            Err(format!("{} has {} files *{end}; remove the old ones", folder.display(), more + 1))
+        }
+    }
+}
+
+/// The interpreter of a virtual environment, which is created unless it is there.
+fn environment(folder: &Path, python: &str) -> Result<PathBuf, String> {
+    let interpreter = interpreter(folder);
+    if !succeeds(command(&interpreter, &["-m", "pip", "--version"])) {
+        let mut create = command(python, &["-m", "venv"]);
+        create.arg(folder);
+        command::run(&format!("an environment of {python}"), create)?;
+    }
+    Ok(interpreter)
+}
+
+/// The programs that build and check packages, in an environment of their own.
+struct Tools {
+    python: PathBuf,
+}
+
+impl Tools {
+    fn set_up(folder: &Path) -> Result<Tools, String> {
+        let python = environment(&folder.join("tools"), "python3")?;
+        let mut install = pip_install(&python);
+        // There is no compiler to be had this way for Windows on ARM, and none is needed there.
+        install.args(TOOLS.iter().filter(|tool| cfg!(target_os = "linux") || !tool.starts_with("zig")));
+        command::run("tools for packages", install)?;
+        Ok(Tools { python })
+    }
+
+    /// A program of the environment, run in a folder.
+    fn command(&self, program: &str, folder: &Path) -> Command {
+        let mut command = command(self.python.with_file_name(program), &[]);
+        command.current_dir(folder);
+        if let Ok(path) = self.path(&self.python) {
+            command.env("PATH", path);
+        }
+        command
+    }
+
+    /// The search path with the programs of an environment first.
+    fn path(&self, python: &Path) -> Result<std::ffi::OsString, String> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = python.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&path));
+        std::env::join_paths(folders).map_err(|error| error.to_string())
+    }
+}
