@@ -14,7 +14,16 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ["python.md", "differences-from-numpy.md"]
+PAGES = [
+    "index.md",
+    "python.md",
+    "differences-from-numpy.md",
+    "gallery.md",
+    "from-numpy.md",
+    "from-numexpr.md",
+    "from-pytorch.md",
+    "from-onnx.md",
+]
 CELL = re.compile(
     r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<text>.*?)```\n)?(?:\n!\[(?P<label>[^]]*)\]\((?P<file>[^)]*)\)\n)?",
     re.DOTALL,
