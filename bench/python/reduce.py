@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench/results/reduce"
 #: Largest relative error of a result; of a larger one the time does not count.
 TOLERANCE = 1e-4
-#: Seconds of calls before a block is timed. In a virtual machine the first milliseconds after a pause run on one core.
-WARM_UP = 12e-3
+#: Seconds of calls before a block is timed. In a virtual machine up to 15 ms after a pause run on one core.
+WARM_UP = 20e-3
 
 
 def use_package(path, folder):

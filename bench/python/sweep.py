@@ -27,6 +27,9 @@ OUTPUTS = ("fresh", "preallocated")
 CALLERS = "concurrent callers"
 #: Seconds before each block of calls; see timing.PAUSE.
 PAUSE = 0.06
+#: Seconds of calls in a block before it is timed: it took up to 15 ms after a pause until a virtual machine's second core
+#: took part. First calls are listed apart.
+WARM_UP = 20e-3
 
 
 def measure(workload, elements, limits):
@@ -40,7 +43,7 @@ def measure(workload, elements, limits):
     shapes = ", ".join(dict.fromkeys("x".join(map(str, array.shape)) for array in arrays.values()))
     cells = []
     for output in OUTPUTS:
-        times = timing.measure(contestants.checked(workload, arrays, output, every), *limits)
+        times = timing.measure(contestants.checked(workload, arrays, output, every), *limits, warm=WARM_UP)
         cell = {"name": workload.name, "elements": elements, "output": output, "shapes": shapes, "times": times}
         cells.append(cell)
         every_time = ", ".join(f"{name} {report.duration(each['median'])}" for name, each in times.items())

@@ -1,5 +1,7 @@
 """Ratios, targets and tables of the sweep as Markdown. Needs no library but Python's own."""
 
+import statistics
+
 import cpu_model
 import report
 
@@ -9,6 +11,8 @@ MOST = 1.0 + report.EQUAL
 MEAN = 0.6
 #: The number of misses to name in the report of a target.
 NAMED = 3
+#: The contestants whose first calls after a pause are listed: those of every workload and output.
+FIRST_CALLERS = ("evaluate", "NumPy", "numexpr", "PyTorch")
 
 
 def relative(cell):
@@ -90,6 +94,23 @@ def callers_table(lines):
     return report.grid(["", "threads", *contestants, "largest spread"], rows)
 
 
+def first_calls_table(results):
+    """First calls after a pause, by number of elements: the median over workloads, of both kinds of outputs.
+
+    None for results that predate them, and where no workload has all contestants.
+    """
+    cells = [cell for cell in results["cells"] if all("first" in time for time in cell["times"].values())]
+    contestants = [name for name in FIRST_CALLERS if cells and all(name in cell["times"] for cell in cells)]
+    if not contestants:
+        return None
+    rows = []
+    for size in sizes({"cells": cells}):
+        times = [cell["times"] for cell in cells if cell["elements"] == size]
+        medians = [statistics.median(each[name]["first"] for each in times) for name in contestants]
+        rows.append([count(size), *map(report.duration, medians)])
+    return report.grid(["elements", *contestants], rows)
+
+
 def machine(results):
     load = ", ".join(f"{each:.2f}" for each in results["load"])
     return (
@@ -103,6 +124,8 @@ def markdown(results, picture):
     parts = [f"### {title(results)}", machine(results)]
     parts += ["Targets, over the cells of the heat map:", "\n".join(map(report.wrapped, targets(results)))]
     parts.append(f"![Heat map: time relative to the fastest library]({picture})")
+    if first_calls := first_calls_table(results):
+        parts += ["First calls after a pause: the median over all workloads.", first_calls]
     if results["callers"]:
         parts += ["Concurrent callers: calls per second of all threads together.", callers_table(results["callers"])]
     return "\n\n".join(parts)

@@ -44,6 +44,24 @@ def made_up():
     }
 
 
+class FirstCalls(unittest.TestCase):
+    def test_median_over_workloads_of_contestants_that_all_have(self):
+        results = made_up()
+        self.assertIsNone(sweep_report.first_calls_table(results))
+        for number, each in enumerate(results["cells"]):
+            for time in each["times"].values():
+                time["first"] = 1e-3 * (1 + number % 2)
+        results["cells"][0]["times"]["NumPy"]["first"] = 7e-3
+        table = sweep_report.first_calls_table(results).splitlines()
+        self.assertEqual(table[0], "| elements | evaluate | NumPy |")
+        self.assertEqual([row.split("|")[1].strip() for row in table[2:]], ["10", "3k"])
+        self.assertEqual(table[2], "| 10 | 1.5 ms | 2.0 ms |")
+
+    def test_measured_with_the_rest(self):
+        times = timing.measure({"one": lambda: None, "two": lambda: None}, 0.0, 2, 0.0, 0.0)
+        self.assertTrue(all(0 < each["first"] < 1 for each in times.values()))
+
+
 class Model(unittest.TestCase):
     def test_slug_has_vendor_model_and_cache(self):
         self.assertEqual(cpu_model.slug(XEON, 2), "intel-xeon-6-207-l3-260m-2-cores")

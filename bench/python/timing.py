@@ -44,15 +44,17 @@ def rotated(names, round_number):
 
 
 def warm_up(function, seconds=WARM_UP):
-    """Calls a function at least once, until `seconds` have passed."""
-    end = time.perf_counter() + seconds
+    """Calls a function at least once, until `seconds` have passed; gives the seconds of the first call."""
+    start = time.perf_counter()
     function()
-    while time.perf_counter() < end:
+    first = time.perf_counter() - start
+    while time.perf_counter() < start + seconds:
         function()
+    return first
 
 
 def measure(functions, seconds, least, pause=PAUSE, warm=WARM_UP):
-    """Times the functions of a dict, in rounds; gives the summary of each.
+    """Times the functions of a dict, in rounds; gives the summary of each, with the median of first calls after a pause.
 
     A round has one block of calls per contestant, and each round starts with another contestant. A block starts with
     calls of `warm` seconds that are not timed, see `WARM_UP`. Rounds go on for `seconds`; there are at least `least` of
@@ -66,7 +68,7 @@ def measure(functions, seconds, least, pause=PAUSE, warm=WARM_UP):
         function()
         once = max(time.perf_counter() - start, 1e-7)
         calls[name] = 1 if once > SLOW else max(2, int(TIMED / once))
-    samples = {name: [] for name in names}
+    samples, first_calls = {name: [] for name in names}, {name: [] for name in names}
     begin, rounds = time.perf_counter(), 0
     while rounds < least or time.perf_counter() - begin < seconds:
         for name in rotated(names, rounds):
@@ -74,13 +76,13 @@ def measure(functions, seconds, least, pause=PAUSE, warm=WARM_UP):
                 continue
             function, repeat = functions[name], range(calls[name])
             time.sleep(pause)
-            warm_up(function, warm)
+            first_calls[name].append(warm_up(function, warm))
             start = time.perf_counter()
             for _ in repeat:
                 function()
             samples[name].append((time.perf_counter() - start) / calls[name])
         rounds += 1
-    return {name: summary(each) for name, each in samples.items()}
+    return {name: summary(each) | {"first": statistics.median(first_calls[name])} for name, each in samples.items()}
 
 
 def conditions(versions, cores):
