@@ -1,7 +1,7 @@
 //! A chunk that is encoded as it is written.
 
 use crate::block_span::BlockSpan;
-use crate::metadata::ZSTD_LEVEL;
+use crate::metadata::{Format, ZSTD_LEVEL};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
@@ -35,6 +35,7 @@ use zstd::stream::write::Encoder;
 /// ```
 pub struct ChunkWriter<'w> {
     file: ChunkFile,
+    format: Format,
     chunk_shape: &'w [usize],
     dtype: DType,
     /// The number of elements that have been written.
@@ -44,11 +45,17 @@ pub struct ChunkWriter<'w> {
 }
 
 impl<'w> ChunkWriter<'w> {
-    pub(crate) fn new(path: PathBuf, chunk_shape: &'w [usize], dtype: DType, name: &'w str) -> Self {
+    pub(crate) fn new(
+        path: PathBuf,
+        format: Format,
+        chunk_shape: &'w [usize],
+        dtype: DType,
+        name: &'w str,
+    ) -> Self {
         let item_size = dtype.item_size() as u64;
         let bytes = chunk_shape.iter().fold(item_size, |bytes, &size| bytes.saturating_mul(size as u64));
         let file = ChunkFile { path, bytes, zeros: 0, encoder: None };
-        ChunkWriter { file, chunk_shape, dtype, position: 0, name }
+        ChunkWriter { file, format, chunk_shape, dtype, position: 0, name }
     }
 
     /// Writes a block: one index of the chunk in the dimensions before some dimension, a range of that, and indices from
@@ -93,7 +100,7 @@ impl<'w> ChunkWriter<'w> {
         written.map_err(|error| self.error(&error))
     }
 
-    /// Completes the chunk. One whose elements are all 0 has no file.
+    /// Completes the chunk. One whose elements are all 0 has no file where the fill value is 0: in version 3.
     ///
     /// ```
     /// # use unishape::DType;
@@ -110,13 +117,8 @@ impl<'w> ChunkWriter<'w> {
     pub fn finish(mut self) -> Result<(), FileError> {
         let elements: usize = self.chunk_shape.iter().product();
         let padding = ((elements - self.position) * self.dtype.item_size()) as u64;
-        let finished = match self.file.encoder {
-            None => Ok(()),
-            Some(_) => self.file.pad(padding).and_then(|()| match self.file.encoder.take() {
-                Some(encoder) => encoder.finish().map(drop),
-                None => Ok(()),
-            }),
-        };
+        let is_omitted = self.file.encoder.is_none() && self.format.omits_zeros();
+        let finished = if is_omitted { Ok(()) } else { self.file.finish(padding) };
         finished.map_err(|error| self.error(&NpyError::Io(error)))
     }
 
@@ -177,6 +179,13 @@ impl ChunkFile {
             self.encoder = Some(encoder);
         }
         self.encoder.as_mut().ok_or_else(|| io::Error::other("no file"))
+    }
+
+    /// Writes zeros, and completes the file.
+    fn finish(&mut self, padding: u64) -> io::Result<()> {
+        self.encoder()?;
+        self.pad(padding)?;
+        self.encoder.take().map_or(Ok(()), |encoder| encoder.finish().map(drop))
     }
 
     /// Writes zeros.

@@ -20,6 +20,13 @@ pub enum Format {
 }
 
 impl Format {
+    /// Whether chunks of zeros need no file: the fill value is 0.
+    ///
+    /// In version 2 there is none, since xarray takes it for the mark of missing values and reads NaN instead.
+    pub(crate) fn omits_zeros(self) -> bool {
+        self == Format::V3
+    }
+
     /// The path of a chunk below the directory of its array.
     pub(crate) fn chunk_path(self, index: &[u64]) -> String {
         let index: Vec<String> = index.iter().map(u64::to_string).collect();
@@ -61,10 +68,10 @@ pub(crate) fn array_files(
 ) -> Option<Vec<(&'static str, Value)>> {
     let (v3, v2) = dtype_names(dtype)?;
     let names: Vec<String> = (0..shape.len()).map(|dim| format!("dim_{dim}")).collect();
-    let is_complex = matches!(dtype, DType::C64 | DType::C128);
     let zero = match dtype {
         DType::Bool => json!(false),
         DType::F16 | DType::F32 | DType::F64 => json!(0.0),
+        DType::C64 | DType::C128 => json!([0.0, 0.0]),
         _ => json!(0),
     };
     Some(match format {
@@ -77,7 +84,7 @@ pub(crate) fn array_files(
                 "data_type": v3,
                 "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}},
                 "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-                "fill_value": if is_complex { json!([0.0, 0.0]) } else { zero },
+                "fill_value": zero,
                 "codecs": [
                     {"name": "bytes", "configuration": endian},
                     {"name": "zstd", "configuration": {"level": ZSTD_LEVEL, "checksum": false}},
@@ -94,7 +101,7 @@ pub(crate) fn array_files(
                 "chunks": chunks,
                 "dtype": v2,
                 "compressor": {"id": "zstd", "level": ZSTD_LEVEL},
-                "fill_value": if is_complex { Value::Null } else { zero },
+                "fill_value": null,
                 "order": "C",
                 "filters": null,
                 "dimension_separator": ".",

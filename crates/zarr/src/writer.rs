@@ -196,7 +196,7 @@ impl ArrayWriter {
     /// ```
     pub fn chunk(&self, index: &[u64]) -> ChunkWriter<'_> {
         let path = self.directory.join(self.format.chunk_path(index));
-        ChunkWriter::new(path, &self.chunk_shape, self.dtype, &self.name)
+        ChunkWriter::new(path, self.format, &self.chunk_shape, self.dtype, &self.name)
     }
 
     /// Encodes and writes the chunk of an index, on the calling thread.

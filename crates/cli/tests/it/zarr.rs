@@ -57,6 +57,9 @@ fn stores_of_both_versions_are_read_and_written() {
     dir.run(["broadcast", "v3.zarr:deep/b", "v2.zarr:f", "-q", "--out", "both.zarr"]).expect_success();
     dir.run(["eval", "a > 3", "a=v2.zarr:f", "-q", "-o", "bools.zarr"]).expect_success();
     dir.run(["eval", "mean(a, axis=1)", "a=v2.zarr:f", "-q", "-o", "mean.zarr"]).expect_success();
+    // Without a fill value, which xarray would take for the mark of missing values, zeros have to be stored.
+    dir.run(["eval", "a * 0", "a=v2.zarr:f", "-q", "-o", "zeros.zarr", "--zarr-format", "2"])
+        .expect_success();
     for (store, format) in [("deep2.zarr:x/y/z", "2"), ("deep3.zarr:x/y/z", "3")] {
         dir.run(["eval", "a", "a=v2.zarr:f", "-q", "-o", store, "--zarr-format", format]).expect_success();
         assert_eq!(dir.run(["shape", &store[..10]]).expect_success(), "7x50x6\n");
@@ -81,6 +84,7 @@ for store in ('deep2.zarr', 'deep3.zarr'):
     assert np.array_equal(zarr.open_group(store, mode='r')['x/y/z'][:], a)
     assert np.array_equal(zarr.open_group(store, mode='r')['x']['y']['z'][:], a)
     assert np.array_equal(xr.open_zarr(store, group='x/y', consolidated=False)['z'].values, a)
+assert np.array_equal(xr.open_zarr('zeros.zarr')['result'].values, a * 0)
 assert np.array_equal(zarr.open_group('bools.zarr')['result'][:], a > 3)
 assert np.allclose(zarr.open_group('mean.zarr')['result'][:], a.mean(axis=1))
 "
