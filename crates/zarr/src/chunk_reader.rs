@@ -1,7 +1,7 @@
 //! A stored chunk, decoded block by block.
 
 use crate::block_span::BlockSpan;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 use unishape::{Tensor, TensorView};
 use unishape_files::{BlockReader, FileError};
@@ -41,6 +41,7 @@ impl<'a> ChunkReader<'a> {
         let problem = match error {
             // The errors of decoders have no number.
             NpyError::Io(error) if error.raw_os_error().is_some() => return FileError::io(self.name, error),
+            NpyError::Io(error) if error.kind() == ErrorKind::UnexpectedEof => "is truncated".to_owned(),
             NpyError::Truncated { .. } => "is truncated".to_owned(),
             error => format!("cannot be decoded: {error}"),
         };
