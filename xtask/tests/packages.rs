@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 use support::{metadata, root};
 
@@ -74,6 +76,11 @@ fn packages_have_licences_and_sources_only() {
         let files: Vec<String> = list.lines().map(|file| file.replace('\\', "/")).collect();
         for file in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "src/lib.rs"] {
             assert!(files.iter().any(|of| of == file), "the package of {name} has no {file}");
+        }
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            let [own, whole] = [folder, &root()].map(|folder| fs::read(folder.join(licence)).unwrap());
+            assert!(own == whole, "{licence} of {name} is not the text of the licence");
         }
         let expected = |file: &String| {
             let at_root = ["Cargo.", "LICENSE-", "README.md", ".cargo_vcs_info.json", "accuracy.md"];

@@ -151,7 +151,7 @@ impl Drawn<'_> {
                 false => write!(page, "{times}{size}"),
             };
         }
-        if caption.shape.is_empty() {
+        if caption.sizes.is_empty() {
             page.push_str("()");
         }
         page.push_str("</span></figcaption>\n<div class=\"scroll\">\n");

@@ -135,6 +135,17 @@ pub trait ArraySource: Send + Sync {
 pub trait BlockReader {
     /// Reads a block, given as ranges of indices of the array.
     ///
+    /// ```no_run
+    /// # use unishape_files::{ArraySource, FileError};
+    /// # fn rows(array: &dyn ArraySource) -> Result<(), FileError> {
+    /// let Some(mut blocks) = array.blocks(&[0..100, 0..50])? else { return Ok(()) };
+    /// for row in 0..100 {
+    ///     assert_eq!(blocks.read(&[row..row + 1, 0..50])?.shape(), [1, 50]);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// The block cannot be read or decoded.
