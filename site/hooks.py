@@ -76,8 +76,14 @@ def on_files(files, config):
     for file in sorted((ROOT / "site/playground").iterdir()):
         files.append(File.generated(config, f"playground/{file.name}", content=file.read_bytes()))
     files.append(File.generated(config, "playground/engine.js", content=engine()))
-    files.append(File.generated(config, "assets/iframe-worker.js", content=(ROOT / "site/iframe-worker.js").read_text()))
+    for name in ("iframe-worker.js", "pages.css", "pages.js"):
+        files.append(File.generated(config, f"assets/{name}", content=(ROOT / "site" / name).read_text()))
     return files
+
+
+def on_post_page(output, page, config):
+    # The theme gives the search no name for screen readers.
+    return output.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
 
 
 def on_post_build(config):
