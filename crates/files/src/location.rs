@@ -17,6 +17,7 @@ use unishape::text;
 /// # Ok::<(), unishape_files::FileError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Container {
     /// An archive of `.npy` files.
     Npz,

@@ -33,6 +33,7 @@ pub struct ModelBuilder {
 
 /// Value of an attribute.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Attr<'a> {
     /// An integer.
     Int(i64),

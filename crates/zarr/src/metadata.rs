@@ -12,6 +12,7 @@ pub(crate) const ZSTD_LEVEL: i32 = 1;
 /// assert_ne!(unishape_zarr::Format::V2, unishape_zarr::Format::V3);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// Version 2.
     V2,
