@@ -7,6 +7,7 @@ mod coverage;
 mod debian;
 mod dist;
 mod extract;
+mod files;
 mod fuzz;
 mod gpu;
 mod install;

@@ -5,9 +5,9 @@
 
 use crate::command::{cargo, command, root, run, succeeds};
 use crate::debian::Debian;
+use crate::files::copy_folder;
 use crate::python;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Packages of the site's reference.
@@ -59,7 +59,7 @@ pub(crate) fn run_task(options: &Options) -> Result<(), String> {
     }
     run("pages", pages)?;
     match target.join("doc/unishape/index.html").is_file() {
-        true => copy(&target.join("doc"), &site.join("rust"))
+        true => copy_folder(&target.join("doc"), &site.join("rust"))
             .map_err(|error| format!("copying the reference of Rust: {error}"))?,
         false => return Err("no reference of Rust: run this without --pages first".into()),
     }
@@ -134,18 +134,4 @@ fn test(site: &Path, has_engine: bool) -> Result<(), String> {
         Err(error) => eprintln!("{error}; accessibility is not tested"),
     }
     run("the site in a browser", test)
-}
-
-/// Copies a folder.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        match entry.file_type()?.is_dir() {
-            true => copy(&entry.path(), &target)?,
-            false => _ = fs::copy(entry.path(), target)?,
-        }
-    }
-    Ok(())
 }

@@ -1,7 +1,9 @@
 //! The command in an archive: program, manual pages, completions, list of components.
 
-use super::stage::{Stage, copy};
+use super::musl::{self, MuslBuilder};
+use super::stage::Stage;
 use crate::command::{self, cargo, command, output};
+use crate::files::copy;
 use crate::install::CargoTool;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +19,11 @@ const COMPLETIONS: [(&str, &str); 4] = [
     ("powershell", "_unishape.ps1"),
 ];
 
-pub(crate) fn make(folder: &Path, twice: bool) -> Result<(), String> {
-    let archive = build(folder, "stage")?;
+/// Makes the archive for this machine, or for systems with musl.
+pub(crate) fn make(folder: &Path, twice: bool, musl: Option<&MuslBuilder>) -> Result<(), String> {
+    let archive = build(folder, "stage", musl)?;
     if twice {
-        let second = build(&folder.join("again"), "another-stage")?;
+        let second = build(&folder.join("again"), "another-stage", musl)?;
         let read = |file: &PathBuf| fs::read(file).map_err(|error| format!("{}: {error}", file.display()));
         if read(&archive)? != read(&second)? {
             return Err(format!("{} and {} differ", archive.display(), second.display()));
@@ -32,19 +35,26 @@ pub(crate) fn make(folder: &Path, twice: bool) -> Result<(), String> {
 }
 
 /// Builds the archive from sources that are copied to a folder of this name.
-fn build(folder: &Path, name: &str) -> Result<PathBuf, String> {
+fn build(folder: &Path, name: &str, musl: Option<&MuslBuilder>) -> Result<PathBuf, String> {
     let stage = Stage::new(folder.join(name))?;
-    let target = host()?;
-    let mut build =
-        cargo(&["build", "--release", "--locked", "--package", "unishape-cli", "--bin", "unishape"]);
-    build.args(["--target", &target]).arg("--target-dir").arg(folder.join("command-build"));
+    let target = if musl.is_some() { musl::TARGET.to_owned() } else { host()? };
     let mut flags = stage.remapped();
     if is_static() {
         // No interpreter and no library of the system: runs on every Linux.
         flags.push_str(" -C target-feature=+crt-static");
     }
-    build.env("RUSTFLAGS", flags).env("CARGO_PROFILE_RELEASE_STRIP", "symbols").current_dir(&stage.folder);
-    command::run("the command", build)?;
+    let mut build = match musl {
+        Some(builder) => builder.command(&stage.folder, &flags, &["cargo", "build"]),
+        None => {
+            let mut build = cargo(&["build", "--release", "--locked", "--target", &target]);
+            build.env("RUSTFLAGS", flags).env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
+            build.current_dir(&stage.folder);
+            build
+        }
+    };
+    build.args(["--package", "unishape-cli", "--bin", "unishape"]);
+    build.arg("--target-dir").arg(folder.join("command-build"));
+    command::run(&format!("the command for {target}"), build)?;
 
     let title = format!("unishape-{}-{target}", stage.version);
     let content = folder.join(&title);

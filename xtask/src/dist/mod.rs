@@ -5,15 +5,18 @@
 //! | `wheel` | the Python package for this platform, for every Python from 3.11 on |
 //! | `sdist` | its sources, with the locked versions of all crates |
 //! | `command` | the command with manual pages, completions and a list of its components |
+//! | `musl` | wheel and command for systems with musl, such as Alpine Linux; requires root |
 //! | `test` | tests of the wheel in an environment of its own |
 
 mod command_archive;
+mod musl;
 mod python_package;
 mod stage;
 
 use crate::command::root;
 use clap::ValueEnum;
 use std::fs;
+use std::path::PathBuf;
 
 /// Where everything is written.
 const FOLDER: &str = "target/dist";
@@ -21,8 +24,11 @@ const FOLDER: &str = "target/dist";
 /// Options of `cargo xtask dist`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// What to make; default: everything.
+    /// What to make; default: everything but `musl`.
     parts: Vec<Part>,
+    /// The folder of a Debian testing system that builds for musl, which is installed if it is not there.
+    #[arg(long, default_value = "target/platforms/debian")]
+    debian: PathBuf,
     /// Build the command twice, in different folders, and compare the bytes.
     #[arg(long)]
     twice: bool,
@@ -39,6 +45,7 @@ enum Part {
     Wheel,
     Sdist,
     Command,
+    Musl,
     Test,
 }
 
@@ -52,7 +59,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         match part {
             Part::Wheel => python_package::wheel(&folder)?,
             Part::Sdist => python_package::sdist(&folder)?,
-            Part::Command => command_archive::make(&folder, options.twice)?,
+            Part::Command => command_archive::make(&folder, options.twice, None)?,
+            Part::Musl => {
+                let debian = root().join(&options.debian);
+                let builder = python_package::musl_wheel(&folder, &debian)?;
+                command_archive::make(&folder, options.twice, Some(&builder))?;
+            }
             Part::Test => python_package::test(&folder, &options.python, options.numpy.as_deref())?,
         }
     }

@@ -1,7 +1,9 @@
 //! The wheel and the source distribution of the Python package.
 
-use super::stage::{Stage, copy};
+use super::musl::MuslBuilder;
+use super::stage::Stage;
 use crate::command::{self, command, output, root, succeeds};
+use crate::files::copy;
 use crate::python::{interpreter, pip_install};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +13,21 @@ use std::process::Command;
 const TOOLS: [&str; 5] =
     ["maturin>=1.9,<2", "ziglang>=0.14,<0.16", "auditwheel>=6.4", "abi3audit>=0.0.20", "twine>=6.1"];
 
+/// The end of the names of wheels for systems with musl.
+const MUSL_WHEEL: &str = "musllinux_1_2_x86_64.whl";
+
 /// glibc 2.17, of 2012.
 const LINUX: [&str; 3] = ["--zig", "--compatibility", "manylinux2014"];
+
+/// Prints the libraries that the module in a wheel needs.
+const NEEDED: &str = "
+import io, sys, zipfile
+from elftools.elf.elffile import ELFFile
+with zipfile.ZipFile(sys.argv[1]) as wheel:
+    name = next(name for name in wheel.namelist() if name.endswith('.so'))
+    dynamic = ELFFile(io.BytesIO(wheel.read(name))).get_section_by_name('.dynamic')
+    print(*(tag.needed for tag in dynamic.iter_tags() if tag.entry.d_tag == 'DT_NEEDED'))
+";
 
 /// Tests that need NumPy only.
 const TESTS: [&str; 12] = [
@@ -34,7 +49,9 @@ const TESTS: [&str; 12] = [
 pub(crate) fn wheel(folder: &Path) -> Result<(), String> {
     let stage = Stage::new(folder.join("stage"))?;
     let tools = Tools::set_up(folder)?;
-    remove(folder, ".whl")?;
+    for old in wheels(folder)? {
+        fs::remove_file(&old).map_err(|error| format!("{}: {error}", old.display()))?;
+    }
     let mut build = tools.command("maturin", &stage.folder);
     build.args(["build", "--release", "--locked", "--out"]).arg(folder);
     build.arg("--target-dir").arg(folder.join("build"));
@@ -43,7 +60,7 @@ pub(crate) fn wheel(folder: &Path) -> Result<(), String> {
     }
     build.env("RUSTFLAGS", stage.remapped()).env("SOURCE_DATE_EPOCH", &stage.time);
     command::run("the wheel", build)?;
-    let wheel = only_file(folder, ".whl")?;
+    let wheel = only_wheel(folder)?;
     if cfg!(target_os = "linux") {
         let mut audit = tools.command("auditwheel", folder);
         audit.arg("show").arg(&wheel);
@@ -54,10 +71,37 @@ pub(crate) fn wheel(folder: &Path) -> Result<(), String> {
             return Err("the wheel needs a newer glibc than 2.17".into());
         }
     }
+    check(&tools, folder, &wheel)
+}
+
+/// Builds the wheel for systems with musl and checks it; returns what built it.
+pub(crate) fn musl_wheel(folder: &Path, debian: &Path) -> Result<MuslBuilder, String> {
+    let stage = Stage::new(folder.join("stage"))?;
+    let tools = Tools::set_up(folder)?;
+    let builder = MuslBuilder::set_up(debian.to_owned(), &tools.python)?;
+    // A shared library uses the C library of the interpreter that loads it.
+    let flags = format!("{} -C target-feature=-crt-static", stage.remapped());
+    let mut build = builder.command(&stage.folder, &flags, &["maturin", "build"]);
+    build.args(["--compatibility", "musllinux_1_2", "--out"]).arg(folder);
+    build.arg("--target-dir").arg(folder.join("musl-build"));
+    command::run("the wheel for musl", build)?;
+    let name = format!("unishape-{}-cp311-abi3-{MUSL_WHEEL}", stage.version);
+    let wheel = folder.join(name);
+    // `auditwheel` looks for libraries of this system, which are not musl's.
+    let needed = output("libraries", command(&tools.python, &["-c", NEEDED, &wheel.to_string_lossy()]))?;
+    if needed.trim() != "libc.so" {
+        return Err(format!("the wheel for musl needs libraries besides its libc.so: {needed}"));
+    }
+    check(&tools, folder, &wheel)?;
+    Ok(builder)
+}
+
+/// Checks of every wheel.
+fn check(tools: &Tools, folder: &Path, wheel: &Path) -> Result<(), String> {
     let mut abi = tools.command("abi3audit", folder);
-    abi.args(["--strict", "--verbose"]).arg(&wheel);
+    abi.args(["--strict", "--verbose"]).arg(wheel);
     command::run("use of Python's stable interface", abi)?;
-    check_metadata(&tools, folder, &wheel)
+    check_metadata(tools, folder, wheel)
 }
 
 /// Packs the sources, and builds them without network, from crates that are downloaded already.
@@ -78,10 +122,9 @@ pub(crate) fn sdist(folder: &Path) -> Result<(), String> {
     let mut install = pip_install(&environment);
     install.args(["--no-build-isolation", "--no-deps", "--no-index", "--force-reinstall"]).arg(&sdist);
     install.env("CARGO_NET_OFFLINE", "true").env("PATH", tools.path(&environment)?);
-    // Only that it builds: unoptimized code is built in less time.
-    install
-        .env("MATURIN_PEP517_ARGS", "--profile dev --locked")
-        .env("CARGO_TARGET_DIR", folder.join("sdist-build"));
+    // Only that it builds: unoptimized code is built in less time. Not with `--locked`: cargo removes the crates from the
+    // lock file that are not in the sources, such as tests and tools.
+    install.env("MATURIN_PEP517_ARGS", "--profile dev").env("CARGO_TARGET_DIR", folder.join("sdist-build"));
     command::run("the source distribution, built offline", install)?;
     let mut import =
         command(&environment, &["-c", "import unishape; print(unishape.evaluate('a + 1', {'a': 2}))"]);
@@ -91,7 +134,7 @@ pub(crate) fn sdist(folder: &Path) -> Result<(), String> {
 
 /// Installs the wheel into an environment with nothing but NumPy and pytest, and runs tests outside the repository.
 pub(crate) fn test(folder: &Path, python: &str, numpy: Option<&str>) -> Result<(), String> {
-    let wheel = only_file(folder, ".whl")?;
+    let wheel = only_wheel(folder)?;
     let environment_folder = folder.join("test-environment");
     let _ = fs::remove_dir_all(&environment_folder);
     let environment = environment(&environment_folder, python)?;
@@ -120,25 +163,23 @@ fn check_metadata(tools: &Tools, folder: &Path, file: &Path) -> Result<(), Strin
     command::run("metadata, and the README as an index renders it", check)
 }
 
-fn remove(folder: &Path, end: &str) -> Result<(), String> {
+/// The wheels of this platform in a folder.
+fn wheels(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let files = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    for file in files.flatten().filter(|file| file.file_name().to_string_lossy().ends_with(end)) {
-        fs::remove_file(file.path()).map_err(|error| format!("{}: {error}", file.path().display()))?;
-    }
-    Ok(())
+    let is_own = |file: &PathBuf| {
+        let name = file.to_string_lossy();
+        name.ends_with(".whl") && !name.ends_with(MUSL_WHEEL)
+    };
+    Ok(files.flatten().map(|file| file.path()).filter(is_own).collect())
 }
 
-/// The only file in a folder with this end of its name.
-fn only_file(folder: &Path, end: &str) -> Result<PathBuf, String> {
-    let files = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let of_kind = |file: &PathBuf| file.to_string_lossy().ends_with(end);
-    let mut files: Vec<PathBuf> = files.flatten().map(|file| file.path()).filter(of_kind).collect();
-    match (files.pop(), files.len()) {
-        (Some(file), 0) => Ok(file),
-        (None, _) => Err(format!("{} has no file *{end}", folder.display())),
-        (Some(_), more) => {
-            Err(format!("{} has {} files *{end}; remove the old ones", folder.display(), more + 1))
-        }
+/// The only wheel of this platform in a folder.
+fn only_wheel(folder: &Path) -> Result<PathBuf, String> {
+    let mut wheels = wheels(folder)?;
+    match (wheels.pop(), wheels.len()) {
+        (Some(wheel), 0) => Ok(wheel),
+        (None, _) => Err(format!("{} has no wheel", folder.display())),
+        (Some(_), more) => Err(format!("{} has {} wheels; remove the old ones", folder.display(), more + 1)),
     }
 }
 

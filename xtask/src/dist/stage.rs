@@ -1,6 +1,7 @@
 //! A copy of the sources that a release is built from, with links of the README that work outside the repository.
 
 use crate::command::{command, output, root};
+use crate::files::copy;
 use crate::workspace::package_named;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,14 +45,6 @@ impl Stage {
         let map = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
         format!("{} {}", map(&self.folder, "/unishape"), map(&cargo, "/cargo"))
     }
-}
-
-/// Copies a file, or what a link leads to.
-pub(crate) fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::copy(from, to).map(drop)
 }
 
 /// A Markdown text in which links to files of the repository are links to its pages at a version. Code blocks stay.
