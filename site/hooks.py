@@ -25,7 +25,7 @@ PAGES = {
 REPLACED = {"README.md": "index.md", "docs/README.md": "index.md", "site/playground/index.html": "playground/index.html"}
 LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
 # Languages of sources, by extension.
-LANGUAGES = {".rs": "rust", ".py": "python", ".mlw": "ocaml", ".toml": "toml", ".txt": "text"}
+LANGUAGES = {".rs": "rust", ".py": "python", ".mlw": "ocaml", ".toml": "toml", ".txt": "text", ".c": "c", ".h": "c"}
 
 
 # A block of code, or an example of a docstring that is none: from a prompt to a blank line.

@@ -6,6 +6,12 @@
 use std::path::Path;
 use std::{env, fs};
 
+/// The shipped C of Broadcast on the tensors of SONNX, which `cargo xtask test` compares with what Why3 extracts.
+const SONNX: &str = "../../sonnx/c/copbroadcast.c";
+
+/// The element types that it is compiled for: a prefix of names, and the type in C.
+const ELEMENTS: [(&str, &str); 2] = [("sonnx_u64", "uint64_t"), ("sonnx_u8", "uint8_t")];
+
 /// The C files that `cargo xtask test` writes, without their extension.
 const FILES: [&str; 3] = ["core", "common_usize", "common_extent"];
 
@@ -16,19 +22,29 @@ fn main() {
     // The programs are proven for 64-bit integers only.
     assert_eq!(env::var("CARGO_CFG_TARGET_POINTER_WIDTH").as_deref(), Ok("64"), "not a 64-bit target");
     for name in FILES {
-        let file = Path::new(&folder).join(name).with_extension("c");
-        println!("cargo::rerun-if-changed={}", file.display());
-        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let mut build = cc::Build::new();
-        build.file(&file).warnings(false);
-        // Prefix each function with its file's name to avoid duplicate symbols. The macros also rename
-        // fields and parameters of the same name, which is harmless.
-        for function in functions(&text) {
-            build.define(function, format!("{name}_{function}").as_str());
-        }
-        build.compile(&format!("unishape_proven_{name}"));
+        compile(&Path::new(&folder).join(name).with_extension("c"), name, None);
+    }
+    println!("cargo::rerun-if-changed=../../sonnx/c/copbroadcast.h");
+    for (name, element) in ELEMENTS {
+        compile(Path::new(SONNX), name, Some(element));
     }
     println!("cargo::rustc-cfg=proven");
+}
+
+/// Compiles a C file. Its functions get the prefix `name_`, to avoid duplicate symbols.
+fn compile(file: &Path, name: &str, element: Option<&str>) {
+    println!("cargo::rerun-if-changed={}", file.display());
+    let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let mut build = cc::Build::new();
+    build.file(file).warnings(false);
+    // The macros also rename fields and parameters of the same name, which is harmless.
+    for function in functions(&text) {
+        build.define(function, format!("{name}_{function}").as_str());
+    }
+    if let Some(element) = element {
+        build.define("ELEMENT", element);
+    }
+    build.compile(&format!("unishape_proven_{name}"));
 }
 
 /// The names of the functions that a C file defines.

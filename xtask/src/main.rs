@@ -21,6 +21,7 @@ mod prove;
 mod python;
 mod sanitize;
 mod site;
+mod sonnx;
 mod test;
 mod tools;
 mod workspace;
@@ -74,6 +75,8 @@ enum Task {
     Gpu(gpu::Options),
     /// Run all tests under AddressSanitizer and ThreadSanitizer; requires nightly Rust.
     Sanitize(sanitize::Options),
+    /// Extract and test the C for SONNX, and render its specification as HTML and PDF, in target/sonnx.
+    Sonnx,
     /// Build the site, with the playground, into target/site.
     Site(site::Options),
 }
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Task::Platforms(options) => platforms::run(&options),
         Task::Gpu(options) => gpu::run(&options),
         Task::Sanitize(options) => sanitize::run(&options),
+        Task::Sonnx => sonnx::run_task(),
         Task::Site(options) => site::run_task(&options),
     };
     match result {

@@ -20,8 +20,9 @@ const FOLDERS: [&str; 3] = ["proof", "sonnx/formal", "sonnx/formal/tensor"];
 /// `--tensor-library` replaces.
 const LIBRARIES: [&str; 2] = ["proof", "sonnx/formal"];
 
-/// The file that uses SONNX's tensor library.
-const BROADCAST: &str = "broadcast.mlw";
+/// The files that use SONNX's tensor library. The second uses the first, of which it finds a copy.
+const BROADCAST: [&str; 2] = ["broadcast.mlw", "cbroadcast.mlw"];
+const BROADCAST_COPY: &str = "target/proof/broadcast";
 
 /// The folder of the recorded proof.
 const SESSION: &str = "proof/session";
@@ -76,8 +77,13 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let files = checked_sources()?;
     set_up()?;
     if let Some(library) = &options.tensor_library {
-        let only: Vec<Source> = files.into_iter().filter(|file| file.name == BROADCAST).collect();
-        search(&only, &[], "", &[LIBRARIES[0], library])?;
+        let only: Vec<Source> =
+            files.into_iter().filter(|file| BROADCAST.contains(&file.name.as_str())).collect();
+        let copy = root().join(BROADCAST_COPY);
+        fs::create_dir_all(&copy)
+            .and_then(|()| only.iter().try_for_each(|file| fs::write(copy.join(&file.name), &file.text)))
+            .map_err(|error| format!("cannot write {BROADCAST_COPY}: {error}"))?;
+        search(&only, &[], "", &[LIBRARIES[0], library, BROADCAST_COPY])?;
         eprintln!("\nAll goals are proven with that library, in {} s.", start.elapsed().as_secs());
         return Ok(());
     }

@@ -66,7 +66,8 @@ pub(crate) fn set_up() -> Result<Tools, String> {
     Ok(Tools { browser: browser(), python: environment(), proven: extract::set_up()? })
 }
 
-fn browser() -> Option<String> {
+/// The executable of a browser, installed if it is missing.
+pub(crate) fn browser() -> Option<String> {
     let find = || {
         let chosen = std::env::var("UNISHAPE_BROWSER").ok();
         let known = BROWSERS.iter().map(ToString::to_string);

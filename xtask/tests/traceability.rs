@@ -1,6 +1,6 @@
 //! docs/traceability.md maps every requirement to existing code, tests, definitions, laws and programs, and
-//! lists every test with the number of a requirement in its name. sonnx/README.md maps every tag of SONNX's
-//! specification to definitions and laws.
+//! lists every test with the number of a requirement in its name. docs/requirements.md has the text of every
+//! requirement. sonnx/README.md maps every tag of SONNX's specification to definitions, laws, programs, code and tests.
 
 mod support;
 
@@ -79,15 +79,15 @@ fn states(text: &str, name: &str) -> bool {
 }
 
 /// The errors in a cell: no names, or names that do not exist.
-fn check_cell(number: usize, kind: &str, cell: &Cell, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
+fn check_cell(of: &str, kind: &str, cell: &Cell, exists: impl Fn(&str, &str) -> bool) -> Vec<String> {
     let mut problems = Vec::new();
     if cell.iter().all(|(_, names)| names.is_empty()) {
-        problems.push(format!("BC-{number} has no {kind}"));
+        problems.push(format!("{of} has no {kind}"));
     }
     for (file, names) in cell {
         let text = fs::read_to_string(root().join(file)).unwrap_or_default();
         let missing = names.iter().filter(|name| !exists(&text, name));
-        problems.extend(missing.map(|name| format!("BC-{number}: {file} has no {kind} {name}")));
+        problems.extend(missing.map(|name| format!("{of}: {file} has no {kind} {name}")));
     }
     problems
 }
@@ -96,6 +96,7 @@ fn check_cell(number: usize, kind: &str, cell: &Cell, exists: impl Fn(&str, &str
 fn every_requirement_has_code_and_tests_that_exist() {
     let mut problems = Vec::new();
     for (number, [code, tests]) in table(false) {
+        let number = &format!("BC-{number}");
         problems.extend(check_cell(number, "code", &code, declares));
         problems.extend(check_cell(number, "test", &tests, is_a_test));
     }
@@ -109,15 +110,34 @@ const WITHOUT_PROGRAM: [usize; 3] = [2, 3, 8];
 fn every_requirement_has_definitions_laws_and_programs_that_exist() {
     let mut problems = Vec::new();
     for (number, [definitions, laws, programs]) in table(true) {
-        problems.extend(check_cell(number, "definition", &definitions, states));
-        problems.extend(check_cell(number, "law", &laws, states));
+        let of = &format!("BC-{number}");
+        problems.extend(check_cell(of, "definition", &definitions, states));
+        problems.extend(check_cell(of, "law", &laws, states));
         if WITHOUT_PROGRAM.contains(&number) {
             assert!(programs.is_empty(), "BC-{number} has a program");
         } else {
-            problems.extend(check_cell(number, "program", &programs, states));
+            problems.extend(check_cell(of, "program", &programs, states));
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn every_requirement_has_a_text() {
+    let text = fs::read_to_string(root().join("docs/requirements.md")).unwrap();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| <a id=\"BC-")).collect();
+    assert_eq!(rows.len(), REQUIREMENTS);
+    for (number, row) in (1..).zip(rows) {
+        let [name, requirement, from] = cells(row)[..] else { panic!("{row}") };
+        assert_eq!(name, format!("<a id=\"BC-{number}\"></a>BC-{number}"));
+        assert!(requirement.len() > 40 && !from.is_empty(), "{row}");
+    }
+    // Every document that a requirement names is identified.
+    let (_, sources) = text.split_once("## Source documents").unwrap();
+    for document in ["000", "001", "002", "003", "004", "Array API"] {
+        let row = sources.lines().find(|line| line.starts_with(&format!("| {document} | "))).unwrap();
+        assert!(cells(row).len() == 4, "title, file, and date: {row}");
+    }
 }
 
 /// The requirements in the name of a test: `bc5_bc7_pairs` tests BC-5 and BC-7.
@@ -164,25 +184,42 @@ fn declared_tags(text: &str) -> Vec<String> {
 fn every_tag_of_the_sonnx_specification_is_traced() {
     let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();
     let (formal, specification) = (read("sonnx/formal/broadcast.mlw"), read("proof/specification.mlw"));
+    let programs = read("sonnx/formal/cbroadcast.mlw");
     let mut expected = declared_tags(&read("sonnx/broadcast.md"));
     let readme = read("sonnx/README.md");
     let mut problems = Vec::new();
-    let mut found = Vec::new();
+    let (mut found, mut in_rust) = (Vec::new(), Vec::new());
     for row in readme.lines().filter(|line| line.starts_with("| `[") || line.starts_with("| `E")) {
-        let [tag, definition, law, specified, requirements] = cells(row)[..] else { panic!("{row}") };
-        let tag = quoted(tag).remove(0);
-        let columns = [(&formal, definition), (&formal, law), (&specification, specified)];
-        for (text, name) in columns.map(|(text, cell)| (text, quoted(cell).remove(0))) {
-            if !states(text, &name) {
-                problems.push(format!("{tag}: {name} does not exist"));
+        let cells = cells(row);
+        let tag = quoted(cells[0]).remove(0);
+        match cells[1..] {
+            [definition, law, specified, program, requirements] => {
+                let columns = [
+                    (&formal, definition),
+                    (&formal, law),
+                    (&specification, specified),
+                    (&programs, program),
+                ];
+                for (text, name) in columns.map(|(text, cell)| (text, quoted(cell).remove(0))) {
+                    if !states(text, &name) {
+                        problems.push(format!("{tag}: {name} does not exist"));
+                    }
+                }
+                if !formal.contains(&tag) {
+                    problems.push(format!("{tag} is not in formal/broadcast.mlw"));
+                }
+                assert!(requirements.split(", ").all(|requirement| requirement.starts_with("BC-")), "{row}");
+                found.push(tag);
             }
+            [code, test] => {
+                problems.extend(check_cell(&tag, "code", &parse_cell(code), declares));
+                problems.extend(check_cell(&tag, "test", &parse_cell(test), is_a_test));
+                in_rust.push(tag);
+            }
+            _ => panic!("{row}"),
         }
-        if !formal.contains(&tag) {
-            problems.push(format!("{tag} is not in formal/broadcast.mlw"));
-        }
-        assert!(requirements.split(", ").all(|requirement| requirement.starts_with("BC-")), "{row}");
-        found.push(tag);
     }
+    assert_eq!(found, in_rust, "the same tags in both tables");
     found.sort();
     expected.sort();
     assert_eq!(found, expected, "one row for each tag");

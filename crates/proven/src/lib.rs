@@ -7,6 +7,8 @@
 //! Each function has the name, arguments, results and errors of the core function that it is compared
 //! with. Only `Rules` is a separate type, since the programs create their own rule sets.
 //!
+//! The module `sonnx` is the exception: it calls the C of `sonnx/c`, a reference implementation on the tensors of SONNX.
+//!
 //! `UNISHAPE_PROVEN_C` names the folder with the C files at build time; `cargo xtask test` extracts them
 //! and sets it. Without it the crate is empty, and its tests report that they are skipped.
 //!
@@ -23,6 +25,8 @@ mod int32;
 mod rules;
 #[cfg(proven)]
 mod size;
+#[cfg(proven)]
+pub mod sonnx;
 #[cfg(proven)]
 mod stretch;
 

@@ -7,6 +7,8 @@ mod fold;
 #[cfg(proven)]
 mod numbers;
 #[cfg(proven)]
+mod sonnx;
+#[cfg(proven)]
 mod stretch;
 #[cfg(proven)]
 mod support;
