@@ -115,10 +115,11 @@ TEXTS = {
 @pytest.mark.parametrize("count", [7, 1000, 5003, 300_007, 2_000_003])
 @pytest.mark.parametrize("text", TEXTS)
 def test_expressions(text, count):
-    """Small ones, those of one thread and those of several, which are compiled after some calls; any element may be one."""
+    """On one thread and on several, compiled after some calls; at any place."""
     y = np.ones(count)
     used = unishape._unishape._variables(text)
-    for value, place in [(2.0, 0), (0.0, 0), (0.0, -1), (np.nan, count // 2), (np.inf, -1), (1e200, count // 3), (-5.0, 1)]:
+    places = [(2.0, 0), (0.0, 0), (0.0, -1), (np.nan, count // 2), (np.inf, -1), (1e200, count // 3), (-5.0, 1)]
+    for value, place in places:
         x = np.full(count, 2.0)
         x[place] = value
         expected = reports(lambda: TEXTS[text](x))

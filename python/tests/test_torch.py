@@ -1,4 +1,4 @@
-"""Tensors of the real PyTorch on the CPU. Its wheel takes gigabytes, so the test command runs test_containers.py instead.
+"""Tensors of the real PyTorch on the CPU. Its wheel takes gigabytes: test_containers.py has a stand-in.
 
 To run it: pip install torch, in an environment of its own with this package, and pytest python/tests/test_torch.py.
 """
@@ -58,7 +58,8 @@ def test_bfloat16_is_computed_with_its_own_precision():
 
 def test_layouts():
     x = torch.arange(24.0).reshape(2, 3, 4)
-    for view in (x.permute(2, 0, 1), x[:, ::2], x[..., 1], x.flip(0), x.expand(5, 2, 3, 4), torch.empty(0, 3), x[0, 0, 0]):
+    views = [x.permute(2, 0, 1), x[:, ::2], x[..., 1], x.flip(0), x.expand(5, 2, 3, 4), torch.empty(0, 3), x[0, 0, 0]]
+    for view in views:
         assert torch.equal(unishape.multiply(view, 2), view * 2)
     assert torch.equal(unishape.add(torch.ones(3, 1), torch.ones(4)), torch.full((3, 4), 2.0))
 

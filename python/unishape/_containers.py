@@ -124,7 +124,7 @@ def arrow_stream(array: _Array, requested_schema: Any = None) -> Any:
 
 
 def _of_new_column() -> tuple[str, Any]:
-    """The name and dtype of the column that Polars is making: pl.Series("name", stream, dtype) takes those of the stream."""
+    """The name and dtype of the column that Polars makes: pl.Series(name, stream, dtype) has those of the stream."""
     # Compiled functions have no frame: the caller of arrow_stream is that of __arrow_c_stream__.
     frame = sys._getframe(2)
     if (frame.f_globals.get("__name__"), frame.f_code.co_name) != ("polars.series.series", "__init__"):
