@@ -68,11 +68,13 @@ def stub(name):
         limits = [("min", f"{either} | None", "None"), ("max", f"{either} | None", "None")]
         arrays = [("min", f"{array} | None", "None"), ("max", f"{array} | None", "None")]
         lines = overload(name, [("x", "Lazy", None), *limits], None, "Lazy", LATER_OUT)
+        lines += overload(name, [("x", "_Other", None), *arrays], None, "Any", LATER)
         lines += overload(name, [("x", array, None), *arrays], None, "_Array")
         return lines + keyword_out(name, [("x", either, None), *limits], "_Array")
     if name in ("round", "around"):
         decimals = ("decimals", "SupportsIndex", "0")
         lines = overload(name, [("x", "Lazy", None), decimals], None, "Lazy", LATER_OUT)
+        lines += overload(name, [("x", "_Other", None), decimals], None, "Any", LATER)
         lines += overload(name, [("x", array, None), decimals], None, "_Array")
         return lines + keyword_out(name, [("x", either, None), decimals], "_Array")
     signature = inspect.signature(getattr(unishape, name)).parameters
@@ -84,6 +86,9 @@ def stub(name):
     for at, _ in enumerate(names):
         kinds = [array] * at + ["Lazy"] + [either] * (len(names) - at - 1)
         lines += overload(name, [(each, kind, None) for each, kind in zip(names, kinds)], None, lazy, LATER)
+    # The first array decides the type of the result; that of where is the second argument.
+    kinds = [array] * (len(names) == 3) + ["_Other"] + [array] * (len(names) - 1)
+    lines += overload(name, [(each, kind, None) for each, kind in zip(names, kinds)], None, "Any", LATER)
     return lines + overload(name, [(each, array, None) for each in names], None, result)
 
 

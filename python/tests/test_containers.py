@@ -170,6 +170,9 @@ def test_lazy_values_are_columns_of_polars(dtype):
     value = lazy(array)
     for column in (pl.Series(value), pl.DataFrame({"a": value})["a"]):
         assert column.dtype == pl.Series(array).dtype and column.to_list() == array.tolist()
+    named = pl.Series("a", value)
+    assert (named.name, named.dtype) == ("a", column.dtype) and named.to_list() == array.tolist()
+    assert pl.Series("a", value, dtype=pl.Float32).dtype == pl.Float32
     with pytest.raises(TypeError, match="one dimension"):
         pl.Series(lazy(np.ones((2, 2))))
     with pytest.raises(TypeError):

@@ -61,6 +61,29 @@ def test_lost_dimension(torch):
     assert [each.expression for each in watch.suspicious] == ["x - x.mean(dim=1)"]
 
 
+def test_repeated_operations_are_counted_by_the_innermost_guard(torch):
+    column, vector = torch.ones(4, 1), torch.ones(4)
+
+    def operate(times, other):
+        for _ in range(times):
+            column - other
+
+    with unishape.guard(policy="collect") as outer:
+        operate(3, vector)
+        with unishape.guard(policy="collect") as inner:
+            operate(2, vector)
+        operate(4, vector)
+        operate(2, torch.ones(5))
+        with unishape.guard(policy="raise"), pytest.raises(unishape.SuspiciousBroadcastError):
+            operate(1, vector)
+        with unishape.guard(policy="raise") as strict:
+            for _ in range(2):
+                with pytest.raises(unishape.SuspiciousBroadcastError):
+                    operate(1, vector)
+    assert [each.count for each in outer.sites] == [7, 2] and len(outer.suspicious) == 1
+    assert [each.count for each in inner.suspicious] == [2] and [each.count for each in strict.sites] == [2]
+
+
 def test_raise(torch):
     with unishape.guard(policy="raise"), pytest.raises(unishape.SuspiciousBroadcastError, match=r"torch.ones\(4, 1\)"):
         torch.ones(4, 1) - torch.ones(4)

@@ -246,3 +246,18 @@ def test_clip_with_limits_out_of_range():
         for module in (np, unishape):
             with pytest.raises(OverflowError):
                 module.clip(a, *limits)
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "divide", "power", "maximum", "less"])
+def test_bfloat16_with_numbers_has_the_dtype_of_numpy(name):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = np.array([1.0, 2.5, 0.0], ml_dtypes.bfloat16)
+    for number in (0.5, 2, True, 1j, np.float32(0.5), np.float64(0.5), np.int8(2)):
+        if name == "less" and number == 1j:
+            continue
+        with np.errstate(all="ignore"):
+            expected = getattr(np, name)(x, number)
+            result = getattr(unishape, name)(x, number)
+        assert result.dtype == expected.dtype, number
+        np.testing.assert_allclose(result.astype(complex), expected.astype(complex), rtol=1e-2)
+    assert (unishape.lazy(x) * 0.5).dtype == np.float32 and unishape.evaluate("x * bfloat16(0.5)", x=x).dtype == x.dtype

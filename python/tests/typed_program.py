@@ -17,6 +17,19 @@ def normalised(x: NDArray[np.float32], axis: int = -1) -> Array:
     return unishape.evaluate("(x - mean) / sqrt(var + eps)", {"x": x, "mean": mean, "var": var}, eps=1e-5)
 
 
+class Tensor:
+    """A type of another library, as PyTorch's."""
+
+    requires_grad = False
+
+
+def of_tensors(x: Tensor) -> list[Tensor]:
+    total: Tensor = unishape.add(x, 1.5)
+    chosen: Tensor = unishape.where([True], x, 0)
+    evaluated: Tensor = unishape.evaluate("x * 2", {"x": x})
+    return [total, chosen, evaluated, unishape.clip(x, 0), unishape.round(x, 1)]
+
+
 def main() -> None:
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     out = np.empty((2, 3), np.float32)

@@ -1,6 +1,6 @@
 """Type stubs of unishape. test_stubs.py compares them with the module."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from types import TracebackType
 from typing import Any, Literal, ParamSpec, Protocol, Self, SupportsIndex, TypeAlias, TypeVar, final, overload
@@ -28,6 +28,25 @@ class _SupportsDLPack(Protocol):
 class _Names(Protocol):
     def keys(self) -> Any: ...
     def __getitem__(self, key: str, /) -> Any: ...
+
+# Arrays and columns of other libraries, whose results are objects of the same library: PyTorch, pandas, Polars, and arrays
+# on a GPU. Their types need not be known here, so they are told by what each of them has.
+class _Tensor(Protocol):
+    @property
+    def requires_grad(self) -> bool: ...
+
+class _Labelled(Protocol):
+    @property
+    def iloc(self) -> Any: ...
+
+class _Column(Protocol):
+    def to_arrow(self) -> Any: ...
+
+class _OnGpu(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
+_Other: TypeAlias = _Tensor | _Labelled | _Column | _OnGpu | DeviceArray
 
 # Arrays of any library, and objects that numpy.asarray accepts.
 _Input: TypeAlias = ArrayLike | _SupportsDLPack
@@ -61,6 +80,19 @@ def abs(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The absolute value; of a complex number, its magnitude."""
+@overload
+def abs(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The absolute value; of a complex number, its magnitude."""
 @overload
 def abs(
@@ -102,6 +134,19 @@ def absolute(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The absolute value; of a complex number, its magnitude."""
 @overload
+def absolute(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The absolute value; of a complex number, its magnitude."""
+@overload
 def absolute(
     x: _Input,
     /,
@@ -141,6 +186,19 @@ def acos(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The inverse cosine."""
 @overload
+def acos(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The inverse cosine."""
+@overload
 def acos(
     x: _Input,
     /,
@@ -178,6 +236,19 @@ def acosh(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The inverse hyperbolic cosine."""
+@overload
+def acosh(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The inverse hyperbolic cosine."""
 @overload
 def acosh(
@@ -233,6 +304,20 @@ def add(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x + y`. Integers wrap; booleans: logical or."""
+@overload
+def add(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x + y`. Integers wrap; booleans: logical or."""
 @overload
 def add(
@@ -275,6 +360,19 @@ def arccos(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The inverse cosine."""
 @overload
+def arccos(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The inverse cosine."""
+@overload
 def arccos(
     x: _Input,
     /,
@@ -312,6 +410,19 @@ def arccosh(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The inverse hyperbolic cosine."""
+@overload
+def arccosh(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The inverse hyperbolic cosine."""
 @overload
 def arccosh(
@@ -353,6 +464,19 @@ def arcsin(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The inverse sine."""
 @overload
+def arcsin(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The inverse sine."""
+@overload
 def arcsin(
     x: _Input,
     /,
@@ -392,6 +516,19 @@ def arcsinh(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The inverse hyperbolic sine."""
 @overload
+def arcsinh(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The inverse hyperbolic sine."""
+@overload
 def arcsinh(
     x: _Input,
     /,
@@ -429,6 +566,19 @@ def arctan(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The inverse tangent."""
+@overload
+def arctan(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The inverse tangent."""
 @overload
 def arctan(
@@ -486,6 +636,20 @@ def arctan2(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
 @overload
+def arctan2(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+@overload
 def arctan2(
     x: _Input,
     y: _Input,
@@ -526,6 +690,19 @@ def arctanh(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The inverse hyperbolic tangent."""
 @overload
+def arctanh(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The inverse hyperbolic tangent."""
+@overload
 def arctanh(
     x: _Input,
     /,
@@ -551,6 +728,20 @@ def around(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappi
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """Rounds to a number of decimals, ties to even."""
+@overload
+def around(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    decimals: SupportsIndex = 0,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """Rounds to a number of decimals, ties to even."""
 @overload
 def around(
@@ -607,6 +798,19 @@ def asin(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The inverse sine."""
 @overload
+def asin(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The inverse sine."""
+@overload
 def asin(
     x: _Input,
     /,
@@ -646,6 +850,19 @@ def asinh(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The inverse hyperbolic sine."""
 @overload
+def asinh(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The inverse hyperbolic sine."""
+@overload
 def asinh(
     x: _Input,
     /,
@@ -683,6 +900,19 @@ def atan(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The inverse tangent."""
+@overload
+def atan(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The inverse tangent."""
 @overload
 def atan(
@@ -738,6 +968,20 @@ def atan2(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+@overload
+def atan2(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
 @overload
 def atan2(
@@ -780,6 +1024,19 @@ def atanh(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The inverse hyperbolic tangent."""
 @overload
+def atanh(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The inverse hyperbolic tangent."""
+@overload
 def atanh(
     x: _Input,
     /,
@@ -835,6 +1092,20 @@ def bitwise_and(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x & y`, bit by bit."""
 @overload
+def bitwise_and(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x & y`, bit by bit."""
+@overload
 def bitwise_and(
     x: _Input,
     y: _Input,
@@ -873,6 +1144,19 @@ def bitwise_invert(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`~x`: inverts every bit."""
+@overload
+def bitwise_invert(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`~x`: inverts every bit."""
 @overload
 def bitwise_invert(
@@ -928,6 +1212,20 @@ def bitwise_left_shift(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x << y`; 0 if `y` is negative or not less than the number of bits."""
+@overload
+def bitwise_left_shift(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x << y`; 0 if `y` is negative or not less than the number of bits."""
 @overload
 def bitwise_left_shift(
@@ -970,6 +1268,19 @@ def bitwise_not(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`~x`: inverts every bit."""
 @overload
+def bitwise_not(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`~x`: inverts every bit."""
+@overload
 def bitwise_not(
     x: _Input,
     /,
@@ -1025,6 +1336,20 @@ def bitwise_or(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x | y`, bit by bit."""
 @overload
+def bitwise_or(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x | y`, bit by bit."""
+@overload
 def bitwise_or(
     x: _Input,
     y: _Input,
@@ -1081,6 +1406,20 @@ def bitwise_right_shift(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x >> y`; shifts out all bits if `y` is negative or not less than their number."""
 @overload
+def bitwise_right_shift(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x >> y`; shifts out all bits if `y` is negative or not less than their number."""
+@overload
 def bitwise_right_shift(
     x: _Input,
     y: _Input,
@@ -1137,6 +1476,20 @@ def bitwise_xor(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x ^ y`, bit by bit."""
 @overload
+def bitwise_xor(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x ^ y`, bit by bit."""
+@overload
 def bitwise_xor(
     x: _Input,
     y: _Input,
@@ -1175,6 +1528,19 @@ def cbrt(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The cube root."""
+@overload
+def cbrt(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The cube root."""
 @overload
 def cbrt(
@@ -1216,6 +1582,19 @@ def ceil(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """Rounds up to an integer."""
 @overload
+def ceil(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Rounds up to an integer."""
+@overload
 def ceil(
     x: _Input,
     /,
@@ -1242,6 +1621,21 @@ def clamp(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappin
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """Limits values to the range from min to max; None means no limit."""
+@overload
+def clamp(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    min: _Input | None = None,
+    max: _Input | None = None,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """Limits values to the range from min to max; None means no limit."""
 @overload
 def clamp(
@@ -1287,6 +1681,21 @@ def clip(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlapping
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """Limits values to the range from min to max; None means no limit."""
+@overload
+def clip(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    min: _Input | None = None,
+    max: _Input | None = None,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """Limits values to the range from min to max; None means no limit."""
 @overload
 def clip(
@@ -1345,6 +1754,19 @@ def conj(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The complex conjugate."""
 @overload
+def conj(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The complex conjugate."""
+@overload
 def conj(
     x: _Input,
     /,
@@ -1382,6 +1804,19 @@ def conjugate(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The complex conjugate."""
+@overload
+def conjugate(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The complex conjugate."""
 @overload
 def conjugate(
@@ -1439,6 +1874,20 @@ def copysign(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x` with the sign of `y`."""
 @overload
+def copysign(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x` with the sign of `y`."""
+@overload
 def copysign(
     x: _Input,
     y: _Input,
@@ -1477,6 +1926,19 @@ def cos(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The cosine."""
+@overload
+def cos(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The cosine."""
 @overload
 def cos(
@@ -1518,6 +1980,19 @@ def cosh(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The hyperbolic cosine."""
 @overload
+def cosh(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The hyperbolic cosine."""
+@overload
 def cosh(
     x: _Input,
     /,
@@ -1557,6 +2032,19 @@ def deg2rad(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """Converts degrees to radians."""
 @overload
+def deg2rad(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Converts degrees to radians."""
+@overload
 def deg2rad(
     x: _Input,
     /,
@@ -1594,6 +2082,19 @@ def degrees(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """Converts radians to degrees."""
+@overload
+def degrees(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """Converts radians to degrees."""
 @overload
 def degrees(
@@ -1649,6 +2150,20 @@ def divide(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x / y`. Integers are divided as floating-point numbers."""
+@overload
+def divide(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x / y`. Integers are divided as floating-point numbers."""
 @overload
 def divide(
@@ -1707,6 +2222,20 @@ def divmod(  # pyright: ignore[reportOverlappingOverload]
 ) -> tuple[Lazy, Lazy]:
     """The quotient rounded down and the remainder: a tuple of `x // y` and `x % y`."""
 @overload
+def divmod(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The quotient rounded down and the remainder: a tuple of `x // y` and `x % y`."""
+@overload
 def divmod(
     x: _Input,
     y: _Input,
@@ -1763,6 +2292,20 @@ def equal(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x == y`."""
 @overload
+def equal(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x == y`."""
+@overload
 def equal(
     x: _Input,
     y: _Input,
@@ -1801,6 +2344,19 @@ def erf(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The error function."""
+@overload
+def erf(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The error function."""
 @overload
 def erf(
@@ -1842,6 +2398,19 @@ def exp(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """e to the power of `x`."""
 @overload
+def exp(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """e to the power of `x`."""
+@overload
 def exp(
     x: _Input,
     /,
@@ -1879,6 +2448,19 @@ def exp2(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """2 to the power of `x`."""
+@overload
+def exp2(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """2 to the power of `x`."""
 @overload
 def exp2(
@@ -1920,6 +2502,19 @@ def expit(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`1 / (1 + exp(-x))`."""
 @overload
+def expit(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`1 / (1 + exp(-x))`."""
+@overload
 def expit(
     x: _Input,
     /,
@@ -1957,6 +2552,19 @@ def expm1(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`exp(x) - 1`, accurate near 0."""
+@overload
+def expm1(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`exp(x) - 1`, accurate near 0."""
 @overload
 def expm1(
@@ -2012,6 +2620,20 @@ def float_power(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x ** y`, computed in float64 or complex128."""
+@overload
+def float_power(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x ** y`, computed in float64 or complex128."""
 @overload
 def float_power(
@@ -2054,6 +2676,19 @@ def floor(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """Rounds down to an integer."""
 @overload
+def floor(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Rounds down to an integer."""
+@overload
 def floor(
     x: _Input,
     /,
@@ -2109,6 +2744,20 @@ def floor_divide(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x // y`: the quotient rounded down; 0 for integer division by 0."""
 @overload
+def floor_divide(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x // y`: the quotient rounded down; 0 for integer division by 0."""
+@overload
 def floor_divide(
     x: _Input,
     y: _Input,
@@ -2165,6 +2814,20 @@ def fmax(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The larger argument; of a NaN and a number, the number."""
 @overload
+def fmax(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The larger argument; of a NaN and a number, the number."""
+@overload
 def fmax(
     x: _Input,
     y: _Input,
@@ -2221,6 +2884,20 @@ def fmin(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The smaller argument; of a NaN and a number, the number."""
 @overload
+def fmin(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The smaller argument; of a NaN and a number, the number."""
+@overload
 def fmin(
     x: _Input,
     y: _Input,
@@ -2277,6 +2954,20 @@ def fmod(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The remainder of division rounded toward 0, with the sign of `x`; 0 for integer division by 0."""
 @overload
+def fmod(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The remainder of division rounded toward 0, with the sign of `x`; 0 for integer division by 0."""
+@overload
 def fmod(
     x: _Input,
     y: _Input,
@@ -2333,6 +3024,20 @@ def greater(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x > y`."""
 @overload
+def greater(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x > y`."""
+@overload
 def greater(
     x: _Input,
     y: _Input,
@@ -2389,6 +3094,20 @@ def greater_equal(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x >= y`."""
 @overload
+def greater_equal(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x >= y`."""
+@overload
 def greater_equal(
     x: _Input,
     y: _Input,
@@ -2445,6 +3164,20 @@ def heaviside(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """0 where `x` is negative, `y` where it is 0, and 1 where it is positive."""
 @overload
+def heaviside(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """0 where `x` is negative, `y` where it is 0, and 1 where it is positive."""
+@overload
 def heaviside(
     x: _Input,
     y: _Input,
@@ -2501,6 +3234,20 @@ def hypot(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`sqrt(x² + y²)`, without intermediate overflow."""
 @overload
+def hypot(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`sqrt(x² + y²)`, without intermediate overflow."""
+@overload
 def hypot(
     x: _Input,
     y: _Input,
@@ -2539,6 +3286,19 @@ def imag(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The imaginary part."""
+@overload
+def imag(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The imaginary part."""
 @overload
 def imag(
@@ -2580,6 +3340,19 @@ def invert(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`~x`: inverts every bit."""
 @overload
+def invert(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`~x`: inverts every bit."""
+@overload
 def invert(
     x: _Input,
     /,
@@ -2617,6 +3390,19 @@ def isfinite(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """Whether it is neither infinite nor NaN."""
+@overload
+def isfinite(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """Whether it is neither infinite nor NaN."""
 @overload
 def isfinite(
@@ -2658,6 +3444,19 @@ def isinf(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """Whether it is infinite."""
 @overload
+def isinf(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Whether it is infinite."""
+@overload
 def isinf(
     x: _Input,
     /,
@@ -2695,6 +3494,19 @@ def isnan(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """Whether it is NaN."""
+@overload
+def isnan(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """Whether it is NaN."""
 @overload
 def isnan(
@@ -2750,6 +3562,20 @@ def leaky_relu(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x` where it is not negative, else `x * y`."""
+@overload
+def leaky_relu(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x` where it is not negative, else `x * y`."""
 @overload
 def leaky_relu(
@@ -2806,6 +3632,20 @@ def left_shift(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x << y`; 0 if `y` is negative or not less than the number of bits."""
+@overload
+def left_shift(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x << y`; 0 if `y` is negative or not less than the number of bits."""
 @overload
 def left_shift(
@@ -2862,6 +3702,20 @@ def less(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x < y`."""
+@overload
+def less(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x < y`."""
 @overload
 def less(
@@ -2918,6 +3772,20 @@ def less_equal(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x <= y`."""
+@overload
+def less_equal(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x <= y`."""
 @overload
 def less_equal(
@@ -2960,6 +3828,19 @@ def ln(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The natural logarithm."""
 @overload
+def ln(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The natural logarithm."""
+@overload
 def ln(
     x: _Input,
     /,
@@ -2997,6 +3878,19 @@ def log(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The natural logarithm."""
+@overload
+def log(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The natural logarithm."""
 @overload
 def log(
@@ -3038,6 +3932,19 @@ def log10(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The logarithm to base 10."""
 @overload
+def log10(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The logarithm to base 10."""
+@overload
 def log10(
     x: _Input,
     /,
@@ -3077,6 +3984,19 @@ def log1p(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`log(1 + x)`, accurate near 0."""
 @overload
+def log1p(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`log(1 + x)`, accurate near 0."""
+@overload
 def log1p(
     x: _Input,
     /,
@@ -3114,6 +4034,19 @@ def log2(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The logarithm to base 2."""
+@overload
+def log2(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The logarithm to base 2."""
 @overload
 def log2(
@@ -3169,6 +4102,20 @@ def logaddexp(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`log(exp(x) + exp(y))`, without intermediate overflow."""
+@overload
+def logaddexp(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`log(exp(x) + exp(y))`, without intermediate overflow."""
 @overload
 def logaddexp(
@@ -3225,6 +4172,20 @@ def logaddexp2(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`log2(exp2(x) + exp2(y))`, without intermediate overflow."""
+@overload
+def logaddexp2(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`log2(exp2(x) + exp2(y))`, without intermediate overflow."""
 @overload
 def logaddexp2(
@@ -3281,6 +4242,20 @@ def logical_and(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x and y`: whether both are nonzero."""
+@overload
+def logical_and(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x and y`: whether both are nonzero."""
 @overload
 def logical_and(
@@ -3323,6 +4298,19 @@ def logical_not(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`not x`: whether it is 0."""
 @overload
+def logical_not(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`not x`: whether it is 0."""
+@overload
 def logical_not(
     x: _Input,
     /,
@@ -3378,6 +4366,20 @@ def logical_or(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x or y`: whether at least one is nonzero."""
 @overload
+def logical_or(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x or y`: whether at least one is nonzero."""
+@overload
 def logical_or(
     x: _Input,
     y: _Input,
@@ -3434,6 +4436,20 @@ def logical_xor(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """Whether exactly one of them is nonzero."""
 @overload
+def logical_xor(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Whether exactly one of them is nonzero."""
+@overload
 def logical_xor(
     x: _Input,
     y: _Input,
@@ -3490,6 +4506,20 @@ def maximum(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The larger argument; NaN if either is NaN."""
 @overload
+def maximum(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The larger argument; NaN if either is NaN."""
+@overload
 def maximum(
     x: _Input,
     y: _Input,
@@ -3546,6 +4576,20 @@ def minimum(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The smaller argument; NaN if either is NaN."""
 @overload
+def minimum(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The smaller argument; NaN if either is NaN."""
+@overload
 def minimum(
     x: _Input,
     y: _Input,
@@ -3602,6 +4646,20 @@ def mod(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
 @overload
+def mod(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+@overload
 def mod(
     x: _Input,
     y: _Input,
@@ -3658,6 +4716,20 @@ def multiply(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x * y`. Integers wrap; booleans: logical and."""
 @overload
+def multiply(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x * y`. Integers wrap; booleans: logical and."""
+@overload
 def multiply(
     x: _Input,
     y: _Input,
@@ -3696,6 +4768,19 @@ def negative(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`-x`. Integers wrap."""
+@overload
+def negative(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`-x`. Integers wrap."""
 @overload
 def negative(
@@ -3751,6 +4836,20 @@ def nextafter(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The next representable number from `x` toward `y`."""
+@overload
+def nextafter(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The next representable number from `x` toward `y`."""
 @overload
 def nextafter(
@@ -3807,6 +4906,20 @@ def not_equal(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x != y`."""
+@overload
+def not_equal(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x != y`."""
 @overload
 def not_equal(
@@ -3849,6 +4962,19 @@ def positive(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`+x`: `x` unchanged."""
 @overload
+def positive(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`+x`: `x` unchanged."""
+@overload
 def positive(
     x: _Input,
     /,
@@ -3904,6 +5030,20 @@ def pow(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
 @overload
+def pow(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+@overload
 def pow(
     x: _Input,
     y: _Input,
@@ -3960,6 +5100,20 @@ def power(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
 @overload
+def power(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+@overload
 def power(
     x: _Input,
     y: _Input,
@@ -4016,6 +5170,20 @@ def prelu(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x` where it is not negative, else `x * y`."""
 @overload
+def prelu(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x` where it is not negative, else `x * y`."""
+@overload
 def prelu(
     x: _Input,
     y: _Input,
@@ -4054,6 +5222,19 @@ def rad2deg(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """Converts radians to degrees."""
+@overload
+def rad2deg(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """Converts radians to degrees."""
 @overload
 def rad2deg(
@@ -4095,6 +5276,19 @@ def radians(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """Converts degrees to radians."""
 @overload
+def radians(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Converts degrees to radians."""
+@overload
 def radians(
     x: _Input,
     /,
@@ -4134,6 +5328,19 @@ def real(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The real part."""
 @overload
+def real(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The real part."""
+@overload
 def real(
     x: _Input,
     /,
@@ -4171,6 +5378,19 @@ def reciprocal(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`1 / x`; of integers rounded toward 0, and 0 for 0."""
+@overload
+def reciprocal(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`1 / x`; of integers rounded toward 0, and 0 for 0."""
 @overload
 def reciprocal(
@@ -4226,6 +5446,20 @@ def remainder(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+@overload
+def remainder(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
 @overload
 def remainder(
@@ -4282,6 +5516,20 @@ def right_shift(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x >> y`; shifts out all bits if `y` is negative or not less than their number."""
+@overload
+def right_shift(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x >> y`; shifts out all bits if `y` is negative or not less than their number."""
 @overload
 def right_shift(
@@ -4324,6 +5572,19 @@ def rint(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """Rounds to the nearest integer, ties to even."""
 @overload
+def rint(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Rounds to the nearest integer, ties to even."""
+@overload
 def rint(
     x: _Input,
     /,
@@ -4349,6 +5610,20 @@ def round(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappin
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """Rounds to a number of decimals, ties to even."""
+@overload
+def round(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    decimals: SupportsIndex = 0,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """Rounds to a number of decimals, ties to even."""
 @overload
 def round(
@@ -4405,6 +5680,19 @@ def sigmoid(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`1 / (1 + exp(-x))`."""
 @overload
+def sigmoid(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`1 / (1 + exp(-x))`."""
+@overload
 def sigmoid(
     x: _Input,
     /,
@@ -4442,6 +5730,19 @@ def sign(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """-1, 0 or 1; of a complex number, `x / abs(x)`."""
+@overload
+def sign(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """-1, 0 or 1; of a complex number, `x / abs(x)`."""
 @overload
 def sign(
@@ -4483,6 +5784,19 @@ def signbit(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """Whether the sign bit is set, also of -0 and NaN."""
 @overload
+def signbit(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Whether the sign bit is set, also of -0 and NaN."""
+@overload
 def signbit(
     x: _Input,
     /,
@@ -4520,6 +5834,19 @@ def sin(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The sine."""
+@overload
+def sin(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The sine."""
 @overload
 def sin(
@@ -4561,6 +5888,19 @@ def sinh(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The hyperbolic sine."""
 @overload
+def sinh(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The hyperbolic sine."""
+@overload
 def sinh(
     x: _Input,
     /,
@@ -4600,6 +5940,19 @@ def sqrt(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The square root."""
 @overload
+def sqrt(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The square root."""
+@overload
 def sqrt(
     x: _Input,
     /,
@@ -4637,6 +5990,19 @@ def square(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x * x`."""
+@overload
+def square(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x * x`."""
 @overload
 def square(
@@ -4692,6 +6058,20 @@ def subtract(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """`x - y`. Integers wrap."""
+@overload
+def subtract(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """`x - y`. Integers wrap."""
 @overload
 def subtract(
@@ -4734,6 +6114,19 @@ def tan(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """The tangent."""
 @overload
+def tan(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """The tangent."""
+@overload
 def tan(
     x: _Input,
     /,
@@ -4771,6 +6164,19 @@ def tanh(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The hyperbolic tangent."""
+@overload
+def tanh(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The hyperbolic tangent."""
 @overload
 def tanh(
@@ -4828,6 +6234,20 @@ def true_divide(  # pyright: ignore[reportOverlappingOverload]
 ) -> Lazy:
     """`x / y`. Integers are divided as floating-point numbers."""
 @overload
+def true_divide(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`x / y`. Integers are divided as floating-point numbers."""
+@overload
 def true_divide(
     x: _Input,
     y: _Input,
@@ -4866,6 +6286,19 @@ def trunc(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """Rounds toward 0 to an integer."""
+@overload
+def trunc(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """Rounds toward 0 to an integer."""
 @overload
 def trunc(
@@ -4921,6 +6354,20 @@ def trunc_divide(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The quotient rounded toward 0; 0 for integer division by 0."""
+@overload
+def trunc_divide(  # pyright: ignore[reportOverlappingOverload]
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The quotient rounded toward 0; 0 for integer division by 0."""
 @overload
 def trunc_divide(
@@ -4995,6 +6442,21 @@ def where(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
+    """The second argument where the first is true (nonzero), else the third."""
+@overload
+def where(  # pyright: ignore[reportOverlappingOverload]
+    condition: _Input,
+    x: _Other,
+    y: _Input,
+    /,
+    out: None = None,
+    *,
+    where: _Input | None = None,
+    casting: _Casting = "same_kind",
+    order: _Order = "K",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+) -> Any:
     """The second argument where the first is true (nonzero), else the third."""
 @overload
 def where(
@@ -5084,6 +6546,19 @@ class Explanation:
 
 # Expressions.
 
+# The type of the result is that of the first array. Without a type of names, it is NumPy's.
+@overload
+def evaluate(
+    expression: str,
+    names: Mapping[str, _Other],
+    /,
+    *,
+    out: _Other | None = None,
+    threads: int | None = None,
+    explain: Literal[False] = False,
+    fast_math: bool = False,
+    **more: Any,
+) -> Any: ...
 @overload
 def evaluate(
     expression: str,
@@ -5096,6 +6571,18 @@ def evaluate(
     fast_math: bool = False,
     **more: Any,
 ) -> _Array: ...
+@overload
+def evaluate(
+    expression: str,
+    names: _Names | None = None,
+    /,
+    *,
+    out: _Other,
+    threads: int | None = None,
+    explain: Literal[False] = False,
+    fast_math: bool = False,
+    **more: Any,
+) -> Any: ...
 @overload
 def evaluate(
     expression: list[str] | tuple[str, ...],

@@ -116,10 +116,21 @@ def arrow_stream(array: _Array, requested_schema: Any = None) -> Any:
     if array.ndim != 1:
         raise TypeError(f"a column of Arrow has one dimension, but this value has {array.ndim}")
     if "polars" in sys.modules:
-        return sys.modules["polars"].Series(array).__arrow_c_stream__(requested_schema)
+        name, dtype = _of_new_column()
+        return sys.modules["polars"].Series(name, array, dtype=dtype).__arrow_c_stream__(requested_schema)
     import pyarrow
 
     return pyarrow.chunked_array([pyarrow.array(array)]).__arrow_c_stream__(requested_schema)
+
+
+def _of_new_column() -> tuple[str, Any]:
+    """The name and dtype of the column that Polars makes: pl.Series(name, stream, dtype) has those of the stream."""
+    # Compiled functions have no frame: the caller of arrow_stream is that of __arrow_c_stream__.
+    frame = sys._getframe(2)
+    if (frame.f_globals.get("__name__"), frame.f_code.co_name) != ("polars.series.series", "__init__"):
+        return "", None
+    name = frame.f_locals.get("name")
+    return name if isinstance(name, str) else "", frame.f_locals.get("dtype")
 
 
 # Labels.

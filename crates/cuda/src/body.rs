@@ -382,7 +382,7 @@ fn call(key: KernelKey, inputs: &[String]) -> String {
             (_, DType::BF16) => function("double_to_brain"),
             (_, DType::C64) => function("to_c64"),
             (_, DType::C128) => function("to_c128"),
-            (DType::F64, _) if to.is_integer() => function(&format!("saturate<{}>", c_type(to))),
+            (DType::F64, _) if to.is_integer() => function(&format!("truncated<{}>", c_type(to))),
             _ => format!("({})({})", c_type(to), inputs[0]),
         },
     }

@@ -13,6 +13,7 @@
 //! | [`reduce`] | executor of reductions: `sum_to` |
 //! | [`memory`] | allocation, huge pages, streaming stores, prefetching |
 //! | [`parallel`] | the worker pool and work splitting (feature `parallel`) |
+//! | [`flags`] | exceptional results of a call: overflow, division by zero |
 //! | [`layout`] | strides of contiguous arrays |
 //! | [`tuning`] | every tuning constant |
 
@@ -24,6 +25,7 @@
 )]
 
 pub mod closures;
+pub mod flags;
 #[cfg(feature = "fused")]
 pub mod fused;
 pub mod layout;

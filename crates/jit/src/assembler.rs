@@ -55,6 +55,12 @@ impl VectorOp {
     pub(crate) const fn float(opcode: u8, is_double: bool) -> VectorOp {
         VectorOp { prefix: is_double as u8, map: 1, opcode, is_long: is_double }
     }
+
+    /// Whether it is arithmetic, which sets the CPU's floating-point flags: square root, sum, product, difference or
+    /// quotient.
+    const fn is_arithmetic(self) -> bool {
+        self.map == 1 && self.prefix <= 1 && matches!(self.opcode, 0x51 | 0x58 | 0x59 | 0x5C | 0x5E)
+    }
 }
 
 /// Instructions by their names in the manuals, without the size of their floats.
@@ -134,14 +140,8 @@ pub(crate) mod op {
     pub(crate) const fn sub(is_double: bool) -> VectorOp {
         VectorOp::float(0x5C, is_double)
     }
-    pub(crate) const fn min(is_double: bool) -> VectorOp {
-        VectorOp::float(0x5D, is_double)
-    }
     pub(crate) const fn div(is_double: bool) -> VectorOp {
         VectorOp::float(0x5E, is_double)
-    }
-    pub(crate) const fn max(is_double: bool) -> VectorOp {
-        VectorOp::float(0x5F, is_double)
     }
     pub(crate) const fn cmp(is_double: bool) -> VectorOp {
         VectorOp::float(0xC2, is_double)
@@ -217,7 +217,9 @@ impl Assembler {
         operand: Operand,
         immediate: Option<u8>,
     ) {
-        let is_partial = self.is_tail && matches!(operand, Operand::Memory(Memory::Elements { .. }));
+        // Elements that do not exist set no flags, either.
+        let is_partial = self.is_tail
+            && (op.is_arithmetic() || matches!(operand, Operand::Memory(Memory::Elements { .. })));
         let masking = if is_partial { Masking::Zeroing(TAIL) } else { Masking::None };
         self.encode(op, is_whole, register, second, operand, masking, immediate);
     }

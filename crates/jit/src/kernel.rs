@@ -170,6 +170,9 @@ mod x86 {
             let mut unused = vectors.iter_mut();
             for (number, (input, &(_, is_block))) in inputs.iter().zip(&self.inputs).enumerate() {
                 if is_block && let Some(vector) = unused.next() {
+                    // The first element again and again: others might set floating-point flags.
+                    let item = input.len() / (output.len() / self.item);
+                    vector.chunks_exact_mut(item).for_each(|element| element.copy_from_slice(&input[..item]));
                     vector[..input.len()].copy_from_slice(input);
                     arguments.set(number, vector.as_ptr(), 0);
                 }

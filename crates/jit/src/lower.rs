@@ -417,13 +417,14 @@ impl Lowering<'_> {
             (Op::Less, &[a, b]) => self.compare(predicate::LESS, a, b),
             (Op::LessEqual, &[a, b]) => self.compare(predicate::LESS_EQUAL, a, b),
             (Op::Min | Op::Max, &[a, b]) => {
-                // The instruction returns its second source if elements are equal or one is NaN.
-                let select = if op == Op::Min { op::min(is_double) } else { op::max(is_double) };
+                // Not the instruction for it, which sets the flag of invalid operations for NaN.
+                let (less, than) = if op == Op::Min { (b, a) } else { (a, b) };
+                let is_b = self.compare(predicate::LESS, less, than);
+                // `a` for equal elements or NaN, as it should be, but for NaN in `b`.
+                let selected = self.blend(is_b, b, a);
                 if self.constant(inputs[1], dtype).is_some_and(|bound| !bound.is_nan()) {
-                    return Some(self.vector(select, &[b, a]));
+                    return Some(selected);
                 }
-                // So this is `a` for equal elements or NaN, as it should be, but for NaN in `b`.
-                let selected = self.vector(select, &[b, a]);
                 let is_nan = self.compare(predicate::UNORDERED, b, b);
                 self.blend(is_nan, b, selected)
             }

@@ -4,6 +4,7 @@
 
 use crate::containers;
 use crate::errors::expression_error;
+use crate::float_errors::Reported;
 use crate::input::Input;
 use crate::memory::{self, NumPy};
 use crate::order::Order;
@@ -14,12 +15,13 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 use smallvec::{SmallVec, smallvec};
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{ThreadId, current};
 use std::time::{Duration, Instant};
 use unishape::DType;
-use unishape::expr::{Bound as BoundExpr, ExprErrorKind, Numeric, OutputMut};
+use unishape::expr::{Bound as BoundExpr, ExprErrorKind, FloatFlags, Numeric, OutputMut, watch_flags};
 use unishape_kernels::for_each_dtype;
 
 /// The options `out=`, `threads=` and `order=` of a call.
@@ -29,6 +31,8 @@ pub(crate) struct Options<'py> {
     pub(crate) threads: Option<ThreadCount>,
     /// Layout of a new array.
     pub(crate) order: Order,
+    /// What reports of overflows name.
+    pub(crate) reported: Reported,
 }
 
 impl<'py> Options<'py> {
@@ -36,8 +40,9 @@ impl<'py> Options<'py> {
     pub(crate) fn new(
         out: Option<&Bound<'py, PyAny>>,
         threads: Option<ThreadCount>,
+        reported: Reported,
     ) -> PyResult<Options<'py>> {
-        Ok(Options { out: out.map(check_out).transpose()?, threads, order: Order::Keep })
+        Ok(Options { out: out.map(check_out).transpose()?, threads, order: Order::Keep, reported })
     }
 }
 
@@ -64,6 +69,8 @@ pub(crate) fn compute<'py>(
 ) -> PyResult<NumPy<'py>> {
     use half::{bf16, f16};
     use num_complex::Complex;
+    let flags = &Cell::new(FloatFlags::NONE);
+    let reported = options.reported.clone();
     macro_rules! by_dtype {
         ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
             match expr.dtype() {
@@ -71,9 +78,13 @@ pub(crate) fn compute<'py>(
             }
         };
         (@ String) => { Err(PyTypeError::new_err("expressions do not support strings")) };
-        (@ $type:ident $(<$part:ident>)?) => { compute_typed::<$type $(<$part>)?>(py, expr, inputs, options) };
+        (@ $type:ident $(<$part:ident>)?) => { compute_typed::<$type $(<$part>)?>(py, expr, inputs, options, flags) };
     }
-    for_each_dtype!(by_dtype)
+    let result = for_each_dtype!(by_dtype)?;
+    if flags.get() != FloatFlags::NONE {
+        reported.report(py, flags.get())?;
+    }
+    Ok(result)
 }
 
 /// Evaluates several expressions, each with its options, in passes over memory that they share.
@@ -98,16 +109,22 @@ pub(crate) fn compute_all<'py>(
         }
         let threads = ThreadCount::or_default(options[pass[0]].threads);
         let member = |&number: &usize| exprs[number].clone().threads(threads).assume_fresh_output();
-        let computed = compute_pass(py, &pass.iter().map(member).collect::<Vec<_>>())?;
+        let members: Vec<BoundExpr<'_>> = pass.iter().map(member).collect();
+        let reported = Reported::all(pass.iter().map(|&number| &options[number].reported));
+        let computed = compute_pass(py, &members, &reported)?;
         pass.into_iter().zip(computed).for_each(|(number, result)| results[number] = Some(result));
     }
     Ok(results.into_iter().flatten().collect())
 }
 
 /// Evaluates expressions that share a pass into new arrays.
-fn compute_pass<'py>(py: Python<'py>, exprs: &[BoundExpr<'_>]) -> PyResult<Vec<NumPy<'py>>> {
+fn compute_pass<'py>(
+    py: Python<'py>,
+    exprs: &[BoundExpr<'_>],
+    reported: &Reported,
+) -> PyResult<Vec<NumPy<'py>>> {
     let mut results = Vec::with_capacity(exprs.len());
-    allocate_next(py, exprs, Vec::with_capacity(exprs.len()), &mut results)?;
+    allocate_next(py, exprs, Vec::with_capacity(exprs.len()), &mut results, reported)?;
     results.reverse();
     Ok(results)
 }
@@ -120,12 +137,14 @@ fn allocate_next<'py>(
     exprs: &[BoundExpr<'_>],
     outs: Vec<OutputMut<'_>>,
     results: &mut Vec<NumPy<'py>>,
+    reported: &Reported,
 ) -> PyResult<()> {
     use half::{bf16, f16};
     use num_complex::Complex;
     let Some(expr) = exprs.get(outs.len()) else {
         let signals = SignalCheck::new();
-        let result = py.detach(|| BoundExpr::compute_all_into(exprs, outs, |_| signals.should_continue()));
+        let work = || py.detach(|| BoundExpr::compute_all_into(exprs, outs, |_| signals.should_continue()));
+        let result = reported.watch(py, work)?;
         return match signals.into_error() {
             Some(error) => Err(error),
             None => result.map_err(expression_error),
@@ -143,7 +162,7 @@ fn allocate_next<'py>(
                 // Those so far may live longer than this one.
                 let mut outs = outs;
                 outs.push(OutputMut::new(&mut view));
-                allocate_next(py, exprs, outs, results)
+                allocate_next(py, exprs, outs, results, reported)
             })
         };
     }
@@ -156,15 +175,17 @@ fn compute_typed<'py, T: Numeric>(
     py: Python<'py>,
     expr: &BoundExpr<'_>,
     inputs: &[Input<'py>],
-    Options { out, threads, order }: Options<'py>,
+    Options { out, threads, order, reported }: Options<'py>,
+    flags: &Cell<FloatFlags>,
 ) -> PyResult<NumPy<'py>> {
+    let flags = if let Reported::Nothing = reported { None } else { Some(flags) };
     let Some(out) = out else {
         let shape = expr.shape();
         // Axes of inputs are those of the result only in element-wise expressions.
         let order = if order == Order::Keep && !expr.is_element_wise() { Order::C } else { order };
         let axes = order.axes(shape.len(), inputs);
         return memory::new_array_with::<T>(py, shape, axes.as_deref(), |view| {
-            run(py, expr, view, true, threads)
+            run(py, expr, view, true, threads, flags)
         });
     };
     if out.shape() != expr.shape() {
@@ -172,13 +193,13 @@ fn compute_typed<'py, T: Numeric>(
         return Err(expression_error(kind.into()));
     }
     let others: Vec<&NumPy<'py>> = inputs.iter().filter_map(Input::as_array).collect();
-    if memory::write_to::<T>(&out, &others, |view| run(py, expr, view, false, threads))?.is_none() {
+    if memory::write_to::<T>(&out, &others, |view| run(py, expr, view, false, threads, flags))?.is_none() {
         // `out` is also an input, or has another dtype or an unsupported layout: compute temporaries.
         check_castable(&out, T::DTYPE)?;
         let all: Vec<Range<usize>> = out.shape().iter().map(|&size| 0..size).collect();
         let mut compute_part = |part: &BoundExpr<'_>, ranges: &[Range<usize>]| -> PyResult<()> {
             let result = memory::new_array_with::<T>(py, part.shape(), None, |view| {
-                run(py, part, view, true, threads)
+                run(py, part, view, true, threads, flags)
             })?;
             let slices =
                 ranges.iter().map(|range| PySlice::new(py, range.start as isize, range.end as isize, 1));
@@ -263,17 +284,31 @@ fn run<T: Numeric>(
     mut out: ArrayViewMutD<'_, T>,
     is_fresh: bool,
     threads: Option<ThreadCount>,
+    flags: Option<&Cell<FloatFlags>>,
+) -> PyResult<()> {
+    let Some(flags) = flags else { return run_unwatched(py, expr, &mut out, is_fresh, threads) };
+    let (result, found) = watch_flags(|| run_unwatched(py, expr, &mut out, is_fresh, threads));
+    flags.set(flags.get() | found);
+    result
+}
+
+fn run_unwatched<T: Numeric>(
+    py: Python<'_>,
+    expr: &BoundExpr<'_>,
+    out: &mut ArrayViewMutD<'_, T>,
+    is_fresh: bool,
+    threads: Option<ThreadCount>,
 ) -> PyResult<()> {
     let elements = out.len();
     if !expr.is_parallel() {
-        let mut work = || expr.compute_into(&mut out);
+        let mut work = || expr.compute_into(out);
         let result = if elements < DETACH_THRESHOLD { work() } else { py.detach(work) };
         return result.map_err(expression_error);
     }
     let expr = expr.clone().threads(ThreadCount::or_default(threads));
     let expr = if is_fresh { expr.assume_fresh_output() } else { expr };
     let signals = SignalCheck::new();
-    let result = py.detach(|| expr.compute_while(&mut out, |_| signals.should_continue()));
+    let result = py.detach(|| expr.compute_while(out, |_| signals.should_continue()));
     match signals.into_error() {
         Some(error) => Err(error),
         None => result.map_err(expression_error),

@@ -3,6 +3,7 @@
 use crate::compute::{Options, compute_all};
 use crate::containers::Containers;
 use crate::errors::expression_error;
+use crate::float_errors::Reported;
 use crate::functions::compute_contiguous;
 use crate::gpu::{self, GpuInput};
 use crate::imports::imports;
@@ -22,8 +23,8 @@ use unishape::expr::{Bound as BoundExpr, ContiguousCall, Expr, Scalar, Value};
 
 /// Evaluates an expression in one pass over its arrays.
 ///
-/// The dtype and values of the result are those of NumPy, but without its warnings: numpy.errstate has no effect (see
-/// docs/differences-from-numpy.md). Ctrl-C interrupts the computation. Where arrays are on a GPU
+/// The dtype and values of the result are those of NumPy. Divisions by zero, overflows and invalid operations are reported
+/// once for the whole expression, as numpy.errstate requests. Ctrl-C interrupts the computation. Where arrays are on a GPU
 /// (of PyTorch, CuPy, JAX, or with __dlpack__ or __cuda_array_interface__), so is the result, as an array of the first
 /// one's library.
 ///
@@ -81,7 +82,31 @@ pub(crate) fn evaluate<'py>(
     fast_math: bool,
     more: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if !explain && let Some(result) = evaluate_contiguous(py, expression, names, out, more) {
+    evaluate_as(py, expression, names, out, threads, [explain, fast_math, true], more)
+}
+
+/// Evaluates an expression as `evaluate` does, but reports neither overflows nor divisions by zero.
+#[pyfunction]
+#[pyo3(signature = (expression, names, /, *, out=None))]
+pub(crate) fn _evaluate_silently<'py>(
+    py: Python<'py>,
+    expression: &Bound<'py, PyAny>,
+    names: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    evaluate_as(py, expression, Some(names), out, None, [false; 3], None)
+}
+
+fn evaluate_as<'py>(
+    py: Python<'py>,
+    expression: &Bound<'py, PyAny>,
+    names: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    threads: Option<ThreadCount>,
+    [explain, fast_math, reports]: [bool; 3],
+    more: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if !explain && let Some(result) = evaluate_contiguous(py, expression, names, out, reports, more) {
         return result;
     }
     let texts = Texts::new(expression)?;
@@ -133,9 +158,13 @@ pub(crate) fn evaluate<'py>(
         });
         return texts.results(py, results.collect::<PyResult<Vec<_>>>()?);
     }
-    let options = outs.iter().map(|out| Options::new(out.as_ref(), threads)).collect::<PyResult<Vec<_>>>()?;
+    let options = texts
+        .iter()
+        .zip(&outs)
+        .map(|(text, out)| Options::new(out.as_ref(), threads, reported(text, reports)))
+        .collect::<PyResult<Vec<_>>>()?;
     for (text, expr) in texts.iter().zip(&exprs) {
-        if powers::may_have_power(text) {
+        if powers::may_have_power(text) && !powers::has_literals_only(text) {
             powers::check_expr(expr, &known, &inputs)?;
         }
     }
@@ -192,6 +221,7 @@ fn evaluate_contiguous<'py>(
     expression: &Bound<'py, PyAny>,
     names: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
+    reports: bool,
     more: Option<&Bound<'py, PyDict>>,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     let mapping = match names {
@@ -224,14 +254,22 @@ fn evaluate_contiguous<'py>(
     }
     let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|input| input.dtype).collect();
     let text = expression.cast_exact::<PyString>().ok()?.to_str().ok()?;
-    if powers::may_have_power(text) && dtypes.iter().any(|&dtype| powers::is_integer(dtype)) {
+    if powers::may_have_power(text)
+        && !powers::has_literals_only(text)
+        && dtypes.iter().any(|&dtype| powers::is_integer(dtype))
+    {
         return None;
     }
     let call = ContiguousCall::of_expr(&expr, &dtypes)?;
     if elements * call.operations() > MAX_SMALL_WORK {
         return None;
     }
-    compute_contiguous(py, &call, &inputs, out)
+    compute_contiguous(py, &call, &inputs, out, || reported(text, reports))
+}
+
+/// What reports of an expression name.
+fn reported(text: &str, reports: bool) -> Reported {
+    if reports { Reported::Text(text.into()) } else { Reported::Nothing }
 }
 
 /// More work, in elements times operations, is done in blocks and by fused kernels.

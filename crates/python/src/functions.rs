@@ -4,6 +4,7 @@ use crate::clip::clip_call;
 use crate::compute::{Options, compute};
 use crate::containers::Containers;
 use crate::errors::expression_error;
+use crate::float_errors::Reported;
 use crate::gpu;
 use crate::input::Input;
 use crate::lazy::Lazy;
@@ -18,7 +19,7 @@ use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 use unishape::DType;
 use unishape::cuda::Numerics;
-use unishape::expr::{ContiguousCall, Expr, Op};
+use unishape::expr::{ContiguousCall, Expr, FloatFlags, Op, watch_flags};
 use unishape_kernels::for_each_op;
 
 /// Calls a function; the result is lazy where an argument is.
@@ -75,7 +76,7 @@ fn call_arrays<'py>(
     }
     // Labels are checked before anything is computed.
     let containers = Containers::of_call(op.name(), arguments)?;
-    let options = Options::new(out, threads)?;
+    let options = Options::new(out, threads, Reported::Function(op))?;
     let values = inputs.iter().filter_map(Input::value);
     let bound = Expr::call(op).bind_positional(values).map_err(expression_error)?;
     let result = compute(py, &bound, &inputs, options)?.into_any();
@@ -101,19 +102,38 @@ fn call_contiguous<'py>(
         return None;
     }
     if inputs.iter().all(|input| input.shape == inputs[0].shape) {
-        return compute_contiguous(py, &ContiguousCall::new(op, &dtypes)?, &inputs, out);
+        let reported = || Reported::Function(op);
+        return compute_contiguous(py, &ContiguousCall::new(op, &dtypes)?, &inputs, out, reported);
     }
     let shape = common_shape(&inputs)?;
     let call = ContiguousCall::new(op, &dtypes)?;
     let stretched: SmallVec<[(&[usize], &[u8]); 3]> =
         inputs.iter().map(|input| (input.shape, input.bytes)).collect();
-    let compute = |output: &mut [u8]| call.compute_stretched(&stretched, &shape, output);
-    match out {
-        None => Some(new_contiguous_array(py, call.dtype(), &shape, compute)),
+    let mut flags = FloatFlags::NONE;
+    let compute = |output: &mut [u8]| {
+        ((), flags) = watch_flags(|| call.compute_stretched(&stretched, &shape, output));
+    };
+    let result = match out {
+        None => new_contiguous_array(py, call.dtype(), &shape, compute),
         Some(out) => {
-            write_to_contiguous(out, call.dtype(), &shape, &inputs, compute).map(|()| Ok(out.clone()))
+            write_to_contiguous(out, call.dtype(), &shape, &inputs, compute)?;
+            Ok(out.clone())
         }
+    };
+    Some(with_flags(py, result, flags, || Reported::Function(op)))
+}
+
+/// The result, after its overflows have been reported.
+fn with_flags<'py>(
+    py: Python<'py>,
+    result: PyResult<Bound<'py, PyAny>>,
+    flags: FloatFlags,
+    reported: impl FnOnce() -> Reported,
+) -> PyResult<Bound<'py, PyAny>> {
+    if flags != FloatFlags::NONE && result.is_ok() {
+        reported().report(py, flags)?;
     }
+    result
 }
 
 /// Computes a result of arrays of one shape; `None` if it cannot be written to `out`.
@@ -122,14 +142,20 @@ pub(crate) fn compute_contiguous<'py>(
     call: &ContiguousCall,
     inputs: &[ContiguousArray<'_>],
     out: Option<&Bound<'py, PyAny>>,
+    reported: impl FnOnce() -> Reported,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     let shape = inputs[0].shape;
     let bytes: SmallVec<[&[u8]; 3]> = inputs.iter().map(|input| input.bytes).collect();
-    let compute = |output: &mut [u8]| call.compute(&bytes, output);
-    match out {
-        None => Some(new_contiguous_array(py, call.dtype(), shape, compute)),
-        Some(out) => write_to_contiguous(out, call.dtype(), shape, inputs, compute).map(|()| Ok(out.clone())),
-    }
+    let mut flags = FloatFlags::NONE;
+    let compute = |output: &mut [u8]| ((), flags) = watch_flags(|| call.compute(&bytes, output));
+    let result = match out {
+        None => new_contiguous_array(py, call.dtype(), shape, compute),
+        Some(out) => {
+            write_to_contiguous(out, call.dtype(), shape, inputs, compute)?;
+            Ok(out.clone())
+        }
+    };
+    Some(with_flags(py, result, flags, reported))
 }
 
 /// The shape that small arrays are stretched to; `None` if there is none, it has too many elements, or rows that are too

@@ -13,6 +13,9 @@ pub(crate) struct Imports {
     pub(crate) getframe: Py<PyAny>,
     /// `numpy.generic`, the base class of NumPy's scalars.
     pub(crate) generic: Py<PyAny>,
+    /// What `numpy.errstate` requests.
+    pub(crate) geterr: Py<PyAny>,
+    pub(crate) geterrcall: Py<PyAny>,
 }
 
 pub(crate) fn imports(py: Python<'_>) -> PyResult<&'static Imports> {
@@ -24,6 +27,8 @@ pub(crate) fn imports(py: Python<'_>) -> PyResult<&'static Imports> {
             from_dlpack: numpy.getattr("from_dlpack")?.unbind(),
             getframe: py.import("sys")?.getattr("_getframe")?.unbind(),
             generic: numpy.getattr("generic")?.unbind(),
+            geterr: numpy.getattr("geterr")?.unbind(),
+            geterrcall: numpy.getattr("geterrcall")?.unbind(),
         })
     })
 }

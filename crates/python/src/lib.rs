@@ -8,6 +8,7 @@
 //! | `input` | conversion of Python objects to arrays and scalars |
 //! | `containers` | objects of pandas, Polars and PyTorch, for `unishape._containers` |
 //! | `errors` | Rust errors as Python exceptions |
+//! | `float_errors` | divisions by zero and overflows, reported as `numpy.errstate` requests |
 //! | `threads` | number of worker threads |
 //! | `compute` | evaluation into new and preallocated arrays; Ctrl-C |
 //! | `gpu` | arrays on GPUs |
@@ -30,6 +31,7 @@ mod dtype;
 mod errors;
 mod evaluate;
 mod explain;
+mod float_errors;
 mod functions;
 mod gpu;
 mod imports;
@@ -65,6 +67,7 @@ fn _unishape(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ufunc_calls::_unwatch_ufuncs, module)?)?;
     module.add_function(wrap_pyfunction!(ufunc_calls::_broadcast_kind, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::_evaluate_silently, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::_is_element_wise, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::_variables, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::_constant, module)?)?;

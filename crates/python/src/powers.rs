@@ -28,6 +28,12 @@ pub(crate) fn may_have_power(text: &str) -> bool {
     text.contains("**") || text.contains("pow")
 }
 
+/// Whether all exponents in an expression are literals without a sign, as in `x ** 2`.
+pub(crate) fn has_literals_only(text: &str) -> bool {
+    let is_literal = |rest: &str| rest.trim_start().starts_with(|first: char| first.is_ascii_digit());
+    !text.contains("pow") && text.split("**").skip(1).all(is_literal)
+}
+
 /// Whether an array of integers, given as bytes, has a negative one.
 pub(crate) fn has_negative(dtype: DType, bytes: &[u8]) -> bool {
     let size = dtype.item_size();

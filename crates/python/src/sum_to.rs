@@ -3,6 +3,7 @@
 use crate::compute::{Options, compute};
 use crate::containers;
 use crate::errors::expression_error;
+use crate::float_errors::Reported;
 use crate::input::{Input, as_array, is_on_gpu};
 use crate::lazy::{Lazy, lazy, summed_axes};
 use crate::memory::NumPy;
@@ -90,6 +91,7 @@ fn sum_array<'py>(
     let expr = Expr::parse(&text).map_err(expression_error)?;
     let inputs = [Input::from_array(array.clone())?];
     let bound = expr.bind_positional(inputs.iter().filter_map(Input::value)).map_err(expression_error)?;
-    let sum = compute(py, &bound, &inputs, Options::new(out, threads)?)?.into_any();
+    let sum =
+        compute(py, &bound, &inputs, Options::new(out, threads, Reported::Named("sum_to"))?)?.into_any();
     Ok(out.cloned().unwrap_or(sum))
 }

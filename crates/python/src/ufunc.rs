@@ -3,6 +3,7 @@
 use crate::compute::{Options, compute};
 use crate::dtype;
 use crate::errors::expression_error;
+use crate::float_errors::Reported;
 use crate::input::{Input, as_array};
 use crate::memory;
 use crate::order::Order;
@@ -70,7 +71,9 @@ pub(crate) fn call_with_options<'py>(
     }
     let mut names: Vec<String> = (1..=inputs.len()).map(|number| format!("x{number}")).collect();
     let (mut text, mut result) = typed_call(py, op, &inputs, &names, options)?;
-    let mut compute_options = Options::new(options.out.as_ref(), options.threads)?;
+    // Where there is a mask, results outside of it are computed, too.
+    let reported = if options.mask.is_none() { Reported::Function(op) } else { Reported::Nothing };
+    let mut compute_options = Options::new(options.out.as_ref(), options.threads, reported)?;
     compute_options.order = Order::from_name(options.order)?;
     if let Some(out) = &compute_options.out {
         let to = out.dtype();

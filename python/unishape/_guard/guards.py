@@ -214,7 +214,10 @@ class guard:  # noqa: N801
         Path(path).write_text(self.html(), encoding="utf-8")
 
     def _observe(self, frame, kind, function, i, j, a, b):
-        """Records a broadcast of operands i and j of an operation that is about to run."""
+        """Records a broadcast of operands i and j of an operation that is about to run.
+
+        Returns its site, where the next one of the same frame and shapes has only to be counted.
+        """
         code = frame.f_code
         inner = frame
         while _is_library(code.co_filename):
@@ -251,6 +254,9 @@ class guard:  # noqa: N801
                     module=site.module,
                     registry=names.setdefault("__warningregistry__", {}),
                 )
+        is_counted = self.policy != "raise" or not site.reason or site.allowed_by
+        # Within a library, other callers have other sites.
+        return site if is_counted and frame is inner else None
 
     def _site(self, frame, inner, kind, function, at, shapes):
         name = getattr(function, "__name__", "operation").strip("_")

@@ -34,14 +34,17 @@ _lock = threading.RLock()
 
 
 def _report(kind, function, i, j, a, b):
-    """Passes a broadcast to the innermost guard of this thread, before it is computed."""
+    """Passes a broadcast to the innermost guard of this thread, before it is computed.
+
+    Returns its site, where the next one at the same place with the same shapes has only to be counted.
+    """
     here = _local.here
     guards = here.guards or _everywhere
     if not guards or here.is_busy:
-        return
+        return None
     here.is_busy = True
     try:
-        guards[-1]._observe(sys._getframe(1), kind, function, i, j, a, b)
+        return guards[-1]._observe(sys._getframe(1), kind, function, i, j, a, b)
     finally:
         here.is_busy = False
 
@@ -57,6 +60,7 @@ def enter(guard, all_threads):
         if all_threads:
             _everywhere = (*_everywhere, guard)
         here.guards = (*here.guards, guard)
+    torch_watch.forget()
     if "torch" in sys.modules:
         _start_torch(sys.modules["torch"])
     return here
@@ -69,6 +73,7 @@ def leave(guard, all_threads, there):
         if guard not in there.guards:
             return  # it was entered by a thread that is not in this process
         there.guards = _without(there.guards, guard)
+        torch_watch.forget()
         if all_threads:
             _everywhere = _without(_everywhere, guard)
         _count -= 1
@@ -125,6 +130,7 @@ def _after_fork():
     here = _local.here
     _everywhere = tuple(each for each in _everywhere if each in here.guards)
     was_on, _count = _count, len(here.guards)
+    torch_watch.forget()
     if was_on and not _count:
         _stop()
 

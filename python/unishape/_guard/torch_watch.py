@@ -1,6 +1,7 @@
 """Operations of PyTorch, watched while a guard is on in this thread."""
 
 import functools
+import sys
 
 from .kinds import broadcast_kind
 
@@ -15,6 +16,17 @@ _NAMES = frozenset(
     mse_loss l1_loss smooth_l1_loss huber_loss poisson_nll_loss gaussian_nll_loss kl_div binary_cross_entropy
     binary_cross_entropy_with_logits soft_margin_loss hinge_embedding_loss margin_ranking_loss""".split()
 )
+
+
+# Counts how often the guards that are on have changed.
+_changes = [0]
+# Most places with their shapes that are remembered.
+_MAX_KNOWN = 4096
+
+
+def forget():
+    """Tells the modes of all threads that other guards are on."""
+    _changes[0] += 1
 
 
 @functools.cache
@@ -32,6 +44,8 @@ def _make_mode(torch):
             self._report = report
             # Whether a function is element-wise, by function: names are looked up once.
             self._known = {}
+            # The site of a place that has been reported before with the same shapes: it has only to be counted.
+            self._sites, self._change = {}, _changes[0]
 
         def __torch_function__(self, function, types, arguments=(), options=None):
             is_known = self._known.get(function)
@@ -43,19 +57,30 @@ def _make_mode(torch):
                     a, b = arguments
                     # Most operations are of a scalar, or of equal shapes.
                     if isinstance(b, tensor) and isinstance(a, tensor):
-                        shapes = a.shape, b.shape
-                        if shapes[0] != shapes[1]:
-                            self._look_at(function, arguments, shapes)
+                        shape, other = a.shape, b.shape
+                        if shape != other:
+                            frame = sys._getframe(1)
+                            place = id(frame.f_code), frame.f_lasti, shape, other
+                            site = self._sites.get(place)
+                            if site is None or self._change != _changes[0]:
+                                self._look_at(function, arguments, (shape, other), place)
+                            else:
+                                site.count += 1
                 elif len(arguments) > 2:
                     shapes = [each.shape if isinstance(each, tensor) else () for each in arguments]
                     self._look_at(function, arguments, shapes)
             return function(*arguments, **options) if options else function(*arguments)
 
-        def _look_at(self, function, arguments, shapes):
+        def _look_at(self, function, arguments, shapes, place=None):
             found = broadcast_kind(*shapes)
-            if found is not None:
-                kind, i, j = found
-                self._report(kind, function, i, j, arguments[i], arguments[j])
+            if found is None:
+                return
+            kind, i, j = found
+            site = self._report(kind, function, i, j, arguments[i], arguments[j])
+            if site is not None and place is not None:
+                if self._change != _changes[0] or len(self._sites) >= _MAX_KNOWN:
+                    self._sites, self._change = {}, _changes[0]
+                self._sites[place] = site
 
     return BroadcastMode
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import unishape
+from unishape import _unishape
 from unishape.numexpr import expressions
 from unishape.numexpr.expressions import DTYPES, ConstantNode, ExpressionNode, VariableNode
 
@@ -236,7 +236,7 @@ class _Writer:
 
         def function(values: Mapping[str, Any], out: np.ndarray | None = None) -> np.ndarray:
             inputs = with_precomputed(inner.precomputed, values)
-            return unishape.evaluate(text, inputs, out=out)
+            return _unishape._evaluate_silently(text, inputs, out=out)
 
         return function
 

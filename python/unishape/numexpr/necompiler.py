@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-import unishape
+from unishape import _unishape
 from unishape.numexpr import _translate
 from unishape.numexpr.expressions import DTYPES, LETTERS, ExpressionNode
 
@@ -98,11 +98,11 @@ class CompiledExpression:
         if translated.precomputed:
             values = _translate.with_precomputed(translated.precomputed, values)
         if out is None:
-            result = unishape.evaluate(translated.text, values)
+            result = _unishape._evaluate_silently(translated.text, values)
             return result if order == "K" else _in_order(result, arrays, order)
         if self._can_write_to(out, translated, values, casting):
-            return unishape.evaluate(translated.text, values, out=out)
-        return _written(unishape.evaluate(translated.text, values), out, order, casting)
+            return _unishape._evaluate_silently(translated.text, values, out=out)
+        return _written(_unishape._evaluate_silently(translated.text, values), out, order, casting)
 
     def _can_write_to(
         self, out: Any, translated: _translate.Translated, values: Mapping[str, np.ndarray], casting: str

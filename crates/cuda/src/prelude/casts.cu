@@ -3,20 +3,18 @@ __device__ __forceinline__ u8 to_bool(c64 a) { return a.re != 0 || a.im != 0; }
 __device__ __forceinline__ u8 to_bool(c128 a) { return a.re != 0 || a.im != 0; }
 __device__ __forceinline__ u8 half_to_bool(u16 a) { return (u16)(a << 1) != 0; }
 
-/* Truncates and saturates; NaN is 0. */
-template <class T> struct Limits;
-template <> struct Limits<i8> { static constexpr i8 low = -128, high = 127; };
-template <> struct Limits<i16> { static constexpr i16 low = -32768, high = 32767; };
-template <> struct Limits<i32> { static constexpr i32 low = -2147483647 - 1, high = 2147483647; };
-template <> struct Limits<i64> { static constexpr i64 low = -9223372036854775807ll - 1, high = 9223372036854775807ll; };
-template <> struct Limits<u8> { static constexpr u8 low = 0, high = 255; };
-template <> struct Limits<u16> { static constexpr u16 low = 0, high = 65535; };
-template <> struct Limits<u32> { static constexpr u32 low = 0, high = 4294967295u; };
-template <> struct Limits<u64> { static constexpr u64 low = 0, high = 18446744073709551615ull; };
-template <class T> __device__ __forceinline__ T saturate(double a) {
-  if (!(a > (double)Limits<T>::low)) return a != a ? (T)0 : Limits<T>::low;
-  if (a >= (double)Limits<T>::high) return Limits<T>::high;
-  return (T)a;
+/* Truncates, as x86-64 does: by way of i32 to at most 16 bits, of i64 to u32; beyond their ranges the smallest one. */
+__device__ __forceinline__ i32 to_i32(double a) {
+  return a > -2147483649.0 && a < 2147483648.0 ? (i32)a : -2147483647 - 1;
+}
+__device__ __forceinline__ i64 to_i64(double a) {
+  return a >= -9223372036854775808.0 && a < 9223372036854775808.0 ? (i64)a : -9223372036854775807ll - 1;
+}
+template <class T> __device__ __forceinline__ T truncated(double a) { return (T)to_i32(a); }
+template <> __device__ __forceinline__ u32 truncated<u32>(double a) { return (u32)to_i64(a); }
+template <> __device__ __forceinline__ i64 truncated<i64>(double a) { return to_i64(a); }
+template <> __device__ __forceinline__ u64 truncated<u64>(double a) {
+  return a >= 9223372036854775808.0 ? (u64)to_i64(a - 9223372036854775808.0) ^ 1ull << 63 : (u64)to_i64(a);
 }
 
 __device__ __forceinline__ c64 to_c64(float a) { return c64{a, 0}; }

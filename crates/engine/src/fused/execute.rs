@@ -217,6 +217,7 @@ impl Block<'_> {
             }
             Action::Call { step, inputs, span, by_rows: false, scratch } => {
                 let Step { kernel, item, inputs: arguments, .. } = &self.program.steps[*step as usize];
+                let check = self.program.checks[*step as usize];
                 let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
                 let sources = &mut sources[..arguments.len()];
                 for (source, &input) in sources.iter_mut().zip(inputs) {
@@ -227,10 +228,11 @@ impl Block<'_> {
                 // Without one the output is contiguous, and no other thread accesses it.
                 unsafe {
                     if let &Some(scratch) = scratch {
-                        kernel(sources, self.scratch(scratch, self.shape.count(*span) * item), context);
+                        let output = self.scratch(scratch, self.shape.count(*span) * item);
+                        check.call(*kernel, sources, output, context);
                     } else {
                         let output = self.output();
-                        kernel(sources, output, context);
+                        check.call(*kernel, sources, output, context);
                         self.mask(output);
                     }
                 }
@@ -238,6 +240,7 @@ impl Block<'_> {
             // Only results of a whole block are computed row by row.
             Action::Call { step, inputs, by_rows: true, scratch, .. } => {
                 let Step { kernel, item, inputs: arguments, .. } = &self.program.steps[*step as usize];
+                let check = self.program.checks[*step as usize];
                 let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
                 let sources = &mut sources[..arguments.len()];
                 for row in 0..self.shape.iterations {
@@ -249,10 +252,10 @@ impl Block<'_> {
                         if let &Some(scratch) = scratch {
                             let bytes = self.schedule.row_len * item;
                             let block = self.scratch(scratch, self.shape.len() * item);
-                            kernel(sources, &mut block[row * bytes..][..bytes], context);
+                            check.call(*kernel, sources, &mut block[row * bytes..][..bytes], context);
                         } else {
                             let output = self.output_row(row);
-                            kernel(sources, output, context);
+                            check.call(*kernel, sources, output, context);
                             self.mask(output);
                         }
                     }
@@ -276,10 +279,14 @@ impl Block<'_> {
                     }
                 }
             }
-            // Safety: inputs exist, and no other thread accesses the accumulators.
-            Action::FoldOp { from, result } => unsafe { self.fold(*from, *result as usize) },
-            // Safety: as above.
-            Action::FoldPairs { inputs, result } => unsafe { self.fold_pairs(*inputs, *result as usize) },
+            Action::FoldOp { from, result } => self.program.fold_flags(*result as usize, || {
+                // Safety: inputs exist, and no other thread accesses the accumulators.
+                unsafe { self.fold(*from, *result as usize) }
+            }),
+            Action::FoldPairs { inputs, result } => self.program.fold_flags(*result as usize, || {
+                // Safety: as above.
+                unsafe { self.fold_pairs(*inputs, *result as usize) }
+            }),
             Action::Store { from } => {
                 // Safety: inputs exist, and no other thread accesses the output.
                 unsafe {

@@ -288,6 +288,10 @@ impl Folding<'_> {
     ///
     /// The nest stays within the inputs and the accumulators, and nothing else accesses these.
     unsafe fn fold(&self, nest: LoopNest, firsts: &Firsts) {
+        // The halves of a long loop alone take as long as a user notices.
+        if self.is_stopped.load(Ordering::Relaxed) {
+            return;
+        }
         // Safety: the halves are parts of the nest. Where they share accumulators, the second one gets its own.
         unsafe {
             match self.half(&nest) {
@@ -381,7 +385,8 @@ impl Folding<'_> {
     ///
     /// The accumulators exist, and nothing else accesses them.
     unsafe fn run_merge(&self, Merge { accumulators, partials, firsts }: &Merge) {
-        for ((kernel, partial), &first) in self.program.folds.iter().zip(partials).zip(firsts) {
+        for (number, (partial, &first)) in partials.iter().zip(firsts).enumerate() {
+            let kernel = &self.program.folds[number];
             let item = kernel.identity.bytes().len();
             let partial: &[u8] = bytemuck::cast_slice(partial);
             for_each_run(accumulators, |[from, to], [from_stride, to_stride], len| {
@@ -391,7 +396,8 @@ impl Folding<'_> {
                     let to = first.wrapping_offset((to + step * to_stride) * item as isize);
                     // Safety: these are accumulators, and partial ones have memory of their own.
                     let to = unsafe { std::slice::from_raw_parts_mut(to, count * item) };
-                    (kernel.to_row)(&partial[from as usize * item..][..count * item], to);
+                    let partial = &partial[from as usize * item..][..count * item];
+                    self.program.fold_flags(number, || (kernel.to_row)(partial, to));
                 }
             });
         }

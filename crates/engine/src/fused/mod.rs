@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `program` | [`Program`]: which kernels take which values |
 //! | `array` | [`Input`] and [`Output`] |
+//! | `check` | exceptional results of a step |
 //! | `call` | [`Options`] of a call, and what it costs |
 //! | `block` | the shape of a block, and the loops of each operand within it |
 //! | `schedule` | what is done for each block and what only once, for one layout of the arrays |
@@ -28,6 +29,7 @@ mod accumulate;
 mod array;
 mod block;
 mod call;
+mod check;
 mod describe;
 mod execute;
 mod fold;

@@ -1,6 +1,8 @@
 //! Block programs: chains of kernels.
 
+use super::check::Check;
 use super::fused_kernels::FusedKernels;
+use crate::flags;
 use crate::nest::LoopNest;
 use crate::tuning::{
     BLOCK_ELEMENTS, L1_BUDGET, MAX_BLOCK_MULTIPLE, MAX_FEW_KERNELS, MAX_FUSED_STEPS, MIN_PAIR_ROW_LEN,
@@ -46,6 +48,8 @@ pub struct Program {
     pub(super) operands: Vec<usize>,
     pub(super) constants: Vec<Constant>,
     pub(super) steps: Vec<Step>,
+    /// How exceptional results of each step are found.
+    pub(super) checks: Vec<Check>,
     /// The kernel that folds each result, unless the result is stored.
     pub(super) folds: SmallVec<[FoldKernel; 1]>,
     /// For each result, the kernel that folds it without its last steps, where there is one and the layout allows it.
@@ -111,6 +115,7 @@ impl Program {
             is_replaced: vec![false; steps.len()],
             operands,
             constants,
+            checks: steps.iter().map(|step| Check::new(step.key)).collect(),
             steps,
             results,
             last_use,
@@ -350,6 +355,14 @@ impl Program {
         self.run_single_kernel_rows(output, row_bytes, |row| row.copy_from_slice(inputs));
     }
 
+    /// Calls a function that folds values of a result; of comparisons, the CPU's flags tell nothing.
+    pub(super) fn fold_flags(&self, result: usize, fold: impl FnOnce()) {
+        match self.folds[result].has_flags || !flags::are_watched() {
+            true => fold(),
+            false => flags::without(fold),
+        }
+    }
+
     /// Number of steps.
     pub fn step_count(&self) -> usize {
         self.steps.len()
@@ -390,7 +403,7 @@ impl Program {
         let mut context = KernelContext::default();
         let first = self.operands.len() + self.constants.len();
         let mut results: SmallVec<[(Vec<u128>, usize); MAX_FEW_KERNELS]> = SmallVec::new();
-        let mut run = |step: &Step, results: &[(Vec<u128>, usize)], output: &mut [u8]| {
+        let mut run = |step: &Step, check: &Check, results: &[(Vec<u128>, usize)], output: &mut [u8]| {
             let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
             for (source, &input) in sources.iter_mut().zip(&step.inputs) {
                 *source = match input.checked_sub(self.operands.len()) {
@@ -402,9 +415,9 @@ impl Program {
                     }
                 };
             }
-            (step.kernel)(&sources[..step.inputs.len()], output, &mut context);
+            check.call(step.kernel, &sources[..step.inputs.len()], output, &mut context);
         };
-        for step in steps {
+        for (step, check) in steps.iter().zip(&self.checks) {
             let is_scalar = |input: &usize| match input.checked_sub(first) {
                 None => *input >= self.operands.len(),
                 Some(step) => results[step].1 == self.steps[step].item,
@@ -412,10 +425,10 @@ impl Program {
             // A result of constants is one element.
             let bytes = if step.inputs.iter().all(is_scalar) { step.item } else { count * step.item };
             let mut result = vec![0u128; bytes.div_ceil(size_of::<u128>())];
-            run(step, &results, &mut bytemuck::cast_slice_mut(&mut result)[..bytes]);
+            run(step, check, &results, &mut bytemuck::cast_slice_mut(&mut result)[..bytes]);
             results.push((result, bytes));
         }
-        run(last, &results, output);
+        run(last, &self.checks[steps.len()], &results, output);
     }
 
     /// Runs a [single kernel](Program::is_single_kernel) on rows of contiguous elements, each of `row_bytes` of the
@@ -438,7 +451,7 @@ impl Program {
             self.is_single_kernel() && self.operands.len() <= MAX_ARITY,
             "a single kernel of its operands"
         );
-        let (step, mut context) = (&self.steps[0], KernelContext::default());
+        let (step, check, mut context) = (&self.steps[0], self.checks[0], KernelContext::default());
         let mut inputs: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
         let inputs = &mut inputs[..self.operands.len()];
         // Without elements there is no row: empty slices need not be aligned.
@@ -455,7 +468,7 @@ impl Program {
             for (source, &input) in sources.iter_mut().zip(&step.inputs) {
                 *source = inputs[input];
             }
-            (step.kernel)(&sources[..step.inputs.len()], output, &mut context);
+            check.call(step.kernel, &sources[..step.inputs.len()], output, &mut context);
         }
     }
 

@@ -9,6 +9,7 @@
 use super::cost::is_parallel;
 use super::cpus::{num_threads, scoped_threads, with_num_threads};
 use super::fork_safe::ForkSafe;
+use crate::flags::Gathered;
 use crate::tuning::{CALLS_BETWEEN_STARTS, MAX_THREADS, POLLS_PER_YIELD, SPIN};
 use smallvec::SmallVec;
 use std::any::Any;
@@ -299,13 +300,14 @@ pub(crate) fn run_tasks(count: usize, team: Team, work: &(dyn Fn(usize) + Sync))
     if threads <= 1 {
         return (0..count).for_each(work);
     }
-    let tasks = SharedTasks::new(count, threads);
-    let take_part = |own: usize| tasks.take_part(own, work);
+    let (tasks, flags) = (SharedTasks::new(count, threads), Gathered::new());
+    let take_part = |own: usize| flags.take_part(|| tasks.take_part(own, work));
     if team.is_of_rayon {
-        return rayon::in_place_scope(|scope| {
+        rayon::in_place_scope(|scope| {
             (1..threads).for_each(|own| scope.spawn(move |_| take_part(own)));
             take_part(0);
         });
+        return flags.finish();
     }
     // Calls inside `work` stay on their thread: the others are busy with this call.
     let take_part = |own: usize| with_num_threads(1, || take_part(own));
@@ -315,7 +317,7 @@ pub(crate) fn run_tasks(count: usize, team: Team, work: &(dyn Fn(usize) + Sync))
     drop(offer);
     let of_worker = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (result, of_worker) {
-        (Ok(()), None) => {}
+        (Ok(()), None) => flags.finish(),
         (Ok(()), Some(payload)) => resume_unwind(payload),
         (Err(payload), of_worker) => {
             // Dropping it may panic again, which would end the process.

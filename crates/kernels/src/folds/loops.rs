@@ -64,6 +64,7 @@ where
         identity: Constant::new(identity),
         to_elements: to_elements::<O, T, P>,
         to_row: to_row::<O, T>,
+        has_flags: O::IS_ORDERED,
     }
 }
 

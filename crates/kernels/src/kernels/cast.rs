@@ -1,7 +1,7 @@
 //! Casts from one dtype to another.
 //!
-//! Integers wrap. Floating-point numbers are truncated to integers and saturate; NaN becomes 0. Everything
-//! but 0 is true.
+//! Integers wrap. Floating-point numbers are truncated to integers; those that no integer of the dtype can hold become
+//! what C compilers and NumPy make of them on x86-64, see [`to_i32`]. Everything but 0 is true.
 
 use super::elementwise::{Kernel, KernelContext, kernel};
 use crate::DType;
@@ -60,14 +60,14 @@ pub fn find_cast(from: DType, to: DType) -> Option<Kernel> {
         (U32, F64) => kernel!(baseline |a: u32| -> f64 { a.into() }),
         (I64, F64) => kernel!(|a: i64| -> f64 { a as f64 }),
         (U64, F64) => kernel!(baseline |a: u64| -> f64 { a as f64 }),
-        (F64, I8) => kernel!(baseline |a: f64| -> i8 { a as i8 }),
-        (F64, I16) => kernel!(baseline |a: f64| -> i16 { a as i16 }),
-        (F64, I32) => kernel!(|a: f64| -> i32 { a as i32 }),
-        (F64, I64) => kernel!(|a: f64| -> i64 { a as i64 }),
-        (F64, U8) => kernel!(|a: f64| -> u8 { a as u8 }),
-        (F64, U16) => kernel!(baseline |a: f64| -> u16 { a as u16 }),
-        (F64, U32) => kernel!(baseline |a: f64| -> u32 { a as u32 }),
-        (F64, U64) => kernel!(baseline |a: f64| -> u64 { a as u64 }),
+        (F64, I8) => kernel!(baseline |a: f64| -> i8 { to_i32(a) as i8 }),
+        (F64, I16) => kernel!(baseline |a: f64| -> i16 { to_i32(a) as i16 }),
+        (F64, I32) => kernel!(|a: f64| -> i32 { to_i32(a) }),
+        (F64, I64) => kernel!(|a: f64| -> i64 { to_i64(a) }),
+        (F64, U8) => kernel!(|a: f64| -> u8 { to_i32(a) as u8 }),
+        (F64, U16) => kernel!(baseline |a: f64| -> u16 { to_i32(a) as u16 }),
+        (F64, U32) => kernel!(baseline |a: f64| -> u32 { to_i64(a) as u32 }),
+        (F64, U64) => kernel!(baseline |a: f64| -> u64 { to_u64(a) }),
         // Between floating-point dtypes.
         (F32, F64) => kernel!(|a: f32| -> f64 { a.into() }),
         (F64, F32) => kernel!(|a: f64| -> f32 { a as f32 }),
@@ -135,6 +135,28 @@ pub fn next_cast(from: DType, to: DType) -> Option<(DType, Option<Kernel>)> {
     };
     Some((next, find_cast(from, next)))
 }
+
+/// Truncates to an `i32`, which is also the way to integers of 8 and 16 bits. As the instruction of x86-64 does, numbers
+/// beyond its range and NaN become the smallest one, of which these have the low bits.
+#[inline(always)]
+fn to_i32(a: f64) -> i32 {
+    // Numbers that are too small saturate.
+    if a < 2_147_483_648.0 { a as i32 } else { i32::MIN }
+}
+
+/// As [`to_i32`]; also the way to `u32`.
+#[inline(always)]
+fn to_i64(a: f64) -> i64 {
+    if a < TWO_63 { a as i64 } else { i64::MIN }
+}
+
+/// By way of `i64`: negative numbers wrap, and those from 2⁶³ on are shifted into its range.
+#[inline(always)]
+fn to_u64(a: f64) -> u64 {
+    if a >= TWO_63 { to_i64(a - TWO_63) as u64 ^ 1 << 63 } else { to_i64(a) as u64 }
+}
+
+const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
 fn f16_to_f32(inputs: &[&[u8]], output: &mut [u8], context: &mut KernelContext) {
     if let &[a] = inputs {
@@ -266,18 +288,34 @@ mod tests {
         cast(Constant::new(a), from, to).unwrap().0.get().unwrap()
     }
 
+    /// What NumPy's `astype` gives on x86-64.
     #[test]
-    fn floating_point_numbers_are_truncated_and_saturate() {
-        let doubles = [2.9, -2.9, 300.5, -300.5, 1e30, f64::NAN];
+    fn floating_point_numbers_are_truncated() {
+        let doubles = [2.9, -2.9, 300.5, -300.5, 70_000.0, 3e9, -5e9, 1e30, f64::NAN, f64::NEG_INFINITY];
+        macro_rules! all {
+            ($T:ident $dtype:ident) => {
+                doubles.map(|x| cast_one::<_, $T>(DType::F64, DType::$dtype, x))
+            };
+        }
+        assert_eq!(all!(i8 I8), [2, -2, 44, -44, 112, 0, 0, 0, 0, 0]);
+        assert_eq!(all!(u8 U8), [2, 254, 44, 212, 112, 0, 0, 0, 0, 0]);
+        assert_eq!(all!(i16 I16), [2, -2, 300, -300, 4464, 0, 0, 0, 0, 0]);
+        assert_eq!(all!(u16 U16), [2, 65534, 300, 65236, 4464, 0, 0, 0, 0, 0]);
+        let most = i32::MIN;
+        assert_eq!(all!(i32 I32), [2, -2, 300, -300, 70_000, most, most, most, most, most]);
+        let (three, minus_five) = (3_000_000_000, -5_000_000_000_i64);
         assert_eq!(
-            doubles.map(|x| cast_one::<_, i8>(DType::F64, DType::I8, x)),
-            [2_i8, -2, 127, -128, 127, 0]
+            all!(u32 U32),
+            [2, -2_i32 as u32, 300, -300_i32 as u32, 70_000, three, minus_five as u32, 0, 0, 0]
         );
-        assert_eq!(doubles.map(|x| cast_one::<_, u8>(DType::F64, DType::U8, x)), [2_u8, 0, 255, 0, 255, 0]);
+        let most = i64::MIN;
+        assert_eq!(all!(i64 I64), [2, -2, 300, -300, 70_000, i64::from(three), minus_five, most, most, most]);
+        let half = 1 << 63;
         assert_eq!(
-            doubles.map(|x| cast_one::<_, i32>(DType::F64, DType::I32, x)),
-            [2, -2, 300, -300, i32::MAX, 0]
+            all!(u64 U64),
+            [2, -2_i64 as u64, 300, -300_i64 as u64, 70_000, three.into(), minus_five as u64, 0, half, half]
         );
+        assert_eq!(cast_one::<_, u64>(DType::F64, DType::U64, 1.8e19), 18_000_000_000_000_000_000);
         assert_eq!(cast_one::<f32, i64>(DType::F32, DType::I64, -1e30), i64::MIN);
     }
 

@@ -5,7 +5,7 @@ use crate::input;
 use numpy::PyArrayDescr;
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyString, PyTuple};
 use unishape::DType;
 use unishape::expr::{IndexItem, Scalar};
 
@@ -102,10 +102,19 @@ fn index_item(item: &Bound<'_, PyAny>) -> PyResult<IndexItem> {
         Ok(index) if !item.is_instance_of::<PyBool>() && item.hasattr("__index__")? => {
             Ok(IndexItem::At(index))
         }
-        _ => Err(PyIndexError::new_err(
-            "the index of a lazy value consists of integers, slices, None and ...; call .compute() first to index \
-             with arrays",
-        )),
+        // Sequences, masks and other lazy values have a length; so has text.
+        _ if item.hasattr("__len__")? && !item.is_instance_of::<PyString>()
+            || item.is_instance_of::<PyBool>() =>
+        {
+            Err(PyIndexError::new_err(
+                "the index of a lazy value consists of integers, slices, None and ...; call .compute() first to index \
+                 with arrays",
+            ))
+        }
+        _ => Err(PyIndexError::new_err(format!(
+            "the index of a lazy value consists of integers, slices, None and ..., not {}",
+            item.get_type().name()?
+        ))),
     }
 }
 

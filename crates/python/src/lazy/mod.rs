@@ -13,6 +13,7 @@ use crate::compute::{Options, compute};
 use crate::containers::Containers;
 use crate::dtype;
 use crate::errors::expression_error;
+use crate::float_errors::Reported;
 use crate::gpu;
 use crate::input::{self, Input};
 use crate::memory;
@@ -244,7 +245,7 @@ impl Lazy {
             let numerics = if fast_math { Numerics::Fast } else { Numerics::Exact };
             return gpu::compute(py, &expr::Expr::from_dag(&self.graph), &inputs, out, numerics);
         }
-        let options = Options::new(out, threads)?;
+        let options = Options::new(out, threads, Reported::Named("a lazy value"))?;
         // One value per leaf: `try_map_leaves` visits them in topological order, too.
         let mut values = inputs.iter().filter_map(Input::value);
         let graph = self.graph.try_map_leaves(|_| {

@@ -65,12 +65,13 @@
 //!
 //! Type promotion is that of NumPy 2. The common dtype of arrays is the smallest that holds them all. A scalar
 //! takes the dtype of the arrays it is combined with, unless its kind is higher: `float32 + 2.5` is `float32`,
-//! `int16 + 2.5` is `float64`. A function of scalars is a scalar. [`Typing::Strict`] converts nothing, as ONNX.
+//! `int16 + 2.5` is `float64`; but `bfloat16 + 2.5` is `float32`, as with ml_dtypes. A function of scalars is a scalar. [`Typing::Strict`] converts nothing, as ONNX.
 //!
 //! - Sums and products of integers are 64 bits wide, means and variances of integers are `float64`.
 //! - Integers wrap around. `//` and `%` of integers by 0 are 0.
 //! - An integer to a negative power is the reciprocal of the power, rounded toward 0; for 0 it is 0.
 //! - A shift by a negative number, or by at least the number of bits, shifts all bits out.
+//! - Floating-point numbers that an integer dtype cannot hold become what NumPy makes of them on x86-64.
 //! - Half precision is computed in single precision and rounded after every operator.
 
 mod axes;
@@ -113,6 +114,7 @@ pub use pass::OutputMut;
 pub use reduce_op::ReduceOp;
 pub use reduction::{Axes, Reduction};
 pub use types::Typing;
+pub use unishape_engine::flags::{FloatFlags, watch as watch_flags};
 pub use unishape_kernels::{Op, Scalar};
 pub use value::Value;
 pub use view::{IndexItem, View};

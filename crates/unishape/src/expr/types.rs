@@ -79,7 +79,7 @@ pub(crate) fn common_type(typing: Typing, arguments: &[ArgumentType]) -> Result<
         let ArgumentType::Scalar(number) = *argument else {
             continue;
         };
-        let promoted = promote_with_scalar(common, number);
+        let promoted = promote_with_scalar(typing, common, number);
         match common {
             Some(strong) if typing == Typing::Strict && promoted != strong => {
                 return Err(ExprErrorKind::DoesNotFit { number: number.to_string(), dtype: strong });
@@ -91,7 +91,9 @@ pub(crate) fn common_type(typing: Typing, arguments: &[ArgumentType]) -> Result<
 }
 
 /// The common dtype of an array and a scalar, which changes that of the array only if its kind is higher.
-fn promote_with_scalar(array: Option<DType>, number: Scalar) -> DType {
+///
+/// bfloat16 is no dtype of NumPy itself: with ml_dtypes', a float gives float32.
+fn promote_with_scalar(typing: Typing, array: Option<DType>, number: Scalar) -> DType {
     let Some(array) = array else {
         return default_type(number);
     };
@@ -100,6 +102,9 @@ fn promote_with_scalar(array: Option<DType>, number: Scalar) -> DType {
         (DTypeKind::Bool, number) => default_type(number),
         (DTypeKind::Unsigned | DTypeKind::Signed, Scalar::Float(_)) => DType::F64,
         (DTypeKind::Unsigned | DTypeKind::Signed, Scalar::Complex(_)) => DType::C128,
+        (DTypeKind::Float, Scalar::Float(_)) if array == DType::BF16 && typing == Typing::Promote => {
+            DType::F32
+        }
         (DTypeKind::Float, Scalar::Complex(_)) => match array {
             DType::F64 => DType::C128,
             _ => DType::C64,
