@@ -147,52 +147,80 @@ fn any<T>(elements: &[T], holds: impl Fn(&T) -> bool) -> bool {
     found
 }
 
-/// What the exceptional results of a function are.
-trait Float: AnyBitPattern {
-    fn is_finite(self) -> bool;
-    fn is_nan(self) -> bool;
-    fn is_zero(self) -> bool;
+/// A number by the bits of its magnitude, which are in the order of magnitudes, then infinity, then NaNs.
+trait Magnitude: AnyBitPattern {
+    type Bits: Ord + Default + Copy;
+    const INFINITY: Self::Bits;
+
+    fn magnitude(self) -> Self::Bits;
+
+    #[inline(always)]
+    fn is_finite(self) -> bool {
+        self.magnitude() < Self::INFINITY
+    }
+    #[inline(always)]
+    fn is_nan(self) -> bool {
+        self.magnitude() > Self::INFINITY
+    }
+    #[inline(always)]
+    fn is_zero(self) -> bool {
+        self.magnitude() == Self::Bits::default()
+    }
 }
 
-macro_rules! floats {
-    ($($T:ident)+) => {
+/// float16, as bits.
+#[derive(Clone, Copy, AnyBitPattern)]
+#[repr(transparent)]
+struct Half(u16);
+
+macro_rules! magnitudes {
+    ($($T:ty, $Bits:ty, $bits:expr, $infinity:expr;)+) => {
         $(
-            impl Float for $T {
+            impl Magnitude for $T {
+                // Signed, since AVX2 compares no others; the sign is 0.
+                type Bits = $Bits;
+                const INFINITY: $Bits = $infinity;
+
                 #[inline(always)]
-                fn is_finite(self) -> bool {
-                    $T::is_finite(self)
-                }
-                #[inline(always)]
-                fn is_nan(self) -> bool {
-                    $T::is_nan(self)
-                }
-                #[inline(always)]
-                fn is_zero(self) -> bool {
-                    self == 0.0
+                fn magnitude(self) -> $Bits {
+                    ($bits)(self) as $Bits & <$Bits>::MAX
                 }
             }
         )+
     };
 }
-floats!(f32 f64);
+magnitudes! {
+    f32, i32, f32::to_bits, 0x7F80_0000;
+    f64, i64, f64::to_bits, 0x7FF0_0000_0000_0000;
+    Half, i16, |half: Half| half.0, 0x7C00;
+}
+
+/// Whether all numbers are finite. Vectorised: the largest magnitude tells.
+fn are_finite<T: Magnitude>(numbers: &[T]) -> bool {
+    struct Largest<'a, T: Magnitude> {
+        numbers: &'a [T],
+        largest: &'a mut T::Bits,
+    }
+    impl<T: Magnitude> SimdTask for Largest<'_, T> {
+        #[inline(always)]
+        fn run(self) {
+            let largest = |largest: T::Bits, number: &T| largest.max(number.magnitude());
+            *self.largest = self.numbers.iter().fold(T::Bits::default(), largest);
+        }
+    }
+    let mut largest = T::Bits::default();
+    run_avx2(Largest { numbers, largest: &mut largest });
+    largest < T::INFINITY
+}
 
 /// Exceptional results of a function of numbers whose parts are of type `T`; `dtypes` are those of arguments and result.
-fn find_values<T: Float>(inputs: &[&[u8]], output: &[u8], dtypes: [DType; 2], pole: Pole) -> FloatFlags {
+fn find_values<T: Magnitude>(inputs: &[&[u8]], output: &[u8], dtypes: [DType; 2], pole: Pole) -> FloatFlags {
     let [of_argument, of_result] = dtypes.map(|dtype| 1 + usize::from(dtype.is_complex()));
+    let exceptions = Exceptions { inputs, of_argument, of_result, pole };
     match dtypes[1] {
-        DType::F16 => {
-            // Bits of the exponent, which are all set in infinity and NaN.
-            const EXPONENT: u16 = 0x7C00;
-            let results = bytemuck::cast_slice::<u8, u16>(output);
-            let is_finite = |bits: u16| bits & EXPONENT != EXPONENT;
-            let is_nan = |bits: u16| bits & 0x7FFF > EXPONENT;
-            Exceptions { inputs, of_argument, of_result, pole }.find::<T, u16>(results, is_finite, is_nan)
-        }
+        DType::F16 => exceptions.find::<T, Half>(bytemuck::cast_slice(output)),
         DType::Bool => FloatFlags::NONE,
-        _ => {
-            let results = bytemuck::cast_slice::<u8, T>(output);
-            Exceptions { inputs, of_argument, of_result, pole }.find::<T, T>(results, T::is_finite, T::is_nan)
-        }
+        _ => exceptions.find::<T, T>(bytemuck::cast_slice(output)),
     }
 }
 
@@ -205,20 +233,18 @@ struct Exceptions<'a> {
 }
 
 impl Exceptions<'_> {
-    fn find<T: Float, R: Copy>(
-        &self,
-        results: &[R],
-        is_finite: impl Fn(R) -> bool + Copy,
-        is_nan: impl Fn(R) -> bool + Copy,
-    ) -> FloatFlags {
+    fn find<T: Magnitude, R: Magnitude>(&self, results: &[R]) -> FloatFlags {
         let mut found = FloatFlags::NONE;
+        // Nearly always.
+        if are_finite(results) {
+            return found;
+        }
         for (block, results) in results.chunks(BLOCK).enumerate() {
-            // Nearly always.
-            if !any(results, |&part| !is_finite(part)) {
+            if are_finite(results) {
                 continue;
             }
             for (place, result) in results.chunks_exact(self.of_result).enumerate() {
-                if result.iter().all(|&part| is_finite(part)) {
+                if result.iter().all(|part| part.is_finite()) {
                     continue;
                 }
                 let element = block * BLOCK / self.of_result + place;
@@ -227,10 +253,10 @@ impl Exceptions<'_> {
                 if arguments().any(|part| part.is_nan()) {
                     continue;
                 }
-                if result.iter().any(|&part| is_nan(part)) {
+                if result.iter().any(|part| part.is_nan()) {
                     found = found | FloatFlags::INVALID;
                 }
-                if result.iter().all(|&part| is_finite(part) || is_nan(part)) {
+                if result.iter().all(|part| part.is_finite() || part.is_nan()) {
                     continue;
                 }
                 let is_zero =
@@ -253,7 +279,7 @@ impl Exceptions<'_> {
     }
 
     /// The parts of an argument of an element.
-    fn argument<T: Float>(&self, number: usize, element: usize) -> &[T] {
+    fn argument<T: Magnitude>(&self, number: usize, element: usize) -> &[T] {
         let all = bytemuck::cast_slice::<u8, T>(self.inputs[number]);
         let first = if all.len() == self.of_argument { 0 } else { element * self.of_argument };
         &all[first..][..self.of_argument]
