@@ -280,6 +280,8 @@ impl Block<'_> {
             Action::FoldOp { from, result } => unsafe { self.fold(*from, *result as usize) },
             // Safety: as above.
             Action::FoldPairs { inputs, result } => unsafe { self.fold_pairs(*inputs, *result as usize) },
+            // Safety: as above.
+            Action::FoldPositions { from, result } => unsafe { self.fold_positions(*from, *result as usize) },
             Action::Store { from } => {
                 // Safety: inputs exist, and no other thread accesses the output.
                 unsafe {
