@@ -309,8 +309,7 @@ macro_rules! extremum {
         impl Extremum<$T> for $Operation {
             #[inline(always)]
             fn is_more(a: $T, b: $T) -> bool {
-                // Also where `a` is NaN: then no comparison is true.
-                !(b $or_equal a) && !b.is_nan()
+                (a $than b || a.is_nan()) && !b.is_nan()
             }
         }
 

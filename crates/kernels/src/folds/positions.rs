@@ -270,14 +270,12 @@ fn first_of_row<O: Extremum<T>, T: Pod + PartialEq>(row: &[T]) -> (T, usize) {
     };
     // The extremes of lanes, and the number of the part in which each is.
     let (mut lanes, mut numbers) = (*first, [0u32; LANES]);
-    let mut number = 1;
-    for part in parts {
+    for (number, part) in (1..).zip(parts) {
         for i in 0..LANES {
             let is_more = O::is_more(part[i], lanes[i]);
             lanes[i] = if is_more { part[i] } else { lanes[i] };
             numbers[i] = if is_more { number } else { numbers[i] };
         }
-        number += 1;
     }
     let [extreme] = O::fold_tree(&lanes);
     let wants_nan = is_nan(extreme);
@@ -406,8 +404,7 @@ fn fold_tile<O: Extremum<T>, T: Pod + PartialEq, const W: usize>(
     }
     const NONE: u32 = u32::MAX;
     let (mut extremes, mut numbers) = (*elements, [NONE; W]);
-    let mut number = 0;
-    for row in rows.chunks(stride) {
+    for (number, row) in (0..).zip(rows.chunks(stride)) {
         if let Some(row) = row.first_chunk::<W>() {
             for i in 0..W {
                 let is_more = O::is_more(row[i], extremes[i]);
@@ -415,7 +412,6 @@ fn fold_tile<O: Extremum<T>, T: Pod + PartialEq, const W: usize>(
                 numbers[i] = if is_more { number } else { numbers[i] };
             }
         }
-        number += 1;
     }
     if numbers.iter().fold(false, |has, &number| has | (number != NONE)) {
         *elements = extremes;
