@@ -470,7 +470,8 @@ where
                 let rows = 1 + len % 5;
                 let mut elements = |count: usize| -> Vec<T> {
                     // Values that are better than most are rare, so that they come late.
-                    let one = |number: u32| from(if number % rare == 0 { number / rare % 7 } else { 3 });
+                    let one =
+                        |number: u32| from(if number.is_multiple_of(rare) { number / rare % 7 } else { 3 });
                     (0..count).map(|_| one(numbers.next().unwrap())).collect()
                 };
                 let all = elements(rows * len);
@@ -549,7 +550,7 @@ fn positions_of_extreme_elements() {
     check_positions(DType::I32, |number| if number == 5 { i32::MIN } else { number as i32 - 3 });
     check_positions(DType::U32, |number| number);
     check_positions(DType::I64, |number| if number == 6 { i64::MAX } else { i64::from(number) - 3 });
-    check_positions(DType::U64, |number| u64::from(number));
+    check_positions(DType::U64, u64::from);
 }
 
 /// Complex numbers are ordered by real part, then by imaginary part; the first one with NaN counts before all.
