@@ -403,8 +403,9 @@ pub(crate) fn combine(fold: FoldOp, dtype: DType, a: &str, b: &str) -> String {
     let operation = match fold {
         FoldOp::Sum => "add",
         FoldOp::Product => "multiply",
-        FoldOp::Min | FoldOp::All => "minimum",
-        FoldOp::Max | FoldOp::Any => "maximum",
+        // Stages for GPUs find positions by two folds.
+        FoldOp::Min | FoldOp::All | FoldOp::ArgMin => "minimum",
+        FoldOp::Max | FoldOp::Any | FoldOp::ArgMax => "maximum",
     };
     format!("{kind}_{operation}({a}, {b})")
 }

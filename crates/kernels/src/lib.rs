@@ -25,7 +25,10 @@ mod scalar;
 
 pub use constant::Constant;
 pub use dtype::{DType, DTypeKind, UnknownDType};
-pub use folds::{FoldKernel, FoldOp, PairFoldKernel, PairFunction, PairOperand, find_fold, find_pair_fold};
+pub use folds::{
+    Extremes, FoldKernel, FoldOp, IndexRange, PairFoldKernel, PairFunction, PairOperand, PositionFoldKernel,
+    find_fold, find_pair_fold, find_position_fold,
+};
 pub use kernel_key::KernelKey;
 pub use kernels::{Kernel, KernelContext, compare_mixed, find_cast, find_kernel, next_cast};
 pub use op::Op;

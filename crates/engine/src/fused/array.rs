@@ -68,6 +68,8 @@ pub struct Output<'a> {
     pub(super) is_uninit: bool,
     /// Whether elements are accumulators: the output of a program that folds its results.
     pub(super) is_folded: bool,
+    /// Where elements are indices of extreme elements: address of the extreme element at index 0. Has the same strides.
+    pub(super) extremes: *mut u8,
     elements: PhantomData<&'a mut [u8]>,
 }
 
@@ -102,6 +104,7 @@ impl<'a> Output<'a> {
             mask,
             is_uninit: false,
             is_folded: false,
+            extremes: std::ptr::null_mut(),
             elements: PhantomData,
         }
     }

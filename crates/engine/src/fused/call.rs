@@ -29,7 +29,10 @@ pub(super) fn residence(touched: usize, threads: usize) -> Residence {
 /// Bytes of memory that a program touches.
 pub(super) fn touched_bytes(program: &Program, nest: &LoopNest) -> usize {
     let outputs = program.results.iter().map(|&result| program.item(result)).sum();
-    nest.touched_bytes(std::iter::once(outputs).chain(program.operands.iter().copied()))
+    // Indices are not in memory.
+    let items = program.operands.iter().zip(&program.is_index);
+    let items = items.map(|(&item, &is_index)| if is_index { 0 } else { item });
+    nest.touched_bytes(std::iter::once(outputs).chain(items))
 }
 
 /// Cost of a program.

@@ -158,7 +158,7 @@ impl Description<'_> {
                 held.insert(*scratch, self.names.get(*input as usize).cloned().unwrap_or_default());
                 None
             }
-            Action::Store { from } | Action::FoldOp { from, .. } => {
+            Action::Store { from } | Action::FoldOp { from, .. } | Action::FoldPositions { from, .. } => {
                 Some(format!("result = {}", self.value(from, held)))
             }
             Action::Expand { .. } | Action::FoldPairs { .. } | Action::CallFused { .. } => None,

@@ -287,6 +287,10 @@ impl Block<'_> {
                 // Safety: as above.
                 unsafe { self.fold_pairs(*inputs, *result as usize) }
             }),
+            Action::FoldPositions { from, result } => self.program.fold_flags(*result as usize, || {
+                // Safety: as above.
+                unsafe { self.fold_positions(*from, *result as usize) }
+            }),
             Action::Store { from } => {
                 // Safety: inputs exist, and no other thread accesses the output.
                 unsafe {

@@ -15,7 +15,7 @@ use super::array::{Input, Output};
 use super::call::{Options, cost, residence, touched_bytes};
 use super::execute::{Arrays, SCRATCH, mask_bits};
 use super::gather::fill;
-use super::program::Program;
+use super::program::{Position, Program};
 use super::schedule::{Residence, has_reread_rows};
 use crate::memory::{AllocError, zeroed};
 use crate::nest::{LoopNest, RowBlock};
@@ -27,7 +27,7 @@ use crate::tuning::{
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use unishape_kernels::FoldKernel;
+use unishape_kernels::{Extremes, FoldKernel};
 
 /// Runs a program that folds its results, and returns whether it was completed.
 ///
@@ -67,11 +67,13 @@ pub(super) fn run(
     };
     // Where outputs are not contiguous in the order of the loops, their elements are accumulated elsewhere.
     let mut temporaries = None;
-    let (mut nest, mut firsts) = (nest, outputs.iter().map(|output| output.first).collect());
+    let mut extremes = extremes(program, accumulators.len())?;
+    let (mut nest, mut firsts): (_, Firsts) = (nest, outputs.iter().map(|output| output.first).collect());
     if !is_identity(&accumulators) {
         nest.make_contiguous(0);
         firsts = addresses(temporaries.insert(self::accumulators(&program.folds, accumulators.len())?));
     }
+    firsts.extend(addresses(&mut extremes));
     // Safety: the nest stays within the inputs, as their constructors guarantee, and within the accumulators: the
     // outputs' elements, or as many in contiguous memory. Nothing else accesses them.
     unsafe {
@@ -173,18 +175,26 @@ pub(super) fn accumulators(
     folds: &[FoldKernel],
     count: usize,
 ) -> Result<SmallVec<[Accumulators; 2]>, AllocError> {
-    let of_fold = |kernel: &FoldKernel| {
-        let identity = kernel.identity.bytes();
-        let bytes = count.saturating_mul(identity.len());
-        let mut accumulators: Accumulators = zeroed(bytes.div_ceil(size_of::<u128>()))?;
-        let elements: &mut [u8] = bytemuck::cast_slice_mut(&mut accumulators);
-        fill(identity, &mut elements[..bytes]);
-        Ok(accumulators)
-    };
-    folds.iter().map(of_fold).collect()
+    folds.iter().map(|kernel| filled(kernel.identity.bytes(), count)).collect()
 }
 
-/// Addresses of the first accumulator of each result.
+/// Accumulators of the extreme elements of each result that is the index of one.
+fn extremes(program: &Program, count: usize) -> Result<SmallVec<[Accumulators; 2]>, AllocError> {
+    let positions = program.positions.iter().flatten();
+    positions.map(|position| filled(position.kernel.identity.bytes(), count)).collect()
+}
+
+/// As many copies of an element.
+fn filled(identity: &[u8], count: usize) -> Result<Accumulators, AllocError> {
+    let bytes = count.saturating_mul(identity.len());
+    let mut accumulators: Accumulators = zeroed(bytes.div_ceil(size_of::<u128>()))?;
+    let elements: &mut [u8] = bytemuck::cast_slice_mut(&mut accumulators);
+    fill(identity, &mut elements[..bytes]);
+    Ok(accumulators)
+}
+
+/// Addresses of the first accumulator of each result, then those of the first extreme element of each result that is the
+/// index of one.
 type Firsts = SmallVec<[*mut u8; 2]>;
 
 /// The addresses of accumulators. A vector's elements stay where they are when it is moved.
@@ -369,7 +379,12 @@ impl Folding<'_> {
     /// Partial accumulators for all accumulators of a nest; `None` stops the reduction, which then fails.
     fn merge(&self, nest: &LoopNest, firsts: Firsts) -> Option<Merge> {
         let accumulators = nest.compacted(0);
-        match self::accumulators(&self.program.folds, accumulators.len()) {
+        let partials =
+            self::accumulators(&self.program.folds, accumulators.len()).and_then(|mut partials| {
+                partials.extend(extremes(self.program, accumulators.len())?);
+                Ok(partials)
+            });
+        match partials {
             Ok(partials) => Some(Merge { partials, accumulators, firsts }),
             Err(error) => {
                 self.failure.get_or_init(|| error);
@@ -385,19 +400,38 @@ impl Folding<'_> {
     ///
     /// The accumulators exist, and nothing else accesses them.
     unsafe fn run_merge(&self, Merge { accumulators, partials, firsts }: &Merge) {
-        for (number, (partial, &first)) in partials.iter().zip(firsts).enumerate() {
-            let kernel = &self.program.folds[number];
-            let item = kernel.identity.bytes().len();
+        let (partials, extreme_partials) = partials.split_at(self.program.folds.len());
+        let (firsts, extreme_firsts) = firsts.split_at(self.program.folds.len());
+        let mut extremes = extreme_partials.iter().zip(extreme_firsts);
+        let results = self.program.folds.iter().zip(partials).zip(firsts);
+        for (result, ((kernel, partial), &first)) in results.enumerate() {
+            let position =
+                self.program.position(result).and_then(|position| Some((position, extremes.next()?)));
             let partial: &[u8] = bytemuck::cast_slice(partial);
             for_each_run(accumulators, |[from, to], [from_stride, to_stride], len| {
                 let (count, steps) = if [from_stride, to_stride] == [1, 1] { (len, 1) } else { (1, len) };
                 for step in 0..steps as isize {
-                    let from = from + step * from_stride;
-                    let to = first.wrapping_offset((to + step * to_stride) * item as isize);
+                    let (from, to) = ((from + step * from_stride) as usize, to + step * to_stride);
                     // Safety: these are accumulators, and partial ones have memory of their own.
-                    let to = unsafe { std::slice::from_raw_parts_mut(to, count * item) };
-                    let partial = &partial[from as usize * item..][..count * item];
-                    self.program.fold_flags(number, || (kernel.to_row)(partial, to));
+                    let to_slice = |first: *mut u8, item: usize| unsafe {
+                        let first = first.wrapping_offset(to * item as isize);
+                        std::slice::from_raw_parts_mut(first, count * item)
+                    };
+                    let item = kernel.identity.bytes().len();
+                    let own = &partial[from * item..][..count * item];
+                    let Some((Position { kernel, .. }, (elements, &first_element))) = position else {
+                        let to = to_slice(first, item);
+                        self.program.fold_flags(result, || (kernel.to_row)(own, to));
+                        continue;
+                    };
+                    let element = kernel.identity.bytes().len();
+                    let elements: &[u8] = bytemuck::cast_slice(elements);
+                    let extremes = Extremes {
+                        elements: to_slice(first_element, element),
+                        indices: to_slice(first, item),
+                    };
+                    let elements = &elements[from * element..][..count * element];
+                    self.program.fold_flags(result, || (kernel.merge)(elements, own, extremes));
                 }
             });
         }
@@ -412,8 +446,12 @@ impl Folding<'_> {
         if self.is_stopped.load(Ordering::Relaxed) {
             return;
         }
-        let outputs: SmallVec<[Output<'_>; 2]> =
+        let mut outputs: SmallVec<[Output<'_>; 2]> =
             self.outputs.iter().zip(firsts).map(|(output, &first)| output.at(first)).collect();
+        let found = (0..outputs.len()).filter(|&result| self.program.position(result).is_some());
+        for (result, &first) in found.zip(&firsts[self.outputs.len()..]) {
+            outputs[result].extremes = first;
+        }
         let arrays = Arrays { inputs: self.inputs, outputs: &outputs };
         SCRATCH.with_borrow_mut(|(schedule, scratch)| {
             schedule.make(self.program, nest, self.residence);

@@ -20,6 +20,7 @@
 //! | `execute` | runs a schedule |
 //! | `accumulate` | folds blocks of results into accumulators |
 //! | `fold_pairs` | folds functions of two operands into accumulators |
+//! | `fold_positions` | folds elements into extreme elements and their indices |
 //! | `fold` | reductions: results are folded into accumulators |
 //! | `gather` | gathering and scattering |
 //! | `transpose` | gathering a transposed operand |
@@ -34,6 +35,7 @@ mod describe;
 mod execute;
 mod fold;
 mod fold_pairs;
+mod fold_positions;
 mod fuse;
 mod fused_kernels;
 mod gather;
@@ -44,7 +46,7 @@ mod transpose;
 pub use array::{Input, Output};
 pub use call::Options;
 pub use describe::describe;
-pub use program::{Pair, Program, Step};
+pub use program::{Pair, Position, Program, Step};
 
 use crate::layout::row_major;
 use crate::memory::AllocError;
@@ -57,6 +59,7 @@ use execute::{Arrays, SCRATCH, mask_bits};
 use program::MAX_ARITY;
 use schedule::Residence;
 use std::sync::atomic::{AtomicBool, Ordering};
+use unishape_kernels::FoldKernel;
 
 /// Runs a program and returns whether it was completed.
 ///
@@ -140,12 +143,12 @@ fn run_fold(
     outputs: &[Output<'_>],
     options: Options<'_>,
 ) -> Result<bool, AllocError> {
-    let fits = |(output, &result): (&Output<'_>, &usize)| {
+    let fits = |(output, fold): (&Output<'_>, &FoldKernel)| {
         let is_alike = output.shape == outputs[0].shape && output.strides == outputs[0].strides;
-        output.is_folded && output.item == program.item(result) && is_alike
+        output.is_folded && output.item == fold.identity.bytes().len() && is_alike
     };
-    assert!(program.is_folding() && outputs.len() == program.results.len());
-    assert!(outputs.iter().zip(&program.results).all(fits));
+    assert!(program.is_folding() && outputs.len() == program.folds.len());
+    assert!(outputs.iter().zip(&program.folds).all(fits));
     check_inputs(program, inputs, outputs[0].shape);
     fold::run(program, inputs, outputs, options)
 }

@@ -11,7 +11,15 @@ use crate::tuning::{
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
-use unishape_kernels::{Constant, FoldKernel, Kernel, KernelContext, KernelKey, PairFoldKernel};
+use unishape_kernels::{
+    Constant, DType, FoldKernel, FoldOp, Kernel, KernelContext, KernelKey, PairFoldKernel,
+    PositionFoldKernel, find_fold,
+};
+
+/// The fold of indices: the lowest.
+fn lowest_index() -> FoldKernel {
+    find_fold(FoldOp::Min, DType::I64).expect("int64 has minima")
+}
 
 /// Largest number of inputs of a kernel.
 pub(super) const MAX_ARITY: usize = 3;
@@ -38,6 +46,15 @@ pub struct Pair {
     pub inputs: [usize; 2],
 }
 
+/// A kernel that folds a result into the index of its smallest or largest element.
+#[derive(Clone, Copy, Debug)]
+pub struct Position {
+    /// The kernel.
+    pub kernel: PositionFoldKernel,
+    /// The operand that has the index of each element, see [`Input::index`](super::Input::index).
+    pub index: usize,
+}
+
 /// A chain of kernels in topological order.
 ///
 /// Values are numbered: operands first, then constants, then the result of each step. A step takes only
@@ -54,6 +71,9 @@ pub struct Program {
     pub(super) folds: SmallVec<[FoldKernel; 1]>,
     /// For each result, the kernel that folds it without its last steps, where there is one and the layout allows it.
     pub(super) pairs: SmallVec<[Option<Pair>; 1]>,
+    /// For each result, the kernel that finds the index of an element, where that is what is folded. The fold of such a
+    /// result is the lowest index.
+    pub(super) positions: SmallVec<[Option<Position>; 1]>,
     /// Which steps the kernels of pairs replace.
     pub(super) is_replaced: Vec<bool>,
     /// Which operands are indices, see [`Input::index`](super::Input::index).
@@ -112,6 +132,7 @@ impl Program {
             is_index: vec![false; operands.len()],
             folds: SmallVec::new(),
             pairs: SmallVec::new(),
+            positions: SmallVec::new(),
             is_replaced: vec![false; steps.len()],
             operands,
             constants,
@@ -143,6 +164,29 @@ impl Program {
     #[must_use]
     pub fn folding(self, kernel: FoldKernel) -> Program {
         Program { folds: smallvec![kernel], ..self }
+    }
+
+    /// The same program, whose output is the index of the smallest or largest result.
+    ///
+    /// # Panics
+    ///
+    /// Where the operand that has the indices is none of [indices](Program::with_index).
+    #[must_use]
+    pub fn finding_position(self, position: Position) -> Program {
+        assert!(self.is_index[position.index], "an operand of indices");
+        Program { folds: smallvec![lowest_index()], positions: smallvec![Some(position)], ..self }
+    }
+
+    /// The kernel that finds the index of an element, where a result is folded so.
+    #[inline]
+    pub(super) fn position(&self, result: usize) -> Option<&Position> {
+        self.positions.get(result)?.as_ref()
+    }
+
+    /// Whether an operand of the nest, of which the first is the output, is indices that a fold of positions takes: these
+    /// are not gathered.
+    pub(super) fn is_position_index(&self, operand: usize) -> bool {
+        self.positions.iter().flatten().any(|position| 1 + position.index == operand)
     }
 
     /// The same program with kernels that fold some of its results without their last steps, one for each result.
@@ -227,6 +271,7 @@ impl Program {
         let first = count + constants.len();
         let (mut steps, mut results, mut folds) = (Vec::<Step>::new(), SmallVec::new(), SmallVec::new());
         let mut pairs: SmallVec<[Option<Pair>; 4]> = SmallVec::new();
+        let mut positions: SmallVec<[Option<Position>; 1]> = SmallVec::new();
         // A kernel with its inputs, by the number of its step.
         let mut numbers: HashMap<(KernelKey, SmallVec<[usize; 3]>), usize> = HashMap::new();
         for (program, own) in programs.iter().zip(operands) {
@@ -247,8 +292,12 @@ impl Program {
                 Some(Pair { kernel, inputs: inputs.map(|value| values[value]) })
             };
             pairs.extend((0..program.results.len()).map(of_result));
+            let position = |result: usize| {
+                program.position(result).map(|position| Position { index: own[position.index], ..*position })
+            };
+            positions.extend((0..program.results.len()).map(position));
         }
-        Program { is_index, folds, ..Program::with_results(items, constants, steps, results) }
+        Program { is_index, folds, positions, ..Program::with_results(items, constants, steps, results) }
             .with_pairs(&pairs)
     }
 

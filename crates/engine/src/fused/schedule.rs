@@ -68,6 +68,8 @@ pub(super) enum Action {
     FoldOp { from: BlockRef, result: u32 },
     /// Folds a function of two operands into the accumulators of a result.
     FoldPairs { inputs: [BlockRef; 2], result: u32 },
+    /// Folds elements into extreme elements and their indices.
+    FoldPositions { from: BlockRef, result: u32 },
 }
 
 /// The actions of a program for one loop nest.
@@ -220,7 +222,7 @@ pub(super) fn gather_cost(program: &Program, nest: &LoopNest, block: BlockShape)
     let cost = |operand: usize| {
         let loops = block.loops(nest, operand);
         match loops[..] {
-            _ if is_contiguous(&loops) => 0.0,
+            _ if is_contiguous(&loops) || program.is_position_index(operand) => 0.0,
             [(len, 0), _] if len == row_len => 0.0,
             // A row that is repeated is gathered, so that kernels take whole blocks; those of pairs take rows.
             [(len, 1), (_, stride)] if len == row_len && (stride != 0 || program.is_only_pairs()) => 0.0,
@@ -513,7 +515,10 @@ impl Schedule {
             self.each.push(Action::Expand { from, scratch });
             from = BlockRef { location: Location::Scratch(scratch), span: BlockSpan::Block, ..from };
         }
-        self.each.push(Action::FoldOp { from, result: result as u32 });
+        self.each.push(match program.position(result) {
+            Some(_) => Action::FoldPositions { from, result: result as u32 },
+            None => Action::FoldOp { from, result: result as u32 },
+        });
     }
 
     fn push(&mut self, is_invariant: bool, action: Action) {

@@ -22,6 +22,10 @@ pub enum FoldOp {
     Any,
     /// Whether all elements are true.
     All,
+    /// The index of the first minimum, or of the first NaN.
+    ArgMin,
+    /// The index of the first maximum, or of the first NaN.
+    ArgMax,
 }
 
 impl FoldOp {
@@ -31,8 +35,26 @@ impl FoldOp {
     /// # use unishape_kernels::FoldOp;
     /// assert!(FoldOp::ALL.contains(&FoldOp::Sum));
     /// ```
-    pub const ALL: &[FoldOp] =
-        &[FoldOp::Sum, FoldOp::Product, FoldOp::Min, FoldOp::Max, FoldOp::Any, FoldOp::All];
+    pub const ALL: &[FoldOp] = &[
+        FoldOp::Sum,
+        FoldOp::Product,
+        FoldOp::Min,
+        FoldOp::Max,
+        FoldOp::Any,
+        FoldOp::All,
+        FoldOp::ArgMin,
+        FoldOp::ArgMax,
+    ];
+
+    /// Whether the result is the index of an element, an `int64`, rather than an element.
+    ///
+    /// ```
+    /// # use unishape_kernels::FoldOp;
+    /// assert!(FoldOp::ArgMin.is_position() && !FoldOp::Min.is_position());
+    /// ```
+    pub const fn is_position(self) -> bool {
+        matches!(self, FoldOp::ArgMin | FoldOp::ArgMax)
+    }
 
     /// The name in NumPy and the array API standard.
     ///
@@ -48,6 +70,8 @@ impl FoldOp {
             FoldOp::Max => "max",
             FoldOp::Any => "any",
             FoldOp::All => "all",
+            FoldOp::ArgMin => "argmin",
+            FoldOp::ArgMax => "argmax",
         }
     }
 }

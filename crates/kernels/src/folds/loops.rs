@@ -96,8 +96,9 @@ fn fold_halves<O: Operation<T>, T: Pod, const P: usize>(row: &[T]) -> [T; P] {
     acc[0]
 }
 
+/// Folds rows of `len` parts, of at most [`MAX_ROW`] where order matters.
 #[inline(never)]
-fn fold_rows<O: Operation<T>, T: Pod, const P: usize>(rows: &[T], len: usize, acc: &mut [[T; P]]) {
+pub(super) fn fold_rows<O: Operation<T>, T: Pod, const P: usize>(rows: &[T], len: usize, acc: &mut [[T; P]]) {
     run::<O, T>(ToElements::<O, T, P> { rows, len, acc, operation: PhantomData });
 }
 
@@ -107,7 +108,7 @@ fn to_row<O: Operation<T>, T: Pod>(rows: &[u8], acc: &mut [u8]) {
 }
 
 #[inline(always)]
-fn run<O: Operation<T>, T: Pod>(task: impl SimdTask) {
+pub(super) fn run<O: Operation<T>, T: Pod>(task: impl SimdTask) {
     if O::HAS_WIDE_LOOPS { run_widest(task) } else { task.run() }
 }
 

@@ -6,6 +6,7 @@
 //! | `operation` | what each [`FoldOp`] does with two elements |
 //! | `loops` | the loops over rows that all folds share |
 //! | `pairs` | folds of simple functions of two operands, such as sums of products |
+//! | `positions` | folds that find the index of the smallest or largest element |
 //!
 //! # Order of operations
 //!
@@ -30,10 +31,12 @@ mod fold_op;
 mod loops;
 mod operation;
 mod pairs;
+mod positions;
 
 pub use fold_kernel::FoldKernel;
 pub use fold_op::FoldOp;
 pub use pairs::{PairFoldKernel, PairFunction, PairOperand, find_pair_fold};
+pub use positions::{Extremes, IndexRange, PositionFoldKernel, find_position_fold};
 
 use crate::DType;
 use loops::kernel;
@@ -43,7 +46,8 @@ use operation::{Add, Max, Min, Multiply};
 /// The kernel of a fold in a dtype, if there is one.
 ///
 /// Sums and products exist for 64-bit integers, float32, float64 and complex dtypes, minima and maxima for all
-/// dtypes but float16, bfloat16 and text, [`FoldOp::Any`] and [`FoldOp::All`] for booleans.
+/// dtypes but float16, bfloat16 and text, [`FoldOp::Any`] and [`FoldOp::All`] for booleans. [`find_position_fold`] has
+/// [`FoldOp::ArgMin`] and [`FoldOp::ArgMax`].
 ///
 /// ```
 /// use unishape_kernels::{Constant, DType, FoldOp, find_fold};
@@ -62,6 +66,8 @@ pub fn find_fold(fold: FoldOp, dtype: DType) -> Option<FoldKernel> {
         // Of booleans, these are the maximum and the minimum.
         FoldOp::Any => max(dtype).filter(|_| dtype == DType::Bool),
         FoldOp::All => min(dtype).filter(|_| dtype == DType::Bool),
+        // Their accumulators are not elements: see `find_position_fold`.
+        FoldOp::ArgMin | FoldOp::ArgMax => None,
     }
 }
 

@@ -65,6 +65,12 @@ pub(super) trait Operation<T: Pod>: 'static {
     }
 }
 
+/// An operation that gives one of its elements: the smallest or the largest.
+pub(super) trait Extremum<T: Pod>: Operation<T> {
+    /// Whether `a` is more extreme than `b`. NaN is more extreme than any number.
+    fn is_more(a: T, b: T) -> bool;
+}
+
 /// Halves lanes and applies `combine` to both halves, until `P` lanes are left.
 #[inline(always)]
 fn fold_halves<T: Copy, const W: usize, const P: usize>(
@@ -164,6 +170,20 @@ macro_rules! integers {
                 #[inline(always)]
                 fn combine(a: $T, b: $T) -> $T {
                     a.max(b)
+                }
+            }
+
+            impl Extremum<$T> for Min {
+                #[inline(always)]
+                fn is_more(a: $T, b: $T) -> bool {
+                    a < b
+                }
+            }
+
+            impl Extremum<$T> for Max {
+                #[inline(always)]
+                fn is_more(a: $T, b: $T) -> bool {
+                    a > b
                 }
             }
         )+
@@ -283,6 +303,22 @@ macro_rules! extremum {
                 // Where real parts differ, `or_equal` compares them as `<` or `>` would.
                 let is_first = if a.re == b.re { a.im $or_equal b.im } else { a.re $or_equal b.re && !b.im.is_nan() };
                 if is_first || a.re.is_nan() || a.im.is_nan() { a } else { b }
+            }
+        }
+
+        impl Extremum<$T> for $Operation {
+            #[inline(always)]
+            fn is_more(a: $T, b: $T) -> bool {
+                (a $than b || a.is_nan()) && !b.is_nan()
+            }
+        }
+
+        impl Extremum<Complex<$T>> for $Operation {
+            #[inline(always)]
+            fn is_more(a: Complex<$T>, b: Complex<$T>) -> bool {
+                let is_nan = |x: Complex<$T>| x.re.is_nan() || x.im.is_nan();
+                let is_before = a.re $than b.re || a.re == b.re && a.im $than b.im;
+                !is_nan(b) && (is_nan(a) || is_before)
             }
         }
     };

@@ -2,7 +2,10 @@
 
 use super::loops::{ToElements, ToRow};
 use super::operation::Add;
-use super::{FoldKernel, FoldOp, PairFoldKernel, PairFunction, PairOperand, find_fold, find_pair_fold};
+use super::{
+    Extremes, FoldKernel, FoldOp, IndexRange, PairFoldKernel, PairFunction, PairOperand, find_fold,
+    find_pair_fold, find_position_fold,
+};
 use crate::{Constant, DType, DTypeKind, Kernel, Op, Scalar, find_kernel};
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -22,8 +25,8 @@ fn element_wise(fold: FoldOp, dtype: DType) -> Kernel {
     let op = match fold {
         FoldOp::Sum => Op::Add,
         FoldOp::Product => Op::Multiply,
-        FoldOp::Min | FoldOp::All => Op::Min,
-        FoldOp::Max | FoldOp::Any => Op::Max,
+        FoldOp::Min | FoldOp::All | FoldOp::ArgMin => Op::Min,
+        FoldOp::Max | FoldOp::Any | FoldOp::ArgMax => Op::Max,
     };
     find_kernel(op, dtype).unwrap()
 }
@@ -131,13 +134,14 @@ fn folds_equal_element_wise_kernels() {
 #[test]
 fn folds_have_the_names_of_numpy_and_their_dtypes() {
     let names: Vec<_> = FoldOp::ALL.iter().map(|fold| fold.name()).collect();
-    assert_eq!(names, ["sum", "prod", "min", "max", "any", "all"]);
+    assert_eq!(names, ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"]);
     for &fold in FoldOp::ALL {
         let missing: Vec<_> =
             DType::ALL.iter().copied().filter(|&dtype| find_fold(fold, dtype).is_none()).collect();
         let mut expected = vec![DType::F16, DType::BF16];
         match fold {
             FoldOp::Min | FoldOp::Max => expected.push(DType::Str),
+            FoldOp::ArgMin | FoldOp::ArgMax => expected = DType::ALL.to_vec(),
             FoldOp::Any | FoldOp::All => {
                 expected = DType::ALL.iter().copied().filter(|&dtype| dtype != DType::Bool).collect();
             }
@@ -436,5 +440,149 @@ fn sums_of_products_are_accurate() {
         let exact: f64 = elements.iter().map(|&element| f64::from(element * element)).sum();
         let most = (40.0 + (len as f64 / 8192.0).log2().max(0.0)) / 2f64.powi(24);
         assert!((f64::from(sum[0]) - exact).abs() <= most * exact, "{len}: {} {exact}", sum[0]);
+    }
+}
+
+/// Whether an element replaces another one, by the definition: more extreme, or equal with a lower index.
+fn replaces<T: PartialOrd + Copy>(fold: FoldOp, (a, i): (T, i64), (b, j): (T, i64)) -> bool {
+    // Only NaN differs from itself.
+    let [a_is_nan, b_is_nan] = [a, b].map(|x| x.partial_cmp(&x).is_none());
+    match (a_is_nan, b_is_nan) {
+        (true, true) => i < j,
+        (true, false) => true,
+        (false, true) => false,
+        _ if a == b => i < j,
+        _ => (a < b) == (fold == FoldOp::ArgMin),
+    }
+}
+
+/// Positions of extreme elements of few different values, NaN among them, folded in every way.
+fn check_positions<T>(dtype: DType, from: impl Fn(u32) -> T)
+where
+    T: bytemuck::Pod + PartialOrd + std::fmt::Debug,
+{
+    let mut numbers = random_numbers(11);
+    for fold in [FoldOp::ArgMin, FoldOp::ArgMax] {
+        let kernel = find_position_fold(fold, dtype).unwrap();
+        let identity = kernel.identity.get::<T>().unwrap();
+        for len in LENS.into_iter().chain([2047, 2048, 2049, 5000]) {
+            for (step, rare) in [(1, 2), (3, 200), (-1, 100_000), (0, 7)] {
+                let rows = 1 + len % 5;
+                let mut elements = |count: usize| -> Vec<T> {
+                    // Values that are better than most are rare, so that they come late.
+                    let one =
+                        |number: u32| from(if number.is_multiple_of(rare) { number / rare % 7 } else { 3 });
+                    (0..count).map(|_| one(numbers.next().unwrap())).collect()
+                };
+                let all = elements(rows * len);
+                let range = IndexRange { first: 100, step };
+                // Accumulators that have elements already, with lower and higher indices; or none.
+                let starts = [(identity, i64::MAX), (elements(1)[0], 5), (elements(1)[0], 1_000_000)];
+                for start in starts {
+                    let (mut extremes, mut indices) = (vec![start.0; rows], vec![start.1; rows]);
+                    fn accumulators<'a, T: bytemuck::Pod>(
+                        elements: &'a mut [T],
+                        indices: &'a mut [i64],
+                    ) -> Extremes<'a> {
+                        let (elements, indices) =
+                            (bytemuck::cast_slice_mut(elements), bytemuck::cast_slice_mut(indices));
+                        Extremes { elements, indices }
+                    }
+                    let best = |elements: &mut dyn Iterator<Item = (T, i64)>| {
+                        elements.fold(start, |best, own| if replaces(fold, own, best) { own } else { best }).1
+                    };
+                    (kernel.to_elements)(
+                        bytemuck::cast_slice(&all),
+                        range,
+                        accumulators(&mut extremes, &mut indices),
+                    );
+                    let expected: Vec<i64> = all
+                        .chunks(len)
+                        .map(|row| best(&mut row.iter().enumerate().map(|(at, &x)| (x, range.index(at)))))
+                        .collect();
+                    assert_eq!(indices, expected, "{fold:?} of {dtype:?}, {rows} rows of {len}, {range:?}");
+
+                    let (mut extremes, mut indices) = (vec![start.0; len], vec![start.1; len]);
+                    (kernel.to_row)(
+                        bytemuck::cast_slice(&all),
+                        range,
+                        accumulators(&mut extremes, &mut indices),
+                    );
+                    let expected: Vec<i64> = (0..len)
+                        .map(|column| {
+                            let column = all[column..].iter().step_by(len).enumerate();
+                            best(&mut column.map(|(row, &x)| (x, range.index(row))))
+                        })
+                        .collect();
+                    assert_eq!(
+                        indices, expected,
+                        "{fold:?} of {dtype:?}, columns of {rows} x {len}, {range:?}"
+                    );
+
+                    let (first, second) = (elements(len), elements(len));
+                    let own: Vec<i64> = (0..len as i64).map(|i| i % 3).collect();
+                    let (mut extremes, mut indices) = (first.clone(), vec![1; len]);
+                    let (bytes, other) = (bytemuck::cast_slice(&second), bytemuck::cast_slice(&own));
+                    (kernel.merge)(bytes, other, accumulators(&mut extremes, &mut indices));
+                    for i in 0..len {
+                        let is_other = replaces(fold, (second[i], own[i]), (first[i], 1));
+                        assert_eq!(indices[i], if is_other { own[i] } else { 1 }, "{fold:?} of {dtype:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn positions_of_extreme_elements() {
+    check_positions(DType::F32, |number| if number == 6 { f32::NAN } else { number as f32 - 3.0 });
+    check_positions(DType::F64, |number| if number == 6 { f64::NAN } else { number as f64 - 3.0 });
+    // Signed zeros are equal, and infinity is the neutral element.
+    check_positions(DType::F32, |number| {
+        [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0, 0.0][number as usize]
+    });
+    check_positions(DType::I8, |number| if number == 6 { i8::MAX } else { number as i8 - 3 });
+    check_positions(DType::U8, |number| number as u8);
+    check_positions(DType::Bool, |number| number as u8 % 2);
+    check_positions(DType::I16, |number| number as i16 - 3);
+    check_positions(DType::U16, |number| number as u16);
+    check_positions(DType::I32, |number| if number == 5 { i32::MIN } else { number as i32 - 3 });
+    check_positions(DType::U32, |number| number);
+    check_positions(DType::I64, |number| if number == 6 { i64::MAX } else { i64::from(number) - 3 });
+    check_positions(DType::U64, u64::from);
+}
+
+/// Complex numbers are ordered by real part, then by imaginary part; the first one with NaN counts before all.
+#[test]
+fn positions_of_complex_elements() {
+    let nan = f32::NAN;
+    let numbers = |pairs: &[(f32, f32)]| -> Vec<Complex<f32>> {
+        pairs.iter().map(|&(re, im)| Complex::new(re, im)).collect()
+    };
+    let cases = [
+        (numbers(&[(1.0, 2.0), (1.0, 1.0), (2.0, 0.0), (1.0, 1.0), (2.0, 0.0)]), [1, 2]),
+        (numbers(&[(1.0, 2.0), (0.5, nan), (nan, 1.0), (9.0, 9.0), (0.0, 0.0)]), [1, 1]),
+        (numbers(&[(f32::INFINITY, f32::INFINITY), (f32::INFINITY, f32::INFINITY)]), [0, 0]),
+    ];
+    for (elements, expected) in cases {
+        for (fold, expected) in [FoldOp::ArgMin, FoldOp::ArgMax].into_iter().zip(expected) {
+            let kernel = find_position_fold(fold, DType::C64).unwrap();
+            for repeats in [1, 20, 1000] {
+                // The same elements again do not change the result.
+                let row: Vec<Complex<f32>> = elements.repeat(repeats);
+                for to_row in [false, true] {
+                    let (mut best, mut index) =
+                        ([kernel.identity.get::<Complex<f32>>().unwrap()], [i64::MAX]);
+                    let extremes = Extremes {
+                        elements: bytemuck::cast_slice_mut(&mut best),
+                        indices: bytemuck::cast_slice_mut(&mut index),
+                    };
+                    let function = if to_row { kernel.to_row } else { kernel.to_elements };
+                    function(bytemuck::cast_slice(&row), IndexRange { first: 0, step: 1 }, extremes);
+                    assert_eq!(index, [expected], "{fold:?} of {elements:?}");
+                }
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use super::function::Function;
 use super::graph::Graph;
 use super::lower::{Sharing, StagedExpr, lower};
 use super::parse::parse;
-use super::typed::{InputInfo, TypedGraph};
+use super::typed::{InputInfo, Positions, TypedGraph};
 use super::types::Typing;
 use super::value::{Value, Values, infos};
 use crate::tensor::Tensor;
@@ -341,7 +341,7 @@ impl Expr {
         let values = values.into_iter().map(|(name, value)| (name, value.into()));
         let values = order_by_name(&self.shared.graph, values, false)?;
         let inputs: Vec<InputInfo<'_>> = values.iter().map(Value::info).collect();
-        TypedGraph::new(&self.shared.graph, &inputs, self.typing, rules).map(drop)
+        TypedGraph::new(&self.shared.graph, &inputs, self.typing, rules, Positions::InOnePass).map(drop)
     }
 
     /// Binds the variables by position, in the order of [`names`](Expr::names).

@@ -114,10 +114,11 @@ pub(crate) fn partners<'s>(candidates: Vec<Partner<'s>>) -> Vec<(Stage, Vec<Part
     joined
 }
 
-/// Whether two stages fold the same loops and read something at the same indices.
+/// Whether two stages fold the same loops and read the same array at the same indices.
 fn can_join(a: &Stage, b: &Stage) -> bool {
     let is_same = a.shape == b.shape && a.reduced == b.reduced && !a.folds.is_empty() && !b.folds.is_empty();
-    is_same && a.inputs.iter().any(|input| b.inputs.contains(input))
+    let is_array = |input: &&StageInput| !matches!(input.source, StageSource::Index(_));
+    is_same && a.inputs.iter().filter(is_array).any(|input| b.inputs.contains(input))
 }
 
 /// One stage with the results of all, which fold the same loops.

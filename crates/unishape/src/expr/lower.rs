@@ -8,7 +8,7 @@ use super::group::{StageGroup, groups};
 use super::join::{Joined, join};
 use super::pair::pair;
 use super::stage::{Stage, StageInput, StageSource, stage_name};
-use super::typed::{InputInfo, TypedGraph, TypedId, TypedKind, is_squeeze};
+use super::typed::{InputInfo, Positions, TypedGraph, TypedId, TypedKind, index_strides, is_squeeze};
 use super::types::Typing;
 use crate::alloc::checked_bytes;
 use crate::dim_map::DimMap;
@@ -20,7 +20,8 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
 use unishape_core::Rules;
-use unishape_kernels::{DType, FoldOp, Op, find_fold};
+use unishape_engine::fused::Position;
+use unishape_kernels::{DType, FoldOp, Op, find_fold, find_position_fold};
 
 /// Bytes of the largest element.
 const MAX_ITEM: usize = 16;
@@ -49,7 +50,7 @@ pub(crate) struct StagedExpr {
 pub(crate) enum Sharing {
     /// For executors that run [groups](StageGroup) row by row, so that such results stay in a cache.
     WithinGroups,
-    /// For executors that run one stage after another.
+    /// For executors that run one stage after another, and whose accumulators are single elements.
     Never,
 }
 
@@ -60,7 +61,11 @@ pub(crate) fn lower(
     typing: Typing,
     sharing: Sharing,
 ) -> Result<StagedExpr, ExprError> {
-    let typed = TypedGraph::new(graph, inputs, typing, Rules::STANDARD)?;
+    let positions = match sharing {
+        Sharing::WithinGroups => Positions::InOnePass,
+        Sharing::Never => Positions::InTwoPasses,
+    };
+    let typed = TypedGraph::new(graph, inputs, typing, Rules::STANDARD, positions)?;
     if sharing == Sharing::Never {
         return Ok(lower_typed(graph, &typed, typing, &[])?.0);
     }
@@ -250,7 +255,7 @@ impl<'t, 'g> Lowering<'t, 'g> {
         match long[..] {
             // One loop is reduced later: along it, this stage can run together with those that it depends on, and
             // their results need not be kept.
-            [row, _, ..] if self.depends_on_stage(input) => {
+            [row, _, ..] if !fold.is_position() && self.depends_on_stage(input) => {
                 let others = dims.iter().copied().filter(|&dim| dim != row).collect();
                 self.add_stage(input, Some((fold, others)))?;
                 self.add_fold_of_stage(fold, dims)?;
@@ -337,6 +342,12 @@ impl<'t, 'g> Lowering<'t, 'g> {
             names: Vec::new(),
         };
         let value = emitter.emit(id, identity(shape.len())).map_err(error)?;
+        let position = fold.as_ref().filter(|(fold, _)| fold.is_position());
+        let index = position.map(|(_, dims)| {
+            let source = StageSource::Index(index_strides(&shape, dims));
+            emitter.input(source, identity(shape.len()), DType::I64, "index".into());
+            emitter.inputs.len() - 1
+        });
         let mut compiler = emitter.compiler;
         let (inputs, names) = (emitter.inputs, emitter.names);
         let result = compiler.typed_value(value).map_err(error)?;
@@ -347,18 +358,22 @@ impl<'t, 'g> Lowering<'t, 'g> {
                 program = program.with_index(operand);
             }
         }
-        let (mut folds, mut reduced) = (SmallVec::new(), SmallVec::new());
+        let (mut folds, mut reduced, mut dtype) = (SmallVec::new(), SmallVec::new(), result.dtype);
         if let Some((fold, dims)) = fold {
-            let kernel = find_fold(fold, result.dtype).ok_or_else(|| {
-                // Dtypes without a fold have been refused or cast, unless a kernel is missing.
-                error(ExprErrorKind::NoCast { from: result.dtype, to: DType::F64 })
-            })?;
-            program = program.folding(kernel);
-            let pair = pair(&program, fold, result.dtype);
-            program = program.with_pairs(&[pair]);
+            // Dtypes without a fold have been refused or cast, unless a kernel is missing.
+            let missing = || error(ExprErrorKind::NoCast { from: result.dtype, to: DType::F64 });
+            if let Some(index) = index {
+                let kernel = find_position_fold(fold, result.dtype).ok_or_else(missing)?;
+                program = program.finding_position(Position { kernel, index });
+                dtype = DType::I64;
+            } else {
+                program = program.folding(find_fold(fold, result.dtype).ok_or_else(missing)?);
+                let pair = pair(&program, fold, result.dtype);
+                program = program.with_pairs(&[pair]);
+            }
             (folds, reduced) = (smallvec![fold], dims);
         }
-        let (program, dtypes) = (Arc::new(program), smallvec![result.dtype]);
+        let (program, dtypes) = (Arc::new(program), smallvec![dtype]);
         let stage = Stage { shape, inputs, program, folds, reduced, dtypes, names, constants };
         self.stages.push(Arc::new(stage));
         Ok(())
@@ -384,11 +399,12 @@ fn unrolled_folds(typed: &TypedGraph<'_>) -> Vec<bool> {
         operations[id] = match &node.kind {
             TypedKind::Call(op, _) if is_function(*op) => of_inputs.saturating_add(MAX_UNROLLED_OPERATIONS),
             TypedKind::Call(..) | TypedKind::Cast(..) => of_inputs.saturating_add(1),
-            TypedKind::Fold(_, dims, input) => {
+            TypedKind::Fold(fold, dims, input) => {
                 let shape = typed.shape(*input);
                 let count = dims.iter().map(|&dim| shape[dim]).fold(1, usize::saturating_mul);
                 let all = of_inputs.saturating_add(1).saturating_mul(count);
                 is_unrolled[id] = (1..=MAX_UNROLLED).contains(&count)
+                    && !fold.is_position()
                     && is_computed(*input)
                     && all <= MAX_UNROLLED_OPERATIONS;
                 if is_unrolled[id] { all } else { 0 }
@@ -516,8 +532,9 @@ impl Emitter<'_, '_, '_> {
         let op = match fold {
             FoldOp::Sum => Op::Add,
             FoldOp::Product => Op::Multiply,
-            FoldOp::Min => Op::Min,
-            FoldOp::Max => Op::Max,
+            // Folds of positions are not unrolled.
+            FoldOp::Min | FoldOp::ArgMin => Op::Min,
+            FoldOp::Max | FoldOp::ArgMax => Op::Max,
             FoldOp::Any => Op::LogicalOr,
             FoldOp::All => Op::LogicalAnd,
         };

@@ -60,6 +60,16 @@ pub(crate) struct TypedNode {
     pub(crate) source: NodeId,
 }
 
+/// How the index of the smallest or largest element is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Positions {
+    /// By one fold, whose accumulators are elements and their indices.
+    InOnePass,
+    /// By two folds: the extreme element, and the lowest index of those that are equal to it. For executors whose
+    /// accumulators are single elements.
+    InTwoPasses,
+}
+
 /// Nodes in topological order.
 pub(crate) struct TypedGraph<'g> {
     graph: &'g Graph,
@@ -68,6 +78,7 @@ pub(crate) struct TypedGraph<'g> {
     compiler: ProgramBuilder,
     /// The rules that operands are broadcast under.
     rules: Rules,
+    positions: Positions,
     pub(crate) root: TypedId,
 }
 
@@ -84,10 +95,11 @@ impl<'g> TypedGraph<'g> {
         inputs: &[InputInfo<'_>],
         typing: Typing,
         rules: Rules,
+        positions: Positions,
     ) -> Result<TypedGraph<'g>, ExprError> {
         let types: Vec<InputType> = inputs.iter().map(|input| input.input_type).collect();
         let compiler = ProgramBuilder::new(&types, typing);
-        let mut typed = TypedGraph { graph, nodes: Vec::new(), compiler, rules, root: 0 };
+        let mut typed = TypedGraph { graph, nodes: Vec::new(), compiler, rules, positions, root: 0 };
         let mut ids: Vec<TypedId> = Vec::with_capacity(graph.nodes.len());
         for (source, node) in graph.nodes.iter().enumerate() {
             let mut builder = Builder { typed: &mut typed, source: source as NodeId };
@@ -228,7 +240,7 @@ impl Builder<'_, '_> {
         for &dim in dims {
             shape[dim] = 1;
         }
-        let result = self.typed.compiler.add_input(value.dtype);
+        let result = self.typed.compiler.add_input(if fold.is_position() { DType::I64 } else { value.dtype });
         Ok(self.push(TypedKind::Fold(fold, SmallVec::from_slice(dims), input), shape, result))
     }
 
@@ -505,6 +517,11 @@ impl Builder<'_, '_> {
 
     /// Index of the first extreme element, or of the first NaN, within the reduced dimensions.
     fn position(&mut self, fold: FoldOp, input: TypedId, dims: &[usize]) -> Id {
+        if self.typed.positions == Positions::InOnePass {
+            let input = self.cast(input, wide(self.dtype(input)))?;
+            let fold = if fold == FoldOp::Min { FoldOp::ArgMin } else { FoldOp::ArgMax };
+            return self.fold(fold, input, dims);
+        }
         let extreme = self.extreme(fold, input, dims)?;
         let mut found = self.call(Op::Equal, &[input, extreme])?;
         if self.dtype(input).kind() >= DTypeKind::Float {
@@ -513,18 +530,24 @@ impl Builder<'_, '_> {
             found = self.call(Op::LogicalOr, &[found, is_nan])?;
         }
         let shape = self.typed.shape(input).clone();
-        let mut strides: SmallVec<[isize; 4]> = smallvec![0; shape.len()];
-        let mut next = 1isize;
-        for dim in (0..shape.len()).rev().filter(|dim| dims.contains(dim)) {
-            strides[dim] = next;
-            next = next.saturating_mul(shape[dim] as isize);
-        }
+        let strides = index_strides(&shape, dims);
         let value = self.typed.compiler.add_input(DType::I64);
         let index = self.push(TypedKind::Index(strides), shape, value);
         let none = self.int(i64::MAX.into());
         let candidates = self.call(Op::Where, &[found, index, none])?;
         self.fold(FoldOp::Min, candidates, dims)
     }
+}
+
+/// What the index in each dimension is multiplied by, so that their sum is the row-major index within some of them.
+pub(crate) fn index_strides(shape: &[usize], dims: &[usize]) -> SmallVec<[isize; 4]> {
+    let mut strides: SmallVec<[isize; 4]> = smallvec![0; shape.len()];
+    let mut next = 1isize;
+    for dim in (0..shape.len()).rev().filter(|dim| dims.contains(dim)) {
+        strides[dim] = next;
+        next = next.saturating_mul(shape[dim] as isize);
+    }
+    strides
 }
 
 /// What is reduced.

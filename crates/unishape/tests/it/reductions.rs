@@ -108,6 +108,82 @@ fn nan_is_the_first_extreme_and_propagates() {
     assert_eq!(evaluate("isnan(max(x))", [("x", Value::from(&x))]), ndarray::arr0(true).into());
 }
 
+/// Along every axis and over all, in arrays whose memory has another order than their indices, with many equal elements,
+/// some NaN, and on any number of threads.
+#[test]
+fn positions_of_extreme_elements_in_any_layout() {
+    let shapes =
+        [[1, 1, 1], [3, 5, 7], [2, 70, 300], [20, 3, 1500], [260, 1, 33], [9000, 2, 5], [1, 2, 20_000]];
+    for (case, shape) in shapes.into_iter().enumerate() {
+        let element = |index: usize| match (index * 7919 + case) % 5003 {
+            17 if case % 2 == 1 => f32::NAN,
+            number => (number % 251) as f32,
+        };
+        let mut number = 0;
+        let base = Array3::from_shape_simple_fn(shape, || {
+            number += 1;
+            element(number)
+        });
+        let views = [
+            base.view(),
+            base.view().reversed_axes(),
+            base.view().permuted_axes([1, 0, 2]),
+            base.slice(s![..;-1, .., ..;-1]),
+            base.slice(s![.., ..;2, ..;3]),
+        ];
+        for view in views {
+            for name in ["argmin", "argmax"] {
+                let is_before = |a: f32, b: f32| {
+                    !b.is_nan() && (a.is_nan() || if name == "argmin" { a < b } else { a > b })
+                };
+                let first = |elements: &mut dyn Iterator<Item = f32>| {
+                    let mut best = (0, f32::NAN);
+                    for (at, element) in elements.enumerate() {
+                        if at == 0 || is_before(element, best.1) {
+                            best = (at as i64, element);
+                        }
+                    }
+                    best.0
+                };
+                let mut expected: Vec<(String, Tensor)> = Vec::new();
+                expected.push((format!("{name}(x)"), ndarray::arr0(first(&mut view.iter().copied())).into()));
+                for axis in 0..3 {
+                    let found = view.map_axis(Axis(axis), |lane| first(&mut lane.iter().copied()));
+                    // Of a computed array, along rows that another stage reduces. Where one is NaN, all become NaN.
+                    let text = format!("{name}(x - 0 * max(x, {axis}, keepdims=True), {axis})");
+                    let has_nan = view.map_axis(Axis(axis), |lane| lane.iter().any(|x| x.is_nan()));
+                    let computed = ndarray::Zip::from(&found).and(&has_nan);
+                    let computed = computed.map_collect(|&at, &has_nan| if has_nan { 0 } else { at });
+                    expected.extend([(format!("{name}(x, {axis})"), found.into()), (text, computed.into())]);
+                }
+                for threads in [1, 2, 5] {
+                    for (text, expected) in &expected {
+                        let bound = Expr::parse(text).unwrap().bind([("x", Value::from(&view))]).unwrap();
+                        assert_eq!(
+                            bound.threads(threads).compute().unwrap(),
+                            *expected,
+                            "{text} of {shape:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One stage, which reads its input once.
+#[test]
+fn positions_are_found_in_one_stage() {
+    let x = Array2::<f32>::zeros((40, 50));
+    let plan = Expr::parse("argmax(x * 2, 1)").unwrap().bind([("x", Value::from(&x))]).unwrap().plan();
+    assert!(plan.contains("argmax of t1 along axis 1") && !plan.contains("stage 2"), "{plan}");
+    // Two of them that share nothing but the indices stay apart.
+    let y = x.clone();
+    let values = [("x", Value::from(&x)), ("y", Value::from(&y))];
+    let plan = Expr::parse("argmin(x, 1) + argmin(y, 1)").unwrap().bind(values).unwrap().plan();
+    assert!(plan.contains("stage 3"), "{plan}");
+}
+
 #[test]
 fn empty_axes() {
     let x = Array2::<f32>::zeros((0, 3));
