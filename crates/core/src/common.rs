@@ -246,9 +246,10 @@ fn check_next<S: Size>(rules: Rules, sizes: &[S], shape: &[S]) -> Result<bool, u
 fn join_next<S: Size>(rules: Rules, sizes: &mut [S], from: &mut [usize], shape: &[S], input: usize) {
     let rank = sizes.len();
     for (dim, (ours, owner)) in sizes.iter_mut().zip(from).enumerate() {
+        let before = *ours;
         let theirs = padded_dim(shape, rank, dim);
-        let joined = S::join(rules, *ours, theirs).unwrap_or(*ours);
-        if joined != *ours {
+        let joined = S::join(rules, before, theirs).unwrap_or(before);
+        if joined != before {
             // The size comes from the new shape, or the new shape's 1 made an unknown size positive.
             if joined == theirs || theirs == S::ONE {
                 *owner = input;
@@ -290,6 +291,99 @@ pub fn join_shape<S: Size>(rules: Rules, sizes: &mut [S], shape: &[S]) -> bool {
         }
     }
     true
+}
+
+/// Folds shapes into their common shape, without recording which input has which size.
+///
+/// For shapes that the caller keeps: where [`finish`](FastCommon::finish) returns `false`, [`Common`] finds
+/// the reason. The buffer must be as long as the largest rank.
+///
+/// ```
+/// use unishape_core::{FastCommon, Rules};
+///
+/// let mut sizes = [0; 4];
+/// let mut common = FastCommon::new(Rules::STANDARD, &mut sizes);
+/// common.push(&[8, 1, 6, 1]);
+/// common.push(&[7, 1, 5]);
+/// assert!(common.finish());
+/// assert_eq!(sizes, [8, 7, 6, 5]);
+/// ```
+#[derive(Debug)]
+pub struct FastCommon<'b, S = usize> {
+    rules: Rules,
+    sizes: &'b mut [S],
+    inputs: usize,
+    fits: bool,
+}
+
+impl<'b, S: Size> FastCommon<'b, S> {
+    /// Starts a fold without inputs.
+    ///
+    /// ```
+    /// use unishape_core::{FastCommon, Rules};
+    ///
+    /// assert!(FastCommon::<usize>::new(Rules::STANDARD, &mut []).finish());
+    /// ```
+    #[inline(always)]
+    pub fn new(rules: Rules, sizes: &'b mut [S]) -> FastCommon<'b, S> {
+        FastCommon { rules, sizes, inputs: 0, fits: true }
+    }
+
+    /// Joins one more shape into the common shape. After a shape that does not fit, it does nothing.
+    ///
+    /// ```
+    /// use unishape_core::{FastCommon, Rules};
+    ///
+    /// let mut sizes = [0];
+    /// let mut common = FastCommon::new(Rules::STANDARD, &mut sizes);
+    /// common.push(&[1]);
+    /// common.push(&[3]);
+    /// common.push(&[4]);
+    /// assert!(!common.finish());
+    /// ```
+    #[inline(always)]
+    pub fn push(&mut self, shape: &[S]) {
+        let rank = self.sizes.len();
+        if self.inputs == 0 {
+            self.fits = shape.len() <= rank;
+            // Copied, not joined with 1s: under SONNX rules a first shape with a size of 0 would fail.
+            for (dim, to) in self.sizes.iter_mut().enumerate() {
+                *to = padded_dim(shape, rank, dim);
+            }
+        } else {
+            self.fits = self.fits && join_shape(self.rules, self.sizes, shape);
+        }
+        if self.rules.is_strict_rank() {
+            self.fits = self.fits && shape.len() == rank;
+        }
+        self.inputs = self.inputs.saturating_add(1);
+    }
+
+    /// The number of shapes so far.
+    ///
+    /// ```
+    /// use unishape_core::{FastCommon, Rules};
+    ///
+    /// let mut common = FastCommon::<usize>::new(Rules::STANDARD, &mut []);
+    /// common.push(&[]);
+    /// assert_eq!(common.inputs(), 1);
+    /// ```
+    #[inline(always)]
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Whether there is a common shape: if so, the buffer holds it.
+    ///
+    /// ```
+    /// use unishape_core::{FastCommon, Rules};
+    ///
+    /// assert!(!FastCommon::<usize>::new(Rules::SONNX, &mut []).finish()); // SONNX requires an input
+    /// ```
+    #[inline(always)]
+    pub fn finish(self) -> bool {
+        self.fits && self.rules.min_inputs() <= self.inputs && self.inputs <= self.rules.max_inputs()
+    }
 }
 
 /// The reason why [`Common`] rejects a shape or a number of inputs.
@@ -382,3 +476,19 @@ impl<S: Size> fmt::Display for Mismatch<S> {
 }
 
 impl<S: Size> core::error::Error for FoldError<S> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SONNX allows more inputs than a test can push.
+    #[test]
+    fn the_number_of_inputs_of_a_fast_fold_is_limited() {
+        let after = |inputs| FastCommon::<usize> { rules: Rules::SONNX, sizes: &mut [], inputs, fits: true };
+        let most = Rules::SONNX.max_inputs();
+        assert_eq!([0, 1, most, most + 1].map(|inputs| after(inputs).finish()), [false, true, true, false]);
+        let mut last = after(usize::MAX);
+        last.push(&[]);
+        assert_eq!(last.inputs(), usize::MAX);
+    }
+}

@@ -49,10 +49,38 @@ pub fn element_count(shape: &[usize]) -> Result<usize, TooLarge> {
 /// ```
 #[inline]
 pub fn byte_count(shape: &[usize], element: usize) -> Result<usize, TooLarge> {
-    match element_count(shape)?.checked_mul(element) {
-        Some(bytes) => Ok(bytes),
-        None => Err(TooLarge),
+    match element_count(shape) {
+        Ok(count) => match count.checked_mul(element) {
+            Some(bytes) => Ok(bytes),
+            None => Err(TooLarge),
+        },
+        Err(TooLarge) => Err(TooLarge),
     }
+}
+
+/// Whether arrays of this shape can be indexed: the product of the sizes other than 0 fits an `isize`.
+///
+/// The number of elements then fits as well, and so does that of every part of the array. ndarray requires this
+/// of every view.
+///
+/// ```
+/// use unishape_core::fits_isize;
+///
+/// assert!(fits_isize(&[1 << 31, 1 << 31]));
+/// assert!(!fits_isize(&[1 << 32, 1 << 31]));
+/// assert!(!fits_isize(&[1 << 32, 1 << 31, 0])); // although there is no element
+/// ```
+#[inline(always)]
+pub fn fits_isize(shape: &[usize]) -> bool {
+    let mut product = 1usize;
+    for &size in shape {
+        let own = if size == 0 { 1 } else { size };
+        match product.checked_mul(own) {
+            Some(next) => product = next,
+            None => return false,
+        }
+    }
+    product <= isize::MAX as usize
 }
 
 /// The number of elements or bytes does not fit a `usize`.
@@ -66,6 +94,7 @@ pub fn byte_count(shape: &[usize], element: usize) -> Result<usize, TooLarge> {
 pub struct TooLarge;
 
 impl fmt::Display for TooLarge {
+    #[inline] // so that the check for panics sees it
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the number of elements or bytes does not fit a usize")
     }

@@ -52,8 +52,8 @@ mod rules;
 mod size;
 mod stretch;
 
-pub use common::{Common, FoldError, Mismatch, join_shape};
-pub use count::{TooLarge, byte_count, element_count};
+pub use common::{Common, FastCommon, FoldError, Mismatch, join_shape};
+pub use count::{TooLarge, byte_count, element_count, fits_isize};
 pub use rules::Rules;
 pub use size::{Extent, Size, broadcast_dim};
 pub use stretch::{

@@ -133,6 +133,7 @@ impl From<Option<usize>> for Extent {
 
 impl fmt::Display for Extent {
     /// The number, or `?`.
+    #[inline] // so that the check for panics sees it
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Extent::Known(size) => fmt::Display::fmt(size, f),

@@ -103,7 +103,7 @@ pub fn source_index(
     let pad = target.len().saturating_sub(shape.len());
     let index = index.get(pad..).unwrap_or_default();
     let target = target.get(pad..).unwrap_or_default();
-    for ((to, &b), (&a, &c)) in source.iter_mut().zip(shape).zip(index.iter().zip(target)) {
+    for ((&b, to), (&a, &c)) in shape.iter().zip(source).zip(index.iter().zip(target)) {
         *to = index_map(a, b, c);
     }
     Ok(())
@@ -208,7 +208,7 @@ fn check_index(shape: &[usize], index: &[usize]) -> Result<(), LayoutError> {
     if index.len() != shape.len() {
         return Err(LayoutError::Length);
     }
-    for (dim, (&index, &size)) in index.iter().zip(shape).enumerate() {
+    for (dim, (&size, &index)) in shape.iter().zip(index).enumerate() {
         if index >= size {
             return Err(LayoutError::Index { dim, index, size });
         }
@@ -250,6 +250,7 @@ pub enum StretchError {
 }
 
 impl fmt::Display for StretchError {
+    #[inline] // so that the check for panics sees it
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StretchError::Rank { rank, target } => {
@@ -291,6 +292,7 @@ pub enum LayoutError {
 }
 
 impl fmt::Display for LayoutError {
+    #[inline] // so that the check for panics sees it
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LayoutError::Length => write!(f, "shape, strides and index do not have the same rank"),

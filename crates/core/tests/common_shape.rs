@@ -1,7 +1,9 @@
 //! Compares the common shape with the oracle, published examples and the laws.
 
 use proptest::prelude::*;
-use unishape_core::{Common, Extent, FoldError, Mismatch, Rules, Size, broadcast_dim, join_shape};
+use unishape_core::{
+    Common, Extent, FastCommon, FoldError, Mismatch, Rules, Size, broadcast_dim, join_shape,
+};
 use unishape_oracle::{READINGS, Reading, all_shapes, common_shape, common_size, strategies};
 
 fn rules(reading: Reading) -> Rules {
@@ -35,11 +37,27 @@ fn check_join_shape(rules: Rules, shapes: &[&[usize]], expected: Option<&Vec<usi
     assert_eq!(compatible.then_some(&sizes), expected, "{shapes:?}");
 }
 
+/// The fold without owners, in a buffer of this length.
+fn fast_fold<S: Size, T: AsRef<[S]>>(rules: Rules, shapes: &[T], capacity: usize) -> Option<Vec<S>> {
+    let mut sizes = vec![S::ONE; capacity];
+    let mut common = FastCommon::new(rules, &mut sizes);
+    shapes.iter().for_each(|shape| common.push(shape.as_ref()));
+    assert_eq!(common.inputs(), shapes.len());
+    common.finish().then_some(sizes)
+}
+
 /// Compares with the oracle: the same shape, or E1 (incompatible shapes).
 fn check(reading: Reading, shapes: &[&[usize]]) {
     let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     let expected = common_shape(reading, shapes);
     check_join_shape(rules(reading), shapes, expected.as_ref().ok());
+    assert_eq!(
+        fast_fold(rules(reading), shapes, rank).as_ref(),
+        expected.as_ref().ok(),
+        "{reading:?} {shapes:?}"
+    );
+    let strict = rules(reading).strict_rank();
+    assert_eq!(fast_fold(strict, shapes, rank), fold(strict, shapes, rank).ok(), "{reading:?} {shapes:?}");
     match fold(rules(reading), shapes, rank) {
         Ok(shape) => assert_eq!(Ok(shape), expected, "{reading:?} {shapes:?}"),
         Err(FoldError::Mismatch(Mismatch { dim, rank: so_far, inputs: [a, b], sizes: [m, n] })) => {
@@ -136,6 +154,10 @@ fn bc4_rank_zero_and_rank_a_thousand() {
 #[test]
 fn buffers_too_short_are_an_error_and_too_long_ones_are_not() {
     assert!(!join_shape(Rules::STANDARD, &mut [1], &[1, 1]));
+    assert_eq!(fast_fold(Rules::STANDARD, &[vec![1, 1], vec![1]], 1), None);
+    assert_eq!(fast_fold(Rules::STANDARD, &[vec![1], vec![1, 1]], 1), None);
+    assert_eq!(fast_fold::<usize, [usize; 0]>(Rules::SONNX, &[], 0), None);
+    assert_eq!(fast_fold::<usize, [usize; 0]>(Rules::STANDARD, &[], 0), Some(vec![]));
     for capacity in 0..3 {
         assert_eq!(
             fold(Rules::STANDARD, &[[1, 1, 1]], capacity),

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use unishape_core::{
     LayoutError, Rules, StretchError, TooLarge, broadcast_strides, byte_count, check_broadcast_to,
-    element_count, index_map, padded_dim, source_index, source_offset,
+    element_count, fits_isize, index_map, padded_dim, source_index, source_offset,
 };
 use unishape_oracle::{Indices, all_shapes, common_shape, f, rank, row_major, step_1_shape, strategies};
 use unishape_oracle::{READINGS, Reading};
@@ -114,6 +114,10 @@ fn overflowing_offsets_are_errors() {
 
 #[test]
 fn bc14_counts_are_exact_or_an_error() {
+    let most = isize::MAX as usize;
+    let (fit, too_large) =
+        ([&[most][..], &[most, 1, 0], &[]], [&[most, 2][..], &[most + 1], &[most, 0, 3], &[most, 9]]);
+    assert!(fit.iter().all(|shape| fits_isize(shape)) && !too_large.iter().any(|shape| fits_isize(shape)));
     assert_eq!(element_count(&[]), Ok(1));
     assert_eq!(element_count(&[usize::MAX]), Ok(usize::MAX));
     // Limits of this machine: 2⁶⁴ or 2³² elements.

@@ -39,6 +39,16 @@ pub struct PushResult<C> {
     theirs: C,
 }
 
+/// The C representation of a fold without owners.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FastRecord<C> {
+    sizes: *mut C,
+    rank: i32,
+    inputs: usize,
+    fits: c_int,
+}
+
 /// The result of `finish`.
 #[repr(C)]
 #[derive(Debug)]
@@ -62,12 +72,17 @@ pub struct Programs<C> {
     pub inputs_so_far: unsafe extern "C" fn(*mut CommonRecord<C>) -> usize,
     pub finish: unsafe extern "C" fn(Rules, *mut CommonRecord<C>) -> FinishResult,
     pub join_shape: unsafe extern "C" fn(Rules, *mut C, i32, *const C, i32) -> c_int,
+    pub fast_new: unsafe extern "C" fn(*mut C, i32) -> FastRecord<C>,
+    pub fast_push: unsafe extern "C" fn(Rules, *mut FastRecord<C>, *const C, i32),
+    pub fast_inputs_so_far: unsafe extern "C" fn(*mut FastRecord<C>) -> usize,
+    pub fast_finish: unsafe extern "C" fn(Rules, *mut FastRecord<C>) -> c_int,
 }
 
 /// Declares the C functions of one module and implements [`Proven`] with them.
 macro_rules! programs {
     ($size:ty, $record:ty, $padded_dim:ident, $new:ident, $resume:ident, $push:ident, $shape:ident,
-     $from_inputs:ident, $inputs_so_far:ident, $finish:ident, $join_shape:ident) => {
+     $from_inputs:ident, $inputs_so_far:ident, $finish:ident, $join_shape:ident, $fast_new:ident, $fast_push:ident,
+     $fast_inputs_so_far:ident, $fast_finish:ident) => {
         unsafe extern "C" {
             fn $padded_dim(shape: *const $record, len: i32, rank: i32, dim: i32) -> $record;
             fn $new(s: *mut $record, s_len: i32, f: *mut usize, f_len: i32) -> CommonRecord<$record>;
@@ -96,6 +111,10 @@ macro_rules! programs {
                 shape: *const $record,
                 len: i32,
             ) -> c_int;
+            fn $fast_new(sizes: *mut $record, rank: i32) -> FastRecord<$record>;
+            fn $fast_push(rules: Rules, c: *mut FastRecord<$record>, shape: *const $record, len: i32);
+            fn $fast_inputs_so_far(c: *mut FastRecord<$record>) -> usize;
+            fn $fast_finish(rules: Rules, c: *mut FastRecord<$record>) -> c_int;
         }
 
         impl Proven for $size {
@@ -111,6 +130,10 @@ macro_rules! programs {
                 inputs_so_far: $inputs_so_far,
                 finish: $finish,
                 join_shape: $join_shape,
+                fast_new: $fast_new,
+                fast_push: $fast_push,
+                fast_inputs_so_far: $fast_inputs_so_far,
+                fast_finish: $fast_finish,
             };
         }
     };
@@ -127,7 +150,11 @@ programs!(
     common_usize_from_inputs,
     common_usize_inputs_so_far,
     common_usize_finish,
-    common_usize_join_shape
+    common_usize_join_shape,
+    common_usize_fast_new,
+    common_usize_fast_push,
+    common_usize_fast_inputs_so_far,
+    common_usize_fast_finish
 );
 programs!(
     Extent,
@@ -140,7 +167,11 @@ programs!(
     common_extent_from_inputs,
     common_extent_inputs_so_far,
     common_extent_finish,
-    common_extent_join_shape
+    common_extent_join_shape,
+    common_extent_fast_new,
+    common_extent_fast_push,
+    common_extent_fast_inputs_so_far,
+    common_extent_fast_finish
 );
 
 fn records<S: Proven>(sizes: &[S]) -> Vec<S::Record> {
@@ -247,6 +278,49 @@ impl<S: Proven> Common<S> {
     /// Copies of both buffers.
     pub fn buffers(&self) -> (Vec<S>, Vec<usize>) {
         (sizes(&self.sizes), self.from.clone())
+    }
+}
+
+/// `FastCommon`, with a buffer of its own.
+#[derive(Debug)]
+pub struct FastCommon<S: Proven> {
+    rules: Rules,
+    sizes: Vec<S::Record>,
+    /// Points into `sizes`, which is never resized.
+    record: FastRecord<S::Record>,
+}
+
+impl<S: Proven> FastCommon<S> {
+    /// `FastCommon::new`, in a copy of this buffer.
+    pub fn new(rules: Rules, sizes: &[S]) -> FastCommon<S> {
+        let mut sizes = records(sizes);
+        let start = sizes.as_mut_ptr();
+        // Safety: the pointer is passed with its buffer's length.
+        let record = unsafe { (S::PROGRAMS.fast_new)(start, length(&sizes)) };
+        FastCommon { rules, sizes, record }
+    }
+
+    /// `FastCommon::push`.
+    pub fn push(&mut self, shape: &[S]) {
+        let shape = records(shape);
+        // Safety: `new` or `push` wrote the record, and `self` owns its buffer; the shape's pointer is passed with
+        // its length.
+        unsafe {
+            (S::PROGRAMS.fast_push)(self.rules, &raw mut self.record, shape.as_ptr(), length(&shape));
+        }
+    }
+
+    /// `FastCommon::inputs`.
+    pub fn inputs(&mut self) -> usize {
+        // Safety: the program only reads a field of the record.
+        unsafe { (S::PROGRAMS.fast_inputs_so_far)(&raw mut self.record) }
+    }
+
+    /// `FastCommon::finish`, and the contents of the buffer.
+    pub fn finish(mut self) -> (bool, Vec<S>) {
+        // Safety: the program only reads fields of the record.
+        let found = unsafe { (S::PROGRAMS.fast_finish)(self.rules, &raw mut self.record) };
+        (found != 0, sizes(&self.sizes))
     }
 }
 

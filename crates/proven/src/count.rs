@@ -21,6 +21,7 @@ unsafe extern "C" {
     safe fn core_checked_mul_usize(a: usize, b: usize) -> CheckedUsize;
     fn core_element_count(shape: *const usize, n: i32) -> CheckedUsize;
     fn core_byte_count(shape: *const usize, n: i32, element: usize) -> CheckedUsize;
+    fn core_fits_isize(shape: *const usize, n: i32) -> c_int;
 }
 
 /// `usize::checked_mul`.
@@ -38,4 +39,10 @@ pub fn element_count(shape: &[usize]) -> Result<usize, TooLarge> {
 pub fn byte_count(shape: &[usize], element: usize) -> Result<usize, TooLarge> {
     // Safety: as for `element_count`.
     unsafe { core_byte_count(shape.as_ptr(), length(shape), element) }.option().ok_or(TooLarge)
+}
+
+/// `fits_isize`.
+pub fn fits_isize(shape: &[usize]) -> bool {
+    // Safety: as for `element_count`.
+    unsafe { core_fits_isize(shape.as_ptr(), length(shape)) != 0 }
 }

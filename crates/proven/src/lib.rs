@@ -31,9 +31,9 @@ pub mod sonnx;
 mod stretch;
 
 #[cfg(proven)]
-pub use common::{Common, Programs, Proven, join_shape, padded_dim};
+pub use common::{Common, FastCommon, Programs, Proven, join_shape, padded_dim};
 #[cfg(proven)]
-pub use count::{byte_count, checked_mul_usize, element_count};
+pub use count::{byte_count, checked_mul_usize, element_count, fits_isize};
 #[cfg(proven)]
 pub use rules::Rules;
 #[cfg(proven)]

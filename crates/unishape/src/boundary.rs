@@ -9,7 +9,7 @@ use crate::error::Error;
 use ndarray::{ArrayRef, ArrayView, Axis, Dimension, ShapeBuilder};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
-use unishape_core::{Rules, broadcast_strides};
+use unishape_core::{Rules, broadcast_strides, fits_isize};
 use unishape_engine::closures::{Access, Operand, Read, ReadAccess, ReadFor};
 #[cfg(feature = "map")]
 use unishape_engine::closures::{Assign, Write};
@@ -168,14 +168,7 @@ impl<'d, E: Dimension> TargetShape<'d, E> {
     /// Checks what ndarray requires: the product of the sizes, zeros left out, fits an `isize`.
     #[inline(always)]
     pub(crate) fn new(dim: &'d E) -> Option<TargetShape<'d, E>> {
-        let mut product = 1usize;
-        let mut fits = true;
-        for &size in dim.slice() {
-            let (next, overflows) = product.overflowing_mul(if size == 0 { 1 } else { size });
-            product = next;
-            fits &= !overflows;
-        }
-        (fits && product <= isize::MAX as usize).then_some(TargetShape(dim))
+        fits_isize(dim.slice()).then_some(TargetShape(dim))
     }
 
     /// The stretched view of an array (BC-7, BC-10); `None` if it cannot be stretched (BC-12).

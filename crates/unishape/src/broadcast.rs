@@ -3,9 +3,9 @@
 use crate::boundary::TargetShape;
 use crate::error::Error;
 use crate::operand::{CommonDim, MapOperand, Operand};
-use crate::shapes::{FastCommonShape, broadcast_error, common_dim};
+use crate::shapes::{broadcast_shapes_with, common_dim, detailed_dim};
 use ndarray::{Dimension, IntoDimension};
-use unishape_core::{Rules, check_broadcast_to};
+use unishape_core::{FastCommon, Rules, check_broadcast_to};
 
 /// Broadcasts arrays to read-only views of their common shape.
 ///
@@ -142,7 +142,9 @@ macro_rules! tuple_inputs {
             fn broadcast_with(self, rules: Rules) -> Result<Self::Views, Error> {
                 let ($($view,)+) = &self;
                 let dim = common_dim!(rules, <$dims as CommonDim>::Dim: $($view.sizes().as_ref()),+);
-                // Every input can be stretched to the common shape, so only the size of that shape can fail.
+                // Under all rules, every input stretches to the common shape under the standard rules, and the view is
+                // the specified one (laws `inputs_stretch_standard` and `standard_view_is_specified` of the proof). So
+                // only the number of elements can be an error.
                 if let Some(target) = TargetShape::new(&dim)
                     && let ($(Some($view),)+) = ($($view.stretch(Rules::STANDARD, &target),)+)
                 {
@@ -224,26 +226,23 @@ pub fn broadcast_all_with<O: Operand>(
     // Iterates three times (rank, common shape, views) instead of collecting the arrays.
     let arrays = arrays.into_iter();
     let Some(rank) = arrays.clone().map(|array| array.sizes().as_ref().len()).max() else {
-        return if rules.min_inputs() == 0 {
-            Ok(Vec::new())
-        } else {
-            Err(broadcast_error::<[usize; 0]>(rules, &[]))
-        };
+        return broadcast_shapes_with::<usize, [usize; 0]>(rules, &[]).map(|_| Vec::new());
     };
     let mut dim = O::Dim::zeros(rank);
-    let mut common = FastCommonShape::new(rules, dim.slice_mut());
-    let mut count = 0;
+    let mut common = FastCommon::new(rules, dim.slice_mut());
     for array in arrays.clone() {
         common.push(array.sizes().as_ref());
-        count += 1;
     }
-    if common.failed() {
-        let shapes: Vec<Vec<usize>> = arrays.map(|array| array.sizes().as_ref().to_vec()).collect();
-        return Err(broadcast_error(rules, &shapes));
+    let count = common.inputs();
+    if !common.finish() {
+        let shapes: Vec<Vec<usize>> = arrays.clone().map(|array| array.sizes().as_ref().to_vec()).collect();
+        dim = detailed_dim(rules, &shapes)?;
     }
     let too_large = || Error::too_large(dim.slice(), None);
     let target = TargetShape::new(&dim).ok_or_else(too_large)?;
     let mut views = Vec::with_capacity(count);
+    // As for tuples, every input stretches to the common shape under the standard rules (law
+    // `inputs_stretch_standard`), so no error is possible here.
     for array in arrays {
         views.push(array.stretch(Rules::STANDARD, &target).ok_or_else(too_large)?);
     }

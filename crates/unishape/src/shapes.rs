@@ -1,7 +1,8 @@
 //! Broadcasting of shapes, without arrays.
 
 use crate::error::{Error, Incompatible};
-use unishape_core::{Common, Rules, Size, join_shape, padded_dim};
+use ndarray::Dimension;
+use unishape_core::{Common, Rules, Size};
 
 /// The common shape of several shapes (BC-6, BC-13).
 ///
@@ -68,74 +69,33 @@ pub fn is_broadcastable<S: Size, T: AsRef<[S]>>(shapes: &[T]) -> bool {
     broadcast_shapes(shapes).is_ok()
 }
 
-/// Fast path to the common shape of arrays: it does not record what an error message needs.
-///
-/// Where it fails, [`broadcast_error`] computes the common shape again to find the reason. Sizes of static
-/// rank stay in registers; nothing is allocated.
-pub(crate) struct FastCommonShape<'d> {
-    rules: Rules,
-    sizes: &'d mut [usize],
-    inputs: usize,
-    is_compatible: bool,
-}
-
-impl<'d> FastCommonShape<'d> {
-    /// Starts without shapes. `sizes` is as long as the largest rank.
-    #[inline(always)]
-    pub(crate) fn new(rules: Rules, sizes: &'d mut [usize]) -> FastCommonShape<'d> {
-        FastCommonShape { rules, sizes, inputs: 0, is_compatible: true }
-    }
-
-    /// Adds a shape.
-    #[inline(always)]
-    pub(crate) fn push(&mut self, shape: &[usize]) {
-        if self.inputs == 0 {
-            let rank = self.sizes.len();
-            for (dim, to) in self.sizes.iter_mut().enumerate() {
-                *to = padded_dim(shape, rank, dim);
-            }
-        } else {
-            self.is_compatible = self.is_compatible && join_shape(self.rules, self.sizes, shape);
-        }
-        if self.rules.is_strict_rank() {
-            self.is_compatible = self.is_compatible && shape.len() == self.sizes.len();
-        }
-        self.inputs += 1;
-    }
-
-    /// Whether there is no common shape under the rules.
-    #[inline(always)]
-    pub(crate) fn failed(self) -> bool {
-        !self.is_compatible || self.inputs < self.rules.min_inputs() || self.inputs > self.rules.max_inputs()
-    }
-}
-
 /// Common shape of some shape expressions as a `$Dim`; without one, the calling function returns the error.
 ///
-/// A macro, because a function would return the shape through memory. Unrolled, so that the compiler knows
-/// static ranks.
+/// [`FastCommon`](unishape_core::FastCommon) does not record what an error message needs. Where it finds no common
+/// shape, [`Common`] decides, which does. A macro, because a function would return the shape through memory.
+/// Unrolled, so that the compiler knows static ranks, and sizes stay in registers.
 macro_rules! common_dim {
     ($rules:expr, $Dim:ty: $($shape:expr),+) => {{
         let rank = 0usize$(.max($shape.len()))+;
         let mut dim = <$Dim as ndarray::Dimension>::zeros(rank);
-        let mut common = $crate::shapes::FastCommonShape::new($rules, ndarray::Dimension::slice_mut(&mut dim));
+        let mut common = unishape_core::FastCommon::new($rules, ndarray::Dimension::slice_mut(&mut dim));
         $(common.push($shape);)+
-        if common.failed() {
-            return Err($crate::shapes::broadcast_error($rules, &[$($shape),+]).into());
+        if !common.finish() {
+            dim = $crate::shapes::detailed_dim($rules, &[$($shape),+])?;
         }
         dim
     }};
 }
 pub(crate) use common_dim;
 
-/// The reason why shapes have no common shape.
+/// The common shape as a `D`, or the reason why there is none.
 #[cold]
 #[inline(never)]
-pub(crate) fn broadcast_error<T: AsRef<[usize]>>(rules: Rules, shapes: &[T]) -> Error {
-    match broadcast_shapes_with(rules, shapes) {
-        Err(error) => error,
-        Ok(common) => Error::too_large(&common, None), // unreachable: the fast path agrees with the slow one
-    }
+pub(crate) fn detailed_dim<D: Dimension, T: AsRef<[usize]>>(rules: Rules, shapes: &[T]) -> Result<D, Error> {
+    let sizes = broadcast_shapes_with(rules, shapes)?;
+    let mut dim = D::zeros(sizes.len());
+    dim.slice_mut().copy_from_slice(&sizes);
+    Ok(dim)
 }
 
 /// Incremental common shape of a stream of shapes.
@@ -209,6 +169,7 @@ impl<S: Size> CommonShape<S> {
             longer.1.extend_from_slice(from);
             (sizes, from) = (&mut longer.0, &mut longer.1);
         }
+        // After any pushes, the resumed fold holds the common shape of all of them: `resume_folded` of the proof.
         let mut common = Common::resume(self.rules, sizes, from, rank, self.inputs);
         if let Err(error) = common.push(shape) {
             let so_far = sizes[more..].to_vec();
@@ -265,20 +226,5 @@ impl<S: Size> CommonShape<S> {
             return Err(Error::TooFewInputs { least: self.rules.min_inputs() });
         }
         Ok(self.sizes)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// SONNX requires at least one input, and allows more than a test can create.
-    #[test]
-    fn the_number_of_inputs_is_limited() {
-        let after = |inputs: usize| {
-            FastCommonShape { rules: Rules::SONNX, sizes: &mut [], inputs, is_compatible: true }.failed()
-        };
-        let most = Rules::SONNX.max_inputs();
-        assert_eq!([0, 1, most, most + 1].map(after), [true, false, false, true]);
     }
 }

@@ -5,10 +5,11 @@
 //! object file.
 #![no_std]
 
+use core::fmt;
 use unishape_core::{
-    Common, Extent, FoldError, LayoutError, Rules, Size, StretchError, TooLarge, broadcast_dim,
-    broadcast_strides, byte_count, check_broadcast_to, element_count, index_map, join_shape, padded_dim,
-    source_index, source_offset,
+    Common, Extent, FastCommon, FoldError, LayoutError, Rules, Size, StretchError, TooLarge, broadcast_dim,
+    broadcast_strides, byte_count, check_broadcast_to, element_count, fits_isize, index_map, join_shape,
+    padded_dim, source_index, source_offset,
 };
 
 #[panic_handler]
@@ -55,6 +56,59 @@ pub fn resumed<'b>(
     let mut common = Common::resume(rules, sizes, from, rank, inputs);
     common.push(shape)?;
     Ok((common.shape().len(), common.from().len().wrapping_add(common.inputs())))
+}
+
+/// A whole fold of sizes that may be unknown.
+#[inline(never)]
+pub fn unknown_fold<'b>(
+    rules: Rules,
+    sizes: &'b mut [Extent],
+    from: &'b mut [usize],
+    shapes: &[&[Extent]],
+) -> Result<&'b [Extent], FoldError<Extent>> {
+    let mut common = Common::new(rules, sizes, from);
+    for shape in shapes {
+        common.push(shape)?;
+    }
+    common.finish()
+}
+
+/// The same without owners, and its parts.
+#[inline(never)]
+pub fn unknown_fast_fold(
+    rules: Rules,
+    sizes: &mut [Extent],
+    shapes: &[&[Extent]],
+    dim: usize,
+) -> Option<Extent> {
+    let mut common = FastCommon::new(rules, sizes);
+    for shape in shapes {
+        common.push(shape);
+    }
+    let first = shapes.first()?;
+    let found = common.finish() && join_shape(rules, sizes, first);
+    found.then(|| padded_dim(first, sizes.len(), dim))
+}
+
+/// The texts of all errors and of sizes.
+#[inline(never)]
+pub fn texts(
+    out: &mut dyn fmt::Write,
+    (known, unknown): (&FoldError, &FoldError<Extent>),
+    (stretch, layout, size): (&StretchError, &LayoutError, &Extent),
+) -> fmt::Result {
+    write!(out, "{known} {unknown} {stretch} {layout} {size} {TooLarge}")
+}
+
+/// A whole fold without owners.
+#[inline(never)]
+pub fn fast_fold(rules: Rules, sizes: &mut [usize], shapes: &[&[usize]]) -> Option<usize> {
+    let mut common = FastCommon::new(rules, sizes);
+    for shape in shapes {
+        common.push(shape);
+    }
+    let inputs = common.inputs();
+    common.finish().then_some(inputs)
 }
 
 /// A step of a fold without bookkeeping.
@@ -114,6 +168,12 @@ pub fn offset(target: &[usize], strides: &[isize], index: &[usize]) -> Result<is
 #[inline(never)]
 pub fn count(shape: &[usize], element: usize) -> Result<(usize, usize), TooLarge> {
     Ok((element_count(shape)?, byte_count(shape, element)?))
+}
+
+/// The size check of views.
+#[inline(never)]
+pub fn fits(shape: &[usize]) -> bool {
+    fits_isize(shape)
 }
 
 /// Panics if the index is out of bounds.

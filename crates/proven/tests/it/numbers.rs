@@ -3,7 +3,7 @@
 use crate::support::{EDGES, all_rules, cases, extent, size, stride, stride_edges};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use unishape_core::{Extent, Size, broadcast_dim, byte_count, element_count, index_map};
+use unishape_core::{Extent, Size, broadcast_dim, byte_count, element_count, fits_isize, index_map};
 use unishape_oracle::all_shapes;
 use unishape_proven as proven;
 
@@ -74,6 +74,7 @@ fn checked_arithmetic_at_the_edges() {
 fn counts_are_equal(shape: &[usize], element: usize) {
     assert_eq!(element_count(shape), proven::element_count(shape), "{shape:?}");
     assert_eq!(byte_count(shape, element), proven::byte_count(shape, element), "{shape:?} of {element}");
+    assert_eq!(fits_isize(shape), proven::fits_isize(shape), "{shape:?}");
 }
 
 #[test]

@@ -10,13 +10,13 @@ use super::value::{Value, Values};
 use crate::alloc::{checked_len, out_of_memory};
 use crate::numeric::Numeric;
 use crate::program_arrays::{RawOutput, StageArray, program_input, program_output, program_result};
-use crate::shapes::{FastCommonShape, broadcast_error, broadcast_shapes};
+use crate::shapes::broadcast_shapes;
 use crate::tensor::Tensor;
 use ndarray::{Array, ArrayD, ArrayRef, Dimension, IxDyn};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
-use unishape_core::Rules;
+use unishape_core::{FastCommon, Rules};
 use unishape_engine::fused::{self, Input, Options, Output, Program};
 use unishape_engine::memory::zeroed;
 use unishape_kernels::Scalar;
@@ -469,14 +469,18 @@ fn input<'v>(value: &'v Value<'_>) -> Option<Input<'v>> {
 fn common_shape(graph: &Graph, values: &[Value<'_>]) -> Result<Shape, ExprError> {
     let rank = values.iter().map(|value| value.shape().len()).max().unwrap_or(0);
     let mut shape = Shape::from_elem(1, rank);
-    let mut common = FastCommonShape::new(Rules::STANDARD, &mut shape);
+    let mut common = FastCommon::new(Rules::STANDARD, &mut shape);
     values.iter().for_each(|value| common.push(value.shape()));
-    if !common.failed() {
+    if common.finish() {
         return Ok(shape);
     }
     let shapes: Vec<&[usize]> = values.iter().map(Value::shape).collect();
-    let error = || broadcast_error(Rules::STANDARD, &shapes).named(&graph.names).into();
-    Err(incompatible_operator(graph, &shapes).unwrap_or_else(error))
+    match broadcast_shapes(&shapes) {
+        Ok(shape) => Ok(shape.into()),
+        Err(error) => {
+            Err(incompatible_operator(graph, &shapes).unwrap_or_else(|| error.named(&graph.names).into()))
+        }
+    }
 }
 
 /// Error of the first operator with incompatible operands, with the inputs at fault.
