@@ -38,6 +38,9 @@ pub(crate) struct Options {
     /// Test only every N-th mutant of a package other than the core.
     #[arg(long, value_name = "N", default_value = "1")]
     sample: NonZeroUsize,
+    /// Skip mutants that an earlier run has decided, except survivors, unless their function has changed.
+    #[arg(long)]
+    resume: bool,
     /// Options of cargo-mutants, which then runs the mutants itself.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, requires = "package")]
     options: Vec<String>,
@@ -71,7 +74,7 @@ fn test(package: &Package, options: &Options) -> Result<(), String> {
         selected.extend_from_slice(&options.options);
         cargo_mutants::run(package, &folder, &selected, is_core)?
     } else {
-        schemata::run(package, &folder, &selected, options.sample.get())?
+        schemata::run(package, &folder, &selected, options.sample.get(), options.resume)?
     };
     let list = match is_core {
         true => BTreeMap::new(),
