@@ -11,6 +11,7 @@ mod schemata;
 
 use crate::command::root;
 use crate::workspace::{Package, packages};
+use schemata::{Mode, Phase};
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -41,6 +42,12 @@ pub(crate) struct Options {
     /// Skip mutants that an earlier run has decided, except survivors, unless their function has changed.
     #[arg(long)]
     resume: bool,
+    /// Build the mutants and measure the tests, but run none.
+    #[arg(long, conflicts_with = "prepared")]
+    prepare: bool,
+    /// Run the mutants that the last `--prepare` of the package has built, except those that an earlier run has decided.
+    #[arg(long)]
+    prepared: bool,
     /// Options of cargo-mutants, which then runs the mutants itself.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, requires = "package")]
     options: Vec<String>,
@@ -74,7 +81,13 @@ fn test(package: &Package, options: &Options) -> Result<(), String> {
         selected.extend_from_slice(&options.options);
         cargo_mutants::run(package, &folder, &selected, is_core)?
     } else {
-        schemata::run(package, &folder, &selected, options.sample.get(), options.resume)?
+        let phase = match (options.prepare, options.prepared) {
+            (true, _) => Phase::Prepare,
+            (_, true) => Phase::Run,
+            _ => Phase::All,
+        };
+        let mode = Mode { sample: options.sample.get(), resume: options.resume, phase };
+        schemata::run(package, &folder, &selected, mode)?
     };
     let list = match is_core {
         true => BTreeMap::new(),

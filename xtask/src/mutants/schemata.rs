@@ -9,8 +9,8 @@
 
 use super::cargo_mutants::{self, ENVIRONMENT, Mutant, Position};
 use crate::command::{cargo, command, output, root};
-use crate::workspace::Package;
-use serde_json::Value;
+use crate::workspace::{Package, packages};
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 use syn::visit::{self, Visit};
@@ -32,7 +32,7 @@ const REACHED: &str = "UNISHAPE_REACHED_FUNCTIONS";
 
 /// The CPU time of the first tests of a mutant: the fastest, and those that reach few functions. Each further batch of
 /// tests takes a multiple of the one before.
-const FIRST_BATCH: Duration = Duration::from_millis(100);
+const FIRST_BATCH: Duration = Duration::from_millis(25);
 const BATCH_FACTOR: u32 = 4;
 
 /// The time of a test that takes less than can be measured.
@@ -54,116 +54,168 @@ const CLOCK_FACTOR: u64 = 300;
 /// The signal that ends a program at its limit of CPU time, on Linux.
 const SIGXCPU: i32 = 24;
 
-/// Runs the tests of a package on every `sample`-th of the mutants that cargo-mutants lists with these options, and
-/// returns the names of those that no test detects. With `resume`, those that an earlier run has decided are not run
-/// again, except survivors.
+/// How mutants are run.
+#[derive(Clone, Copy)]
+pub(super) struct Mode {
+    /// Every how many-th mutant is tested.
+    pub(super) sample: usize,
+    /// Mutants that an earlier run has decided are not run again, except survivors.
+    pub(super) resume: bool,
+    /// Which part of the work is done.
+    pub(super) phase: Phase,
+}
+
+/// A part of the work: the mutants can be built in one go, and run later, when nothing else needs the CPUs.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Phase {
+    All,
+    /// Builds the mutants, and measures the tests.
+    Prepare,
+    /// Runs what has been prepared, except mutants that are built one by one.
+    Run,
+}
+
+/// Runs the tests of a package on the mutants that cargo-mutants lists with these options, and returns the names of
+/// those that no test detects.
 pub(super) fn run(
     package: &Package,
     folder: &Path,
     options: &[String],
-    sample: usize,
-    resume: bool,
+    mode: Mode,
 ) -> Result<Vec<String>, String> {
-    let mutants: Vec<Mutant> = cargo_mutants::list(package, options)?.into_iter().step_by(sample).collect();
-    let sources = sources(&mutants)?;
-    let record = Record::open(&folder.join("decided.txt"), resume)?;
-    let mut verdicts: Vec<Option<Verdict>> =
-        mutants.iter().map(|mutant| record.earlier(&sources[&mutant.file].key(mutant))).collect();
-    let known = verdicts.iter().flatten().count();
-    if known > 0 {
-        eprintln!("{known} of {} mutants were decided earlier", mutants.len());
-    }
-    // The others cannot be activated at run time: constants, and functions that return `impl Trait`.
-    let in_body = |&at: &usize| sources[&mutants[at].file].body(&mutants[at]).is_some();
-    let (mut viable, separate): (BTreeSet<usize>, BTreeSet<usize>) =
-        (0..mutants.len()).filter(|&at| verdicts[at].is_none()).partition(in_body);
     // Both folders are shared by all packages and runs, so dependencies are built once.
-    let tree = Tree { package, folder: folder.join("tree"), target: folder.join("target") };
-    tree.copy()?;
-    let decide = |at: usize, verdict: Verdict| {
-        let mutant: &Mutant = &mutants[at];
-        eprintln!("{:<8} {}", verdict.label(), mutant.name);
-        record.add(&sources[&mutant.file].key(mutant), verdict)
+    let crates: Vec<String> = packages()?.into_iter().map(|package| package.name.replace('-', "_")).collect();
+    let crates = crates.join(",");
+    let tree = Tree { package, folder: folder.join("tree"), target: folder.join("target"), crates };
+    let saved = folder.join(format!("{}.json", package.name));
+    let record = Record::open(&folder.join("decided.txt"), mode.resume || mode.phase == Phase::Run)?;
+    let mut plan = match mode.phase {
+        Phase::Run => {
+            let text = fs::read_to_string(&saved).map_err(|error| format!("{}: {error}", saved.display()))?;
+            let plan =
+                serde_json::from_str(&text).map_err(|error| format!("{}: {error}", saved.display()))?;
+            Plan::from_json(&plan).ok_or(format!("{} is incomplete", saved.display()))?
+        }
+        Phase::All | Phase::Prepare => tree.prepare(options, mode.sample, &record)?,
     };
-    loop {
-        let lines = tree.write(&mutants, &sources, &viable)?;
-        let errors = tree.check(&lines)?;
-        if errors.is_empty() {
-            break;
-        }
-        for &at in &errors {
-            decide(at, Verdict::Unviable)?;
-            verdicts[at] = Some(Verdict::Unviable);
-        }
-        viable.retain(|at| !errors.contains(at));
+    if mode.phase == Phase::Prepare {
+        fs::write(&saved, plan.to_json().to_string())
+            .map_err(|error| format!("{}: {error}", saved.display()))?;
+        return Ok(Vec::new());
     }
-    // A function has the number of its first mutant.
-    let mut functions: BTreeMap<(&str, usize), usize> = BTreeMap::new();
-    let mut function_of: BTreeMap<usize, usize> = BTreeMap::new();
-    for &at in &viable {
-        let file = &mutants[at].file;
-        if let Some(body) = sources[file].body(&mutants[at]) {
-            function_of.insert(at, *functions.entry((file, body.start)).or_insert(at + 1));
-        }
-    }
-    let programs: Vec<Program> = if viable.is_empty() && separate.is_empty() {
-        Vec::new()
-    } else {
-        let paths =
-            tree.build()?.ok_or(format!("the tests of {} do not compile with the mutants", package.name))?;
-        eprintln!("{} mutants to run; measuring the tests", viable.len() + separate.len());
-        paths.into_iter().map(|path| tree.measure(path)).collect::<Result<_, _>>()?
-    };
-    // One worker per CPU: a test program often runs a single test, and waits.
-    let queue = Mutex::new(function_of.iter());
-    let results = Mutex::new(Vec::new());
-    let work = || -> Result<(), String> {
-        loop {
-            let next = queue.lock().unwrap_or_else(|error| error.into_inner()).next();
-            let Some((&at, &function)) = next else { return Ok(()) };
-            let verdict = tree.verdict(&programs, Some((at + 1, function)))?;
-            let mut results = results.lock().unwrap_or_else(|error| error.into_inner());
-            decide(at, verdict)?;
-            results.push((at, verdict));
-            if results.len().is_multiple_of(50) {
-                eprintln!("{} of {} mutants", results.len(), function_of.len() + separate.len());
-            }
-        }
-    };
-    thread::scope(|scope| {
-        let workers = thread::available_parallelism().map_or(1, |cpus| cpus.get());
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a worker panicked")?)
-    })?;
-    for (at, verdict) in results.into_inner().unwrap_or_else(|error| error.into_inner()) {
-        verdicts[at] = Some(verdict);
+    plan.recall(&record);
+    let together: Vec<usize> =
+        (0..plan.mutants.len()).filter(|&at| plan.mutants[at].is_to_run_together()).collect();
+    for (at, verdict) in tree.run_together(&plan, together, &record)? {
+        plan.mutants[at].verdict = Some(verdict);
     }
     // Those that are built one by one come last, because they replace the programs.
-    for at in separate {
-        tree.write_separately(&mutants[at], &sources)?;
-        let verdict = match tree.build()? {
-            Some(_) => tree.verdict(&programs, None)?,
-            None => Verdict::Unviable,
-        };
-        decide(at, verdict)?;
-        verdicts[at] = Some(verdict);
+    if mode.phase == Phase::All {
+        tree.run_separately(&mut plan, options, mode.sample, &record)?;
     }
     let mut counts: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
-    for (mutant, verdict) in mutants.iter().zip(&verdicts) {
-        let [all, detected, unviable, surviving] = counts.entry(&mutant.file).or_default();
+    for mutant in &plan.mutants {
+        let file = mutant.name.split(':').next().unwrap_or_default();
+        let [all, detected, unviable, surviving] = counts.entry(file).or_default();
         *all += 1;
-        match verdict {
+        match mutant.verdict {
             Some(Verdict::Detected | Verdict::TimedOut) => *detected += 1,
-            Some(Verdict::Unviable) | None => *unviable += 1,
+            Some(Verdict::Unviable) => *unviable += 1,
             Some(Verdict::Missed) => *surviving += 1,
+            None => eprintln!("not run  {}", mutant.name),
         }
     }
     println!("| file | mutants | detected | do not compile | survivors |\n|---|---|---|---|---|");
     for (file, [all, detected, unviable, surviving]) in counts {
         println!("| `{file}` | {all} | {detected} | {unviable} | {surviving} |");
     }
-    let missed = mutants.iter().zip(verdicts).filter(|&(_, verdict)| verdict == Some(Verdict::Missed));
-    Ok(missed.map(|(mutant, _)| mutant.name.clone()).collect())
+    let missed = plan.mutants.into_iter().filter(|mutant| mutant.verdict == Some(Verdict::Missed));
+    Ok(missed.map(|mutant| mutant.name).collect())
+}
+
+/// What is to be run.
+struct Plan {
+    mutants: Vec<PlannedMutant>,
+    programs: Vec<Program>,
+}
+
+/// A mutant, which has the number of its place in the plan plus 1.
+struct PlannedMutant {
+    name: String,
+    /// What it is recorded under.
+    key: String,
+    /// The number of its function; `None` if it cannot be activated at run time.
+    function: Option<usize>,
+    verdict: Option<Verdict>,
+}
+
+impl PlannedMutant {
+    fn is_to_run_together(&self) -> bool {
+        self.verdict.is_none() && self.function.is_some()
+    }
+}
+
+impl Plan {
+    /// Takes verdicts over from earlier runs.
+    fn recall(&mut self, record: &Record) {
+        for mutant in &mut self.mutants {
+            mutant.verdict = mutant.verdict.or(record.earlier(&mutant.key));
+        }
+        let known = self.mutants.iter().filter(|mutant| mutant.verdict.is_some()).count();
+        eprintln!("{known} of {} mutants are decided", self.mutants.len());
+    }
+
+    fn to_json(&self) -> Value {
+        let mutant = |of: &PlannedMutant| {
+            json!({
+                "name": of.name,
+                "key": of.key,
+                "function": of.function,
+                "verdict": of.verdict.map(Verdict::label),
+            })
+        };
+        let test = |of: &Test| json!({ "name": of.name, "micros": of.time.as_micros() as u64, "reached": of.reached });
+        let program =
+            |of: &Program| json!({ "path": of.path, "tests": of.tests.iter().map(test).collect::<Vec<_>>() });
+        json!({
+            "mutants": self.mutants.iter().map(mutant).collect::<Vec<_>>(),
+            "programs": self.programs.iter().map(program).collect::<Vec<_>>(),
+        })
+    }
+
+    /// `None` if a field is missing.
+    fn from_json(plan: &Value) -> Option<Plan> {
+        let text = |of: &Value| of.as_str().map(str::to_owned);
+        let number = |of: &Value| of.as_u64().map(|number| number as usize);
+        let mutant = |of: &Value| {
+            Some(PlannedMutant {
+                name: text(&of["name"])?,
+                key: text(&of["key"])?,
+                function: number(&of["function"]),
+                verdict: of["verdict"].as_str().and_then(Verdict::from_label),
+            })
+        };
+        let test = |of: &Value| {
+            Some(Test {
+                name: text(&of["name"])?,
+                time: Duration::from_micros(of["micros"].as_u64()?),
+                reached: of["reached"].as_array()?.iter().filter_map(number).collect(),
+            })
+        };
+        let program = |of: &Value| {
+            let tests = of["tests"].as_array()?.iter().map(test).collect::<Option<_>>()?;
+            Some(Program { path: text(&of["path"])?.into(), tests })
+        };
+        Some(Plan {
+            mutants: plan["mutants"].as_array()?.iter().map(mutant).collect::<Option<_>>()?,
+            programs: plan["programs"].as_array()?.iter().map(program).collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// The mutants of a sample.
+fn listed(package: &Package, options: &[String], sample: usize) -> Result<Vec<Mutant>, String> {
+    Ok(cargo_mutants::list(package, options)?.into_iter().step_by(sample).collect())
 }
 
 /// What has become of a mutant.
@@ -186,6 +238,10 @@ impl Verdict {
             Verdict::Missed => "MISSED",
         }
     }
+
+    fn from_label(label: &str) -> Option<Verdict> {
+        Verdict::ALL.into_iter().find(|verdict| verdict.label() == label)
+    }
 }
 
 /// A file of what has become of mutants, one per line: the verdict and the key of the mutant.
@@ -201,10 +257,11 @@ impl Record {
             true => fs::read_to_string(path).unwrap_or_default(),
             false => String::new(),
         };
-        fs::write(path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
+        let opened = fs::File::options().create(true).write(true).truncate(!resume).open(path);
+        opened.map_err(|error| format!("{}: {error}", path.display()))?;
         let verdict = |line: &str| {
             let (label, key) = line.split_once(' ')?;
-            Some((key.to_owned(), Verdict::ALL.into_iter().find(|verdict| verdict.label() == label)?))
+            Some((key.to_owned(), Verdict::from_label(label)?))
         };
         Ok(Record { path: path.to_owned(), earlier: text.lines().filter_map(verdict).collect() })
     }
@@ -214,7 +271,9 @@ impl Record {
         self.earlier.get(key).copied().filter(|&verdict| verdict != Verdict::Missed)
     }
 
-    fn add(&self, key: &str, verdict: Verdict) -> Result<(), String> {
+    /// Prints and records what has become of a mutant.
+    fn add(&self, name: &str, key: &str, verdict: Verdict) -> Result<(), String> {
+        eprintln!("{:<8} {name}", verdict.label());
         let line = format!("{} {key}\n", verdict.label());
         let file = fs::File::options().append(true).open(&self.path);
         file.and_then(|mut file| std::io::Write::write_all(&mut file, line.as_bytes()))
@@ -237,6 +296,9 @@ struct Tree<'p> {
     package: &'p Package,
     folder: PathBuf,
     target: PathBuf,
+    /// The crates that may use `const_eval_select`. All of the workspace, whichever is tested: build scripts of some
+    /// dependencies run again when this changes. The crate of the command has the name of the library.
+    crates: String,
 }
 
 /// The lines of each mutant, by file.
@@ -304,6 +366,129 @@ impl<'t> Batch<'t> {
 }
 
 impl Tree<'_> {
+    /// Builds the mutants and measures the tests.
+    fn prepare(&self, options: &[String], sample: usize, record: &Record) -> Result<Plan, String> {
+        let mutants = listed(self.package, options, sample)?;
+        let sources = sources(&mutants)?;
+        let planned = |mutant: &Mutant| {
+            let key = sources[&mutant.file].key(mutant);
+            PlannedMutant { name: mutant.name.clone(), verdict: record.earlier(&key), key, function: None }
+        };
+        let mut plan = Plan { mutants: mutants.iter().map(planned).collect(), programs: Vec::new() };
+        if plan.mutants.iter().all(|mutant| mutant.verdict.is_some()) {
+            return Ok(plan);
+        }
+        // The others cannot be activated at run time: constants, and functions that return `impl Trait`.
+        let in_body = |&at: &usize| sources[&mutants[at].file].body(&mutants[at]).is_some();
+        let mut viable: BTreeSet<usize> =
+            (0..mutants.len()).filter(|&at| plan.mutants[at].verdict.is_none()).filter(in_body).collect();
+        self.copy()?;
+        loop {
+            let lines = self.write(&mutants, &sources, &viable)?;
+            let errors = self.check(&lines)?;
+            if errors.is_empty() {
+                break;
+            }
+            for &at in &errors {
+                let mutant = &mut plan.mutants[at];
+                record.add(&mutant.name, &mutant.key, Verdict::Unviable)?;
+                mutant.verdict = Some(Verdict::Unviable);
+            }
+            viable.retain(|at| !errors.contains(at));
+        }
+        // A function has the number of its first mutant.
+        let mut functions: BTreeMap<(&str, usize), usize> = BTreeMap::new();
+        for &at in &viable {
+            let file = &mutants[at].file;
+            if let Some(body) = sources[file].body(&mutants[at]) {
+                let number = *functions.entry((file, body.start)).or_insert(at + 1);
+                plan.mutants[at].function = Some(number);
+            }
+        }
+        let paths = self.build()?;
+        let paths =
+            paths.ok_or(format!("the tests of {} do not compile with the mutants", self.package.name))?;
+        eprintln!("{} mutants are built; measuring the tests", viable.len());
+        plan.programs = paths.into_iter().map(|path| self.measure(path)).collect::<Result<_, _>>()?;
+        Ok(plan)
+    }
+
+    /// Runs mutants that are in one program: the first batch of tests on all of them, then the next one on those that it
+    /// has not detected, and so on. So most are decided soon.
+    fn run_together(
+        &self,
+        plan: &Plan,
+        mut mutants: Vec<usize>,
+        record: &Record,
+    ) -> Result<Vec<(usize, Verdict)>, String> {
+        let verdicts = Mutex::new(Vec::new());
+        for round in 0.. {
+            if mutants.is_empty() {
+                break;
+            }
+            eprintln!("round {} of tests on {} mutants", round + 1, mutants.len());
+            let queue = Mutex::new(mutants.into_iter());
+            let left = Mutex::new(Vec::new());
+            let work = || -> Result<(), String> {
+                loop {
+                    let next = lock(&queue).next();
+                    let Some(at) = next else { return Ok(()) };
+                    let mutant = &plan.mutants[at];
+                    let batches = Batch::all(&plan.programs, mutant.function);
+                    let verdict = match batches.get(round) {
+                        Some(batch) => self.run_batch(&plan.programs, batch, at + 1)?,
+                        None => Some(Verdict::Missed),
+                    };
+                    match verdict {
+                        Some(verdict) => {
+                            let mut verdicts = lock(&verdicts);
+                            record.add(&mutant.name, &mutant.key, verdict)?;
+                            verdicts.push((at, verdict));
+                        }
+                        None => lock(&left).push(at),
+                    }
+                }
+            };
+            // One worker per CPU: a test program often runs a single test, and waits.
+            thread::scope(|scope| {
+                let workers = thread::available_parallelism().map_or(1, |cpus| cpus.get());
+                let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+                workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a worker panicked")?)
+            })?;
+            mutants = left.into_inner().unwrap_or_else(PoisonError::into_inner);
+            mutants.sort_unstable();
+        }
+        Ok(verdicts.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Builds and runs the mutants that cannot be activated at run time, one by one.
+    fn run_separately(
+        &self,
+        plan: &mut Plan,
+        options: &[String],
+        sample: usize,
+        record: &Record,
+    ) -> Result<(), String> {
+        if plan.mutants.iter().all(|mutant| mutant.verdict.is_some()) {
+            return Ok(());
+        }
+        let mutants = listed(self.package, options, sample)?;
+        let sources = sources(&mutants)?;
+        for (mutant, planned) in mutants.iter().zip(&mut plan.mutants) {
+            if planned.verdict.is_some() {
+                continue;
+            }
+            self.write_separately(mutant, &sources)?;
+            let verdict = match self.build()? {
+                Some(_) => self.verdict(&plan.programs)?,
+                None => Verdict::Unviable,
+            };
+            record.add(&planned.name, &planned.key, verdict)?;
+            planned.verdict = Some(verdict);
+        }
+        Ok(())
+    }
+
     /// Copies the files of the repository. Files that are equal stay as they are, so that cargo does not compile
     /// packages again that have not changed.
     fn copy(&self) -> Result<(), String> {
@@ -389,14 +574,15 @@ impl Tree<'_> {
         cargo.args(["--profile", "mutants", "--message-format=json"]);
         cargo.current_dir(&self.folder).stderr(Stdio::null());
         cargo.env("CARGO_TARGET_DIR", &self.target).env("RUSTFLAGS", "--cap-lints=warn");
-        // For `const_eval_select`, in this crate only; the crate of the command has the name of the library.
-        cargo.env("RUSTC_BOOTSTRAP", format!("{},unishape", self.package.name.replace('-', "_")));
+        cargo.env("RUSTC_BOOTSTRAP", &self.crates);
         cargo
     }
 
     /// The mutants that do not compile.
     fn check(&self, lines: &Lines) -> Result<BTreeSet<usize>, String> {
-        let output = self.cargo(&["check"]).output().map_err(|error| error.to_string())?;
+        // Not `cargo check`, for which dependencies would be compiled once more.
+        let mut check = self.cargo(&["test", "--no-run", "--lib"]);
+        let output = check.output().map_err(|error| error.to_string())?;
         let mut unviable = BTreeSet::new();
         let mut other = String::new();
         for message in messages(&output.stdout).filter(|message| message["message"]["level"] == "error") {
@@ -469,22 +655,33 @@ impl Tree<'_> {
         test
     }
 
-    /// Runs the tests on a mutant, of which the number and that of its function are given, up to the first failure.
-    fn verdict(&self, programs: &[Program], mutant: Option<(usize, usize)>) -> Result<Verdict, String> {
-        for batch in Batch::all(programs, mutant.map(|(_, function)| function)) {
-            let run = || self.run(programs, &batch, mutant.map_or(0, |(number, _)| number));
-            let mut outcome = run()?;
-            // On a busy machine a slow test may fail without a reason, but hardly twice.
-            if outcome != Outcome::Passed && batch.is_slow() {
-                outcome = run()?;
-            }
-            match outcome {
-                Outcome::Passed => {}
-                Outcome::Failed => return Ok(Verdict::Detected),
-                Outcome::TimedOut => return Ok(Verdict::TimedOut),
+    /// Runs all tests on the mutant that has been built alone, up to the first failure.
+    fn verdict(&self, programs: &[Program]) -> Result<Verdict, String> {
+        for batch in Batch::all(programs, None) {
+            if let Some(verdict) = self.run_batch(programs, &batch, 0)? {
+                return Ok(verdict);
             }
         }
         Ok(Verdict::Missed)
+    }
+
+    /// Runs tests with a mutant; `None` if they pass.
+    fn run_batch(
+        &self,
+        programs: &[Program],
+        batch: &Batch<'_>,
+        mutant: usize,
+    ) -> Result<Option<Verdict>, String> {
+        let mut outcome = self.run(programs, batch, mutant)?;
+        // On a busy machine a slow test may fail without a reason, but hardly twice.
+        if outcome != Outcome::Passed && batch.is_slow() {
+            outcome = self.run(programs, batch, mutant)?;
+        }
+        Ok(match outcome {
+            Outcome::Passed => None,
+            Outcome::Failed => Some(Verdict::Detected),
+            Outcome::TimedOut => Some(Verdict::TimedOut),
+        })
     }
 
     /// Runs tests with a mutant, up to the first program that does not pass.
@@ -504,6 +701,11 @@ impl Tree<'_> {
         }
         Ok(Outcome::Passed)
     }
+}
+
+/// What a lock protects. Nothing is left incomplete by a worker that panics.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn messages(output: &[u8]) -> impl Iterator<Item = Value> {
@@ -807,12 +1009,10 @@ mod tests {
             time: Duration::from_millis(millis),
             reached: reached.iter().copied().collect(),
         };
+        let program = |tests| Program { path: PathBuf::new(), tests };
         let programs = [
-            Program {
-                path: PathBuf::new(),
-                tests: vec![test("all", 90, &[1, 2, 3]), test("slow", 2000, &[1])],
-            },
-            Program { path: PathBuf::new(), tests: vec![test("one", 100, &[1]), test("other", 5, &[2, 3])] },
+            program(vec![test("all", 20, &[1, 2, 3]), test("slow", 2000, &[1])]),
+            program(vec![test("one", 25, &[1]), test("other", 5, &[2, 3])]),
         ];
         let names = |function| -> Vec<Vec<String>> {
             let batches = Batch::all(&programs, function);
@@ -829,6 +1029,28 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_is_saved_and_loaded() {
+        let mutant = |function, verdict| PlannedMutant {
+            name: "a.rs:1:2: b".into(),
+            key: "0 a.rs: b".into(),
+            function,
+            verdict,
+        };
+        let test = Test { name: "t".into(), time: Duration::from_millis(10), reached: [3, 7].into() };
+        let plan = Plan {
+            mutants: vec![mutant(Some(7), None), mutant(None, Some(Verdict::Unviable)), mutant(None, None)],
+            programs: vec![Program { path: "p".into(), tests: vec![test] }],
+        };
+        let json = plan.to_json();
+        let loaded = Plan::from_json(&json).unwrap();
+        assert_eq!(loaded.to_json(), json);
+        let to_run = loaded.mutants.iter().map(PlannedMutant::is_to_run_together).collect::<Vec<_>>();
+        assert_eq!(to_run, [true, false, false]);
+        assert_eq!(loaded.programs[0].tests[0].reached, BTreeSet::from([3, 7]));
+        assert!(Plan::from_json(&json["mutants"]).is_none());
+    }
+
+    #[test]
     fn a_record_keeps_what_has_been_decided_until_the_function_changes() {
         let mutant = |line| Mutant {
             name: format!("a.rs:{line}:16: replace + with * in a"),
@@ -842,8 +1064,8 @@ mod tests {
         assert_ne!(first, key("fn a() -> u8 { 1 + 3 }\n", 1));
         let path = std::env::temp_dir().join(format!("unishape-mutants-{}", std::process::id()));
         let record = Record::open(&path, false).unwrap();
-        record.add(&first, Verdict::Detected).unwrap();
-        record.add("other", Verdict::Missed).unwrap();
+        record.add("a", &first, Verdict::Detected).unwrap();
+        record.add("b", "other", Verdict::Missed).unwrap();
         assert_eq!(record.earlier(&first), None);
         let record = Record::open(&path, true).unwrap();
         assert_eq!(record.earlier(&first), Some(Verdict::Detected));
