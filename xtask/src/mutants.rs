@@ -11,6 +11,7 @@ mod schemata;
 
 use crate::command::root;
 use crate::workspace::{Package, packages};
+use cargo_mutants::without_position;
 use schemata::{Mode, Phase};
 use std::collections::BTreeMap;
 use std::fs;
@@ -147,17 +148,10 @@ fn outdated(package: &Package, list: &BTreeMap<String, usize>) -> Result<Vec<Str
         .collect())
 }
 
-/// `file.rs:12:5: replace …` as `file.rs: replace …`: positions change with every edit.
-fn without_position(mutant: &str) -> String {
-    match mutant.splitn(4, ':').collect::<Vec<_>>()[..] {
-        [file, _, _, change] => format!("{file}:{change}"),
-        _ => mutant.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{listed, without_position};
+    use super::cargo_mutants::without_position;
+    use super::listed;
 
     #[test]
     fn position_of_a_mutant_is_removed() {

@@ -890,7 +890,7 @@ impl SourceFile {
         let body = self.body(mutant).cloned().unwrap_or(0..self.text.len());
         let mut hasher = DefaultHasher::new();
         (&self.text[body.clone()], from - body.start, to - from, &mutant.replacement).hash(&mut hasher);
-        format!("{:016x} {}", hasher.finish(), super::without_position(&mutant.name))
+        format!("{:016x} {}", hasher.finish(), cargo_mutants::without_position(&mutant.name))
     }
 
     /// The text with one mutant.
