@@ -11,6 +11,8 @@ mod schemata;
 
 use crate::command::root;
 use crate::workspace::{Package, packages};
+use cargo_mutants::without_position;
+use schemata::{Mode, Phase};
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -38,6 +40,15 @@ pub(crate) struct Options {
     /// Test only every N-th mutant of a package other than the core.
     #[arg(long, value_name = "N", default_value = "1")]
     sample: NonZeroUsize,
+    /// Skip mutants that an earlier run has decided, except survivors, unless their function has changed.
+    #[arg(long)]
+    resume: bool,
+    /// Build the mutants and measure the tests, but run none.
+    #[arg(long, conflicts_with = "prepared")]
+    prepare: bool,
+    /// Run the mutants that the last `--prepare` of the package has built, except those that an earlier run has decided.
+    #[arg(long)]
+    prepared: bool,
     /// Options of cargo-mutants, which then runs the mutants itself.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, requires = "package")]
     options: Vec<String>,
@@ -71,7 +82,13 @@ fn test(package: &Package, options: &Options) -> Result<(), String> {
         selected.extend_from_slice(&options.options);
         cargo_mutants::run(package, &folder, &selected, is_core)?
     } else {
-        schemata::run(package, &folder, &selected, options.sample.get())?
+        let phase = match (options.prepare, options.prepared) {
+            (true, _) => Phase::Prepare,
+            (_, true) => Phase::Run,
+            _ => Phase::All,
+        };
+        let mode = Mode { sample: options.sample.get(), resume: options.resume, phase };
+        schemata::run(package, &folder, &selected, mode)?
     };
     let list = match is_core {
         true => BTreeMap::new(),
@@ -131,17 +148,10 @@ fn outdated(package: &Package, list: &BTreeMap<String, usize>) -> Result<Vec<Str
         .collect())
 }
 
-/// `file.rs:12:5: replace …` as `file.rs: replace …`: positions change with every edit.
-fn without_position(mutant: &str) -> String {
-    match mutant.splitn(4, ':').collect::<Vec<_>>()[..] {
-        [file, _, _, change] => format!("{file}:{change}"),
-        _ => mutant.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{listed, without_position};
+    use super::cargo_mutants::without_position;
+    use super::listed;
 
     #[test]
     fn position_of_a_mutant_is_removed() {

@@ -90,3 +90,29 @@ pub fn escape_html(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{display_path, escape_html, sanitize, truncate, truncate_front};
+
+    #[test]
+    fn characters_that_corrupt_a_terminal_are_replaced() {
+        assert_eq!(sanitize("a\u{1b}[31mß\n"), "a\u{fffd}[31mß\u{fffd}");
+        assert_eq!(sanitize("\u{200b}\u{202e}\u{301}"), "\u{fffd}\u{fffd}\u{fffd}");
+        assert_eq!(display_path("x/a\n.npy".as_ref()), "x/a\u{fffd}.npy");
+    }
+
+    #[test]
+    fn text_is_truncated_to_a_number_of_characters() {
+        assert_eq!(
+            ["äbcd", "äbcde", "\tbcdef"].map(|text| truncate(text, 4)),
+            ["äbcd", "äbc…", "\u{fffd}bc…"]
+        );
+        assert_eq!(["abcd", "abcde"].map(|text| truncate_front(text, 4)), ["abcd", "…cde"]);
+    }
+
+    #[test]
+    fn characters_with_a_meaning_in_html_are_escaped() {
+        assert_eq!(escape_html("a < 'b' & \"c\" > d"), "a &lt; &#39;b&#39; &amp; &quot;c&quot; &gt; d");
+    }
+}

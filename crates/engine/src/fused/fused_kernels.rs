@@ -98,18 +98,25 @@ enum Mode {
     Always,
 }
 
-/// The mode in the environment, `UNISHAPE_JIT`: `0`, `1` (the default) or `always`. Read once.
+impl Mode {
+    /// The mode that a variable of the environment names: `0`, `1` (the default) or `always`.
+    fn named(value: Option<&str>) -> Mode {
+        match value.map(str::trim) {
+            Some("0") => Mode::Off,
+            Some("always") => Mode::Always,
+            _ => Mode::Adaptive,
+        }
+    }
+}
+
+/// The [mode](Mode::named) in the environment, `UNISHAPE_JIT`. Read once.
 fn mode() -> Mode {
     // Not a `OnceLock`: a child process that was forked while another thread initialised it would wait forever.
     static KNOWN: AtomicU8 = AtomicU8::new(u8::MAX);
     const MODES: [Mode; 3] = [Mode::Off, Mode::Adaptive, Mode::Always];
     let mut known = KNOWN.load(Ordering::Relaxed);
     if known == u8::MAX {
-        known = match std::env::var("UNISHAPE_JIT").as_deref().map(str::trim) {
-            Ok("0") => 0,
-            Ok("always") => 2,
-            _ => 1,
-        };
+        known = Mode::named(std::env::var("UNISHAPE_JIT").ok().as_deref()) as u8;
         KNOWN.store(known, Ordering::Relaxed);
     }
     MODES[usize::from(known.min(2))]
@@ -118,6 +125,39 @@ fn mode() -> Mode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unishape_kernels::{DType, Op};
+
+    #[test]
+    fn work_counts_each_element_once_for_each_step() {
+        let keys = [KernelKey::Call(Op::Add, DType::F32), KernelKey::Call(Op::Multiply, DType::F32)];
+        let kernels = FusedKernels::with_mode(keys.into_iter(), Mode::Adaptive);
+        let is_compiled = || {
+            let mut is_compiled = false;
+            kernels.kernel(&(SmallVec::from_slice(&[0, 1]), 0), || {
+                is_compiled = true;
+                None
+            });
+            is_compiled
+        };
+        // Each element counts once for each of the two steps.
+        kernels.add_work(FUSE_AFTER / 2 - 1);
+        assert!(!kernels.is_ready(MIN_FUSED_ELEMENTS) && !is_compiled());
+        kernels.add_work(1);
+        assert!(kernels.is_ready(MIN_FUSED_ELEMENTS) && is_compiled());
+        assert!(!kernels.is_ready(MIN_FUSED_ELEMENTS - 1));
+        assert!(!is_compiled(), "twice");
+    }
+
+    #[test]
+    fn the_mode_decides_when_kernels_are_compiled() {
+        let kernels = |mode| FusedKernels::with_mode(std::iter::empty(), mode);
+        assert!(kernels(Mode::Always).is_ready(0));
+        assert!(!kernels(Mode::Adaptive).is_ready(usize::MAX));
+        assert!(!kernels(Mode::Off).is_ready(usize::MAX));
+        let modes = [None, Some("1"), Some("x"), Some("0"), Some(" 0 "), Some("always")].map(Mode::named);
+        let adaptive = Mode::Adaptive;
+        assert_eq!(modes, [adaptive, adaptive, adaptive, Mode::Off, Mode::Off, Mode::Always]);
+    }
 
     #[test]
     fn a_limited_number_of_kernels_is_compiled_once_each() {

@@ -12,13 +12,13 @@ use crate::memory::max_bytes_without_prefetch;
 use crate::memory::stream::has_streaming_stores;
 use crate::nest::LoopNest;
 use crate::tuning::{
-    BLOCK_ELEMENTS, FUSE_AFTER, L1_BUDGET, MAX_FUSED_STEPS, MAX_HOISTED, MIN_FUSED_ELEMENTS, MIN_ROW_LEN,
-    PARALLEL_MIN_BYTES, STREAM_MIN_BYTES,
+    BLOCK_ELEMENTS, FUSE_AFTER, L1_BUDGET, MAX_FEW_KERNELS, MAX_FUSED_STEPS, MAX_HOISTED, MIN_FUSED_ELEMENTS,
+    MIN_ROW_LEN, PARALLEL_MIN_BYTES, STREAM_MIN_BYTES,
 };
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use unishape_jit::MAX_INPUTS;
-use unishape_kernels::{Constant, DType, KernelKey, Op};
+use unishape_kernels::{Constant, DType, FoldOp, KernelKey, Op, find_fold};
 
 fn zeros(shape: &[usize]) -> ArrayD<i64> {
     ArrayD::zeros(IxDyn(shape))
@@ -407,6 +407,78 @@ fn single_kernels_run_on_bytes_of_their_size_only() {
     assert!(fails(&program, &[bytes(&a)], 24));
     assert!(fails(&program, &[bytes(&a), bytes(&b), bytes(&b)], 24));
     assert!(fails(&chain(), &[bytes(&a), bytes(&b)], 24));
+}
+
+#[test]
+fn programs_show_what_they_consist_of() {
+    let program = chain();
+    assert_eq!(program.operand_items(), [8, 8]);
+    assert_eq!(program.constants().iter().map(Constant::get).collect::<Vec<_>>(), [Some(7i64)]);
+    assert_eq!(program.results(), [6]);
+    assert_eq!((program.steps().len(), program.step_count()), (4, 4));
+    let inputs = |value| program.step(value).map(|step| step.inputs.to_vec());
+    assert_eq!([2, 3, 6, 7].map(inputs), [None, Some(vec![0, 1]), Some(vec![5, 0]), None]);
+    let (steps, results) = program.listing(&["a".into(), "b".into()], &["7".into()]);
+    let expected = ["t1 = add(a, b)", "t2 = add(b, 7)", "t3 = multiply(t1, t2)", "t4 = subtract(t3, a)"];
+    assert_eq!((steps, results), (expected.map(str::to_owned).to_vec(), vec!["t4".to_owned()]));
+}
+
+/// `a + 1 + 1 + …`, of this many steps.
+fn steps_in_a_row(count: usize) -> Program {
+    let input = |number| if number == 0 { 0 } else { 1 + number };
+    let steps = (0..count).map(|number| step(Op::Add, [input(number), 1])).collect();
+    Program::new(vec![8], vec![Constant::new(1i64)], steps, input(count))
+}
+
+#[test]
+fn few_kernels_are_stored_results_of_a_limited_number_of_steps() {
+    assert!(single().is_few_kernels() && chain().is_few_kernels());
+    assert!(steps_in_a_row(MAX_FEW_KERNELS).is_few_kernels());
+    assert!(!steps_in_a_row(MAX_FEW_KERNELS + 1).is_few_kernels());
+    let without_steps = Program::new(vec![8], vec![], vec![], 0);
+    let of_operand = Program::new(vec![8, 8], vec![], vec![step(Op::Add, [0, 1])], 0);
+    let folding = chain().folding(find_fold(FoldOp::Sum, DType::I64).unwrap());
+    for program in [without_steps, of_operand, folding, single().with_index(1)] {
+        assert!(!program.is_few_kernels(), "{program:?}");
+    }
+}
+
+#[test]
+fn few_kernels_run_one_after_another() {
+    let (a, b) = ([5i64, 6, 7], [1i64, 2, 4]);
+    let bytes = |elements| bytemuck::cast_slice::<i64, u8>(elements);
+    let run = |program: &Program, inputs: &[&[u8]]| {
+        let mut out = [0i64; 3];
+        program.run_few_kernels(inputs, bytemuck::cast_slice_mut(&mut out));
+        out
+    };
+    let expected = std::array::from_fn(|at| (a[at] + b[at]) * (b[at] + 7) - a[at]);
+    assert_eq!(run(&chain(), &[bytes(&a), bytes(&b)]), expected);
+    assert_eq!(run(&single(), &[bytes(&a), bytes(&b)]), [4, 4, 3]);
+    assert_eq!(run(&steps_in_a_row(4), &[bytes(&a)]), [9, 10, 11]);
+    // Steps of constants only, of such steps only, and of other steps only: (a + (1 + 2)²)² - (1 + 2).
+    let constants = vec![Constant::new(1i64), Constant::new(2i64)];
+    let steps = vec![
+        step(Op::Add, [1, 2]),
+        step(Op::Multiply, [3, 3]),
+        step(Op::Add, [0, 4]),
+        step(Op::Multiply, [5, 5]),
+        step(Op::Subtract, [6, 3]),
+    ];
+    let squares = Program::new(vec![8], constants, steps, 7);
+    assert_eq!(run(&squares, &[bytes(&a)]), a.map(|a| (a + 9) * (a + 9) - 3));
+    chain().run_few_kernels(&[&bytes(&a)[1..1], &[]], &mut []);
+    let fails = |program: &Program, inputs: &[&[u8]], len: usize| {
+        let mut out = [0i64; 3];
+        let output = &mut bytemuck::cast_slice_mut::<i64, u8>(&mut out)[..len];
+        catch_unwind(AssertUnwindSafe(|| program.run_few_kernels(inputs, output))).is_err()
+    };
+    assert!(!fails(&chain(), &[bytes(&a), bytes(&b)], 24));
+    assert!(fails(&chain(), &[bytes(&a), bytes(&b)], 16));
+    assert!(fails(&chain(), &[bytes(&a), bytes(&b)], 23));
+    assert!(fails(&chain(), &[bytes(&a), &bytes(&b)[..16]], 24));
+    assert!(fails(&chain(), &[bytes(&a)], 24));
+    assert!(fails(&steps_in_a_row(MAX_FEW_KERNELS + 1), &[bytes(&a)], 24));
 }
 
 /// Description of [`chain`] for arrays that are stretched to a shape.

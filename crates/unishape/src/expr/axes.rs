@@ -226,6 +226,7 @@ fn slice(start: Option<i64>, stop: Option<i64>, step: i64, size: i64) -> (i64, i
 mod tests {
     use super::{index, slice};
     use crate::expr::view::IndexItem;
+    use crate::expr::{ReduceOp, Reduction};
     use proptest::prelude::*;
 
     proptest! {
@@ -251,6 +252,14 @@ mod tests {
             let indices: Vec<i128> = (0..count as i128).map(|i| start as i128 + i * step as i128).collect();
             prop_assert_eq!(indices, expected);
         }
+    }
+
+    #[test]
+    fn reduced_dimensions_are_all_or_those_of_the_axes() {
+        let sum = || Reduction::new(ReduceOp::Sum);
+        assert_eq!(sum().reduced_dims(2).unwrap(), [0, 1]);
+        assert_eq!(sum().axes([0, -1]).reduced_dims(3).unwrap(), [0, 2]);
+        assert!(sum().axes(2).reduced_dims(2).is_err() && sum().axes([0, -2]).reduced_dims(2).is_err());
     }
 
     #[test]

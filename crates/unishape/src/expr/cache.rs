@@ -498,7 +498,25 @@ impl fmt::Debug for Expr {
 #[cfg(test)]
 mod tests {
     use super::{CALLS_INIT, Expr, PARSED};
+    use crate::Rules;
+    use crate::expr::Value;
     use unishape_kernels::Op;
+
+    #[test]
+    fn names_are_those_of_functions_and_casts() {
+        let names: Vec<_> = Expr::function_names().collect();
+        assert!(["softmax", "add", "sum", "float32"].iter().all(|name| names.contains(name)), "{names:?}");
+    }
+
+    #[test]
+    fn other_rules_apply_to_the_operands_of_every_operator() {
+        let (x, g) = (ndarray::arr2(&[[1.0], [2.0]]), ndarray::arr1(&[1.0, 2.0, 3.0]));
+        let values = || [("x", Value::from(&x)), ("g", Value::from(&g))];
+        let expr = Expr::parse("2 * x + g").unwrap();
+        assert!(expr.check_rules(Rules::STANDARD, values()).is_ok());
+        let error = expr.check_rules(Rules::STANDARD.strict_rank(), values()).unwrap_err();
+        assert!(error.to_string().starts_with("strict rank: "), "{error}");
+    }
 
     /// As in a child that was forked while another thread of its parent used the caches.
     #[test]

@@ -215,3 +215,106 @@ fn advance(index: &mut [usize], shape: &[usize], operands: &mut [Operand<'_>]) {
         operands.iter_mut().for_each(|operand| operand.offset -= steps * operand.strides[dim]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ContiguousCall;
+    use crate::DType::{Bool, F64, I16, U8};
+    use crate::expr::{Expr, Op};
+    use ndarray::ArrayD;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn a_function_takes_as_many_dtypes_as_it_has_arguments() {
+        let less = ContiguousCall::new(Op::Less, &[I16; 2]).unwrap();
+        assert_eq!((less.dtype(), less.operations()), (Bool, 1));
+        let mut result = [7; 3];
+        less.compute(
+            &[bytemuck::cast_slice(&[1i16, 2, 3]), bytemuck::cast_slice(&[3i16, 2, 300])],
+            &mut result,
+        );
+        assert_eq!(result, [1, 0, 1]);
+        assert!(ContiguousCall::new(Op::Less, &[I16]).is_none());
+        assert!(ContiguousCall::new(Op::Less, &[I16; 3]).is_none());
+        // One more kernel casts the first array.
+        assert!(ContiguousCall::new(Op::Add, &[U8, F64]).is_none());
+    }
+
+    #[test]
+    fn an_expression_is_computed_one_operation_after_another() {
+        let call = |text: &str, dtypes: &[_]| ContiguousCall::of_expr(&Expr::parse(text).unwrap(), dtypes);
+        let twice = call("(a + b) * 2", &[U8; 2]).unwrap();
+        assert_eq!((twice.dtype(), twice.operations()), (U8, 2));
+        let mut result = [0; 2];
+        twice.compute(&[&[1, 2], &[10, 20]], &mut result);
+        assert_eq!(result, [22, 44]);
+        assert!(call("(a + b) * 2", &[U8]).is_none());
+        assert!(call("(a + b) * 2", &[U8; 3]).is_none());
+        assert!(call("sum(a)", &[U8]).is_none());
+        assert!(call("a", &[U8]).is_none());
+        assert!(call("a & b", &[F64; 2]).is_none());
+    }
+
+    /// `a - b` of arrays of these shapes, whose elements all differ.
+    fn difference(shapes: [&[usize]; 2], shape: &[usize]) -> (Vec<i16>, ArrayD<i16>) {
+        let [a, b] = [(0, 1000), (1, 1)].map(|(at, factor)| {
+            let mut next = 0;
+            ArrayD::from_shape_simple_fn(shapes[at], || {
+                next += 1;
+                next * factor
+            })
+        });
+        let expected = &a.broadcast(shape).unwrap() - &b.broadcast(shape).unwrap();
+        let mut output = vec![0i16; shape.iter().product()];
+        let [a, b] = [&a, &b].map(|array| bytemuck::cast_slice::<i16, u8>(array.as_slice().unwrap()));
+        let call = ContiguousCall::new(Op::Subtract, &[I16; 2]).unwrap();
+        let inputs = [(shapes[0], a), (shapes[1], b)];
+        call.compute_stretched(&inputs, shape, bytemuck::cast_slice_mut(&mut output));
+        (output, expected)
+    }
+
+    #[test]
+    fn stretched_arrays_are_computed_row_by_row() {
+        let cases: [([&[usize]; 2], &[usize]); 16] = [
+            ([&[2, 3], &[2, 3]], &[2, 3]),
+            ([&[2, 1], &[3]], &[2, 3]),
+            ([&[3], &[2, 1]], &[2, 3]),
+            ([&[], &[2, 3]], &[2, 3]),
+            ([&[3], &[]], &[3]),
+            ([&[], &[]], &[]),
+            ([&[4, 1, 3], &[2, 1]], &[4, 2, 3]),
+            ([&[1, 2, 1, 3], &[4, 1, 3, 1]], &[4, 2, 3, 3]),
+            ([&[2, 3, 4], &[4]], &[2, 3, 4]),
+            ([&[2, 3, 4], &[2, 1, 4]], &[2, 3, 4]),
+            ([&[2, 1, 1], &[1, 3, 4]], &[2, 3, 4]),
+            ([&[2, 1, 3], &[1, 1, 3]], &[2, 1, 3]),
+            ([&[2, 2, 1], &[1, 2, 1]], &[2, 2, 1]),
+            ([&[0, 3], &[3]], &[0, 3]),
+            ([&[2, 1], &[2, 0]], &[2, 0]),
+            ([&[1, 1], &[1]], &[1, 1]),
+        ];
+        for (shapes, shape) in cases {
+            let (output, expected) = difference(shapes, shape);
+            assert_eq!(output, expected.into_iter().collect::<Vec<_>>(), "{shapes:?}");
+        }
+    }
+
+    #[test]
+    fn arrays_that_cannot_be_stretched_are_rejected() {
+        let call = ContiguousCall::new(Op::Add, &[U8; 2]).unwrap();
+        let fails = |a: (&[usize], usize), b: (&[usize], usize), len: usize| {
+            let (bytes, mut output) = ([1; 8], [0; 8]);
+            let inputs = [a, b].map(|(shape, len)| (shape, &bytes[..len]));
+            catch_unwind(AssertUnwindSafe(|| {
+                call.compute_stretched(&inputs, &[2, 3], &mut output[..len]);
+            }))
+            .is_err()
+        };
+        assert!(!fails((&[2, 1], 2), (&[3], 3), 6));
+        assert!(fails((&[2, 2], 4), (&[3], 3), 6));
+        assert!(fails((&[3, 1], 3), (&[3], 3), 6));
+        assert!(fails((&[2, 1], 3), (&[3], 3), 6));
+        assert!(fails((&[2, 1], 2), (&[3], 2), 6));
+        assert!(fails((&[2, 1], 2), (&[3], 3), 8));
+    }
+}

@@ -539,3 +539,38 @@ impl<'a> ops::Not for Lazy<'a> {
         Lazy::call(Op::Invert, [self])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::lazy;
+    use crate::expr::{ReduceOp, Reduction};
+    use ndarray::{arr0, arr1, arr2};
+
+    #[test]
+    fn an_index_of_one_axis_counts_from_either_end() {
+        let a = arr2(&[[1, 2, 3], [4, 5, 6]]);
+        for axis in [1, -1] {
+            assert_eq!(lazy(&a).index_axis(axis, ..2).compute().unwrap(), arr2(&[[1, 2], [4, 5]]).into());
+            assert_eq!(lazy(&a).index_axis(axis, 0).compute().unwrap(), arr1(&[1, 4]).into());
+        }
+        for axis in [0, -2] {
+            assert_eq!(lazy(&a).index_axis(axis, 1).compute().unwrap(), arr1(&[4, 5, 6]).into());
+        }
+        assert!(
+            lazy(&a).index_axis(2, 0).compute().is_err() && lazy(&a).index_axis(-3, 0).compute().is_err()
+        );
+    }
+
+    #[test]
+    fn axes_are_swapped() {
+        let a = ndarray::Array3::<u8>::zeros((2, 3, 4));
+        assert_eq!(lazy(&a).swap_axes(0, -1).bind().unwrap().shape(), [4, 3, 2]);
+    }
+
+    #[test]
+    fn only_elements_under_a_mask_are_reduced() {
+        let a = arr1(&[1.0, -2.0, 3.0]);
+        let mean = lazy(&a).reduce_where(Reduction::new(ReduceOp::Mean), lazy(&a).greater(0));
+        assert_eq!(mean.compute().unwrap(), arr0(2.0).into());
+    }
+}
