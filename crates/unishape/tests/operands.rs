@@ -90,7 +90,12 @@ fn slices_and_single_values_are_operands_of_all_verbs() {
 
 /// Items of `&[&a, &b]` and of iterators over references are references to references.
 #[test]
+#[allow(clippy::needless_borrows_for_generic_args)] // what people write
 fn references_to_references_are_operands() {
+    fn first<'a>(both: &[&'a Array2<f64>]) -> ArrayView2<'a, f64> {
+        let (view, _) = broadcast((&both[0], &both[1])).unwrap();
+        view
+    }
     let (a, b) = (matrix(), arr2(&[[10.0], [20.0]]));
     let both = vec![&a, &b];
     let expected = broadcast_all([&a, &b]).unwrap();
@@ -98,10 +103,6 @@ fn references_to_references_are_operands() {
     assert_eq!(broadcast_all(&both).unwrap(), expected);
     let sums: Vec<Array2<f64>> = both.iter().map(|array| map((array, &b), |x, y| x + y).unwrap()).collect();
     assert_eq!(sums, [&a + &b, &b + &b]);
-    fn first<'a>(both: &[&'a Array2<f64>]) -> ArrayView2<'a, f64> {
-        let (view, _) = broadcast((&both[0], &both[1])).unwrap();
-        view
-    }
     assert_eq!(first(&both), a);
 }
 
