@@ -154,6 +154,7 @@ const BROADCAST_EXAMPLES: &str = "\
 Examples:
   unishape broadcast a.npy b.npy --out stretched       to stretched/a.npy and stretched/b.npy
   unishape broadcast a.npy b.npy --out stretched.npz   to one archive
+  unishape broadcast a.npy --to 3x4 --out b.npy        a single array to one file
   unishape broadcast a.npy b.npy --out z --dry-run     print what would be written
 
 Results are named after their inputs; duplicate names are numbered: a.npy, a-1.npy and so on. \
@@ -162,14 +163,15 @@ and streamed. Nothing is written if the command fails or is stopped.";
 
 #[derive(ClapArgs)]
 pub(crate) struct BroadcastArgs {
-    /// Arrays: a.npy, z.npz:a, m.safetensors:w, d.bin:float32:3x4, t.csv; - for an .npy file on standard input
+    /// Arrays: a.npy, z.npz:a, m.safetensors:w, s.zarr:a, d.bin:float32:3x4, t.csv; - for an .npy file on standard
+    /// input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) inputs: Vec<OsString>,
     /// Broadcast each array to this shape, instead of their common shape
     #[arg(long, value_name = "SHAPE", value_parser = known_shape)]
     pub(crate) to: Option<std::vec::Vec<usize>>,
     /// Directory for one .npy file per array, created if necessary; or a file ending in .npz or a Zarr store ending
-    /// in .zarr for all of them
+    /// in .zarr for all of them. For a single array also a file ending in .npy, or - for standard output
     #[arg(short, long, value_name = "DIR|FILE.npz|STORE.zarr")]
     pub(crate) out: PathBuf,
     #[command(flatten)]
@@ -269,7 +271,8 @@ pub(crate) struct SumToArgs {
     /// Shape of the result
     #[arg(value_name = "SHAPE", value_parser = known_shape)]
     pub(crate) shape: std::vec::Vec<usize>,
-    /// Array: a.npy, z.npz:a, m.safetensors:w, d.bin:float32:3x4, t.csv; - for an .npy file on standard input
+    /// Array: a.npy, z.npz:a, m.safetensors:w, s.zarr:a, d.bin:float32:3x4, t.csv; - for an .npy file on standard
+    /// input
     #[arg(value_name = "FILE")]
     pub(crate) input: OsString,
     #[command(flatten)]

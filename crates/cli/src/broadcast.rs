@@ -7,9 +7,9 @@ use crate::destination::{
     check_directory_exists, check_free_space, check_target, destination_text, free_space, in_directory,
 };
 use crate::error::CliError;
-use crate::output::{commit, print_info, print_json, write_error};
+use crate::output::{STDOUT, commit, print_info, print_json, write_error};
 use crate::output_names::output_file_names;
-use crate::paths::{has_extension, is_stdout, parent_directory};
+use crate::paths::{has_extension, is_other_format, is_stdout, parent_directory};
 use crate::progress::{Progress, ProgressWriter, Total};
 use crate::shape_input::short_name;
 use crate::sources::{OpenArray, check_stdin, open_array};
@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
-use std::io::Write;
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use unishape::notation::short_shape_text;
 use unishape::{Error, Rules, broadcast_shapes_with, text};
@@ -42,6 +42,9 @@ pub(crate) fn run(args: BroadcastArgs, json: bool) -> Result<(), CliError> {
     if has_extension(&args.out, "zarr") {
         return run_to_store(&args, json);
     }
+    if is_stdout(&args.out) {
+        return run_to_stdout(&args, json);
+    }
     let plan = WritePlan::new(&args)?;
     let quiet = args.writing.quiet || json;
     print_info(quiet, &plan.text());
@@ -49,6 +52,66 @@ pub(crate) fn run(args: BroadcastArgs, json: bool) -> Result<(), CliError> {
         Progress::run(Total::Bytes(plan.total), quiet, |progress| plan.write(progress))?;
     }
     if json { print_json(&plan.json(!args.writing.dry_run)) } else { Ok(()) }
+}
+
+/// Writes one array as an `.npy` file to standard output, which is not a terminal.
+fn run_to_stdout(args: &BroadcastArgs, json: bool) -> Result<(), CliError> {
+    let hint = "give a directory (./- for one named -), or a file ending in .npz";
+    let problem = match args.inputs.len() {
+        1 if json => "cannot write an array and JSON to standard output",
+        1 if io::stdout().is_terminal() => "cannot write an .npy file to a terminal",
+        1 => "",
+        _ => "cannot write several arrays to standard output",
+    };
+    if !problem.is_empty() {
+        return Err(CliError::usage(format!("--out -: {problem}; {hint}")));
+    }
+    let (rules, shape, inputs) = open_inputs(args)?;
+    let arrays = plan_arrays(inputs, &shape, Path::new("."), false)?;
+    let Some(array) = arrays.first() else { return Err(CliError::internal("no array")) };
+    let (quiet, bytes) = (args.writing.quiet, array.bytes);
+    let from = short_shape_text(&array.input.source.header().shape);
+    let (location, to, size) = (&array.input.location, short_shape_text(&shape), BinaryBytes(bytes));
+    print_info(quiet, &format!("{location}  {from} → {to}\n{size} to standard output\n"));
+    if args.writing.dry_run {
+        return Ok(());
+    }
+    Progress::run(Total::Bytes(bytes), quiet, |progress| {
+        progress.end_at_signals()?;
+        let path = Path::new(STDOUT);
+        let mut stdout = PipeWriter { inner: io::stdout(), is_closed: false };
+        let mut writer = ProgressWriter::new(&mut stdout, progress);
+        let header = array.header.write(&mut writer).map_err(|error| write_error(path, &error));
+        let written = header
+            .and_then(|()| write_elements(array, rules, &shape, path, &mut writer))
+            .and_then(|()| writer.flush().map_err(|error| write_error(path, &error)));
+        if stdout.is_closed { Err(CliError::BrokenPipe) } else { written }
+    })
+}
+
+/// Standard output, which its reader may close, as `| head` does.
+struct PipeWriter<W> {
+    inner: W,
+    is_closed: bool,
+}
+
+impl<W> PipeWriter<W> {
+    fn watch<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        self.is_closed |= result.as_ref().is_err_and(|error| error.kind() == ErrorKind::BrokenPipe);
+        result
+    }
+}
+
+impl<W: Write> Write for PipeWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.inner.write(bytes);
+        self.watch(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.inner.flush();
+        self.watch(result)
+    }
 }
 
 #[cfg(not(feature = "zarr"))]
@@ -61,11 +124,7 @@ fn run_to_store(args: &BroadcastArgs, _: bool) -> Result<(), CliError> {
 fn run_to_store(args: &BroadcastArgs, json: bool) -> Result<(), CliError> {
     use crate::chunk_grid::ChunkGrid;
     use unishape_zarr::{Format, StoreWriter};
-    check_stdin(&args.inputs)?;
-    let rules = args.rules.rules();
-    let open = |word: &OsString| open_array(Location::parse(word)?);
-    let inputs = args.inputs.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let shape = common_shape(&inputs, rules, args.to.as_deref())?;
+    let (_, shape, inputs) = open_inputs(args)?;
     let (path, force) = (args.out.as_path(), args.writing.force);
     check_directory_exists(parent_directory(path))?;
     if fs::symlink_metadata(path).is_ok() && !force {
@@ -164,6 +223,8 @@ struct WritePlan {
     needed: u64,
     /// The archive for all arrays; `None` for one file per array.
     archive: Option<PathBuf>,
+    /// The file of the only array, if that is given; `None` for a directory or an archive.
+    file: Option<PathBuf>,
     /// The directory of the results, and whether it exists.
     directory: PathBuf,
     directory_exists: bool,
@@ -186,17 +247,18 @@ struct PlannedArray {
 
 impl WritePlan {
     fn new(args: &BroadcastArgs) -> Result<WritePlan, CliError> {
-        let rules = args.rules.rules();
-        check_stdin(&args.inputs)?;
-        let open = |word: &OsString| open_array(Location::parse(word)?);
-        let inputs = args.inputs.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let shape = common_shape(&inputs, rules, args.to.as_deref())?;
+        let (rules, shape, inputs) = open_inputs(args)?;
         let archive = archive_path(&args.out)?;
-        let directory = match archive {
+        let file = single_file(&args.out, inputs.len())?;
+        let directory = match archive.or(file) {
             Some(path) => parent_directory(path),
             None => &args.out,
         };
-        let arrays = plan_arrays(inputs, &shape, directory, archive.is_some())?;
+        let mut arrays = plan_arrays(inputs, &shape, directory, archive.is_some())?;
+        if let (Some(path), [array]) = (file, &mut arrays[..]) {
+            array.name = path.file_name().unwrap_or_default().into();
+            array.path = path.into();
+        }
         let too_large = || CliError::input("the total size of the results exceeds 2^64 bytes");
         let total = arrays.iter().try_fold(0u64, |total, array| total.checked_add(array.bytes));
         let total = total.ok_or_else(too_large)?;
@@ -209,6 +271,7 @@ impl WritePlan {
             total,
             needed: needed.ok_or_else(too_large)?,
             archive: archive.map(Path::to_path_buf),
+            file: file.map(Path::to_path_buf),
             // A dangling symbolic link exists too, and is not a directory.
             directory_exists: fs::symlink_metadata(directory).is_ok(),
             free: free_space(directory),
@@ -227,7 +290,7 @@ impl WritePlan {
                 text::display_path(&self.directory)
             )));
         }
-        if self.archive.is_some() {
+        if self.archive.is_some() || self.file.is_some() {
             check_directory_exists(&self.directory)?;
         }
         let paths = self.arrays.iter().filter_map(|array| array.input.location.path());
@@ -259,6 +322,11 @@ impl WritePlan {
         check_free_space("the results need", self.needed, &self.directory, self.free)
     }
 
+    /// The archive, the file or the directory that is written.
+    fn destination(&self) -> &Path {
+        self.archive.as_ref().or(self.file.as_ref()).unwrap_or(&self.directory)
+    }
+
     /// What is written where.
     fn json(&self, written: bool) -> Value {
         let array = |array: &PlannedArray| {
@@ -274,16 +342,15 @@ impl WritePlan {
             "shape": self.shape,
             "results": self.arrays.iter().map(array).collect::<Vec<_>>(),
             "bytes": self.total,
-            "path": text::display_path(self.archive.as_ref().unwrap_or(&self.directory)),
+            "path": text::display_path(self.destination()),
             "written": written,
         })
     }
 
     /// A line for each array, or for each shape of many arrays, and the destination.
     fn text(&self) -> String {
-        let destination = self.archive.as_ref().unwrap_or(&self.directory);
         let lines = if self.arrays.len() > MAX_LINES { self.summary() } else { self.lines() };
-        lines + &destination_text(self.total, destination, self.free) + "\n"
+        lines + &destination_text(self.total, self.destination(), self.free) + "\n"
     }
 
     /// A line for each shape of the inputs: how many arrays have it.
@@ -339,7 +406,7 @@ impl WritePlan {
             let mut writer = ProgressWriter::new(file.file(), progress);
             let header = array.header.write(&mut writer).map_err(|error| write_error(&array.path, &error));
             header
-                .and_then(|()| self.write_elements(array, &array.path, &mut writer))
+                .and_then(|()| write_elements(array, self.rules, &self.shape, &array.path, &mut writer))
                 .map_err(|error| progress.interruption_or(error))?;
             pending.push(file.finish());
         }
@@ -354,38 +421,45 @@ impl WritePlan {
                 npz.start(&array.member(), &array.header).map_err(|error| write_error(archive, &error));
             let written = member.and_then(|member| {
                 progress.advance_bytes(array.header.encoded_len().unwrap_or(0));
-                self.write_elements(array, archive, &mut ProgressWriter::new(member, progress))
+                write_elements(
+                    array,
+                    self.rules,
+                    &self.shape,
+                    archive,
+                    &mut ProgressWriter::new(member, progress),
+                )
             });
             written.map_err(|error| progress.interruption_or(error))?;
         }
         npz.finish().map_err(|error| progress.interruption_or(write_error(archive, &error)))?;
         commit(vec![file.finish()], &[archive])
     }
+}
 
-    /// Writes the stretched elements of an array. `result` is the file that is being written, for errors.
-    fn write_elements(
-        &self,
-        array: &PlannedArray,
-        result: &Path,
-        writer: &mut impl Write,
-    ) -> Result<(), CliError> {
-        let source = &*array.input.source;
-        if let Some(raw) = source.as_raw() {
-            return raw.write_broadcast(self.rules, &self.shape, writer).map_err(|error| match error {
-                WriteBroadcastError::Write(error) => write_error(result, &error),
-                WriteBroadcastError::Shape(error) => error.into(),
-                error => CliError::internal(error),
-            });
-        }
-        let from = &source.header().shape;
-        for chunk in Chunks::new(&self.shape, CHUNK_ELEMENTS).iter() {
-            let region = source.region(&input_region(from, &chunk))?;
-            let shape: Vec<usize> = chunk.iter().map(std::ops::Range::len).collect();
-            let stretched = region.view().broadcast_to(&shape)?;
-            npy::write_elements(&mut *writer, stretched).map_err(|error| write_error(result, &error))?;
-        }
-        Ok(())
+/// Writes the stretched elements of an array. `result` is the file that is being written, for errors.
+fn write_elements(
+    array: &PlannedArray,
+    rules: Rules,
+    to: &[usize],
+    result: &Path,
+    writer: &mut impl Write,
+) -> Result<(), CliError> {
+    let source = &*array.input.source;
+    if let Some(raw) = source.as_raw() {
+        return raw.write_broadcast(rules, to, writer).map_err(|error| match error {
+            WriteBroadcastError::Write(error) => write_error(result, &error),
+            WriteBroadcastError::Shape(error) => error.into(),
+            error => CliError::internal(error),
+        });
     }
+    let from = &source.header().shape;
+    for chunk in Chunks::new(to, CHUNK_ELEMENTS).iter() {
+        let region = source.region(&input_region(from, &chunk))?;
+        let shape: Vec<usize> = chunk.iter().map(std::ops::Range::len).collect();
+        let stretched = region.view().broadcast_to(&shape)?;
+        npy::write_elements(&mut *writer, stretched).map_err(|error| write_error(result, &error))?;
+    }
+    Ok(())
 }
 
 impl PlannedArray {
@@ -410,17 +484,46 @@ impl PlannedArray {
 
 /// The path of the archive, if `--out` names one.
 fn archive_path(out: &Path) -> Result<Option<&Path>, CliError> {
-    if is_stdout(out) {
-        let message = "--out -: cannot write to standard output; \
-            give a directory (./- for one named -), or a file ending in .npz";
-        return Err(CliError::usage(message));
-    }
     if out.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".npz")) {
         let out = text::display_path(out);
         let message = format!("--out {out}: an archive needs a name before its extension, as in z.npz");
         return Err(CliError::usage(message));
     }
     Ok(has_extension(out, "npz").then_some(out))
+}
+
+/// The file of a single array: a path that ends in `.npy` and is not a directory.
+///
+/// Names that mean another format are errors, too: a directory of that name would be a surprise.
+fn single_file(out: &Path, inputs: usize) -> Result<Option<&Path>, CliError> {
+    let shown = text::display_path(out);
+    if out.is_dir() {
+        return Ok(None);
+    }
+    if has_extension(out, "npy") {
+        return match inputs {
+            1 => Ok(Some(out)),
+            _ => Err(CliError::usage(format!(
+                "--out {shown}: one file for {inputs} arrays; give a directory, or a file ending in .npz"
+            ))),
+        };
+    }
+    match is_other_format(out) {
+        true => Err(CliError::usage(format!(
+            "--out {shown}: cannot write this format; give a directory, or a file ending in .npy or .npz"
+        ))),
+        false => Ok(None),
+    }
+}
+
+/// The rules, the common shape and all inputs.
+fn open_inputs(args: &BroadcastArgs) -> Result<(Rules, Vec<usize>, Vec<OpenArray>), CliError> {
+    let rules = args.rules.rules();
+    check_stdin(&args.inputs)?;
+    let open = |word: &OsString| open_array(Location::parse(word)?);
+    let inputs = args.inputs.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let shape = common_shape(&inputs, rules, args.to.as_deref())?;
+    Ok((rules, shape, inputs))
 }
 
 /// The common shape of all inputs, or the shape that each of them is broadcast to.

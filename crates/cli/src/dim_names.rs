@@ -51,16 +51,54 @@ impl NamedShape {
         named.names.iter().any(Option::is_some).then_some(named)
     }
 
-    /// The shape, with a size for each name: those that are given, or small ones that differ.
-    pub(crate) fn sized(&self, sizes: &mut BTreeMap<String, usize>) -> Vec<Extent> {
-        let size = |(extent, name): (&Extent, &Option<String>)| match name {
-            Some(name) => {
-                let next = (2..).find(|size| !sizes.values().any(|used| used == size)).unwrap_or(2);
-                Extent::Known(*sizes.entry(name.clone()).or_insert(next))
-            }
-            None => *extent,
+    /// The shape, with the sizes of its names.
+    pub(crate) fn sized(&self, sizes: &BTreeMap<String, usize>) -> Vec<Extent> {
+        let size = |(extent, name): (&Extent, &Option<String>)| {
+            name.as_ref().and_then(|name| sizes.get(name)).map_or(*extent, |size| Extent::Known(*size))
         };
         self.shape.iter().zip(&self.names).map(size).collect()
+    }
+}
+
+/// Gives every name a size that a figure can be drawn with, unless it has one.
+///
+/// Names take the sizes that they meet in other inputs, so that shapes that may be compatible are. Others are small, and
+/// differ.
+pub(crate) fn choose_sizes(inputs: &[NamedShape], sizes: &mut BTreeMap<String, usize>) {
+    let rank = inputs.iter().map(|input| input.shape.len()).max().unwrap_or(0);
+    // The sizes and names of each dimension, from the last one on.
+    let columns: Vec<Vec<(Extent, Option<&String>)>> = (1..=rank)
+        .map(|from_end| {
+            let cells = inputs.iter().filter_map(|input| {
+                let at = input.shape.len().checked_sub(from_end)?;
+                Some((input.shape[at], input.names[at].as_ref()))
+            });
+            cells.collect()
+        })
+        .collect();
+    loop {
+        let mut is_changed = true;
+        while is_changed {
+            is_changed = false;
+            for column in &columns {
+                let size = |(extent, name): &(Extent, Option<&String>)| match (extent, name) {
+                    (Extent::Known(size), _) => Some(*size),
+                    (_, Some(name)) => sizes.get(*name).copied(),
+                    _ => None,
+                };
+                let Some(met) = column.iter().filter_map(size).find(|size| *size != 1) else { continue };
+                for (_, name) in column {
+                    if let Some(name) = name.filter(|name| !sizes.contains_key(*name)) {
+                        sizes.insert(name.clone(), met);
+                        is_changed = true;
+                    }
+                }
+            }
+        }
+        let mut names = inputs.iter().flat_map(|input| &input.names).flatten();
+        let Some(name) = names.find(|name| !sizes.contains_key(*name)) else { return };
+        let next = (2..).find(|size| !sizes.values().any(|used| used == size)).unwrap_or(2);
+        sizes.insert(name.clone(), next);
     }
 }
 
@@ -112,7 +150,8 @@ pub(crate) fn named_text(shape: &[Extent], names: &[Option<String>]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{NamedShape, common_names, named_text};
+    use super::{NamedShape, choose_sizes, common_names, named_text};
+    use std::collections::BTreeMap;
     use unishape::{Extent, broadcast_shapes};
 
     fn text(text: &str) -> Option<String> {
@@ -146,5 +185,28 @@ mod tests {
         assert_eq!(common(&["N,H", "5,H"]), "5xH");
         assert_eq!(common(&["N,H", "?,H"]), "?xH");
         assert_eq!(common(&["N,H", "N,W"]), "Nx?");
+    }
+
+    #[test]
+    fn names_take_the_sizes_that_they_meet() {
+        let sizes = |texts: &[&str], given: &[(&str, usize)]| {
+            let parse = |text: &&str| {
+                let shape =
+                    || text.split('x').map(|size| Extent::Known(size.parse().expect("a size"))).collect();
+                let plain = || NamedShape { shape: shape(), names: vec![None; text.split('x').count()] };
+                NamedShape::parse(text).unwrap_or_else(plain)
+            };
+            let inputs: Vec<NamedShape> = texts.iter().map(parse).collect();
+            let mut sizes: BTreeMap<String, usize> =
+                given.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
+            choose_sizes(&inputs, &mut sizes);
+            sizes.into_iter().map(|(name, size)| format!("{name}={size}")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(sizes(&["N,3,H,W", "3x1x1"], &[]), "H=3 N=2 W=4");
+        assert_eq!(sizes(&["N,3,H,W", "3x1x1"], &[("H", 2)]), "H=2 N=3 W=4");
+        assert_eq!(sizes(&["N,3", "7x1"], &[]), "N=7");
+        assert_eq!(sizes(&["N,H", "N,W"], &[]), "H=3 N=2 W=3");
+        assert_eq!(sizes(&["A,B", "B,C", "5x1"], &[]), "A=5 B=5 C=5");
+        assert_eq!(sizes(&["N,H", "N,W"], &[("W", 1)]), "H=3 N=2 W=1");
     }
 }

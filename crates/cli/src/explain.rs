@@ -1,7 +1,7 @@
 //! `unishape explain`: figures of how shapes or arrays are broadcast.
 
 use crate::args::ExplainArgs;
-use crate::dim_names::{NamedShape, common_names, named_text};
+use crate::dim_names::{NamedShape, choose_sizes, common_names, named_text};
 use crate::error::CliError;
 use crate::eval::expression_error;
 use crate::output;
@@ -37,7 +37,9 @@ pub(crate) fn run(args: ExplainArgs, json: bool) -> Result<(), CliError> {
     check_stdin(&args.inputs)?;
     let inputs = shape_input::read_all(&args.inputs)?;
     let mut sizes: BTreeMap<String, usize> = args.sizes.iter().cloned().collect();
-    let shapes = args.inputs.iter().zip(&inputs).map(|(word, input)| known_shape(word, input, &mut sizes));
+    let named: Vec<NamedShape> = inputs.iter().map(ShapeInput::named_shape).collect();
+    choose_sizes(&named, &mut sizes);
+    let shapes = args.inputs.iter().zip(&named).map(|(word, shape)| known_shape(word, shape, &sizes));
     let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
     let figure = match args.reduce {
         Some(op) => reduction_figure(&args, op, &inputs, &shapes)?,
@@ -112,9 +114,11 @@ fn broadcast_figure(
     inputs: &[ShapeInput],
     shapes: &[Vec<usize>],
 ) -> Result<Figure, CliError> {
+    // First, without the sizes that are only drawn: an error is about those that are given.
+    let names = result_names(inputs, args)?;
     let mut explanation = Explanation::new(args.rules.rules(), shapes)
         .map_err(|error| CliError::from(error.named(&shape_input::names(inputs))))?;
-    explanation = explanation.result_dim_names(&borrowed(&result_names(inputs, args)?));
+    explanation = explanation.result_dim_names(&borrowed(&names));
     for (index, input) in inputs.iter().enumerate() {
         explanation = explanation.dim_names(index, &borrowed(&input.dim_names));
         if input.file.is_some() {
@@ -172,7 +176,8 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 /// The names of the dimensions of the common shape, where they have any.
 fn result_names(inputs: &[ShapeInput], args: &ExplainArgs) -> Result<Vec<Option<String>>, CliError> {
     let shapes: Vec<&[Extent]> = inputs.iter().map(|input| &input.shape[..]).collect();
-    let common = broadcast_shapes_with(args.rules.rules(), &shapes)?;
+    let common = broadcast_shapes_with(args.rules.rules(), &shapes)
+        .map_err(|error| error.named(&shape_input::names(inputs)))?;
     let named: Vec<_> = inputs.iter().map(|input| (&input.shape[..], &input.dim_names[..])).collect();
     Ok(common_names(&common, &named))
 }
@@ -184,11 +189,10 @@ fn borrowed(names: &[Option<String>]) -> Vec<Option<&str>> {
 /// The shape of an input, whose sizes must all be known, or have names.
 fn known_shape(
     word: &OsString,
-    input: &ShapeInput,
-    sizes: &mut BTreeMap<String, usize>,
+    shape: &NamedShape,
+    sizes: &BTreeMap<String, usize>,
 ) -> Result<Vec<usize>, CliError> {
-    let named = NamedShape { shape: input.shape.clone(), names: input.dim_names.clone() };
-    let shape = named.sized(sizes);
+    let shape = shape.sized(sizes);
     let known = shape.iter().map(|size| match size {
         Extent::Known(size) => Some(*size),
         Extent::Unknown | Extent::Positive => None,

@@ -44,6 +44,7 @@ mod signals;
 mod sources;
 
 use args::{Args, Command};
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use error::CliError;
 use std::ffi::OsString;
@@ -63,7 +64,7 @@ pub fn run<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let args = match Args::try_parse_from(&arguments) {
         Ok(args) => args,
-        Err(error) => return report_parse_error(&error, &arguments),
+        Err(error) => return report_parse_error(&with_near_names(error), &arguments),
     };
     let (json, site) = (args.json, args.link.clone());
     let result = panic::catch_unwind(|| run_subcommand(args)).unwrap_or_else(|_| {
@@ -88,6 +89,37 @@ fn run_subcommand(args: Args) -> Result<(), CliError> {
         Command::Completions { shell } => completions(shell, json),
         Command::Man { dir, force } => man::run(Args::command(), &dir, force, json),
     }
+}
+
+/// Removes suggestions that are not near what was written: clap suggests `help` for `exlpain`.
+fn with_near_names(mut error: clap::Error) -> clap::Error {
+    for (invalid, suggested) in [
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+    ] {
+        let Some(ContextValue::String(written)) = error.get(invalid) else { continue };
+        let is_near = |name: &String| is_near(written, name);
+        let near = match error.get(suggested) {
+            Some(ContextValue::String(name)) if is_near(name) => continue,
+            Some(ContextValue::Strings(names)) => {
+                names.iter().filter(|name| is_near(name)).cloned().collect()
+            }
+            Some(ContextValue::String(_)) => Vec::new(),
+            _ => continue,
+        };
+        match near.is_empty() {
+            true => error.remove(suggested),
+            false => error.insert(suggested, ContextValue::Strings(near)),
+        };
+    }
+    error
+}
+
+/// Whether a name begins with what was written, or at most a third of the characters differ.
+fn is_near(written: &str, name: &str) -> bool {
+    let distance = strsim::osa_distance(written, name);
+    name.starts_with(written) || 3 * distance <= written.chars().count().max(name.chars().count())
 }
 
 /// Prints help, the version, or what is wrong with the command line, which has no arguments yet.

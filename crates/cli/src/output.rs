@@ -9,6 +9,9 @@ use unishape::{Tensor, text};
 use unishape_array_text::{IndexRanges, format_array};
 use unishape_atomic_file::{AtomicFile, PendingFile, commit_all};
 
+/// Stands for the path of standard output, in errors.
+pub(crate) const STDOUT: &str = "standard output";
+
 /// Prints to standard output.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     let mut stdout = io::stdout().lock();

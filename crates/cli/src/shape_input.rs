@@ -52,6 +52,11 @@ impl ShapeInput {
         ShapeInput { dim_names: vec![None; shape.len()], shape, file: None, array: None }
     }
 
+    /// The shape with its names.
+    pub(crate) fn named_shape(&self) -> NamedShape {
+        NamedShape { shape: self.shape.clone(), names: self.dim_names.clone() }
+    }
+
     /// The name of the input in figures and errors.
     pub(crate) fn name(&self, index: usize) -> String {
         self.file.as_ref().map_or_else(|| format!("input {index}"), short_name)

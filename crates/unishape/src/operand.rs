@@ -130,6 +130,11 @@ array_operand!(['a, S: Data] &'a ArrayBase<S, D>, S::Elem, ReadFor<'a, S::Elem>,
     let array: &'a ArrayBase<S, D> = array;
     Strided::borrowed(array, common)
 });
+// Items of `&[&a, &b]`, and of an iterator over a `Vec<&Array2<f32>>`.
+array_operand!(['a, S: Data] &'_ &'a ArrayBase<S, D>, S::Elem, ReadFor<'a, S::Elem>, |array, common| {
+    let array: &'a ArrayBase<S, D> = array;
+    Strided::borrowed(array, common)
+});
 array_operand!(['a, A] &'a ArrayRef<A, D>, A, ReadFor<'a, A>, |array, common| Strided::borrowed(*array, common));
 array_operand!(['a, A] ArrayView<'a, A, D>, A, ReadFor<'a, A>, |array, common| Strided::of_view(array, common));
 array_operand!([A] Array<A, D>, A, Read<A>, |array, common| Strided::stretched(array, common));
@@ -151,6 +156,10 @@ macro_rules! broadcast_operand {
     };
 }
 broadcast_operand!(['a, S: Data, D: Dimension] &'a ArrayBase<S, D>, S::Elem, |array, rules, target| {
+    let array: &'a ArrayBase<S, D> = array;
+    target.stretch(rules, array)
+});
+broadcast_operand!(['a, S: Data, D: Dimension] &'_ &'a ArrayBase<S, D>, S::Elem, |array, rules, target| {
     let array: &'a ArrayBase<S, D> = array;
     target.stretch(rules, array)
 });

@@ -213,6 +213,13 @@ impl<'a, T: Element> From<&'a [T]> for TensorView<'a> {
 }
 
 /// A view of rank 1.
+impl<'a, T: Element, const N: usize> From<&'a [T; N]> for TensorView<'a> {
+    fn from(elements: &'a [T; N]) -> TensorView<'a> {
+        elements.as_slice().into()
+    }
+}
+
+/// A view of rank 1.
 impl<'a, T: Element> From<&'a Vec<T>> for TensorView<'a> {
     fn from(elements: &'a Vec<T>) -> TensorView<'a> {
         elements.as_slice().into()

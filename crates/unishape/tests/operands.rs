@@ -88,6 +88,24 @@ fn slices_and_single_values_are_operands_of_all_verbs() {
     assert!(matches!(map((&a, &[1, 2]), |a, _| *a), Err(Error::Incompatible(_))));
 }
 
+/// Items of `&[&a, &b]` and of iterators over references are references to references.
+#[test]
+#[allow(clippy::needless_borrows_for_generic_args)] // what people write
+fn references_to_references_are_operands() {
+    fn first<'a>(both: &[&'a Array2<f64>]) -> ArrayView2<'a, f64> {
+        let (view, _) = broadcast((&both[0], &both[1])).unwrap();
+        view
+    }
+    let (a, b) = (matrix(), arr2(&[[10.0], [20.0]]));
+    let both = vec![&a, &b];
+    let expected = broadcast_all([&a, &b]).unwrap();
+    assert_eq!(broadcast_all(&[&a, &b]).unwrap(), expected);
+    assert_eq!(broadcast_all(&both).unwrap(), expected);
+    let sums: Vec<Array2<f64>> = both.iter().map(|array| map((array, &b), |x, y| x + y).unwrap()).collect();
+    assert_eq!(sums, [&a + &b, &b + &b]);
+    assert_eq!(first(&both), a);
+}
+
 #[test]
 fn bc10_borrowed_slices_and_values_are_broadcast_without_copying() {
     let (a, names, flag) = (matrix(), vec!["x", "y", "z"], true);
@@ -301,6 +319,7 @@ mod tensors {
         let shared: ArcArray1<i64> = arr1(&[1, 2]).into_shared();
         assert_eq!(Tensor::from(shared.clone()), Tensor::from(vec![1i64, 2]));
         assert_eq!(TensorView::from(&shared), TensorView::from(&[1i64, 2][..]));
+        assert_eq!(TensorView::from(&shared), TensorView::from(&[1i64, 2]));
     }
 
     #[test]
@@ -321,6 +340,10 @@ mod tensors {
     fn values_of_expressions() {
         let shared: ArcArray1<f32> = arr1(&[1.0f32, 2.0]).into_shared();
         let expr = Expr::parse("a * n + s").unwrap();
+        assert_eq!(
+            expr.evaluate([("a", Value::from(&[1, 2])), ("n", 3.into()), ("s", 1.into())]).unwrap(),
+            arr1(&[4, 7]).into()
+        );
         let values = [("a", Value::from(&shared)), ("n", 3usize.into()), ("s", half::f16::ONE.into())];
         assert_eq!(expr.evaluate(values).unwrap(), arr1(&[4.0f32, 7.0]).into());
         let x = lazy(&shared);

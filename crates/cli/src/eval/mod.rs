@@ -31,7 +31,7 @@ use crate::destination::{
 };
 use crate::error::CliError;
 use crate::output::{self, print_info};
-use crate::paths::{has_extension, is_stdout, parent_directory};
+use crate::paths::{has_extension, is_other_format, is_stdout, parent_directory};
 use crate::progress::{Progress, Total};
 use binding::Binding;
 use indicatif::BinaryBytes;
@@ -246,6 +246,11 @@ fn write_to_file(job: &Job, path: &Path, args: &OutputArgs, json: bool) -> Resul
     // A pipe or a device is written in place: it is not replaced and takes no space of its directory.
     let is_file = fs::metadata(path).map_or(true, |metadata| metadata.is_file() || metadata.is_dir());
     let free = if is_file { free_space(directory) } else { None };
+    if is_file && is_other_format(path) {
+        let path = text::display_path(path);
+        let message = format!("-o {path}: cannot write this format; give a file ending in .npy or .zarr");
+        return Err(CliError::usage(message));
+    }
     if is_file {
         check_directory_exists(directory)?;
         check_target(path, args.writing.force)?;

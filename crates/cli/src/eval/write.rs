@@ -4,7 +4,7 @@ use super::inputs::InputParts;
 use super::job::{BUFFERS, Job, slice};
 use crate::chunks::{Chunks, len};
 use crate::error::CliError;
-use crate::output::{commit, write_error};
+use crate::output::{STDOUT, commit, write_error};
 use crate::progress::{Progress, ProgressWriter};
 use half::{bf16, f16};
 use indicatif::BinaryBytes;
@@ -34,9 +34,6 @@ pub(crate) fn write(
         .map_err(|error| progress.interruption_or(error))?;
     commit(vec![file.finish()], &[path])
 }
-
-/// Stands for the path of standard output.
-const STDOUT: &str = "standard output";
 
 /// Computes the result into standard output.
 pub(crate) fn write_to_stdout(job: &Job, chunks: &Chunks, progress: &Progress) -> Result<(), CliError> {

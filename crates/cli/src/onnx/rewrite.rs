@@ -16,7 +16,7 @@ use std::path::{Component, Path, PathBuf};
 use unishape::text;
 use unishape_atomic_file::resolve_target;
 use unishape_onnx::{
-    BroadcastKind, ExplicitOptions, Model, Rewritten, Verdict, explain_with, explicit_with,
+    BroadcastKind, ExplicitOptions, Model, Report, Rewritten, Verdict, explain_with, explicit_with,
     implicit as remove_inserted, implicit_all,
 };
 
@@ -47,12 +47,7 @@ pub(crate) fn explicit(args: &ExplicitArgs, json: bool) -> Result<(), CliError> 
 }
 
 /// The gate: fails if a node broadcasts, or if that is not known.
-fn check(
-    args: &ExplicitArgs,
-    model: &Model,
-    report: unishape_onnx::Report,
-    quiet: bool,
-) -> Result<(), CliError> {
+fn check(args: &ExplicitArgs, model: &Model, report: Report, quiet: bool) -> Result<(), CliError> {
     let shown = text::display_path(&args.files.model);
     let kinds: Vec<BroadcastKind> =
         BroadcastKind::ALL.into_iter().filter(|kind| !args.ignore.contains(kind)).collect();
@@ -66,9 +61,9 @@ fn check(
     }
     let result = summary(model, &report);
     match verdict {
-        Verdict::Broadcasts => Err(CliError::finding(format!(
-            "{shown}: {result}; run `unishape onnx explicit {shown} -o FILE.onnx`"
-        ))),
+        Verdict::Broadcasts => {
+            Err(CliError::finding(format!("{shown}: {result}; {}", advice(&shown, &report))))
+        }
         Verdict::Unknown if !args.allow_unknown => {
             let unknown = match report.not_analyzed.len() {
                 0 => String::new(),
@@ -84,6 +79,30 @@ fn check(
     }
 }
 
+/// What to do about the broadcasts of a model: `explicit` does not expand all kinds.
+fn advice(shown: &str, report: &Report) -> String {
+    let expanded = ExplicitOptions::default().kinds;
+    let found = |kind: &BroadcastKind| report.broadcasts.iter().any(|broadcast| broadcast.kind == *kind);
+    let mut advice = Vec::new();
+    if expanded.iter().any(found) {
+        advice.push(format!("run `unishape onnx explicit {shown} -o FILE.onnx`"));
+    }
+    let kept: Vec<BroadcastKind> =
+        BroadcastKind::ALL.into_iter().filter(|kind| !expanded.contains(kind) && found(kind)).collect();
+    if !kept.is_empty() {
+        let kinds: Vec<String> = kept.iter().map(ToString::to_string).collect();
+        let kinds = kinds.join(",");
+        let mut text = format!("`explicit` keeps {kinds}: accept that with --ignore {kinds}");
+        let flags =
+            [(BroadcastKind::ScalarExponent, "--expand-pow"), (BroadcastKind::MatMul, "--expand-matmul")];
+        for (_, flag) in flags.iter().filter(|(kind, _)| kept.contains(kind)) {
+            text += &format!(", or expand with {flag}");
+        }
+        advice.push(text);
+    }
+    advice.join("; ")
+}
+
 pub(crate) fn implicit(args: &ImplicitArgs, json: bool) -> Result<(), CliError> {
     let model = open(&args.files.model)?;
     let shown = text::display_path(&args.files.model);
@@ -95,7 +114,8 @@ pub(crate) fn implicit(args: &ImplicitArgs, json: bool) -> Result<(), CliError> 
             print_info(args.files.writing.quiet || json, &format!("{shown}: nothing to do\n"));
             return if json { output::print_json(&json!({"check": "implicit"})) } else { Ok(()) };
         }
-        let hint = format!("run `unishape onnx implicit {shown} -o FILE.onnx`");
+        let all = if args.all { " --all" } else { "" };
+        let hint = format!("run `unishape onnx implicit {shown}{all} -o FILE.onnx`");
         return Err(CliError::finding(format!("{shown}: {count} unnecessary; {hint}")));
     };
     write(&args.files, &model, &rewritten, path, &format!("{count} removed"), json)

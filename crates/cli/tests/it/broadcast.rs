@@ -405,3 +405,43 @@ fn wide_file_names_are_aligned_in_columns() {
     let lines: Vec<&str> = message.lines().take(2).collect();
     assert_eq!(lines, ["a  宽的.npy   2x1  uint8", "b  abcde.npy    3  uint8"]);
 }
+
+/// A single array goes to the file that is named, or through a pipe.
+#[test]
+fn a_single_array_needs_no_directory() {
+    let dir = TestDir::new();
+    let array = Array::of("'>f4'", &[4]);
+    dir.write("row.npy", array.file());
+    let expected = array.stretched(&[3, 4]).file();
+    let message = dir.run(["broadcast", "row.npy", "--to", "3x4", "--out", "z.npy"]).message();
+    assert!(message.starts_with("row.npy → z.npy  4 → 3x4  "), "{message}");
+    assert!(message.contains(" to z.npy ("), "{message}");
+    assert_eq!((dir.list(), dir.read("z.npy")), (vec!["row.npy".into(), "z.npy".into()], expected.clone()));
+    let message = dir.run(["broadcast", "row.npy", "--to", "3x4", "--out", "z.npy"]).expect_error(4);
+    assert_eq!(message, "unishape: z.npy already exists; use --force to replace it\n");
+    let message = dir.run(["broadcast", "row.npy", "-f", "--out", "row.npy"]).expect_error(2);
+    assert!(message.contains("row.npy would be overwritten by its own result"), "{message}");
+    let message = dir.run(["broadcast", "row.npy", "--out", "missing/z.npy"]).expect_error(4);
+    assert_eq!(message, "unishape: missing: no such directory\n");
+
+    let mut command = dir.command(["broadcast", "row.npy", "--to", "3x4", "--out", "-"]);
+    let output = command.output().expect("the command runs");
+    assert_eq!((output.status.code(), output.stdout), (Some(0), expected));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        message.starts_with("row.npy  4 → 3x4\n") && message.ends_with(" to standard output\n"),
+        "{message}"
+    );
+}
+
+/// A reader that closes its pipe is not an error.
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_ends_the_output() {
+    let dir = TestDir::new();
+    dir.write("one.npy", Array::of("'<f8'", &[1]).file());
+    let script = "{ \"$0\" broadcast one.npy --to 4000000 -q --out -; echo $? > code; } | head -c 6 > start";
+    let output = RunOutput::of(&mut dir.program("sh", ["-c", script, crate::support::BINARY]));
+    assert_eq!(output.expect_success(), "");
+    assert_eq!((dir.read("start"), dir.read("code")), (b"\x93NUMPY".to_vec(), b"0\n".to_vec()));
+}

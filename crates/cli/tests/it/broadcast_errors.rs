@@ -105,7 +105,7 @@ fn an_input_is_not_overwritten_by_another_result() {
 }
 
 #[test]
-fn an_archive_needs_a_name_and_standard_output_is_an_error() {
+fn an_archive_needs_a_name_and_standard_output_takes_one_array() {
     let dir = compatible_arrays();
     for out in [".npz", ".NPZ", "new/.npz"] {
         let message = broadcast_error(&dir, &["--out", out], 2);
@@ -113,9 +113,36 @@ fn an_archive_needs_a_name_and_standard_output_is_an_error() {
         assert_eq!(message, format!("unishape: --out {out}: {hint}\n"));
     }
     let message = broadcast_error(&dir, &["--out", "-"], 2);
-    assert!(message.starts_with("unishape: --out -: cannot write to standard output; give "), "{message}");
+    let expected = "unishape: --out -: cannot write several arrays to standard output; give ";
+    assert!(message.starts_with(expected), "{message}");
+    let message = dir.run(["broadcast", "row.npy", "--json", "--out", "-"]).stderr;
+    assert!(message.starts_with("unishape: --out -: cannot write an array and JSON to "), "{message}");
     dir.run(["broadcast", "row.npy", "-q", "--out", "./-"]).expect_success();
     assert!(dir.path("-/row.npy").exists());
+}
+
+/// A directory of such a name would be a surprise.
+#[test]
+fn names_of_files_are_not_made_directories() {
+    let dir = compatible_arrays();
+    let before = dir.list();
+    let message = broadcast_error(&dir, &["--out", "z.npy"], 2);
+    let expected = "--out z.npy: one file for 2 arrays; give a directory, or a file ending in .npz";
+    assert_eq!(message, format!("unishape: {expected}\n"));
+    for out in ["z.csv", "z.txt", "z.TSV", "z.safetensors"] {
+        let message = broadcast_error(&dir, &["--out", out], 2);
+        assert!(
+            message.starts_with(&format!("unishape: --out {out}: cannot write this format; ")),
+            "{message}"
+        );
+        let message = dir.run(["eval", "row + 1", "row.npy", "-o", out]).expect_error(2);
+        assert!(message.starts_with(&format!("unishape: -o {out}: cannot write this format; ")), "{message}");
+    }
+    assert_eq!(dir.list(), before);
+    // A directory that exists may have any name.
+    dir.write("d.npy/note.txt", "");
+    dir.run(["broadcast", "column.npy", "row.npy", "-q", "--out", "d.npy"]).expect_success();
+    assert!(dir.path("d.npy/row.npy").exists());
 }
 
 #[cfg(unix)]

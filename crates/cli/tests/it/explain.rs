@@ -424,3 +424,23 @@ fn names_of_dimensions_are_drawn_in_every_form() {
     let text = dir.run(["explain", "batch,3", "3", "--dim", "batch=1000"]).expect_success();
     assert!(text.contains("Drawn with batch = 1000."), "{text}");
 }
+
+/// Sizes that are only drawn never make shapes incompatible.
+#[test]
+fn names_take_sizes_that_are_compatible() {
+    let dir = TestDir::new();
+    for (inputs, head) in [
+        (["N,3", "7,1"], "Nx3 with 7x1 gives 7x3\n"),
+        (["N,H", "N,W"], "NxH with NxW gives Nx3\n"),
+        (["N,5", "(C,)"], "Nx5 with C gives Nx5\n"),
+    ] {
+        let figure = dir.run(["explain"].iter().chain(&inputs)).expect_success();
+        assert!(figure.starts_with(head), "{figure}");
+    }
+    for command in ["shape", "explain"] {
+        let message = dir.run([command, "N,3,H,W", "4,1,1"]).expect_error(1);
+        assert!(message.contains("\n  input 0  ? x 3 x ? x ?\n"), "{message}");
+    }
+    let message = dir.run(["explain", "N,2", "3,1", "--dim", "N=4"]).expect_error(1);
+    assert!(message.contains("input 0 has 4, input 1 has 3"), "{message}");
+}

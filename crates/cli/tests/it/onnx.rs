@@ -244,6 +244,40 @@ fn exit_codes_of_the_gate() {
     assert_eq!(check("e.onnx", &[]), 0);
 }
 
+/// What `--check` advises leads to a model that passes: `explicit` does not expand all kinds.
+#[test]
+fn advice_of_the_gate_is_not_circular() {
+    let dir = TestDir::new();
+    let model = |op_type: &str, inputs: &[(&str, &str)]| {
+        let build = ModelBuilder::new(23);
+        let build = inputs.iter().fold(build, |build, (name, shape)| build.input(name, DType::F32, shape));
+        let names: Vec<&str> = inputs.iter().map(|(name, _)| *name).collect();
+        build.node(op_type, &names.join(" "), "z").unranked_output("z", DType::F32).to_bytes()
+    };
+    dir.write("add.onnx", model("Add", &[("x", "2 3"), ("y", "3")]));
+    dir.write("pow.onnx", model("Pow", &[("x", "2 3"), ("y", "1")]));
+    dir.write("matmul.onnx", model("MatMul", &[("x", "5 2 3"), ("y", "3 4")]));
+    dir.write("norm.onnx", model("LayerNormalization", &[("x", "2 3"), ("y", "3")]));
+    for (file, advice) in [
+        ("add.onnx", "; run `unishape onnx explicit add.onnx -o FILE.onnx`\n"),
+        ("pow.onnx", "; `explicit` keeps pow: accept that with --ignore pow, or expand with --expand-pow\n"),
+        (
+            "matmul.onnx",
+            "; `explicit` keeps matmul: accept that with --ignore matmul, or expand with --expand-matmul\n",
+        ),
+        ("norm.onnx", "; `explicit` keeps normalization: accept that with --ignore normalization\n"),
+    ] {
+        let message = dir.run(["onnx", "explicit", file, "--check", "-q"]).expect_error(1);
+        assert!(message.ends_with(advice), "{message}");
+    }
+    let build = ModelBuilder::new(23).input("x", DType::F32, "2 1").input("y", DType::F32, "2 3");
+    let build = build.initializer("s", arr1(&[2i64, 3])).node("Expand", "x s", "e").node("Add", "e y", "z");
+    dir.write("own.onnx", build.unranked_output("z", DType::F32).to_bytes());
+    dir.run(["onnx", "implicit", "own.onnx", "--check", "-q"]).expect_success();
+    let message = dir.run(["onnx", "implicit", "own.onnx", "--all", "--check", "-q"]).expect_error(1);
+    assert!(message.ends_with("; run `unishape onnx implicit own.onnx --all -o FILE.onnx`\n"), "{message}");
+}
+
 /// Names that are long and differ at their ends are whole in JSON.
 #[test]
 fn names_of_sizes_are_whole_in_json() {

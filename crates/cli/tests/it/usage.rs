@@ -158,3 +158,21 @@ fn no_shapes_on_a_terminal_are_a_usage_error_with_a_hint() {
     assert!(shown.contains("no shapes given; try `unishape shape 8x1x6x1 7x1x5`, or --help"), "{shown}");
     assert!(shown.contains("code 2"), "{shown}");
 }
+
+#[test]
+fn only_near_names_are_suggested() {
+    let dir = TestDir::new();
+    let message = dir.run(["onnx", "exlpain", "m.onnx"]).expect_error(2);
+    assert!(message.contains("a similar subcommand exists: 'explain'\n"), "{message}");
+    assert!(!message.contains("'help'") && !message.contains("'explicit'"), "{message}");
+    let message = dir.run(["shap"]).expect_error(2);
+    assert!(message.contains("a similar subcommand exists: 'shape'"), "{message}");
+    let message = dir.run(["shape", "--strict-rnak", "3"]).expect_error(2);
+    assert!(message.contains("a similar argument exists: '--strict-rank'"), "{message}");
+    assert!(dir.run(["sum"]).expect_error(2).contains("a similar subcommand exists: 'sum-to'"));
+    assert!(dir.run(["completions", "bahs"]).expect_error(2).contains("a similar value exists: 'bash'"));
+    for far in [&["shape", "--frobnicate", "3"][..], &["explore"], &["onnx", "exlpore"]] {
+        let message = dir.run(far).expect_error(2);
+        assert!(!message.contains("similar"), "{message}");
+    }
+}

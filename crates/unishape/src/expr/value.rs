@@ -86,6 +86,13 @@ impl<'a, T: Element> From<&'a [T]> for Value<'a> {
 }
 
 /// An array of rank 1.
+impl<'a, T: Element, const N: usize> From<&'a [T; N]> for Value<'a> {
+    fn from(elements: &'a [T; N]) -> Value<'a> {
+        Value::Array(elements.into())
+    }
+}
+
+/// An array of rank 1.
 impl<'a, T: Element> From<&'a Vec<T>> for Value<'a> {
     fn from(elements: &'a Vec<T>) -> Value<'a> {
         Value::Array(elements.into())
