@@ -60,6 +60,14 @@ impl IndexRange {
 }
 
 /// Accumulators: extreme elements and their indices, which are `int64`; equally many, as bytes.
+///
+/// ```
+/// use unishape_kernels::Extremes;
+///
+/// let (mut element, mut index) = (255u8.to_ne_bytes(), i64::MAX.to_ne_bytes());
+/// let minimum = Extremes { elements: &mut element, indices: &mut index }; // of no uint8 yet
+/// assert_eq!(minimum.indices, i64::MAX.to_ne_bytes());
+/// ```
 #[derive(Debug)]
 pub struct Extremes<'a> {
     /// The elements.

@@ -74,7 +74,8 @@ fn pow_has_the_type_of_its_base() {
 fn casts_follow_the_specification() {
     let to = |dtype: i64| [("to", Attr::Int(dtype))];
     let floats = Tensor::from(arr1(&[1.9f32, -1.9, 0.0, -0.0, f32::NAN]));
-    assert_eq!(node(21, "Cast", from_ref(&floats), &to(6)), arr1(&[1i32, -1, 0, 0, 0]).into());
+    // What NaN becomes is left open; NumPy and ONNX Runtime have the smallest integer on x86-64.
+    assert_eq!(node(21, "Cast", from_ref(&floats), &to(6)), arr1(&[1i32, -1, 0, 0, i32::MIN]).into());
     assert_eq!(node(21, "Cast", &[floats], &to(9)), arr1(&[true, true, false, false, true]).into());
     assert_eq!(node(21, "Cast", &[arr1(&[200i16, -1]).into()], &to(3)), arr1(&[-56i8, -1]).into());
     let strings = ["2.5", "1e-5", "+INF", "-inf", "NaN"].map(String::from);
