@@ -136,8 +136,8 @@ DISAGREEMENTS = [
     ),
     Disagreement(
         "Pow of integers whose result exceeds the type or 2^53",
-        "Not defined by ONNX. Integer powers wrap, like products; floating-point results saturate; 0 to a negative "
-        "power is 0. The others compute in double precision and convert as the CPU does.",
+        "Not defined by ONNX. Integer powers wrap, like products; floating-point results become integers as NumPy "
+        "casts them; 0 to a negative power is 0. The others compute in double precision and convert as the CPU does.",
         "any", cells_of("Pow", dtypes=["int32", "int64"]), beyond_range,
     ),
     Disagreement(
