@@ -559,7 +559,7 @@ SIGNAL = "os.kill(os.getpid(), signal.SIGINT)"
         ("long = lambda: unishape.evaluate(text, out=np.zeros((20_000_000, 1000), np.int8))", SIGNAL),
         ("long = lambda: unishape.sum_to(x, (1000,))", SIGNAL),
         ("long = lambda: unishape.sum_to(unishape.sin(unishape.lazy(x)), (1000,))", SIGNAL),
-        # Of so many elements that dividing the rest of them would take minutes.
+        # Large enough that splitting the remaining elements would take minutes.
         ("long = lambda: unishape.evaluate('sum(y)', y=unishape.broadcast_to(np.ones(1000), (10**10, 1000)))", SIGNAL),
     ],
     ids=["evaluate", "interrupt_main", "out", "lazy", "another dtype", "sum_to", "lazy sum_to", "one element"],
