@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Weights of at least so many bytes stay in the file.
+/// Smallest size of weights that are left in the file, in bytes.
 const MIN_BYTES: u64 = 4096;
 
 /// Maximum nesting depth of the messages that are read without their weights.
