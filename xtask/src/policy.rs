@@ -6,6 +6,7 @@ use crate::install::CargoTool;
 use crate::python;
 use crate::workspace::packages;
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 
 /// Checks licences, sources, duplicates and advisories of dependencies; compiles in three minutes.
 const DENY: CargoTool = CargoTool { name: "deny", version: "0.20.2" };
@@ -61,18 +62,14 @@ pub(crate) fn msrv() -> Result<(), String> {
     let metadata = output("cargo metadata", cargo(&["metadata", "--format-version=1", "--locked"]))?;
     let metadata: Value =
         serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
-    let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
-    let of = |package: &Value| package["rust_version"].as_str().and_then(version);
-    let own = packages.iter().find(|package| package["name"] == "unishape").and_then(of);
-    let own = own.ok_or("unishape has no rust-version")?;
-    let newer: Vec<String> = packages
-        .iter()
-        .filter(|package| of(package).is_some_and(|version| version > own))
-        .map(|package| format!("{} needs Rust {}", package["name"], package["rust_version"]))
-        .collect();
+    let newer = newer_dependencies(&metadata).ok_or("cargo metadata: no graph of dependencies")?;
     if !newer.is_empty() {
         return Err(newer.join("\n"));
     }
+    let own = metadata["packages"].as_array().and_then(|packages| {
+        packages.iter().find(|package| package["name"] == "unishape").and_then(rust_version)
+    });
+    let own = own.ok_or("unishape has no rust-version")?;
 
     let mut lints = cargo(&["clippy", "--workspace", "--features", "unishape/cuda", "--"]);
     lints.args(["-D", "clippy::incompatible_msrv"]);
@@ -88,6 +85,48 @@ pub(crate) fn msrv() -> Result<(), String> {
     let mut check = command("rustup", &["run", &toolchain, "cargo", "check", "--workspace", "--locked"]);
     check.arg("--target-dir").arg(root().join("target/msrv")).env_remove("CARGO");
     command::run(&format!("a build with Rust {toolchain}"), check)
+}
+
+/// The `rust-version` of a package in cargo's metadata.
+fn rust_version(package: &Value) -> Option<(u32, u32)> {
+    package["rust_version"].as_str().and_then(version)
+}
+
+/// Dependencies that need a newer compiler than the package of the workspace that has them says.
+///
+/// Features that are off by default do not count.
+fn newer_dependencies(metadata: &Value) -> Option<Vec<String>> {
+    let packages: HashMap<&str, &Value> = metadata["packages"]
+        .as_array()?
+        .iter()
+        .filter_map(|package| Some((package["id"].as_str()?, package)))
+        .collect();
+    let nodes: HashMap<&str, &Vec<Value>> = metadata["resolve"]["nodes"]
+        .as_array()?
+        .iter()
+        .filter_map(|node| Some((node["id"].as_str()?, node["deps"].as_array()?)))
+        .collect();
+    let mut newer = Vec::new();
+    for member in metadata["workspace_members"].as_array()?.iter().filter_map(Value::as_str) {
+        let Some(own) = packages.get(member).and_then(|package| rust_version(package)) else { continue };
+        let (mut next, mut seen) = (vec![member], HashSet::from([member]));
+        while let Some(id) = next.pop() {
+            let package = packages.get(id)?;
+            if rust_version(package).is_some_and(|version| version > own) {
+                let [member, name, version] =
+                    [&packages[member]["name"], &package["name"], &package["rust_version"]];
+                newer.push(format!("{member}: {name} needs Rust {version}"));
+            }
+            let used = nodes.get(id)?.iter().filter(|dependency| {
+                let kinds = dependency["dep_kinds"].as_array();
+                kinds.is_none_or(|kinds| kinds.iter().any(|kind| kind["kind"] != "dev"))
+            });
+            next.extend(
+                used.filter_map(|dependency| dependency["pkg"].as_str()).filter(|id| seen.insert(id)),
+            );
+        }
+    }
+    Some(newer)
 }
 
 /// Compares the workflows and the settings of Dependabot with their schemas, and looks for known mistakes.
@@ -122,11 +161,34 @@ fn version(text: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::version;
+    use super::{newer_dependencies, version};
+    use serde_json::json;
 
     #[test]
     fn versions_are_ordered_by_number() {
         assert!(version("1.89") > version("1.9.1"));
         assert_eq!((version("1"), version("1.89.0"), version("x")), (Some((1, 0)), Some((1, 89)), None));
+    }
+
+    #[test]
+    fn dependencies_may_not_need_a_newer_compiler_than_their_package() {
+        let package =
+            |name: &str, version: &str| json!({ "id": name, "name": name, "rust_version": version });
+        let node = |name: &str, uses: &[(&str, Option<&str>)]| {
+            let dependency = |&(name, kind): &(&str, Option<&str>)| json!({ "pkg": name, "dep_kinds": [{ "kind": kind }] });
+            json!({ "id": name, "deps": uses.iter().map(dependency).collect::<Vec<_>>() })
+        };
+        let metadata = json!({
+            "packages": [package("own", "1.89"), package("other", "1.91"), package("a", "1.60"), package("b", "1.91")],
+            "workspace_members": ["own", "other"],
+            "resolve": { "nodes": [
+                node("own", &[("a", None), ("other", Some("dev"))]),
+                node("other", &[("b", None)]),
+                node("a", &[("b", Some("build"))]),
+                node("b", &[]),
+            ] },
+        });
+        let newer = newer_dependencies(&metadata).unwrap();
+        assert_eq!(newer, [r#""own": "b" needs Rust "1.91""#]);
     }
 }
