@@ -1,4 +1,4 @@
-"""Functions of small contiguous arrays, which skip the binding of expressions, compared with NumPy."""
+"""Functions of small arrays, which skip the binding of expressions, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -87,6 +87,68 @@ def test_stretched_into_an_input():
     # A result of another shape or dtype than `out`.
     with pytest.raises(ValueError):
         unishape.multiply(x, row, out=row)
+
+
+@pytest.mark.parametrize("shape", [(1, 17), (129, 16), (300, 15), (300, 16), (300, 17), (640, 100), (660, 100), (3, 200, 20), (2, 3, 4, 50)])
+@pytest.mark.parametrize("name", ["add", "less", "hypot"])
+def test_many_rows(name, shape):
+    """Rows of arithmetic, which compiled kernels take together once they are; one row at a time before, and otherwise."""
+    for dtype in ["float32", "float64", "int32"]:
+        x, row, column = array(dtype, shape), array(dtype, shape[-1:], start=5), array(dtype, shape[:-1] + (1,), start=9)
+        for first, second in [(x, row), (x, column), (row, x), (column, row), (x, x[:1])]:
+            expected = getattr(np, name)(first, second)
+            for _ in range(3):
+                result = getattr(unishape, name)(first, second)
+                assert result.flags.c_contiguous
+                same(result, expected)
+            out = np.full_like(expected, 1)
+            getattr(unishape, name)(first, second, out=out)
+            same(out, expected)
+
+
+@pytest.mark.parametrize("elements", [16_000, 16_385, 65_536, 65_537, 70_000])
+def test_limits_of_small_arrays(elements):
+    x, y = array("float32", (elements,)), array("float32", (elements,), start=3)
+    for _ in range(20):
+        same(unishape.subtract(x, y), x - y)
+    same(unishape.exp(x / elements), np.exp(x / elements))
+
+
+VIEWS = {
+    "transposed": lambda x: x.T.copy().T,
+    "reversed": lambda x: x[::-1, ::-1].copy()[::-1, ::-1],
+    "strided": lambda x: np.repeat(x, 3, axis=1)[:, ::3],
+    "stretched": lambda x: np.broadcast_to(x[:1], x.shape),
+    "column": lambda x: np.broadcast_to(x[:, :1], x.shape),
+}
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (2, 5), (25, 40), (64, 64), (64, 65)])
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_arrays_that_are_not_contiguous(view, dtype, shape):
+    """Values and memory layout as in NumPy, whichever argument is contiguous."""
+    x, y = array(dtype, shape), VIEWS[view](array(dtype, shape, start=4))
+    for arguments in [(x, y), (y, x), (y, y)]:
+        expected = np.subtract(*arguments)
+        result = unishape.subtract(*arguments)
+        same(result, expected)
+        assert result.strides == expected.strides or 1 in shape
+        out = np.full(shape, 1, dtype)
+        assert unishape.subtract(*arguments, out=out) is out
+        same(out, expected)
+
+
+def test_views_that_share_memory_with_the_output():
+    x = array("float32", (6, 6))
+    expected = x + x.T
+    with pytest.raises(ValueError, match="overlaps"):
+        unishape.add(x.copy(), x.T, out=x)
+    same(x + x.T, expected)
+    # Fields of records are neither aligned nor apart from each other.
+    records = np.zeros(5, dtype=[("a", "i1"), ("b", "<f4")])
+    records["b"] = range(5)
+    same(unishape.add(records["b"], np.ones(5, np.float32)), records["b"] + np.float32(1))
 
 
 TEXTS = [

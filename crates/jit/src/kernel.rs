@@ -6,7 +6,7 @@
 use crate::chain::Chain;
 
 #[cfg(target_arch = "x86_64")]
-pub use x86::FusedKernel;
+pub use x86::{FusedBlock, FusedKernel};
 
 /// A compiled chain; there are none for this CPU architecture.
 #[cfg(not(target_arch = "x86_64"))]
@@ -26,6 +26,11 @@ impl FusedKernel {
     }
 
     /// Is never called, for there is no kernel.
+    pub fn block<'b>(&'b self, _: &'b [&'b [u8]], _: &'b mut [u8]) -> FusedBlock<'b> {
+        match self.0 {}
+    }
+
+    /// Is never called, for there is no kernel.
     ///
     /// # Safety
     ///
@@ -40,6 +45,18 @@ impl FusedKernel {
     }
 }
 
+/// A block of elements; there are no kernels for this CPU architecture.
+#[cfg(not(target_arch = "x86_64"))]
+pub struct FusedBlock<'b>(std::marker::PhantomData<&'b ()>, std::convert::Infallible);
+
+#[cfg(not(target_arch = "x86_64"))]
+impl FusedBlock<'_> {
+    /// Is never called, for there is no kernel.
+    pub fn run(&mut self, _: usize, _: usize) {
+        match self.1 {}
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use crate::allocate::{Allocator, Bases};
@@ -49,6 +66,7 @@ mod x86 {
     use crate::isa::{Isa, MAX_VECTOR};
     use crate::lower::{Body, MAX_FROM, Origin, lower};
     use memmap2::{Mmap, MmapMut};
+    use std::marker::PhantomData;
     use std::mem::offset_of;
 
     /// Vectors that are computed at a time, in order of preference.
@@ -139,6 +157,31 @@ mod x86 {
         /// Where the inputs are not those of the chain, by their number and sizes.
         pub fn run(&self, inputs: &[&[u8]], output: &mut [u8]) {
             let len = output.len() / self.item;
+            self.block(inputs, output).run(0, len);
+        }
+
+        /// A block of elements that is computed in parts, as [`run`](FusedKernel::run) computes it at once.
+        ///
+        /// ```
+        /// use unishape_jit::{Call, Chain, ChainInput, FusedKernel};
+        /// use unishape_kernels::{DType, KernelKey, Op};
+        ///
+        /// let calls = [Call { key: KernelKey::Call(Op::Negative, DType::F32), inputs: &[0] }];
+        /// let (a, mut result) = ([1f32; 100], [0f32; 100]);
+        /// if let Some(kernel) = FusedKernel::compile(&Chain { inputs: &[ChainInput::Block], calls: &calls }) {
+        ///     let inputs = [bytemuck::cast_slice(&a)];
+        ///     let mut block = kernel.block(&inputs, bytemuck::cast_slice_mut(&mut result));
+        ///     block.run(0, 30);
+        ///     block.run(30, 100);
+        ///     assert_eq!(result, [-1.0; 100]);
+        /// }
+        /// ```
+        ///
+        /// # Panics
+        ///
+        /// As for [`run`](FusedKernel::run).
+        pub fn block<'b>(&'b self, inputs: &'b [&'b [u8]], output: &'b mut [u8]) -> FusedBlock<'b> {
+            let len = output.len() / self.item;
             assert!(
                 inputs.len() == self.inputs.len() && output.len() == len * self.item,
                 "elements of the chain"
@@ -151,12 +194,9 @@ mod x86 {
             for (number, input) in inputs.iter().enumerate() {
                 arguments.set(number, input.as_ptr(), 0);
             }
-            if !self.is_enough(len) {
-                return self.run_short(inputs, output, arguments);
-            }
-            arguments.set(inputs.len(), output.as_mut_ptr(), 0);
-            // Safety: blocks and the output have `len` elements, scalars have one.
-            unsafe { self.run_whole(&mut arguments, len) };
+            let output = output.as_mut_ptr();
+            arguments.set(inputs.len(), output, 0);
+            FusedBlock { kernel: self, inputs, output, len, arguments, elements: PhantomData }
         }
 
         /// Whether the function can compute this many elements.
@@ -241,9 +281,9 @@ mod x86 {
         /// # Safety
         ///
         /// The arguments have all inputs and the output. In every row, blocks and the output have `len` elements, which
-        /// [are enough](FusedKernel::is_enough), and scalars have one.
+        /// [are enough](FusedKernel::is_enough), and scalars have one. The start is not behind them.
         unsafe fn run_whole(&self, arguments: &mut Arguments, len: usize) {
-            let left = len % self.lanes;
+            let left = (len - arguments.start) % self.lanes;
             arguments.tail_mask = (1 << left) - 1;
             // Without masks, the last vector of each row again, from where it is whole: inputs do not overlap the output.
             let mut tail = if left == 0 || self.isa == Isa::Avx512 { None } else { Some(*arguments) };
@@ -258,6 +298,55 @@ mod x86 {
                     tail.start = len - self.lanes;
                     function(tail, len);
                 }
+            }
+        }
+    }
+
+    /// A block of elements that a fused kernel computes in parts.
+    pub struct FusedBlock<'b> {
+        kernel: &'b FusedKernel,
+        inputs: &'b [&'b [u8]],
+        /// Address of `len` elements, which nothing else accesses.
+        output: *mut u8,
+        len: usize,
+        /// Of one row, with the addresses of the inputs and of the output.
+        arguments: Arguments,
+        elements: PhantomData<&'b mut [u8]>,
+    }
+
+    impl FusedBlock<'_> {
+        /// Computes the elements from `first` on, up to `end`.
+        ///
+        /// Elements before `first` are computed again where a vector extends over them. A block with fewer elements than a
+        /// vector is computed as a whole.
+        ///
+        /// # Panics
+        ///
+        /// Where the block does not have these elements.
+        pub fn run(&mut self, first: usize, end: usize) {
+            assert!(first <= end && end <= self.len, "elements of the block");
+            let mut arguments = self.arguments;
+            if !self.kernel.is_enough(end) {
+                // The first part: there is no whole vector to compute again.
+                let len = if self.kernel.is_enough(self.len) { end } else { self.len };
+                return self.run_short(len, arguments);
+            }
+            arguments.start = first;
+            // Safety: blocks and the output have `len` elements, scalars have one.
+            unsafe { self.kernel.run_whole(&mut arguments, end) };
+        }
+
+        fn run_short(&mut self, len: usize, arguments: Arguments) {
+            let mut parts: [&[u8]; MAX_INPUTS] = [&[]; MAX_INPUTS];
+            for ((part, input), &(item, is_block)) in
+                parts.iter_mut().zip(self.inputs).zip(&self.kernel.inputs)
+            {
+                *part = if is_block { &input[..len * item] } else { input };
+            }
+            if len > 0 {
+                // Safety: there are as many elements or more, which nothing else accesses.
+                let output = unsafe { std::slice::from_raw_parts_mut(self.output, len * self.kernel.item) };
+                self.kernel.run_short(&parts[..self.inputs.len()], output, arguments);
             }
         }
     }

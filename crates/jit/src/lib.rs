@@ -35,7 +35,7 @@ mod kernel;
 mod lower;
 
 pub use chain::{Call, Chain, ChainInput, ElementWidth, Fusable, MAX_BLOCK_INPUTS, MAX_INPUTS, fusable};
-pub use kernel::FusedKernel;
+pub use kernel::{FusedBlock, FusedKernel};
 
 // Two attributes, so that cargo-mutants recognises the tests.
 #[cfg(test)]

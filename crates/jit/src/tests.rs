@@ -223,6 +223,14 @@ impl RandomChain {
             prop_assert!(output[..offset * item].iter().all(|&byte| byte == 0xAA));
             prop_assert!(output[(offset + len) * item..].iter().all(|&byte| byte == 0xAA));
             prop_assert_eq!(&canonical(&output[offset * item..][..len * item], dtype), &expected);
+            // In parts, which begin and end anywhere.
+            let mut output = vec![0xAAu8; (offset + len + 40) * item];
+            let mut block = kernel.block(&inputs, &mut output[offset * item..][..len * item]);
+            let part = 1 + (seed >> 32) as usize % (len + 9);
+            (0..len).step_by(part).for_each(|first| block.run(first, len.min(first + part)));
+            prop_assert!(output[..offset * item].iter().all(|&byte| byte == 0xAA));
+            prop_assert!(output[(offset + len) * item..].iter().all(|&byte| byte == 0xAA));
+            prop_assert_eq!(&canonical(&output[offset * item..][..len * item], dtype), &expected);
         }
         Ok(kernels.len() == Isa::available().count())
     }

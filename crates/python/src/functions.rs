@@ -8,7 +8,7 @@ use crate::float_errors::Reported;
 use crate::gpu;
 use crate::input::Input;
 use crate::lazy::Lazy;
-use crate::memory::{ContiguousArray, new_contiguous_array, write_to_contiguous};
+use crate::memory::{ContiguousArray, are_apart, new_contiguous_array, write_to_contiguous};
 use crate::powers;
 use crate::threads::ThreadCount;
 use crate::time::is_time;
@@ -92,7 +92,62 @@ fn call_contiguous<'py>(
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     let mut inputs: SmallVec<[ContiguousArray<'_>; 3]> = SmallVec::new();
     for object in arguments {
-        inputs.push(ContiguousArray::new(object).filter(|array| array.bytes.len() <= MAX_BYTES)?);
+        match ContiguousArray::new(object) {
+            Some(array) => inputs.push(array),
+            None => return call_copied(py, op, arguments, out),
+        }
+    }
+    call_small(py, op, &inputs, out)
+}
+
+/// As [`call_contiguous`], of small arrays whose elements are contiguous in copies of them.
+fn call_copied<'py>(
+    py: Python<'py>,
+    op: Op,
+    arguments: &[&Bound<'py, PyAny>],
+    out: Option<&Bound<'py, PyAny>>,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let mut copies: [Vec<u128>; 3] = Default::default();
+    let mut inputs: SmallVec<[ContiguousArray<'_>; 3]> = SmallVec::new();
+    let (mut contiguous, mut rank): (Option<&[usize]>, usize) = (None, 0);
+    for (object, copy) in arguments.iter().zip(&mut copies) {
+        let input = match ContiguousArray::new(object) {
+            Some(input) => {
+                contiguous =
+                    contiguous.filter(|shape| shape.len() >= input.shape.len()).or(Some(input.shape));
+                input
+            }
+            // Whether a copy shares memory with `out` could not be seen later.
+            None if out.is_some_and(|out| !are_apart(object, out)) => return None,
+            None => ContiguousArray::copied(object, MAX_COPIED, copy)?,
+        };
+        if input.bytes.len() > MAX_ARITHMETIC_BYTES {
+            return None;
+        }
+        rank = rank.max(input.shape.len());
+        inputs.push(input);
+    }
+    // The result is row-major where an array of its shape is. Other layouts are not determined here.
+    let has_shape = |shape: &[usize]| inputs.iter().all(|input| can_stretch(input.shape, shape));
+    contiguous.filter(|shape| shape.len() == rank && has_shape(shape))?;
+    call_small(py, op, &inputs, out)
+}
+
+/// Whether an array of one shape can be stretched to another of at least its rank.
+fn can_stretch(own: &[usize], shape: &[usize]) -> bool {
+    own.iter().rev().zip(shape.iter().rev()).all(|(&own, &size)| own == size || own == 1)
+}
+
+/// Calls a function of small arrays; `None` if they are too large.
+fn call_small<'py>(
+    py: Python<'py>,
+    op: Op,
+    inputs: &[ContiguousArray<'_>],
+    out: Option<&Bound<'py, PyAny>>,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let bytes = inputs.iter().map(|input| input.bytes.len()).max()?;
+    if bytes > MAX_ARITHMETIC_BYTES {
+        return None;
     }
     let dtypes: SmallVec<[DType; 3]> = inputs.iter().map(|input| input.dtype).collect();
     if op == Op::Pow
@@ -101,12 +156,15 @@ fn call_contiguous<'py>(
     {
         return None;
     }
-    if inputs.iter().all(|input| input.shape == inputs[0].shape) {
-        let reported = || Reported::Function(op);
-        return compute_contiguous(py, &ContiguousCall::new(op, &dtypes)?, &inputs, out, reported);
-    }
-    let shape = common_shape(&inputs)?;
     let call = ContiguousCall::new(op, &dtypes)?;
+    let is_arithmetic = call.is_arithmetic();
+    if bytes > MAX_BYTES && !is_arithmetic {
+        return None;
+    }
+    if inputs.iter().all(|input| input.shape == inputs[0].shape) {
+        return compute_contiguous(py, &call, inputs, out, || Reported::Function(op));
+    }
+    let shape = common_shape(inputs, is_arithmetic)?;
     let stretched: SmallVec<[(&[usize], &[u8]); 3]> =
         inputs.iter().map(|input| (input.shape, input.bytes)).collect();
     let mut flags = FloatFlags::NONE;
@@ -116,7 +174,7 @@ fn call_contiguous<'py>(
     let result = match out {
         None => new_contiguous_array(py, call.dtype(), &shape, compute),
         Some(out) => {
-            write_to_contiguous(out, call.dtype(), &shape, &inputs, compute)?;
+            write_to_contiguous(out, call.dtype(), &shape, inputs, compute)?;
             Ok(out.clone())
         }
     };
@@ -160,7 +218,7 @@ pub(crate) fn compute_contiguous<'py>(
 
 /// The shape that small arrays are stretched to; `None` if there is none, it has too many elements, or rows that are too
 /// short.
-fn common_shape(inputs: &[ContiguousArray<'_>]) -> Option<SmallVec<[usize; 6]>> {
+fn common_shape(inputs: &[ContiguousArray<'_>], is_arithmetic: bool) -> Option<SmallVec<[usize; 6]>> {
     let rank = inputs.iter().map(|input| input.shape.len()).max()?;
     let mut shape: SmallVec<[usize; 6]> = SmallVec::from_elem(1, rank);
     for input in inputs {
@@ -174,8 +232,12 @@ fn common_shape(inputs: &[ContiguousArray<'_>]) -> Option<SmallVec<[usize; 6]>> 
         }
     }
     let elements = shape.iter().product::<usize>();
-    let row = shape.last().copied().unwrap_or(1).max(1);
-    (elements <= MAX_STRETCHED && elements / row <= MAX_ROWS && elements > 0).then_some(shape)
+    let row = ContiguousCall::row_len(inputs.iter().map(|input| input.shape), &shape).max(1);
+    let fits = match is_arithmetic && row >= MIN_COMPILED_ROW {
+        true => elements <= MAX_STRETCHED_ARITHMETIC,
+        false => elements <= MAX_STRETCHED && elements / row <= MAX_ROWS,
+    };
+    (fits && elements > 0).then_some(shape)
 }
 
 /// Larger arrays are computed without the GIL. Arithmetic on as many bytes takes 1 to 2 µs, the slowest functions some 50.
@@ -183,11 +245,23 @@ fn common_shape(inputs: &[ContiguousArray<'_>]) -> Option<SmallVec<[usize; 6]>> 
 /// EPYC: `a + b` of 50 × 50 float32 took 0.79 µs with a limit of 8 KiB.
 const MAX_BYTES: usize = 1 << 16;
 
+/// As [`MAX_BYTES`], for arithmetic, which takes some 5 µs.
+const MAX_ARITHMETIC_BYTES: usize = 1 << 18;
+
+/// Most elements of an array that is copied, since its elements are not contiguous. Zen 5: each takes 0.5 ns.
+const MAX_COPIED: usize = 1 << 12;
+
 /// Most elements of a result of arrays that are stretched, which [`MAX_BYTES`] does not limit.
 const MAX_STRETCHED: usize = 1 << 14;
 
-/// Most rows of such a result. EPYC: each takes some 20 ns, and what is saved is 1 to 2 µs.
+/// As [`MAX_STRETCHED`], for arithmetic.
+const MAX_STRETCHED_ARITHMETIC: usize = 1 << 16;
+
+/// Most rows of a result of arrays that are stretched. EPYC: each takes some 20 ns, and what is saved is 1 to 2 µs.
 const MAX_ROWS: usize = 128;
+
+/// From this length on, the number of rows does not matter for arithmetic: kernels compiled at run time take all of them.
+const MIN_COMPILED_ROW: usize = 16;
 
 /// The parameters that all functions have, and the section of their results.
 macro_rules! common_sections {

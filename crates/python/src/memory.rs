@@ -104,9 +104,68 @@ impl<'a> ContiguousArray<'a> {
         let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data(array), len) } };
         Some(ContiguousArray { dtype, shape, bytes })
     }
+
+    /// A copy of an array of at most `max_elements`, whose elements are not contiguous.
+    pub(crate) fn copied(
+        object: &'a Bound<'_, PyAny>,
+        max_elements: usize,
+        copy: &'a mut Vec<u128>,
+    ) -> Option<ContiguousArray<'a>> {
+        let array = object.cast_exact::<PyUntypedArray>().ok()?;
+        let dtype = dtype::from_descr(&array.dtype()).filter(|&dtype| dtype != DType::Bool)?;
+        let (shape, item) = (array.shape(), dtype::item_size(dtype));
+        let elements = shape.iter().try_fold(1usize, |elements, &size| elements.checked_mul(size))?;
+        if !(1..=max_elements).contains(&elements) || shape.is_empty() || !is_regular(array, dtype) {
+            return None;
+        }
+        copy.resize((elements * item).div_ceil(size_of::<u128>()), 0);
+        let bytes = &mut bytemuck::cast_slice_mut::<u128, u8>(copy)[..elements * item];
+        // Safety: the elements have this size and alignment, and any bytes are valid.
+        unsafe {
+            match item {
+                1 => gather::<u8>(array, bytes),
+                2 => gather::<u16>(array, bytes),
+                4 => gather::<u32>(array, bytes),
+                8 => gather::<u64>(array, bytes),
+                16 => gather::<[u64; 2]>(array, bytes),
+                _ => return None,
+            }
+        }
+        Some(ContiguousArray { dtype, shape, bytes })
+    }
 }
 
-/// Allocates an array and calls a function with its bytes, which are 0.
+/// Copies the elements of an array that is not empty, in row-major order.
+///
+/// # Safety
+///
+/// The array is [regular](is_regular), for elements with the size and alignment of `T`, and has as many of them.
+unsafe fn gather<T: bytemuck::Pod>(array: &NumPy<'_>, copy: &mut [u8]) {
+    let (shape, strides) = (array.shape(), array.strides());
+    let Some(((&len, outer), (&stride, outer_strides))) = shape.split_last().zip(strides.split_last()) else {
+        return;
+    };
+    let mut index: SmallVec<[usize; 8]> = SmallVec::from_elem(0, outer.len());
+    let mut first = data(array).cast_const();
+    for row in bytemuck::cast_slice_mut::<u8, T>(copy).chunks_exact_mut(len) {
+        for (at, element) in row.iter_mut().enumerate() {
+            // Safety: NumPy guarantees an element at each index, which the caller guarantees to be an aligned `T`. It is
+            // initialized: see the module's documentation.
+            *element = unsafe { first.offset(at as isize * stride).cast::<T>().read() };
+        }
+        for (dim, (&size, &stride)) in outer.iter().zip(outer_strides).enumerate().rev() {
+            index[dim] += 1;
+            if index[dim] < size {
+                first = first.wrapping_offset(stride);
+                break;
+            }
+            index[dim] = 0;
+            first = first.wrapping_offset(-stride * (size as isize - 1));
+        }
+    }
+}
+
+/// Allocates an array and calls a function that writes all of its bytes.
 pub(crate) fn new_contiguous_array<'py>(
     py: Python<'py>,
     dtype: DType,
@@ -116,12 +175,9 @@ pub(crate) fn new_contiguous_array<'py>(
     let array = allocate(py, to_descr(py, dtype)?, shape, None, false)?;
     let len = shape.iter().product::<usize>() * dtype::item_size(dtype);
     if len > 0 {
-        // Safety: a new array has this many contiguous bytes, and nothing else references it yet. They are
-        // initialized before there is a reference to them.
-        fill(unsafe {
-            data(&array).write_bytes(0, len);
-            std::slice::from_raw_parts_mut(data(&array), len)
-        });
+        // Safety: a new array has this many contiguous bytes, and nothing else references it yet. They are initialized:
+        // see the module's documentation.
+        fill(unsafe { std::slice::from_raw_parts_mut(data(&array), len) });
     }
     Ok(array.into_any())
 }
@@ -369,6 +425,12 @@ fn has_distinct_elements(array: &NumPy<'_>) -> bool {
             extent += stride * (size - 1);
             is_distinct
         })
+}
+
+/// Whether the memory that one array extends over is apart from that of another, as two of NumPy's arrays.
+pub(crate) fn are_apart(one: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> bool {
+    let range = |object: &Bound<'_, PyAny>| object.cast_exact::<PyUntypedArray>().ok().map(address_range);
+    matches!((range(one), range(other)), (Some(a), Some(b)) if a.end <= b.start || b.end <= a.start)
 }
 
 /// Whether two arrays share memory. Returns true where that is hard to decide.

@@ -364,21 +364,8 @@ impl Block<'_> {
                     None => self.output(),
                 }
             };
-            context.prefetch.for_each_chunk(len, len, |first, end| {
-                if end - first == len {
-                    return kernel.run(sources, output);
-                }
-                let mut chunks: [&[u8]; MAX_INPUTS] = [&[]; MAX_INPUTS];
-                for ((chunk, source), input) in chunks.iter_mut().zip(&*sources).zip(inputs) {
-                    let item = input.item as usize;
-                    *chunk = if input.span == BlockSpan::Block {
-                        &source[first * item..end * item]
-                    } else {
-                        source
-                    };
-                }
-                kernel.run(&chunks[..inputs.len()], &mut output[first * item..end * item]);
-            });
+            let mut block = kernel.block(sources, output);
+            context.prefetch.for_each_chunk(len, len, |first, end| block.run(first, end));
         }
     }
 

@@ -120,11 +120,7 @@ impl FusedGroups {
             group.steps.reverse();
             group.item = group.steps.last().map_or(0, |&root| program.steps[root as usize].item);
             if group.steps.len() >= min_steps {
-                let bits = group.inputs.iter().enumerate();
-                let blocks =
-                    bits.fold(0, |bits, (bit, &input)| bits | u32::from(is_block(input as usize)) << bit);
-                let key = (group.steps.clone(), blocks);
-                group.kernel = program.fused.kernel(&key, || compile(program, group, &is_block));
+                group.kernel = group.compiled(program, &is_block);
             }
             if group.kernel.is_none() {
                 group.steps.iter().for_each(|&step| self.of_step[step as usize] = None);
@@ -164,6 +160,13 @@ impl FusedGroup {
             && self.inputs.len() + inputs.len() <= MAX_INPUTS
     }
 
+    /// The kernel of its steps, if there is one yet.
+    fn compiled(&self, program: &Program, is_block: impl Fn(usize) -> bool) -> Option<Arc<FusedKernel>> {
+        let bits = self.inputs.iter().enumerate();
+        let blocks = bits.fold(0, |bits, (bit, &input)| bits | u32::from(is_block(input as usize)) << bit);
+        program.fused.kernel(&(self.steps.clone(), blocks), || compile(program, self, is_block))
+    }
+
     /// Adds a step, whose value is computed instead of taken now.
     fn take(&mut self, step: u32, value: u32, inputs: &[usize], width: Option<ElementWidth>) {
         self.width = self.width.or(width);
@@ -175,6 +178,27 @@ impl FusedGroup {
             }
         }
     }
+}
+
+/// The compiled kernel of the only step of a program that computes this many elements, and the operands that it takes.
+///
+/// `None` where there is none, or none yet.
+pub(super) fn single_step(
+    program: &Program,
+    elements: usize,
+    is_block: impl Fn(usize) -> bool,
+) -> Option<(Arc<FusedKernel>, SmallVec<[u32; 8]>)> {
+    if !program.is_fusable || elements < program.fused.min_elements {
+        return None;
+    }
+    program.fused.add_work(elements);
+    let ([step], [Some(fusable)]) = (&program.steps[..], &program.fused.fusable[..]) else { return None };
+    if !program.fused.is_ready(elements) {
+        return None;
+    }
+    let mut group = FusedGroup::default();
+    group.take(0, program.result() as u32, &step.inputs, fusable.width());
+    Some((group.compiled(program, is_block)?, group.inputs))
 }
 
 fn compile(program: &Program, group: &FusedGroup, is_block: impl Fn(usize) -> bool) -> Option<FusedKernel> {

@@ -22,6 +22,7 @@
 //! | `fold_pairs` | folds functions of two operands into accumulators |
 //! | `fold_positions` | folds elements into extreme elements and their indices |
 //! | `fold` | reductions: results are folded into accumulators |
+//! | `single` | programs of one kernel, where no schedule is needed |
 //! | `gather` | gathering and scattering |
 //! | `transpose` | gathering a transposed operand |
 //! | `describe` | text descriptions of schedules |
@@ -41,12 +42,14 @@ mod fused_kernels;
 mod gather;
 mod program;
 mod schedule;
+mod single;
 mod transpose;
 
 pub use array::{Input, Output};
 pub use call::Options;
 pub use describe::describe;
 pub use program::{Pair, Position, Program, Step};
+pub use single::OperandRows;
 
 use crate::layout::row_major;
 use crate::memory::AllocError;
@@ -55,9 +58,9 @@ use crate::nest::LoopNest;
 use crate::parallel::{Team, for_each_chunk, is_parallel};
 use crate::tuning::STREAM_CACHE_FRACTION_FUSED;
 use call::{cost, loop_nest, residence, touched_bytes};
-use execute::{Arrays, SCRATCH, mask_bits};
-use program::MAX_ARITY;
+use execute::{Arrays, SCRATCH};
 use schedule::Residence;
+use single::{is_single_block, run_single_block, run_single_kernel};
 use std::sync::atomic::{AtomicBool, Ordering};
 use unishape_kernels::FoldKernel;
 
@@ -176,78 +179,6 @@ unsafe fn run_chunk(program: &Program, chunk: &LoopNest, arrays: Arrays<'_>, res
         // has checked that the elements have the program's sizes.
         unsafe { schedule.run(program, chunk, arrays, scratch) };
     });
-}
-
-/// Whether a chunk is one call of a kernel: no values between steps have to stay in the L1 cache.
-fn is_single_block(program: &Program, chunk: &LoopNest) -> bool {
-    program.is_single_kernel()
-        && program.operands.len() <= MAX_ARITY
-        && chunk.depth() == 1
-        && chunk.level(0).1.iter().all(|&stride| stride == 1)
-}
-
-/// Fast path without a loop nest: one kernel on contiguous arrays, in a single block, on the calling thread.
-///
-/// Returns the number of elements, or `None` where the program or the arrays do not qualify.
-fn run_single_block(program: &Program, inputs: &[Input<'_>], output: &Output<'_>) -> Option<usize> {
-    if !program.is_single_kernel() || inputs.len() > MAX_ARITY {
-        return None;
-    }
-    let count: usize = output.shape.iter().product();
-    let items = program.items_per_element();
-    let is_contiguous = |strides: &[isize]| is_row_major(output.shape, strides);
-    let fits = count > 0
-        && !is_parallel(cost(program, count, count.saturating_mul(items)))
-        && is_contiguous(output.strides)
-        && inputs.iter().all(|input| is_contiguous(input.strides));
-    if !fits {
-        return None;
-    }
-    let arrays = Arrays { inputs, outputs: std::slice::from_ref(output) };
-    // Safety: all arrays have the output's shape, and so as many elements, which are contiguous. Nothing else runs.
-    unsafe { run_single_kernel(program, arrays, &[0; 1 + MAX_ARITY], count) };
-    Some(count)
-}
-
-/// Calls the only kernel of a program for `count` contiguous elements of each array, from offsets `starts` on, of
-/// which the output's comes first.
-///
-/// # Safety
-///
-/// The arrays have these elements, with the sizes of the program's. Meanwhile no other thread accesses those of the
-/// output.
-unsafe fn run_single_kernel(program: &Program, arrays: Arrays<'_>, starts: &[isize], count: usize) {
-    let output = &arrays.outputs[0];
-    // Uninitialised elements are zeroed first, which is cheap as long as they stay in the L1 cache.
-    let most = if output.is_uninit { program.block_elements } else { count };
-    for done in (0..count).step_by(most.max(1)) {
-        let len = most.min(count - done);
-        let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
-        let sources = &mut sources[..arrays.inputs.len()];
-        for (number, (source, input)) in sources.iter_mut().zip(arrays.inputs).enumerate() {
-            let first = arrays.input(number, starts[1 + number] + done as isize);
-            // Safety: the caller guarantees that the input has these elements.
-            *source = unsafe { std::slice::from_raw_parts(first, len * input.item) };
-        }
-        // Safety: the caller guarantees that the output has these elements, not aliased. Masked bytes are elements.
-        unsafe {
-            let bytes = output.bytes(output.address(starts[0] + done as isize), len);
-            program.run_single_kernel(sources, bytes);
-            mask_bits(bytes, output.mask);
-        }
-    }
-}
-
-/// Whether elements of a shape that is not empty are contiguous in row-major order.
-fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
-    let mut next = 1;
-    for (&size, &stride) in shape.iter().zip(strides).rev() {
-        if size != 1 && stride != next {
-            return false;
-        }
-        next *= size as isize;
-    }
-    true
 }
 
 /// Whether the output is worth streaming.

@@ -237,6 +237,11 @@ impl Program {
         self.is_fusable && gains && !self.is_folding() && self.fused.is_ready(nest.len())
     }
 
+    /// Whether all steps can be computed by one kernel that is compiled at run time.
+    pub fn is_fusable(&self) -> bool {
+        self.is_fusable
+    }
+
     /// Joins programs that fold their results along the same loops into one with the results of all.
     ///
     /// `operands` has the number that each operand of each program has in the joint program. What several programs
@@ -392,18 +397,6 @@ impl Program {
             && !self.is_index.contains(&true)
     }
 
-    /// Runs a [single kernel](Program::is_single_kernel) on the bytes of contiguous elements, equally many of
-    /// each operand and of the result.
-    ///
-    /// # Panics
-    ///
-    /// As for [`run_single_kernel_rows`](Program::run_single_kernel_rows).
-    #[inline]
-    pub fn run_single_kernel(&self, inputs: &[&[u8]], output: &mut [u8]) {
-        let row_bytes = output.len();
-        self.run_single_kernel_rows(output, row_bytes, |row| row.copy_from_slice(inputs));
-    }
-
     /// Calls a function that folds values of a result; of comparisons, the CPU's flags tell nothing.
     pub(super) fn fold_flags(&self, result: usize, fold: impl FnOnce()) {
         match self.folds[result].has_flags || !flags::are_watched() {
@@ -449,6 +442,9 @@ impl Program {
             // Empty slices need not be aligned.
             return;
         }
+        if count >= self.fused.min_elements && self.is_single_kernel() {
+            return self.run_single_kernel(inputs, output);
+        }
         let mut context = KernelContext::default();
         let first = self.operands.len() + self.constants.len();
         let mut results: SmallVec<[(Vec<u128>, usize); MAX_FEW_KERNELS]> = SmallVec::new();
@@ -478,47 +474,6 @@ impl Program {
             results.push((result, bytes));
         }
         run(last, &self.checks[steps.len()], &results, output);
-    }
-
-    /// Runs a [single kernel](Program::is_single_kernel) on rows of contiguous elements, each of `row_bytes` of the
-    /// output.
-    ///
-    /// `next` sets the bytes of each operand in the next row: as many elements as the row has, or one that stands for all.
-    ///
-    /// # Panics
-    ///
-    /// Where the program is no single kernel, or the bytes are not those of its elements: their number, or the
-    /// alignment of their addresses.
-    #[inline]
-    pub fn run_single_kernel_rows<'r>(
-        &self,
-        output: &mut [u8],
-        row_bytes: usize,
-        mut next: impl FnMut(&mut [&'r [u8]]),
-    ) {
-        assert!(
-            self.is_single_kernel() && self.operands.len() <= MAX_ARITY,
-            "a single kernel of its operands"
-        );
-        let (step, check, mut context) = (&self.steps[0], self.checks[0], KernelContext::default());
-        let mut inputs: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
-        let inputs = &mut inputs[..self.operands.len()];
-        // Without elements there is no row: empty slices need not be aligned.
-        for output in output.chunks_mut(row_bytes.max(1)) {
-            next(inputs);
-            let count = output.len() / step.item;
-            let has_size =
-                |(input, &item): (&&[u8], &usize)| input.len() == count * item || input.len() == item;
-            assert!(
-                output.len() == count * step.item && inputs.iter().zip(&self.operands).all(has_size),
-                "elements of the program"
-            );
-            let mut sources: [&[u8]; MAX_ARITY] = [&[]; MAX_ARITY];
-            for (source, &input) in sources.iter_mut().zip(&step.inputs) {
-                *source = inputs[input];
-            }
-            check.call(step.kernel, &sources[..step.inputs.len()], output, &mut context);
-        }
     }
 
     /// Largest number of bytes that one element of each live value takes. Constants take none.

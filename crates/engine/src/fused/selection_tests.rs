@@ -3,10 +3,10 @@
 use super::block::BlockShape;
 use super::program::MAX_ARITY;
 use super::schedule::{Action, Residence, Schedule, gather_cost};
+use super::single::is_row_major;
 use super::tests::{ON_ONE_THREAD, chain, input, output, single, step};
 use super::{
-    Input, Options, Output, Program, describe, is_row_major, is_shared, loop_nest, residence, run, streams,
-    touched_bytes,
+    Input, Options, Output, Program, describe, is_shared, loop_nest, residence, run, streams, touched_bytes,
 };
 use crate::memory::max_bytes_without_prefetch;
 use crate::memory::stream::has_streaming_stores;

@@ -5,6 +5,7 @@ use super::compile::{CompiledExpr, InputType};
 use crate::DType;
 use smallvec::SmallVec;
 use std::sync::Arc;
+use unishape_engine::fused::OperandRows;
 use unishape_kernels::Op;
 
 /// A function for contiguous arrays of certain dtypes.
@@ -102,6 +103,20 @@ impl ContiguousCall {
         self.0.program.step_count()
     }
 
+    /// Whether this is arithmetic that can be compiled at run time: 10,000 elements take some µs at most, in rows of any
+    /// length.
+    ///
+    /// ```
+    /// use unishape::DType::F32;
+    /// use unishape::expr::{ContiguousCall, Op};
+    ///
+    /// assert!(ContiguousCall::new(Op::Add, &[F32, F32]).unwrap().is_arithmetic());
+    /// assert!(!ContiguousCall::new(Op::Sin, &[F32]).unwrap().is_arithmetic());
+    /// ```
+    pub fn is_arithmetic(&self) -> bool {
+        self.0.program.is_fusable()
+    }
+
     /// Computes the bytes of the result from those of arrays with as many elements.
     ///
     /// ```
@@ -120,6 +135,22 @@ impl ContiguousCall {
     /// Where the bytes are not those of as many elements as the result has, or are not aligned.
     pub fn compute(&self, inputs: &[&[u8]], output: &mut [u8]) {
         self.0.program.run_few_kernels(inputs, output);
+    }
+
+    /// Length of the rows that [`compute_stretched`](ContiguousCall::compute_stretched) computes of arrays with these
+    /// shapes.
+    ///
+    /// ```
+    /// use unishape::expr::ContiguousCall;
+    ///
+    /// assert_eq!(ContiguousCall::row_len([&[8, 3, 5, 7][..], &[3, 1, 1]].into_iter(), &[8, 3, 5, 7]), 35);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Where an array cannot be stretched to the shape.
+    pub fn row_len<'a>(arrays: impl Iterator<Item = &'a [usize]> + Clone, shape: &[usize]) -> usize {
+        shape[row(arrays, shape).0..].iter().product()
     }
 
     /// As [`compute`](ContiguousCall::compute), for a [function](ContiguousCall::new) of arrays that are stretched to the
@@ -142,27 +173,10 @@ impl ContiguousCall {
     /// Where this is not a function, an array cannot be stretched to the shape, or the bytes are not those of arrays of these
     /// shapes.
     pub fn compute_stretched(&self, inputs: &[(&[usize], &[u8])], shape: &[usize], output: &mut [u8]) {
-        let size = |own: &[usize], dim: usize| match (dim + own.len()).checked_sub(shape.len()) {
-            Some(own_dim) => own[own_dim],
-            None => 1,
-        };
-        // Dimensions from `row_dim` on are a row: each array has all of their elements, or one.
-        let mut row_dim = shape.len();
-        let mut is_whole: SmallVec<[Option<bool>; 3]> = SmallVec::from_elem(None, inputs.len());
-        while let Some(dim) = row_dim.checked_sub(1) {
-            let mut is_alike = true;
-            for ((own, _), is_whole) in inputs.iter().zip(&mut is_whole) {
-                let (own, all) = (size(own, dim), shape[dim]);
-                assert!(own == all || own == 1, "arrays that can be stretched to the shape");
-                is_alike &= all == 1 || *is_whole.get_or_insert(own == all) == (own == all);
-            }
-            if !is_alike {
-                break;
-            }
-            row_dim = dim;
-        }
-        let rows: usize = shape[..row_dim].iter().product();
+        let (row_dim, is_whole) = row(inputs.iter().map(|(own, _)| *own), shape);
         let row_len: usize = shape[row_dim..].iter().product();
+        let elements: usize = shape.iter().product();
+        assert_eq!(output.len(), elements * self.dtype().item_size(), "the elements of the result");
         let mut operands: SmallVec<[Operand<'_>; 3]> = SmallVec::new();
         for ((own, bytes), (&item, is_whole)) in
             inputs.iter().zip(self.0.program.operand_items().iter().zip(is_whole))
@@ -171,26 +185,65 @@ impl ContiguousCall {
             let mut stride = row;
             let mut strides: SmallVec<[usize; 6]> = SmallVec::from_elem(0, row_dim);
             for dim in (0..row_dim).rev() {
-                let own = size(own, dim);
-                assert!(own == shape[dim] || own == 1, "arrays that can be stretched to the shape");
+                let own = size(own, shape, dim);
                 strides[dim] = if own == 1 { 0 } else { stride };
                 stride *= own;
             }
             assert_eq!(stride, bytes.len(), "the elements of an array");
             operands.push(Operand { bytes, row, strides, offset: 0 });
         }
-        let mut index: SmallVec<[usize; 6]> = SmallVec::from_elem(0, row_dim);
-        let row_bytes = output.len() / rows.max(1);
-        let mut is_first = true;
-        self.0.program.run_single_kernel_rows(output, row_bytes, |row| {
-            if !std::mem::take(&mut is_first) {
-                advance(&mut index, &shape[..row_dim], &mut operands);
-            }
-            for (input, operand) in row.iter_mut().zip(&operands) {
-                *input = &operand.bytes[operand.offset..][..operand.row];
-            }
-        });
+        // One call computes the rows along the last dimension that is not part of a row.
+        let (outer, rows) = match shape[..row_dim].split_last() {
+            Some((&rows, outer)) => (outer, rows),
+            None => (&[][..], 1),
+        };
+        let mut index: SmallVec<[usize; 6]> = SmallVec::from_elem(0, outer.len());
+        let calls: usize = outer.iter().product();
+        for output in output.chunks_exact_mut((output.len() / calls.max(1)).max(1)) {
+            let current: SmallVec<[OperandRows<'_>; 3]> = operands.iter().map(Operand::rows).collect();
+            self.0.program.run_single_kernel_rows(&current, rows, output);
+            advance(&mut index, outer, &mut operands);
+        }
     }
+}
+
+/// Size of an array along a dimension of the shape that it is stretched to.
+fn size(own: &[usize], shape: &[usize], dim: usize) -> usize {
+    match (dim + own.len()).checked_sub(shape.len()) {
+        Some(own_dim) => own[own_dim],
+        None => 1,
+    }
+}
+
+/// The first dimension of a row, and for each array whether it has all elements of a row, or one; `None` where a row is
+/// one element.
+///
+/// # Panics
+///
+/// Where an array cannot be stretched to the shape.
+fn row<'a>(
+    arrays: impl Iterator<Item = &'a [usize]> + Clone,
+    shape: &[usize],
+) -> (usize, SmallVec<[Option<bool>; 3]>) {
+    let can_stretch = |own: &[usize]| {
+        own.len() <= shape.len()
+            && own.iter().rev().zip(shape.iter().rev()).all(|(own, all)| own == all || *own == 1)
+    };
+    assert!(arrays.clone().all(can_stretch), "arrays that can be stretched to the shape");
+    let mut row_dim = shape.len();
+    let mut is_whole: SmallVec<[Option<bool>; 3]> = arrays.clone().map(|_| None).collect();
+    while let Some(dim) = row_dim.checked_sub(1) {
+        let mut is_alike = true;
+        for (own, is_whole) in arrays.clone().zip(&mut is_whole) {
+            let (own, all) = (size(own, shape, dim), shape[dim]);
+            is_alike &= all == 1 || *is_whole.get_or_insert(own == all) == (own == all);
+        }
+        if !is_alike {
+            break;
+        }
+        row_dim = dim;
+    }
+    (row_dim, is_whole)
 }
 
 /// An array that is stretched, and where its current row is.
@@ -201,6 +254,14 @@ struct Operand<'a> {
     /// Bytes from one index to the next, in each dimension of the result: 0 where the array is stretched.
     strides: SmallVec<[usize; 6]>,
     offset: usize,
+}
+
+impl<'a> Operand<'a> {
+    /// The current row, and those that follow it along the last dimension.
+    fn rows(&self) -> OperandRows<'a> {
+        let stride = self.strides.last().copied().unwrap_or(0);
+        OperandRows { bytes: &self.bytes[self.offset..], row: self.row, stride }
+    }
 }
 
 /// Goes on to the next index of a shape.
