@@ -325,18 +325,18 @@ mod x86 {
         /// Where the block does not have these elements.
         pub fn run(&mut self, first: usize, end: usize) {
             assert!(first <= end && end <= self.len, "elements of the block");
-            let mut arguments = self.arguments;
             if !self.kernel.is_enough(end) {
                 // The first part: there is no whole vector to compute again.
                 let len = if self.kernel.is_enough(self.len) { end } else { self.len };
-                return self.run_short(len, arguments);
+                return self.run_short(len);
             }
-            arguments.start = first;
+            // The function has counted the row of the part before. Addresses stay: rows are at a distance of 0.
+            (self.arguments.rows, self.arguments.start) = (1, first);
             // Safety: blocks and the output have `len` elements, scalars have one.
-            unsafe { self.kernel.run_whole(&mut arguments, end) };
+            unsafe { self.kernel.run_whole(&mut self.arguments, end) };
         }
 
-        fn run_short(&mut self, len: usize, arguments: Arguments) {
+        fn run_short(&mut self, len: usize) {
             let mut parts: [&[u8]; MAX_INPUTS] = [&[]; MAX_INPUTS];
             for ((part, input), &(item, is_block)) in
                 parts.iter_mut().zip(self.inputs).zip(&self.kernel.inputs)
@@ -346,7 +346,7 @@ mod x86 {
             if len > 0 {
                 // Safety: there are as many elements or more, which nothing else accesses.
                 let output = unsafe { std::slice::from_raw_parts_mut(self.output, len * self.kernel.item) };
-                self.kernel.run_short(&parts[..self.inputs.len()], output, arguments);
+                self.kernel.run_short(&parts[..self.inputs.len()], output, self.arguments);
             }
         }
     }

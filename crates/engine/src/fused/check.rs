@@ -87,8 +87,10 @@ impl Check {
         if self == Check::Flags || !flags::are_watched() {
             return kernel(inputs, output, context);
         }
-        flags::without(|| kernel(inputs, output, context));
-        flags::add(flags::without(|| self.find(inputs, output)));
+        flags::add(flags::without(|| {
+            kernel(inputs, output, context);
+            self.find(inputs, output)
+        }));
     }
 
     fn find(self, inputs: &[&[u8]], output: &[u8]) -> FloatFlags {
