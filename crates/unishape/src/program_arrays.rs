@@ -198,9 +198,11 @@ impl<'a> StageArray<'a> {
     /// Whether elements may be [worth packing](StageArray::is_worth_packing) when they are read at these indices: a
     /// quicker test.
     pub(crate) fn may_be_worth_packing(&self, maps: &[DimMap], shape: &[usize]) -> bool {
-        let own: usize = maps.iter().filter_map(|map| map.dim).map(|dim| shape[dim]).product();
-        let times = shape.iter().product::<usize>() / own.max(1);
-        times >= MIN_PACKED_READS || self.is_stretched()
+        // Sizes of which one is 0 may have any product.
+        let own =
+            maps.iter().filter_map(|map| map.dim).fold(1, |all: usize, dim| all.saturating_mul(shape[dim]));
+        let all = shape.iter().fold(1, |all: usize, &size| all.saturating_mul(size));
+        all / own.max(1) >= MIN_PACKED_READS || self.is_stretched()
     }
 
     /// Whether elements are read many times along the loops but are not contiguous: then they are worth copying.
