@@ -92,7 +92,7 @@ pub(crate) fn compute_all<'py>(
     py: Python<'py>,
     exprs: &[BoundExpr<'_>],
     inputs: &[Input<'py>],
-    options: Vec<Options<'py>>,
+    options: SmallVec<[Options<'py>; 1]>,
 ) -> PyResult<SmallVec<[NumPy<'py>; 1]>> {
     if let ([expr], [options]) = (exprs, &options[..]) {
         return Ok(smallvec![compute(py, expr, inputs, options.clone())?]);

@@ -106,15 +106,23 @@ fn evaluate_as<'py>(
     [explain, fast_math, reports]: [bool; 3],
     more: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if !explain && let Some(result) = evaluate_contiguous(py, expression, names, out, reports, more) {
+    let text = expression.cast_exact::<PyString>().ok().and_then(|text| text.to_str().ok());
+    let parsed = text.and_then(|text| Some((text, Expr::parse(text).ok()?)));
+    if let Some((text, expr)) = &parsed
+        && !explain
+        && let Some(result) = evaluate_contiguous(py, text, expr, names, out, reports, more)
+    {
         return result;
     }
     let texts = Texts::new(expression)?;
     let outs = texts.outs(out)?;
-    let exprs = texts
-        .iter()
-        .map(|text| Expr::parse(text).map_err(expression_error))
-        .collect::<PyResult<SmallVec<[Expr; 1]>>>()?;
+    let exprs = match parsed {
+        Some((_, expr)) => smallvec![expr],
+        None => texts
+            .iter()
+            .map(|text| Expr::parse(text).map_err(expression_error))
+            .collect::<PyResult<SmallVec<[Expr; 1]>>>()?,
+    };
     let mut all_names: SmallVec<[&str; 8]> = SmallVec::new();
     for name in exprs.iter().flat_map(Expr::names) {
         if exprs.len() == 1 || !all_names.contains(&name.as_str()) {
@@ -162,7 +170,7 @@ fn evaluate_as<'py>(
         .iter()
         .zip(&outs)
         .map(|(text, out)| Options::new(out.as_ref(), threads, reported(text, reports)))
-        .collect::<PyResult<Vec<_>>>()?;
+        .collect::<PyResult<SmallVec<[_; 1]>>>()?;
     for (text, expr) in texts.iter().zip(&exprs) {
         if powers::may_have_power(text) && !powers::has_literals_only(text) {
             powers::check_expr(expr, &known, &inputs)?;
@@ -218,7 +226,8 @@ fn on_gpu<'py>(
 /// there is an error to report.
 fn evaluate_contiguous<'py>(
     py: Python<'py>,
-    expression: &Bound<'py, PyAny>,
+    text: &str,
+    expr: &Expr,
     names: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
     reports: bool,
@@ -228,10 +237,9 @@ fn evaluate_contiguous<'py>(
         Some(names) => Some(names.cast_exact::<PyDict>().ok()?),
         None => None,
     };
-    if mapping.is_none() && more.is_none() {
+    if mapping.is_none() && more.is_none() || !expr.is_element_wise() {
         return None;
     }
-    let expr = Expr::parse(expression.cast_exact::<PyString>().ok()?.to_str().ok()?).ok()?;
     let mut objects: SmallVec<[Bound<'py, PyAny>; 4]> = SmallVec::new();
     let mut keywords = 0;
     for name in expr.names() {
@@ -253,14 +261,13 @@ fn evaluate_contiguous<'py>(
         return None;
     }
     let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|input| input.dtype).collect();
-    let text = expression.cast_exact::<PyString>().ok()?.to_str().ok()?;
     if powers::may_have_power(text)
         && !powers::has_literals_only(text)
         && dtypes.iter().any(|&dtype| powers::is_integer(dtype))
     {
         return None;
     }
-    let call = ContiguousCall::of_expr(&expr, &dtypes)?;
+    let call = ContiguousCall::of_expr(expr, &dtypes)?;
     if elements * call.operations() > MAX_SMALL_WORK {
         return None;
     }
@@ -409,7 +416,8 @@ fn constant_not_given(name: &str) -> PyErr {
 }
 
 /// The names that have a value, their inputs, and the objects that these were converted from.
-type Resolved<'py, 'n> = (Vec<&'n str>, Vec<Input<'py>>, Vec<Bound<'py, PyAny>>);
+type Resolved<'py, 'n> =
+    (SmallVec<[&'n str; 4]>, SmallVec<[Input<'py>; 4]>, SmallVec<[Bound<'py, PyAny>; 4]>);
 
 /// The inputs for the names, and the names that have one.
 ///
@@ -421,8 +429,7 @@ fn resolve<'py, 'n>(
     more: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Resolved<'py, 'n>> {
     let mut scopes = None;
-    let (mut known, mut inputs) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
-    let mut objects = Vec::with_capacity(names.len());
+    let (mut known, mut inputs, mut objects): Resolved<'py, 'n> = Default::default();
     for &name in names {
         let (object, input) = match given(name, mapping, more)? {
             Some(object) => {
@@ -464,6 +471,7 @@ fn given<'py>(
         return Ok(Some(object));
     }
     match mapping {
+        Some(mapping) if let Ok(mapping) = mapping.cast_exact::<PyDict>() => mapping.get_item(name),
         Some(mapping) if mapping.contains(name)? => mapping.get_item(name).map(Some),
         _ => Ok(None),
     }

@@ -5,9 +5,12 @@
 use crate::dim_map::DimMap;
 use crate::numeric::Numeric;
 use crate::tensor::TensorView;
-use crate::tuning::{MAX_PACKED_ROWS_BYTES, MIN_PACKED_READS, MIN_UNPACKED_ROW};
+use crate::tuning::{
+    MAX_PACKED_ROWS_BYTES, MAX_SPARE_ARRAYS, MAX_SPARE_BYTES, MIN_PACKED_READS, MIN_UNPACKED_ROW,
+};
 use ndarray::{ArrayRef, ArrayViewD, Dimension};
 use smallvec::SmallVec;
+use std::cell::RefCell;
 use std::marker::PhantomData;
 use unishape_engine::fused::{self, Input, Options, Output, Program};
 use unishape_engine::layout::set_row_major;
@@ -190,6 +193,16 @@ impl<'a> StageArray<'a> {
         let span: usize =
             self.moving().map(|dim| (self.shape[dim] - 1) * self.strides[dim].unsigned_abs()).sum();
         own <= span + 1 && own * self.item <= MAX_PACKED_ROWS_BYTES
+    }
+
+    /// Whether elements may be [worth packing](StageArray::is_worth_packing) when they are read at these indices: a
+    /// quicker test.
+    pub(crate) fn may_be_worth_packing(&self, maps: &[DimMap], shape: &[usize]) -> bool {
+        // Sizes of which one is 0 may have any product.
+        let own =
+            maps.iter().filter_map(|map| map.dim).fold(1, |all: usize, dim| all.saturating_mul(shape[dim]));
+        let all = shape.iter().fold(1, |all: usize, &size| all.saturating_mul(size));
+        all / own.max(1) >= MIN_PACKED_READS || self.is_stretched()
     }
 
     /// Whether elements are read many times along the loops but are not contiguous: then they are worth copying.
@@ -397,7 +410,7 @@ pub(crate) struct TemporaryArray {
 }
 
 impl TemporaryArray {
-    /// An array of zeros.
+    /// An array of any elements.
     ///
     /// # Panics
     ///
@@ -408,7 +421,11 @@ impl TemporaryArray {
         shape: SmallVec<[usize; 6]>,
     ) -> Result<TemporaryArray, AllocError> {
         assert_eq!(bytes, item * shape.iter().product::<usize>(), "the bytes of the elements");
-        let elements = zeroed(bytes.div_ceil(size_of::<u128>()))?;
+        let count = bytes.div_ceil(size_of::<u128>());
+        let elements = match SpareMemory::take(count) {
+            Some(elements) => elements,
+            None => zeroed(count)?,
+        };
         let mut strides = SmallVec::from_elem(0, shape.len());
         set_row_major(&mut strides, &shape);
         Ok(TemporaryArray { elements, item, shape, strides })
@@ -419,8 +436,8 @@ impl TemporaryArray {
         StageArray {
             first: self.elements.as_ptr().cast(),
             item: self.item,
-            shape: self.shape.clone(),
-            strides: self.strides.clone(),
+            shape: SmallVec::from_slice(&self.shape),
+            strides: SmallVec::from_slice(&self.strides),
             elements: PhantomData,
         }
     }
@@ -431,10 +448,51 @@ impl TemporaryArray {
             first: self.elements.as_mut_ptr().cast(),
             item: self.item,
             mask: u8::MAX,
-            shape: self.shape.clone(),
-            strides: self.strides.clone(),
+            shape: SmallVec::from_slice(&self.shape),
+            strides: SmallVec::from_slice(&self.strides),
             is_folded: false,
             elements: PhantomData,
         }
+    }
+}
+
+impl Drop for TemporaryArray {
+    fn drop(&mut self) {
+        SpareMemory::keep(std::mem::take(&mut self.elements));
+    }
+}
+
+/// Memory of temporary arrays that a thread keeps for the next ones: that of a few small ones. To allocate and clear some
+/// thousand elements takes as long as to compute with them.
+struct SpareMemory;
+
+thread_local! {
+    static SPARE: RefCell<Vec<Vec<u128>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl SpareMemory {
+    /// The smallest kept memory that has so many numbers.
+    fn take(count: usize) -> Option<Vec<u128>> {
+        let take = |spare: &RefCell<Vec<Vec<u128>>>| {
+            let mut spare = spare.try_borrow_mut().ok()?;
+            let fits = spare.iter().enumerate().filter(|(_, elements)| elements.len() >= count);
+            let at = fits.min_by_key(|(_, elements)| elements.len())?.0;
+            Some(spare.swap_remove(at))
+        };
+        // A thread that is ending keeps none.
+        SPARE.try_with(take).ok()?
+    }
+
+    fn keep(elements: Vec<u128>) {
+        if elements.is_empty() || size_of_val(&elements[..]) > MAX_SPARE_BYTES {
+            return;
+        }
+        let _ = SPARE.try_with(|spare| {
+            if let Ok(mut spare) = spare.try_borrow_mut()
+                && spare.len() < MAX_SPARE_ARRAYS
+            {
+                spare.push(elements);
+            }
+        });
     }
 }

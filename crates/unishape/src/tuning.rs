@@ -24,6 +24,10 @@ pub(crate) const MAX_UNROLLED_OPERATIONS: usize = 256;
 /// of arithmetic. Any value up to 5 does.
 pub(crate) const MIN_SHARED_COST: usize = 4;
 
+/// Such a node may also have a stage of its own where it has so many elements in all: their memory is kept from call to
+/// call ([`MAX_SPARE_BYTES`]) and stays in the cache. Fewer take less time than a stage.
+pub(crate) const SMALL_SHARED_ELEMENTS: std::ops::RangeInclusive<usize> = 1 << 11..=1 << 14;
+
 /// How long a function such as `exp` takes, in arithmetic operations. At least [`MIN_SHARED_COST`], so that functions
 /// are computed once.
 pub(crate) const FUNCTION_COST: usize = 4;
@@ -129,3 +133,13 @@ pub(crate) const SWAPPED_REDUCED: std::ops::RangeInclusive<usize> = 8..=256;
 
 /// Fewest iterations of the loop outside of it: two tiles of accumulators.
 pub(crate) const MIN_SWAPPED_KEPT: usize = 64;
+
+// Memory of small results between stages (`program_arrays`).
+
+/// Number of temporary arrays whose memory a thread keeps. A softmax has three at a time.
+pub(crate) const MAX_SPARE_ARRAYS: usize = 4;
+
+/// Memory of larger temporary arrays is not kept, in bytes.
+///
+/// A bound on memory: a thread keeps at most 512 KiB.
+pub(crate) const MAX_SPARE_BYTES: usize = 1 << 17;

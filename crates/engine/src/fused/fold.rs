@@ -16,6 +16,7 @@ use super::call::{Options, cost, residence, touched_bytes};
 use super::execute::{Arrays, SCRATCH, mask_bits};
 use super::gather::fill;
 use super::program::{Position, Program};
+use super::recent::{RecentCall, is_small};
 use super::schedule::{Residence, has_reread_rows};
 use crate::memory::{AllocError, zeroed};
 use crate::nest::{LoopNest, RowBlock};
@@ -42,6 +43,9 @@ pub(super) fn run(
     outputs: &[Output<'_>],
     options: Options<'_>,
 ) -> Result<bool, AllocError> {
+    if let Some(is_complete) = run_small(program, inputs, outputs, options) {
+        return is_complete;
+    }
     for (output, kernel) in outputs.iter().zip(&program.folds) {
         fill_output(output, kernel.identity.bytes());
     }
@@ -59,8 +63,7 @@ pub(super) fn run(
         inputs,
         outputs,
         residence: residence(touched, team.threads()),
-        is_row_reduced: nest.level(nest.innermost()).1[0] == 0,
-        row_len: nest.sizes()[nest.innermost()],
+        halving: Halving::new(program, &nest),
         is_stopped: &is_stopped,
         failure: &failure,
         should_continue: options.should_continue,
@@ -108,6 +111,61 @@ pub(super) fn run(
         });
     }
     Ok(!is_stopped.into_inner())
+}
+
+/// Runs a small reduction that needs no halving, with the schedule of the program's most recent call if that was for
+/// arrays like these.
+///
+/// `None` where the arrays do not qualify, or another thread uses the schedule.
+fn run_small(
+    program: &Program,
+    inputs: &[Input<'_>],
+    outputs: &[Output<'_>],
+    options: Options<'_>,
+) -> Option<Result<bool, AllocError>> {
+    if !is_small(program, &outputs[0]) {
+        return None;
+    }
+    let make = || {
+        let nest = loop_nest(inputs, &outputs[0]);
+        if nest.is_empty() || residence(touched_bytes(program, &nest), 1) != Residence::Cache {
+            return None;
+        }
+        let accumulators = nest.compacted(0);
+        let is_whole = Halving::new(program, &nest).half(&nest).is_none() && is_identity(&accumulators);
+        is_whole.then(|| (nest, accumulators.len()))
+    };
+    let work = |call: &mut RecentCall| {
+        let (nest, schedule, count) = call.of(program, inputs, &outputs[0], make)?;
+        let mut extremes = match extremes(program, count) {
+            Ok(extremes) => extremes,
+            Err(error) => return Some(Err(error)),
+        };
+        let mut extremes = addresses(&mut extremes).into_iter();
+        let mut accumulators: SmallVec<[Output<'_>; 2]> = SmallVec::new();
+        for (result, (output, kernel)) in outputs.iter().zip(&program.folds).enumerate() {
+            // Safety: as many accumulators are contiguous from the first element of the output on, and are all of its
+            // elements. Nothing else accesses them; they are written before they are read.
+            unsafe { fill(kernel.identity.bytes(), output.bytes(output.first, count)) };
+            let mut own = output.at(output.first);
+            if program.position(result).is_some() {
+                own.extremes = extremes.next().unwrap_or(own.extremes);
+            }
+            accumulators.push(own);
+        }
+        let arrays = Arrays { inputs, outputs: &accumulators };
+        SCRATCH.with_borrow_mut(|(_, scratch)| {
+            // Safety: the schedule was made for this program, and for this nest, which is that of the arrays' shape and
+            // strides: it stays within the inputs, as their constructors guarantee, and within the accumulators.
+            unsafe { schedule.run(program, nest, arrays, scratch) };
+        });
+        for output in outputs.iter().filter(|output| output.mask != u8::MAX) {
+            // Safety: as above; the elements have been written.
+            unsafe { mask_bits(output.at(output.first).bytes(output.first, count), output.mask) };
+        }
+        Some(Ok((options.should_continue)(nest.len())))
+    };
+    program.recent.with(work)?
 }
 
 /// The loop nest of a reduction. The inputs decide the order of the loops, so that memory is read forwards.
@@ -208,14 +266,20 @@ struct Folding<'f> {
     inputs: &'f [Input<'f>],
     outputs: &'f [Output<'f>],
     residence: Residence,
-    /// Whether the innermost loop is reduced.
-    is_row_reduced: bool,
-    /// Iterations of the innermost loop.
-    row_len: usize,
+    halving: Halving<'f>,
     is_stopped: &'f AtomicBool,
     /// The first error of a thread; the others stop.
     failure: &'f OnceLock<AllocError>,
     should_continue: &'f (dyn Fn(usize) -> bool + Sync),
+}
+
+/// What decides where a reduction is halved.
+struct Halving<'f> {
+    program: &'f Program,
+    /// Whether the innermost loop is reduced.
+    is_row_reduced: bool,
+    /// Iterations of the innermost loop.
+    row_len: usize,
 }
 
 /// Where a nest is halved.
@@ -242,7 +306,13 @@ struct Merge {
     firsts: Firsts,
 }
 
-impl Folding<'_> {
+impl<'f> Halving<'f> {
+    /// For the whole nest of a reduction.
+    fn new(program: &'f Program, nest: &LoopNest) -> Halving<'f> {
+        let (row_len, strides) = nest.level(nest.innermost());
+        Halving { program, is_row_reduced: strides[0] == 0, row_len }
+    }
+
     /// Elements that are folded into one accumulator without halving their loops.
     ///
     /// Short rows may be folded one by one, and blocks one after another.
@@ -291,7 +361,9 @@ impl Folding<'_> {
             (0..nest.depth()).find(|&level| nest.level(level).1[0] == 0 && nest.sizes()[level] > 1)?;
         Some(Half::Reduced { level, middle: nest.middle(level) })
     }
+}
 
+impl Folding<'_> {
     /// Folds a nest into accumulators that begin at `firsts`.
     ///
     /// # Safety
@@ -304,7 +376,7 @@ impl Folding<'_> {
         }
         // Safety: the halves are parts of the nest. Where they share accumulators, the second one gets its own.
         unsafe {
-            match self.half(&nest) {
+            match self.halving.half(&nest) {
                 None => self.fold_leaf(&nest, firsts),
                 Some(Half::Kept { level, middle }) => {
                     let (a, b) = nest.split_at(level, middle);
@@ -353,9 +425,12 @@ impl Folding<'_> {
         tasks: &mut Vec<Task>,
         merges: &mut Vec<Merge>,
     ) {
-        let is_long = |nest: &LoopNest| nest.len() / nest.compacted(0).len() > self.max_unhalved();
+        let is_long = |nest: &LoopNest| nest.len() / nest.compacted(0).len() > self.halving.max_unhalved();
         let half = match nest.len() > max_elements {
-            true => self.kept_half(&nest).or_else(|| is_long(&nest).then(|| self.reduced_half(&nest))?),
+            true => {
+                let halving = &self.halving;
+                halving.kept_half(&nest).or_else(|| is_long(&nest).then(|| halving.reduced_half(&nest))?)
+            }
             false => None,
         };
         match half {
@@ -578,8 +653,7 @@ mod tests {
             inputs: &[],
             outputs: &[],
             residence: Residence::Cache,
-            is_row_reduced: nest.level(nest.innermost()).1[0] == 0,
-            row_len: nest.sizes()[nest.innermost()],
+            halving: Halving::new(&program, &nest),
             is_stopped: &AtomicBool::new(false),
             failure: &OnceLock::new(),
             should_continue: &|_| true,

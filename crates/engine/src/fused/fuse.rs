@@ -40,6 +40,15 @@ pub(super) struct StepState {
     pub(super) is_skipped: bool,
 }
 
+/// How kernels take a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ValueState {
+    /// Whether it has an element for each element of a block.
+    pub(super) is_block: bool,
+    /// Whether a kernel that takes it is called row by row.
+    pub(super) has_rows: bool,
+}
+
 /// FusedGroups of a schedule. Its memory is reused from call to call.
 #[derive(Debug, Default)]
 pub(super) struct FusedGroups {
@@ -56,9 +65,9 @@ impl FusedGroups {
     }
 
     /// Forms groups of the steps of a program, from the last step on: a step joins the group of the steps that take
-    /// its value, if all of them are in one. `is_block` returns which values have an element for each element of a block.
+    /// its value, if all of them are in one. `value_state` returns how kernels take a value.
     ///
-    /// A kernel computes at least `min_steps` steps.
+    /// A kernel computes at least `min_steps` steps, or one where that takes rows: fused kernels loop over them.
     pub(super) fn form(
         &mut self,
         program: &Program,
@@ -66,14 +75,16 @@ impl FusedGroups {
         min_steps: usize,
         taken_by_folds: impl Iterator<Item = usize>,
         state: impl Fn(usize) -> StepState,
-        is_block: impl Fn(usize) -> bool,
+        value_state: impl Fn(usize) -> ValueState,
     ) {
+        let is_block = |value: usize| value_state(value).is_block;
+        let has_rows = |value: usize| value_state(value).has_rows;
         self.clear();
         if elements < program.fused.min_elements {
             return;
         }
         program.fused.add_work(elements);
-        if min_steps > 1 && !program.has_fusable_neighbours {
+        if min_steps > 1 && !program.has_fusable_neighbours && !(0..program.last_use.len()).any(has_rows) {
             return;
         }
         let first = program.operands.len() + program.constants.len();
@@ -119,7 +130,7 @@ impl FusedGroups {
             let group = &mut self.groups[number];
             group.steps.reverse();
             group.item = group.steps.last().map_or(0, |&root| program.steps[root as usize].item);
-            if group.steps.len() >= min_steps {
+            if group.steps.len() >= min_steps || group.inputs.iter().any(|&input| has_rows(input as usize)) {
                 group.kernel = group.compiled(program, &is_block);
             }
             if group.kernel.is_none() {

@@ -17,6 +17,7 @@
 //! | `schedule` | what is done for each block and what only once, for one layout of the arrays |
 //! | `fuse` | which steps are computed together, in registers |
 //! | `fused_kernels` | compiled code for such steps |
+//! | `recent` | the schedule of a program's most recent small call |
 //! | `execute` | runs a schedule |
 //! | `accumulate` | folds blocks of results into accumulators |
 //! | `fold_pairs` | folds functions of two operands into accumulators |
@@ -41,6 +42,7 @@ mod fuse;
 mod fused_kernels;
 mod gather;
 mod program;
+mod recent;
 mod schedule;
 mod single;
 mod transpose;
@@ -59,6 +61,7 @@ use crate::parallel::{Team, for_each_chunk, is_parallel};
 use crate::tuning::STREAM_CACHE_FRACTION_FUSED;
 use call::{cost, loop_nest, residence, touched_bytes};
 use execute::{Arrays, SCRATCH};
+use recent::{RecentCall, is_small};
 use schedule::Residence;
 use single::{is_single_block, run_single_block, run_single_kernel};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,11 +87,14 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
     if let Some(elements) = run_single_block(program, inputs, output) {
         return (options.should_continue)(elements);
     }
+    let arrays = Arrays { inputs, outputs: std::slice::from_ref(output) };
+    if let Some(elements) = run_small(program, arrays) {
+        return (options.should_continue)(elements);
+    }
     let nest = loop_nest(output.shape, output.strides, inputs);
     if nest.is_empty() {
         return true;
     }
-    let arrays = Arrays { inputs, outputs: std::slice::from_ref(output) };
     if !is_parallel(cost(program, nest.len(), nest.len().saturating_mul(program.items_per_element()))) {
         // Small even if no input is stretched: what it touches need not be counted.
         // Safety: the nest stays within the arrays, as their constructors guarantee, and nothing else runs.
@@ -161,6 +167,31 @@ fn check_inputs(program: &Program, inputs: &[Input<'_>], shape: &[usize]) {
     let fits = |(input, &item): (&Input<'_>, &usize)| input.item == item && input.shape == shape;
     assert!(inputs.len() == program.operands.len() && inputs.iter().zip(&program.operands).all(fits));
     assert!(inputs.iter().map(|input| input.is_index).eq(program.is_index.iter().copied()));
+}
+
+/// Runs a program on small arrays, with the schedule of its most recent call if that was for arrays like these.
+///
+/// Returns the number of elements, or `None` where the arrays do not qualify or another thread uses the schedule.
+fn run_small(program: &Program, arrays: Arrays<'_>) -> Option<usize> {
+    let output = &arrays.outputs[0];
+    if !is_small(program, output) {
+        return None;
+    }
+    let work = |call: &mut RecentCall| {
+        let make = || {
+            let nest = loop_nest(output.shape, output.strides, arrays.inputs);
+            (!nest.is_empty() && !is_single_block(program, &nest)).then_some((nest, 0))
+        };
+        let (nest, schedule, _) = call.of(program, arrays.inputs, output, make)?;
+        SCRATCH.with_borrow_mut(|(_, scratch)| {
+            // Safety: the schedule was made for this program, and for this nest, which is that of the arrays' shape and
+            // strides and stays within the arrays, as their constructors guarantee; nothing else runs. `run` has
+            // checked that the elements have the program's sizes.
+            unsafe { schedule.run(program, nest, arrays, scratch) };
+        });
+        Some(nest.len())
+    };
+    program.recent.with(work)?
 }
 
 /// Runs a program for a chunk of the loop nest.

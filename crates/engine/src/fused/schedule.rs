@@ -1,7 +1,7 @@
 //! Schedules: what a program does for each block and what only once, for one layout of its arrays.
 
 use super::block::{BlockLoops, BlockShape, is_contiguous, is_scalar};
-use super::fuse::{FusedGroups, StepState};
+use super::fuse::{FusedGroups, StepState, ValueState};
 use super::program::{MAX_ARITY, Pair, Program};
 use crate::nest::LoopNest;
 use crate::tuning::{
@@ -388,9 +388,14 @@ impl Schedule {
             let is_repeated = span == BlockSpan::Block && !is_invariant;
             StepState { is_repeated, is_skipped: *uses_pairs && program.is_replaced[step] }
         };
-        let is_block = |value: usize| values[value].variation.span == BlockSpan::Block;
+        let value_state = |value: usize| {
+            let ScheduledValue { variation: Variation { span, .. }, block, .. } = values[value];
+            let has_row_stride = block.is_some_and(|block| block.has_row_stride);
+            let has_rows = span == BlockSpan::Column || has_row_stride;
+            ValueState { is_block: span == BlockSpan::Block, has_rows }
+        };
         let min_steps = if *is_one_kernel { 1 } else { 2 };
-        groups.form(program, nest.len(), min_steps, pairs, state, is_block);
+        groups.form(program, nest.len(), min_steps, pairs, state, value_state);
         group_inputs.clear();
         group_inputs.resize_with(groups.groups.len(), SmallVec::new);
         // What a group takes is in use until its last step.

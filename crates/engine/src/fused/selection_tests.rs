@@ -738,6 +738,20 @@ fn values_that_are_needed_elsewhere_are_written() {
     assert_eq!(fused(Program::new(vec![8, 8], vec![], steps, 5), &[1000], contiguous), (vec![], 4));
 }
 
+/// A fused kernel loops over rows, which the kernel of a step takes one by one.
+#[test]
+fn a_single_step_of_rows_is_fused() {
+    if !has_fused_kernels() {
+        return;
+    }
+    let steps = vec![step_of(Op::Subtract, &[0, 1], DType::F32, 4), step_of(Op::Exp, &[2], DType::F32, 4)];
+    let program = Program::new(vec![4; 2], vec![], steps, 3);
+    let with_column: &[&[isize]] = &[&[300, 1], &[300, 1], &[1, 0]];
+    assert_eq!(fused(program.clone(), &[40, 300], with_column), (vec![vec![0]], 2));
+    // Whole blocks need no loop over rows.
+    assert_eq!(fused(program, &[40, 300], &[&[300, 1]; 3]), (vec![], 2));
+}
+
 /// A schedule is made again for other arrays, and for another program.
 #[test]
 fn schedules_can_be_made_again() {

@@ -69,6 +69,12 @@ pub(super) trait Operation<T: Pod>: 'static {
 pub(super) trait Extremum<T: Pod>: Operation<T> {
     /// Whether `a` is more extreme than `b`. NaN is more extreme than any number.
     fn is_more(a: T, b: T) -> bool;
+
+    /// The same of elements that are not NaN; of others, anything.
+    #[inline(always)]
+    fn is_beyond(a: T, b: T) -> bool {
+        Self::is_more(a, b)
+    }
 }
 
 /// Halves lanes and applies `combine` to both halves, until `P` lanes are left.
@@ -310,6 +316,11 @@ macro_rules! extremum {
             #[inline(always)]
             fn is_more(a: $T, b: $T) -> bool {
                 (a $than b || a.is_nan()) && !b.is_nan()
+            }
+
+            #[inline(always)]
+            fn is_beyond(a: $T, b: $T) -> bool {
+                a $than b
             }
         }
 

@@ -465,9 +465,10 @@ where
     for fold in [FoldOp::ArgMin, FoldOp::ArgMax] {
         let kernel = find_position_fold(fold, dtype).unwrap();
         let identity = kernel.identity.get::<T>().unwrap();
-        for len in LENS.into_iter().chain([2047, 2048, 2049, 5000]) {
+        for len in LENS.into_iter().chain([2047, 2048, 2049, 5000, 8192, 8193]) {
             for (step, rare) in [(1, 2), (3, 200), (-1, 100_000), (0, 7)] {
-                let rows = 1 + len % 5;
+                // Short rows are folded several at a time.
+                let rows = 1 + len % 5 + if len < 40 { 32 } else { 0 };
                 let mut elements = |count: usize| -> Vec<T> {
                     // Values that are better than most are rare, so that they come late.
                     let one =

@@ -15,6 +15,7 @@ use crate::dim_map::DimMap;
 use crate::error::Error;
 use crate::tuning::{
     FUNCTION_COST, MAX_HOISTED, MAX_UNROLLED, MAX_UNROLLED_OPERATIONS, MIN_HOISTED_REPEATS, MIN_SHARED_COST,
+    SMALL_SHARED_ELEMENTS,
 };
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -73,14 +74,21 @@ pub(crate) fn lower(
     let [shared, with_hoisted] = [false, true].map(|hoists| lowering.shared_nodes(hoists));
     // Each is a stage more, and what they gain is little: many are not worth the time to plan them.
     let are_few = (1..=MAX_HOISTED).contains(&with_hoisted.len().saturating_sub(shared.len()));
-    for shared in [Some(&shared), Some(&with_hoisted).filter(|_| are_few)].into_iter().rev().flatten() {
-        if shared.is_empty() {
+    for (nodes, hoists) in
+        [Some((&with_hoisted, true)).filter(|_| are_few), Some((&shared, false))].into_iter().flatten()
+    {
+        if nodes.is_empty() {
             continue;
         }
-        let (staged, shared_stages) = lower_typed(graph, &typed, typing, shared)?;
-        // Worth it only where their results stay in the cache.
+        let (staged, shared_stages) = lower_typed(graph, &typed, typing, nodes)?;
+        // Worth it only where their results stay in the cache: of a few rows at a time, or all where they are few.
         let is_local = |stage: &usize| staged.groups.iter().any(|group| group.is_local(*stage));
-        if shared_stages.iter().all(is_local) {
+        let is_small = |stage: &usize| {
+            let elements =
+                staged.stages[*stage].shape.iter().fold(1, |all: usize, &size| all.saturating_mul(size));
+            !hoists && SMALL_SHARED_ELEMENTS.contains(&elements)
+        };
+        if shared_stages.iter().all(|stage| is_local(stage) || is_small(stage)) {
             return Ok(staged);
         }
     }

@@ -63,7 +63,7 @@ impl Stage {
 
     /// Shape of what the stage writes: 1 along reduced loops.
     pub(crate) fn output_shape(&self) -> Shape {
-        let mut shape = self.shape.clone();
+        let mut shape = Shape::from_slice(&self.shape);
         for &dim in &self.reduced {
             shape[dim] = 1;
         }

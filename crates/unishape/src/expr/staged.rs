@@ -12,6 +12,7 @@ use crate::dim_map::DimMap;
 use crate::program_arrays::{RawOutput, StageArray, TemporaryArray};
 use crate::tuning::{MIN_SWAPPED_KEPT, SWAPPED_REDUCED};
 use smallvec::{SmallVec, smallvec};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -64,7 +65,7 @@ impl JointStage {
             return Ok(results.clone());
         }
         let packed = pack([&self.stage], variables)?;
-        let sources = Sources { variables, packed: &packed, temporaries: &Temporaries::new() };
+        let sources = Sources { variables, packed: &packed, temporaries: &Temporaries::default() };
         let mut computed = temporaries(&self.stage.output_shape(), &self.stage)?;
         run_stage(&self.stage, sources, None, outputs(&mut computed), options)?;
         Ok(results.insert(computed.into_iter().map(Arc::new).collect()).clone())
@@ -82,8 +83,33 @@ struct Precomputed {
 /// are read, and the loops. The maps are those of the copy.
 type Packed = HashMap<(usize, DimMaps, Shape), (TemporaryArray, DimMaps)>;
 
-/// Results of stages, by the number of the stage and of the result.
-type Temporaries = HashMap<(usize, usize), Arc<TemporaryArray>>;
+/// Results of stages, by the number of the stage and of the result. Sorted: there are few, so that hashing takes longer.
+#[derive(Clone, Debug, Default)]
+struct Temporaries(SmallVec<[((usize, usize), Arc<TemporaryArray>); 4]>);
+
+impl Temporaries {
+    fn get(&self, key: (usize, usize)) -> Option<&Arc<TemporaryArray>> {
+        let at = self.0.binary_search_by_key(&key, |(own, _)| *own).ok()?;
+        Some(&self.0[at].1)
+    }
+
+    fn insert(&mut self, key: (usize, usize), results: Arc<TemporaryArray>) {
+        match self.0.binary_search_by_key(&key, |(own, _)| *own) {
+            Ok(at) => self.0[at].1 = results,
+            Err(at) => self.0.insert(at, (key, results)),
+        }
+    }
+
+    /// Adds the results of a stage.
+    fn insert_all(&mut self, stage: usize, results: StageResults) {
+        for (number, results) in results.into_iter().enumerate() {
+            self.insert((stage, number), Arc::new(results));
+        }
+    }
+}
+
+/// The results of one stage.
+type StageResults = SmallVec<[TemporaryArray; 1]>;
 
 /// The arrays that a stage writes, one for each result.
 type Outputs<'a> = SmallVec<[RawOutput<'a>; 1]>;
@@ -152,7 +178,7 @@ impl Staged {
         options: Options<'_>,
     ) -> Result<(), ExprError> {
         let Some(group) = self.expr.groups.last().filter(|_| !output.is_empty()) else { return Ok(()) };
-        let variables: Vec<Option<StageArray<'_>>> = values
+        let variables: SmallVec<[Option<StageArray<'_>>; 4]> = values
             .iter()
             .map(|value| match value {
                 Value::Array(view) => StageArray::of_tensor(view),
@@ -170,13 +196,14 @@ impl Staged {
         };
         let packed = packed.unwrap_or_default();
         let sources = Sources { variables: &variables, packed: &packed, temporaries: &temporaries };
-        if let Some(results) = temporaries.get(&(group.last(), 0)) {
+        if let Some(results) = temporaries.get((group.last(), 0)) {
             // Computed together with other expressions.
             self.copy_result(&self.expr.stages[group.last()], results, output);
             return Ok(());
         }
-        let last = StageGroup { members: group.members[group.members.len() - 1..].to_vec() };
-        let mut work = GroupWork::new(&self.expr.stages, if is_split { &last } else { group });
+        let last =
+            is_split.then(|| StageGroup { members: group.members[group.members.len() - 1..].to_vec() });
+        let mut work = GroupWork::new(&self.expr.stages, last.as_ref().unwrap_or(group));
         for (dim, window) in self.windows.iter().enumerate() {
             if let Some(window) = window {
                 work.restrict(dim, self.windows.len(), window.clone());
@@ -239,19 +266,21 @@ impl Staged {
             }
         }
         for group in groups {
-            if shared.temporaries.contains_key(&(group.last(), 0)) {
+            if shared.temporaries.get((group.last(), 0)).is_some() {
                 continue;
             }
             let stage = &self.expr.stages[group.last()];
             let mut results = temporaries(&stage.output_shape(), stage)?;
             let sources = Sources { variables, packed: &packed, temporaries: &shared.temporaries };
             GroupWork::new(&self.expr.stages, group).run(sources, outputs(&mut results), options)?;
-            insert(&mut shared.temporaries, group.last(), results);
+            shared.temporaries.insert_all(group.last(), results);
         }
-        if is_split && !shared.temporaries.contains_key(&(last.members[0].0, 0)) {
+        if is_split && shared.temporaries.get((last.members[0].0, 0)).is_none() {
             let sources = Sources { variables, packed: &packed, temporaries: &shared.temporaries };
             let results = GroupWork::new(&self.expr.stages, last).run_members(sources, options)?;
-            shared.temporaries.extend(results);
+            for (key, results) in results.0 {
+                shared.temporaries.insert(key, results);
+            }
         }
         Ok(Precomputed { packed: Some(packed), ..shared })
     }
@@ -268,10 +297,16 @@ fn pack<'s>(
         for StageInput { source, maps } in &stage.inputs {
             let StageSource::Variable(variable) = source else { continue };
             let Some(array) = &variables[*variable] else { continue };
-            let key = (*variable, maps.clone(), stage.shape.clone());
+            if swapped.is_none() && !array.may_be_worth_packing(maps, &stage.shape) {
+                continue;
+            }
             let array = array.mapped(maps, &stage.shape);
             let swapped = swapped.filter(|loops| loops.iter().all(|&dim| array.moves(dim)));
-            if packed.contains_key(&key) || swapped.is_none() && !array.is_worth_packing() {
+            if swapped.is_none() && !array.is_worth_packing() {
+                continue;
+            }
+            let key = (*variable, maps.clone(), stage.shape.clone());
+            if packed.contains_key(&key) {
                 continue;
             }
             let mut array = array.without_repeats();
@@ -330,7 +365,7 @@ fn swapped_loops(stage: &Stage, variables: &[Option<StageArray<'_>>]) -> Option<
 }
 
 /// Arrays of this shape for the results of a stage.
-fn temporaries(shape: &Shape, stage: &Stage) -> Result<Vec<TemporaryArray>, ExprError> {
+fn temporaries(shape: &Shape, stage: &Stage) -> Result<StageResults, ExprError> {
     let of_dtype = |dtype: &DType| {
         let bytes = checked_bytes(shape, dtype.item_size())?;
         Ok(TemporaryArray::new(bytes, dtype.item_size(), shape.clone()).map_err(out_of_memory)?)
@@ -341,12 +376,6 @@ fn temporaries(shape: &Shape, stage: &Stage) -> Result<Vec<TemporaryArray>, Expr
 /// The arrays, to write.
 fn outputs(results: &mut [TemporaryArray]) -> Outputs<'_> {
     results.iter_mut().map(TemporaryArray::output).collect()
-}
-
-/// Keeps the results of a stage.
-fn insert(temporaries: &mut Temporaries, stage: usize, results: Vec<TemporaryArray>) {
-    let results = results.into_iter().enumerate();
-    temporaries.extend(results.map(|(number, results)| ((stage, number), Arc::new(results))));
 }
 
 /// What stages read: variables, and results of earlier stages.
@@ -427,7 +456,7 @@ impl<'g> GroupWork<'g> {
     fn run_members(&self, sources: Sources<'_>, options: Options<'_>) -> Result<Temporaries, ExprError> {
         let step = self.step();
         let members = &self.group.members[..self.group.members.len() - 1];
-        let mut results: Vec<Vec<TemporaryArray>> = members
+        let mut results: Vec<StageResults> = members
             .iter()
             .map(|&(number, _)| temporaries(&self.stages[number].output_shape(), &self.stages[number]))
             .collect::<Result<_, ExprError>>()?;
@@ -443,13 +472,15 @@ impl<'g> GroupWork<'g> {
         self.for_each_rows(parts, options, &|rows, parts| {
             let local = self.local(rows, sources, options)?;
             for (key, part) in parts {
-                copy_elements(&local[&key].array(), part, Some(1));
+                if let Some(results) = local.get(key) {
+                    copy_elements(&results.array(), part, Some(1));
+                }
             }
             Ok(())
         })?;
-        let mut kept = Temporaries::new();
+        let mut kept = Temporaries::default();
         for (results, &(stage, _)) in results.into_iter().zip(members) {
-            insert(&mut kept, stage, results);
+            kept.insert_all(stage, results);
         }
         Ok(kept)
     }
@@ -491,7 +522,7 @@ impl<'g> GroupWork<'g> {
         sources: Sources<'_>,
         options: Options<'_>,
     ) -> Result<Temporaries, ExprError> {
-        let mut local = Temporaries::new();
+        let mut local = Temporaries::default();
         let (start, len) = (rows.start, rows.len());
         let options = Options { is_output_fresh: true, threads: Some(1), ..options };
         for &(number, dim) in &self.group.members[..self.group.members.len() - 1] {
@@ -501,7 +532,7 @@ impl<'g> GroupWork<'g> {
             let mut results = temporaries(&shape, stage)?;
             let rows = LoopRange { dim, start, len, local: &local };
             run_stage(stage, sources, Some(rows), outputs(&mut results), options)?;
-            insert(&mut local, number, results);
+            local.insert_all(number, results);
         }
         Ok(local)
     }
@@ -546,53 +577,41 @@ fn run_stage(
     if outputs[0].is_empty() {
         return Ok(());
     }
-    let mut shape = stage.shape.clone();
+    let mut shape = Shape::from_slice(&stage.shape);
     if let Some(LoopRange { dim, len, .. }) = rows {
         shape[dim] = len;
     }
     let mut arrays: SmallVec<[Option<StageArray<'_>>; 4]> = SmallVec::new();
     let mut indices: SmallVec<[(isize, SmallVec<[isize; 6]>); 4]> = SmallVec::new();
     for StageInput { source, maps } in &stage.inputs {
-        let mut maps = maps.clone();
-        let from_start = |maps: &mut DimMaps| {
-            for map in maps {
-                if let Some(LoopRange { dim, start, .. }) = rows
-                    && map.dim == Some(dim)
-                {
-                    map.start += map.step * start as isize;
-                }
-            }
-        };
-        let array = match source {
+        arrays.push(match source {
             StageSource::Variable(variable) => {
-                match sources.packed.get(&(*variable, maps.clone(), stage.shape.clone())) {
-                    Some((packed, own_maps)) => {
-                        maps = own_maps.clone();
-                        from_start(&mut maps);
-                        Some(packed.array())
-                    }
+                let packed = match sources.packed.is_empty() {
+                    true => None,
+                    false => sources.packed.get(&(*variable, maps.clone(), stage.shape.clone())),
+                };
+                match packed {
+                    Some((packed, maps)) => Some(packed.array().mapped(&from_start(maps, rows), &shape)),
                     None => {
-                        from_start(&mut maps);
-                        sources.variables[*variable].clone()
+                        let array = sources.variables[*variable].as_ref();
+                        array.map(|array| array.mapped(&from_start(maps, rows), &shape))
                     }
                 }
             }
             StageSource::Stage { number, result } => {
-                match rows.and_then(|rows| rows.local.get(&(*number, *result))) {
-                    Some(local) => Some(local.array()),
+                match rows.and_then(|rows| rows.local.get((*number, *result))) {
+                    Some(local) => Some(local.array().mapped(maps, &shape)),
                     None => {
-                        from_start(&mut maps);
-                        sources.temporaries.get(&(*number, *result)).map(|results| results.array())
+                        let results = sources.temporaries.get((*number, *result));
+                        results.map(|results| results.array().mapped(&from_start(maps, rows), &shape))
                     }
                 }
             }
             StageSource::Index(strides) => {
-                from_start(&mut maps);
-                indices.push(index(strides, &maps, &shape));
+                indices.push(index(strides, &from_start(maps, rows), &shape));
                 None
             }
-        };
-        arrays.push(array.map(|array| array.mapped(&maps, &shape)));
+        });
     }
     let mut indices = indices.iter();
     let inputs: SmallVec<[Input<'_>; 4]> = arrays
@@ -615,6 +634,16 @@ fn run_stage(
         true => Ok(()),
         false => Err(ExprErrorKind::Stopped.into()),
     }
+}
+
+/// The maps of an array, from the first of these rows on.
+fn from_start<'m>(maps: &'m DimMaps, rows: Option<LoopRange<'_>>) -> Cow<'m, [DimMap]> {
+    let Some(LoopRange { dim, start, .. }) = rows else { return Cow::Borrowed(maps) };
+    let mut maps = maps.to_vec();
+    for map in maps.iter_mut().filter(|map| map.dim == Some(dim)) {
+        map.start += map.step * start as isize;
+    }
+    Cow::Owned(maps)
 }
 
 /// The first index, and the number that each loop's index is multiplied by.

@@ -539,6 +539,41 @@ fn results_of_stages_are_computed_once() {
     assert!(plan("var(x, 2)").contains("t2 = subtract(x, t1)"), "{}", plan("var(x, 2)"));
 }
 
+/// An exponential that two stages use is computed once where its results stay in the cache: those of a few rows, or of a
+/// small array. For a tiny array, a stage takes longer.
+#[test]
+fn functions_are_computed_once_in_the_cache() {
+    let exponentials = |rows: usize, columns: usize| {
+        let x = Array2::<f32>::zeros((rows, columns));
+        let plan = Expr::parse("softmax(x)").unwrap().bind([("x", &x)]).unwrap().plan();
+        plan.matches("= exp(").count()
+    };
+    assert_eq!(exponentials(16, 4), 2);
+    assert_eq!(exponentials(16, 256), 1);
+    assert_eq!(exponentials(16, 1025), 2);
+    assert_eq!(exponentials(700, 500), 1);
+}
+
+/// Temporary arrays take the memory of earlier ones, whatever is in it: larger ones, of other dtypes. A new thread has
+/// none.
+#[test]
+fn memory_is_used_again() {
+    let shapes = [(3, 7), (16, 256), (40, 100), (5, 5)];
+    for round in 0..12 {
+        let (rows, columns) = shapes[round % shapes.len()];
+        let x =
+            Array2::from_shape_fn((rows, columns), |(i, j)| ((i * 13 + j * 7 + round) % 101) as f32 / 10.0);
+        for text in
+            ["softmax(x)", "any(x < mean(x, 0), 1)", "std(x, 0) + argmax(x - max(x, 1, keepdims=True), 0)"]
+        {
+            let again = evaluate(text, [("x", Value::from(&x))]);
+            let first = || evaluate(text, [("x", Value::from(&x))]);
+            let first = std::thread::scope(|scope| scope.spawn(first).join()).unwrap();
+            assert_eq!(again, first, "{text}, {rows} x {columns}");
+        }
+    }
+}
+
 /// Unrolled one in another, these folds would be a program of a hundred thousand operations.
 #[test]
 fn nested_folds_of_few_elements_are_not_all_unrolled() {
