@@ -15,16 +15,7 @@ use std::sync::{Mutex, TryLockError};
 
 /// What a program keeps of its most recent small call. Clones of the program start without.
 #[derive(Default)]
-pub(super) struct Recent(Mutex<Slot>);
-
-#[derive(Default)]
-enum Slot {
-    #[default]
-    Empty,
-    /// A call is using it. Calls of other threads meanwhile make their own schedule.
-    Taken,
-    Kept(Box<RecentCall>),
-}
+pub(super) struct Recent(Mutex<RecentCall>);
 
 impl Clone for Recent {
     fn clone(&self) -> Recent {
@@ -39,28 +30,16 @@ impl fmt::Debug for Recent {
 }
 
 impl Recent {
-    /// Calls a function with what is kept, or with nothing yet; `None` where another call uses it.
+    /// Calls a function with what is kept, or with nothing yet; `None` where another call uses it, which then makes its own.
     ///
     /// Does not wait: a child that was forked while another thread held the lock would wait forever.
     pub(super) fn with<R>(&self, work: impl FnOnce(&mut RecentCall) -> R) -> Option<R> {
-        let mut call = match self.replace(Slot::Taken)? {
-            Slot::Kept(call) => call,
-            Slot::Empty => Box::default(),
-            Slot::Taken => return None,
-        };
-        let result = work(&mut call);
-        self.replace(Slot::Kept(call));
-        Some(result)
-    }
-
-    fn replace(&self, slot: Slot) -> Option<Slot> {
-        let mut own = match self.0.try_lock() {
-            Ok(own) => own,
-            // A slot is replaced as a whole, so that no panic leaves it half changed.
-            Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        Some(std::mem::replace(&mut *own, slot))
+        match self.0.try_lock() {
+            Ok(mut call) => Some(work(&mut call)),
+            // A call that panicked has left no nest, or a nest with its schedule.
+            Err(TryLockError::Poisoned(error)) => Some(work(&mut error.into_inner())),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 }
 
@@ -231,6 +210,14 @@ mod tests {
         let locked = recent.0.lock().unwrap();
         assert!(recent.with(|_| ()).is_none());
         drop(locked);
+    }
+
+    #[test]
+    fn a_call_that_panicked_leaves_it_usable() {
+        let recent = Recent::default();
+        let panics = || recent.with(|_| panic!("expected"));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
+        assert!(recent.with(|_| ()).is_some());
     }
 
     #[test]
