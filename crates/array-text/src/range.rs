@@ -195,7 +195,7 @@ fn float(start: f64, step: f64, index: f64) -> f64 {
 mod tests {
     use super::Arange;
     use ndarray::{arr1, arr2};
-    use unishape::Tensor;
+    use unishape::{DType, Tensor};
 
     fn all(text: &str) -> Tensor {
         let range = Arange::parse(text).expect("a range").expect("a valid range");
@@ -222,6 +222,13 @@ mod tests {
         assert_eq!(all("1:0:-0.5"), arr1(&[1.0, 0.5]).into());
         assert_eq!(all("0.:3"), arr1(&[0.0, 1.0, 2.0]).into());
         assert_eq!(all("0:-1:0.5"), arr1::<f64>(&[]).into());
+    }
+
+    #[test]
+    fn ranges_are_of_int64_unless_a_number_is_a_float() {
+        let dtype = |text| Arange::parse(text).expect("a range").expect("a valid range").dtype();
+        assert_eq!(["0:4", "0:4:2", "4:0:-1x1"].map(dtype), [DType::I64; 3]);
+        assert_eq!(["0.:4", "0:4.0", "0:1:0.5", "1e1:20x1"].map(dtype), [DType::F64; 4]);
     }
 
     #[test]

@@ -296,6 +296,21 @@ mod tests {
     }
 
     #[test]
+    fn with_a_name_an_array_of_a_container_is_another() {
+        for (text, named) in [
+            ("z.npz", "z.npz:b"),
+            ("z.npz:a", "z.npz:b"),
+            ("s.zarr/a", "s.zarr/b"),
+            ("m.safetensors", "m.safetensors:b"),
+            // A file of one array has no names.
+            ("a.npy", "a.npy"),
+            ("a.bin:float32:3", "a.bin:float32:3"),
+        ] {
+            assert_eq!(parse(text).with_name("b"), parse(named), "{text}");
+        }
+    }
+
+    #[test]
     fn other_colons_are_part_of_the_path() {
         for text in ["C:\\a.npy", "a:b:c.npy", "a:b", "é:npz:b", ":float32:3"] {
             assert_eq!(parse(text), Location::Npy(text.into()), "{text}");

@@ -535,6 +535,24 @@ fn raw_arrays(path: &std::path::Path) -> [Result<RawArray, NpyError>; 2] {
     [RawArray::read(path), unsafe { RawArray::map(path) }]
 }
 
+/// A tensor becomes the raw array of the file that it would be written to.
+#[test]
+fn raw_arrays_of_tensors_are_those_of_their_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    for dtype in DType::ALL.iter().copied().filter(|&dtype| dtype != DType::BF16) {
+        for shape in [&[3, 2][..], &[], &[0, 2]] {
+            let tensor = tensor(dtype, shape);
+            npy::write(&path, &tensor).unwrap();
+            let [of_file, of_tensor] =
+                [RawArray::read(&path), RawArray::from_tensor("x", &tensor)].map(Result::unwrap);
+            assert_eq!(of_tensor.header(), of_file.header(), "{dtype:?} {shape:?}");
+            assert_eq!(of_tensor.data(), of_file.data(), "{dtype:?} {shape:?}");
+            assert_eq!(of_tensor.path(), std::path::Path::new("x"));
+        }
+    }
+}
+
 /// A raw array broadcasts to the same bytes as the array that is read.
 #[test]
 fn raw_arrays_broadcast_as_tensors_do() {
