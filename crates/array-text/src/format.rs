@@ -241,7 +241,7 @@ fn half(x: f32, is_same: impl Fn(f32) -> bool) -> String {
 mod tests {
     use super::{IndexRanges, element_texts, format_array, is_small};
     use half::{bf16, f16};
-    use ndarray::{ArrayD, IxDyn, arr1};
+    use ndarray::{ArrayD, Dimension, IxDyn, arr1};
     use num_complex::Complex;
     use std::ops::Range;
 
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn arrays_of_more_than_a_thousand_elements_are_abbreviated() {
         assert!(is_small(&[1000]) && is_small(&[10, 10, 10]) && !is_small(&[1001]) && !is_small(&[7, 143]));
-        assert_eq!(counted(&[1000]).unwrap().split_whitespace().count(), 1000);
+        assert_eq!(counted(&[1000]).unwrap().replace(['[', ']'], "").split_whitespace().count(), 1000);
         assert_eq!(counted(&[1001]).unwrap(), "[   0    1    2 …  998  999 1000]\n");
         let expected = "\
 [[   0    1    2 …   47   48   49]
@@ -315,9 +315,9 @@ mod tests {
  [1000 1001 1002 … 1197 1198 1199]]
 ";
         assert_eq!(counted(&[6, 200]).unwrap(), expected);
-        let rows = |rows| counted(&[rows, 200]).unwrap().lines().map(|line| line[2..6].to_owned()).collect();
-        let seven: Vec<String> = rows(7);
-        assert_eq!(seven, ["   0", " 200", " 400", "…", " 800", "1000", "1200"]);
+        let text = counted(&[7, 200]).unwrap().replace(['[', ']'], "");
+        let firsts: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(firsts, ["0", "200", "400", "…", "800", "1000", "1200"]);
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
         // Complex numbers have two points, and are aligned at the end.
         let complex = arr1(&[Complex::new(1.0, 2.5), Complex::new(-10.25, 0.0)]);
         let text = format_array(&[2], |_| Ok::<_, ()>(complex.clone().into()));
-        assert_eq!(text.unwrap().unwrap(), "[    1.0+2.5j -10.25+0.0j]\n");
+        assert_eq!(text.unwrap().unwrap(), "[   1.0+2.5j -10.25+0.0j]\n");
     }
 
     #[test]

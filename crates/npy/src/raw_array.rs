@@ -480,3 +480,35 @@ impl std::fmt::Display for WriteBroadcastError {
 }
 
 impl std::error::Error for WriteBroadcastError {}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_STREAM_MEMORY, RawArray, Storage};
+    use crate::{Descr, Header, NpyError};
+    use std::io::{self, Read};
+    use unishape::DType;
+
+    /// Reads an array of `promised` bytes from a stream of `found` bytes, all of them 7.
+    fn read(promised: u64, found: u64) -> Result<RawArray, NpyError> {
+        let header =
+            Header { descr: Descr::of(DType::U8), fortran_order: false, shape: vec![promised as usize] };
+        RawArray::read_stream("pipe".as_ref(), header, &mut io::repeat(7).take(found))
+    }
+
+    #[test]
+    fn streams_of_more_than_64_mib_go_to_a_temporary_file() {
+        let small = read(MAX_STREAM_MEMORY, MAX_STREAM_MEMORY).unwrap();
+        assert!(matches!(small.storage, Storage::Memory { .. }));
+        let more = MAX_STREAM_MEMORY + 1;
+        let large = read(more, more).unwrap();
+        assert!(matches!(large.storage, Storage::File { .. }));
+        assert_eq!((large.data().len() as u64, large.data().last()), (more, Some(&7)));
+        for (promised, found) in [(more, MAX_STREAM_MEMORY), (more, 0), (5, 4)] {
+            let error = read(promised, found).unwrap_err();
+            assert!(
+                matches!(error, NpyError::Truncated { promised: a, found: b } if (a, b) == (promised, found)),
+                "{error}"
+            );
+        }
+    }
+}

@@ -4,7 +4,8 @@ use crate::support::{Spec, spec, strided};
 use ndarray::{Array, ArrayD, Axis, IxDyn, arr0, arr1, arr2};
 use proptest::prelude::*;
 use unishape::expr::{
-    Dag, Expr, ExprError, ExprErrorKind, Lazy, Op, ReduceOp, Reduction, Scalar, Term, Typing, Value, View, lazy,
+    Dag, Expr, ExprError, ExprErrorKind, Lazy, Op, ReduceOp, Reduction, Scalar, Term, Typing, Value, View,
+    lazy,
 };
 use unishape::{DType, Tensor, broadcast_to};
 use unishape_oracle::{Reading, common_shape, strategies};
