@@ -344,6 +344,14 @@ mod tests {
         let digits = |len: usize| format_array(&[len], |_| Ok::<_, ()>(vec_of(len).into())).unwrap().unwrap();
         assert_eq!(digits(39).lines().map(str::len).collect::<Vec<_>>(), [79]);
         assert_eq!(digits(40).lines().map(str::len).collect::<Vec<_>>(), [78, 3]);
+        // As many columns as there are opening brackets are left for the closing ones.
+        let nested = |len| {
+            let ones = ArrayD::<u8>::from_elem(IxDyn(&[1, 1, len]), 1);
+            let text = format_array(ones.shape(), |_| Ok::<_, ()>(ones.clone().into())).unwrap().unwrap();
+            text.lines().map(str::len).collect::<Vec<_>>()
+        };
+        assert_eq!(nested(37), [79]);
+        assert_eq!(nested(38), [76, 7]);
     }
 
     fn vec_of(len: usize) -> ArrayD<u8> {

@@ -222,6 +222,9 @@ mod tests {
         assert_eq!(all("1:0:-0.5"), arr1(&[1.0, 0.5]).into());
         assert_eq!(all("0.:3"), arr1(&[0.0, 1.0, 2.0]).into());
         assert_eq!(all("0:-1:0.5"), arr1::<f64>(&[]).into());
+        // 0.9 / 0.3 is 3, but 3 * 0.3 is less than 0.9; 2.1 / 0.3 is a little more than 7.
+        assert_eq!(all("0:0.9:0.3"), arr1(&[0.0, 0.3, 0.6, 0.3 * 3.0]).into());
+        assert_eq!(all("0:2.1:0.3").shape(), [7]);
     }
 
     #[test]

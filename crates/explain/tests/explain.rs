@@ -24,9 +24,9 @@ fn names_of_dimensions_stand_for_sizes() {
     };
     let text = named(&[Some("N"), None], &[Some("M"), None]);
     assert!(text.starts_with("Nx3 with 3 gives Mx3\n"), "{text}");
-    assert!(text.contains("\nDrawn with N = 2, M = 2.\n"), "{text}");
+    assert!(text.contains("\nDrawn with N = 2, M = 2. "), "{text}");
     let text = named(&[], &[None, Some("W")]);
-    assert!(text.starts_with("2x3 with 3 gives 2xW\n") && text.contains("\nDrawn with W = 3.\n"), "{text}");
+    assert!(text.starts_with("2x3 with 3 gives 2xW\n") && text.contains("\nDrawn with W = 3. "), "{text}");
     let text = named(&[], &[]);
     assert!(text.starts_with("2x3 with 3 gives 2x3\n") && !text.contains("Drawn with"), "{text}");
     // With commas where a name has an x, and shortened to 16 characters.

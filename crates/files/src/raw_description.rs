@@ -175,7 +175,7 @@ mod tests {
             assert_eq!(header.descr.item_size(), Descr::parse(descr).expect(descr).item_size(), "{text}");
             assert!(RawDescription::is_dtype(text), "{text}");
         }
-        for text in ["str", "f", "4", "x4", "fx", "", "O8"] {
+        for text in ["str", "f", "4", "x4", "fx", "", "O8", "a5"] {
             assert!(!RawDescription::is_dtype(text), "{text}");
         }
     }
