@@ -370,6 +370,35 @@ fn chains_that_cannot_be_compiled() {
     assert!(FusedKernel::compile(&Chain { inputs: &block, calls: &[] }).is_none());
 }
 
+/// A result is taken with its own dtype, or as an integer with or without a sign.
+#[test]
+fn results_are_not_taken_for_other_dtypes() {
+    let compiles = |first: DType, second: DType| {
+        let calls = [
+            Call { key: KernelKey::Call(Op::Add, first), inputs: &[0, 1] },
+            Call { key: KernelKey::Call(Op::Add, second), inputs: &[2, 2] },
+        ];
+        let chain = Chain { inputs: &[ChainInput::Block; 2], calls: &calls };
+        FusedKernel::compile(&chain).is_some()
+    };
+    let is_there = Isa::available().next().is_some();
+    for (first, second) in [(DType::F32, DType::F32), (DType::I32, DType::U32), (DType::U64, DType::I64)] {
+        assert_eq!(compiles(first, second), is_there, "{first:?} {second:?}");
+    }
+    for (first, second) in [(DType::F32, DType::I32), (DType::U64, DType::F64), (DType::F64, DType::I64)] {
+        assert!(!compiles(first, second), "{first:?} {second:?}");
+    }
+}
+
+/// AVX-512 only where it has no cost.
+#[test]
+fn kernels_are_compiled_for_the_widest_vectors_that_cost_no_frequency() {
+    let widest_is_free = is_x86_feature_detected!("avx512vbmi2");
+    let mut available = Isa::available();
+    let expected = if widest_is_free { available.next_back() } else { available.next() };
+    assert_eq!(Isa::preferred(), expected);
+}
+
 #[test]
 #[should_panic(expected = "elements of the chain")]
 fn blocks_of_other_sizes_are_refused() {
