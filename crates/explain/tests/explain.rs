@@ -32,6 +32,9 @@ fn names_of_dimensions_stand_for_sizes() {
     // With commas where a name has an x, and shortened to 16 characters.
     let text = named(&[Some("x"), Some("characters_of_text")], &[]);
     assert!(text.starts_with("x,characters_of_t… with 3 gives 2x3\n"), "{text}");
+    // A modifier has a width only together with the character before.
+    let text = named(&[Some("\u{1f44d}\u{1f3fd}n"), None], &[]);
+    assert!(text.contains("\nX0  \u{1f44d}\u{1f3fd}nx3 "), "{text}");
 }
 
 #[test]
