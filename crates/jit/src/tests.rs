@@ -338,20 +338,23 @@ fn constant_bounds_may_be_nan() {
     }
 }
 
-/// A chain of `n` inputs, of which the first `blocks` are blocks, each taken in several passes. Integers, whose results
+/// A chain that takes these of `n` inputs one after another. The first `blocks` inputs are blocks. Integers, whose results
 /// depend on each of them.
-fn passes(blocks: usize, n: usize, passes: usize) -> RandomChain {
+fn taking(blocks: usize, n: usize, order: impl IntoIterator<Item = usize>) -> RandomChain {
     let source = |at| if at < blocks { ChainInput::Block } else { ChainInput::Scalar };
     let sources = (0..n).map(|at| (source(at), DType::I32)).collect();
     let mut calls: Vec<(KernelKey, Vec<usize>)> = Vec::new();
-    for pass in 0..passes {
-        let op = [Op::Add, Op::Xor, Op::Subtract][pass % 3];
-        for at in usize::from(pass == 0)..n {
-            let before = if calls.is_empty() { 0 } else { n + calls.len() - 1 };
-            calls.push((KernelKey::Call(op, DType::I32), vec![before, at]));
-        }
+    for (number, at) in order.into_iter().enumerate() {
+        let op = [Op::Add, Op::Xor, Op::Subtract][number / n % 3];
+        let before = if number == 0 { 0 } else { n + number - 1 };
+        calls.push((KernelKey::Call(op, DType::I32), vec![before, at]));
     }
     RandomChain { sources, calls }
+}
+
+/// A chain that takes all of its inputs some times.
+fn passes(blocks: usize, n: usize, passes: usize) -> RandomChain {
+    taking(blocks, n, (1..n).chain((1..passes).flat_map(|_| 0..n)))
 }
 
 /// More scalars than registers: some keep a register during the loop, others are loaded again and again.
@@ -361,6 +364,10 @@ fn scalars_may_be_more_than_registers() {
         for count in 1..=3 {
             assert!(passes(1, 1 + scalars, count).check(300, 1, 77).unwrap(), "{scalars} scalars");
         }
+        // Those that are taken most keep their registers, though they are not taken at the end.
+        let most = scalars / 2;
+        let order = (0..3).flat_map(|_| 1..=most).chain((0..2).flat_map(|_| most + 1..=scalars));
+        assert!(taking(1, 1 + scalars, order).check(300, 1, 77).unwrap(), "{scalars} scalars");
     }
 }
 

@@ -708,7 +708,10 @@ fn arrays_of_an_archive_are_opened_one_by_one() {
         }
         for error in [npz.header("c").map(drop), npz.read("c").map(drop), npz.stored("c").map(drop)] {
             let error = error.unwrap_err().to_string();
-            assert!(error.ends_with("z.npz: array 'c': zip archive: there is no array of that name"), "{error}");
+            assert!(
+                error.ends_with("z.npz: array 'c': zip archive: there is no array of that name"),
+                "{error}"
+            );
         }
     }
 }
