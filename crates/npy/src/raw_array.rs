@@ -483,7 +483,7 @@ impl std::error::Error for WriteBroadcastError {}
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_STREAM_MEMORY, RawArray, Storage, read_fully};
+    use super::{RawArray, Storage, read_fully};
     use crate::{Descr, Header, NpyError};
     use std::io::{self, ErrorKind, Read};
     use unishape::DType;
@@ -524,13 +524,14 @@ mod tests {
 
     #[test]
     fn streams_of_more_than_64_mib_go_to_a_temporary_file() {
-        let small = read(MAX_STREAM_MEMORY, MAX_STREAM_MEMORY).unwrap();
+        const LIMIT: u64 = 64 << 20;
+        let small = read(LIMIT, LIMIT).unwrap();
         assert!(matches!(small.storage, Storage::Memory { .. }));
-        let more = MAX_STREAM_MEMORY + 1;
+        let more = LIMIT + 1;
         let large = read(more, more).unwrap();
         assert!(matches!(large.storage, Storage::File { .. }));
         assert_eq!((large.data().len() as u64, large.data().last()), (more, Some(&7)));
-        for (promised, found) in [(more, MAX_STREAM_MEMORY), (more, 0), (5, 4)] {
+        for (promised, found) in [(more, LIMIT), (more, 0), (5, 4)] {
             let error = read(promised, found).unwrap_err();
             assert!(
                 matches!(error, NpyError::Truncated { promised: a, found: b } if (a, b) == (promised, found)),
