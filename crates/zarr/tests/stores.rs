@@ -263,13 +263,13 @@ fn what_is_not_supported_is_an_error() {
         ZarrArray::open(&path, None)
     };
     // Chunks of 2 GiB are read, and those that are an element longer are not.
-    assert!(metadata(json!([1 << 31]), json!([1 << 31]), "|u1").is_ok());
-    let error = problem(&path, metadata(json!([1 << 31]), json!([(1u32 << 31) + 1]), "|u1"));
+    assert!(metadata(json!([1u64 << 31]), json!([1u64 << 31]), "|u1").is_ok());
+    let error = problem(&path, metadata(json!([1u64 << 31]), json!([(1u32 << 31) + 1]), "|u1"));
     assert_eq!(error, "s.zarr: chunks of [2147483649] are larger than 2 GiB; use smaller chunks");
     assert!(metadata(json!([1 << 30]), json!([1 << 30]), "<i2").is_ok());
     assert!(metadata(json!([1 << 30]), json!([1 << 30]), "<i4").is_err());
     // An array without elements has no chunk.
-    assert!(metadata(json!([0, 5]), json!([1 << 31, 5]), "<i4").is_ok());
+    assert!(metadata(json!([0, 5]), json!([1u64 << 31, 5]), "<i4").is_ok());
     let error = problem(&path, metadata(json!([3]), json!([3]), "<M8[s]"));
     assert!(error.starts_with("s.zarr: "), "{error}");
     write_json(&path.join(".zarray"), &json!({"zarr_format": 2}));
