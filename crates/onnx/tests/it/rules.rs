@@ -1,7 +1,7 @@
 //! Shape inference rule by rule: windows, padding, parts, other domains, functions and loops.
 
-use ndarray::arr1;
-use unishape::DType;
+use ndarray::{arr0, arr1};
+use unishape::{DType, Tensor};
 use unishape_onnx::model_builder::{Attr, ModelBuilder, node_bytes};
 use unishape_onnx::{BroadcastKind, Model, explain, infer_shapes};
 
@@ -18,6 +18,7 @@ fn inputs() -> ModelBuilder {
     ModelBuilder::new(21)
         .input("image", DType::F32, "N 3 10 7")
         .input("symbolic", DType::F32, "1 3 H W")
+        .input("blocks", DType::F32, "N 8 10 7")
         .input("small", DType::F32, "1 1 3 3")
         .input("kernel", DType::F32, "3 4 3 2")
         .input("rows", DType::F32, "N 6")
@@ -530,7 +531,7 @@ fn parameters_along_an_axis_are_broadcast() {
         inputs()
             .input("three", DType::F32, "3")
             .input("zeros", DType::U8, "3")
-            .input("blocks", DType::F32, "N 3 2 7")
+            .input("scales", DType::F32, "N 3 2 7")
             .input("single", DType::F32, "1")
             .input("six", DType::F32, "6")
             .input("five", DType::F32, "5")
@@ -550,7 +551,7 @@ fn parameters_along_an_axis_are_broadcast() {
         ("", "QuantizeLinear", "image three zeros", &[("axis", Attr::Int(4))], "quantization 1[0,1,2,3] 2[0,1,2,3]"),
         ("", "QuantizeLinear", "image single", &[], "0 "),
         ("", "QuantizeLinear", "image scale", &[], "0 "),
-        ("", "QuantizeLinear", "image blocks", &[], "quantization 1[2]"),
+        ("", "QuantizeLinear", "image scales", &[], "quantization 1[2]"),
         ("", "QuantizeLinear", "any three", &[], "quantization 1?[]"),
         ("", "MatMulInteger", "bytes bytes5 byte zero5", &[], "matmul 3[0]"),
         ("", "MatMulInteger", "bytes bytes5 fours", &[], "matmul 2[1]"),
@@ -582,4 +583,247 @@ fn parameters_along_an_axis_are_broadcast() {
         let found = found.split(": node").next();
         assert_eq!(found, Some(expected), "{op_type} of {names}");
     }
+}
+
+/// The shape that a list has, which nodes compute from the shape `1x3xHxW`. The last one computes `v`.
+#[track_caller]
+fn computed(nodes: &[&str]) -> String {
+    let int = |name: &str, value: i64| (name.to_owned(), arr1(&[value]));
+    let ints = [("0", 0), ("1", 1), ("2", 2), ("3", 3), ("4", 4), ("7", 7), ("-7", -7), ("-2", -2)];
+    let mut builder = inputs()
+        .initializer("2,3,7", arr1(&[2i64, 3, 7]))
+        .initializer("true", arr1(&[true]))
+        .initializer("false", arr1(&[false]))
+        .initializer("1.5", arr1(&[1.5f32]))
+        .initializer("2.0", arr1(&[2f32]))
+        .initializer("7.0", arr1(&[7f32]))
+        .node("Shape", "symbolic", "s")
+        .initializer("at2", arr1(&[2i64]))
+        .initializer("at-1", arr1(&[-1i64]))
+        .node("Gather", "s at2", "h")
+        .node("Gather", "s at-1", "w");
+    for (name, value) in ints.map(|(name, value)| int(&format!("i{name}"), value)) {
+        builder = builder.initializer(&name, value);
+    }
+    for (at, node) in nodes.iter().enumerate() {
+        let output = if at + 1 == nodes.len() { "v" } else { &format!("t{at}") };
+        let (op_type, names) = node.split_once(' ').expect("inputs");
+        let (names, attribute) = names.split_once(" | ").unwrap_or((names, ""));
+        let four = Tensor::from(arr1(&[4i64]));
+        let attributes: &[(&str, Attr<'_>)] = match attribute {
+            "fmod" => &[("fmod", Attr::Int(1))],
+            "axis" => &[("axis", Attr::Int(0))],
+            "int" => &[("to", Attr::Int(7))],
+            "float" => &[("to", Attr::Int(1))],
+            "four" => &[("value", Attr::Tensor(&four))],
+            _ => &[],
+        };
+        builder = builder.node_with(op_type, names, output, attributes);
+    }
+    let found = inferred(&builder.node("ConstantOfShape", "v", "z").build().expect("a model"), "z");
+    found.strip_prefix("float ").expect("float").to_owned()
+}
+
+#[test]
+fn shapes_are_computed_with_integers() {
+    for (nodes, expected) in [
+        (&["Add h i2"][..], "H+2"),
+        (&["Sub h i2"], "H-2"),
+        (&["Mul h w"], "H*W"),
+        (&["Div h i2"], "floor(H/2)"),
+        (&["Div i7 i2"], "3"),
+        // Truncated, not rounded down.
+        (&["Div i-7 i2", "Neg t0"], "3"),
+        (&["Div h i-2"], "?"),
+        (&["Mod i7 i3"], "1"),
+        (&["Mod i-7 i3"], "2"),
+        (&["Mod i-7 i3 | fmod", "Neg t0"], "1"),
+        (&["Mod h i2"], "H-2*floor(H/2)"),
+        (&["Mod h i2 | fmod"], "?"),
+        (&["Mod i7 i-2"], "?"),
+        (&["Min i7 i3 i4"], "3"),
+        (&["Max i3 i7 i4"], "7"),
+        (&["Abs i-7"], "7"),
+        (&["Abs h"], "H"),
+        (&["Sub h i2", "Abs t0"], "?"),
+        (&["Neg i-7"], "7"),
+        (&["ReduceProd 2,3,7"], "42"),
+        (&["ReduceSum 2,3,7"], "12"),
+        (&["ReduceMax 2,3,7"], "7"),
+        (&["ReduceMin 2,3,7"], "2"),
+        (&["ReduceProd s"], "3*H*W"),
+        (&["Size symbolic", "Unsqueeze t0 i0"], "3*H*W"),
+        (&["Range i1 i7 i2"], "1x3x5"),
+        (&["ConstantOfShape i3 | four"], "4x4x4"),
+        (&["ConstantOfShape i3"], "0x0x0"),
+        (&["Expand h i3"], "HxHxH"),
+        (&["Expand 2,3,7 i3"], "2x3x7"),
+        (&["Concat h i2 w | axis"], "Hx2xW"),
+        (&["Slice s i-2 i7"], "HxW"),
+        (&["Slice s i0 i4 i0 i2"], "1xH"),
+        (&["Slice s i1 i3"], "3xH"),
+        (&["Slice s i3 i1"], "()"),
+        (&["Add s i2"], "3 x 5 x H+2 x W+2"),
+        (&["Add 2,3,7 s"], "?"),
+        (&["Identity s"], "1x3xHxW"),
+        (&["Cast h | float", "Cast t0 | int"], "H"),
+    ] {
+        assert_eq!(computed(nodes), expected, "{nodes:?}");
+    }
+}
+
+#[test]
+fn shapes_are_chosen_by_conditions() {
+    for (condition, expected) in [
+        (&["Equal h h"][..], "2"),
+        (&["Equal i2 i3"], "3"),
+        (&["Equal h w"], "?"),
+        (&["Less i2 i3"], "2"),
+        (&["Less i2 i2"], "3"),
+        (&["Less h i0"], "3"),
+        (&["Less h i2"], "?"),
+        (&["Greater i3 i2"], "2"),
+        (&["Greater i2 i2"], "3"),
+        (&["LessOrEqual i2 i2"], "2"),
+        (&["LessOrEqual i3 i2"], "3"),
+        (&["GreaterOrEqual i2 i2"], "2"),
+        (&["GreaterOrEqual i2 i3"], "3"),
+        (&["GreaterOrEqual h i0"], "2"),
+        (&["And true true"], "2"),
+        (&["And true false"], "3"),
+        (&["Or false true"], "2"),
+        (&["Or false false"], "3"),
+        (&["Not false"], "2"),
+        (&["Not true"], "3"),
+    ] {
+        let last = format!("Where t{} i2 i3", condition.len() - 1);
+        assert_eq!(computed(&[condition, &[&last]].concat()), expected, "{condition:?}");
+    }
+}
+
+#[test]
+fn shapes_are_computed_with_floats() {
+    for (nodes, expected) in [
+        (&["Mul 1.5 2.0", "Cast t0 | int"][..], "3"),
+        (&["Add 1.5 2.0", "Cast t0 | int"], "3"),
+        (&["Div 7.0 2.0", "Cast t0 | int"], "3"),
+        (&["Div 7.0 2.0", "Ceil t0", "Cast t1 | int"], "4"),
+        (&["Sub 7.0 1.5", "Floor t0", "Cast t1 | int"], "5"),
+        (&["Min 7.0 1.5", "Cast t0 | int"], "?"),
+    ] {
+        assert_eq!(computed(nodes), expected, "{nodes:?}");
+    }
+}
+
+#[test]
+fn elements_that_are_selected() {
+    use Attr::{Int, Ints};
+    check(
+        "",
+        &[
+            ("Gather", "stack 2,3", &[("axis", Int(1))], "float 2x2x5"),
+            ("Gather", "stack size", &[("axis", Int(-1))], "float 2x6"),
+            ("GatherElements", "stack image", &[], "float Nx3x10x7"),
+            ("GatherND", "image 2,3", &[], "float 7"),
+            ("GatherND", "stack 1", &[("batch_dims", Int(1))], "float 5"),
+            ("TopK", "image 2,3", &[("axis", Int(2))], "float Nx3x2x7"),
+            ("TopK", "image 1", &[], "float Nx3x10x1"),
+            ("TopK", "image size", &[], "float Nx3x10x?"),
+            ("OneHot", "bytes 1,2,3,4 scale", &[], "float 4x6x1"),
+            ("OneHot", "bytes 2,3 scale", &[("axis", Int(0))], "float 2x4x6"),
+            ("NonZero", "image", &[], "int64 4x?"),
+            ("NonZero", "any", &[], "int64 ?x?"),
+            ("Compress", "image bytes", &[], "float ?"),
+            ("Compress", "image bytes", &[("axis", Int(1))], "float Nx?x10x7"),
+            ("Unique", "image", &[], "float ?"),
+            ("Unique", "image", &[("axis", Int(1))], "? ?"),
+            ("NonMaxSuppression", "image image", &[], "int64 ?x3"),
+            ("GridSample", "image symbolic", &[], "float Nx3x3xH"),
+            ("AffineGrid", "stack 1,2,3,4", &[], "float 1x3x4x2"),
+            ("RandomNormal", "", &[("shape", Ints(&[2, 3])), ("dtype", Int(11))], "double 2x3"),
+            ("RandomUniform", "", &[("shape", Ints(&[4]))], "float 4"),
+            ("Multinomial", "rows", &[("sample_size", Int(5))], "int32 Nx5"),
+            ("HannWindow", "1,2,3,4", &[], "float 1"),
+            ("HammingWindow", "size", &[], "float ?"),
+            ("Det", "image", &[], "float Nx3"),
+            ("SequenceLength", "any", &[], "int64 ()"),
+            ("OptionalHasElement", "any", &[], "bool ()"),
+        ],
+    );
+    for (op_type, inputs, at) in [("TopK", "image 1", "int64 Nx3x10x1"), ("Unique", "image", "int64 ?")] {
+        assert_eq!(inferred(&node_of("", "y z", &(op_type, inputs, &[], "")), "z"), at);
+    }
+}
+
+#[test]
+fn lengths_of_ranges() {
+    let range = |start: i64, limit: i64, delta: i64| {
+        let [start, limit, delta] = [start, limit, delta].map(arr0);
+        let builder = ModelBuilder::new(21)
+            .initializer("start", start)
+            .initializer("limit", limit)
+            .initializer("delta", delta)
+            .node("Range", "start limit delta", "z");
+        inferred(&builder.build().expect("a model"), "z")
+    };
+    assert_eq!(range(1, 8, 3), "int64 3");
+    assert_eq!(range(8, 1, -3), "int64 3");
+    assert_eq!(range(1, 7, 3), "int64 2");
+    assert_eq!(range(7, 1, 3), "int64 0");
+    let floats = ModelBuilder::new(21).initializer("one", arr0(1f32)).node("Range", "one one one", "z");
+    assert_eq!(inferred(&floats.build().expect("a model"), "z"), "float ?");
+}
+
+#[test]
+fn outputs_of_recurrent_networks() {
+    use Attr::{Int, String};
+    let network = |attributes: &[(&str, Attr<'_>)]| {
+        let builder = ModelBuilder::new(21)
+            .input("x", DType::F32, "T B 10")
+            .input("w", DType::F32, "1 80 10")
+            .input("r", DType::F32, "1 80 20")
+            .node_with("LSTM", "x w r", "y h c d", attributes);
+        let model = builder.build().expect("a model");
+        ["y", "h", "c", "d"].map(|name| inferred(&model, name))
+    };
+    assert_eq!(network(&[]), ["float Tx1xBx20", "float 1xBx20", "float 1xBx20", "? ?"]);
+    let both = [("direction", String("bidirectional")), ("hidden_size", Int(30))];
+    assert_eq!(network(&both)[..2], ["float Tx2xBx30", "float 2xBx30"]);
+    // The batch comes first.
+    assert_eq!(network(&[("layout", Int(1))])[..2], ["float TxBx1x20", "float Tx1x20"]);
+}
+
+#[test]
+fn quantized_types() {
+    use Attr::Int;
+    check(
+        "",
+        &[
+            ("DynamicQuantizeLinear", "rows", &[], "uint8 Nx6"),
+            ("QuantizeLinear", "rows scale", &[], "uint8 Nx6"),
+            ("QuantizeLinear", "rows scale", &[("output_dtype", Int(3))], "int8 Nx6"),
+            ("DequantizeLinear", "bytes scale", &[], "float 4x6"),
+        ],
+    );
+    let model = node_of("", "y scale_of_y z", &("DynamicQuantizeLinear", "rows", &[], ""));
+    assert_eq!([inferred(&model, "scale_of_y"), inferred(&model, "z")], ["float ()", "uint8 ()"]);
+}
+
+#[test]
+fn elements_that_are_moved() {
+    use Attr::{Int, Ints};
+    check(
+        "",
+        &[
+            ("Flatten", "image", &[], "float Nx210"),
+            ("Flatten", "image", &[("axis", Int(-1))], "float 30*N x 7"),
+            ("Flatten", "image", &[("axis", Int(0))], "float 1 x 210*N"),
+            ("Tile", "image 1,2,3,4", &[], "float Nx6x30x28"),
+            ("Tile", "image 2,3", &[], "float ?x?x?x?"),
+            ("DepthToSpace", "blocks", &[("blocksize", Int(2))], "float Nx2x20x14"),
+            ("SpaceToDepth", "blocks", &[("blocksize", Int(2))], "float Nx32x5x3"),
+            ("DepthToSpace", "blocks", &[], "? ?"),
+            ("Reshape", "stack", &[("shape", Ints(&[3, -1]))], "float 3x20"),
+        ],
+    );
 }
