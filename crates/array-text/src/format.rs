@@ -239,10 +239,11 @@ fn half(x: f32, is_same: impl Fn(f32) -> bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{element_texts, format_array};
+    use super::{IndexRanges, element_texts, format_array, is_small};
     use half::{bf16, f16};
-    use ndarray::arr1;
+    use ndarray::{ArrayD, Dimension, IxDyn, arr1};
     use num_complex::Complex;
+    use std::ops::Range;
 
     #[test]
     fn floats_have_the_fewest_digits_that_identify_them() {
@@ -271,6 +272,106 @@ mod tests {
             [Complex::new(1.0, -2.5), Complex::new(-0.0, f64::NAN), Complex::new(0.0, f64::INFINITY)];
         assert_eq!(element_texts(&arr1(&complex).into()), ["1.0-2.5j", "-0.0+nanj", "0.0+infj"]);
         assert_eq!(element_texts(&arr1(&[true, false]).into()), ["True", "False"]);
+    }
+
+    /// The text of an array whose elements are counted in row-major order.
+    fn counted(shape: &[usize]) -> Option<String> {
+        let region = |region: &IndexRanges| {
+            let sizes: Vec<usize> = region.iter().map(Range::len).collect();
+            let number = |index: IxDyn| {
+                let index = index.slice().iter().zip(region).map(|(i, range)| range.start + i);
+                index.zip(shape).fold(0, |offset, (i, size)| offset * size + i) as i64
+            };
+            Ok::<_, ()>(ArrayD::from_shape_fn(IxDyn(&sizes), number).into())
+        };
+        format_array(shape, region).unwrap()
+    }
+
+    #[test]
+    fn arrays_of_more_than_a_thousand_elements_are_abbreviated() {
+        assert!(is_small(&[1000]) && is_small(&[10, 10, 10]) && !is_small(&[1001]) && !is_small(&[7, 143]));
+        assert_eq!(counted(&[1000]).unwrap().replace(['[', ']'], "").split_whitespace().count(), 1000);
+        assert_eq!(counted(&[1001]).unwrap(), "[   0    1    2 …  998  999 1000]\n");
+        let expected = "\
+[[   0    1    2 …   47   48   49]
+ [  50   51   52 …   97   98   99]
+ [ 100  101  102 …  147  148  149]
+ …
+ [4850 4851 4852 … 4897 4898 4899]
+ [4900 4901 4902 … 4947 4948 4949]
+ [4950 4951 4952 … 4997 4998 4999]]
+";
+        assert_eq!(counted(&[100, 50]).unwrap(), expected);
+    }
+
+    #[test]
+    fn dimensions_of_six_are_never_abbreviated() {
+        let expected = "\
+[[   0    1    2 …  197  198  199]
+ [ 200  201  202 …  397  398  399]
+ [ 400  401  402 …  597  598  599]
+ [ 600  601  602 …  797  798  799]
+ [ 800  801  802 …  997  998  999]
+ [1000 1001 1002 … 1197 1198 1199]]
+";
+        assert_eq!(counted(&[6, 200]).unwrap(), expected);
+        let text = counted(&[7, 200]).unwrap().replace(['[', ']'], "");
+        let firsts: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(firsts, ["0", "200", "400", "…", "800", "1000", "1200"]);
+    }
+
+    #[test]
+    fn blank_lines_separate_matrices() {
+        assert_eq!(counted(&[2, 2, 2]).unwrap(), "[[[0 1]\n  [2 3]]\n\n [[4 5]\n  [6 7]]]\n");
+        assert_eq!(counted(&[2, 1, 1, 1]).unwrap(), "[[[[0]]]\n\n\n [[[1]]]]\n");
+        assert_eq!(counted(&[]).unwrap(), "0\n");
+        assert_eq!(counted(&[0]).unwrap(), "[]\n");
+        assert_eq!(counted(&[2, 0]).unwrap(), "[[]\n []]\n");
+        // The edges of six dimensions are too many.
+        assert!(counted(&[9; 5]).is_some() && counted(&[9; 6]).is_none());
+    }
+
+    #[test]
+    fn lines_have_at_most_80_columns() {
+        // 26 numbers of 2 columns and a blank are 78 with brackets, 27 would be 81.
+        let text = counted(&[60]).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines[0].starts_with("[ 0  1  2") && lines[0].ends_with(" 24 25"), "{text}");
+        assert!(lines[1].starts_with(" 26 27") && lines[1].ends_with(" 50 51"), "{text}");
+        assert_eq!(lines[2], " 52 53 54 55 56 57 58 59]");
+        // A line may be filled: 39 numbers, their blanks and two brackets are 79 columns.
+        let digits = |len: usize| format_array(&[len], |_| Ok::<_, ()>(vec_of(len).into())).unwrap().unwrap();
+        assert_eq!(digits(39).lines().map(str::len).collect::<Vec<_>>(), [79]);
+        assert_eq!(digits(40).lines().map(str::len).collect::<Vec<_>>(), [78, 3]);
+        // As many columns as there are opening brackets are left for the closing ones.
+        let nested = |len| {
+            let ones = ArrayD::<u8>::from_elem(IxDyn(&[1, 1, len]), 1);
+            let text = format_array(ones.shape(), |_| Ok::<_, ()>(ones.clone().into())).unwrap().unwrap();
+            text.lines().map(str::len).collect::<Vec<_>>()
+        };
+        assert_eq!(nested(37), [79]);
+        assert_eq!(nested(38), [76, 7]);
+    }
+
+    fn vec_of(len: usize) -> ArrayD<u8> {
+        ArrayD::from_elem(IxDyn(&[len]), 1)
+    }
+
+    #[test]
+    fn decimal_points_are_aligned() {
+        let floats = arr1(&[1.5, -10.25, 100.0, f64::NAN]);
+        let text = format_array(&[4], |_| Ok::<_, ()>(floats.clone().into()));
+        assert_eq!(text.unwrap().unwrap(), "[  1.5  -10.25 100.0  nan   ]\n");
+        // Complex numbers have two points, and are aligned at the end.
+        let complex = arr1(&[Complex::new(1.0, 2.5), Complex::new(-10.25, 0.0)]);
+        let text = format_array(&[2], |_| Ok::<_, ()>(complex.clone().into()));
+        assert_eq!(text.unwrap().unwrap(), "[   1.0+2.5j -10.25+0.0j]\n");
+    }
+
+    #[test]
+    fn errors_of_a_region_are_returned() {
+        assert_eq!(format_array(&[2], |_| Err("unreadable")), Err("unreadable"));
     }
 
     #[test]

@@ -48,3 +48,28 @@ impl Literal {
         Ok(Arange::parse(text).transpose()?.map(Literal::Range))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Literal;
+    use crate::Arange;
+    use ndarray::arr1;
+    use unishape::expr::Scalar;
+
+    #[test]
+    fn values_are_numbers_ranges_or_lists() {
+        let range = Arange::parse("0:3").expect("a range").expect("a valid range");
+        for (text, expected) in [
+            ("2", Some(Literal::Scalar(Scalar::Int(2)))),
+            (" +2.5 ", Some(Literal::Scalar(Scalar::Float(2.5)))),
+            ("0:3", Some(Literal::Range(range))),
+            (" [1, 2]", Some(Literal::List(arr1(&[1i64, 2]).into()))),
+            ("a.npy", None),
+            ("", None),
+        ] {
+            assert_eq!(Literal::parse(text), Ok(expected), "{text}");
+        }
+        assert_eq!(Literal::parse("[1, 2"), Err("unclosed bracket".into()));
+        assert_eq!(Literal::parse("0:1:0"), Err("the step of a range must not be 0".into()));
+    }
+}

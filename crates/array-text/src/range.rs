@@ -195,7 +195,7 @@ fn float(start: f64, step: f64, index: f64) -> f64 {
 mod tests {
     use super::Arange;
     use ndarray::{arr1, arr2};
-    use unishape::Tensor;
+    use unishape::{DType, Tensor};
 
     fn all(text: &str) -> Tensor {
         let range = Arange::parse(text).expect("a range").expect("a valid range");
@@ -222,6 +222,16 @@ mod tests {
         assert_eq!(all("1:0:-0.5"), arr1(&[1.0, 0.5]).into());
         assert_eq!(all("0.:3"), arr1(&[0.0, 1.0, 2.0]).into());
         assert_eq!(all("0:-1:0.5"), arr1::<f64>(&[]).into());
+        // 0.9 / 0.3 is 3, but 3 * 0.3 is less than 0.9; 2.1 / 0.3 is a little more than 7.
+        assert_eq!(all("0:0.9:0.3"), arr1(&[0.0, 0.3, 0.6, 0.3 * 3.0]).into());
+        assert_eq!(all("0:2.1:0.3").shape(), [7]);
+    }
+
+    #[test]
+    fn ranges_are_of_int64_unless_a_number_is_a_float() {
+        let dtype = |text| Arange::parse(text).expect("a range").expect("a valid range").dtype();
+        assert_eq!(["0:4", "0:4:2", "4:0:-1x1"].map(dtype), [DType::I64; 3]);
+        assert_eq!(["0.:4", "0:4.0", "0:1:0.5", "1e1:20x1"].map(dtype), [DType::F64; 4]);
     }
 
     #[test]

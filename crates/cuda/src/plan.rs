@@ -444,3 +444,20 @@ impl Planner<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Loaded;
+    use crate::Error;
+
+    #[test]
+    fn functions_are_loaded_once_for_each_context() {
+        let loaded = Loaded::default();
+        assert!(!loaded.has(1));
+        assert!(loaded.get_or_load(1, || Err(Error::OtherDevice)).is_err() && !loaded.has(1));
+        assert_eq!(*loaded.get_or_load(1, || Ok([10, 11].into())).unwrap(), [10, 11]);
+        assert!(loaded.has(1) && !loaded.has(2));
+        assert_eq!(*loaded.get_or_load(2, || Ok([20].into())).unwrap(), [20]);
+        assert_eq!(*loaded.get_or_load(1, || panic!("loaded")).unwrap(), [10, 11]);
+    }
+}

@@ -2,7 +2,7 @@
 
 use unishape::DType;
 use unishape::expr::Expr;
-use unishape_cuda::{ArrayType, Buffer, Error, Numerics, Plan, Variable, Word};
+use unishape_cuda::{ArrayType, Buffer, Device, Error, Numerics, Plan, Variable, Word};
 use unishape_engine::layout::row_major;
 
 /// A plan for contiguous arrays of float32.
@@ -136,4 +136,11 @@ fn errors() {
     let other = ArrayType { dtype: DType::F32, ..array };
     let wrong = Plan::new(&expr, &[Variable::Array(array)], Some(other), Numerics::Exact);
     assert_eq!(error(wrong), "the output has dtype float32, but the result has dtype float64");
+}
+
+/// With a driver and without one.
+#[test]
+fn addresses_of_the_host_belong_to_no_device() {
+    let number = 7u64;
+    assert!(Device::of_address(&raw const number as u64).is_err());
 }

@@ -18,6 +18,26 @@ fn explain(shapes: &[&[usize]]) -> Explanation {
 }
 
 #[test]
+fn names_of_dimensions_stand_for_sizes() {
+    let named = |input: &[Option<&str>], result: &[Option<&str>]| {
+        explain(&[&[2, 3], &[3]]).dim_names(0, input).result_dim_names(result).text(false, 80)
+    };
+    let text = named(&[Some("N"), None], &[Some("M"), None]);
+    assert!(text.starts_with("Nx3 with 3 gives Mx3\n"), "{text}");
+    assert!(text.contains("\nDrawn with N = 2, M = 2. "), "{text}");
+    let text = named(&[], &[None, Some("W")]);
+    assert!(text.starts_with("2x3 with 3 gives 2xW\n") && text.contains("\nDrawn with W = 3. "), "{text}");
+    let text = named(&[], &[]);
+    assert!(text.starts_with("2x3 with 3 gives 2x3\n") && !text.contains("Drawn with"), "{text}");
+    // With commas where a name has an x, and shortened to 16 characters.
+    let text = named(&[Some("x"), Some("characters_of_text")], &[]);
+    assert!(text.starts_with("x,characters_of_t… with 3 gives 2x3\n"), "{text}");
+    // A modifier has a width only together with the character before.
+    let text = named(&[Some("\u{1f44d}\u{1f3fd}n"), None], &[]);
+    assert!(text.contains("\nX0  \u{1f44d}\u{1f3fd}nx3 "), "{text}");
+}
+
+#[test]
 fn text_of_two_inputs() {
     let text = explain(&[&[3, 1], &[4]]).text(false, 80);
     assert_eq!(

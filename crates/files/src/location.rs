@@ -296,6 +296,73 @@ mod tests {
     }
 
     #[test]
+    fn with_a_name_an_array_of_a_container_is_another() {
+        for (text, named) in [
+            ("z.npz", "z.npz:b"),
+            ("z.npz:a", "z.npz:b"),
+            ("s.zarr/a", "s.zarr/b"),
+            ("m.safetensors", "m.safetensors:b"),
+            // A file of one array has no names.
+            ("a.npy", "a.npy"),
+            ("a.bin:float32:3", "a.bin:float32:3"),
+        ] {
+            assert_eq!(parse(text).with_name("b"), parse(named), "{text}");
+        }
+    }
+
+    #[test]
+    fn extensions_say_what_a_file_is() {
+        assert_eq!(parse("-"), Location::Stdin);
+        for text in ["a.csv", "a.TSV", "b/a.txt"] {
+            assert_eq!(parse(text), Location::Table(text.into()), "{text}");
+        }
+        for text in ["a.npy", "a", "a.csvx"] {
+            assert_eq!(parse(text), Location::Npy(text.into()), "{text}");
+        }
+        for text in ["a.bin:float32:3", "a.RAW:f4:3", "a.dat:i2:?", "a:float32:3"] {
+            assert!(matches!(parse(text), Location::Raw { .. }), "{text}");
+        }
+        for (text, container) in [
+            ("z.npz", Container::Npz),
+            ("m.safetensors", Container::SafeTensors),
+            ("s.ZARR", Container::Zarr),
+        ] {
+            assert_eq!(parse(text), Location::Member { container, path: text.into(), name: None });
+        }
+    }
+
+    #[test]
+    fn only_paths_of_another_extension_may_be_something_else() {
+        for text in ["a.npy", "a.NPY", "-", "a.csv", "z.npz", "z.npz:b", "a.bin:float32:3"] {
+            assert!(parse(text).is_certain(), "{text}");
+        }
+        for text in ["a", "2x3", "a.v1"] {
+            assert!(!parse(text).is_certain(), "{text}");
+        }
+    }
+
+    #[test]
+    fn locations_have_a_path_a_stem_and_a_text() {
+        for (text, path, stem) in [
+            ("-", None, "stdin"),
+            ("b/a.npy", Some("b/a.npy"), "a"),
+            ("b/data.v1", Some("b/data.v1"), "data.v1"),
+            ("b/a.csv", Some("b/a.csv"), "a"),
+            ("b/z.npz", Some("b/z.npz"), "z"),
+            ("b/z.npz:b/c/", Some("b/z.npz"), "c"),
+            ("b/z.npz://", Some("b/z.npz"), "array"),
+            ("b/d.bin:float32:3", Some("b/d.bin"), "d"),
+            ("..", Some(".."), ".."),
+        ] {
+            let location = parse(text);
+            assert_eq!(location.path(), path.map(Path::new), "{text}");
+            assert_eq!(location.stem(), stem, "{text}");
+            assert_eq!(location.to_string(), text);
+        }
+        assert_eq!(parse("a\n.npy").to_string(), "a\u{fffd}.npy");
+    }
+
+    #[test]
     fn other_colons_are_part_of_the_path() {
         for text in ["C:\\a.npy", "a:b:c.npy", "a:b", "é:npz:b", ":float32:3"] {
             assert_eq!(parse(text), Location::Npy(text.into()), "{text}");

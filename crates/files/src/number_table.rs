@@ -195,6 +195,7 @@ mod tests {
     use super::parse_table;
     use ndarray::{arr0, arr1, arr2};
     use num_complex::Complex;
+    use std::io::{self, BufRead, Read};
     use unishape::Tensor;
 
     fn table(text: &str) -> Result<Tensor, String> {
@@ -218,6 +219,66 @@ mod tests {
         assert_eq!(table("9223372036854775808"), Ok(arr0(9223372036854775808.0).into()));
         let complex = [Complex::new(1.0, 0.0), Complex::new(0.5, -2e-3), Complex::new(0.0, 3.0)];
         assert_eq!(table("1\n (5e-1-2e-3j)\n3j"), Ok(arr1(&complex).into()));
+    }
+
+    #[test]
+    fn tables_have_the_rank_of_numpys_loadtxt() {
+        for (text, shape) in
+            [("7", &[][..]), ("1 2 3", &[3]), ("1\n2\n3\n", &[3]), ("1 2\n3 4\n5 6", &[3, 2])]
+        {
+            assert_eq!(table(text).map(|table| table.shape().to_vec()), Ok(shape.to_vec()), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_row_decide_about_those_before() {
+        let real = |re| Complex::new(re, 0.0);
+        assert_eq!(table("1.5,2j"), Ok(arr1(&[real(1.5), Complex::new(0.0, 2.0)]).into()));
+        assert_eq!(table("2j,1.5,3"), Ok(arr1(&[Complex::new(0.0, 2.0), real(1.5), real(3.0)]).into()));
+        assert_eq!(table("2.5,3"), Ok(arr1(&[2.5, 3.0]).into()));
+    }
+
+    #[test]
+    fn signs_of_exponents_do_not_separate_the_parts_of_a_complex_number() {
+        for (text, re, im) in [
+            ("-3j", 0.0, -3.0),
+            ("-1-3J", -1.0, -3.0),
+            ("1e+2j", 0.0, 100.0),
+            ("1E-2+3E-1j", 0.01, 0.3),
+            ("+1+2e+1j", 1.0, 20.0),
+        ] {
+            assert_eq!(table(text), Ok(arr0(Complex::new(re, im)).into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_heading_is_a_first_line_without_numbers() {
+        assert_eq!(table("# c\n\na b\n1 2\n"), Ok(arr1(&[1i64, 2]).into()));
+        assert_eq!(table("\u{feff}1,2\n"), Ok(arr1(&[1i64, 2]).into()));
+        // A number in it: it is a row.
+        assert_eq!(table("a,1\n1,2\n"), Err("line 1: 'a' in column 1 is not a number".into()));
+    }
+
+    /// Rows of these many bytes, most of them a comment.
+    fn rows(lens: impl IntoIterator<Item = u64>) -> impl BufRead {
+        let none: Box<dyn Read> = Box::new(io::empty());
+        let all = lens.into_iter().fold(none, |all, len| {
+            Box::new(all.chain(&b"1#"[..]).chain(io::repeat(b' ').take(len - 3)).chain(&b"\n"[..]))
+        });
+        io::BufReader::new(all)
+    }
+
+    #[test]
+    fn lines_and_files_are_limited() {
+        let longest = (1 << 24) - 1;
+        assert_eq!(parse_table(rows([longest])).unwrap(), arr0(1i64).into());
+        let error = parse_table(rows([longest + 1])).unwrap_err().to_string();
+        assert!(error.starts_with("line 1: too long for text"), "{error}");
+        // Files of 256 MiB, and of a byte more.
+        let file = |last| parse_table(rows([1 << 23; 31].into_iter().chain([(1 << 23) - 4, last])));
+        assert_eq!(file(4).unwrap().shape(), [33]);
+        let error = file(5).unwrap_err().to_string();
+        assert!(error.starts_with("line 33: too long for text"), "{error}");
     }
 
     #[test]

@@ -224,3 +224,151 @@ fn names_text(names: &[&str]) -> String {
     let more = if names.len() > 10 { format!(" and {} more", names.len() - 10) } else { String::new() };
     shown.join(", ") + &more
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{member_names, open, read_header};
+    use crate::{ArraySource, FileError, Location};
+    use ndarray::{arr0, arr1, arr2};
+    use safetensors::{Dtype, tensor::TensorView};
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use tempfile::TempDir;
+    use unishape::Tensor;
+    use unishape_npy as npy;
+
+    /// A directory with a file of each format, all with rows 1, 2 and 3, 4.
+    fn files() -> (TempDir, impl Fn(&str) -> Location) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let rows = Tensor::from(arr2(&[[1i16, 2], [3, 4]]));
+        npy::write(path("a.npy"), &rows).unwrap();
+        npy::write_npz(path("one.npz"), &[("a", rows.view())]).unwrap();
+        npy::write_npz(path("two.npz"), &[("a", rows.view()), ("b", arr0(7u8).view().into())]).unwrap();
+        let names: Vec<String> = (0..12).map(|number| format!("x{number}")).collect();
+        let many: Vec<_> = names.iter().map(|name| (name.as_str(), rows.view())).collect();
+        npy::write_npz(path("ten.npz"), &many[..10]).unwrap();
+        npy::write_npz(path("many.npz"), &many).unwrap();
+        npy::write_npz(path("none.npz"), &many[..0]).unwrap();
+        fs::write(path("a.csv"), "1,2\n3,4\n").unwrap();
+        let bytes = [1u8, 0, 2, 0, 3, 0, 4, 0];
+        fs::write(path("a.bin"), [&[9; 4][..], &bytes].concat()).unwrap();
+        let tensor = |dtype, shape: Vec<usize>, data| TensorView::new(dtype, shape, data).unwrap();
+        let tensors = [
+            ("first", tensor(Dtype::U8, vec![3], &[7, 8, 9][..])),
+            ("rows", tensor(Dtype::I16, vec![2, 2], &bytes)),
+            ("small", tensor(Dtype::F8_E5M2, vec![1], &[0])),
+        ];
+        fs::write(path("m.safetensors"), safetensors::serialize(tensors, None).unwrap()).unwrap();
+        fs::write(path("bad.safetensors"), "{}").unwrap();
+        let parent: PathBuf = folder.path().into();
+        (folder, move |name| Location::parse(parent.join(name).as_os_str()).unwrap())
+    }
+
+    /// The elements of an array.
+    fn read(location: &Location) -> Result<Tensor, FileError> {
+        // Safety: no one else knows the temporary files.
+        let array = unsafe { open(location) }?;
+        let source: &dyn ArraySource = &array;
+        assert!(source.as_raw().is_some() && source.chunk_shape().is_none() && !source.reads_blocks());
+        let all: Vec<_> = source.header().shape.iter().map(|&size| 0..size).collect();
+        assert!(source.blocks(&all)?.is_none());
+        Ok(source.region(&all)?.view().to_owned().unwrap())
+    }
+
+    /// An error, without the directory of its file.
+    fn problem<T>(folder: &Path, result: Result<T, FileError>) -> String {
+        let Err(error) = result else { panic!("no error") };
+        error.to_string().replace(&format!("{}/", folder.display()), "")
+    }
+
+    #[test]
+    fn arrays_of_every_format_are_read() {
+        let (_folder, at) = files();
+        let rows = Tensor::from(arr2(&[[1i16, 2], [3, 4]]));
+        for name in [
+            "a.npy",
+            "one.npz",
+            "one.npz:a",
+            "two.npz:a",
+            "many.npz:x11",
+            "a.bin:int16:2x2@4",
+            "a.bin:int16:?x2@4",
+            "m.safetensors:rows",
+        ] {
+            assert_eq!(read(&at(name)).unwrap(), rows, "{name}");
+            // Safety: no one else knows the temporary files.
+            let header = unsafe { read_header(&at(name)) }.unwrap();
+            assert_eq!((header.shape, header.descr.item_size()), (vec![2, 2], 2), "{name}");
+        }
+        assert_eq!(read(&at("a.csv")).unwrap(), arr2(&[[1i64, 2], [3, 4]]).into());
+        // Safety: as above.
+        assert_eq!(unsafe { read_header(&at("a.csv")) }.unwrap().shape, [2, 2]);
+        assert_eq!(read(&at("two.npz:b")).unwrap(), arr0(7u8).into());
+        assert_eq!(read(&at("m.safetensors:first")).unwrap(), arr1(&[7u8, 8, 9]).into());
+    }
+
+    #[test]
+    fn names_of_arrays() {
+        let (_folder, at) = files();
+        // Safety: no one else knows the temporary files.
+        let names = |name: &str| unsafe { member_names(&at(name)) }.unwrap();
+        assert_eq!(names("two.npz"), Some(vec!["a".into(), "b".into()]));
+        assert_eq!(names("two.npz:a"), Some(vec!["a".into(), "b".into()]));
+        assert_eq!(names("a.npy"), None);
+        let mut tensors = names("m.safetensors").unwrap();
+        tensors.sort();
+        assert_eq!(tensors, ["first", "rows", "small"]);
+    }
+
+    #[test]
+    fn errors_name_the_file_and_its_arrays() {
+        let (folder, at) = files();
+        for (name, expected) in [
+            ("two.npz", "two.npz: name one of its arrays, as in two.npz:a; it has a, b"),
+            ("two.npz:c", "two.npz:c: there is no array of that name; it has a, b"),
+            ("none.npz", "none.npz: the file has no arrays"),
+            ("none.npz:a", "none.npz:a: the file has no arrays"),
+            (
+                "ten.npz",
+                "ten.npz: name one of its arrays, as in ten.npz:x0; it has x0, x1, x2, x3, x4, x5, x6, x7, x8, x9",
+            ),
+            (
+                "many.npz:y",
+                "many.npz:y: there is no array of that name; \
+                it has x0, x1, x2, x3, x4, x5, x6, x7, x8, x9 and 2 more",
+            ),
+            ("a.bin:int16:5@4", "a.bin: the shape needs 10 bytes, the file has 8"),
+            (
+                "m.safetensors:small",
+                "m.safetensors: tensor 'small' has the unsupported dtype F8_E5M2; convert it first",
+            ),
+            ("s.zarr", "s.zarr: Zarr stores are not supported here"),
+        ] {
+            assert_eq!(problem(folder.path(), read(&at(name))), expected);
+            // Safety: no one else knows the temporary files.
+            assert_eq!(problem(folder.path(), unsafe { read_header(&at(name)) }), expected);
+        }
+        let error = problem(folder.path(), read(&at("bad.safetensors")));
+        assert!(error.starts_with("bad.safetensors: not a .safetensors file: "), "{error}");
+        // Safety: as above.
+        let error = unsafe { member_names(&at("s.zarr")) };
+        assert_eq!(problem(folder.path(), error), "s.zarr: Zarr stores are not supported here");
+    }
+
+    #[test]
+    fn kinds_of_errors_are_those_of_exit_codes() {
+        let (folder, at) = files();
+        for name in ["no.npy", "no.csv", "no.npz", "no.safetensors", "no.bin:int16:3"] {
+            assert!(matches!(read(&at(name)), Err(FileError::Io(_))), "{name}");
+        }
+        fs::write(folder.path().join("bad.npy"), "no array").unwrap();
+        fs::write(folder.path().join("bad.csv"), "1\nx\n").unwrap();
+        for name in ["bad.npy", "bad.csv", "bad.safetensors", "a.bin:int16:99"] {
+            assert!(matches!(read(&at(name)), Err(FileError::Content(_))), "{name}");
+        }
+        for name in ["two.npz", "two.npz:c", "s.zarr"] {
+            assert!(matches!(read(&at(name)), Err(FileError::Usage(_))), "{name}");
+        }
+    }
+}

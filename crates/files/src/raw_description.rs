@@ -136,6 +136,7 @@ fn parse_dtype(text: &str) -> Option<Descr> {
 #[cfg(test)]
 mod tests {
     use super::RawDescription;
+    use unishape_npy::Descr;
 
     #[test]
     fn descriptions_that_do_not_fit_the_file_are_errors() {
@@ -147,6 +148,36 @@ mod tests {
         assert!(header("9999999999999x9999999999", 12).is_err());
         assert_eq!(header("?", 0).map(|header| header.shape), Ok(vec![0]));
         assert_eq!(header("()", 4).map(|header| header.shape), Ok(vec![]));
+    }
+
+    #[test]
+    fn one_unknown_size_follows_from_the_length() {
+        let shape = |dtype, shape, bytes| {
+            RawDescription::parse(dtype, shape)?.header(bytes).map(|header| header.shape)
+        };
+        assert_eq!(shape("int16", "?x3", 12), Ok(vec![2, 3]));
+        assert_eq!(shape("int16", "3x?@4", 4 + 30), Ok(vec![3, 5]));
+        assert_eq!(shape("uint8", "2x3", 6), Ok(vec![2, 3]));
+        // A file may be longer, unless a size follows from its length.
+        assert_eq!(shape("uint8", "2x3", 7), Ok(vec![2, 3]));
+        let problem = "13 bytes are not a multiple of 6 bytes; give all sizes";
+        assert_eq!(shape("int16", "?x3", 13), Err(problem.into()));
+        assert_eq!(RawDescription::parse("uint8", "2@100").map(|raw| raw.offset()), Ok(100));
+        assert_eq!(RawDescription::parse("uint8", "2").map(|raw| raw.offset()), Ok(0));
+    }
+
+    #[test]
+    fn dtypes_are_names_or_codes_of_numpy() {
+        for (text, descr) in
+            [("float32", "'<f4'"), ("f4", "'f4'"), (">i2", "'>i2'"), ("bool", "'|b1'"), ("|u1", "'|u1'")]
+        {
+            let header = RawDescription::parse(text, "1").expect(text).header(8).expect(text);
+            assert_eq!(header.descr.item_size(), Descr::parse(descr).expect(descr).item_size(), "{text}");
+            assert!(RawDescription::is_dtype(text), "{text}");
+        }
+        for text in ["str", "f", "4", "x4", "fx", "", "O8", "a5"] {
+            assert!(!RawDescription::is_dtype(text), "{text}");
+        }
     }
 
     #[test]

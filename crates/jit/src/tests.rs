@@ -2,12 +2,15 @@
 
 use crate::assembler::{Assembler, BASES, Memory, Operand, VectorOp, op};
 use crate::isa::Isa;
-use crate::{Call, Chain, ChainInput, ElementWidth, Fusable, FusedKernel, MAX_BLOCK_INPUTS, fusable};
+use crate::{
+    Call, Chain, ChainInput, ElementWidth, Fusable, FusedKernel, MAX_BLOCK_INPUTS, MAX_INPUTS, fusable,
+};
 use half::{bf16, f16};
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 use proptest::prelude::*;
 use std::sync::Arc;
-use unishape_kernels::{Constant, DType, KernelContext, KernelKey, Op, find_cast, find_kernel};
+use unishape_kernels::{Constant, DType, KernelContext, KernelKey, Op, Scalar, find_cast, find_kernel};
+use unishape_simd::{FloatFlags, float_flags, set_float_flags};
 
 /// The functions that can be fused with elements of this width.
 fn functions(width: ElementWidth) -> Vec<KernelKey> {
@@ -280,6 +283,165 @@ fn every_function_is_compiled() {
     }
 }
 
+/// Functions of booleans are compiled in chains of either width, on the results of comparisons.
+#[test]
+fn every_function_of_booleans_is_compiled() {
+    for (width, dtype) in [(ElementWidth::Bits64, DType::F64), (ElementWidth::Bits32, DType::F32)] {
+        for function in functions(width) {
+            if fusable(function) != Some(Fusable::InAny) {
+                continue;
+            }
+            let arity = inputs_of(function).len();
+            let mut calls: Vec<(KernelKey, Vec<usize>)> =
+                (0..arity).map(|n| (KernelKey::Call(Op::Less, dtype), vec![n, arity])).collect();
+            calls.push((function, (0..arity).map(|n| arity + 1 + n).collect()));
+            let chain = RandomChain { sources: vec![(ChainInput::Block, dtype); arity + 1], calls };
+            for len in [3, 16, 50] {
+                assert!(chain.check(len, 1, len as u64).unwrap(), "{function:?}");
+            }
+        }
+    }
+}
+
+/// The functions of a dtype that can be fused, by their names.
+fn fused(dtype: DType) -> String {
+    let names = Op::ALL.iter().filter(|op| fusable(KernelKey::Call(**op, dtype)).is_some());
+    let mut names: Vec<String> = names.map(|op| format!("{op:?}")).collect();
+    names.sort();
+    names.join(" ")
+}
+
+#[test]
+fn functions_that_have_instructions_are_fused() {
+    let floats = "Abs Add Ceil Copysign Divide Equal Floor LeakyRelu Less LessEqual Max Min Multiply Negative \
+        NotEqual Round Sqrt Subtract Trunc TruncDivide Where";
+    let logical = "Add And Equal Invert LogicalAnd LogicalNot LogicalOr LogicalXor Max Min Multiply NotEqual Or \
+        Where Xor";
+    for (dtype, expected) in [
+        (DType::F32, floats),
+        (DType::F64, floats),
+        (DType::Bool, logical),
+        (DType::I32, "Abs Add And Equal Less LessEqual Max Min Multiply NotEqual Or Subtract Where Xor"),
+        (DType::U32, "Add And Equal Max Min Multiply NotEqual Or Subtract Where Xor"),
+        (DType::I64, "Add And Equal Less LessEqual NotEqual Or Subtract Where Xor"),
+        (DType::U64, "Add And Equal NotEqual Or Subtract Where Xor"),
+        (DType::F16, "Where"),
+        (DType::BF16, "Where"),
+        (DType::U8, ""),
+        (DType::C64, ""),
+    ] {
+        assert_eq!(fused(dtype), expected, "{dtype:?}");
+    }
+}
+
+/// A bound of Min and Max that is NaN makes every element NaN, as a constant too.
+#[test]
+fn constant_bounds_may_be_nan() {
+    for op in [Op::Min, Op::Max] {
+        for bound in [Constant::new(f32::NAN), Constant::new(1.5f32)] {
+            let sources = vec![(ChainInput::Block, DType::F32), (ChainInput::Constant(bound), DType::F32)];
+            let calls = vec![(KernelKey::Call(op, DType::F32), vec![0, 1])];
+            assert!(RandomChain { sources, calls }.check(50, 0, 5).unwrap());
+        }
+    }
+}
+
+/// A chain that takes these of `n` inputs one after another. The first `blocks` inputs are blocks. Integers, whose results
+/// depend on each of them.
+fn taking(blocks: usize, n: usize, order: impl IntoIterator<Item = usize>) -> RandomChain {
+    let source = |at| if at < blocks { ChainInput::Block } else { ChainInput::Scalar };
+    let sources = (0..n).map(|at| (source(at), DType::I32)).collect();
+    let mut calls: Vec<(KernelKey, Vec<usize>)> = Vec::new();
+    for (number, at) in order.into_iter().enumerate() {
+        let op = [Op::Add, Op::Xor, Op::Subtract][number / n % 3];
+        let before = if number == 0 { 0 } else { n + number - 1 };
+        calls.push((KernelKey::Call(op, DType::I32), vec![before, at]));
+    }
+    RandomChain { sources, calls }
+}
+
+/// A chain that takes all of its inputs some times.
+fn passes(blocks: usize, n: usize, passes: usize) -> RandomChain {
+    taking(blocks, n, (1..n).chain((1..passes).flat_map(|_| 0..n)))
+}
+
+/// More scalars than registers: some keep a register during the loop, others are loaded again and again.
+#[test]
+fn scalars_may_be_more_than_registers() {
+    for scalars in [5, 10, 13, 16, 20, 25, MAX_INPUTS - 1] {
+        for count in 1..=3 {
+            assert!(passes(1, 1 + scalars, count).check(300, 1, 77).unwrap(), "{scalars} scalars");
+        }
+        // Those that are taken most keep their registers, though they are not taken at the end.
+        let most = scalars / 2;
+        let order = (0..3).flat_map(|_| 1..=most).chain((0..2).flat_map(|_| most + 1..=scalars));
+        assert!(taking(1, 1 + scalars, order).check(300, 1, 77).unwrap(), "{scalars} scalars");
+    }
+}
+
+#[test]
+fn inputs_are_limited() {
+    for (blocks, inputs) in
+        [(MAX_BLOCK_INPUTS, MAX_BLOCK_INPUTS), (1, MAX_INPUTS), (MAX_BLOCK_INPUTS, MAX_INPUTS)]
+    {
+        assert!(passes(blocks, inputs, 1).check(100, 1, 3).unwrap(), "{blocks} of {inputs}");
+    }
+    let is_there = Isa::available().next().is_some();
+    for (blocks, inputs) in [
+        (0, 2),
+        (MAX_BLOCK_INPUTS + 1, MAX_BLOCK_INPUTS + 1),
+        (1, MAX_INPUTS + 1),
+        (MAX_BLOCK_INPUTS, MAX_INPUTS + 1),
+    ] {
+        assert!(!is_there || !passes(blocks, inputs, 1).check(100, 1, 3).unwrap(), "{blocks} of {inputs}");
+    }
+}
+
+/// A chain whose values do not fit on the stack is not compiled.
+#[test]
+fn the_stack_of_a_kernel_is_limited() {
+    let live = |count: usize| {
+        let source = (ChainInput::Block, DType::I32);
+        let mut calls: Vec<(KernelKey, Vec<usize>)> = Vec::new();
+        for at in 0..count {
+            let before = if at == 0 { 0 } else { 1 + at };
+            calls.push((KernelKey::Call(Op::Add, DType::I32), vec![before, 1]));
+        }
+        // The first results are used last.
+        for at in (0..count - 1).rev() {
+            calls.push((KernelKey::Call(Op::Xor, DType::I32), vec![1 + calls.len(), 2 + at]));
+        }
+        RandomChain { sources: vec![source; 2], calls }
+    };
+    let is_there = Isa::available().next().is_some();
+    assert!(live(60).check(100, 0, 1).unwrap());
+    assert!(!is_there || !live(300).check(100, 0, 1).unwrap());
+}
+
+/// Elements behind the last one set no flags: a vector that is not whole has zeros there.
+#[test]
+fn elements_that_do_not_exist_set_no_flags() {
+    for (op, dtype) in [(Op::Divide, DType::F32), (Op::Divide, DType::F64), (Op::Sqrt, DType::F32)] {
+        let inputs = &[0, 1][..op.arity()];
+        let sources = vec![ChainInput::Block; op.arity()];
+        let calls = [Call { key: KernelKey::Call(op, dtype), inputs }];
+        let chain = Chain { inputs: &sources, calls: &calls };
+        let one = Constant::from_scalar(Scalar::Int(1), dtype).unwrap();
+        for isa in Isa::available() {
+            let Some(kernel) = FusedKernel::compile_for(isa, &chain) else { panic!("{op:?}") };
+            for len in 1..70 {
+                let ones = aligned(&one.bytes().repeat(len));
+                let mut quotients = ones.clone();
+                let output = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut quotients.0)[..ones.1];
+                set_float_flags(FloatFlags::NONE);
+                kernel.run(&vec![bytes(&ones); op.arity()], output);
+                assert_eq!(float_flags(), FloatFlags::NONE, "{op:?} {dtype:?} {isa:?}: {len}");
+                assert_eq!(bytes(&quotients), bytes(&ones));
+            }
+        }
+    }
+}
+
 /// Rows with distances between them, forwards and backwards, repeated, and one element for each.
 #[test]
 fn rows_are_computed_like_single_blocks() {
@@ -376,6 +538,43 @@ fn chains_that_cannot_be_compiled() {
     ];
     assert!(FusedKernel::compile(&Chain { inputs: &block, calls: &mixed }).is_none());
     assert!(FusedKernel::compile(&Chain { inputs: &block, calls: &[] }).is_none());
+    // Results of comparisons are no numbers, and elements of both widths are not in one chain.
+    for (first, second) in [
+        (KernelKey::Call(Op::Less, DType::F32), KernelKey::Cast(DType::I32, DType::F32)),
+        (KernelKey::Call(Op::Add, DType::F32), KernelKey::Cast(DType::F32, DType::F64)),
+    ] {
+        let calls = [Call { key: first, inputs: &[0, 1] }, Call { key: second, inputs: &[2] }];
+        assert!(FusedKernel::compile(&Chain { inputs: &block, calls: &calls }).is_none(), "{second:?}");
+    }
+}
+
+/// A result is taken with its own dtype, or as an integer with or without a sign.
+#[test]
+fn results_are_not_taken_for_other_dtypes() {
+    let compiles = |first: DType, second: DType| {
+        let calls = [
+            Call { key: KernelKey::Call(Op::Add, first), inputs: &[0, 1] },
+            Call { key: KernelKey::Call(Op::Add, second), inputs: &[2, 2] },
+        ];
+        let chain = Chain { inputs: &[ChainInput::Block; 2], calls: &calls };
+        FusedKernel::compile(&chain).is_some()
+    };
+    let is_there = Isa::available().next().is_some();
+    for (first, second) in [(DType::F32, DType::F32), (DType::I32, DType::U32), (DType::U64, DType::I64)] {
+        assert_eq!(compiles(first, second), is_there, "{first:?} {second:?}");
+    }
+    for (first, second) in [(DType::F32, DType::I32), (DType::U64, DType::F64), (DType::F64, DType::I64)] {
+        assert!(!compiles(first, second), "{first:?} {second:?}");
+    }
+}
+
+/// AVX-512 only where it has no cost.
+#[test]
+fn kernels_are_compiled_for_the_widest_vectors_that_cost_no_frequency() {
+    let widest_is_free = is_x86_feature_detected!("avx512vbmi2");
+    let mut available = Isa::available();
+    let expected = if widest_is_free { available.next_back() } else { available.next() };
+    assert_eq!(Isa::preferred(), expected);
 }
 
 #[test]

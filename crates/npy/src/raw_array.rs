@@ -480,3 +480,63 @@ impl std::fmt::Display for WriteBroadcastError {
 }
 
 impl std::error::Error for WriteBroadcastError {}
+
+#[cfg(test)]
+mod tests {
+    use super::{RawArray, Storage, read_fully};
+    use crate::{Descr, Header, NpyError};
+    use std::io::{self, ErrorKind, Read};
+    use unishape::DType;
+
+    /// Reads an array of `promised` bytes from a stream of `found` bytes, all of them 7.
+    fn read(promised: u64, found: u64) -> Result<RawArray, NpyError> {
+        let header =
+            Header { descr: Descr::of(DType::U8), fortran_order: false, shape: vec![promised as usize] };
+        RawArray::read_stream("pipe".as_ref(), header, &mut io::repeat(7).take(found))
+    }
+
+    /// Returns one byte at a time, interrupted before each; fails after the last one.
+    struct Interrupted {
+        left: u8,
+        was_interrupted: bool,
+    }
+
+    impl Read for Interrupted {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.was_interrupted = !self.was_interrupted;
+            if self.was_interrupted {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            self.left = self.left.checked_sub(1).ok_or(ErrorKind::TimedOut)?;
+            buffer[0] = self.left;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn only_interrupted_reads_are_repeated() {
+        let mut reader = Interrupted { left: 4, was_interrupted: false };
+        let mut buffer = [0; 3];
+        assert_eq!((read_fully(&mut reader, &mut buffer).unwrap(), buffer), (3, [3, 2, 1]));
+        assert_eq!(read_fully(&mut reader, &mut buffer).unwrap_err().kind(), ErrorKind::TimedOut);
+        assert_eq!(read_fully(&mut &b"ab"[..], &mut buffer).unwrap(), 2);
+    }
+
+    #[test]
+    fn streams_of_more_than_64_mib_go_to_a_temporary_file() {
+        const LIMIT: u64 = 64 << 20;
+        let small = read(LIMIT, LIMIT).unwrap();
+        assert!(matches!(small.storage, Storage::Memory { .. }));
+        let more = LIMIT + 1;
+        let large = read(more, more).unwrap();
+        assert!(matches!(large.storage, Storage::File { .. }));
+        assert_eq!((large.data().len() as u64, large.data().last()), (more, Some(&7)));
+        for (promised, found) in [(more, LIMIT), (more, 0), (5, 4)] {
+            let error = read(promised, found).unwrap_err();
+            assert!(
+                matches!(error, NpyError::Truncated { promised: a, found: b } if (a, b) == (promised, found)),
+                "{error}"
+            );
+        }
+    }
+}

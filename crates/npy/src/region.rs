@@ -293,3 +293,28 @@ fn index_in(ranges: &[Range<usize>], mut position: usize, fortran_order: bool) -
     }
     index
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RawArray;
+    use crate::{Descr, Header};
+    use std::ops::Range;
+    use unishape::DType;
+
+    #[test]
+    fn contiguous_regions_are_ranges_of_bytes() {
+        let bytes = |fortran_order, ranges: &[Range<usize>]| {
+            let header = Header { descr: Descr::of(DType::U16), fortran_order, shape: vec![4, 3, 5] };
+            RawArray::of_mapping("array".as_ref(), header, None).contiguous_bytes(ranges)
+        };
+        assert_eq!(bytes(false, &[0..4, 0..3, 0..5]), Some(0..120));
+        assert_eq!(bytes(false, &[1..3, 0..3, 0..5]), Some(30..90));
+        assert_eq!(bytes(false, &[2..3, 1..2, 3..5]), Some(76..80));
+        assert_eq!(bytes(true, &[0..4, 1..2, 2..3]), Some(56..64));
+        assert_eq!(bytes(true, &[0..4, 0..3, 3..5]), Some(72..120));
+        // With gaps, or empty.
+        assert_eq!(bytes(false, &[0..2, 0..3, 0..4]), None);
+        assert_eq!(bytes(true, &[1..3, 0..3, 0..5]), None);
+        assert_eq!(bytes(false, &[0..4, 1..1, 0..5]), None);
+    }
+}

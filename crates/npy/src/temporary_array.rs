@@ -163,6 +163,18 @@ mod tests {
     }
 
     #[test]
+    fn elements_that_are_not_written_are_0() {
+        for fortran_order in [false, true] {
+            let header = Header { descr: Descr::of(DType::U8), fortran_order, shape: vec![2, 3] };
+            let array = TemporaryArray::create(header).expect("a file");
+            array.write_region(&[0..1, 1..3], ndarray::arr2(&[[7u8, 8]]).view()).expect("written");
+            // In C order, whatever the header says.
+            let array = array.finish("array").expect("a mapping");
+            assert_eq!((array.data(), array.header().fortran_order), (&[0, 7, 8, 0, 0, 0][..], false));
+        }
+    }
+
+    #[test]
     fn rank_0_and_wrong_regions() {
         let scalar = Header { descr: Descr::of(DType::U8), fortran_order: false, shape: vec![] };
         let array = TemporaryArray::create(scalar).expect("a file");

@@ -6,7 +6,9 @@ use num_complex::Complex;
 use proptest::prelude::*;
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use unishape::{DType, Rules, Tensor, TensorView};
-use unishape_npy::{self as npy, Descr, Header, NpyError, NpzWriter, RawArray, WriteBroadcastError};
+use unishape_npy::{
+    self as npy, Descr, Header, NpyError, NpzReader, NpzWriter, RawArray, WriteBroadcastError,
+};
 
 /// A tensor of a dtype with varied elements.
 fn tensor(dtype: DType, shape: &[usize]) -> Tensor {
@@ -535,6 +537,24 @@ fn raw_arrays(path: &std::path::Path) -> [Result<RawArray, NpyError>; 2] {
     [RawArray::read(path), unsafe { RawArray::map(path) }]
 }
 
+/// A tensor becomes the raw array of the file that it would be written to.
+#[test]
+fn raw_arrays_of_tensors_are_those_of_their_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    for dtype in DType::ALL.iter().copied().filter(|&dtype| dtype != DType::BF16) {
+        for shape in [&[3, 2][..], &[], &[0, 2]] {
+            let tensor = tensor(dtype, shape);
+            npy::write(&path, &tensor).unwrap();
+            let [of_file, of_tensor] =
+                [RawArray::read(&path), RawArray::from_tensor("x", &tensor)].map(Result::unwrap);
+            assert_eq!(of_tensor.header(), of_file.header(), "{dtype:?} {shape:?}");
+            assert_eq!(of_tensor.data(), of_file.data(), "{dtype:?} {shape:?}");
+            assert_eq!(of_tensor.path(), std::path::Path::new("x"));
+        }
+    }
+}
+
 /// A raw array broadcasts to the same bytes as the array that is read.
 #[test]
 fn raw_arrays_broadcast_as_tensors_do() {
@@ -650,6 +670,82 @@ fn archives_round_trip() {
     let twice = [("a", tensors[0].view()), ("a", tensors[0].view())];
     let error = npy::write_npz(&path, &twice).unwrap_err().to_string();
     assert!(error.contains("array 'a'"), "{error}");
+}
+
+#[test]
+fn arrays_of_an_archive_are_opened_one_by_one() {
+    use zip::CompressionMethod::{Deflated, Stored};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("z.npz");
+    let [b, a] = [tensor(DType::I16, &[2, 3]), tensor(DType::U8, &[4])];
+    let [file_b, file_a] = [&b, &a].map(npy_bytes);
+    for method in [Stored, Deflated] {
+        let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default().compression_method(method);
+        zip.add_directory("folder/", options).unwrap();
+        for (name, bytes) in [("folder/b.npy", &file_b), ("a", &file_a)] {
+            zip.start_file(name, options).unwrap();
+            zip.write_all(bytes).unwrap();
+        }
+        std::fs::write(&path, zip.finish().unwrap().into_inner()).unwrap();
+
+        let mut npz = NpzReader::open(&path).unwrap();
+        assert_eq!(npz.names(), ["folder/b", "a"]);
+        for (name, tensor, file) in [("folder/b", &b, &file_b), ("a", &a, &file_a)] {
+            assert_eq!(npz.header(name).unwrap(), Header::of(&tensor.view()).unwrap());
+            let array = npz.read(name).unwrap();
+            assert_eq!((array.header(), array.path()), (&npz.header(name).unwrap(), path.as_path()));
+            assert!(file.ends_with(array.data()) && !array.data().is_empty());
+            // Where it lies in the file.
+            match npz.stored(name).unwrap() {
+                Some((header, offset)) => {
+                    assert_eq!((method, &header), (Stored, array.header()));
+                    let bytes = std::fs::read(&path).unwrap();
+                    assert!(bytes[offset as usize..].starts_with(array.data()));
+                }
+                None => assert_eq!(method, Deflated),
+            }
+        }
+        for error in [npz.header("c").map(drop), npz.read("c").map(drop), npz.stored("c").map(drop)] {
+            let error = error.unwrap_err().to_string();
+            assert!(
+                error.ends_with("z.npz: array 'c': zip archive: there is no array of that name"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn members_of_another_size_than_their_header_are_errors() {
+    use zip::CompressionMethod::Stored;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("z.npz");
+    let complete = npy_bytes(&tensor(DType::U8, &[4]));
+    for (bytes, problem) in [
+        (complete[..complete.len() - 1].to_vec(), "promises 4 bytes of data, the file has 3"),
+        ([&complete[..], &[0]].concat(), "longer than the 4 bytes"),
+    ] {
+        std::fs::write(&path, archive("a.npy", &bytes, Stored)).unwrap();
+        let mut npz = NpzReader::open(&path).unwrap();
+        assert_eq!(npz.header("a").unwrap().shape, [4]);
+        for error in [npz.read("a").map(drop), npz.stored("a").map(drop)] {
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(problem), "{error}");
+        }
+    }
+}
+
+#[test]
+fn streams_that_end_early_are_errors() {
+    let complete = npy_bytes(&tensor(DType::U8, &[4]));
+    assert!(RawArray::read_from("pipe", &complete[..]).is_ok());
+    // What follows the array is left in the stream.
+    let mut longer = &[&complete[..], b"next"].concat()[..];
+    assert!(RawArray::read_from("pipe", &mut longer).is_ok());
+    assert_eq!(longer, b"next");
+    let error = RawArray::read_from("pipe", &complete[..complete.len() - 1]).unwrap_err().to_string();
+    assert!(error.starts_with("pipe: "), "{error}");
 }
 
 #[test]

@@ -144,6 +144,59 @@ fn an_invalid_boolean_is_reported_with_its_index() {
 }
 
 #[test]
+fn the_index_of_an_invalid_boolean_has_all_dimensions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.npy");
+    npy::write(&path, ndarray::ArrayD::from_elem(ndarray::IxDyn(&[4, 5, 6]), true).view()).expect("written");
+    let mut bytes = std::fs::read(&path).expect("written");
+    let data = bytes.len() - 120;
+    bytes[data + 3 * 30 + 2 * 6 + 4] = 9;
+    std::fs::write(&path, bytes).expect("written");
+    let problem = map(&path).region(&[1..4, 1..5, 2..6]).expect_err("one is invalid").to_string();
+    assert!(problem.ends_with(": element [3, 2, 4]: a bool is 0 or 1, not 9"), "{problem}");
+}
+
+/// Kilobytes of the mapping at an address that are in memory.
+#[cfg(target_os = "linux")]
+fn resident(address: *const u8) -> usize {
+    let maps = std::fs::read_to_string("/proc/self/smaps").expect("maps of this process");
+    let mut is_here = false;
+    for line in maps.lines() {
+        let mut words = line.split_whitespace();
+        let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        if let Some((start, end)) = first.split_once('-') {
+            let [start, end] = [start, end].map(|text| usize::from_str_radix(text, 16));
+            if let (Ok(start), Ok(end)) = (start, end) {
+                is_here = (start..end).contains(&(address as usize));
+            }
+        } else if is_here && first == "Rss:" {
+            return second.parse().expect("a number");
+        }
+    }
+    panic!("no mapping at this address");
+}
+
+/// What is released leaves the memory of the process, and can be read again.
+#[test]
+#[cfg(target_os = "linux")]
+fn released_regions_are_not_in_memory() {
+    const ROWS: usize = 1024;
+    let (_folder, mapped) = file("'<i4'", false, &[ROWS, 1024], false);
+    let address = mapped.data().as_ptr();
+    let sum = |array: &RawArray| array.data().iter().map(|&byte| u64::from(byte)).sum::<u64>();
+    let before = sum(&mapped);
+    let all = resident(address);
+    assert!(all >= 4 * ROWS, "{all}");
+    // The second half; a page at its beginning is shared with the first.
+    mapped.release(&[ROWS / 2..ROWS, 0..1024]);
+    let half = resident(address);
+    assert!((2 * ROWS..2 * ROWS + 100).contains(&half), "{half} of {all}");
+    mapped.prefetch(&[ROWS / 2..ROWS, 0..1024]);
+    assert_eq!(sum(&mapped), before);
+    assert!(resident(address) >= 4 * ROWS);
+}
+
+#[test]
 #[should_panic(expected = "the array of shape [4, 5] has no region [0..4, 3..6]")]
 fn a_region_beyond_the_array_panics() {
     let _ = file("'<i4'", false, &[4, 5], false).1.region(&[0..4, 3..6]);

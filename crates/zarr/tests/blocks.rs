@@ -181,6 +181,18 @@ fn chunks_of_zeros_have_no_file_and_are_read_as_fill_values() {
 }
 
 #[test]
+fn arrays_are_the_same_with_any_number_of_threads() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("s.zarr");
+    let all = elements(&[7, 5]);
+    store(&path, Format::V3, &all, &[2, 2], None);
+    for threads in [0, 1, 2, 5] {
+        let array = ZarrArray::open(&path, None).expect("an array").with_threads(threads);
+        assert_eq!(array.region(&[0..7, 0..5]).expect("read").view().to_owned().expect("memory"), all);
+    }
+}
+
+#[test]
 fn damaged_chunks_are_errors() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("s.zarr");

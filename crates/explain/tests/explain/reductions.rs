@@ -116,3 +116,54 @@ fn invalid_axes_are_errors() {
     assert!(message(sum().axes([0, -2]), &[3, 4]).contains("given twice"));
     assert!(message(sum().axes(0), &[]).contains("axis 0"));
 }
+
+/// The dimensions that a text says something about, in order.
+fn dimensions(text: &str) -> Vec<usize> {
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix("dimension ")?.split_once(':'));
+    lines.map(|(dim, _)| dim.parse().unwrap()).collect()
+}
+
+#[test]
+fn of_many_dimensions_the_first_and_last_are_shown() {
+    let explain = |rank: usize| {
+        ReductionExplanation::new(&Reduction::new(ReduceOp::Sum).axes(1), &vec![2; rank]).unwrap()
+    };
+    let all: Vec<usize> = (0..16).collect();
+    assert_eq!(dimensions(&explain(16).text(false, 80)), all);
+    let text = explain(20).text(false, 80);
+    assert_eq!(dimensions(&text), [0, 1, 2, 3, 4, 5, 14, 15, 16, 17, 18, 19]);
+    assert!(text.contains("⋮ 8 more\n"), "{text}");
+    // The page has a table of them.
+    let cells = |rank: usize| -> Vec<String> {
+        let page = explain(rank).html();
+        let (_, table) = page.split_once("<table class=\"sizes\">").unwrap();
+        let (table, _) = table.split_once("</table>").unwrap();
+        let rows = table.lines().skip(1).filter(|line| !line.is_empty());
+        rows.map(|row| row.replace("</td>", " ").replace("<td>", "").replace("<tr>", "").replace("</tr>", ""))
+            .collect()
+    };
+    let rows = cells(20);
+    assert_eq!(rows.len(), 14, "{rows:?}");
+    let firsts: Vec<&str> = rows.iter().map(|row| row.split_whitespace().next().unwrap_or("")).collect();
+    let expected = ["dimension", "0", "1", "2", "3", "4", "5", "⋮", "14", "15", "16", "17", "18", "19"];
+    assert!(firsts[1..] == expected[1..], "{rows:?}");
+    assert!(rows[7].trim_end().ends_with("8 more"), "{}", rows[7]);
+    assert_eq!(rows[2].split_whitespace().collect::<Vec<_>>(), ["1", "2", "1", "–", "collapses"]);
+}
+
+#[test]
+fn summaries_count_the_elements_of_a_result() {
+    let text = |shape: &[usize], axis: i64| {
+        let reduction = Reduction::new(ReduceOp::Sum).axes(axis);
+        ReductionExplanation::new(&reduction, shape).unwrap().text(false, 80)
+    };
+    for (shape, axis, summary) in [
+        (&[0, 3][..], 1, "The result is empty: a size of 0 leaves no element."),
+        (&[0, 3], 0, "The result has 3 elements, each computed from no element."),
+        (&[3, 1], 1, "The result has 3 elements, each computed from one element."),
+        (&[3, 2], 1, "The result has 3 elements, each computed from 2 elements."),
+    ] {
+        let text = text(shape, axis);
+        assert!(text.contains(summary), "{text}");
+    }
+}

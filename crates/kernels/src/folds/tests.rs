@@ -443,6 +443,43 @@ fn sums_of_products_are_accurate() {
     }
 }
 
+/// The sum of products of two rows.
+fn sum_of_products(a: &[f32], b: &[f32]) -> f32 {
+    let operand =
+        |row| PairOperand { bytes: bytemuck::cast_slice(row), stride: row.len(), is_scalar: row.len() == 1 };
+    let kernel = find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F32).unwrap();
+    let mut sum = [0f32];
+    (kernel.to_elements)([operand(a), operand(b)], a.len(), bytemuck::cast_slice_mut(&mut sum));
+    sum[0]
+}
+
+/// Numbers whose sums depend on the order of additions.
+fn fractions(seed: u64, len: usize) -> Vec<f32> {
+    random_numbers(seed).take(len).map(|random| random as f32 / 3e9 - 0.2).collect()
+}
+
+#[test]
+fn a_pair_row_is_folded_in_the_order_of_a_row() {
+    let sum = find_fold(FoldOp::Sum, DType::F32).unwrap();
+    for len in LENS.into_iter().skip(1).chain([100, 255, 256, 257, 600, 8191, 8192]) {
+        let (a, b) = (fractions(1, len), fractions(2, len));
+        let products: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a * b).collect();
+        assert_eq!(sum_of_products(&a, &b).to_bits(), fold_row(sum, &products).to_bits(), "{len}");
+        let products: Vec<f32> = a.iter().map(|a| a * b[0]).collect();
+        assert_eq!(sum_of_products(&a, &b[..1]).to_bits(), fold_row(sum, &products).to_bits(), "{len}");
+    }
+}
+
+#[test]
+fn a_long_pair_row_is_folded_as_its_halves_are() {
+    let (a, b) = (fractions(3, 1 << 15), fractions(4, 1 << 15));
+    for len in [1 << 15, 1 << 14] {
+        let ((a0, a1), (b0, b1)) = (a[..len].split_at(len / 2), b[..len].split_at(len / 2));
+        let halves = sum_of_products(a0, b0) + sum_of_products(a1, b1);
+        assert_eq!(sum_of_products(&a[..len], &b[..len]).to_bits(), halves.to_bits(), "{len}");
+    }
+}
+
 /// Whether an element replaces another one, by the definition: more extreme, or equal with a lower index.
 fn replaces<T: PartialOrd + Copy>(fold: FoldOp, (a, i): (T, i64), (b, j): (T, i64)) -> bool {
     // Only NaN differs from itself.

@@ -540,6 +540,23 @@ mod tests {
     }
 
     #[test]
+    fn sizes_without_a_name_are_anonymous() {
+        let (dim, element) = (SizeExpr::anonymous(4, 1), SizeExpr::element(5, 2));
+        assert!(dim.is_anonymous() && element.is_anonymous());
+        let more = dim.add_int(1).expect("in limits");
+        for other in [n(), SizeExpr::int(3), more.clone(), dim.mul_int(2).expect("in limits")] {
+            assert!(!other.is_anonymous(), "{other}");
+        }
+        // Only the full text tells them apart, and has long names in full.
+        assert_eq!([&dim, &element, &more].map(SizeExpr::to_string), ["?", "?", "?+1"]);
+        assert_eq!([&dim, &element, &more].map(SizeExpr::full_text), ["?4.1", "?5.2", "?4.1+1"]);
+        let long = "size".repeat(100);
+        let named = SizeExpr::named(&long);
+        assert_eq!(named.full_text(), long);
+        assert!(named.to_string().len() < long.len());
+    }
+
+    #[test]
     fn differences() {
         let two = SizeExpr::int(2);
         assert!(n().mul_int(2).is_some_and(|even| even.certainly_differs(&SizeExpr::int(1))));

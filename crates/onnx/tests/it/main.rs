@@ -10,4 +10,5 @@ mod inference;
 mod operators;
 mod reductions;
 mod rewrite;
+mod rules;
 mod support;

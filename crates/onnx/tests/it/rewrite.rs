@@ -5,7 +5,7 @@ use ndarray::arr1;
 use proptest::prelude::*;
 use unishape::{DType, Tensor};
 use unishape_onnx::model_builder::{Attr, ModelBuilder};
-use unishape_onnx::{CompiledModel, Model, explain, explicit, implicit, implicit_all};
+use unishape_onnx::{BroadcastKind, CompiledModel, Model, explain, explicit, implicit, implicit_all};
 use unishape_oracle::{Reading, common_shape, strategies};
 
 /// How much of an input's shape a model declares.
@@ -254,6 +254,29 @@ node 2 (Add Add_of_y) to batch x seq x 16
     dimension 1: none → seq
     dimension 2: ? → 16"
     );
+}
+
+#[test]
+fn reports_of_some_kinds_keep_the_rest() {
+    let builder = ModelBuilder::new(21)
+        .input("a", DType::F32, "5 2 3")
+        .input("b", DType::F32, "3 4")
+        .input("c", DType::F32, "4")
+        .node("MatMul", "a b", "m")
+        .node("Add", "m c", "y")
+        .node("Unheard", "y", "z")
+        .unranked_output("z", DType::F32);
+    let report = explain(&builder.build().expect("a model"));
+    let nodes = |kinds: &[BroadcastKind]| -> Vec<String> {
+        let broadcasts = report.clone().of_kinds(kinds).broadcasts;
+        broadcasts.into_iter().map(|broadcast| broadcast.op_type).collect()
+    };
+    assert_eq!(nodes(&[BroadcastKind::MatMul]), ["MatMul"]);
+    assert_eq!(nodes(&[BroadcastKind::ElementWise, BroadcastKind::Gemm]), ["Add"]);
+    assert_eq!(nodes(&BroadcastKind::ALL), ["MatMul", "Add"]);
+    let none = report.clone().of_kinds(&[]);
+    assert!(none.broadcasts.is_empty());
+    assert_eq!((none.nodes, &none.not_analyzed), (report.nodes, &report.not_analyzed));
 }
 
 /// `PRelu` broadcasts its second input to the shape of the first, and never the first.

@@ -3,7 +3,10 @@
 use crate::support::{Spec, spec, strided};
 use ndarray::{Array, ArrayD, Axis, IxDyn, arr0, arr1, arr2};
 use proptest::prelude::*;
-use unishape::expr::{Expr, ExprError, ExprErrorKind, Lazy, Op, Scalar, Typing, Value, lazy};
+use unishape::expr::{
+    Dag, Expr, ExprError, ExprErrorKind, Lazy, Op, ReduceOp, Reduction, Scalar, Term, Typing, Value, View,
+    lazy,
+};
 use unishape::{DType, Tensor, broadcast_to};
 use unishape_oracle::{Reading, common_shape, strategies};
 
@@ -22,6 +25,49 @@ fn compatible(arrays: usize) -> impl Strategy<Value = (Vec<Spec>, Spec)> {
             (is_small(&common) && shapes.iter().all(is_small)).then_some((shapes, common))
         })
         .prop_flat_map(|(shapes, common)| (shapes.into_iter().map(spec).collect::<Vec<_>>(), spec(common)))
+}
+
+#[test]
+fn leaves_of_a_graph_are_mapped_in_order() {
+    let [x, y] = ["4", "5"].map(|name| Dag::leaf(name, 7));
+    let two = Dag::scalar(Scalar::Int(2), 7);
+    let sum = Dag::call(Op::Add, [x.clone(), y], 7);
+    let product = Dag::call(Op::Multiply, [sum.clone(), two], 7);
+    let view = Dag::view(View::SwapAxes(0, 1), Dag::cast(DType::F32, product, 7), 7);
+    let mask = Dag::call(Op::Less, [x, sum], 7);
+    let graph = Dag::reduce(Reduction::new(ReduceOp::Max), view, Some(mask), 7);
+
+    let mut visited = Vec::new();
+    let mapped = graph.try_map_leaves(|name| {
+        visited.push(*name);
+        name.parse::<i32>()
+    });
+    let mapped = mapped.expect("numbers");
+    assert_eq!(visited, ["4", "5"]);
+    // The same nodes, and those that are shared still are.
+    let (old, new) = (graph.topological(), mapped.topological());
+    assert_eq!(new.len(), old.len());
+    for (old_node, new_node) in old.iter().zip(new.iter()) {
+        match (old_node.term(), new_node.term()) {
+            (Term::Leaf(name), Term::Leaf(number)) => assert_eq!(*name, number.to_string()),
+            (Term::Scalar(old), Term::Scalar(new)) => assert_eq!(old, new),
+            (Term::Call(old, _), Term::Call(new, _)) => assert_eq!(old, new),
+            (Term::Cast(old, _), Term::Cast(new, _)) => assert_eq!(old, new),
+            (Term::View(old, _), Term::View(new, _)) => assert_eq!(old, new),
+            (Term::Reduce(old, _), Term::Reduce(new, _)) => assert_eq!(old, new),
+            _ => panic!("another node"),
+        }
+        let inputs: Vec<usize> = new_node.inputs().iter().map(|input| new.position(input)).collect();
+        let expected: Vec<usize> = old_node.inputs().iter().map(|input| old.position(input)).collect();
+        assert_eq!(inputs, expected);
+    }
+    // The first error ends it.
+    let mut calls = 0;
+    let failed = graph.try_map_leaves(|name| -> Result<(), String> {
+        calls += 1;
+        Err((*name).into())
+    });
+    assert_eq!((failed.err().as_deref(), calls), (Some("4"), 1));
 }
 
 /// An expression of wrapping 64-bit integers, with its value for one index.
