@@ -105,7 +105,7 @@ impl FusedGroups {
                 let width = fusable.width();
                 let group = match self.uses[number] {
                     Uses::InGroup(group)
-                        if self.groups[group as usize].can_take(value, &step.inputs, width, &is_block) =>
+                        if self.groups[group as usize].can_take(value, &step.inputs, width, is_block) =>
                     {
                         group
                     }
@@ -135,7 +135,7 @@ impl FusedGroups {
                 let blocks =
                     bits.fold(0, |bits, (bit, &input)| bits | u32::from(is_block(input as usize)) << bit);
                 let key = (group.steps.clone(), blocks);
-                group.kernel = program.fused.kernel(&key, || compile(program, group, &is_block));
+                group.kernel = program.fused.kernel(&key, || compile(program, group, is_block));
             }
             if group.kernel.is_none() {
                 group.steps.iter().for_each(|&step| self.of_step[step as usize] = None);
