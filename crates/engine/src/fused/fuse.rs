@@ -105,7 +105,7 @@ impl FusedGroups {
                 let width = fusable.width();
                 let group = match self.uses[number] {
                     Uses::InGroup(group)
-                        if self.groups[group as usize].can_take(value, &step.inputs, width, &is_block) =>
+                        if self.groups[group as usize].can_take(value, &step.inputs, width, is_block) =>
                     {
                         group
                     }
@@ -131,7 +131,7 @@ impl FusedGroups {
             group.steps.reverse();
             group.item = group.steps.last().map_or(0, |&root| program.steps[root as usize].item);
             if group.steps.len() >= min_steps || group.inputs.iter().any(|&input| has_rows(input as usize)) {
-                group.kernel = group.compiled(program, &is_block);
+                group.kernel = group.compiled(program, is_block);
             }
             if group.kernel.is_none() {
                 group.steps.iter().for_each(|&step| self.of_step[step as usize] = None);

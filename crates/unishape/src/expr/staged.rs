@@ -85,7 +85,10 @@ type Packed = HashMap<(usize, DimMaps, Shape), (TemporaryArray, DimMaps)>;
 
 /// Results of stages, by the number of the stage and of the result. Sorted: there are few, so that hashing takes longer.
 #[derive(Clone, Debug, Default)]
-struct Temporaries(SmallVec<[((usize, usize), Arc<TemporaryArray>); 4]>);
+struct Temporaries(SmallVec<[StageResult; 4]>);
+
+/// The numbers of a stage and of one of its results, and the result.
+type StageResult = ((usize, usize), Arc<TemporaryArray>);
 
 impl Temporaries {
     fn get(&self, key: (usize, usize)) -> Option<&Arc<TemporaryArray>> {
