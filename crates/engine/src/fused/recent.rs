@@ -10,59 +10,6 @@ use super::schedule::{Residence, Schedule};
 use crate::nest::LoopNest;
 use crate::parallel::is_parallel;
 use smallvec::SmallVec;
-use std::fmt;
-use std::sync::{Mutex, TryLockError};
-
-/// What a program keeps of its most recent small call. Clones of the program start without.
-#[derive(Default)]
-pub(super) struct Recent(Mutex<Slot>);
-
-#[derive(Default)]
-enum Slot {
-    #[default]
-    Empty,
-    /// A call is using it. Calls of other threads meanwhile make their own schedule.
-    Taken,
-    Kept(Box<RecentCall>),
-}
-
-impl Clone for Recent {
-    fn clone(&self) -> Recent {
-        Recent::default()
-    }
-}
-
-impl fmt::Debug for Recent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Recent")
-    }
-}
-
-impl Recent {
-    /// Calls a function with what is kept, or with nothing yet; `None` where another call uses it.
-    ///
-    /// Does not wait: a child that was forked while another thread held the lock would wait forever.
-    pub(super) fn with<R>(&self, work: impl FnOnce(&mut RecentCall) -> R) -> Option<R> {
-        let mut call = match self.replace(Slot::Taken)? {
-            Slot::Kept(call) => call,
-            Slot::Empty => Box::default(),
-            Slot::Taken => return None,
-        };
-        let result = work(&mut call);
-        self.replace(Slot::Kept(call));
-        Some(result)
-    }
-
-    fn replace(&self, slot: Slot) -> Option<Slot> {
-        let mut own = match self.0.try_lock() {
-            Ok(own) => own,
-            // A slot is replaced as a whole, so that no panic leaves it half changed.
-            Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        Some(std::mem::replace(&mut *own, slot))
-    }
-}
 
 /// The loop nest and the schedule of a small call, and the arrays that they were made for.
 #[derive(Default)]
@@ -220,17 +167,6 @@ mod tests {
         let mut call = RecentCall::default();
         let made = (0..300).filter(|_| is_made(&mut call)).count();
         assert_eq!(made, 2, "once, and once more with fused kernels");
-    }
-
-    #[test]
-    fn another_thread_makes_its_own() {
-        let recent = Recent::default();
-        assert!(recent.with(|_| assert!(recent.with(|_| ()).is_none())).is_some());
-        assert!(recent.with(|_| ()).is_some());
-        // As in a child that was forked meanwhile.
-        let locked = recent.0.lock().unwrap();
-        assert!(recent.with(|_| ()).is_none());
-        drop(locked);
     }
 
     #[test]
