@@ -18,6 +18,7 @@
 //! | `fuse` | which steps are computed together, in registers |
 //! | `fused_kernels` | compiled code for such steps |
 //! | `recent` | the schedule of a program's most recent small call |
+//! | `slot` | what a program keeps between calls |
 //! | `execute` | runs a schedule |
 //! | `accumulate` | folds blocks of results into accumulators |
 //! | `fold_pairs` | folds functions of two operands into accumulators |
@@ -45,6 +46,7 @@ mod program;
 mod recent;
 mod schedule;
 mod single;
+mod slot;
 mod transpose;
 
 pub use array::{Input, Output};

@@ -2,7 +2,7 @@
 
 use super::check::Check;
 use super::fused_kernels::FusedKernels;
-use super::recent::Recent;
+use super::slot::Slot;
 use crate::flags;
 use crate::nest::LoopNest;
 use crate::tuning::{
@@ -98,7 +98,7 @@ pub struct Program {
     /// Compiled code for some of the steps. Clones share it.
     pub(super) fused: Arc<FusedKernels>,
     /// The schedule of the most recent small call.
-    pub(super) recent: Recent,
+    pub(super) recent: Slot,
 }
 
 impl Program {
@@ -150,7 +150,7 @@ impl Program {
             has_fusable_neighbours,
             is_fusable,
             fused: Arc::new(fused),
-            recent: Recent::default(),
+            recent: Slot::default(),
         };
         let block = L1_BUDGET / program.max_live_bytes().max(3) / MAX_BLOCK_MULTIPLE * MAX_BLOCK_MULTIPLE;
         program.block_elements = block.clamp(*BLOCK_ELEMENTS.start(), *BLOCK_ELEMENTS.end());

@@ -10,38 +10,6 @@ use super::schedule::{Residence, Schedule};
 use crate::nest::LoopNest;
 use crate::parallel::is_parallel;
 use smallvec::SmallVec;
-use std::fmt;
-use std::sync::{Mutex, TryLockError};
-
-/// What a program keeps of its most recent small call. Clones of the program start without.
-#[derive(Default)]
-pub(super) struct Recent(Mutex<RecentCall>);
-
-impl Clone for Recent {
-    fn clone(&self) -> Recent {
-        Recent::default()
-    }
-}
-
-impl fmt::Debug for Recent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Recent")
-    }
-}
-
-impl Recent {
-    /// Calls a function with what is kept, or with nothing yet; `None` where another call uses it, which then makes its own.
-    ///
-    /// Does not wait: a child that was forked while another thread held the lock would wait forever.
-    pub(super) fn with<R>(&self, work: impl FnOnce(&mut RecentCall) -> R) -> Option<R> {
-        match self.0.try_lock() {
-            Ok(mut call) => Some(work(&mut call)),
-            // A call that panicked has left no nest, or a nest with its schedule.
-            Err(TryLockError::Poisoned(error)) => Some(work(&mut error.into_inner())),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-}
 
 /// The loop nest and the schedule of a small call, and the arrays that they were made for.
 #[derive(Default)]
@@ -199,25 +167,6 @@ mod tests {
         let mut call = RecentCall::default();
         let made = (0..300).filter(|_| is_made(&mut call)).count();
         assert_eq!(made, 2, "once, and once more with fused kernels");
-    }
-
-    #[test]
-    fn another_thread_makes_its_own() {
-        let recent = Recent::default();
-        assert!(recent.with(|_| assert!(recent.with(|_| ()).is_none())).is_some());
-        assert!(recent.with(|_| ()).is_some());
-        // As in a child that was forked meanwhile.
-        let locked = recent.0.lock().unwrap();
-        assert!(recent.with(|_| ()).is_none());
-        drop(locked);
-    }
-
-    #[test]
-    fn a_call_that_panicked_leaves_it_usable() {
-        let recent = Recent::default();
-        let panics = || recent.with(|_| panic!("expected"));
-        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
-        assert!(recent.with(|_| ()).is_some());
     }
 
     #[test]
