@@ -3,6 +3,9 @@
 //! Why3 generates goals from definitions and lemmas, and SMT solvers prove them. `proof/session` records
 //! which prover proves which goal, which makes a replay quick; `--from-scratch` creates it again.
 
+mod mutants;
+mod second;
+
 use crate::assumptions::{self, without_comments};
 use crate::command::{command, root, succeeds};
 use crate::install::apt_install;
@@ -30,7 +33,8 @@ const SESSION: &str = "proof/session";
 /// The folder for Why3's configuration and for replays.
 const WORK: &str = "target/proof";
 
-/// A prover as in Why3's configuration. Any version is accepted.
+/// A prover as in Why3's configuration. Any version is accepted. Why3 itself limits the CPU time, so that limits do
+/// not depend on the load of the machine.
 struct Prover {
     name: &'static str,
     command: &'static str,
@@ -39,13 +43,13 @@ struct Prover {
 }
 
 const PROVERS: [Prover; 3] = [
-    Prover { name: "CVC5", command: "cvc5 --tlimit=%t000 --lang=smt2 %f", driver: CVC5_DRIVER },
+    Prover { name: "CVC5", command: "cvc5 --lang=smt2 %f", driver: CVC5_DRIVER },
     Prover {
         name: "Z3",
-        command: "z3 -smt2 -T:%t sat.random_seed=42 nlsat.randomize=false smt.random_seed=42 %f",
+        command: "z3 -smt2 sat.random_seed=42 nlsat.randomize=false smt.random_seed=42 %f",
         driver: "z3_471",
     },
-    Prover { name: "CVC4", command: "cvc4 --tlimit=%t000 --lang=smt2 %f", driver: "cvc4_17" },
+    Prover { name: "CVC4", command: "cvc4 --lang=smt2 %f", driver: "cvc4_17" },
 ];
 
 /// A driver for CVC5, which Why3 1.5 lacks. The input format is that of CVC4.
@@ -54,21 +58,30 @@ const CVC5_DRIVER: &str = "cvc5.drv";
 /// The provers of a search in order, by index, with the time limit per goal in seconds.
 const SEARCH: [(usize, u32); 4] = [(0, 5), (0, 15), (2, 10), (1, 10)];
 
-/// The time limit per goal in a replay, in seconds: generous, for machines under load.
+/// The time limit per goal in a replay, in seconds: generous, for slow machines.
 const REPLAY_LIMIT: u32 = 60;
 
 /// Arguments of `cargo xtask prove`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Search for proofs again and rewrite the session.
-    #[arg(long)]
+    #[arg(long, group = "mode")]
     from_scratch: bool,
-    /// Search only in these files.
-    #[arg(requires = "from_scratch")]
+    /// Search and replay only in these files; with `--smoke` or `--second`, check only them.
+    #[arg(requires = "mode")]
     files: Vec<String>,
+    /// Try to prove the negation of every goal with Why3's smoke detector: no context may be contradictory.
+    #[arg(long, group = "mode")]
+    smoke: bool,
+    /// Try a second prover on every goal, and report how many have one. Writes nothing.
+    #[arg(long, group = "mode")]
+    second: bool,
+    /// Apply the changes in proof/mutants.txt, one after another: each has to break a proof. Writes nothing.
+    #[arg(long, conflicts_with_all = ["mode", "files"])]
+    mutants: bool,
     /// Search for proofs of Broadcast on the tensors of this copy of SONNX's library: the folder that contains
     /// its folder `tensor`. Writes nothing.
-    #[arg(long, value_name = "FOLDER", conflicts_with = "from_scratch")]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["mode", "mutants"])]
     tensor_library: Option<String>,
 }
 
@@ -87,6 +100,15 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         eprintln!("\nAll goals are proven with that library, in {} s.", start.elapsed().as_secs());
         return Ok(());
     }
+    if options.mutants {
+        return mutants::run(&files);
+    }
+    if options.second {
+        return second::run(&files, &options.files);
+    }
+    if options.smoke {
+        return smoke(&files, &options.files);
+    }
     if options.from_scratch {
         let folder = root().join(SESSION);
         let known = fs::read_to_string(folder.join("why3session.xml")).unwrap_or_default();
@@ -95,8 +117,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             .and_then(|()| fs::write(folder.join("why3session.xml"), session))
             .map_err(|error| format!("cannot write the session: {error}"))?;
     }
-    replay(&files)?;
-    eprintln!("\nAll goals are proven, in {} s.", start.elapsed().as_secs());
+    replay(&files, &options.files)?;
+    let of =
+        if options.files.is_empty() { String::new() } else { format!(" of {}", options.files.join(", ")) };
+    eprintln!("\nAll goals{of} are proven, in {} s.", start.elapsed().as_secs());
     Ok(())
 }
 
@@ -111,7 +135,7 @@ pub(crate) fn replay_if_possible() -> Result<Option<&'static str>, String> {
         }
         set_up => set_up?,
     }
-    replay(&files)?;
+    replay(&files, &[])?;
     Ok(None)
 }
 
@@ -200,10 +224,49 @@ fn why3(subcommand: &str, libraries: &[&str], args: &[&str]) -> std::process::Co
     why3
 }
 
-/// Proves every recorded goal again. Fails on a goal without a record and on a record without a goal.
-fn replay(files: &[Source]) -> Result<(), String> {
-    let session = fs::read_to_string(root().join(SESSION).join("why3session.xml"))
-        .map_err(|error| format!("{SESSION}: {error}; create it with `cargo xtask prove --from-scratch`"))?;
+/// The time limit per goal of the smoke detector, in seconds. A contradiction is found quickly, if at all.
+const SMOKE_LIMIT: u32 = 1;
+
+/// Tries to prove the negation of every recorded goal in its context.
+fn smoke(files: &[Source], only: &[String]) -> Result<(), String> {
+    // Why3 checks only sessions that it has written itself.
+    replay_session(files, &recorded_of(files, only)?, &["--force"])?;
+    let folder = format!("{WORK}/session");
+    let path = root().join(&folder).join("why3session.xml");
+    let limit = |seconds| format!("timelimit=\"{seconds}\"");
+    fs::read_to_string(&path)
+        .map(|session| session.replace(&limit(REPLAY_LIMIT), &limit(SMOKE_LIMIT)))
+        .and_then(|session| fs::write(&path, session))
+        .map_err(|error| format!("{folder}: {error}"))?;
+    crate::command::run("smoke detector", why3("replay", &LIBRARIES, &["--smoke-detector=top", &folder]))
+}
+
+/// Proves every recorded goal again, or those of the files in `only` if it names any. Fails on a goal without a
+/// record and on a record without a goal.
+fn replay(files: &[Source], only: &[String]) -> Result<(), String> {
+    replay_session(files, &recorded_of(files, only)?, &[])
+}
+
+/// The recorded proof of the files in `only`, or of all if it names none.
+fn recorded_of(files: &[Source], only: &[String]) -> Result<String, String> {
+    let mut session = recorded()?;
+    for file in files.iter().filter(|file| !only.is_empty() && !only.contains(&file.name)) {
+        let head = file_head(&file.name);
+        let Some((before, rest)) = session.split_once(&head) else { continue };
+        let after = rest.split_once(FILE_END).map_or("", |(_, after)| after);
+        session = format!("{before}{after}");
+    }
+    Ok(session)
+}
+
+/// The recorded proof.
+fn recorded() -> Result<String, String> {
+    fs::read_to_string(root().join(SESSION).join("why3session.xml"))
+        .map_err(|error| format!("{SESSION}: {error}; create it with `cargo xtask prove --from-scratch`"))
+}
+
+/// Replays a session with further options of Why3.
+fn replay_session(files: &[Source], session: &str, args: &[&str]) -> Result<(), String> {
     // A copy, because Why3 writes to the session that it replays.
     let work = root().join(WORK);
     let copy = work.join("session");
@@ -215,7 +278,8 @@ fn replay(files: &[Source]) -> Result<(), String> {
         .and_then(|()| files.iter().try_for_each(|file| fs::write(work.join(&file.name), &file.text)))
         .map_err(|error| format!("cannot write {WORK}: {error}"))?;
     eprintln!("\n=== replay of the proof");
-    let output = why3("replay", &LIBRARIES, &[&format!("{WORK}/session")])
+    let folder = format!("{WORK}/session");
+    let output = why3("replay", &LIBRARIES, &[args, &[&folder]].concat())
         .output()
         .map_err(|error| format!("cannot run why3: {error}"))?;
     let messages =
@@ -233,6 +297,14 @@ fn replay(files: &[Source]) -> Result<(), String> {
         Err(format!("{messages}\nnot every goal is proven"))
     }
 }
+
+/// The start of the record of a file.
+fn file_head(name: &str) -> String {
+    format!("<file format=\"whyml\" proved=\"true\">\n<path name=\"..\"/><path name=\"{name}\"/>\n")
+}
+
+/// The end of the record of a file.
+const FILE_END: &str = "</file>\n";
 
 /// A part of a goal.
 struct Part {
@@ -264,13 +336,12 @@ fn search(files: &[Source], only: &[String], known: &str, libraries: &[&str]) ->
     let mut unproven = Vec::new();
     for file in files {
         let name = &file.name;
-        let head =
-            format!("<file format=\"whyml\" proved=\"true\">\n<path name=\"..\"/><path name=\"{name}\"/>\n");
-        let kept = known.split_once(&head).and_then(|(_, rest)| rest.split_once("</file>\n"));
+        let head = file_head(name);
+        let kept = known.split_once(&head).and_then(|(_, rest)| rest.split_once(FILE_END));
         session.push_str(&head);
         if let Some((kept, _)) = kept.filter(|_| !only.is_empty() && !only.contains(name)) {
             session.push_str(kept);
-            session.push_str("</file>\n");
+            session.push_str(FILE_END);
             continue;
         }
         for module in modules(&file.text) {
@@ -301,7 +372,7 @@ fn search(files: &[Source], only: &[String], known: &str, libraries: &[&str]) ->
             }
             session.push_str("</theory>\n");
         }
-        session.push_str("</file>\n");
+        session.push_str(FILE_END);
     }
     session.push_str("</why3session>\n");
     if unproven.is_empty() {
@@ -363,11 +434,14 @@ fn attempt(
     for goal in goals {
         prove.args(["-G", goal]);
     }
-    // Why3 fails if a goal is not proven; only errors in the text go to stderr.
+    // Why3 fails if a goal is not proven, too. After an error in the text there are no results.
     let output = prove.output().map_err(|error| format!("cannot run why3: {error}"))?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    if !errors.trim().is_empty() {
-        return Err(errors.into_owned());
+    let messages = String::from_utf8_lossy(&output.stderr);
+    if !messages.trim().is_empty() {
+        if output.stdout.is_empty() {
+            return Err(messages.into_owned());
+        }
+        eprintln!("{}", messages.trim());
     }
     let mut found: Vec<Goal> = Vec::new();
     let mut explanation = String::new();
