@@ -11,7 +11,7 @@ use unishape::text::{display_path, truncate};
 use unishape::{DType, Tensor};
 use unishape_files::{ArraySource, BlockReader, FileError};
 use unishape_npy::{Descr, Header, Region};
-use zarrs::array::{Array, ArrayError, CodecOptions};
+use zarrs::array::{Array, ArrayError, ArrayMetadata, CodecOptions};
 use zarrs::filesystem::FilesystemStore;
 use zarrs::storage::ReadableStorageTraits;
 
@@ -70,9 +70,12 @@ impl ZarrArray {
         let label = if name.is_empty() { shown } else { format!("{shown}:{name}") };
         let store = FilesystemStore::new(path).map_err(|error| FileError::content(&label, error))?;
         let storage: Arc<dyn ReadableStorageTraits> = Arc::new(store);
-        let array =
-            Array::open(storage, &format!("/{name}")).map_err(|error| FileError::content(&label, error))?;
-        ZarrArray::new(array, path, label)
+        let node = format!("/{name}");
+        let array = match complex_without_fill_value(&path.join(&name)) {
+            Some(metadata) => Array::new_with_metadata(storage, &node, metadata),
+            None => Array::open(storage, &node),
+        };
+        ZarrArray::new(array.map_err(|error| FileError::content(&label, error))?, path, label)
     }
 
     fn new(
@@ -194,6 +197,19 @@ fn is_array(path: &Path) -> bool {
             let metadata: Option<serde_json::Value> = serde_json::from_slice(&bytes).ok();
             metadata.is_some_and(|metadata| metadata["node_type"] == "array")
         })
+}
+
+/// The metadata of an array of complex numbers of version 2 without a fill value, with one: `zarrs` reads such arrays of
+/// other dtypes only. Chunks that are not there are zeros, as for these.
+fn complex_without_fill_value(directory: &Path) -> Option<ArrayMetadata> {
+    let bytes = fs::read(directory.join(".zarray")).ok()?;
+    let mut metadata: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    let is_complex = metadata["dtype"].as_str().is_some_and(|dtype| dtype.as_bytes().get(1) == Some(&b'c'));
+    if !is_complex || !metadata["fill_value"].is_null() {
+        return None;
+    }
+    metadata["fill_value"] = serde_json::json!([0.0, 0.0]);
+    serde_json::from_value(metadata).ok()
 }
 
 /// The names of all arrays in a store, sorted.
