@@ -1,7 +1,7 @@
 //! `cargo xtask prove --mutants`: changes definitions and contracts, each of which has to break a proof.
 
 use super::second::recorded_provers;
-use super::{LIBRARIES, Source, WORK, attempt, recorded};
+use super::why3::{LIBRARIES, Source, WORK, attempt, recorded};
 use crate::command::root;
 use std::collections::BTreeSet;
 use std::fs;
@@ -138,7 +138,7 @@ mod tests {
     /// The list is up to date: every change applies, and every goal is recorded.
     #[test]
     fn every_change_applies() {
-        let files = super::super::checked_sources().unwrap();
+        let files = super::super::why3::checked_sources().unwrap();
         let session = recorded().unwrap();
         let list = fs::read_to_string(root().join(LIST)).unwrap();
         let mutants = parse(&list).unwrap();

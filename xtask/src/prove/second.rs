@@ -1,6 +1,6 @@
 //! `cargo xtask prove --second`: counts the parts of goals that a second prover proves.
 
-use super::{LIBRARIES, PROVERS, Source, attempt, file_head, modules, recorded};
+use super::why3::{LIBRARIES, PROVERS, Source, attempt, file_head, modules, recorded};
 
 /// The provers that are tried beside the recorded one, by index, with the CPU time per part in seconds.
 const TRIED: [(usize, u32); 2] = [(1, 3), (2, 3)];
