@@ -14,6 +14,8 @@ import unishape
 from unishape import _unishape
 
 _NAT = np.iinfo(np.int64).min
+# Signs are numbers since NumPy 2.5, NaN for NaT; before, they were timedelta64, -1 for NaT.
+_HAS_NUMBERS_AS_SIGNS = np.sign(np.timedelta64(1, "s")).dtype.kind == "f"
 
 _TIMES = "mM"
 
@@ -193,6 +195,11 @@ def _comparison(name: str) -> Callable[[list[Any], str], Any]:
     return function
 
 
+def _sign(operands: list[Any], kinds: str) -> Any:
+    signs = unishape.sign(operands[0])
+    return unishape.where(operands[0] == _NAT, np.nan, 1.0 * signs) if _HAS_NUMBERS_AS_SIGNS else signs
+
+
 _FUNCTIONS: dict[str, Callable[[list[Any], str], Any]] = {
     "add": lambda operands, kinds: _unless_nat(operands, operands[0] + operands[1]),
     "subtract": lambda operands, kinds: _unless_nat(operands, operands[0] - operands[1]),
@@ -203,8 +210,7 @@ _FUNCTIONS: dict[str, Callable[[list[Any], str], Any]] = {
     "negative": lambda operands, kinds: _unless_nat(operands, -operands[0]),
     "positive": lambda operands, kinds: operands[0],
     "absolute": lambda operands, kinds: _unless_nat(operands, abs(operands[0])),
-    # Also of NaT: -1, as by NumPy.
-    "sign": lambda operands, kinds: unishape.sign(operands[0]),
+    "sign": _sign,
     "maximum": _extremum("maximum", False),
     "minimum": _extremum("minimum", False),
     "fmax": _extremum("maximum", True),

@@ -95,7 +95,7 @@ fn strided<T: Clone>(
 fn cases() -> impl Strategy<Value = (Vec<usize>, [Layout; 3])> {
     let size = prop_oneof![1 => Just(0usize), 16 => 1..6usize, 4 => 6..40usize];
     prop::collection::vec(size, 0..6)
-        .prop_filter("large", |shape| shape.iter().product::<usize>() < 10_000)
+        .prop_filter("large", |shape| shape.iter().map(|&size| size as u64).product::<u64>() < 10_000)
         .prop_flat_map(|shape| {
             let rank = shape.len();
             let flags = move || prop::collection::vec(any::<bool>(), rank);
@@ -168,7 +168,7 @@ proptest! {
         overhead in 0usize..20,
         min_row_len in 1usize..12,
     ) {
-        let [a, b] = [1, 2].map(|array| strided(&shape, &layouts[array], |n| (n * n) as i64 * 31 % 101));
+        let [a, b] = [1, 2].map(|array| strided(&shape, &layouts[array], |n| (n as i64).pow(2) * 31 % 101));
         let stretched = [&a, &b].map(|array| array.broadcast(IxDyn(&shape)).unwrap());
         let inputs = stretched.each_ref().map(input);
         let by_chain = |a: i64, b: i64| (a + b) * (b + 7) - a;
@@ -340,7 +340,7 @@ proptest! {
         block in 1usize..600,
         min_row_len in 1usize..12,
     ) {
-        let [a, b] = [1, 2].map(|array| strided(&shape, &layouts[array], |n| (n * n) as i64 * 31 % 101));
+        let [a, b] = [1, 2].map(|array| strided(&shape, &layouts[array], |n| (n as i64).pow(2) * 31 % 101));
         let stretched = [&a, &b].map(|array| array.broadcast(IxDyn(&shape)).unwrap());
         let inputs = stretched.each_ref().map(input);
         let is_reduced = &is_reduced[..shape.len()];
@@ -394,7 +394,7 @@ proptest! {
         if let Some(last) = shape.last_mut() {
             *last *= longer;
         }
-        let [a, b] = [1, 2].map(|array| strided(&shape, &layouts[array], |n| ((n * n) % 11) as f32));
+        let [a, b] = [1, 2].map(|array| strided(&shape, &layouts[array], |n| ((n % 11).pow(2) % 11) as f32));
         let stretched = [&a, &b].map(|array| array.broadcast(IxDyn(&shape)).unwrap());
         // Safety: address, shape and strides are those of the views.
         let inputs = stretched.each_ref().map(|view| unsafe { Input::new(view.as_ptr(), view.shape(), view.strides()) });
@@ -433,7 +433,7 @@ proptest! {
         block in 1usize..600,
         threads in 1usize..4,
     ) {
-        let [a, b] = [1, 2].map(|array| strided(&shape, &layouts[array], |n| (n * n) as i64 * 31 % 101));
+        let [a, b] = [1, 2].map(|array| strided(&shape, &layouts[array], |n| (n as i64).pow(2) * 31 % 101));
         let stretched = [&a, &b].map(|array| array.broadcast(IxDyn(&shape)).unwrap());
         let inputs = stretched.each_ref().map(input);
         let is_reduced = &is_reduced[..shape.len()];

@@ -101,7 +101,7 @@ fn rows_and_columns_of_any_length() {
 fn cases() -> impl Strategy<Value = (Vec<usize>, Vec<bool>, Vec<usize>)> {
     let size = prop_oneof![10 => 1usize..5, 6 => 5usize..40, 6 => 100usize..700, 3 => 5000usize..100_000];
     prop::collection::vec((size, any::<bool>()), 0..5)
-        .prop_filter("large", |dims| dims.iter().map(|dim| dim.0.max(1)).product::<usize>() < 150_000)
+        .prop_filter("large", |dims| dims.iter().map(|dim| dim.0.max(1) as u64).product::<u64>() < 150_000)
         .prop_flat_map(|dims| {
             let order = Just((0..dims.len()).collect::<Vec<usize>>()).prop_shuffle();
             let (shape, over) = dims.into_iter().unzip();

@@ -114,7 +114,7 @@ fn elements_are_decoded_from_every_field() {
         error(8, [field(6, b"1"), field(6, &[0xff])].concat()),
         "tensor t: byte 10: a string is not valid UTF-8"
     );
-    let huge = [int(1, i64::MAX), int(1, i64::MAX), int(2, 1)].concat();
+    let huge = [int(1, isize::MAX as i64), int(1, isize::MAX as i64), int(2, 1)].concat();
     assert!(read_tensor(&huge).expect_err("too large").to_string().ends_with("has too many elements"));
     assert!(
         read_tensor(&int(1, -1)).expect_err("negative size").to_string().ends_with("a dimension has size -1")

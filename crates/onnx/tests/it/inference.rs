@@ -24,7 +24,7 @@ fn inputs() -> ModelBuilder {
         .input("sizes", DType::I64, "3")
         .input("list", DType::I64, "L")
         .input("none", DType::F32, "0 3")
-        .input("huge", DType::F32, &format!("{0} {0}", i64::MAX))
+        .input("huge", DType::F32, &format!("{0} {0}", isize::MAX))
         .unranked_input("any", DType::F64)
         .unranked_input("any_list", DType::I64)
         .initializer("-2", arr1(&[-2i64]))

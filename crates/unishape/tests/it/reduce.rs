@@ -164,7 +164,7 @@ fn large() -> impl Strategy<Value = (Vec<usize>, Vec<bool>, [Vec<bool>; 2])> {
     let size = prop_oneof![3 => 1usize..4, 2 => 5usize..40, 3 => 100usize..700, 1 => 5000usize..40_000];
     prop::collection::vec((size, any::<bool>(), any::<bool>(), any::<bool>()), 1..5)
         .prop_filter("not too large", |dims| {
-            (100_000..1_500_000).contains(&dims.iter().map(|dim| dim.0).product::<usize>())
+            (100_000..1_500_000).contains(&dims.iter().map(|dim| dim.0 as u64).product::<u64>())
         })
         .prop_map(|dims| {
             let stretched =
