@@ -183,6 +183,10 @@ fn released_regions_are_not_in_memory() {
     const ROWS: usize = 1024;
     let (_folder, mapped) = file("'<i4'", false, &[ROWS, 1024], false);
     let address = mapped.data().as_ptr();
+    if resident((&raw const mapped).cast()) == 0 {
+        // Not even the stack: QEMU makes up this file.
+        return;
+    }
     let sum = |array: &RawArray| array.data().iter().map(|&byte| u64::from(byte)).sum::<u64>();
     let before = sum(&mapped);
     let all = resident(address);

@@ -24,8 +24,8 @@ pub(crate) const MAX_UNROLLED_OPERATIONS: usize = 256;
 /// of arithmetic. Any value up to 5 does.
 pub(crate) const MIN_SHARED_COST: usize = 4;
 
-/// Such a node may also have a stage of its own where it has so many elements in all: their memory is kept from call to
-/// call ([`MAX_SPARE_BYTES`]) and stays in the cache. Fewer take less time than a stage.
+/// A shared node of this many elements also gets a stage of its own: its scratch memory is reused by the next call
+/// ([`MAX_SPARE_BYTES`]) and stays in the cache. Computing fewer elements again takes less time than a stage.
 pub(crate) const SMALL_SHARED_ELEMENTS: std::ops::RangeInclusive<usize> = 1 << 11..=1 << 14;
 
 /// How long a function such as `exp` takes, in arithmetic operations. At least [`MIN_SHARED_COST`], so that functions
