@@ -20,6 +20,7 @@ use smallvec::SmallVec;
 use unishape::DType;
 use unishape::cuda::Numerics;
 use unishape::expr::{ContiguousCall, Expr, FloatFlags, Op, watch_flags};
+use unishape_core::{Rules, check_broadcast_to};
 use unishape_kernels::for_each_op;
 
 /// Calls a function; the result is lazy where an argument is.
@@ -128,14 +129,10 @@ fn call_copied<'py>(
         inputs.push(input);
     }
     // The result is row-major where an array of its shape is. Other layouts are not determined here.
+    let can_stretch = |own, shape: &[usize]| check_broadcast_to(Rules::STANDARD, own, shape).is_ok();
     let has_shape = |shape: &[usize]| inputs.iter().all(|input| can_stretch(input.shape, shape));
     contiguous.filter(|shape| shape.len() == rank && has_shape(shape))?;
     call_small(py, op, &inputs, out)
-}
-
-/// Whether an array of one shape can be stretched to another of at least its rank.
-fn can_stretch(own: &[usize], shape: &[usize]) -> bool {
-    own.iter().rev().zip(shape.iter().rev()).all(|(&own, &size)| own == size || own == 1)
 }
 
 /// Calls a function of small arrays; `None` if they are too large.

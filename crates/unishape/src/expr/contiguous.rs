@@ -5,6 +5,7 @@ use super::compile::{CompiledExpr, InputType};
 use crate::DType;
 use smallvec::SmallVec;
 use std::sync::Arc;
+use unishape_core::{Rules, check_broadcast_to, padded_dim};
 use unishape_engine::fused::OperandRows;
 use unishape_kernels::Op;
 
@@ -185,7 +186,7 @@ impl ContiguousCall {
             let mut stride = row;
             let mut strides: SmallVec<[usize; 6]> = SmallVec::from_elem(0, row_dim);
             for dim in (0..row_dim).rev() {
-                let own = size(own, shape, dim);
+                let own = padded_dim(own, shape.len(), dim);
                 strides[dim] = if own == 1 { 0 } else { stride };
                 stride *= own;
             }
@@ -207,14 +208,6 @@ impl ContiguousCall {
     }
 }
 
-/// Size of an array along a dimension of the shape that it is stretched to.
-fn size(own: &[usize], shape: &[usize], dim: usize) -> usize {
-    match (dim + own.len()).checked_sub(shape.len()) {
-        Some(own_dim) => own[own_dim],
-        None => 1,
-    }
-}
-
 /// The first dimension of a row, and for each array whether it has all elements of a row, or one; `None` where a row is
 /// one element.
 ///
@@ -225,17 +218,14 @@ fn row<'a>(
     arrays: impl Iterator<Item = &'a [usize]> + Clone,
     shape: &[usize],
 ) -> (usize, SmallVec<[Option<bool>; 3]>) {
-    let can_stretch = |own: &[usize]| {
-        own.len() <= shape.len()
-            && own.iter().rev().zip(shape.iter().rev()).all(|(own, all)| own == all || *own == 1)
-    };
+    let can_stretch = |own: &[usize]| check_broadcast_to(Rules::STANDARD, own, shape).is_ok();
     assert!(arrays.clone().all(can_stretch), "arrays that can be stretched to the shape");
     let mut row_dim = shape.len();
     let mut is_whole: SmallVec<[Option<bool>; 3]> = arrays.clone().map(|_| None).collect();
     while let Some(dim) = row_dim.checked_sub(1) {
         let mut is_alike = true;
         for (own, is_whole) in arrays.clone().zip(&mut is_whole) {
-            let (own, all) = (size(own, shape, dim), shape[dim]);
+            let (own, all) = (padded_dim(own, shape.len(), dim), shape[dim]);
             is_alike &= all == 1 || *is_whole.get_or_insert(own == all) == (own == all);
         }
         if !is_alike {
