@@ -152,7 +152,13 @@ fn emulated(linux: &Linux, options: &Options) -> Result<(), String> {
     let debian = debian(options, &[architecture], &packages)?;
     let variable = format!("CARGO_TARGET_{}", target.to_uppercase().replace('-', "_"));
     let mut variables = vec![format!("{variable}_LINKER={linker}")];
-    variables.extend(runner.map(|runner| format!("{variable}_RUNNER={runner}")));
+    if let Some(runner) = runner {
+        variables.push(format!("{variable}_RUNNER={runner}"));
+        // For tests that start themselves again.
+        variables.push(format!("UNISHAPE_RUNNER={runner}"));
+        // QEMU is slow: a twentieth of the arguments in the accuracy tests of `unishape-vecmath`.
+        variables.push("UNISHAPE_ACCURACY=0.05".to_owned());
+    }
     let [first, rest @ ..] = &variables[..] else { return Ok(()) };
     let mut tests = debian.command(first, &[]);
     tests.args(rest).args(["cargo", "test", "--no-fail-fast", "--target", target]);
