@@ -18,7 +18,7 @@ pub(super) const ENVIRONMENT: [(&str, &str); 5] = [
     ("RUST_BACKTRACE", "0"),
     ("PROPTEST_MAX_SHRINK_ITERS", "0"),
     ("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1"),
-    ("RUST_MIN_STACK", "33554432"),
+    ("RUST_MIN_STACK", "134217728"),
     ("UNISHAPE_ACCURACY", "0.05"),
 ];
 

@@ -6,6 +6,8 @@ mod errors;
 mod expr;
 #[cfg(feature = "map")]
 mod for_each;
+#[cfg(all(feature = "expr", feature = "map"))]
+mod functions;
 #[cfg(feature = "map")]
 mod map;
 mod notation;
