@@ -219,8 +219,9 @@ fn idle_workers_park() {
     // A spinning worker yields to other processes: on a busy machine it takes several tries to see that it spins.
     let mut seen = Vec::new();
     for _ in 0..5 {
-        let by_default = micros(None);
-        assert!(by_default < 30_000, "{by_default} µs by default");
+        // What the computation itself takes differs by a factor of ten between CPUs and emulators.
+        let (computing, by_default) = (micros(Some("0")), micros(None));
+        assert!(by_default < computing + 20_000, "{by_default} µs by default, {computing} µs without spinning");
         let spinning = micros(Some("15000"));
         if spinning > 2 * by_default + 10_000 {
             return;
