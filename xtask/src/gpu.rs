@@ -1,8 +1,9 @@
 //! `cargo xtask gpu`: tests of CUDA kernels that need a GPU, or much time.
 
 use crate::command::{self, cargo, output, root};
+use crate::files::{copy, copy_folder};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Options of `cargo xtask gpu`.
 #[derive(clap::Args)]
@@ -63,10 +64,9 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         Some(message["executable"].as_str()?.to_owned())
     });
     let program = program.ok_or("cargo does not say where the tests are")?;
-    // As in the tests of the Python package, most of which is built already: with the settings of the test profile, and not
-    // linked to the library of this Python.
-    let mut build = cargo(&["build", "-p", "unishape-python", "--message-format=json"]);
-    build.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("PYO3_BUILD_EXTENSION_MODULE", "1");
+    // As in a wheel, since the overhead of calls is measured; not linked to the library of this Python.
+    let mut build = cargo(&["build", "--release", "-p", "unishape-python", "--message-format=json"]);
+    build.env("PYO3_BUILD_EXTENSION_MODULE", "1");
     let messages = output("the extension module", build)?;
     let is_library = |text: &str| text.ends_with("lib_unishape.so");
     let module =
@@ -76,11 +76,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let pack = || {
         let _ = fs::remove_dir_all(&folder);
         copy_stripped(Path::new(&program), &folder.join("unishape-gpu"))?;
-        for file in fs::read_dir(root().join("python/unishape"))?.flatten() {
-            if file.path().extension().is_some_and(|end| end == "py") {
-                copy(&file.path(), &folder.join("python/unishape").join(file.file_name()))?;
-            }
-        }
+        copy_folder(&root().join("python/unishape"), &folder.join("python/unishape"))?;
         copy_stripped(Path::new(module), &folder.join("python/unishape/_unishape.abi3.so"))?;
         copy(&root().join("python/tests/test_gpu.py"), &folder.join("tests/test_gpu.py"))?;
         copy(&root().join("bench/python/gpu.py"), &folder.join("bench/gpu.py"))?;
@@ -91,15 +87,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn copy(from: &Path, to: &PathBuf) -> std::io::Result<()> {
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::copy(from, to).map(drop)
-}
-
 /// Copies a program or library without its debug information, which is most of it.
-fn copy_stripped(from: &Path, to: &PathBuf) -> std::io::Result<()> {
+fn copy_stripped(from: &Path, to: &Path) -> std::io::Result<()> {
     copy(from, to)?;
     // Without `strip` it is only larger.
     _ = command::command("strip", &["-S"]).arg(to).status();
