@@ -192,6 +192,20 @@ def test_functions_lazy_values_and_sum_to():
         assert "kernel 1" in unishape.evaluate("a + b", a=a, b=b, explain=True)
 
 
+def test_fast_math_stays_apart():
+    """A compiler that keeps compiled code must not return that of a fast kernel for an exact one, or the reverse."""
+    x = np.linspace(-80, -60, 3000, dtype="float32").reshape(30, 100)
+    for library in libraries():
+        a = library.put(x)
+        for text in ["sum(exp(a), axis=1)", "exp(a)"]:
+            fast = library.get(unishape.evaluate(text, a=a, fast_math=True))
+            exact = library.get(unishape.evaluate(text, a=a))
+            expected = unishape.evaluate(text, a=x)
+            check(exact, expected, f"{library.name}: {text}", rtol=1e-6)
+            check(fast, expected, f"{library.name}: {text}", rtol=1e-4)
+            assert (fast != exact).any(), f"{library.name}: {text} was compiled without fast_math"
+
+
 def test_strided_arrays_and_outputs():
     rng = random.Random(3)
     for library in libraries():

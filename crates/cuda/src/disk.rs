@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use unishape_atomic_file::{AtomicFile, commit_all};
 
 /// First bytes of a file; changed with its format, and with the options of the compiler.
-const MAGIC: &[u8; 8] = b"unishp02";
+const MAGIC: &[u8; 8] = b"unishp03";
 
 /// Most files of the cache. Half of them, the oldest, are removed when there are more.
 const MAX_FILES: usize = 4096;

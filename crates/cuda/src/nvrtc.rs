@@ -10,6 +10,10 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::ptr;
 
+/// The oldest version that keeps compiled code itself. The cache of version 13.0 returns code of other options, such as
+/// those of `Numerics::Fused` for `Numerics::Fast`.
+const HAS_CACHE: (i32, i32) = (12, 9);
+
 /// Options of a compilation.
 fn options(numerics: Numerics) -> &'static [&'static CStr] {
     match numerics {
@@ -138,8 +142,9 @@ impl Compiler {
         let architecture = format!("--gpu-architecture={}_{known}", if is_exact { "sm" } else { "compute" });
         let text = |text: String| CString::new(text).map_err(|error| Error::Compile(error.to_string()));
         let (source, architecture) = (text(source.to_owned())?, text(architecture)?);
-        let options: Vec<*const c_char> =
-            options(numerics).iter().copied().chain([architecture.as_c_str()]).map(CStr::as_ptr).collect();
+        let no_cache = (self.version >= HAS_CACHE).then_some(c"--no-cache");
+        let options = options(numerics).iter().copied().chain(no_cache).chain([architecture.as_c_str()]);
+        let options: Vec<*const c_char> = options.map(CStr::as_ptr).collect();
         let mut program: Program = ptr::null_mut();
         let Functions { create, compile, destroy, .. } = self.functions;
         // Safety: the strings end with a zero and outlive the program, which is destroyed below.
