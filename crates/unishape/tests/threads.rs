@@ -221,7 +221,10 @@ fn idle_workers_park() {
     for _ in 0..5 {
         // What the computation itself takes differs by a factor of ten between CPUs and emulators.
         let (computing, by_default) = (micros(Some("0")), micros(None));
-        assert!(by_default < computing + 20_000, "{by_default} µs by default, {computing} µs without spinning");
+        assert!(
+            by_default < computing + 20_000,
+            "{by_default} µs by default, {computing} µs without spinning"
+        );
         let spinning = micros(Some("15000"));
         if spinning > 2 * by_default + 10_000 {
             return;
