@@ -26,6 +26,24 @@ pub(crate) enum Class {
     Lanes,
 }
 
+/// How results are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Store {
+    /// As usual: results may stay in the cache. Where inputs are as large, that is faster.
+    Cached,
+    /// By streaming stores, which leave the cache to the inputs. Faster where these are read several times.
+    Streaming,
+}
+
+impl Store {
+    fn name(self) -> &'static str {
+        match self {
+            Store::Cached => "store",
+            Store::Streaming => "store_streaming",
+        }
+    }
+}
+
 /// An array with its strides in a tile's loops.
 #[derive(Clone, Debug)]
 pub(crate) struct Accessed {
@@ -175,34 +193,25 @@ impl Tile {
 
     /// Statements that load operand `operand` from `address` into `x{operand}`.
     ///
-    /// `count` is the number of lanes that there are, where that may be fewer than all. `is_once` says that elements
-    /// are read once, and need not stay in a cache.
-    pub(crate) fn load(
-        &self,
-        operand: usize,
-        address: &str,
-        e: &str,
-        count: Option<&str>,
-        is_once: bool,
-    ) -> String {
+    /// `count` is the number of lanes that there are, where that may be fewer than all.
+    pub(crate) fn load(&self, operand: usize, address: &str, e: &str, count: Option<&str>) -> String {
         let Accessed { class, item, is_index, .. } = self.arrays[operand];
         if is_index {
             return String::new();
         }
         let (raw, lanes) = (raw_type(item), self.lanes);
         let at = |lane: &str| format!("{address} + ({})", self.offset(operand, e, lane));
-        let function = if is_once { "load_once" } else { "load" };
         match class {
             Class::Uniform | Class::Repeat => {
                 format!("  const {raw} x{operand} = load<1>({}).e[0];\n", at("0"))
             }
             Class::Linear | Class::Row => match count {
                 None => {
-                    format!("  const Vec<{raw}, {lanes}> x{operand} = {function}<{lanes}>({});\n", at("0"))
+                    format!("  const Vec<{raw}, {lanes}> x{operand} = load<{lanes}>({});\n", at("0"))
                 }
                 Some(count) => format!(
                     "  Vec<{raw}, {lanes}> x{operand};\n  \
-                     if ({count} >= {lanes}) x{operand} = {function}<{lanes}>({});\n  \
+                     if ({count} >= {lanes}) x{operand} = load<{lanes}>({});\n  \
                      else for (int l = 0; l < {lanes}; l++) if (l < {count}) x{operand}.e[l] = *({});\n",
                     at("0"),
                     at("l")
@@ -231,21 +240,21 @@ impl Tile {
         }
     }
 
-    /// Statements that store the vector `value` of lanes at `address`.
+    /// Statements that store the vector `value` of lanes at `address` by a function of the prelude.
     pub(crate) fn store(
         &self,
         operand: usize,
         address: &str,
         e: &str,
         count: Option<&str>,
-        value: &str,
+        (function, value): (Store, &str),
     ) -> String {
-        let lanes = self.lanes;
+        let (lanes, function) = (self.lanes, function.name());
         let at = |lane: &str| format!("{address} + ({})", self.offset(operand, e, lane));
         match (self.arrays[operand].class, count) {
-            (Class::Linear | Class::Row, None) => format!("  store_once<{lanes}>({}, {value});\n", at("0")),
+            (Class::Linear | Class::Row, None) => format!("  {function}<{lanes}>({}, {value});\n", at("0")),
             (Class::Linear | Class::Row, Some(count)) => format!(
-                "  if ({count} >= {lanes}) store_once<{lanes}>({}, {value});\n  \
+                "  if ({count} >= {lanes}) {function}<{lanes}>({}, {value});\n  \
                  else for (int l = 0; l < {lanes}; l++) if (l < {count}) *({}) = {value}.e[l];\n",
                 at("0"),
                 at("l")

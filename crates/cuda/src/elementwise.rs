@@ -3,7 +3,7 @@
 //! Inner loops form a tile, whose elements threads compute in vectors of 16 bytes. Outer loops are blocks of the grid,
 //! so that their indices are found once for a block and not for each thread.
 
-use crate::access::{Class, Tile};
+use crate::access::{Class, Store, Tile};
 use crate::body::Body;
 use crate::error::Error;
 use crate::launch::Launch;
@@ -87,11 +87,13 @@ pub(crate) fn elementwise(
     let is_by_index = |class: Class| matches!(class, Class::Row | Class::Repeat | Class::Lanes);
     let is_stretched =
         |operand: usize| (0..depth).any(|level| nest.level(level).1[operand] == 0 && nest.sizes()[level] > 1);
+    let is_all_stretched = (1..all.len()).all(is_stretched);
+    let stored = if is_all_stretched { Store::Streaming } else { Store::Cached };
     if is_contiguous
-        && (tile.arrays.iter().any(|array| is_by_index(array.class)) || (1..all.len()).all(is_stretched))
+        && (tile.arrays.iter().any(|array| is_by_index(array.class)) || is_all_stretched)
         && let Some(table) = RowTable::find(&nest, &all, full)
     {
-        return table.launch(&nest, &all, body);
+        return table.launch(&nest, &all, body, stored);
     }
     let tile_elements = elements(first);
     let per_thread = if depth >= DEEP { VECTORS_IF_DEEP } else { 1 };
@@ -147,8 +149,7 @@ pub(crate) fn elementwise(
     }
     code += &each;
     for &operand in &read {
-        let is_once = tile.arrays[operand].class == Class::Linear;
-        code += &tile.load(operand, &format!("p{operand} + b{operand}"), "e", count, is_once);
+        code += &tile.load(operand, &format!("p{operand} + b{operand}"), "e", count);
         let _ = writeln!(code, "  z{operand}[n] = x{operand};");
     }
     code += "  } }\n";
@@ -167,7 +168,7 @@ pub(crate) fn elementwise(
          y.e[l] = as<{raw}>({});\n  }}",
         results[0].value
     );
-    code += &tile.store(0, "o0 + b0", "e", count, "y");
+    code += &tile.store(0, "o0 + b0", "e", count, (stored, "y"));
     code += "  } }\n";
     Ok(text.launch(body.needs(), &code, blocks, THREADS as u32))
 }

@@ -3,7 +3,7 @@
 //! The threads of a row read its elements once, and keep them in registers from stage to stage. Folds of the row are
 //! known to all of its threads, and are not written to memory.
 
-use crate::access::{Class, Tile};
+use crate::access::{Class, Store, Tile};
 use crate::body::{Body, combine, identity};
 use crate::error::Error;
 use crate::launch::Launch;
@@ -189,7 +189,7 @@ impl FusedRows<'_> {
         code += &offsets;
         let read = || (1..arrays.len()).filter(|&array| is_array(array) && !is_uniform(array));
         for array in read() {
-            code += &tile.load(array, &address(array), "e", None, tile.arrays[array].class == Class::Linear);
+            code += &tile.load(array, &address(array), "e", None);
             let _ = writeln!(code, "  z{array}[i] = x{array};");
         }
         code += "  } }\n";
@@ -241,7 +241,7 @@ impl FusedRows<'_> {
             }
             code += "  }\n";
             if is_stored {
-                code += &tile.store(0, "o0 + b0", "e", None, "y");
+                code += &tile.store(0, "o0 + b0", "e", None, (Store::Cached, "y"));
             }
             code += "  } }\n";
             for (result, fold, dtype) in folds() {

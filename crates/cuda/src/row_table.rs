@@ -4,7 +4,7 @@
 //! once. Offsets of rows are found once for a block, by one thread each, and kept in shared memory. What is the same in
 //! every row is read once.
 
-use crate::access::{Class, Tile};
+use crate::access::{Class, Store, Tile};
 use crate::body::Body;
 use crate::error::Error;
 use crate::launch::Launch;
@@ -94,7 +94,13 @@ impl RowTable {
         Tile::new("a", &nest.sizes()[self.first..], self.lanes, arrays)
     }
 
-    pub(crate) fn launch(&self, nest: &LoopNest, all: &[Operand], body: &Body) -> Result<Launch, Error> {
+    pub(crate) fn launch(
+        &self,
+        nest: &LoopNest,
+        all: &[Operand],
+        body: &Body,
+        stored: Store,
+    ) -> Result<Launch, Error> {
         let &RowTable { first, lanes, vectors, strips, groups, rows } = self;
         let tile = self.tile(nest, all);
         let per_block = groups * ROWS;
@@ -158,7 +164,7 @@ impl RowTable {
             if is_moving(array) {
                 let _ = writeln!(code, "  {} z{array}[{ROWS}];", vector(array));
             } else {
-                code += &tile.load(array, &address(array), "e", None, false);
+                code += &tile.load(array, &address(array), "e", None);
             }
         }
         // All rows are read before the first one is needed.
@@ -170,8 +176,7 @@ impl RowTable {
         if !moved.is_empty() {
             code += &each;
             for &array in &moved {
-                let is_once = tile.arrays[array].class == Class::Linear && self.is_read_once(nest, array);
-                code += &tile.load(array, &address(array), "e", None, is_once);
+                code += &tile.load(array, &address(array), "e", None);
                 let _ = writeln!(code, "  z{array}[n] = x{array};");
             }
             code += "  } }\n";
@@ -192,15 +197,10 @@ impl RowTable {
             results[0].value
         );
         let target = if is_moving(0) { "o0 + row0[i]" } else { "o0" };
-        code += &tile.store(0, target, "e", None, "y");
+        code += &tile.store(0, target, "e", None, (stored, "y"));
         code += "  } }\n";
         let mut needs = body.needs();
         needs.threads = true;
         Ok(text.launch(needs, &code, blocks, THREADS as u32))
-    }
-
-    /// Whether every element of an array is read once.
-    fn is_read_once(&self, nest: &LoopNest, array: usize) -> bool {
-        (0..self.first).all(|level| nest.sizes()[level] == 1 || nest.level(level).1[array] != 0)
     }
 }

@@ -76,11 +76,24 @@ impl Text {
 
     /// The kernel with this code after the declarations.
     pub(crate) fn launch(self, needs: Needs, code: &str, blocks: u32, threads: u32) -> Launch {
+        self.launch_resident(needs, code, blocks, threads, None)
+    }
+
+    /// The same, where a multiprocessor shall have registers for this number of blocks at least.
+    pub(crate) fn launch_resident(
+        self,
+        needs: Needs,
+        code: &str,
+        blocks: u32,
+        threads: u32,
+        resident: Option<u32>,
+    ) -> Launch {
         let mut source = needs.prelude();
+        let resident = resident.map_or(String::new(), |count| format!(", {count}"));
         let _ = write!(
             source,
             "\nstruct Args {{ u64 w[{}]; }};\n\
-             extern \"C\" __global__ void __launch_bounds__({threads}) {ENTRY}(const Args A) {{\n{}{code}}}\n",
+             extern \"C\" __global__ void __launch_bounds__({threads}{resident}) {ENTRY}(const Args A) {{\n{}{code}}}\n",
             self.words.len().max(1),
             self.declarations
         );

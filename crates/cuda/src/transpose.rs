@@ -4,7 +4,7 @@
 //! are. It reads their part along `y` into shared memory, and takes elements from there along `x`. All accesses to
 //! memory are then contiguous.
 
-use crate::access::{Class, Tile};
+use crate::access::{Class, Store, Tile};
 use crate::body::Body;
 use crate::error::Error;
 use crate::launch::Launch;
@@ -157,8 +157,7 @@ impl Transposed {
         code += &each;
         code += &(counted.clone() + &rows + &offsets);
         for &array in &read {
-            let is_once = tile.arrays[array].class == Class::Linear;
-            code += &tile.load(array, &format!("p{array} + c{array}"), "e", count, is_once);
+            code += &tile.load(array, &format!("p{array} + c{array}"), "e", count);
             let _ = writeln!(code, "  z{array}[n] = x{array};");
         }
         code += "  } }\n";
@@ -176,7 +175,7 @@ impl Transposed {
                  for (int n = 0; n < {times}; n++) {{\n    const u32 i = threadIdx.x + n * {THREADS}, \
                  x = i / {vectors}, y = i % {vectors} * {own};\n    \
                  if (x < {side} && first_x + x < width && first_y + y < height) {{\n      \
-                 const Vec<{raw}, {own}> v = load_once<{own}>(p{array} + b{array} + \
+                 const Vec<{raw}, {own}> v = load<{own}>(p{array} + b{array} + \
                  (i64)(first_x + x) * sx{array} + (i64)(first_y + y) * sy{array});\n#pragma unroll\n      \
                  for (int l = 0; l < {own}; l++) s{array}[x][y + l] = v.e[l];\n    }}\n  }}",
                 pitch = side + 1,
@@ -204,7 +203,7 @@ impl Transposed {
              r.e[l] = as<{raw}>({});\n  }}",
             results[0].value
         );
-        code += &tile.store(0, "o0 + c0", "e", count, "r");
+        code += &tile.store(0, "o0 + c0", "e", count, (Store::Cached, "r"));
         code += "  } }\n";
         let mut needs = body.needs();
         needs.threads = true;

@@ -55,7 +55,7 @@ impl Narrow {
         };
         let accesses: Vec<Access> = (0..fold.inputs.len()).map(access).collect::<Option<_>>()?;
         let is_linear = |input: usize| accesses[input] == Access::Linear;
-        let lanes = fold.limited((VECTOR / fold.largest_item(is_linear)).max(1));
+        let lanes = fold.limited((VECTOR / fold.largest_item(is_linear)).max(1), 0);
         let is_aligned = |input: usize| !is_linear(input) || fold.inputs[input].is_aligned(lanes, []);
         if !accesses.contains(&Access::Linear) || !(0..accesses.len()).all(is_aligned) || elements == 0 {
             return None;
@@ -123,11 +123,11 @@ impl Narrow {
             let raw = raw_type(fold.inputs[input].item);
             let _ = match count {
                 None => {
-                    writeln!(code, "  const Vec<{raw}, {lanes}> x{input} = load_once<{lanes}>(p{input} + e);")
+                    writeln!(code, "  const Vec<{raw}, {lanes}> x{input} = load<{lanes}>(p{input} + e);")
                 }
                 Some(count) => writeln!(
                     code,
-                    "  Vec<{raw}, {lanes}> x{input};\n  if ({count} >= {lanes}) x{input} = load_once<{lanes}>(p{input} + e);\n  \
+                    "  Vec<{raw}, {lanes}> x{input};\n  if ({count} >= {lanes}) x{input} = load<{lanes}>(p{input} + e);\n  \
                      else for (int l = 0; l < {lanes}; l++) if (l < {count}) x{input}.e[l] = p{input}[e + l];"
                 ),
             };

@@ -138,10 +138,10 @@ impl FoldLoops<'_> {
         items.max().unwrap_or_else(|| self.outputs.iter().map(|output| output.item).max().unwrap_or(1))
     }
 
-    /// Lanes of which the accumulators of all threads fit the shared memory, at most.
-    pub(super) fn limited(&self, lanes: usize) -> usize {
+    /// Lanes of which the accumulators of all threads fit the shared memory beside `used` bytes, at most.
+    pub(super) fn limited(&self, lanes: usize, used: usize) -> usize {
         let bytes: usize = self.body.results.iter().map(|result| result.dtype.item_size()).sum();
-        let most = (SHARED / (THREADS * bytes.max(1))).max(1);
+        let most = ((SHARED - used) / (THREADS * bytes.max(1))).max(1);
         if lanes <= most { lanes } else { 1 << most.ilog2() }
     }
 

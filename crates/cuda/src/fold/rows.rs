@@ -2,7 +2,7 @@
 
 use super::reduction::{FoldLoops, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
 use crate::access::{Class, Tile};
-use crate::body::identity;
+use crate::body::{Joint, identity};
 use crate::error::Error;
 use crate::launch::{Buffer, Launch};
 use crate::shuffle::shuffle_all;
@@ -15,6 +15,9 @@ const MIN_VECTORS: usize = 8;
 
 /// Rows from which on a warp for each is enough.
 const MANY_ROWS: usize = 8192;
+
+/// Blocks that a multiprocessor has threads for. 32 registers are left for each of these.
+const MAX_RESIDENT: u32 = 8;
 
 /// Threads of one result, for some rows of this many vectors.
 fn threads_of_row(vectors: usize, rows: usize) -> usize {
@@ -106,10 +109,9 @@ pub(super) fn rows(
     });
     code += "  if (unit < units) {\n";
     let address = |input: usize| format!("p{input} + b{input}");
-    let is_once = |input: usize| tile.arrays[input].class == Class::Linear;
     let is_uniform = |input: &usize| tile.arrays[*input].class == Class::Uniform;
     for input in inputs.clone().filter(is_uniform) {
-        code += &tile.load(input, &address(input), "e", None, false);
+        code += &tile.load(input, &address(input), "e", None);
     }
     let count = (!iterations.is_multiple_of(lanes)).then_some("count");
     let _ = writeln!(
@@ -122,7 +124,7 @@ pub(super) fn rows(
     }
     code += &tile.offsets(&mut text, "e");
     for input in inputs.filter(|input| !is_uniform(input)) {
-        code += &tile.load(input, &address(input), "e", count, is_once(input));
+        code += &tile.load(input, &address(input), "e", count);
     }
     let (statements, values) = fold
         .body
@@ -174,5 +176,8 @@ pub(super) fn rows(
     code += "  }\n";
     let mut needs = fold.body.needs();
     needs.threads = true;
-    Ok((text.launch(needs, &code, blocks, THREADS as u32), second))
+    // Sums of deviations have four accumulators, but wait for memory: they need all threads that there are.
+    let is_small = fold.outputs.iter().all(|output| output.item <= 4);
+    let resident = (body.joint == Some(Joint::Deviations) && is_small).then_some(MAX_RESIDENT);
+    Ok((text.launch_resident(needs, &code, blocks, THREADS as u32, resident), second))
 }

@@ -33,20 +33,19 @@ template <class T, int V> struct Words {
   Part parts[count];
 };
 
-/* Accesses to what is read or written once, and need not stay in a cache, and to other memory. */
-template <int V, class T> __device__ __forceinline__ Vec<T, V> load_once(const T* p) {
-  Words<T, V> words;
-#pragma unroll
-  for (int i = 0; i < words.count; i++) words.parts[i] = __ldcs((const typename Words<T, V>::Part*)p + i);
-  return as<Vec<T, V>>(words);
-}
+/* Accesses to memory. Streaming stores evict what is written first from the cache. */
 template <int V, class T> __device__ __forceinline__ Vec<T, V> load(const T* p) {
   Words<T, V> words;
 #pragma unroll
   for (int i = 0; i < words.count; i++) words.parts[i] = __ldg((const typename Words<T, V>::Part*)p + i);
   return as<Vec<T, V>>(words);
 }
-template <int V, class T> __device__ __forceinline__ void store_once(T* p, Vec<T, V> v) {
+template <int V, class T> __device__ __forceinline__ void store(T* p, Vec<T, V> v) {
+  Words<T, V> words = as<Words<T, V>>(v);
+#pragma unroll
+  for (int i = 0; i < words.count; i++) ((typename Words<T, V>::Part*)p)[i] = words.parts[i];
+}
+template <int V, class T> __device__ __forceinline__ void store_streaming(T* p, Vec<T, V> v) {
   Words<T, V> words = as<Words<T, V>>(v);
 #pragma unroll
   for (int i = 0; i < words.count; i++) __stcs((typename Words<T, V>::Part*)p + i, words.parts[i]);

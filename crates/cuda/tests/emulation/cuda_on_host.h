@@ -26,7 +26,6 @@ template <class T> inline T __ldg(const T* p) {
   if ((uintptr_t)p % sizeof(T)) abort();
   return *p;
 }
-template <class T> inline T __ldcs(const T* p) { return __ldg(p); }
 template <class T> inline void __stcs(T* p, T v) {
   if ((uintptr_t)p % sizeof(T)) abort();
   *p = v;

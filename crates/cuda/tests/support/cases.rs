@@ -336,6 +336,24 @@ pub(crate) fn large_reductions() -> Vec<Case> {
             vec![f32s(&[40]), f32s(&[1100, 3]), f32s(&[40, 3])],
         ),
         ("sum(a / sqrt(b - 1), axis=0)", vec![f32s(&[40, 1100]), f32s(&[1])]),
+        // Pairs of which one side is read by way of shared memory: several tiles, and parts of them.
+        ("sum(exp(-sum((a[:, None] - b)**2, axis=-1)), axis=1)", vec![f32s(&[1030, 3]), f32s(&[1601, 3])]),
+        ("sum(abs(a[:, :, None] - b[:, None]), axis=2)", vec![f32s(&[3, 1101]), f32s(&[3, 600])]),
+        (
+            "sum(a[:, None, None] * b[:, ::2], axis=(1, 2))",
+            vec![(DType::C64, &[1100][..]), (DType::C64, &[30, 60][..])],
+        ),
+        ("max(a[:, None] * b, axis=1)", vec![(DType::F16, &[1100][..]), (DType::U8, &[2000][..])]),
+        (
+            "argmin(where(abs(a[:, None] - b) < 0.001, 0 / (a[:, None] - a[:, None]), b), axis=1)",
+            vec![f32s(&[1100]), f32s(&[1300])],
+        ),
+        ("argmin(a[:, None] / 0 + b, axis=1)", vec![f32s(&[1027]), f32s(&[1025])]),
+        ("argmax(floor(a[:, None] * 2) + floor(b), axis=1)", vec![f32s(&[1100]), (DType::F64, &[800][..])]),
+        (
+            "argmax(a[:, None] // 2 - b[::-1], axis=1)",
+            vec![(DType::I32, &[1100][..]), (DType::I32, &[700][..])],
+        ),
         ("argmin(a.T[:, ::-1], axis=1) + argmax(b)", vec![f32s(&[900, 33]), (DType::U8, &[70_000][..])]),
         ("sum((a[:, None] - b)**2, axis=-1)", vec![f32s(&[20, 64]), f32s(&[30, 64])]),
         ("sum((a[:, None] - b)**2, axis=-1)", vec![f32s(&[100, 70]), f32s(&[65, 70])]),
