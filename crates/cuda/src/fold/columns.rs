@@ -1,4 +1,7 @@
 //! Kernels whose threads fold several neighbouring results each.
+//!
+//! In reductions over pairs, all threads of a block read the same elements along the reduced loops. They read them together,
+//! into shared memory, a tile at a time; what a thread has of its own stays in registers.
 
 use super::reduction::{FoldLoops, MANY_BLOCKS, SecondPass, Split, THREADS, VECTOR};
 use crate::access::{Class, Store, Tile};
