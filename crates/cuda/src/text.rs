@@ -67,7 +67,8 @@ impl Text {
                 16 => {
                     self.number("u64", &format!("{name}_low"), word(&bytes[..8]));
                     self.number("u64", &format!("{name}_high"), word(&bytes[8..]));
-                    let _ = writeln!(self.declarations, "  const b16 {name} = {{{name}_low, {name}_high}};");
+                    let _ =
+                        writeln!(self.declarations, "  const bits128 {name} = {{{name}_low, {name}_high}};");
                 }
                 item => self.number(raw_type(item), &name, word(bytes)),
             }

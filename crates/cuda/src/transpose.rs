@@ -141,7 +141,7 @@ impl Transposed {
         let mut rows = String::new();
         for array in (0..all.len()).filter(|&array| is_direct(array)) {
             text.number("i64", &format!("sy{array}"), along_y(array) as i64);
-            let _ = writeln!(rows, "  const i64 c{array} = b{array} + (i64)(first_y + y) * sy{array};");
+            let _ = writeln!(rows, "  const i64 line{array} = b{array} + (i64)(first_y + y) * sy{array};");
         }
         let offsets = tile.offsets(&mut text, "e");
         let read: Vec<usize> =
@@ -157,7 +157,7 @@ impl Transposed {
         code += &each;
         code += &(counted.clone() + &rows + &offsets);
         for &array in &read {
-            code += &tile.load(array, &format!("p{array} + c{array}"), "e", count);
+            code += &tile.load(array, &format!("p{array} + line{array}"), "e", count);
             let _ = writeln!(code, "  z{array}[n] = x{array};");
         }
         code += "  } }\n";
@@ -191,7 +191,7 @@ impl Transposed {
         }
         let (statements, results) = body.statements(
             |operand| match is_direct(operand + 1) {
-                true => tile.lane(operand + 1, &format!("p{0} + c{0}", operand + 1), "e"),
+                true => tile.lane(operand + 1, &format!("p{0} + line{0}", operand + 1), "e"),
                 false => format!("s{}[x + l][y]", operand + 1),
             },
             |constant| format!("k{constant}"),
@@ -203,7 +203,7 @@ impl Transposed {
              r.e[l] = as<{raw}>({});\n  }}",
             results[0].value
         );
-        code += &tile.store(0, "o0 + c0", "e", count, (Store::Cached, "r"));
+        code += &tile.store(0, "o0 + line0", "e", count, (Store::Cached, "r"));
         code += "  } }\n";
         let mut needs = body.needs();
         needs.threads = true;

@@ -30,7 +30,7 @@ pub(crate) fn raw_type(item: usize) -> &'static str {
         2 => "u16",
         4 => "u32",
         8 => "u64",
-        _ => "b16",
+        _ => "bits128",
     }
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn literal(bytes: &[u8], dtype: DType) -> String {
         format!("0x{:x}ull", u64::from_le_bytes(all))
     };
     match bytes.len() {
-        16 => format!("as<{}>(b16{{{}, {}}})", c_type(dtype), word(&bytes[..8]), word(&bytes[8..])),
+        16 => format!("as<{}>(bits128{{{}, {}}})", c_type(dtype), word(&bytes[..8]), word(&bytes[8..])),
         item => format!("as<{}>(({}){})", c_type(dtype), raw_type(item), word(bytes)),
     }
 }

@@ -8,7 +8,7 @@ typedef int i32;
 typedef long long i64;
 struct alignas(8) c64 { float re, im; };
 struct alignas(16) c128 { double re, im; };
-struct alignas(16) b16 { u64 low, high; };
+struct alignas(16) bits128 { u64 low, high; };
 
 /* The same bits as another type. */
 template <class To, class From> __device__ __forceinline__ To as(From from) {

@@ -229,6 +229,16 @@ pub(crate) fn layouts() -> Vec<Case> {
             ));
         }
     }
+    // More arrays than fit the numbers in the names of types.
+    let many: Vec<String> =
+        (0..70).map(|number| format!("a.T[{number}:, {}:][:20, :20]", number % 7)).collect();
+    let text = format!("({}) + b[:20, :20]", many.join(" + "));
+    cases.push(Case::contiguous(
+        &mut random,
+        &text,
+        &[(DType::C64, &[100, 100]), (DType::C64, &[20, 20])],
+        Numbers::Moderate,
+    ));
     // Arrays that are contiguous along different loops.
     for (text, a, b) in [
         ("a + b.T", &[100, 130][..], &[130, 100][..]),
@@ -336,6 +346,15 @@ pub(crate) fn large_reductions() -> Vec<Case> {
             vec![f32s(&[40]), f32s(&[1100, 3]), f32s(&[40, 3])],
         ),
         ("sum(a / sqrt(b - 1), axis=0)", vec![f32s(&[40, 1100]), f32s(&[1])]),
+        // More than 16 arrays of 16 bytes: names of variables differ from those of types.
+        (
+            "sum((b * 2 - b * a) + 0 * a, axis=0)",
+            vec![(DType::Bool, &[8, 100][..]), (DType::C64, &[8, 1][..])],
+        ),
+        (
+            "sum((a - b) + 0 * c, axis=0)",
+            vec![(DType::F64, &[7, 16][..]), (DType::C128, &[7, 16][..]), (DType::I64, &[7, 16][..])],
+        ),
         // Pairs of which one side is read by way of shared memory: several tiles, and parts of them.
         ("sum(exp(-sum((a[:, None] - b)**2, axis=-1)), axis=1)", vec![f32s(&[1030, 3]), f32s(&[1601, 3])]),
         ("sum(abs(a[:, :, None] - b[:, None]), axis=2)", vec![f32s(&[3, 1101]), f32s(&[3, 600])]),
