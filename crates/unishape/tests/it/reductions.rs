@@ -1,6 +1,6 @@
 //! Views and reductions in expressions, compared with loops over indices.
 
-use ndarray::{Array1, Array2, Array3, ArrayD, Axis, IxDyn, arr1, arr2, s};
+use ndarray::{Array0, Array1, Array2, Array3, ArrayD, ArrayView1, Axis, IxDyn, arr0, arr1, arr2, s};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use unishape::expr::{Bound, Expr, Value};
@@ -499,6 +499,35 @@ fn several_expressions_read_memory_once() {
     let bound = Expr::bind_all(&exprs, values()).unwrap();
     assert!(bound[0].compute_while(&mut Array1::<f64>::zeros(300), |_| false).is_err());
     assert_eq!(bound[1].compute().unwrap(), evaluate("max(x, 1)", [("x", Value::from(&x))]));
+}
+
+/// What is spelled out twice is computed once.
+#[test]
+fn repeated_reductions_are_one() {
+    let x = Array2::from_shape_fn((500, 700), |(i, j)| ((i * 31 + j * 17) % 97) as f32);
+    let plan = |text: &str| Expr::parse(text).unwrap().bind([("x", &x)]).unwrap().plan();
+    let shifted = "exp(x - max(x, axis=-1, keepdims=True))";
+    assert_eq!(plan(&format!("{shifted} / sum({shifted}, axis=-1, keepdims=True)")), plan("softmax(x)"));
+    for text in
+        ["layer_norm(x)", "mean(x, 1) * var(x, 1)", "sum(x, 1) / x.sum(axis=-1)", "std(x, 0) / mean(x, 0)"]
+    {
+        assert_eq!(plan(text).matches("sum of x along").count(), 1, "{}", plan(text));
+    }
+    // Other axes, shapes, dtypes and numbers are something else.
+    let value = |text: &str| evaluate(text, [("x", Value::from(&x))]);
+    assert_eq!(value("sum(x > 50, 0)[0] + sum(x > 50, 1)[0]"), large_in_first(&x).into());
+    assert_eq!(
+        value("sum(broadcast_to(x[0, 1], (2,))) + sum(broadcast_to(x[0, 1], (3,)))"),
+        arr0(85f32).into()
+    );
+    assert_eq!(value("copysign(x[0, 1], 0.0) + 2 * copysign(x[0, 1], -0.0)"), arr0(-17f32).into());
+    assert_eq!(value("sum(x[0, :2], dtype=int8) + sum(x[0, :2], dtype=int16)"), arr0(34i16).into());
+}
+
+/// Elements above 50 in the first column and in the first row.
+fn large_in_first(x: &Array2<f32>) -> Array0<i64> {
+    let count = |elements: ArrayView1<'_, f32>| elements.iter().filter(|&&element| element > 50.0).count();
+    arr0((count(x.column(0)) + count(x.row(0))) as i64)
 }
 
 #[test]
