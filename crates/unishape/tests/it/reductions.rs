@@ -531,6 +531,28 @@ fn large_in_first(x: &Array2<f32>) -> Array0<i64> {
 }
 
 #[test]
+fn equal_reductions_of_several_expressions_are_computed_once() {
+    let x = Array2::from_shape_fn((300, 200), |(i, j)| ((i * 31 + j * 17) % 97) as f64);
+    let bind = |texts: &[&str]| {
+        let exprs: Vec<Expr> = texts.iter().map(|text| Expr::parse(text).unwrap()).collect();
+        Expr::bind_all(&exprs, [("x", &x)]).unwrap()
+    };
+    let texts = ["max(x, 0)", "max(x, 0) + 1", "max(x, 0)"];
+    let expected = texts.map(|text| evaluate(text, [("x", Value::from(&x))]));
+    let bound = bind(&texts);
+    assert_eq!(Bound::passes(&bound), [[0, 1, 2]]);
+    assert_eq!(Bound::compute_all(&bound).unwrap(), expected);
+    // Together with others of the same loops.
+    let bound = bind(&["max(x, 0)", "min(x, 0)", "max(x, 0) + 1"]);
+    for bound in &bound {
+        let plan = bound.plan();
+        assert!(plan.contains("in one pass with 1 result of other expressions"), "{plan}");
+    }
+    assert_eq!(bound[2].compute().unwrap(), expected[1]);
+    assert_eq!(bound[0].compute().unwrap(), expected[0]);
+}
+
+#[test]
 fn several_expressions_name_the_values_that_they_need() {
     let x = arr1(&[1.0, 2.0]);
     let exprs = ["sum(x)", "x + y", "z"].map(|text| Expr::parse(text).unwrap());
