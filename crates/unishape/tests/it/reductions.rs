@@ -675,6 +675,31 @@ fn iterations_of_all_stages_are_reported() {
 }
 
 /// Whatever kernels are used for the parts that threads have.
+/// Loops that are kept between loops that are reduced, of which a thread may have one iteration.
+#[test]
+fn sums_have_the_same_bits_where_kept_loops_are_within_reduced_ones() {
+    let mut number = 0u32;
+    let x = ArrayD::<f32>::from_shape_simple_fn(IxDyn(&[350, 4, 10, 90]), || {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (number >> 8) as f32 / 3e6 - 2.5
+    });
+    let permuted = x.view().permuted_axes(IxDyn(&[1, 0, 3, 2]));
+    for x in [x.view(), x.view().reversed_axes(), permuted, x.slice(s![.., ..;-1, .., ..;2]).into_dyn()] {
+        for text in [
+            "sum(x, (0, 3))",
+            "sum(x, (0, 2))",
+            "sum(x * x, (0, 3))",
+            "var(x, (0, 2, 3))",
+            "sum(exp(x), (0, 3))",
+        ] {
+            let bound = Expr::parse(text).unwrap().bind([("x", x.clone())]).unwrap();
+            let [first, others @ ..] =
+                [1, 2, 3, 8].map(|threads| bound.clone().threads(threads).compute().unwrap());
+            assert!(others.iter().all(|other| *other == first), "{text} with strides {:?}", x.strides());
+        }
+    }
+}
+
 #[test]
 fn sums_of_products_have_the_same_bits_on_any_number_of_threads() {
     let mut number = 1u32;
