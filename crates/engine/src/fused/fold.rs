@@ -270,6 +270,9 @@ struct Folding<'f> {
 /// What decides where a reduction is halved.
 struct Halving<'f> {
     program: &'f Program,
+    /// Whether folds have rounding errors, as sums of floats have. Others, such as minima and their positions, gain nothing
+    /// from being halved.
+    is_rounded: bool,
     /// Whether the innermost loop is reduced.
     is_row_reduced: bool,
     /// Iterations of the innermost loop.
@@ -304,7 +307,9 @@ impl<'f> Halving<'f> {
     /// For the whole nest of a reduction.
     fn new(program: &'f Program, nest: &LoopNest) -> Halving<'f> {
         let (row_len, strides) = nest.level(nest.innermost());
-        Halving { program, is_row_reduced: strides[0] == 0, row_len }
+        // The CPU's flags tell of rounding.
+        let is_rounded = program.folds.iter().any(|kernel| kernel.has_flags);
+        Halving { program, is_rounded, is_row_reduced: strides[0] == 0, row_len }
     }
 
     /// Elements that are folded into one accumulator without halving their loops.
@@ -334,7 +339,9 @@ impl<'f> Halving<'f> {
             {
                 return Some(half);
             }
-            return self.reduced_half(nest);
+            if self.is_rounded || nest.len() > SERIAL_CHUNK_BYTES {
+                return self.reduced_half(nest);
+            }
         }
         // Chunks end within milliseconds, so that a call can be stopped.
         if nest.len() > SERIAL_CHUNK_BYTES { self.kept_half(nest) } else { None }
@@ -549,9 +556,10 @@ mod tests {
     /// Elements of a block, so that at most 8192 elements of a row are folded without halving it.
     const BLOCK: usize = 1024;
 
+    /// Maxima of a dtype. They are halved as if they were rounded.
     fn maximum(dtype: DType, item: usize) -> Program {
         let program = Program { block_elements: BLOCK, ..Program::new(vec![item], vec![], vec![], 0) };
-        program.folding(find_fold(FoldOp::Max, dtype).unwrap())
+        program.folding(FoldKernel { has_flags: true, ..find_fold(FoldOp::Max, dtype).unwrap() })
     }
 
     /// Strides of a row-major array that has size 1 in some dimensions, and its number of elements.
@@ -640,6 +648,27 @@ mod tests {
     fn sorted(mut numbers: Vec<usize>) -> Vec<usize> {
         numbers.sort_unstable();
         numbers
+    }
+
+    #[test]
+    fn folds_that_are_not_rounded_are_halved_only_to_be_stopped() {
+        let program =
+            Program::new(vec![8], vec![], vec![], 0).folding(find_fold(FoldOp::Max, DType::U64).unwrap());
+        let program = Program { block_elements: BLOCK, ..program };
+        let half = |shape: &[usize], is_reduced: &[bool]| {
+            let ((in_strides, _), (out_strides, _)) =
+                (strides(shape, |_| false), strides(shape, |dim| is_reduced[dim]));
+            let nest = LoopNest::new(shape, 2, |operand, dim| [&out_strides, &in_strides][operand][dim]);
+            match Halving::new(&program, &nest).half(&nest) {
+                None => None,
+                Some(Half::Kept { level, .. }) => Some((KEPT, level)),
+                Some(Half::Reduced { level, .. }) => Some((REDUCED, level)),
+            }
+        };
+        assert_eq!(half(&[1 << 20], &[REDUCED]), None);
+        assert_eq!(half(&[1 << 23], &[REDUCED]), Some((REDUCED, 0)));
+        assert_eq!(half(&[300, 4096], &[REDUCED, KEPT]), None);
+        assert_eq!(half(&[300, 5000], &[REDUCED, KEPT]), Some((KEPT, 1)));
     }
 
     #[test]
