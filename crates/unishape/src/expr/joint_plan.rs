@@ -19,7 +19,7 @@ use super::value::Value;
 use crate::DType;
 use crate::program_arrays::{RawOutput, StageArray};
 use crate::tuning::PASS_MAX_MEMBERS;
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 use unishape_engine::fused::Options;
 
@@ -47,6 +47,8 @@ struct JointGroup {
     ends: Vec<(usize, usize)>,
     /// The expressions that it is computed for.
     exprs: Vec<usize>,
+    /// What it reads: variables, and results of other groups.
+    reads: Vec<StageSource>,
 }
 
 /// How the stages of a group are added to the plan.
@@ -104,15 +106,21 @@ impl<'v> JointPlan<'v> {
             let rows = expr.stages[group.last()].shape[group.row_dim()];
             (rows, group.rows_per_chunk(&expr.stages, rows))
         });
+        let reads = reads(expr, group, variables, numbers);
         let found = self.groups.iter().enumerate().find_map(|(at, candidate)| {
-            let is_fitting = candidate.rows == rows && candidate.exprs.len() < PASS_MAX_MEMBERS;
+            let first = &self.stages[candidate.members[0].0].program;
+            let is_fitting = candidate.rows == rows
+                && candidate.exprs.len() < PASS_MAX_MEMBERS
+                && candidate.reads.iter().any(|source| reads.contains(source))
+                && (rows.is_some() || first.is_same(&expr.stages[group.last()].program));
             let placement = is_fitting.then(|| self.placement(at, expr, group, variables, numbers))?;
             self.is_shared(at, &placement, group.members.len()).then_some((at, placement))
         });
         let (at, placement) = found.unwrap_or_else(|| {
             let at = self.groups.len();
             let placement = self.placement(at, expr, group, variables, numbers);
-            self.groups.push(JointGroup { members: Vec::new(), rows, ends: Vec::new(), exprs: Vec::new() });
+            let (members, ends, exprs) = (Vec::new(), Vec::new(), Vec::new());
+            self.groups.push(JointGroup { members, rows, ends, exprs, reads: Vec::new() });
             (at, placement)
         });
         *numbers = placement.numbers;
@@ -128,6 +136,11 @@ impl<'v> JointPlan<'v> {
         }
         if !own.exprs.contains(&number) {
             own.exprs.push(number);
+        }
+        for source in reads {
+            if !own.reads.contains(&source) {
+                own.reads.push(source);
+            }
         }
     }
 
@@ -303,6 +316,30 @@ impl<'v> JointPlan<'v> {
             Ok(())
         })
     }
+}
+
+/// What the stages of a group read from outside of it, with these numbers of variables and stages.
+fn reads(
+    expr: &StagedExpr,
+    group: &StageGroup,
+    variables: &[usize],
+    numbers: &[usize],
+) -> SmallVec<[StageSource; 4]> {
+    let mut reads: SmallVec<[StageSource; 4]> = SmallVec::new();
+    for input in group.members.iter().flat_map(|&(number, _)| &expr.stages[number].inputs) {
+        let source = match input.source {
+            StageSource::Variable(variable) => StageSource::Variable(variables[variable]),
+            StageSource::Stage { number, .. } if group.members.iter().any(|&(own, _)| own == number) => {
+                continue;
+            }
+            StageSource::Stage { number, result } => StageSource::Stage { number: numbers[number], result },
+            StageSource::Index(_) => continue,
+        };
+        if !reads.contains(&source) {
+            reads.push(source);
+        }
+    }
+    reads
 }
 
 /// Whether two stages, each with the loop that is its rows, read the same array, and the same part of it for each row.
