@@ -192,7 +192,10 @@ fn joint_sums_are_those_of_each_alone_within_the_bound() {
             let (Tensor::F32(joint), Tensor::F32(alone)) = (joint, &alone) else { panic!("other dtypes") };
             for (joint, alone) in joint.iter().zip(alone) {
                 // Of positive numbers, as docs/accuracy.md states it.
-                assert!((joint - alone).abs() <= 20.0 * f32::EPSILON / 2.0 * alone.abs(), "{joint} and {alone}");
+                assert!(
+                    (joint - alone).abs() <= 20.0 * f32::EPSILON / 2.0 * alone.abs(),
+                    "{joint} and {alone}"
+                );
             }
         }
         assert_eq!(joint[2], exprs[2].evaluate([("x", x.view())]).unwrap());
