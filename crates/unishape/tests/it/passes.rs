@@ -128,7 +128,11 @@ fn passes_of<const N: usize>(x: ArrayViewD<'_, f32>, texts: [&str; N]) -> Vec<Ve
         let bound: Vec<Bound<'_>> = bound.iter().map(|bound| bound.clone().threads(threads)).collect();
         let results = Bound::compute_all(&bound).unwrap();
         for ((result, alone), text) in results.iter().zip(&alone).zip(texts) {
-            assert!(bits(&[result.clone()]) == bits(&[alone.clone()]), "{text} of {:?}", x.shape());
+            assert!(
+                bits(std::slice::from_ref(result)) == bits(std::slice::from_ref(alone)),
+                "{text} of {:?}",
+                x.shape()
+            );
         }
     }
     Bound::passes(&bound)
