@@ -398,7 +398,8 @@ impl Folding<'_> {
 
     /// Folds a nest in tasks, on the threads of a team.
     ///
-    /// One thread has the same tasks as several: the sums of a part of the loops may have other bits than those of all.
+    /// One thread has the same tasks as several, since the sums of a part of the loops may have other bits than those of
+    /// all. Only where tasks would be some iterations of an outermost kept loop, one thread folds all of them at once.
     ///
     /// # Safety
     ///
@@ -406,7 +407,9 @@ impl Folding<'_> {
     unsafe fn fold_tasks(&self, nest: LoopNest, firsts: Firsts, team: Team) {
         let min_elements = PARALLEL_MIN_BYTES / self.outputs[0].item;
         let max_elements = nest.len().div_ceil(FOLD_MAX_TASKS).max(min_elements);
-        if nest.len() <= max_elements {
+        let (size, strides) = nest.level(0);
+        let is_split_outside = strides[0] != 0 && nest.len() / size <= max_elements;
+        if nest.len() <= max_elements || team.threads() == 1 && is_split_outside {
             // Safety: the caller guarantees it.
             return unsafe { self.fold(nest, &firsts) };
         }
@@ -677,13 +680,24 @@ mod tests {
         assert_eq!(parts(&[(1 << 21) + 128, 2], &[KEPT, REDUCED], None), [(1 << 21) + 128; 2]);
     }
 
-    /// The parts of large reductions, whose sums would have other bits if they were larger.
+    /// On several threads parts are smaller, where each has accumulators of its own.
+    #[cfg(feature = "parallel")]
     #[test]
-    fn threads_do_not_decide_where_loops_are_halved() {
+    fn threads_decide_which_loops_are_halved_first() {
+        assert_eq!(parts(&[4, 65_536], &[KEPT, REDUCED], Some(1)), [4 * 8192; 8]);
+        assert_eq!(parts(&[4, 65_536], &[KEPT, REDUCED], Some(2)), [8192; 32]);
+        assert_eq!(parts(&[1 << 17, 2], &[KEPT, REDUCED], Some(2)), [1 << 16; 4]);
+    }
+
+    /// But not where a kept loop is within a reduced one: if it has one iteration, the loops around it are one.
+    #[test]
+    fn kept_loops_within_reduced_ones_are_halved_on_any_number_of_threads() {
         for threads in [1, 2, 5].map(Some) {
-            assert_eq!(parts(&[4, 65_536], &[KEPT, REDUCED], threads), [8192; 32]);
-            assert_eq!(parts(&[1 << 17, 2], &[KEPT, REDUCED], threads), [1 << 16; 4]);
             assert_eq!(parts(&[256, 8, 100], &[REDUCED, KEPT, REDUCED], threads), [2 * 64 * 100; 16]);
+            assert_eq!(
+                parts(&[2, 256, 8, 100], &[KEPT, REDUCED, KEPT, REDUCED], threads),
+                [2 * 64 * 100; 32]
+            );
         }
     }
 
