@@ -93,8 +93,7 @@ pub(crate) struct Partner<'s> {
 }
 
 /// Joins stages of several expressions, which depend on none of each other: the joint stages, and what they are made
-/// of. Stages that are the same have the same results; those that are all the same are left to a
-/// [`JointPlan`](super::joint_plan::JointPlan).
+/// of. Stages that are the same have the same results; those that are all the same are left to a joint plan.
 pub(crate) fn partners<'s>(candidates: Vec<Partner<'s>>) -> Vec<(Stage, Vec<Partner<'s>>)> {
     let mut left = candidates;
     let mut joined = Vec::new();
