@@ -185,7 +185,8 @@ fn evaluate_as<'py>(
         exprs => Expr::bind_all(exprs, values).map_err(expression_error)?.into(),
     };
     if explain {
-        return texts.results(py, bounds.iter().map(|bound| PyString::new(py, &bound.plan()).into_any()));
+        let plans = BoundExpr::plans(&bounds).into_iter();
+        return texts.results(py, plans.map(|plan| PyString::new(py, &plan).into_any()));
     }
     if bounds.len() > 1 {
         check_outs(&options, &inputs)?;

@@ -79,13 +79,7 @@ pub(super) fn run(
     firsts.extend(addresses(&mut extremes));
     // Safety: the nest stays within the inputs, as their constructors guarantee, and within the accumulators: the
     // outputs' elements, or as many in contiguous memory. Nothing else accesses them.
-    unsafe {
-        if team.threads() > 1 {
-            folding.fold_parallel(nest, firsts, team);
-        } else {
-            folding.fold(nest, &firsts);
-        }
-    }
+    unsafe { folding.fold_tasks(nest, firsts, team) };
     if let Some(&error) = failure.get() {
         return Err(error);
     }
@@ -276,6 +270,9 @@ struct Folding<'f> {
 /// What decides where a reduction is halved.
 struct Halving<'f> {
     program: &'f Program,
+    /// Whether folds have rounding errors, as sums of floats have. Others, such as minima and their positions, gain nothing
+    /// from being halved.
+    is_rounded: bool,
     /// Whether the innermost loop is reduced.
     is_row_reduced: bool,
     /// Iterations of the innermost loop.
@@ -310,7 +307,9 @@ impl<'f> Halving<'f> {
     /// For the whole nest of a reduction.
     fn new(program: &'f Program, nest: &LoopNest) -> Halving<'f> {
         let (row_len, strides) = nest.level(nest.innermost());
-        Halving { program, is_row_reduced: strides[0] == 0, row_len }
+        // The CPU's flags tell of rounding.
+        let is_rounded = program.folds.iter().any(|kernel| kernel.has_flags);
+        Halving { program, is_rounded, is_row_reduced: strides[0] == 0, row_len }
     }
 
     /// Elements that are folded into one accumulator without halving their loops.
@@ -340,7 +339,9 @@ impl<'f> Halving<'f> {
             {
                 return Some(half);
             }
-            return self.reduced_half(nest);
+            if self.is_rounded || nest.len() > SERIAL_CHUNK_BYTES {
+                return self.reduced_half(nest);
+            }
         }
         // Chunks end within milliseconds, so that a call can be stopped.
         if nest.len() > SERIAL_CHUNK_BYTES { self.kept_half(nest) } else { None }
@@ -395,14 +396,23 @@ impl Folding<'_> {
         }
     }
 
-    /// The same on several threads.
+    /// Folds a nest in tasks, on the threads of a team.
+    ///
+    /// One thread has the same tasks as several, since the sums of a part of the loops may have other bits than those of
+    /// all. Only where tasks would be some iterations of an outermost kept loop, one thread folds all of them at once.
     ///
     /// # Safety
     ///
     /// As for [`fold`](Folding::fold).
-    unsafe fn fold_parallel(&self, nest: LoopNest, firsts: Firsts, team: Team) {
+    unsafe fn fold_tasks(&self, nest: LoopNest, firsts: Firsts, team: Team) {
         let min_elements = PARALLEL_MIN_BYTES / self.outputs[0].item;
         let max_elements = nest.len().div_ceil(FOLD_MAX_TASKS).max(min_elements);
+        let (size, strides) = nest.level(0);
+        let is_split_outside = strides[0] != 0 && nest.len() / size <= max_elements;
+        if nest.len() <= max_elements || team.threads() == 1 && is_split_outside {
+            // Safety: the caller guarantees it.
+            return unsafe { self.fold(nest, &firsts) };
+        }
         let (mut tasks, mut merges) = (Vec::new(), Vec::new());
         self.split(nest, firsts, max_elements, &mut tasks, &mut merges);
         run_tasks(tasks.len(), team, &|task| {
@@ -549,9 +559,10 @@ mod tests {
     /// Elements of a block, so that at most 8192 elements of a row are folded without halving it.
     const BLOCK: usize = 1024;
 
+    /// Maxima of a dtype. They are halved as if they were rounded.
     fn maximum(dtype: DType, item: usize) -> Program {
         let program = Program { block_elements: BLOCK, ..Program::new(vec![item], vec![], vec![], 0) };
-        program.folding(find_fold(FoldOp::Max, dtype).unwrap())
+        program.folding(FoldKernel { has_flags: true, ..find_fold(FoldOp::Max, dtype).unwrap() })
     }
 
     /// Strides of a row-major array that has size 1 in some dimensions, and its number of elements.
@@ -564,8 +575,9 @@ mod tests {
         (strides, count)
     }
 
-    /// Elements of the parts that are folded without being halved, in ascending order.
-    fn parts(shape: &[usize], is_reduced: &[bool], threads: usize) -> Vec<usize> {
+    /// Elements of the parts that are folded without being halved, in ascending order; without a number of threads, those
+    /// of a single task.
+    fn parts(shape: &[usize], is_reduced: &[bool], threads: Option<usize>) -> Vec<usize> {
         let ((in_strides, elements), (out_strides, kept)) =
             (strides(shape, |_| false), strides(shape, |dim| is_reduced[dim]));
         let input: Vec<u64> = (0..elements as u64).collect();
@@ -579,9 +591,28 @@ mod tests {
             let input = Input::new(input.as_ptr(), shape, &in_strides);
             ([input], Output::folded(output.as_mut_ptr(), shape, &out_strides, u8::MAX))
         };
-        let options =
-            Options { is_output_fresh: false, threads: Some(threads), should_continue: &should_continue };
-        assert!(run(&maximum(DType::U64, 8), &inputs, &mut folded, options));
+        let program = maximum(DType::U64, 8);
+        match threads {
+            Some(_) => {
+                let options = Options { is_output_fresh: false, threads, should_continue: &should_continue };
+                assert!(run(&program, &inputs, &mut folded, options));
+            }
+            None => {
+                let nest = loop_nest(&inputs, &folded);
+                let folding = Folding {
+                    program: &program,
+                    inputs: &inputs,
+                    outputs: std::slice::from_ref(&folded),
+                    residence: Residence::Cache,
+                    halving: Halving::new(&program, &nest),
+                    is_stopped: &AtomicBool::new(false),
+                    failure: &OnceLock::new(),
+                    should_continue: &should_continue,
+                };
+                // Safety: the nest is that of the vectors, and maxima of no elements are 0.
+                unsafe { folding.fold(nest, &Firsts::from_slice(&[folded.first])) };
+            }
+        }
         assert_eq!(output[kept - 1], elements as u64 - 1, "{shape:?}");
         let mut parts = parts.into_inner().unwrap();
         parts.sort_unstable();
@@ -593,28 +624,28 @@ mod tests {
 
     #[test]
     fn long_loops_are_halved_at_cache_lines() {
-        assert_eq!(parts(&[8192], &[REDUCED], 1), [8192]);
-        assert_eq!(parts(&[8193], &[REDUCED], 1), [4096, 4097]);
-        assert_eq!(parts(&[20_000], &[REDUCED], 1), [4960, 4992, 4992, 5056]);
+        assert_eq!(parts(&[8192], &[REDUCED], None), [8192]);
+        assert_eq!(parts(&[8193], &[REDUCED], None), [4096, 4097]);
+        assert_eq!(parts(&[20_000], &[REDUCED], None), [4960, 4992, 4992, 5056]);
         // As many rows as are folded one by one, and more.
-        assert_eq!(parts(&[256, 5], &[REDUCED, KEPT], 1), [256 * 5]);
-        assert_eq!(parts(&[257, 5], &[REDUCED, KEPT], 1), [128 * 5, 129 * 5]);
+        assert_eq!(parts(&[256, 5], &[REDUCED, KEPT], None), [256 * 5]);
+        assert_eq!(parts(&[257, 5], &[REDUCED, KEPT], None), [128 * 5, 129 * 5]);
     }
 
     /// Partial accumulators take memory.
     #[test]
     fn few_accumulators_are_folded_at_a_time() {
-        assert_eq!(parts(&[300, 4096], &[REDUCED, KEPT], 1), [108 * 4096, 192 * 4096]);
+        assert_eq!(parts(&[300, 4096], &[REDUCED, KEPT], None), [108 * 4096, 192 * 4096]);
         let halves = [2440, 2560].map(|kept| [108 * kept, 192 * kept]).concat();
-        assert_eq!(parts(&[300, 5000], &[REDUCED, KEPT], 1), sorted(halves));
+        assert_eq!(parts(&[300, 5000], &[REDUCED, KEPT], None), sorted(halves));
         // The outermost loop is halved, whatever its length.
-        assert_eq!(parts(&[64, 300, 64], &[KEPT, REDUCED, KEPT], 1), [108 * 4096, 192 * 4096]);
+        assert_eq!(parts(&[64, 300, 64], &[KEPT, REDUCED, KEPT], None), [108 * 4096, 192 * 4096]);
         let halves = [2000, 3000].map(|kept| [108 * kept, 192 * kept]).concat();
-        assert_eq!(parts(&[5, 300, 1000], &[KEPT, REDUCED, KEPT], 1), sorted(halves));
+        assert_eq!(parts(&[5, 300, 1000], &[KEPT, REDUCED, KEPT], None), sorted(halves));
         // Fewer where rows are reduced.
-        assert_eq!(parts(&[64, 9000], &[KEPT, REDUCED], 1), [64 * 4456, 64 * 4544]);
+        assert_eq!(parts(&[64, 9000], &[KEPT, REDUCED], None), [64 * 4456, 64 * 4544]);
         let halves = [32, 33].map(|kept| [kept * 4456, kept * 4544]).concat();
-        assert_eq!(parts(&[65, 9000], &[KEPT, REDUCED], 1), sorted(halves));
+        assert_eq!(parts(&[65, 9000], &[KEPT, REDUCED], None), sorted(halves));
     }
 
     fn sorted(mut numbers: Vec<usize>) -> Vec<usize> {
@@ -623,18 +654,51 @@ mod tests {
     }
 
     #[test]
+    fn folds_that_are_not_rounded_are_halved_only_to_be_stopped() {
+        let program =
+            Program::new(vec![8], vec![], vec![], 0).folding(find_fold(FoldOp::Max, DType::U64).unwrap());
+        let program = Program { block_elements: BLOCK, ..program };
+        let half = |shape: &[usize], is_reduced: &[bool]| {
+            let ((in_strides, _), (out_strides, _)) =
+                (strides(shape, |_| false), strides(shape, |dim| is_reduced[dim]));
+            let nest = LoopNest::new(shape, 2, |operand, dim| [&out_strides, &in_strides][operand][dim]);
+            match Halving::new(&program, &nest).half(&nest) {
+                None => None,
+                Some(Half::Kept { level, .. }) => Some((KEPT, level)),
+                Some(Half::Reduced { level, .. }) => Some((REDUCED, level)),
+            }
+        };
+        assert_eq!(half(&[1 << 20], &[REDUCED]), None);
+        assert_eq!(half(&[1 << 23], &[REDUCED]), Some((REDUCED, 0)));
+        assert_eq!(half(&[300, 4096], &[REDUCED, KEPT]), None);
+        assert_eq!(half(&[300, 5000], &[REDUCED, KEPT]), Some((KEPT, 1)));
+    }
+
+    #[test]
     fn calls_can_be_stopped_where_no_loop_is_long() {
-        assert_eq!(parts(&[1 << 21, 2], &[KEPT, REDUCED], 1), [1 << 22]);
-        assert_eq!(parts(&[(1 << 21) + 128, 2], &[KEPT, REDUCED], 1), [(1 << 21) + 128; 2]);
+        assert_eq!(parts(&[1 << 21, 2], &[KEPT, REDUCED], None), [1 << 22]);
+        assert_eq!(parts(&[(1 << 21) + 128, 2], &[KEPT, REDUCED], None), [(1 << 21) + 128; 2]);
     }
 
     /// On several threads parts are smaller, where each has accumulators of its own.
     #[cfg(feature = "parallel")]
     #[test]
     fn threads_decide_which_loops_are_halved_first() {
-        assert_eq!(parts(&[4, 65_536], &[KEPT, REDUCED], 1), [4 * 8192; 8]);
-        assert_eq!(parts(&[4, 65_536], &[KEPT, REDUCED], 2), [8192; 32]);
-        assert_eq!(parts(&[1 << 17, 2], &[KEPT, REDUCED], 2), [1 << 16; 4]);
+        assert_eq!(parts(&[4, 65_536], &[KEPT, REDUCED], Some(1)), [4 * 8192; 8]);
+        assert_eq!(parts(&[4, 65_536], &[KEPT, REDUCED], Some(2)), [8192; 32]);
+        assert_eq!(parts(&[1 << 17, 2], &[KEPT, REDUCED], Some(2)), [1 << 16; 4]);
+    }
+
+    /// But not where a kept loop is within a reduced one: if it has one iteration, the loops around it are one.
+    #[test]
+    fn kept_loops_within_reduced_ones_are_halved_on_any_number_of_threads() {
+        for threads in [1, 2, 5].map(Some) {
+            assert_eq!(parts(&[256, 8, 100], &[REDUCED, KEPT, REDUCED], threads), [2 * 64 * 100; 16]);
+            assert_eq!(
+                parts(&[2, 256, 8, 100], &[KEPT, REDUCED, KEPT, REDUCED], threads),
+                [2 * 64 * 100; 32]
+            );
+        }
     }
 
     /// Elements of the tasks of a reduction on several threads, and the number of their merges.

@@ -310,6 +310,19 @@ impl Program {
             .with_pairs(&pairs)
     }
 
+    /// Whether another program has the same operands, constants, steps and results.
+    ///
+    /// Programs with the same results may fold them differently.
+    pub fn is_same(&self, other: &Program) -> bool {
+        let is_same = |(a, b): (&Step, &Step)| a.key == b.key && a.inputs == b.inputs;
+        self.operands == other.operands
+            && self.constants == other.constants
+            && self.is_index == other.is_index
+            && self.results == other.results
+            && self.steps.len() == other.steps.len()
+            && self.steps.iter().zip(&other.steps).all(is_same)
+    }
+
     /// The step that computes a value; `None` for operands and constants.
     pub fn step(&self, value: usize) -> Option<&Step> {
         self.steps.get(value.checked_sub(self.operands.len() + self.constants.len())?)

@@ -12,7 +12,7 @@ use crate::error::{Error, display_name};
 use crate::operators::ShapeRule;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use unishape::expr::{Bound, ExprError, ExprErrorKind, Lazy, Typing, lazy};
+use unishape::expr::{Bound, ExprError, ExprErrorKind, Lazy, OutputMut, Typing, lazy};
 use unishape::{DType, Tensor, TensorView, broadcast_shapes, broadcast_to, element_count, to_owned};
 
 /// A value that depends on a chain of this many reductions is materialized before another one reduces it.
@@ -39,6 +39,9 @@ pub(super) struct Executor<'a> {
     /// How each materialized value is computed, if that is requested.
     plans: Option<String>,
 }
+
+/// How expressions are computed; empty unless plans are recorded.
+type Plans = Vec<String>;
 
 /// State of a value.
 enum ValueState<'a> {
@@ -201,12 +204,8 @@ impl<'a> Executor<'a> {
             let reductions = reductions.clone();
             self.values[value] = ValueState::Deferred { node: index, output, dtype, shape, reductions };
         }
-        for (_, NodeOutput { value, is_materialized }) in compiled.outputs() {
-            if is_materialized {
-                self.materialize(value)?;
-            }
-        }
-        Ok(())
+        let stored = compiled.outputs().filter(|(_, output)| output.is_materialized);
+        self.materialize_all(&stored.map(|(_, output)| output.value).collect::<Vec<_>>())
     }
 
     /// Materializes the inputs of a fused node that are not computed in its pass.
@@ -313,7 +312,7 @@ impl<'a> Executor<'a> {
             self.evaluate(&groups.expression(&compiled.node, *dtype, inputs)?, buffer)?
         };
         if let Some(value) = output {
-            self.add_plan(value, plan);
+            self.add_plans(&[value], plan);
         }
         Ok(ValueState::Owned(with_shape(tensor, shape)?))
     }
@@ -446,11 +445,25 @@ impl<'a> Executor<'a> {
 
     /// Computes a deferred value, and the deferred nodes that it depends on, in one pass.
     fn materialize(&mut self, value: usize) -> Result<(), Error> {
-        let ValueState::Deferred { node: last, output, .. } = self.values[value] else { return Ok(()) };
+        self.materialize_all(&[value])
+    }
+
+    /// Computes deferred values, such as the outputs of a node, and the deferred nodes that they depend on.
+    ///
+    /// What they have in common is computed once.
+    fn materialize_all(&mut self, values: &[usize]) -> Result<(), Error> {
         let model = self.model;
-        let buffer = self.buffers.remove(&value);
-        let mut outputs = BTreeSet::from([(last, output)]);
-        let mut pending = vec![last];
+        let deferred = values.iter().filter_map(|&value| match self.values[value] {
+            ValueState::Deferred { node, output, .. } => Some((value, (node, output))),
+            _ => None,
+        });
+        let (values, mut outputs): (Vec<usize>, BTreeSet<(usize, usize)>) = deferred.unzip();
+        if values.is_empty() {
+            return Ok(());
+        }
+        let buffers: Vec<Option<Tensor>> = values.iter().map(|value| self.buffers.remove(value)).collect();
+        let nodes: Vec<usize> = outputs.iter().map(|&(node, _)| node).collect();
+        let mut pending = nodes.clone();
         while let Some(index) = pending.pop() {
             for &input in model.nodes[index].inputs.iter().flatten() {
                 if let ValueState::Deferred { node, output, .. } = self.values[input]
@@ -467,39 +480,69 @@ impl<'a> Executor<'a> {
             let NodeOutput { value, .. } = compiled.outputs[output].ok_or_else(not_materialized)?;
             expressions.insert(value, expression);
         }
-        let expression = expressions.get(&value).ok_or_else(not_materialized)?;
-        let (tensor, plan) = self.evaluate(expression, buffer)?;
+        let results: Vec<&Lazy<'_>> = values.iter().filter_map(|value| expressions.get(value)).collect();
+        let (tensors, plans) = self.evaluate_all(&results, buffers)?;
         drop(expressions);
-        self.add_plan(value, plan);
-        self.values[value] = ValueState::Owned(tensor);
-        self.release_inputs(&model.nodes[last]);
+        self.add_plans(&values, plans);
+        for (value, tensor) in values.into_iter().zip(tensors) {
+            self.values[value] = ValueState::Owned(tensor);
+        }
+        // Each output uses the inputs of its node.
+        for node in nodes {
+            self.release_inputs(&model.nodes[node]);
+        }
         Ok(())
     }
 
     /// Evaluates an expression, into `buffer` if its dtype and shape fit; returns its plan if plans are recorded.
-    fn evaluate(
-        &self,
-        expression: &Lazy<'_>,
-        buffer: Option<Tensor>,
-    ) -> Result<(Tensor, Option<String>), Error> {
-        let bound = expression.bind_typed(Typing::Strict).map_err(expression_error)?;
-        let bound = match self.model.threads {
-            Some(threads) => bound.threads(threads),
-            None => bound,
-        };
-        let fits = |buffer: &Tensor| buffer.dtype() == bound.dtype() && buffer.shape() == bound.shape();
-        let tensor = match buffer.filter(fits) {
-            Some(buffer) => compute_into(buffer, &bound),
-            None => bound.compute(),
-        };
-        let plan = self.plans.is_some().then(|| bound.plan());
-        Ok((tensor.map_err(expression_error)?, plan))
+    fn evaluate(&self, expression: &Lazy<'_>, buffer: Option<Tensor>) -> Result<(Tensor, Plans), Error> {
+        let (tensors, plans) = self.evaluate_all(&[expression], vec![buffer])?;
+        Ok((tensors.into_iter().next().ok_or_else(not_materialized)?, plans))
     }
 
-    fn add_plan(&mut self, value: usize, plan: Option<String>) {
-        if let (Some(plans), Some(plan)) = (&mut self.plans, plan) {
-            let name = display_name(&self.model.names[value]);
-            plans.push_str(&format!("{name}:\n"));
+    /// Evaluates expressions, into buffers whose dtype and shape fit; returns their plans if plans are recorded.
+    fn evaluate_all(
+        &self,
+        expressions: &[&Lazy<'_>],
+        buffers: Vec<Option<Tensor>>,
+    ) -> Result<(Vec<Tensor>, Plans), Error> {
+        let bounds = expressions.iter().map(|expression| {
+            let bound = expression.bind_typed(Typing::Strict)?;
+            Ok(match self.model.threads {
+                Some(threads) => bound.threads(threads),
+                None => bound,
+            })
+        });
+        let bounds: Vec<Bound<'_>> = bounds.collect::<Result<_, ExprError>>().map_err(expression_error)?;
+        let fits = |buffer: &Tensor, bound: &Bound<'_>| {
+            buffer.dtype() == bound.dtype() && buffer.shape() == bound.shape()
+        };
+        let buffers: Vec<Option<Tensor>> = buffers
+            .into_iter()
+            .zip(&bounds)
+            .map(|(buffer, bound)| buffer.filter(|own| fits(own, bound)))
+            .collect();
+        let tensors = match buffers.iter().any(Option::is_some) {
+            true => compute_into(buffers, &bounds),
+            false => Bound::compute_all(&bounds),
+        };
+        let plans = match self.plans.is_some() {
+            true => bounds.iter().map(Bound::plan).collect(),
+            false => Plans::new(),
+        };
+        Ok((tensors.map_err(expression_error)?, plans))
+    }
+
+    /// Records how values were computed together.
+    fn add_plans(&mut self, values: &[usize], added: Plans) {
+        let Some(plans) = &mut self.plans else { return };
+        let name = |value: usize| display_name(&self.model.names[value]);
+        for (&value, plan) in values.iter().zip(added) {
+            let others: Vec<String> =
+                values.iter().filter(|&&other| other != value).map(|&other| name(other)).collect();
+            let others =
+                if others.is_empty() { String::new() } else { format!(", with {}", others.join(" and ")) };
+            plans.push_str(&format!("{}{others}:\n", name(value)));
             plan.lines().for_each(|line| plans.push_str(&format!("  {line}\n")));
         }
     }
@@ -662,18 +705,15 @@ impl<'a> Executor<'a> {
     }
 }
 
-/// Computes into a preallocated tensor of the right dtype and shape.
-fn compute_into(buffer: Tensor, bound: &Bound<'_>) -> Result<Tensor, ExprError> {
-    macro_rules! by_type {
-        ($($variant:ident)+) => {
-            match buffer {
-                $(Tensor::$variant(mut array) => bound.compute_into(&mut array).map(|()| array.into()),)+
-                // No expression has string results.
-                Tensor::Str(_) => bound.compute(),
-            }
-        };
-    }
-    by_type!(F16 BF16 F32 F64 I8 I16 I32 I64 U8 U16 U32 U64 Bool C64 C128)
+/// Computes into preallocated tensors of the right dtypes and shapes; others are allocated.
+fn compute_into(buffers: Vec<Option<Tensor>>, bounds: &[Bound<'_>]) -> Result<Vec<Tensor>, ExprError> {
+    let tensors =
+        buffers.into_iter().zip(bounds).map(|(buffer, bound)| buffer.map_or_else(|| bound.zeros(), Ok));
+    let mut tensors = tensors.collect::<Result<Vec<Tensor>, ExprError>>()?;
+    // No expression has string results.
+    let outs = tensors.iter_mut().filter_map(OutputMut::of_tensor).collect();
+    Bound::compute_all_into(bounds, outs, |_| true)?;
+    Ok(tensors)
 }
 
 fn expression_error(error: ExprError) -> Error {

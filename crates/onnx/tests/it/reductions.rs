@@ -173,6 +173,45 @@ fn softmax_flattens_before_opset_13() {
     assert_eq!(node(13, "Softmax", &[extreme], &[]), arr1(&[0.5f32, 0.5, 0.0]).into());
 }
 
+/// Mean, deviation and normalized elements are computed together, with the bits of each alone.
+#[test]
+fn outputs_of_layer_normalization_share_a_pass() {
+    for (shape, axis) in
+        [(&[300, 700][..], -1), (&[60, 50, 70], 1), (&[3, 40000], 1), (&[4, 5, 6], 0), (&[2, 3], 1)]
+    {
+        let count: usize = shape.iter().product();
+        let numbers: Vec<f64> = (0..count).map(|i| ((i * i + 31 * i) % 1013) as f64 / 7.0 - 50.0).collect();
+        let x = tensor(DType::F32, shape, &numbers);
+        let scale = tensor(DType::F32, &shape[shape.len() - 1..], &numbers[..shape[shape.len() - 1]]);
+        let dims = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+        let builder = ModelBuilder::new(17)
+            .input("x", DType::F32, &dims)
+            .input("scale", DType::F32, &shape[shape.len() - 1].to_string())
+            .node_with("LayerNormalization", "x scale", "y mean inverse", &[("axis", Attr::Int(axis))])
+            .unranked_output("y", DType::F32)
+            .unranked_output("mean", DType::F32)
+            .unranked_output("inverse", DType::F32);
+        let model = builder.build().expect("a model");
+        let all = CompiledModel::new(&model).expect("a supported model");
+        let inputs = || [("x", x.view()), ("scale", scale.view())];
+        let plan = all.plan(inputs()).expect("a valid run");
+        let with: Vec<&str> = plan.lines().filter(|line| line.contains(", with ")).collect();
+        assert_eq!(
+            with,
+            ["y, with mean and inverse:", "mean, with y and inverse:", "inverse, with y and mean:"]
+        );
+        let outputs = all.run(inputs()).expect("a valid run");
+        for (name, result) in &outputs {
+            let alone = CompiledModel::with_outputs(&model, &[name]).expect("a supported model");
+            let found = alone.run([("x", x.view()), ("scale", scale.view())]).expect("a valid run");
+            assert_eq!(found[0].1, *result, "{name} of {shape:?}");
+        }
+        // Some results go to preallocated tensors.
+        let buffers = vec![outputs[0].1.clone(), tensor(DType::F32, &[1], &[0.0]), outputs[2].1.clone()];
+        assert_eq!(all.run_reusing(inputs(), buffers).expect("a valid run"), outputs, "{shape:?}");
+    }
+}
+
 #[test]
 fn layer_normalization_has_three_outputs() {
     let builder = ModelBuilder::new(17)

@@ -133,6 +133,12 @@ impl<'a> Bound<'a> {
         Some((&compiled.program, arrays.collect()))
     }
 
+    /// The stages and the values that they read, where the expression is not a single program, nor a slice.
+    pub(super) fn stages(&self) -> Option<(&StagedExpr, &[Value<'a>])> {
+        let BoundPlan::Staged(staged) = &self.plan else { return None };
+        Some((staged.whole()?, &self.values))
+    }
+
     /// How the expression is computed.
     pub(super) fn options<'o>(&self, should_continue: &'o (dyn Fn(usize) -> bool + Sync)) -> Options<'o> {
         Options { is_output_fresh: self.has_fresh_output, threads: self.threads, should_continue }

@@ -18,8 +18,8 @@ impl Expr {
     ///
     /// Reductions of different expressions that have the same loops, reduce the same axes and share an array are
     /// computed in one pass over memory, when the first of these expressions is computed, even if only a slice of it
-    /// is. Their results are kept until all of these expressions are dropped. Each expression uses some of the values,
-    /// and each value is used.
+    /// is. Their results are kept until all of these expressions are dropped. More is shared where all are computed at
+    /// once, see [`passes`](Bound::passes). Each expression uses some of the values, and each value is used.
     ///
     /// ```
     /// use ndarray::{arr1, arr2};
@@ -159,16 +159,14 @@ fn joint_stages(plans: &[BoundPart<'_>]) -> Vec<Vec<JointMember>> {
             let is_first =
                 !stage.inputs.iter().any(|input| matches!(input.source, StageSource::Stage { .. }));
             if group.members.len() == 1 && is_first && is_small(stage) {
-                candidates.push(Partner { expr, number: group.last(), stage });
+                candidates.push(Partner { expr, number: group.last(), stage, first_result: 0 });
             }
         }
     }
     for (stage, partners) in partners(candidates) {
         let joint = Arc::new(JointStage::new(stage));
-        let mut first_result = 0;
-        for Partner { expr, number, stage } in partners {
+        for Partner { expr, number, first_result, .. } in partners {
             found[expr].push(JointMember { stage: number, joint: joint.clone(), first_result });
-            first_result += stage.dtypes.len();
         }
     }
     found

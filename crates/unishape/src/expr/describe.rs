@@ -38,11 +38,13 @@ pub(crate) fn describe(
         let indent = if is_grouped { "  " } else { "" };
         for (number, dim, stage) in stages() {
             write_stage(&mut text, indent, number, stage);
-            if let Some(count) = others(number) {
-                let plural = if count == 1 { "" } else { "s" };
-                let _ =
-                    writeln!(text, "{indent}  in one pass with {count} result{plural} of other expressions");
-            }
+            let _ = match others(number) {
+                None => Ok(()),
+                Some(1) => writeln!(text, "{indent}  in one pass with 1 result of other expressions"),
+                Some(count) => {
+                    writeln!(text, "{indent}  in one pass with {count} results of other expressions")
+                }
+            };
             let is_last = number + 1 == expr.stages.len();
             if number == group.last() && !is_last {
                 kept = kept.saturating_add(result_bytes(stage, &stage.output_shape()));

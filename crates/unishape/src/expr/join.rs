@@ -88,26 +88,34 @@ pub(crate) struct Partner<'s> {
     /// Number of the stage in it.
     pub(crate) number: usize,
     pub(crate) stage: &'s Stage,
+    /// Number of the stage's first result in the joint stage.
+    pub(crate) first_result: usize,
 }
 
 /// Joins stages of several expressions, which depend on none of each other: the joint stages, and what they are made
-/// of.
+/// of. Stages that are the same have the same results; those that are all the same are left to a joint plan.
 pub(crate) fn partners<'s>(candidates: Vec<Partner<'s>>) -> Vec<(Stage, Vec<Partner<'s>>)> {
     let mut left = candidates;
     let mut joined = Vec::new();
     while !left.is_empty() {
-        let mut partners: Vec<Partner<'s>> = vec![left.remove(0)];
+        let first = left.remove(0);
+        let (mut partners, mut stages) = (vec![first], vec![first.stage]);
+        let mut count = first.stage.dtypes.len();
         left.retain(|other| {
-            let count: usize = partners.iter().map(|partner| partner.stage.dtypes.len()).sum();
-            let is_partner = can_join(partners[0].stage, other.stage);
-            let is_joined = is_partner && count + other.stage.dtypes.len() <= MAX_RESULTS;
+            let same = partners.iter().find(|partner| partner.stage.is_same(other.stage));
+            let first_result = same.map_or(count, |same| same.first_result);
+            let has_space = count + other.stage.dtypes.len() <= MAX_RESULTS;
+            let is_joined = same.is_some() || can_join(first.stage, other.stage) && has_space;
             if is_joined {
-                partners.push(*other);
+                if same.is_none() {
+                    stages.push(other.stage);
+                    count += other.stage.dtypes.len();
+                }
+                partners.push(Partner { first_result, ..*other });
             }
             !is_joined
         });
-        if partners.len() > 1 {
-            let stages: SmallVec<[&Stage; 4]> = partners.iter().map(|partner| partner.stage).collect();
+        if stages.len() > 1 {
             joined.push((joint(&stages), partners));
         }
     }

@@ -87,6 +87,7 @@ mod function;
 mod graph;
 mod group;
 mod join;
+mod joint_plan;
 mod lazy;
 mod lower;
 mod pair;

@@ -1,11 +1,13 @@
-//! Several element-wise expressions in one pass over memory.
+//! Several expressions in one pass over memory.
 //!
-//! The loops are cut into chunks whose arrays fit the L2 cache. All expressions are computed for a chunk before the
-//! next one, so that an array that several of them read comes from memory once.
+//! The loops of element-wise expressions are cut into chunks whose arrays fit the L2 cache. All expressions are computed
+//! for a chunk before the next one, so that an array that several of them read comes from memory once. Expressions with
+//! stages share a [`JointPlan`].
 
 use super::axes::DimMaps;
 use super::bind::Bound;
 use super::error::{ExprError, ExprErrorKind};
+use super::joint_plan::JointPlan;
 use super::staged::for_each_part;
 use crate::DType;
 use crate::alloc::{checked_len, out_of_memory};
@@ -52,7 +54,17 @@ impl<'a> OutputMut<'a> {
     }
 
     /// The elements of a tensor; `None` for strings.
-    fn of_tensor(tensor: &'a mut Tensor) -> Option<OutputMut<'a>> {
+    ///
+    /// ```
+    /// # use unishape::expr::{Bound, Expr, OutputMut};
+    /// let a = ndarray::arr1(&[1, 2]);
+    /// let bound = [Expr::parse("a * 3")?.bind([("a", &a)])?];
+    /// let mut out = bound[0].zeros()?;
+    /// Bound::compute_all_into(&bound, OutputMut::of_tensor(&mut out).into_iter().collect(), |_| true)?;
+    /// assert_eq!(out, ndarray::arr1(&[3, 6]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn of_tensor(tensor: &'a mut Tensor) -> Option<OutputMut<'a>> {
         macro_rules! by_type {
             ($($variant:ident $type:ident $(<$part:ident>)? $name:literal $what:literal;)+) => {
                 match tensor {
@@ -72,7 +84,9 @@ impl<'a> OutputMut<'a> {
 impl<'a> Bound<'a> {
     /// The expressions that are computed in one pass over memory: lists of their numbers.
     ///
-    /// Large element-wise expressions of the same shape that read the same array share a pass.
+    /// Large element-wise expressions of the same shape that read the same array share a pass. So do expressions with
+    /// reductions that have a reduction in common, or that run row by row on the same rows of an array: an example is
+    /// the mean and the variance of each row. Results have the same bits as those of each expression alone.
     ///
     /// ```
     /// # use unishape::expr::{Bound, Expr, ExprError};
@@ -87,13 +101,17 @@ impl<'a> Bound<'a> {
     /// ```
     pub fn passes(bounds: &[Bound<'a>]) -> Vec<Vec<usize>> {
         let members: Vec<Option<Member<'_>>> = bounds.iter().map(Member::new).collect();
+        let mut joint = joint_passes(bounds);
         let mut passes: Vec<Vec<usize>> = Vec::new();
         let mut is_taken = vec![false; bounds.len()];
         for first in 0..bounds.len() {
             if is_taken[first] {
                 continue;
             }
-            let mut pass = vec![first];
+            let mut pass = match joint.iter().position(|pass| pass[0] == first) {
+                Some(at) => joint.swap_remove(at),
+                None => vec![first],
+            };
             if let Some(member) = &members[first] {
                 for other in first + 1..bounds.len() {
                     let is_partner = |other: &Member<'_>| member.can_share(other);
@@ -116,6 +134,29 @@ impl<'a> Bound<'a> {
         passes
     }
 
+    /// Describes how each of several expressions is computed, as [`plan`](Bound::plan), and which share a pass.
+    ///
+    /// ```
+    /// # use unishape::expr::{Bound, Expr};
+    /// let x = ndarray::Array2::<f32>::zeros((3, 4));
+    /// let exprs = [Expr::parse("mean(x, 1)")?, Expr::parse("var(x, 1)")?];
+    /// let plans = Bound::plans(&Expr::bind_all(&exprs, [("x", &x)])?);
+    /// assert!(plans[0].ends_with("in one pass with result 2\n"), "{}", plans[0]);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    pub fn plans(bounds: &[Bound<'a>]) -> Vec<String> {
+        let mut plans: Vec<String> = bounds.iter().map(Bound::plan).collect();
+        for pass in Bound::passes(bounds).iter().filter(|pass| pass.len() > 1) {
+            for &own in pass {
+                let others: Vec<String> =
+                    pass.iter().filter(|&&other| other != own).map(|other| (other + 1).to_string()).collect();
+                let plural = if others.len() == 1 { "" } else { "s" };
+                plans[own] += &format!("in one pass with result{plural} {}\n", others.join(", "));
+            }
+        }
+        plans
+    }
+
     /// Computes the results of several expressions, in [passes](Bound::passes) that they share.
     ///
     /// ```
@@ -134,11 +175,14 @@ impl<'a> Bound<'a> {
         for pass in Bound::passes(bounds) {
             let members: SmallVec<[&Bound<'a>; 4]> = pass.iter().map(|&number| &bounds[number]).collect();
             let computed: Vec<Tensor> = match members[..] {
-                [_, _, ..] if members.iter().all(|member| member.is_zeroed_by_system()) => {
+                [first, _, ..]
+                    if !first.is_element_wise()
+                        || members.iter().all(|member| member.is_zeroed_by_system()) =>
+                {
                     let mut computed =
                         members.iter().map(|member| member.zeros()).collect::<Result<Vec<_>, _>>()?;
                     let outs = computed.iter_mut().filter_map(OutputMut::of_tensor).map(|out| out.raw);
-                    let options = Options { is_output_fresh: true, ..members[0].options(&|_| true) };
+                    let options = Options { is_output_fresh: true, ..first.options(&|_| true) };
                     run_pass(&members, outs.collect(), options)?;
                     computed
                 }
@@ -183,7 +227,8 @@ impl<'a> Bound<'a> {
         for pass in Bound::passes(bounds) {
             let members: SmallVec<[&Bound<'a>; 4]> = pass.iter().map(|&number| &bounds[number]).collect();
             let outs: Vec<RawOutput<'_>> = pass.iter().filter_map(|&number| outs[number].take()).collect();
-            if members.len() > 1 && outs.iter().all(RawOutput::is_ordered) {
+            if members.len() > 1 && (!members[0].is_element_wise() || outs.iter().all(RawOutput::is_ordered))
+            {
                 run_pass(&members, outs, members[0].options(&should_continue))?;
                 continue;
             }
@@ -200,7 +245,18 @@ impl<'a> Bound<'a> {
     }
 
     /// An array of zeros of the result's dtype and shape.
-    fn zeros(&self) -> Result<Tensor, ExprError> {
+    ///
+    /// ```
+    /// # use unishape::expr::Expr;
+    /// let a = ndarray::arr1(&[1.5, 2.0]);
+    /// assert_eq!(Expr::parse("a > 1")?.bind([("a", &a)])?.zeros()?, ndarray::arr1(&[false, false]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be allocated.
+    pub fn zeros(&self) -> Result<Tensor, ExprError> {
         use half::{bf16, f16};
         use num_complex::Complex;
         fn zeros<T: Numeric>(shape: &[usize]) -> Result<Array<T, IxDyn>, ExprError> {
@@ -270,8 +326,40 @@ fn bytes_per_element(members: &[&Member<'_>]) -> usize {
     outputs.chain(arrays.iter().map(|array| array.item())).sum()
 }
 
-/// Computes expressions that share a pass, chunk by chunk.
+/// The passes of expressions with stages: lists of their numbers, each of at least two.
+fn joint_passes(bounds: &[Bound<'_>]) -> Vec<Vec<usize>> {
+    let has_stages = |&number: &usize| bounds[number].stages().is_some() && count(bounds[number].shape()) > 0;
+    let mut left: Vec<usize> = (0..bounds.len()).filter(has_stages).collect();
+    let mut passes = Vec::new();
+    while let Some(&first) = left.first() {
+        let threads = |number: usize| bounds[number].options(&|_| true).threads;
+        let (own, others): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|&number| threads(number) == threads(first));
+        left = others;
+        if own.len() > 1 {
+            let exprs: Vec<_> = own.iter().filter_map(|&number| bounds[number].stages()).collect();
+            let shared = JointPlan::new(&exprs).shared().into_iter().filter(|pass| pass.len() > 1);
+            passes.extend(shared.map(|pass| pass.into_iter().map(|at| own[at]).collect::<Vec<_>>()));
+        }
+    }
+    passes
+}
+
+/// Computes expressions that share a pass.
 fn run_pass(bounds: &[&Bound<'_>], outs: Vec<RawOutput<'_>>, options: Options<'_>) -> Result<(), ExprError> {
+    let exprs: SmallVec<[_; 4]> = bounds.iter().filter_map(|bound| bound.stages()).collect();
+    match exprs.is_empty() {
+        true => run_element_wise_pass(bounds, outs, options),
+        false => JointPlan::new(&exprs).run(outs, options),
+    }
+}
+
+/// Computes element-wise expressions that share a pass, chunk by chunk.
+fn run_element_wise_pass(
+    bounds: &[&Bound<'_>],
+    outs: Vec<RawOutput<'_>>,
+    options: Options<'_>,
+) -> Result<(), ExprError> {
     let members: SmallVec<[Member<'_>; 4]> = bounds.iter().filter_map(|bound| Member::new(bound)).collect();
     let chunks = {
         let members: SmallVec<[&Member<'_>; 4]> = members.iter().collect();

@@ -36,6 +36,16 @@ impl Stage {
         self.reduced.contains(&dim)
     }
 
+    /// Whether another stage computes the same from the same arrays; their names may differ.
+    pub(crate) fn is_same(&self, other: &Stage) -> bool {
+        self.shape == other.shape
+            && self.inputs == other.inputs
+            && self.folds == other.folds
+            && self.reduced == other.reduced
+            && self.dtypes == other.dtypes
+            && self.program.is_same(&other.program)
+    }
+
     /// The dimension of a loop in an output of `rank` dimensions: reduced loops have none there, or size 1.
     pub(crate) fn output_dim(&self, dim: usize, rank: usize) -> usize {
         let has_all = rank == self.shape.len();

@@ -81,17 +81,17 @@ struct Precomputed {
 
 /// Variables whose elements are read many times and not contiguous, copied: by their number, the indices at which they
 /// are read, and the loops. The maps are those of the copy.
-type Packed = HashMap<(usize, DimMaps, Shape), (TemporaryArray, DimMaps)>;
+pub(super) type Packed = HashMap<(usize, DimMaps, Shape), (TemporaryArray, DimMaps)>;
 
 /// Results of stages, by the number of the stage and of the result. Sorted: there are few, so that hashing takes longer.
 #[derive(Clone, Debug, Default)]
-struct Temporaries(SmallVec<[StageResult; 4]>);
+pub(super) struct Temporaries(SmallVec<[StageResult; 4]>);
 
 /// The numbers of a stage and of one of its results, and the result.
 type StageResult = ((usize, usize), Arc<TemporaryArray>);
 
 impl Temporaries {
-    fn get(&self, key: (usize, usize)) -> Option<&Arc<TemporaryArray>> {
+    pub(super) fn get(&self, key: (usize, usize)) -> Option<&Arc<TemporaryArray>> {
         let at = self.0.binary_search_by_key(&key, |(own, _)| *own).ok()?;
         Some(&self.0[at].1)
     }
@@ -104,7 +104,7 @@ impl Temporaries {
     }
 
     /// Adds the results of a stage.
-    fn insert_all(&mut self, stage: usize, results: StageResults) {
+    pub(super) fn insert_all(&mut self, stage: usize, results: StageResults) {
         for (number, results) in results.into_iter().enumerate() {
             self.insert((stage, number), Arc::new(results));
         }
@@ -112,10 +112,10 @@ impl Temporaries {
 }
 
 /// The results of one stage.
-type StageResults = SmallVec<[TemporaryArray; 1]>;
+pub(super) type StageResults = SmallVec<[TemporaryArray; 1]>;
 
 /// The arrays that a stage writes, one for each result.
-type Outputs<'a> = SmallVec<[RawOutput<'a>; 1]>;
+pub(super) type Outputs<'a> = SmallVec<[RawOutput<'a>; 1]>;
 
 impl Staged {
     /// Some stages are computed together with those of other expressions.
@@ -126,6 +126,12 @@ impl Staged {
 
     pub(crate) fn dtype(&self) -> DType {
         self.expr.dtype
+    }
+
+    /// The whole expression, where no stage of it is computed together with those of other expressions already.
+    pub(super) fn whole(&self) -> Option<&StagedExpr> {
+        let is_whole = self.joint.is_empty() && self.windows.iter().all(Option::is_none);
+        is_whole.then_some(&*self.expr)
     }
 
     /// A range of one dimension of the result. All slices share the results of earlier stages.
@@ -201,7 +207,8 @@ impl Staged {
         let sources = Sources { variables: &variables, packed: &packed, temporaries: &temporaries };
         if let Some(results) = temporaries.get((group.last(), 0)) {
             // Computed together with other expressions.
-            self.copy_result(&self.expr.stages[group.last()], results, output);
+            let start = |dim: usize| self.windows[dim].as_ref().map_or(0, |window| window.start);
+            copy_result(&self.expr.stages[group.last()], results, start, output, None);
             return Ok(());
         }
         let last =
@@ -213,17 +220,6 @@ impl Staged {
             }
         }
         work.run(sources, smallvec![output], options)
-    }
-
-    /// Copies the part of the last stage's results that is computed to the output.
-    fn copy_result(&self, last: &Stage, results: &TemporaryArray, output: RawOutput<'_>) {
-        let rank = self.windows.len();
-        let mut maps: DimMaps = SmallVec::from_elem(DimMap::fixed(0), last.shape.len());
-        for (dim, window) in self.windows.iter().enumerate() {
-            let start = window.as_ref().map_or(0, |window| window.start) as isize;
-            maps[last.loop_of(dim, rank)] = DimMap { start, ..DimMap::same(dim) };
-        }
-        copy_elements(&results.array().mapped(&maps, output.shape()), output, None);
     }
 
     /// Whether a slice has a part of each row of a group only.
@@ -290,7 +286,7 @@ impl Staged {
 }
 
 /// Copies variables that are worth it.
-fn pack<'s>(
+pub(super) fn pack<'s>(
     stages: impl IntoIterator<Item = &'s Stage>,
     variables: &[Option<StageArray<'_>>],
 ) -> Result<Packed, ExprError> {
@@ -368,7 +364,7 @@ fn swapped_loops(stage: &Stage, variables: &[Option<StageArray<'_>>]) -> Option<
 }
 
 /// Arrays of this shape for the results of a stage.
-fn temporaries(shape: &Shape, stage: &Stage) -> Result<StageResults, ExprError> {
+pub(super) fn temporaries(shape: &Shape, stage: &Stage) -> Result<StageResults, ExprError> {
     let of_dtype = |dtype: &DType| {
         let bytes = checked_bytes(shape, dtype.item_size())?;
         Ok(TemporaryArray::new(bytes, dtype.item_size(), shape.clone()).map_err(out_of_memory)?)
@@ -377,27 +373,27 @@ fn temporaries(shape: &Shape, stage: &Stage) -> Result<StageResults, ExprError> 
 }
 
 /// The arrays, to write.
-fn outputs(results: &mut [TemporaryArray]) -> Outputs<'_> {
+pub(super) fn outputs(results: &mut [TemporaryArray]) -> Outputs<'_> {
     results.iter_mut().map(TemporaryArray::output).collect()
 }
 
 /// What stages read: variables, and results of earlier stages.
 #[derive(Clone, Copy)]
-struct Sources<'s> {
-    variables: &'s [Option<StageArray<'s>>],
-    packed: &'s Packed,
-    temporaries: &'s Temporaries,
+pub(super) struct Sources<'s> {
+    pub(super) variables: &'s [Option<StageArray<'s>>],
+    pub(super) packed: &'s Packed,
+    pub(super) temporaries: &'s Temporaries,
 }
 
 /// A part of a stage's loops: a range of one of them.
 #[derive(Clone, Copy)]
-struct LoopRange<'r> {
+pub(super) struct LoopRange<'r> {
     /// The loop.
-    dim: usize,
-    start: usize,
-    len: usize,
+    pub(super) dim: usize,
+    pub(super) start: usize,
+    pub(super) len: usize,
     /// Results of stages for the same rows.
-    local: &'r Temporaries,
+    pub(super) local: &'r Temporaries,
 }
 
 /// A group of stages, for some rows of the result or for all.
@@ -525,20 +521,32 @@ impl<'g> GroupWork<'g> {
         sources: Sources<'_>,
         options: Options<'_>,
     ) -> Result<Temporaries, ExprError> {
-        let mut local = Temporaries::default();
-        let (start, len) = (rows.start, rows.len());
-        let options = Options { is_output_fresh: true, threads: Some(1), ..options };
-        for &(number, dim) in &self.group.members[..self.group.members.len() - 1] {
-            let stage = &self.stages[number];
-            let mut shape = stage.output_shape();
-            shape[dim] = len;
-            let mut results = temporaries(&shape, stage)?;
-            let rows = LoopRange { dim, start, len, local: &local };
-            run_stage(stage, sources, Some(rows), outputs(&mut results), options)?;
-            local.insert_all(number, results);
-        }
-        Ok(local)
+        let members = &self.group.members[..self.group.members.len() - 1];
+        local_results(self.stages, members, rows, sources, options)
     }
+}
+
+/// Runs stages for some rows, and returns their results. The loop of each that is the rows is given with its number.
+pub(super) fn local_results(
+    stages: &[Arc<Stage>],
+    members: &[(usize, usize)],
+    rows: Range<usize>,
+    sources: Sources<'_>,
+    options: Options<'_>,
+) -> Result<Temporaries, ExprError> {
+    let mut local = Temporaries::default();
+    let (start, len) = (rows.start, rows.len());
+    let options = Options { is_output_fresh: true, threads: Some(1), ..options };
+    for &(number, dim) in members {
+        let stage = &stages[number];
+        let mut shape = stage.output_shape();
+        shape[dim] = len;
+        let mut results = temporaries(&shape, stage)?;
+        let rows = LoopRange { dim, start, len, local: &local };
+        run_stage(stage, sources, Some(rows), outputs(&mut results), options)?;
+        local.insert_all(number, results);
+    }
+    Ok(local)
 }
 
 /// Calls a function with the number of each part and the part, on several threads, until it fails.
@@ -562,6 +570,21 @@ pub(crate) fn for_each_part<P: Send>(
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
+/// Copies a result of a stage to an output: a part of it, which begins at an index for each dimension.
+pub(super) fn copy_result(
+    stage: &Stage,
+    result: &TemporaryArray,
+    start: impl Fn(usize) -> usize,
+    output: RawOutput<'_>,
+    threads: Option<usize>,
+) {
+    let mut maps: DimMaps = SmallVec::from_elem(DimMap::fixed(0), stage.shape.len());
+    for dim in 0..output.rank() {
+        maps[stage.loop_of(dim, output.rank())] = DimMap { start: start(dim) as isize, ..DimMap::same(dim) };
+    }
+    copy_elements(&result.array().mapped(&maps, output.shape()), output, threads);
+}
+
 /// Copies an array to an output of the same shape.
 fn copy_elements(array: &StageArray<'_>, mut output: RawOutput<'_>, threads: Option<usize>) {
     let program = Program::new(vec![array.item()], Vec::new(), Vec::new(), 0);
@@ -570,7 +593,7 @@ fn copy_elements(array: &StageArray<'_>, mut output: RawOutput<'_>, threads: Opt
 }
 
 /// Runs one stage, or some rows of it.
-fn run_stage(
+pub(super) fn run_stage(
     stage: &Stage,
     sources: Sources<'_>,
     rows: Option<LoopRange<'_>>,

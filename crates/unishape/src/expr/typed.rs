@@ -1,7 +1,8 @@
 //! The typed graph: every node has a shape and a type, and reductions are made of folds.
 //!
 //! Means, variances, norms and the like are expanded into element-wise operations and [folds](FoldOp), of which there
-//! are few. A fold keeps its reduced dimensions, with size 1; a view removes them.
+//! are few. A fold keeps its reduced dimensions, with size 1; a view removes them. What an expression has twice, such as
+//! the mean of a layer normalization and that of its variance, is one node.
 
 use super::axes::{self, DimMaps, Shape};
 use super::compile::{Argument, InputType, ProgramBuilder};
@@ -14,6 +15,7 @@ use super::view::View;
 use crate::dim_map::DimMap;
 use crate::shapes::broadcast_shapes_with;
 use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
 use unishape_core::Rules;
 use unishape_kernels::{DType, DTypeKind, FoldOp, Op, Scalar};
 
@@ -49,6 +51,41 @@ impl TypedKind {
     }
 }
 
+/// What tells nodes from each other: two nodes with the same key have the same value.
+#[derive(PartialEq, Eq, Hash)]
+enum NodeKey {
+    Variable(usize),
+    /// The bits of a number, which tell 0 from -0, and those of an imaginary part.
+    Scalar(std::mem::Discriminant<Scalar>, u128, u64),
+    Call(Op, SmallVec<[TypedId; 3]>),
+    Cast(DType, TypedId),
+    View(DimMaps, TypedId, Shape),
+    Fold(FoldOp, SmallVec<[usize; 4]>, TypedId),
+    Index(SmallVec<[isize; 4]>, Shape),
+}
+
+impl NodeKey {
+    fn new(kind: &TypedKind, shape: &Shape) -> NodeKey {
+        match kind {
+            TypedKind::Variable(variable) => NodeKey::Variable(*variable),
+            TypedKind::Scalar(number) => {
+                let (bits, imaginary) = match *number {
+                    Scalar::Bool(truth) => (truth.into(), 0),
+                    Scalar::Int(number) => (number as u128, 0),
+                    Scalar::Float(number) => (number.to_bits().into(), 0),
+                    Scalar::Complex(number) => (number.re.to_bits().into(), number.im.to_bits()),
+                };
+                NodeKey::Scalar(std::mem::discriminant(number), bits, imaginary)
+            }
+            TypedKind::Call(op, inputs) => NodeKey::Call(*op, inputs.clone()),
+            TypedKind::Cast(dtype, input) => NodeKey::Cast(*dtype, *input),
+            TypedKind::View(maps, input) => NodeKey::View(maps.clone(), *input, shape.clone()),
+            TypedKind::Fold(fold, dims, input) => NodeKey::Fold(*fold, dims.clone(), *input),
+            TypedKind::Index(strides) => NodeKey::Index(strides.clone(), shape.clone()),
+        }
+    }
+}
+
 /// A node with its shape and type.
 #[derive(Clone, Debug)]
 pub(crate) struct TypedNode {
@@ -74,6 +111,8 @@ pub(crate) enum Positions {
 pub(crate) struct TypedGraph<'g> {
     graph: &'g Graph,
     pub(crate) nodes: Vec<TypedNode>,
+    /// The nodes by their keys.
+    known: HashMap<NodeKey, TypedId>,
     /// Finds the types. The program that it makes is not used.
     compiler: ProgramBuilder,
     /// The rules that operands are broadcast under.
@@ -99,7 +138,8 @@ impl<'g> TypedGraph<'g> {
     ) -> Result<TypedGraph<'g>, ExprError> {
         let types: Vec<InputType> = inputs.iter().map(|input| input.input_type).collect();
         let compiler = ProgramBuilder::new(&types, typing);
-        let mut typed = TypedGraph { graph, nodes: Vec::new(), compiler, rules, positions, root: 0 };
+        let (nodes, known) = (Vec::new(), HashMap::new());
+        let mut typed = TypedGraph { graph, nodes, known, compiler, rules, positions, root: 0 };
         let mut ids: Vec<TypedId> = Vec::with_capacity(graph.nodes.len());
         for (source, node) in graph.nodes.iter().enumerate() {
             let mut builder = Builder { typed: &mut typed, source: source as NodeId };
@@ -155,10 +195,14 @@ struct Builder<'b, 'g> {
 type Id = Result<TypedId, ExprErrorKind>;
 
 impl Builder<'_, '_> {
+    /// The node of this kind, which is added unless there is one.
     fn push(&mut self, kind: TypedKind, shape: Shape, value: Argument) -> TypedId {
-        let source = self.source;
-        self.typed.nodes.push(TypedNode { kind, shape, value, source });
-        self.typed.nodes.len() - 1
+        let (source, next) = (self.source, self.typed.nodes.len());
+        let id = *self.typed.known.entry(NodeKey::new(&kind, &shape)).or_insert(next);
+        if id == next {
+            self.typed.nodes.push(TypedNode { kind, shape, value, source });
+        }
+        id
     }
 
     fn variable(&mut self, variable: usize, inputs: &[InputInfo<'_>]) -> Id {

@@ -1,6 +1,6 @@
-//! Several element-wise expressions in one pass over memory.
+//! Several expressions in one pass over memory.
 
-use ndarray::{Array1, Array2, Array3, ShapeBuilder, s};
+use ndarray::{Array1, Array2, Array3, ArrayD, ArrayViewD, IxDyn, ShapeBuilder, s};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use unishape::Tensor;
 use unishape::expr::{Bound, Expr, ExprErrorKind, OutputMut, Value};
@@ -103,4 +103,142 @@ fn a_shared_pass_writes_preallocated_arrays() {
     let mut wrong = Array2::<f64>::zeros(a.dim());
     let outs = vec![OutputMut::new(&mut wrong), OutputMut::new(&mut second)];
     assert!(Bound::compute_all_into(&bound, outs, |_| true).is_err());
+}
+
+/// Elements whose sums are rounded.
+fn inexact(shape: &[usize]) -> ArrayD<f32> {
+    let mut number = 0u32;
+    ArrayD::from_shape_simple_fn(shape, || {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (number >> 8) as f32 / 3e6 - 2.5
+    })
+}
+
+/// The bits of results, which tell 0 from -0 and equal NaN.
+fn bits(results: &[Tensor]) -> Vec<String> {
+    results.iter().map(|result| format!("{result:?}")).collect()
+}
+
+/// Compares the results of a list of expressions of `x` with those of each alone, and returns its passes.
+fn passes_of<const N: usize>(x: ArrayViewD<'_, f32>, texts: [&str; N]) -> Vec<Vec<usize>> {
+    let exprs = texts.map(|text| Expr::parse(text).unwrap());
+    let alone: Vec<Tensor> = exprs.iter().map(|expr| expr.evaluate([("x", x.clone())]).unwrap()).collect();
+    let bound = Expr::bind_all(&exprs, [("x", x.clone())]).unwrap();
+    for threads in [1, 2, 5] {
+        let bound: Vec<Bound<'_>> = bound.iter().map(|bound| bound.clone().threads(threads)).collect();
+        let results = Bound::compute_all(&bound).unwrap();
+        for ((result, alone), text) in results.iter().zip(&alone).zip(texts) {
+            assert!(
+                bits(std::slice::from_ref(result)) == bits(std::slice::from_ref(alone)),
+                "{text} of {:?}",
+                x.shape()
+            );
+        }
+    }
+    Bound::passes(&bound)
+}
+
+/// What reductions of the same rows share is computed once, with the bits of each expression alone.
+#[test]
+fn reductions_of_the_same_rows_share_a_pass() {
+    let x = inexact(&[500, 700]);
+    let texts = [
+        "layer_norm(x)",
+        "mean(x, 1)",
+        "exp(x[0])",
+        "1 / sqrt(var(x, 1, keepdims=True) + 1e-5)",
+        "softmax(x, 0)",
+        "softmax(x) * 2",
+        "logsumexp(x, 0)",
+        "mean(x, 1)",
+    ];
+    let passes: [&[usize]; 3] = [&[0, 1, 3, 5, 7], &[2], &[4, 6]];
+    assert_eq!(passes_of(x.view(), texts), passes);
+    // Columns of the memory, and rows that are apart.
+    let wide = inexact(&[300, 1400]);
+    for x in [x.t(), wide.slice(s![.., ..;-2]).into_dyn()] {
+        assert_eq!(passes_of(x, ["layer_norm(x)", "mean(x, 1)", "var(x, 1)"]), [[0, 1, 2]]);
+    }
+    // Rows of several axes, of one chunk each, and in the middle.
+    let texts = ["layer_norm(x, axis=(1, 2))", "mean(x, (1, 2), keepdims=True)", "std(x, (1, 2))"];
+    assert_eq!(passes_of(inexact(&[60, 50, 70]).view(), texts), [[0, 1, 2]]);
+    assert_eq!(passes_of(inexact(&[5, 200, 210]).view(), texts), [[0, 1, 2]]);
+    let texts = ["var(x, (0, 2))", "mean(x, (0, 2))", "layer_norm(x, axis=(0, 2))"];
+    assert_eq!(passes_of(inexact(&[30, 64, 200]).view(), texts), [[0, 1, 2]]);
+    // Elements that are computed: stages of their own pass them on.
+    let texts = ["layer_norm(exp(x))", "mean(exp(x), 1)", "var(exp(x), 1)", "sum(softmax(x), 1)"];
+    passes_of(x.view(), texts);
+    let texts = ["layer_norm(exp(x), axis=(1, 2))", "mean(exp(x), (1, 2))", "var(exp(x), (1, 2))"];
+    passes_of(inexact(&[60, 50, 70]).view(), texts);
+    // All axes, and few elements: stages that are the same run once, without rows.
+    for shape in [[300, 900], [3, 4], [1, 1]] {
+        let texts = ["layer_norm(x, axis=(0, 1))", "mean(x)", "var(x)", "x - mean(x)"];
+        assert_eq!(passes_of(inexact(&shape).view(), texts), [[0, 1, 2, 3]]);
+    }
+    // A stage needs a group that comes first.
+    let texts = ["softmax(x - mean(softmax(x), 0))", "softmax(x)", "mean(softmax(x), 0)", "mean(x, 1)"];
+    assert_eq!(passes_of(x.view(), texts), [[0, 1, 2, 3]]);
+    let none: [&[usize]; 3] = [&[0], &[1], &[2]];
+    assert_eq!(passes_of(x.view(), ["softmax(x)", "softmax(x[1:])", "x[0]"]), none);
+    assert_eq!(passes_of(inexact(&[0, 3]).view(), ["softmax(x)", "mean(x, 1)", "x[:, 0]"]), none);
+}
+
+/// Reductions of one stage have blocks of other sizes than those of each alone: sums of long rows are rounded differently.
+#[test]
+fn joint_sums_are_those_of_each_alone_within_the_bound() {
+    for (shape, axis) in [([20, 30_000], "1"), ([20, 30_000], "None"), ([300, 500], "1"), ([3000, 40], "0")] {
+        let x = inexact(&shape);
+        let texts = ["sum(x * x, axis)", "sum(exp(x), axis)", "max(x, axis)"];
+        let exprs = texts.map(|text| Expr::parse(&text.replace("axis", axis)).unwrap());
+        let joint = Expr::evaluate_all(&exprs, [("x", x.view())]).unwrap();
+        for (joint, expr) in joint.iter().zip(&exprs) {
+            let alone = expr.evaluate([("x", x.view())]).unwrap();
+            let (Tensor::F32(joint), Tensor::F32(alone)) = (joint, &alone) else { panic!("other dtypes") };
+            for (joint, alone) in joint.iter().zip(alone) {
+                // Of positive numbers, as docs/accuracy.md states it.
+                assert!(
+                    (joint - alone).abs() <= 20.0 * f32::EPSILON / 2.0 * alone.abs(),
+                    "{joint} and {alone}"
+                );
+            }
+        }
+        assert_eq!(joint[2], exprs[2].evaluate([("x", x.view())]).unwrap());
+    }
+}
+
+/// The iterations of what is shared are counted once, and outputs have any layout.
+#[test]
+fn shared_stages_write_preallocated_arrays() {
+    let x = inexact(&[400, 600]);
+    let exprs = ["layer_norm(x)", "mean(x, 1)", "mean(x, 1)"].map(|text| Expr::parse(text).unwrap());
+    let bound = Expr::bind_all(&exprs, [("x", x.view())]).unwrap();
+    let expected = bits(&bound.iter().map(|bound| bound.compute().unwrap()).collect::<Vec<_>>());
+    let mut normalized = ArrayD::<f32>::zeros(IxDyn(&[400, 600]).f());
+    let (mut means, mut all) = (ArrayD::<f32>::zeros(IxDyn(&[400])), Array2::<f32>::zeros((400, 3)));
+    let iterations = AtomicUsize::new(0);
+    let count = |chunk| {
+        iterations.fetch_add(chunk, Ordering::Relaxed);
+        true
+    };
+    {
+        let mut every_third = all.slice_mut(s![..;-1, 1]);
+        let outs = vec![
+            OutputMut::new(&mut normalized),
+            OutputMut::new(&mut means),
+            OutputMut::new(&mut every_third),
+        ];
+        Bound::compute_all_into(&bound, outs, count).unwrap();
+    }
+    let results = [
+        normalized.as_standard_layout().to_owned().into(),
+        means.into(),
+        all.slice(s![..;-1, 1]).to_owned().into(),
+    ];
+    assert!(bits(&results) == expected);
+    // Sums, squares and the result of the first, and the quotients of the sums.
+    assert!(iterations.into_inner() <= bound[0].iterations() + 3 * 400);
+    let mut other = ArrayD::<f32>::zeros(IxDyn(&[400]));
+    let outs = vec![OutputMut::new(&mut normalized), OutputMut::new(&mut other)];
+    let error = Bound::compute_all_into(&bound[..2], outs, |_| false).unwrap_err();
+    assert_eq!(error.kind(), &ExprErrorKind::Stopped);
 }

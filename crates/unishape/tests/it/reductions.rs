@@ -1,6 +1,6 @@
 //! Views and reductions in expressions, compared with loops over indices.
 
-use ndarray::{Array1, Array2, Array3, ArrayD, Axis, IxDyn, arr1, arr2, s};
+use ndarray::{Array0, Array1, Array2, Array3, ArrayD, ArrayView1, Axis, IxDyn, arr0, arr1, arr2, s};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use unishape::expr::{Bound, Expr, Value};
@@ -501,6 +501,57 @@ fn several_expressions_read_memory_once() {
     assert_eq!(bound[1].compute().unwrap(), evaluate("max(x, 1)", [("x", Value::from(&x))]));
 }
 
+/// What is spelled out twice is computed once.
+#[test]
+fn repeated_reductions_are_one() {
+    let x = Array2::from_shape_fn((500, 700), |(i, j)| ((i * 31 + j * 17) % 97) as f32);
+    let plan = |text: &str| Expr::parse(text).unwrap().bind([("x", &x)]).unwrap().plan();
+    let shifted = "exp(x - max(x, axis=-1, keepdims=True))";
+    assert_eq!(plan(&format!("{shifted} / sum({shifted}, axis=-1, keepdims=True)")), plan("softmax(x)"));
+    for text in
+        ["layer_norm(x)", "mean(x, 1) * var(x, 1)", "sum(x, 1) / x.sum(axis=-1)", "std(x, 0) / mean(x, 0)"]
+    {
+        assert_eq!(plan(text).matches("sum of x along").count(), 1, "{}", plan(text));
+    }
+    // Other axes, shapes, dtypes and numbers are something else.
+    let value = |text: &str| evaluate(text, [("x", Value::from(&x))]);
+    assert_eq!(value("sum(x > 50, 0)[0] + sum(x > 50, 1)[0]"), large_in_first(&x).into());
+    assert_eq!(
+        value("sum(broadcast_to(x[0, 1], (2,))) + sum(broadcast_to(x[0, 1], (3,)))"),
+        arr0(85f32).into()
+    );
+    assert_eq!(value("copysign(x[0, 1], 0.0) + 2 * copysign(x[0, 1], -0.0)"), arr0(-17f32).into());
+    assert_eq!(value("sum(x[0, :2], dtype=int8) + sum(x[0, :2], dtype=int16)"), arr0(34i16).into());
+}
+
+/// Elements above 50 in the first column and in the first row.
+fn large_in_first(x: &Array2<f32>) -> Array0<i64> {
+    let count = |elements: ArrayView1<'_, f32>| elements.iter().filter(|&&element| element > 50.0).count();
+    arr0((count(x.column(0)) + count(x.row(0))) as i64)
+}
+
+#[test]
+fn equal_reductions_of_several_expressions_are_computed_once() {
+    let x = Array2::from_shape_fn((300, 200), |(i, j)| ((i * 31 + j * 17) % 97) as f64);
+    let bind = |texts: &[&str]| {
+        let exprs: Vec<Expr> = texts.iter().map(|text| Expr::parse(text).unwrap()).collect();
+        Expr::bind_all(&exprs, [("x", &x)]).unwrap()
+    };
+    let texts = ["max(x, 0)", "max(x, 0) + 1", "max(x, 0)"];
+    let expected = texts.map(|text| evaluate(text, [("x", Value::from(&x))]));
+    let bound = bind(&texts);
+    assert_eq!(Bound::passes(&bound), [[0, 1, 2]]);
+    assert_eq!(Bound::compute_all(&bound).unwrap(), expected);
+    // Together with others of the same loops.
+    let bound = bind(&["max(x, 0)", "min(x, 0)", "max(x, 0) + 1"]);
+    for bound in &bound {
+        let plan = bound.plan();
+        assert!(plan.contains("in one pass with 1 result of other expressions"), "{plan}");
+    }
+    assert_eq!(bound[2].compute().unwrap(), expected[1]);
+    assert_eq!(bound[0].compute().unwrap(), expected[0]);
+}
+
 #[test]
 fn several_expressions_name_the_values_that_they_need() {
     let x = arr1(&[1.0, 2.0]);
@@ -624,6 +675,31 @@ fn iterations_of_all_stages_are_reported() {
 }
 
 /// Whatever kernels are used for the parts that threads have.
+/// Loops that are kept between loops that are reduced, of which a thread may have one iteration.
+#[test]
+fn sums_have_the_same_bits_where_kept_loops_are_within_reduced_ones() {
+    let mut number = 0u32;
+    let x = ArrayD::<f32>::from_shape_simple_fn(IxDyn(&[350, 4, 10, 90]), || {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (number >> 8) as f32 / 3e6 - 2.5
+    });
+    let permuted = x.view().permuted_axes(IxDyn(&[1, 0, 3, 2]));
+    for x in [x.view(), x.view().reversed_axes(), permuted, x.slice(s![.., ..;-1, .., ..;2]).into_dyn()] {
+        for text in [
+            "sum(x, (0, 3))",
+            "sum(x, (0, 2))",
+            "sum(x * x, (0, 3))",
+            "var(x, (0, 2, 3))",
+            "sum(exp(x), (0, 3))",
+        ] {
+            let bound = Expr::parse(text).unwrap().bind([("x", x.clone())]).unwrap();
+            let [first, others @ ..] =
+                [1, 2, 3, 8].map(|threads| bound.clone().threads(threads).compute().unwrap());
+            assert!(others.iter().all(|other| *other == first), "{text} with strides {:?}", x.strides());
+        }
+    }
+}
+
 #[test]
 fn sums_of_products_have_the_same_bits_on_any_number_of_threads() {
     let mut number = 1u32;
