@@ -41,7 +41,7 @@ pub fn padded_dim<S: Size>(shape: &[S], rank: usize, dim: usize) -> S {
 ///     Err(StretchError::Size { dim: 1, size: 4, target: 1 }),
 /// );
 /// ```
-#[inline(always)]
+#[inline]
 pub fn check_broadcast_to(rules: Rules, shape: &[usize], target: &[usize]) -> Result<(), StretchError> {
     check_stretch(rules, shape, target).map_err(StretchError::from)
 }
@@ -141,7 +141,7 @@ pub fn source_index(
 /// assert_eq!(stretched, [0, -8, 0]);
 /// # Ok::<(), unishape_core::StretchError>(())
 /// ```
-#[inline(always)]
+#[inline]
 pub fn broadcast_strides(
     rules: Rules,
     shape: &[usize],
@@ -299,7 +299,7 @@ enum Misfit<S> {
 }
 
 impl From<Misfit<usize>> for StretchError {
-    #[inline(always)]
+    #[inline]
     fn from(misfit: Misfit<usize>) -> StretchError {
         match misfit {
             Misfit::Rank { rank, target } => StretchError::Rank { rank, target },
