@@ -103,8 +103,12 @@ impl Found {
 
     /// Whether the C functions of this program are called: one, or one per type of sizes.
     fn calls(&self, (_, module, name): &Program) -> bool {
-        let prefixes: &[&str] =
-            if module == "Common" { &["common_usize", "common_extent"] } else { &["core"] };
+        let prefixes: &[&str] = match module.as_str() {
+            "Common" => &["common_usize", "common_extent"],
+            "CommonUsize" => &["common_usize"],
+            "CommonExtent" => &["common_extent"],
+            _ => &["core"],
+        };
         let words: BTreeSet<&str> = self.calls.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         prefixes.iter().all(|prefix| words.contains(format!("{prefix}_{name}").as_str()))
     }

@@ -132,13 +132,21 @@ impl<'b, S: Size> Common<'b, S> {
             }
         } else {
             match check_next(self.rules, sizes, shape) {
-                Ok(false) => {}
-                Ok(true) => join_next(self.rules, sizes, from, shape, self.inputs),
+                Ok(changes) => {
+                    if changes {
+                        join_next(self.rules, sizes, from, shape, self.inputs);
+                    }
+                }
                 Err(dim) => {
-                    let inputs = [from.get(dim).copied().unwrap_or_default(), self.inputs];
+                    let owner = from.get(dim).copied().unwrap_or_default();
                     let ours = sizes.get(dim).copied().unwrap_or(S::ONE);
-                    let sizes = [ours, padded_dim(shape, rank, dim)];
-                    return Err(FoldError::Mismatch(Mismatch { dim, rank, inputs, sizes }));
+                    let theirs = padded_dim(shape, rank, dim);
+                    return Err(FoldError::Mismatch(Mismatch {
+                        dim,
+                        rank,
+                        inputs: [owner, self.inputs],
+                        sizes: [ours, theirs],
+                    }));
                 }
             }
         }

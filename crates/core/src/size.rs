@@ -99,7 +99,8 @@ impl Size for Extent {
             (Extent::Unknown, Extent::Unknown) => Some(Extent::Unknown),
             (Extent::Positive, Extent::Positive) => Some(Extent::Positive),
             // Unknown with Positive: the result can be 0, from sizes 0 and 1, if 1 stretches to 0.
-            _ => Some(if rules.stretches_to(0) { Extent::Unknown } else { Extent::Positive }),
+            _ if rules.stretches_to(0) => Some(Extent::Unknown),
+            _ => Some(Extent::Positive),
         }
     }
 }
@@ -108,7 +109,7 @@ impl Size for Extent {
 #[inline(always)]
 fn join_unknown(rules: Rules, size: usize, unknown: Extent) -> Option<Extent> {
     if size == 1 {
-        Some(if rules.stretches_to(0) { unknown } else { Extent::Positive })
+        if rules.stretches_to(0) { Some(unknown) } else { Some(Extent::Positive) }
     } else if size == 0 && unknown == Extent::Positive && !rules.stretches_to(0) {
         None
     } else {

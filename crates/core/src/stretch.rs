@@ -41,20 +41,34 @@ pub fn padded_dim<S: Size>(shape: &[S], rank: usize, dim: usize) -> S {
 ///     Err(StretchError::Size { dim: 1, size: 4, target: 1 }),
 /// );
 /// ```
-#[inline(always)]
+#[inline]
 pub fn check_broadcast_to(rules: Rules, shape: &[usize], target: &[usize]) -> Result<(), StretchError> {
+    check_stretch(rules, shape, target).map_err(StretchError::from)
+}
+
+/// [`check_broadcast_to`] for any type of sizes, so that it can only compare and join them.
+#[inline(always)]
+fn check_stretch<S: Size>(rules: Rules, shape: &[S], target: &[S]) -> Result<(), Misfit<S>> {
     let rank = target.len();
     if shape.len() > rank || (rules.is_strict_rank() && shape.len() != rank) {
-        return Err(StretchError::Rank { rank: shape.len(), target: rank });
+        return Err(Misfit::Rank { rank: shape.len(), target: rank });
     }
     for (dim, &target) in target.iter().enumerate() {
         let size = padded_dim(shape, rank, dim);
-        let stretches = size == 1 && rules.stretches_to(target);
-        if size != target && !stretches {
-            return Err(StretchError::Size { dim, size, target });
+        if !size_stretches(rules, size, target) {
+            return Err(Misfit::Size { dim, size, target });
         }
     }
     Ok(())
+}
+
+/// Whether `size` stretches to `target`: then their common size is `target`.
+#[inline(always)]
+fn size_stretches<S: Size>(rules: Rules, size: S, target: S) -> bool {
+    match S::join(rules, size, target) {
+        Some(joined) => joined == target,
+        None => false,
+    }
 }
 
 /// The input index that output index `a` reads (BC-7).
@@ -127,7 +141,7 @@ pub fn source_index(
 /// assert_eq!(stretched, [0, -8, 0]);
 /// # Ok::<(), unishape_core::StretchError>(())
 /// ```
-#[inline(always)]
+#[inline]
 pub fn broadcast_strides(
     rules: Rules,
     shape: &[usize],
@@ -135,19 +149,31 @@ pub fn broadcast_strides(
     target: &[usize],
     stretched: &mut [isize],
 ) -> Result<(), StretchError> {
+    stretch_strides(rules, shape, strides, target, stretched).map_err(StretchError::from)
+}
+
+/// [`broadcast_strides`] for any type of sizes, so that it can only compare and join them.
+#[inline(always)]
+fn stretch_strides<S: Size>(
+    rules: Rules,
+    shape: &[S],
+    strides: &[isize],
+    target: &[S],
+    stretched: &mut [isize],
+) -> Result<(), Misfit<S>> {
     let rank = target.len();
     if shape.len() > rank || (rules.is_strict_rank() && shape.len() != rank) {
-        return Err(StretchError::Rank { rank: shape.len(), target: rank });
+        return Err(Misfit::Rank { rank: shape.len(), target: rank });
     }
     if strides.len() != shape.len() || stretched.len() != rank {
-        return Err(StretchError::Length);
+        return Err(Misfit::Length);
     }
     let pad = rank.saturating_sub(shape.len());
     let (added_to, own_to) = stretched.split_at_mut_checked(pad).unwrap_or_default();
     let (added, own) = target.split_at_checked(pad).unwrap_or_default();
     for (dim, (to, &target)) in added_to.iter_mut().zip(added).enumerate() {
-        if target != 1 && !rules.stretches_to(target) {
-            return Err(StretchError::Size { dim, size: 1, target });
+        if !size_stretches(rules, S::ONE, target) {
+            return Err(Misfit::Size { dim, size: S::ONE, target });
         }
         *to = 0;
     }
@@ -156,10 +182,10 @@ pub fn broadcast_strides(
     {
         if size == target {
             *to = stride;
-        } else if size == 1 && rules.stretches_to(target) {
+        } else if size_stretches(rules, size, target) {
             *to = 0;
         } else {
-            return Err(StretchError::Size { dim: pad.saturating_add(dim), size, target });
+            return Err(Misfit::Size { dim: pad.saturating_add(dim), size, target });
         }
     }
     Ok(())
@@ -190,13 +216,12 @@ pub fn source_offset(target: &[usize], strides: &[isize], index: &[usize]) -> Re
     check_index(target, index)?;
     let mut offset = 0isize;
     for (&stride, &index) in strides.iter().zip(index) {
-        if stride == 0 {
-            continue; // stretched: the index is irrelevant, even if it does not fit an isize
-        }
-        let step = isize::try_from(index).ok().and_then(|index| index.checked_mul(stride));
-        match step.and_then(|step| offset.checked_add(step)) {
-            Some(sum) => offset = sum,
-            None => return Err(LayoutError::Overflow),
+        // Stretched: the index is irrelevant, even if it does not fit an isize.
+        if stride != 0 {
+            let Ok(index) = isize::try_from(index) else { return Err(LayoutError::Overflow) };
+            let Some(step) = index.checked_mul(stride) else { return Err(LayoutError::Overflow) };
+            let Some(sum) = offset.checked_add(step) else { return Err(LayoutError::Overflow) };
+            offset = sum;
         }
     }
     Ok(offset)
@@ -265,6 +290,24 @@ impl fmt::Display for StretchError {
 }
 
 impl core::error::Error for StretchError {}
+
+/// [`StretchError`] for any type of sizes.
+enum Misfit<S> {
+    Rank { rank: usize, target: usize },
+    Length,
+    Size { dim: usize, size: S, target: S },
+}
+
+impl From<Misfit<usize>> for StretchError {
+    #[inline]
+    fn from(misfit: Misfit<usize>) -> StretchError {
+        match misfit {
+            Misfit::Rank { rank, target } => StretchError::Rank { rank, target },
+            Misfit::Length => StretchError::Length,
+            Misfit::Size { dim, size, target } => StretchError::Size { dim, size, target },
+        }
+    }
+}
 
 /// An error in the arguments of [`source_index`] or [`source_offset`].
 ///

@@ -22,6 +22,7 @@ pub struct CommonRecord<C> {
     sizes: *mut C,
     from: *mut usize,
     capacity: i32,
+    from_capacity: i32,
     rank: i32,
     inputs: usize,
 }
@@ -55,6 +56,7 @@ pub struct FastRecord<C> {
 pub struct FinishResult {
     kind: i32,
     least: usize,
+    skip: i32,
 }
 
 /// The C functions of the module `CommonUsize` or `CommonExtent`.
@@ -266,10 +268,17 @@ impl<S: Proven> Common<S> {
 
     /// `Common::finish`, without consuming the buffers.
     pub fn finish(&mut self) -> Result<Vec<S>, FoldError<S>> {
-        // Safety: the program only reads a field of the record.
-        let FinishResult { kind, least } = unsafe { (S::PROGRAMS.finish)(self.rules, &raw mut self.record) };
+        // Safety: the program only reads fields of the record.
+        let result = unsafe { (S::PROGRAMS.finish)(self.rules, &raw mut self.record) };
+        let FinishResult { kind, least, skip } = result;
         match kind {
-            0 => Ok(self.shape()),
+            0 => {
+                // Safety: the record's pointer is to `capacity` sizes of the buffer, which `self` owns.
+                let all = unsafe {
+                    std::slice::from_raw_parts(self.record.sizes, non_negative(self.record.capacity))
+                };
+                Ok(sizes(&all[non_negative(skip)..]))
+            }
             3 => Err(FoldError::TooFewInputs { least }),
             _ => panic!("finish has no result of kind {kind}"),
         }

@@ -37,7 +37,7 @@ pub use count::{byte_count, checked_mul_usize, element_count, fits_isize};
 #[cfg(proven)]
 pub use rules::Rules;
 #[cfg(proven)]
-pub use size::{ExtentRecord, broadcast_dim, join_extents, join_unknown};
+pub use size::{ExtentRecord, broadcast_dim, join_extents, join_known, join_unknown};
 #[cfg(proven)]
 pub use stretch::{
     broadcast_strides, check_broadcast_to, check_index, checked_add_isize, checked_mul_isize, index_map,

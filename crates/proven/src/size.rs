@@ -48,13 +48,19 @@ impl<C> OptionRecord<C> {
 
 unsafe extern "C" {
     safe fn core_broadcast_dim(rules: Rules, a: usize, b: usize) -> OptionRecord<usize>;
+    safe fn common_usize_join(rules: Rules, a: usize, b: usize) -> OptionRecord<usize>;
     safe fn core_join_unknown(rules: Rules, size: usize, other: ExtentRecord) -> OptionRecord<ExtentRecord>;
     safe fn core_join_extents(rules: Rules, a: ExtentRecord, b: ExtentRecord) -> OptionRecord<ExtentRecord>;
 }
 
-/// `broadcast_dim`, and `Size::join` of `usize`.
+/// `broadcast_dim`.
 pub fn broadcast_dim(rules: Rules, a: usize, b: usize) -> Option<usize> {
     core_broadcast_dim(rules, a, b).option()
+}
+
+/// `Size::join` of `usize`.
+pub fn join_known(rules: Rules, a: usize, b: usize) -> Option<usize> {
+    common_usize_join(rules, a, b).option()
 }
 
 /// `join_unknown`, where `unknown` must not be `Extent::Known`.

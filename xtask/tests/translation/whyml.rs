@@ -24,7 +24,7 @@ pub(crate) fn tokens(text: &str) -> Vec<String> {
             while at < chars.len() && (chars[at].is_alphanumeric() || chars[at] == '_' || chars[at] == '\'') {
                 at += 1;
             }
-            found.push(chars[start..at].iter().collect());
+            found.push(number(chars[start..at].iter().collect()));
         } else {
             let two: String = [chars[at], next].iter().collect();
             let long = ["<-", "<=", ">=", "<>", "&&", "||", "->", "/\\", "\\/", "=="].contains(&two.as_str());
@@ -33,6 +33,13 @@ pub(crate) fn tokens(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// A number in decimal notation; other words are unchanged.
+fn number(word: String) -> String {
+    let digits = word.replace('_', "");
+    let value = digits.strip_prefix("0x").map_or(digits.parse(), |hex| u128::from_str_radix(hex, 16));
+    value.map_or(word, |value| value.to_string())
 }
 
 /// The names of lemmas and of ghost functions, whose calls do nothing at run time.
@@ -68,7 +75,8 @@ impl<'t> Parser<'t> {
         let start = text.find(&format!("\n  let {name} "))?;
         // Declarations are indented by two spaces.
         let body = &text[start + 1..];
-        let ends = ["\n\n  let ", "\n\n  (**", "\n\n  type ", "\n\n  predicate ", "\n\n  function "];
+        let ends =
+            ["\n\n  let ", "\n\n  (**", "\n\n  type ", "\n\n  predicate ", "\n\n  function ", "\n\n  clone "];
         let end = ends.iter().filter_map(|end| body.find(end)).min().unwrap_or(body.len());
         let mut parser =
             Parser { tokens: tokens(&body[..end]), at: 2, lemmas, names: BTreeMap::new(), count: 0 };
@@ -234,6 +242,15 @@ impl<'t> Parser<'t> {
         let bound: Vec<String> = names.iter().map(|name| self.names[name].clone()).collect();
         let rest = self.sequence();
         self.names = outer;
+        // What is only passed on: `let x = e in x`, and a pair of `Option`.
+        let is_passed = match &bound[..] {
+            [one] => rest == *one,
+            [ok, some] => rest == format!("if {ok} then {{(True, {some})}} else {{(False)}}"),
+            _ => false,
+        };
+        if is_passed && kind.is_empty() {
+            return value;
+        }
         format!("let {kind}{} = {value} in {rest}", bound.join(", "))
     }
 
@@ -310,13 +327,17 @@ impl<'t> Parser<'t> {
             }
             "{" => {
                 let mut fields = Vec::new();
-                while !self.accept("}") {
-                    fields.push(match self.next() {
-                        token if token == ";" => "; ".to_owned(),
-                        token => self.names.get(&token).cloned().unwrap_or(token),
-                    });
+                if self.tokens.get(self.at + 1).is_none_or(|next| next != "=") {
+                    fields.push(format!("{} with", self.expression(0)));
+                    self.expect("with");
                 }
-                format!("{{{}}}", fields.join(" "))
+                while !self.accept("}") {
+                    let name = self.next();
+                    self.expect("=");
+                    fields.push(format!("{name} = {}", self.expression(0)));
+                    self.accept(";");
+                }
+                format!("{{{}}}", fields.join("; "))
             }
             "true" => "True".to_owned(),
             "false" => "False".to_owned(),

@@ -1,6 +1,6 @@
 //! Compares `Common`, `join_shape` and `padded_dim` with their proven programs.
 
-use crate::support::{all_rules, any_rules, cases, extent, size};
+use crate::support::{all_rules, any_rules, cases, each_representative_up_to, extent, size};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use unishape_core::{Common, Extent, FastCommon, FoldError, Rules, Size, join_shape, padded_dim};
@@ -120,16 +120,68 @@ fn all_small_shapes_up_to_three_inputs() {
     }
 }
 
-/// Three sizes besides 0 and 1: as many as inputs, so that they stand for all sizes (docs/verification.md).
 #[test]
-fn all_shapes_of_rank_two_with_three_other_sizes() {
-    let shapes = all_shapes(2, 4);
-    assert_eq!(shapes.len(), 1 + 5 + 25);
-    for inputs in 1..=3 {
+fn all_shapes_with_three_other_sizes() {
+    for (rank, inputs, number) in [(3, 1, 156), (3, 2, 156), (2, 3, 31)] {
+        let shapes = all_shapes(rank, 4);
+        assert_eq!(shapes.len(), number);
         let (folds, failed) = every_fold(&shapes, inputs, 7);
-        assert_eq!(folds, 4 * 31usize.pow(inputs as u32));
+        assert_eq!(folds, 4 * number.pow(inputs as u32));
         println!("{folds} folds of {inputs} shapes compared, {failed} of them without a common shape");
     }
+}
+
+/// Folds one of each class of shapes that differ only by a permutation of sizes: `sizes`, and then others.
+fn every_representative<S: Proven>(rank: usize, inputs: usize, sizes: &[S], other: fn(usize) -> S) -> usize {
+    let mut folds = 0;
+    each_representative_up_to(rank, inputs, sizes.len(), &mut |numbers| {
+        let size = |&number: &usize| sizes.get(number).copied().unwrap_or_else(|| other(number));
+        let shapes: Vec<Vec<S>> = numbers.iter().map(|shape| shape.iter().map(size).collect()).collect();
+        for rules in all_rules() {
+            let _ = folds_are_equal(rules, (&[other(99); 3], &[9; 3]), Start::New, &shapes);
+            folds += 1;
+        }
+    });
+    folds
+}
+
+/// These shapes stand for all shapes of these ranks, whatever their sizes are (docs/verification.md).
+#[test]
+fn all_sizes_up_to_three_inputs_of_rank_three() {
+    for (inputs, number) in [(1, 51), (2, 5_249), (3, 992_091)] {
+        let folds = every_representative(3, inputs, &[0, 1], |number| number);
+        assert_eq!(folds, 4 * number);
+        println!("{folds} folds of {inputs} shapes compared, one of each class of sizes");
+    }
+}
+
+/// The same, where the sizes that are special are also unknown and positive.
+#[test]
+fn all_sizes_with_unknown_ones() {
+    for (rank, inputs, number) in [(3, 1, 173), (3, 2, 41_893), (2, 3, 49_532)] {
+        let folds = every_representative(rank, inputs, &EXTENTS[..4], Extent::Known);
+        assert_eq!(folds, 4 * number);
+        println!("{folds} folds of {inputs} shapes compared, one of each class of sizes");
+    }
+}
+
+/// A permutation of the sizes other than 0 and 1 commutes with the fold, also with its errors.
+fn permutation_commutes<S: Size>(rules: Rules, shapes: &[Vec<S>], permuted: impl Fn(S) -> S) {
+    let fold = |shapes: &[Vec<S>]| {
+        let (mut sizes, mut from) = ([S::ONE; 12], [0; 12]);
+        let mut common = Common::new(rules, &mut sizes, &mut from);
+        let errors: Vec<_> = shapes.iter().map(|shape| common.push(shape)).collect();
+        (errors, common.shape().to_vec(), common.from().to_vec())
+    };
+    let all = |shape: &Vec<S>| shape.iter().map(|&size| permuted(size)).collect::<Vec<S>>();
+    let (mut errors, shape, from) = fold(shapes);
+    for error in &mut errors {
+        if let Err(FoldError::Mismatch(mismatch)) = error {
+            mismatch.sizes = mismatch.sizes.map(&permuted);
+        }
+    }
+    let permuted: Vec<Vec<S>> = shapes.iter().map(all).collect();
+    assert_eq!((errors, all(&shape), from), fold(&permuted), "{rules:?} {shapes:?} {permuted:?}");
 }
 
 /// All shapes of rank 0 to `rank` with these sizes.
@@ -309,6 +361,22 @@ proptest! {
             joins_are_equal(rules, &any.0, shape);
             padded_sizes_are_equal(shape);
         }
+    }
+
+    #[test]
+    fn permutations_of_sizes_commute(rules in any_rules(), shapes in unknown_shapes(), swap in (2..9usize, 2..9usize)) {
+        let swapped = |size: usize| match size {
+            0 | 1 => size,
+            size if size == swap.0 => swap.1,
+            size if size == swap.1 => swap.0,
+            // Its own inverse: from 16 on, numbers are reversed.
+            size if size >= 16 => 15usize.wrapping_sub(size),
+            size => size,
+        };
+        permutation_commutes(rules.0, &shapes, |size| match size {
+            Extent::Known(size) => Extent::Known(swapped(size)),
+            unknown => unknown,
+        });
     }
 
     #[test]

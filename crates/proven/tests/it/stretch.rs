@@ -1,6 +1,6 @@
 //! Compares the stretching of one shape to another with the proven programs.
 
-use crate::support::{all_rules, any_rules, cases, size, stride};
+use crate::support::{all_rules, any_rules, cases, each_representative_up_to, size, stride};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -49,7 +49,7 @@ fn offsets_are_equal(target: &[usize], strides: &[isize], index: &[usize]) {
 
 #[test]
 fn all_pairs_of_small_shapes() {
-    let shapes = all_shapes(3, 3);
+    let shapes = all_shapes(3, 4);
     let mut compared = 0;
     for rules in all_rules() {
         for (shape, target) in shapes.iter().flat_map(|a| shapes.iter().map(move |b| (a, b))) {
@@ -63,6 +63,20 @@ fn all_pairs_of_small_shapes() {
         }
     }
     println!("{compared} shapes with strides stretched");
+}
+
+/// One of each class of shapes that differ only by a permutation of the sizes other than 0 and 1: these stand for all
+/// shapes of these ranks (docs/verification.md).
+#[test]
+fn all_sizes_of_two_shapes_of_rank_three() {
+    let mut compared = 0;
+    each_representative_up_to(3, 2, 2, &mut |shapes| {
+        for rules in all_rules() {
+            stretches_are_equal(rules, shapes[0], &STRIDES[..shapes[0].len()], shapes[1], shapes[1].len());
+            compared += 1;
+        }
+    });
+    assert_eq!(compared, 4 * 5_249);
 }
 
 /// All indices with entries from 0 to the size itself, which is out of bounds.

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use unishape_core::{Extent, Rules};
+use unishape_oracle::Indices;
 use unishape_proven as proven;
 
 /// All rule sets: the core's and the programs' representation.
@@ -14,6 +15,38 @@ pub(crate) fn all_rules() -> [(Rules, proven::Rules); 4] {
 
 pub(crate) fn any_rules() -> impl Strategy<Value = (Rules, proven::Rules)> {
     (0..4usize).prop_map(|which| all_rules()[which])
+}
+
+/// Calls `visit` with the shapes of these ranks, one of each class of those that differ only by a permutation of the
+/// sizes from `fixed` on: further sizes occur in the order `fixed`, `fixed + 1`, and so on.
+pub(crate) fn each_representative(ranks: &[usize], fixed: usize, visit: &mut impl FnMut(&[&[usize]])) {
+    fn extend(sizes: &mut [usize], at: usize, known: usize, visit: &mut impl FnMut(&[usize])) {
+        if at == sizes.len() {
+            return visit(sizes);
+        }
+        for size in 0..=known {
+            sizes[at] = size;
+            extend(sizes, at + 1, known.max(size + 1), visit);
+        }
+    }
+    extend(&mut vec![0; ranks.iter().sum()], 0, fixed, &mut |sizes| {
+        let mut rest = sizes;
+        let shapes: Vec<&[usize]> =
+            ranks.iter().map(|&rank| rest.split_off(..rank).expect("enough sizes")).collect();
+        visit(&shapes);
+    });
+}
+
+/// The same for all ranks up to `rank` of this number of shapes.
+pub(crate) fn each_representative_up_to(
+    rank: usize,
+    inputs: usize,
+    fixed: usize,
+    visit: &mut impl FnMut(&[&[usize]]),
+) {
+    for ranks in Indices::of(&vec![rank + 1; inputs]) {
+        each_representative(&ranks, fixed, visit);
+    }
 }
 
 /// Sizes, indices and counts at edges: small, and near 2³¹, 2³², 2⁶³ and 2⁶⁴.
