@@ -24,8 +24,8 @@ const FILES: [(&str, &[&str]); 3] = [
             "core_stretch.Index",
         ],
     ),
-    ("common_usize.c", &["core_common.CommonUsize"]),
-    ("common_extent.c", &["core_common.CommonExtent"]),
+    ("common_usize.c", &["core_rules.Rules", "core_common.CommonUsize"]),
+    ("common_extent.c", &["core_rules.Rules", "core_common.CommonExtent"]),
 ];
 
 /// Broadcast on the tensors of SONNX: its module, and the arguments that it needs.

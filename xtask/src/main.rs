@@ -6,6 +6,7 @@ mod command;
 mod coverage;
 mod debian;
 mod dist;
+mod equivalence;
 mod extract;
 mod files;
 mod fuzz;
@@ -51,6 +52,8 @@ enum Task {
     },
     /// Replay the formal proof in proof/ (part of `test`).
     Prove(prove::Options),
+    /// Compare the compiled core with the proven programs by symbolic execution, for all sizes at small ranks.
+    Equivalence(equivalence::Options),
     /// Measure line, region and branch coverage of the core; requires nightly Rust.
     Coverage,
     /// Fuzz the readers, the parsers and the core with cargo-fuzz (for seconds in `test`).
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Task::Test => test::run(),
         Task::Bench { args } => bench::run(&args),
         Task::Prove(options) => prove::run(&options),
+        Task::Equivalence(options) => equivalence::run_task(&options),
         Task::Coverage => coverage::run(),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Mutants(options) => mutants::run(&options),

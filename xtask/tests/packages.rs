@@ -9,8 +9,9 @@ use support::{metadata, root};
 
 /// Packages of the workspace that are never published: tests, examples, tools, a part of the site, and the extension
 /// module of Python.
-const INTERNAL: [&str; 7] = [
+const INTERNAL: [&str; 8] = [
     "unishape-examples",
+    "unishape-exported",
     "unishape-fuzz",
     "unishape-oracle",
     "unishape-playground",

@@ -26,7 +26,7 @@ const LAYERS: [&[&str]; 12] = [
 ];
 
 /// Folders of the workspace without a layer: only tests and tools use them.
-const OUTSIDE: [&str; 5] = ["oracle", "proven", "examples", "fuzz", "xtask"];
+const OUTSIDE: [&str; 6] = ["oracle", "proven", "exported", "examples", "fuzz", "xtask"];
 
 /// Modules that re-export an item of a child that uses them, by folder and path. The child extends a type or
 /// calls a function of its parent; users import both from the parent.
