@@ -50,6 +50,7 @@ impl Container {
 /// # Ok::<(), unishape_files::FileError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Location {
     /// An `.npy` file from standard input: `-`.
     Stdin,
