@@ -106,8 +106,8 @@ const PLANTED: [Planted; 12] = [
     Planted {
         bug: "1 stretches to 0 under SONNX rules, to a target",
         file: "stretch.rs",
-        from: "size == 1 && rules.stretches_to(target);",
-        to: "size == 1;",
+        from: "None => false,",
+        to: "None => size == S::ONE,",
         function: "check_broadcast_to",
     },
     Planted {

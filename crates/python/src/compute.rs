@@ -131,7 +131,7 @@ fn compute_pass<'py>(
 
 /// Allocates the remaining outputs, one at a time since each is borrowed, and evaluates into all of them.
 ///
-/// A pass has few expressions, which bounds the recursion. Results are added from the last to the first.
+/// A pass has at most 64 expressions, which bounds the recursion. Results are added from the last to the first.
 fn allocate_next<'py>(
     py: Python<'py>,
     exprs: &[BoundExpr<'_>],

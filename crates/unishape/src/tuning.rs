@@ -91,6 +91,10 @@ pub(crate) const MIN_JOINED_REDUCTION: usize = 16;
 /// from 4 to 8 does.
 pub(crate) const PASS_MAX_MEMBERS: usize = 8;
 
+/// Largest number of expressions that are computed together because some share stages or rows with others. A bound on
+/// memory, and on the recursion that allocates their results in Python.
+pub(crate) const JOINT_MAX_EXPRS: usize = 64;
+
 /// Expressions share a pass where their arrays take at least this many bytes, which few last-level caches have: smaller
 /// arrays are in a cache when the second expression reads them.
 ///

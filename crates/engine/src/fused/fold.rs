@@ -409,7 +409,9 @@ impl Folding<'_> {
         let max_elements = nest.len().div_ceil(FOLD_MAX_TASKS).max(min_elements);
         let (size, strides) = nest.level(0);
         let is_split_outside = strides[0] != 0 && nest.len() / size <= max_elements;
-        if nest.len() <= max_elements || team.threads() == 1 && is_split_outside {
+        // Without rounding, large nests are halved where small ones are not: which zero is the maximum depends on that.
+        let is_halved_alike = self.halving.is_rounded || nest.len() <= SERIAL_CHUNK_BYTES;
+        if nest.len() <= max_elements || team.threads() == 1 && is_split_outside && is_halved_alike {
             // Safety: the caller guarantees it.
             return unsafe { self.fold(nest, &firsts) };
         }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 impl Expr {
     /// Binds several expressions to the same values.
     ///
-    /// Reductions of different expressions that have the same loops, reduce the same axes and share an array are
+    /// Different reductions of the expressions that have the same loops, reduce the same axes and share an array are
     /// computed in one pass over memory, when the first of these expressions is computed, even if only a slice of it
     /// is. Their results are kept until all of these expressions are dropped. More is shared where all are computed at
     /// once, see [`passes`](Bound::passes). Each expression uses some of the values, and each value is used.

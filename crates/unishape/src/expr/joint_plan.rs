@@ -18,7 +18,7 @@ use super::staged::{
 use super::value::Value;
 use crate::DType;
 use crate::program_arrays::{RawOutput, StageArray};
-use crate::tuning::PASS_MAX_MEMBERS;
+use crate::tuning::{JOINT_MAX_EXPRS, PASS_MAX_MEMBERS};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 use unishape_engine::fused::Options;
@@ -201,14 +201,19 @@ impl<'v> JointPlan<'v> {
         }
     }
 
-    /// The expressions that share stages or rows, directly or through others: lists of their numbers.
+    /// The expressions that share stages or rows, directly or through others: lists of their numbers. Lists are not
+    /// united to long ones: the results of all their expressions exist at a time.
     pub(crate) fn shared(&self) -> Vec<Vec<usize>> {
         let mut lists: Vec<Vec<usize>> = (0..self.results.len()).map(|expr| vec![expr]).collect();
         for JointGroup { exprs, .. } in self.groups.iter().filter(|group| group.exprs.len() > 1) {
             let (shared, others): (Vec<_>, Vec<_>) =
                 lists.into_iter().partition(|list| list.iter().any(|expr| exprs.contains(expr)));
             lists = others;
-            lists.push(shared.concat());
+            let count: usize = shared.iter().map(Vec::len).sum();
+            match count <= JOINT_MAX_EXPRS {
+                true => lists.push(shared.concat()),
+                false => lists.extend(shared),
+            }
         }
         lists.iter_mut().for_each(|list| list.sort_unstable());
         lists
@@ -244,6 +249,7 @@ impl<'v> JointPlan<'v> {
                 }
                 results.insert_all(stage, kept);
             }
+            results.retain(|stage| self.is_read_after(stage, at));
         }
         Ok(())
     }
@@ -253,11 +259,16 @@ impl<'v> JointPlan<'v> {
         self.results.iter().enumerate().filter(move |(_, result)| **result == stage).map(|(expr, _)| expr)
     }
 
-    /// Whether a stage's results are used by a stage of another group, or by several expressions.
+    /// Whether a stage's results are used by a stage of a later group, or by several expressions.
     fn is_kept(&self, number: usize, group: usize) -> bool {
+        self.is_read_after(number, group) || self.exprs_of(number).count() > 1
+    }
+
+    /// Whether a stage's results are used by a stage of a group after another one.
+    fn is_read_after(&self, number: usize, group: usize) -> bool {
         let reads = |input: &StageInput| matches!(input.source, StageSource::Stage { number: other, .. } if other == number);
-        let others = self.stages.iter().zip(&self.group_of).filter(|&(_, &own)| own != group);
-        others.flat_map(|(stage, _)| &stage.inputs).any(reads) || self.exprs_of(number).count() > 1
+        let later = self.stages.iter().zip(&self.group_of).filter(|&(_, &own)| own > group);
+        later.flat_map(|(stage, _)| &stage.inputs).any(reads)
     }
 
     /// Computes the stages of a group; `ends` is what those that are used outside of it write.

@@ -80,8 +80,10 @@ struct Precomputed {
 }
 
 /// Variables whose elements are read many times and not contiguous, copied: by their number, the indices at which they
-/// are read, and the loops. The maps are those of the copy.
-pub(super) type Packed = HashMap<(usize, DimMaps, Shape), (TemporaryArray, DimMaps)>;
+/// are read, the loops, and which of these are swapped in the copy. The maps are those of the copy.
+pub(super) type Packed = HashMap<PackedKey, (TemporaryArray, DimMaps)>;
+
+type PackedKey = (usize, DimMaps, Shape, Option<[usize; 2]>);
 
 /// Results of stages, by the number of the stage and of the result. Sorted: there are few, so that hashing takes longer.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +103,11 @@ impl Temporaries {
             Ok(at) => self.0[at].1 = results,
             Err(at) => self.0.insert(at, (key, results)),
         }
+    }
+
+    /// Drops the results of all stages but some.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(usize) -> bool) {
+        self.0.retain(|((stage, _), _)| is_kept(*stage));
     }
 
     /// Adds the results of a stage.
@@ -304,7 +311,7 @@ pub(super) fn pack<'s>(
             if swapped.is_none() && !array.is_worth_packing() {
                 continue;
             }
-            let key = (*variable, maps.clone(), stage.shape.clone());
+            let key = (*variable, maps.clone(), stage.shape.clone(), swapped);
             if packed.contains_key(&key) {
                 continue;
             }
@@ -609,21 +616,28 @@ pub(super) fn run_stage(
     }
     let mut arrays: SmallVec<[Option<StageArray<'_>>; 4]> = SmallVec::new();
     let mut indices: SmallVec<[(isize, SmallVec<[isize; 6]>); 4]> = SmallVec::new();
+    let swapped = match sources.packed.keys().any(|(.., swapped)| swapped.is_some()) {
+        true => swapped_loops(stage, sources.variables),
+        false => None,
+    };
+    // Other stages of a pass may have other copies of the same array.
+    let packed = |variable: usize, maps: &DimMaps| {
+        let find = |swapped| sources.packed.get(&(variable, maps.clone(), stage.shape.clone(), swapped));
+        if sources.packed.is_empty() {
+            None
+        } else {
+            swapped.and_then(|_| find(swapped)).or_else(|| find(None))
+        }
+    };
     for StageInput { source, maps } in &stage.inputs {
         arrays.push(match source {
-            StageSource::Variable(variable) => {
-                let packed = match sources.packed.is_empty() {
-                    true => None,
-                    false => sources.packed.get(&(*variable, maps.clone(), stage.shape.clone())),
-                };
-                match packed {
-                    Some((packed, maps)) => Some(packed.array().mapped(&from_start(maps, rows), &shape)),
-                    None => {
-                        let array = sources.variables[*variable].as_ref();
-                        array.map(|array| array.mapped(&from_start(maps, rows), &shape))
-                    }
+            StageSource::Variable(variable) => match packed(*variable, maps) {
+                Some((packed, maps)) => Some(packed.array().mapped(&from_start(maps, rows), &shape)),
+                None => {
+                    let array = sources.variables[*variable].as_ref();
+                    array.map(|array| array.mapped(&from_start(maps, rows), &shape))
                 }
-            }
+            },
             StageSource::Stage { number, result } => {
                 match rows.and_then(|rows| rows.local.get((*number, *result))) {
                     Some(local) => Some(local.array().mapped(maps, &shape)),

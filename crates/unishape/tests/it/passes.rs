@@ -242,3 +242,33 @@ fn shared_stages_write_preallocated_arrays() {
     let error = Bound::compute_all_into(&bound[..2], outs, |_| false).unwrap_err();
     assert_eq!(error.kind(), &ExprErrorKind::Stopped);
 }
+
+/// A stage that reads a copy with two loops swapped does not give that copy to other stages of its pass.
+#[test]
+fn copies_of_one_expression_are_not_those_of_another() {
+    let (a, b) = (inexact(&[300, 64]), inexact(&[200, 64]).mapv(|x| x * 0.01));
+    let texts = ["sqrt(sum((a[:, None] - b)**2, -1))", "log(sum(exp(a[:, None] * 0.01 * b), -1))"];
+    let exprs = texts.map(|text| Expr::parse(text).unwrap());
+    let bound = Expr::bind_all(&exprs, [("a", a.view()), ("b", b.view())]).unwrap();
+    let alone: Vec<Tensor> = bound.iter().map(|bound| bound.compute().unwrap()).collect();
+    assert!(bits(&Bound::compute_all(&bound).unwrap()) == bits(&alone));
+}
+
+/// A chain of expressions, of which each shares a stage with the next one, is computed in passes of limited length.
+#[test]
+fn long_chains_are_several_passes() {
+    let arrays: Vec<ArrayD<f32>> = (0..151).map(|number| inexact(&[40, 30 + number % 3])).collect();
+    let names: Vec<String> = (0..151).map(|number| format!("x{number}")).collect();
+    let text = |number: usize| format!("sum(x{number}) * sum(x{})", number + 1);
+    let exprs: Vec<Expr> = (0..150).map(|number| Expr::parse(&text(number)).unwrap()).collect();
+    let values = names.iter().map(String::as_str).zip(arrays.iter().map(|array| array.view()));
+    let bound = Expr::bind_all(&exprs, values).unwrap();
+    let passes = Bound::passes(&bound);
+    let longest = passes.iter().map(Vec::len).max();
+    assert!((2..=64).contains(&longest.unwrap()), "{longest:?}");
+    let mut numbers = passes.concat();
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..150));
+    let alone: Vec<Tensor> = bound.iter().map(|bound| bound.compute().unwrap()).collect();
+    assert!(bits(&Bound::compute_all(&bound).unwrap()) == bits(&alone));
+}

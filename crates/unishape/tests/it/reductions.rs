@@ -728,3 +728,26 @@ fn sums_of_products_have_the_same_bits_on_any_number_of_threads() {
         }
     }
 }
+
+/// Which of two zeros is the maximum does not depend on the number of threads, wherever they are in long rows.
+#[test]
+fn signs_of_zeros_do_not_depend_on_threads() {
+    let expr = Expr::parse("max(x, 1)").unwrap();
+    for (first, second) in
+        [(49_983, 50_016), (49_999, 50_000), (0, 99_999), (49_920, 50_070), (12_000, 70_016)]
+    {
+        for zeros in [[0.0, -0.0], [-0.0, 0.0]] {
+            let mut x = Array2::from_elem((64, 100_000), -1f32);
+            x.slice_mut(s![.., first]).fill(zeros[0]);
+            x.slice_mut(s![.., second]).fill(zeros[1]);
+            let bound = expr.bind([("x", &x)]).unwrap();
+            let signs = |threads: usize| {
+                let Tensor::F32(maxima) = bound.clone().threads(threads).compute().unwrap() else {
+                    panic!("other dtype")
+                };
+                maxima.iter().map(|x| x.is_sign_negative()).collect::<Vec<bool>>()
+            };
+            assert_eq!(signs(1), signs(2), "{first} {second} {zeros:?}");
+        }
+    }
+}
