@@ -28,10 +28,13 @@ pub(crate) fn wait_for_growth(dir: &TestDir, child: &mut Child) {
 
 fn has_grown(dir: &TestDir, child: &Child) -> bool {
     let is_large = |path: &Path| fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 4 << 20);
-    // A file without a name is found by its descriptor.
+    // A file without a name is found by its descriptor. Inputs have names, and may not have been mapped yet.
     let descriptors = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
     let is_temporary = |path: &String| path.contains(".unishape-");
-    descriptors.into_iter().any(|descriptor| is_large(&descriptor.path()))
+    let is_nameless = |path: &Path| {
+        fs::read_link(path).is_ok_and(|to| to.as_os_str().as_encoded_bytes().ends_with(b" (deleted)"))
+    };
+    descriptors.map(|descriptor| descriptor.path()).any(|path| is_nameless(&path) && is_large(&path))
         || dir.list().iter().filter(|path| is_temporary(path)).any(|path| is_large(&dir.path(path)))
 }
 
