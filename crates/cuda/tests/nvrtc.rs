@@ -3,6 +3,7 @@
 //! It is found in the Python environment of the tests. `UNISHAPE_COMPILE_ALL=1` compiles all kernels and not only some.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use unishape::DType;
 use unishape::expr::{Expr, Op};
 use unishape_cuda::{ArrayType, Compiler, Numerics, Plan, Variable};
@@ -44,7 +45,7 @@ fn variable(dtype: DType, layout: usize) -> Variable<'static> {
     Variable::Array(ArrayType { dtype, shape, strides, alignment: 256 })
 }
 
-/// Compiles the kernels of some expressions, on two cores, and returns how many there were.
+/// Compiles the kernels of some expressions, on all cores, and returns how many there were.
 fn compile(compiler: &Compiler, cases: &[(String, Vec<Variable<'static>>)], capabilities: &[i32]) -> usize {
     let mut sources: Vec<(String, String)> = Vec::new();
     for (text, variables) in cases {
@@ -57,11 +58,11 @@ fn compile(compiler: &Compiler, cases: &[(String, Vec<Variable<'static>>)], capa
     }
     sources.sort();
     sources.dedup_by(|a, b| a.1 == b.1);
-    let (first, second) = sources.split_at(sources.len() / 2);
+    let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
-        for half in [first, second] {
-            scope.spawn(move || {
-                for (text, source) in half {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some((text, source)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
                     for &capability in capabilities {
                         if let Err(error) = compiler.compile(source, capability, Numerics::Exact) {
                             panic!("{text} for {capability}: {error}\n{source}");
