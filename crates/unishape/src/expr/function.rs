@@ -1,5 +1,6 @@
 //! The functions of expressions and their parameters.
 
+use super::composite::Composite;
 use super::reduce_op::ReduceOp;
 use unishape_kernels::{DType, Op};
 
@@ -19,10 +20,7 @@ pub(crate) enum Function {
     ExpandDims,
     Squeeze,
     BroadcastTo,
-    Softmax,
-    LogSoftmax,
-    LayerNorm,
-    RmsNorm,
+    Composite(Composite),
 }
 
 /// Attributes, which are not called. All functions but `where` are methods.
@@ -38,10 +36,10 @@ const NAMES: [(&str, Function); 12] = [
     ("expand_dims", Function::ExpandDims),
     ("squeeze", Function::Squeeze),
     ("broadcast_to", Function::BroadcastTo),
-    ("softmax", Function::Softmax),
-    ("log_softmax", Function::LogSoftmax),
-    ("layer_norm", Function::LayerNorm),
-    ("rms_norm", Function::RmsNorm),
+    ("softmax", Function::Composite(Composite::Softmax)),
+    ("log_softmax", Function::Composite(Composite::LogSoftmax)),
+    ("layer_norm", Function::Composite(Composite::LayerNorm)),
+    ("rms_norm", Function::Composite(Composite::RmsNorm)),
 ];
 
 /// A parameter of a function, after the array.
@@ -169,9 +167,11 @@ impl Function {
             Function::ExpandDims => (&[NewAxes], &[]),
             Function::Squeeze => (&[Axis], &[]),
             Function::BroadcastTo => (&[Shape], &[]),
-            Function::Softmax | Function::LogSoftmax => (&[Axis], &[]),
-            Function::LayerNorm => (&[Axis, Eps], &[Weight, Bias]),
-            Function::RmsNorm => (&[Axis, Eps], &[Weight]),
+            Function::Composite(composite) => match composite {
+                Composite::Softmax | Composite::LogSoftmax => (&[Axis], &[]),
+                Composite::LayerNorm => (&[Axis, Eps], &[Weight, Bias]),
+                Composite::RmsNorm => (&[Axis, Eps], &[Weight]),
+            },
             // Positions as in NumPy, up to its parameter `out`.
             Function::Reduce(op) | Function::Extremum(op, _) => match op {
                 ReduceOp::Sum | ReduceOp::Prod => (&[Axis, OptionalDType], &[KeepDims, Initial, Where]),

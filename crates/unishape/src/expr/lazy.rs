@@ -2,6 +2,7 @@
 
 use super::bind::Bound;
 use super::compile::{InputType, compile};
+use super::composite::{Composite, EPSILON, GraphBuilder, compose, kept};
 use super::dag::Dag;
 use super::error::ExprError;
 use super::graph::Graph;
@@ -254,6 +255,68 @@ impl<'a> Lazy<'a> {
         Lazy(Dag::reduce(reduction, self.0, Some(mask.into().0), ()))
     }
 
+    /// `exp(x) / sum(exp(x))` along some axes, without overflow. Its rows are computed while they are in the cache.
+    ///
+    /// ```
+    /// use unishape::expr::lazy;
+    ///
+    /// let a = ndarray::arr2(&[[1.0, 1.0], [0.0, 1000.0]]);
+    /// assert_eq!(lazy(&a).softmax(-1).compute()?, ndarray::arr2(&[[0.5, 0.5], [0.0, 1.0]]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn softmax(self, axes: impl Into<Axes>) -> Lazy<'a> {
+        self.composite(Composite::Softmax, axes, EPSILON)
+    }
+
+    /// The logarithm of [`softmax`](Lazy::softmax), without its loss of precision.
+    ///
+    /// ```
+    /// use unishape::expr::lazy;
+    ///
+    /// let a = ndarray::arr1(&[0.0, 1000.0]);
+    /// assert_eq!(lazy(&a).log_softmax(0).compute()?, ndarray::arr1(&[-1000.0, 0.0]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn log_softmax(self, axes: impl Into<Axes>) -> Lazy<'a> {
+        self.composite(Composite::LogSoftmax, axes, EPSILON)
+    }
+
+    /// `(x - mean(x)) / sqrt(var(x) + eps)` along some axes. Multiply it by a weight and add a bias where there are some.
+    ///
+    /// ```
+    /// use unishape::expr::lazy;
+    ///
+    /// let a = ndarray::arr2(&[[1.0, 3.0], [20.0, 60.0]]);
+    /// let (weight, bias) = (ndarray::arr1(&[1.0, 2.0]), ndarray::arr1(&[0.0, 10.0]));
+    /// let scaled = lazy(&a).layer_norm(-1, 0.0) * &weight + &bias;
+    /// assert_eq!(scaled.compute()?, ndarray::arr2(&[[-1.0, 12.0], [-1.0, 12.0]]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn layer_norm(self, axes: impl Into<Axes>, eps: f64) -> Lazy<'a> {
+        self.composite(Composite::LayerNorm, axes, eps)
+    }
+
+    /// `x / sqrt(mean(x²) + eps)` along some axes.
+    ///
+    /// ```
+    /// use unishape::expr::lazy;
+    ///
+    /// let a = ndarray::arr1(&[3.0, -3.0]);
+    /// assert_eq!(lazy(&a).rms_norm(0, 0.0).compute()?, ndarray::arr1(&[1.0, -1.0]).into());
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn rms_norm(self, axes: impl Into<Axes>, eps: f64) -> Lazy<'a> {
+        self.composite(Composite::RmsNorm, axes, eps)
+    }
+
+    fn composite(self, function: Composite, axes: impl Into<Axes>, eps: f64) -> Lazy<'a> {
+        compose(&mut axes.into(), function, self, |_| lazy(eps))
+    }
+
     /// Determines the dtype and shape of the result. Nothing is computed yet.
     ///
     /// ```
@@ -319,6 +382,17 @@ impl<'a> Lazy<'a> {
         };
         let (graph, values) = Graph::from_dag(&self.0, as_scalar);
         (graph, values.into_iter().cloned().collect())
+    }
+}
+
+/// Builds composite functions of lazy values along these axes.
+impl<'a> GraphBuilder<Lazy<'a>> for Axes {
+    fn call<const COUNT: usize>(&mut self, op: Op, inputs: [Lazy<'a>; COUNT]) -> Lazy<'a> {
+        Lazy::call(op, inputs)
+    }
+
+    fn reduce(&mut self, op: ReduceOp, input: Lazy<'a>) -> Lazy<'a> {
+        input.reduce(kept(op).axes(self.clone()))
     }
 }
 

@@ -79,6 +79,7 @@ mod bind;
 mod bind_all;
 mod cache;
 mod compile;
+mod composite;
 mod contiguous;
 mod dag;
 mod describe;

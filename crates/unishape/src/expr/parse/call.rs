@@ -490,7 +490,8 @@ impl Parser {
                 let inputs = std::iter::once(array).chain(arguments.mask).collect();
                 return self.push_node(Node::Reduce(Box::new(reduction), inputs), call.span.clone());
             }
-            composite => return self.composite(composite, array, arguments, &call.span),
+            Function::Composite(composite) => return self.composite(composite, array, arguments, &call.span),
+            Function::ElementWise(_) | Function::CastTo(_) => unreachable!("these have no parameters"),
         };
         self.push_node(Node::View(Box::new(view), array), call.span.clone())
     }
