@@ -369,7 +369,12 @@ impl<'a> RawOutput<'a> {
                 false => own.next().map_or((0, 0), |(&size, &stride)| (size, stride)),
             };
             assert_eq!(own_size, if is_reduced { 1 } else { size }, "the shape of the reduction");
-            strides.push(if is_reduced { 0 } else { stride });
+            // A stride of 0 would be that of a reduced dimension. There is only one index where arrays have it.
+            strides.push(match is_reduced {
+                true => 0,
+                false if stride == 0 => 1,
+                false => stride,
+            });
         }
         assert!(own.next().is_none(), "the rank of the reduction");
         RawOutput { shape: SmallVec::from_slice(shape), strides, is_folded: true, ..self }

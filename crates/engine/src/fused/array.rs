@@ -62,6 +62,8 @@ pub struct Output<'a> {
     pub(super) item: usize,
     pub(super) shape: &'a [usize],
     pub(super) strides: &'a [isize],
+    /// Shape of the array that this is a part of, or the own one.
+    pub(super) whole: &'a [usize],
     /// The bits that may be set in each byte.
     pub(super) mask: u8,
     /// Whether elements are uninitialised until the program writes them.
@@ -101,6 +103,7 @@ impl<'a> Output<'a> {
             item,
             shape,
             strides,
+            whole: shape,
             mask,
             is_uninit: false,
             is_folded: false,
@@ -145,6 +148,20 @@ impl<'a> Output<'a> {
     ) -> Output<'a> {
         // Safety: the caller guarantees it.
         Output { is_folded: true, ..unsafe { Output::uninit(first, shape, strides, mask) } }
+    }
+
+    /// States that this is a part of an output of another shape.
+    ///
+    /// Folds then round as they do in the whole: with loops in the same order, of which the same ones are coalesced.
+    ///
+    /// # Panics
+    ///
+    /// Where the ranks differ, or the whole is smaller.
+    #[must_use]
+    pub fn part_of(self, whole: &'a [usize]) -> Output<'a> {
+        let mut sizes = self.shape.iter().zip(whole);
+        assert!(whole.len() == self.shape.len() && sizes.all(|(part, whole)| part <= whole), "a part");
+        Output { whole, ..self }
     }
 
     /// Address of the element `offset` elements from the element at index 0.

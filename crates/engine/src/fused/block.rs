@@ -113,14 +113,35 @@ impl BlockShape {
         std::iter::once(self.iterations).chain(within.iter().copied())
     }
 
-    /// Its loops for one operand.
+    /// Its loops for one operand, without those of one iteration.
     pub(super) fn loops(self, nest: &LoopNest, operand: usize) -> BlockLoops {
+        self.loops_where(nest, operand, |size, _| size > 1)
+    }
+
+    /// Its loops for accumulators, the output.
+    ///
+    /// Kept loops of one iteration are among them, unless there is no other loop around: elements are added in the order
+    /// in which they are where the loop has more iterations.
+    pub(super) fn accumulator_loops(self, nest: &LoopNest) -> BlockLoops {
+        let mut loops = self.loops_where(nest, 0, |size, stride| size > 1 || stride != 0);
+        while loops.last().is_some_and(|&(size, _)| size == 1) {
+            loops.pop();
+        }
+        loops
+    }
+
+    fn loops_where(
+        self,
+        nest: &LoopNest,
+        operand: usize,
+        is_loop: impl Fn(usize, isize) -> bool,
+    ) -> BlockLoops {
         let mut loops = BlockLoops::new();
         for level in (self.level..nest.depth()).rev() {
             let (size, strides) = nest.level(level);
             let (size, stride) = (if level == self.level { self.iterations } else { size }, strides[operand]);
             match loops.last_mut() {
-                _ if size == 1 => {}
+                _ if !is_loop(size, stride) => {}
                 Some((len, inner)) if stride == *inner * *len as isize => *len *= size,
                 _ => loops.push((size, stride)),
             }

@@ -410,7 +410,8 @@ impl Block<'_> {
         // accumulators.
         unsafe {
             if !from.has_row_stride {
-                return fold_values(kernel, item, self.read(from), first, &self.shape.loops(self.nest, 0));
+                let loops = self.shape.accumulator_loops(self.nest);
+                return fold_values(kernel, item, self.read(from), first, &loops);
             }
             let row_loop = [(self.schedule.row_len, self.nest.level(self.nest.innermost()).1[0])];
             for row in 0..self.shape.iterations {

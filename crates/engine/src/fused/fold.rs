@@ -164,10 +164,11 @@ fn run_small(
 
 /// The loop nest of a reduction. The inputs decide the order of the loops, so that memory is read forwards.
 fn loop_nest(inputs: &[Input<'_>], output: &Output<'_>) -> LoopNest {
-    let mut nest = LoopNest::new(output.shape, 1 + inputs.len(), |operand, dim| match inputs.get(operand) {
+    let stride = |operand: usize, dim: usize| match inputs.get(operand) {
         Some(input) => input.strides[dim],
         None => output.strides[dim],
-    });
+    };
+    let mut nest = LoopNest::part_of(output.whole, output.shape, 1 + inputs.len(), stride);
     nest.move_last_operand_first();
     nest
 }

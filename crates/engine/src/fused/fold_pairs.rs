@@ -71,7 +71,7 @@ impl Block<'_> {
             let along = self.nest.level(self.nest.innermost()).1[0];
             return PairRows { rows: self.shape.iterations, len, strides: [along, self.row_stride(0)] };
         }
-        match self.shape.loops(self.nest, 0)[..] {
+        match self.shape.accumulator_loops(self.nest)[..] {
             [(len, along)] => PairRows { rows: 1, len, strides: [along, 1 - along] },
             [(len, along), (rows, across)] => PairRows { rows, len, strides: [along, across] },
             // A block of one element.

@@ -15,6 +15,8 @@ use smallvec::SmallVec;
 #[derive(Default)]
 pub(super) struct RecentCall {
     shape: SmallVec<[usize; 6]>,
+    /// Shape of the array that the output is a part of.
+    whole: SmallVec<[usize; 6]>,
     /// Strides of the output, then those of each input.
     strides: SmallVec<[isize; 24]>,
     /// The nest, once there is one.
@@ -43,6 +45,7 @@ impl RecentCall {
             self.had_fused = program.fused.is_ready(nest.len());
             self.schedule.make(program, &nest, Residence::Cache);
             self.shape = SmallVec::from_slice(output.shape);
+            self.whole = SmallVec::from_slice(output.whole);
             self.strides.clear();
             self.strides.extend_from_slice(output.strides);
             inputs.iter().for_each(|input| self.strides.extend_from_slice(input.strides));
@@ -64,6 +67,7 @@ impl RecentCall {
             None => false,
         };
         self.shape[..] == *output.shape
+            && self.whole[..] == *output.whole
             && is_next(output.strides)
             && inputs.iter().all(|input| is_next(input.strides))
             && !self.can_fuse(program, nest.len())

@@ -373,7 +373,7 @@ impl Schedule {
         self.limit_hoisting();
         let is_block = |&value: &usize| self.values[value].variation.span == BlockSpan::Block;
         let is_usable = |pair: &Pair| pair.inputs.iter().any(is_block);
-        self.uses_pairs = has_pair_rows(&self.block.loops(nest, 0), self.row_len)
+        self.uses_pairs = has_pair_rows(&self.block.accumulator_loops(nest), self.row_len)
             && program.pairs.iter().flatten().all(is_usable)
             && program.pairs.iter().any(Option::is_some);
     }

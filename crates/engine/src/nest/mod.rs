@@ -40,6 +40,18 @@ impl LoopNest {
     /// are those of arrays in memory, so no element's offset overflows.
     #[inline]
     pub fn new(shape: &[usize], operands: usize, stride: impl Fn(usize, usize) -> isize) -> LoopNest {
+        LoopNest::part_of(shape, shape, operands, stride)
+    }
+
+    /// Loop nest for a part of arrays, with the loops of the whole ones: those of one iteration in the part stay, so that
+    /// the loops around and inside of them are not coalesced.
+    #[inline]
+    pub(crate) fn part_of(
+        whole: &[usize],
+        shape: &[usize],
+        operands: usize,
+        stride: impl Fn(usize, usize) -> isize,
+    ) -> LoopNest {
         let mut nest = LoopNest {
             operands,
             sizes: SmallVec::new(),
@@ -50,8 +62,8 @@ impl LoopNest {
             nest.push(0, |_| 1);
             return nest;
         }
-        for (dim, &size) in shape.iter().enumerate() {
-            if size > 1 {
+        for (dim, (&size, &whole)) in shape.iter().zip(whole).enumerate() {
+            if whole > 1 {
                 nest.push(size, |operand| stride(operand, dim));
             }
         }

@@ -237,7 +237,8 @@ impl<'a> Bound<'a> {
 
     /// Restricts the computation to a range of one dimension of the result.
     ///
-    /// Slices of one bound expression share the results of its reductions, which the first one computes.
+    /// Slices of one bound expression share the results of its reductions, which the first one computes. Sums have the same
+    /// bits in a slice as in the whole.
     ///
     /// ```
     /// # use unishape::expr::Expr;

@@ -281,7 +281,9 @@ impl<'v> JointPlan<'v> {
     ) -> Result<(), ExprError> {
         let Some((count, step)) = group.rows else {
             let stage = &self.stages[group.members[0].0];
-            return ends.pop().map_or(Ok(()), |outputs| run_stage(stage, sources, None, outputs, options));
+            return ends
+                .pop()
+                .map_or(Ok(()), |outputs| run_stage(stage, sources, &[], None, outputs, options));
         };
         let mut parts: Vec<Vec<Outputs<'_>>> = Vec::new();
         parts.resize_with(count.div_ceil(step), || ends.iter().map(|_| Outputs::new()).collect());
@@ -312,10 +314,10 @@ impl<'v> JointPlan<'v> {
             for ((outputs, &(number, dim)), &is_local) in parts.into_iter().zip(&group.ends).zip(&is_local) {
                 let stage = &self.stages[number];
                 if !is_local {
-                    let rows = LoopRange { dim, start: rows.start, len: rows.len(), local: &results };
+                    let ranges = [LoopRange { dim, range: rows.clone() }];
                     // Other threads run other rows.
                     let options = Options { threads: Some(1), ..options };
-                    run_stage(stage, sources, Some(rows), outputs, options)?;
+                    run_stage(stage, sources, &ranges, Some((dim, &results)), outputs, options)?;
                     continue;
                 }
                 for (result, output) in outputs.into_iter().enumerate() {

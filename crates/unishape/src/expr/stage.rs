@@ -7,7 +7,6 @@
 
 use super::axes::{DimMaps, Shape};
 use smallvec::SmallVec;
-use std::ops::Range;
 use std::sync::Arc;
 use unishape_engine::fused::Program;
 use unishape_kernels::{DType, FoldOp};
@@ -57,18 +56,6 @@ impl Stage {
         let has_all = rank == self.shape.len();
         let mut loops = (0..self.shape.len()).filter(|&dim| has_all || !self.is_reduced(dim));
         loops.nth(output_dim).unwrap_or(output_dim)
-    }
-
-    /// The same stage for a range of one loop.
-    pub(crate) fn slice_loop(&self, dim: usize, range: Range<usize>) -> Stage {
-        let mut stage = self.clone();
-        stage.shape[dim] = range.len();
-        for map in stage.inputs.iter_mut().flat_map(|input| &mut input.maps) {
-            if map.dim == Some(dim) {
-                map.start += map.step * range.start as isize;
-            }
-        }
-        stage
     }
 
     /// Shape of what the stage writes: 1 along reduced loops.

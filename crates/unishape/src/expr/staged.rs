@@ -67,7 +67,7 @@ impl JointStage {
         let packed = pack([&self.stage], variables)?;
         let sources = Sources { variables, packed: &packed, temporaries: &Temporaries::default() };
         let mut computed = temporaries(&self.stage.output_shape(), &self.stage)?;
-        run_stage(&self.stage, sources, None, outputs(&mut computed), options)?;
+        run_stage(&self.stage, sources, &[], None, outputs(&mut computed), options)?;
         Ok(results.insert(computed.into_iter().map(Arc::new).collect()).clone())
     }
 }
@@ -392,31 +392,33 @@ pub(super) struct Sources<'s> {
     pub(super) temporaries: &'s Temporaries,
 }
 
-/// A part of a stage's loops: a range of one of them.
-#[derive(Clone, Copy)]
-pub(super) struct LoopRange<'r> {
+/// The iterations of one loop of a stage that are computed.
+#[derive(Clone, Debug)]
+pub(super) struct LoopRange {
     /// The loop.
     pub(super) dim: usize,
-    pub(super) start: usize,
-    pub(super) len: usize,
-    /// Results of stages for the same rows.
-    pub(super) local: &'r Temporaries,
+    pub(super) range: Range<usize>,
 }
+
+/// Results of stages for some rows, and the loop of the reading stage that is the rows.
+type LocalResults<'r> = (usize, &'r Temporaries);
 
 /// A group of stages, for some rows of the result or for all.
 struct GroupWork<'g> {
     stages: &'g [Arc<Stage>],
     group: &'g StageGroup,
-    last: Arc<Stage>,
+    last: &'g Stage,
     /// The rows of the last stage that are computed.
     rows: Range<usize>,
+    /// What is computed of its other loops, where it is not all.
+    windows: SmallVec<[LoopRange; 2]>,
 }
 
 impl<'g> GroupWork<'g> {
     fn new(stages: &'g [Arc<Stage>], group: &'g StageGroup) -> GroupWork<'g> {
-        let last = stages[group.last()].clone();
+        let last = &*stages[group.last()];
         let rows = 0..last.shape.get(group.row_dim()).copied().unwrap_or(1);
-        GroupWork { stages, group, last, rows }
+        GroupWork { stages, group, last, rows, windows: SmallVec::new() }
     }
 
     /// Restricts the output, which has `rank` dimensions, to a range of one of them.
@@ -427,14 +429,14 @@ impl<'g> GroupWork<'g> {
         }
         match self.group.members.len() > 1 && dim == self.group.row_dim() {
             true => self.rows = window,
-            false => self.last = Arc::new(self.last.slice_loop(dim, window)),
+            false => self.windows.push(LoopRange { dim, range: window }),
         }
     }
 
     /// Runs the stages for some rows at a time, so that what they share stays in the cache.
     fn run(&self, sources: Sources<'_>, outputs: Outputs<'_>, options: Options<'_>) -> Result<(), ExprError> {
         if self.group.members.len() == 1 {
-            return run_stage(&self.last, sources, None, outputs, options);
+            return run_stage(self.last, sources, &self.windows, None, outputs, options);
         }
         if outputs[0].is_empty() {
             return Ok(());
@@ -513,12 +515,13 @@ impl<'g> GroupWork<'g> {
         outputs: Outputs<'_>,
         options: Options<'_>,
     ) -> Result<(), ExprError> {
-        let (start, len) = (rows.start, rows.len());
-        let local = self.local(rows, sources, options)?;
-        let rows = LoopRange { dim: self.group.row_dim(), start, len, local: &local };
+        let local = self.local(rows.clone(), sources, options)?;
+        let dim = self.group.row_dim();
+        let mut ranges = self.windows.clone();
+        ranges.push(LoopRange { dim, range: rows });
         // Other threads run other rows.
         let options = Options { threads: Some(1), ..options };
-        run_stage(&self.last, sources, Some(rows), outputs, options)
+        run_stage(self.last, sources, &ranges, Some((dim, &local)), outputs, options)
     }
 
     /// Runs all stages but the last for some rows, and returns their results.
@@ -542,15 +545,14 @@ pub(super) fn local_results(
     options: Options<'_>,
 ) -> Result<Temporaries, ExprError> {
     let mut local = Temporaries::default();
-    let (start, len) = (rows.start, rows.len());
     let options = Options { is_output_fresh: true, threads: Some(1), ..options };
     for &(number, dim) in members {
         let stage = &stages[number];
         let mut shape = stage.output_shape();
-        shape[dim] = len;
+        shape[dim] = rows.len();
         let mut results = temporaries(&shape, stage)?;
-        let rows = LoopRange { dim, start, len, local: &local };
-        run_stage(stage, sources, Some(rows), outputs(&mut results), options)?;
+        let ranges = [LoopRange { dim, range: rows.clone() }];
+        run_stage(stage, sources, &ranges, Some((dim, &local)), outputs(&mut results), options)?;
         local.insert_all(number, results);
     }
     Ok(local)
@@ -599,11 +601,12 @@ fn copy_elements(array: &StageArray<'_>, mut output: RawOutput<'_>, threads: Opt
     fused::run(&program, &[array.input()], &mut output.output(), options);
 }
 
-/// Runs one stage, or some rows of it.
+/// Runs one stage, or a part of its loops. Sums have the same bits in every part.
 pub(super) fn run_stage(
     stage: &Stage,
     sources: Sources<'_>,
-    rows: Option<LoopRange<'_>>,
+    ranges: &[LoopRange],
+    local: Option<LocalResults<'_>>,
     mut outputs: Outputs<'_>,
     options: Options<'_>,
 ) -> Result<(), ExprError> {
@@ -611,8 +614,8 @@ pub(super) fn run_stage(
         return Ok(());
     }
     let mut shape = Shape::from_slice(&stage.shape);
-    if let Some(LoopRange { dim, len, .. }) = rows {
-        shape[dim] = len;
+    for LoopRange { dim, range } in ranges {
+        shape[*dim] = range.len();
     }
     let mut arrays: SmallVec<[Option<StageArray<'_>>; 4]> = SmallVec::new();
     let mut indices: SmallVec<[(isize, SmallVec<[isize; 6]>); 4]> = SmallVec::new();
@@ -632,23 +635,22 @@ pub(super) fn run_stage(
     for StageInput { source, maps } in &stage.inputs {
         arrays.push(match source {
             StageSource::Variable(variable) => match packed(*variable, maps) {
-                Some((packed, maps)) => Some(packed.array().mapped(&from_start(maps, rows), &shape)),
+                Some((packed, maps)) => Some(packed.array().mapped(&from_start(maps, ranges, None), &shape)),
                 None => {
                     let array = sources.variables[*variable].as_ref();
-                    array.map(|array| array.mapped(&from_start(maps, rows), &shape))
+                    array.map(|array| array.mapped(&from_start(maps, ranges, None), &shape))
                 }
             },
             StageSource::Stage { number, result } => {
-                match rows.and_then(|rows| rows.local.get((*number, *result))) {
-                    Some(local) => Some(local.array().mapped(maps, &shape)),
-                    None => {
-                        let results = sources.temporaries.get((*number, *result));
-                        results.map(|results| results.array().mapped(&from_start(maps, rows), &shape))
-                    }
-                }
+                let found = local.and_then(|(rows, local)| Some((rows, local.get((*number, *result))?)));
+                let (rows, results) = match found {
+                    Some((rows, results)) => (Some(rows), Some(results)),
+                    None => (None, sources.temporaries.get((*number, *result))),
+                };
+                results.map(|results| results.array().mapped(&from_start(maps, ranges, rows), &shape))
             }
             StageSource::Index(strides) => {
-                indices.push(index(strides, &from_start(maps, rows), &shape));
+                indices.push(index(strides, &from_start(maps, ranges, None), &shape));
                 None
             }
         });
@@ -667,7 +669,8 @@ pub(super) fn run_stage(
     } else {
         let mut folded: Outputs<'_> =
             outputs.into_iter().map(|output| output.folded(&shape, &stage.reduced)).collect();
-        let mut folded: SmallVec<[Output<'_>; 1]> = folded.iter_mut().map(RawOutput::output).collect();
+        let mut folded: SmallVec<[Output<'_>; 1]> =
+            folded.iter_mut().map(|output| output.output().part_of(&stage.shape)).collect();
         fused::run_folds(&stage.program, &inputs, &mut folded, options).map_err(out_of_memory)?
     };
     match is_complete {
@@ -676,14 +679,17 @@ pub(super) fn run_stage(
     }
 }
 
-/// The maps of an array, from the first of these rows on.
-fn from_start<'m>(maps: &'m DimMaps, rows: Option<LoopRange<'_>>) -> Cow<'m, [DimMap]> {
-    let Some(LoopRange { dim, start, .. }) = rows else { return Cow::Borrowed(maps) };
-    let mut maps = maps.to_vec();
-    for map in maps.iter_mut().filter(|map| map.dim == Some(dim)) {
-        map.start += map.step * start as isize;
+/// The maps of an array, from the first index of each range on. The array begins at that of the loop `rows` already.
+fn from_start<'m>(maps: &'m DimMaps, ranges: &[LoopRange], rows: Option<usize>) -> Cow<'m, [DimMap]> {
+    let mut maps = Cow::Borrowed(&maps[..]);
+    for LoopRange { dim, range } in
+        ranges.iter().filter(|other| other.range.start > 0 && Some(other.dim) != rows)
+    {
+        for map in maps.to_mut().iter_mut().filter(|map| map.dim == Some(*dim)) {
+            map.start += map.step * range.start as isize;
+        }
     }
-    Cow::Owned(maps)
+    maps
 }
 
 /// The first index, and the number that each loop's index is multiplied by.

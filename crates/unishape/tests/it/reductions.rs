@@ -396,6 +396,53 @@ fn slices_equal_the_whole() {
     }
 }
 
+/// Also where a slice leaves one iteration of a loop that is not reduced.
+#[test]
+fn slices_of_sums_have_the_bits_of_the_whole() {
+    let mut failures = Vec::new();
+    let mut number = 3u32;
+    let mut check = |shape: [usize; 3], texts: &[&str]| {
+        let x = ArrayD::<f32>::from_shape_simple_fn(IxDyn(&shape), || {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (number >> 8) as f32 / 3e6 - 2.5
+        });
+        let part = x.slice(s![.., ..;-1, ..;2]).into_dyn();
+        let layouts = [("C", x.view()), ("F", x.view().reversed_axes()), ("slice", part)];
+        for (layout, x, text) in
+            layouts.iter().flat_map(|(layout, x)| texts.iter().map(move |text| (layout, x, text)))
+        {
+            let bound = Expr::parse(text).unwrap().bind([("x", x.clone())]).unwrap();
+            let Tensor::F32(whole) = bound.compute().unwrap() else { unreachable!("float32") };
+            for (dim, &size) in whole.shape().iter().enumerate() {
+                for range in [0..1, size - 1..size, size / 2..size / 2 + 2, 0..size / 3, 1..size] {
+                    if range.end > size {
+                        continue;
+                    }
+                    let part = bound.slice_axis(dim, range.clone()).compute().unwrap();
+                    if part != whole.slice_axis(Axis(dim), range.clone().into()).to_owned().into() {
+                        failures.push(format!("{shape:?} {layout} {text}: {range:?} of dimension {dim}"));
+                    }
+                }
+            }
+        }
+    };
+    let sums = ["sum(x, 0)", "sum(x, 1)", "sum(x, 2)", "sum(x, (0, 1))", "sum(x, (0, 2))", "sum(x, (1, 2))"];
+    let others = [
+        "sum(x * x, (0, 2), keepdims=True)",
+        "sum(exp(x), 1)",
+        "var(x, 1)",
+        "mean(sum(x * x, 1), 1)",
+        "x - mean(x, 1, keepdims=True)",
+        "sum(abs(x[:, None] - x[:, :, None])**2, -1)",
+    ];
+    check([30, 60, 70], &[&sums[..], &others].concat());
+    // More than a block, a task, and a vector; parts of tasks.
+    check([3, 1500, 130], &[&sums[..], &others[..5]].concat());
+    check([2, 3, 90_000], &[&sums[..], &others[..5]].concat());
+    check([9, 1, 20_000], &sums);
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
 #[test]
 fn slices_share_the_results_of_earlier_stages() {
     let x = Array2::from_shape_fn((600, 500), |(i, j)| (i * 500 + j) as f64);
