@@ -238,17 +238,3 @@ fn a_file_that_is_being_written_has_no_name() {
     pending.commit().unwrap();
     assert_eq!(contents(&directory), files(&[("file", "")]));
 }
-
-/// More files than a process may have open. The names of the further ones identify the program.
-#[test]
-fn any_number_of_files_can_be_pending() {
-    const COUNT: usize = 1500;
-    let directory = tempdir().unwrap();
-    let at = |number: usize| directory.path().join(number.to_string());
-    let pending: Vec<PendingFile> = (0..COUNT).map(|number| new(&at(number), "new")).collect();
-    let named = contents(&directory);
-    assert!(named.len() >= COUNT - 256 && named.iter().all(|(name, _)| name.starts_with(".unishape-")));
-    commit_all(pending).unwrap();
-    assert_eq!(contents(&directory).len(), COUNT);
-    assert!((0..COUNT).all(|number| at(number).exists()));
-}
