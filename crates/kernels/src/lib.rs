@@ -27,7 +27,7 @@ pub use constant::Constant;
 pub use dtype::{DType, DTypeKind, UnknownDType};
 pub use folds::{
     Extremes, FoldKernel, FoldOp, IndexRange, PairFoldKernel, PairFunction, PairOperand, PositionFoldKernel,
-    find_fold, find_pair_fold, find_position_fold,
+    ScaledFold, find_fold, find_pair_fold, find_position_fold,
 };
 pub use kernel_key::KernelKey;
 pub use kernels::{Kernel, KernelContext, compare_mixed, find_cast, find_kernel, next_cast};

@@ -3,6 +3,7 @@
 use super::accumulate::fold_values;
 use super::array::{Input, Output};
 use super::block::{BlockLoops, BlockShape};
+use super::fold_pairs::RereadRows;
 use super::fuse::FusedGroup;
 use super::gather::{fill, gather, scatter, write_indices};
 use super::program::{MAX_ARITY, Program, Step};
@@ -105,6 +106,10 @@ impl Schedule {
         scratch: &mut Scratch,
     ) {
         let scratch = scratch.resize(&self.scratch);
+        if let Some(reread) = self.only_reread_rows(program, nest) {
+            // Safety: the caller guarantees it.
+            return unsafe { self.run_reread(reread, program, nest, arrays, scratch) };
+        }
         let _fence = self.streams.then(|| Fence);
         let shape = self.block;
         let (size, strides) = nest.level(shape.level);
@@ -142,6 +147,55 @@ impl Schedule {
                 iterations = shape.iterations;
             }
         });
+    }
+
+    /// Folds rows that are read again with the scalars of two iterations of the outer loops at a time.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run`](Schedule::run).
+    unsafe fn run_reread(
+        &self,
+        reread: RereadRows,
+        program: &Program,
+        nest: &LoopNest,
+        arrays: Arrays<'_>,
+        scratch: &[*mut u8],
+    ) {
+        let (size, strides) = nest.level(self.block.level);
+        let fold = |starts: &[&Offsets]| {
+            let mut offsets: SmallVec<[Offsets; 2]> = starts.iter().map(|&starts| starts.clone()).collect();
+            let mut done = 0;
+            while done < size {
+                let mut shape = self.block;
+                shape.iterations = shape.iterations.min(size - done);
+                let block =
+                    |offsets| Block { schedule: self, program, nest, arrays, scratch, offsets, shape };
+                let blocks: SmallVec<[Block<'_>; 2]> = offsets.iter().map(block).collect();
+                // Safety: the blocks lie within the nest. Where they are two, their accumulators are of different
+                // iterations of kept loops.
+                program.fold_flags(reread.result(), || unsafe { reread.fold(&blocks) });
+                drop(blocks);
+                for (offset, stride) in offsets.iter_mut().flat_map(|offsets| offsets.iter_mut().zip(strides))
+                {
+                    *offset += shape.iterations as isize * stride;
+                }
+                done += shape.iterations;
+            }
+        };
+        let mut waiting: Option<Offsets> = None;
+        nest.for_each_offset(self.block.level, Offsets::from_slice(nest.starts()), |starts| {
+            match waiting.take() {
+                Some(first) if first[0] != starts[0] => return fold(&[&first, starts]),
+                // An outer loop is reduced.
+                Some(first) => fold(&[&first]),
+                None => {}
+            }
+            waiting = Some(starts.clone());
+        });
+        if let Some(last) = &waiting {
+            fold(&[last]);
+        }
     }
 
     /// Prefetches inputs that are gathered line by line, for all blocks of the divided loop.

@@ -35,7 +35,7 @@ mod positions;
 
 pub use fold_kernel::FoldKernel;
 pub use fold_op::FoldOp;
-pub use pairs::{PairFoldKernel, PairFunction, PairOperand, find_pair_fold};
+pub use pairs::{PairFoldKernel, PairFunction, PairOperand, ScaledFold, find_pair_fold};
 pub use positions::{Extremes, IndexRange, PositionFoldKernel, find_position_fold};
 
 use crate::DType;

@@ -74,9 +74,29 @@ pub struct PairFoldKernel {
     pub to_elements: fn(operands: [PairOperand<'_>; 2], len: usize, acc: &mut [u8]),
     /// Folds the values of this many rows, row after row, into a row of accumulators.
     pub to_row: fn(operands: [PairOperand<'_>; 2], rows: usize, acc: &mut [u8]),
-    /// The same for rows of one operand and a scalar of the other for each: some accumulators at a time stay in registers
-    /// for all rows. For rows that are in a cache.
-    pub scaled_rows_to_row: fn(rows: &[&[u8]], scalars: &[u8], acc: &mut [u8]),
+    /// The same for rows of one operand and a scalar of the other for each, which may be done several times: with other
+    /// scalars and accumulators. Some accumulators of two times stay in registers for all rows. For rows that are in a cache.
+    pub scaled_rows: fn(rows: &[&[u8]], folds: &mut [ScaledFold<'_>]),
+}
+
+/// A scalar for each of some rows, and the row of accumulators that these are folded into.
+///
+/// ```
+/// use unishape_kernels::{DType, FoldOp, PairFunction, ScaledFold, find_pair_fold};
+///
+/// let kernel = find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F64).unwrap();
+/// let (a, b, scalars, mut sums) = ([1.0, 2.0], [3.0, 4.0], [10.0, 100.0], [0.0; 2]);
+/// let rows: [&[u8]; 2] = [bytemuck::cast_slice(&a), bytemuck::cast_slice(&b)];
+/// let acc = bytemuck::cast_slice_mut(&mut sums);
+/// (kernel.scaled_rows)(&rows, &mut [ScaledFold { scalars: bytemuck::cast_slice(&scalars), acc }]);
+/// assert_eq!(sums, [310.0, 420.0]);
+/// ```
+#[derive(Debug)]
+pub struct ScaledFold<'f> {
+    /// Bytes of the scalars.
+    pub scalars: &'f [u8],
+    /// Bytes of the accumulators.
+    pub acc: &'f mut [u8],
 }
 
 /// The kernel of a fold of a function's values in a dtype, if there is one.
@@ -150,7 +170,7 @@ fn kernel<O: Operation<T>, R: Operation<T>, F: SymmetricFunction<T>, T: Pod>() -
     PairFoldKernel {
         to_elements: to_elements::<O, R, F, T>,
         to_row: to_row::<O, F, T>,
-        scaled_rows_to_row: scaled_rows_to_row::<O, F, T>,
+        scaled_rows: scaled_rows::<O, F, T>,
     }
 }
 
@@ -188,14 +208,26 @@ fn to_row<O: Operation<T>, F: SymmetricFunction<T>, T: Pod>(
     }
 }
 
-fn scaled_rows_to_row<O: Operation<T>, F: SymmetricFunction<T>, T: Pod>(
+fn scaled_rows<O: Operation<T>, F: SymmetricFunction<T>, T: Pod>(
     rows: &[&[u8]],
-    scalars: &[u8],
-    acc: &mut [u8],
+    folds: &mut [ScaledFold<'_>],
 ) {
     let rows: Vec<&[T]> = rows.iter().map(|row| bytemuck::cast_slice(row)).collect();
-    let (scalars, acc) = (bytemuck::cast_slice(scalars), bytemuck::cast_slice_mut(acc));
-    run_widest(ScaledRowsToRow::<'_, O, F, T> { rows: &rows, scalars, acc, types: PhantomData });
+    fn typed<'f, T: Pod>(fold: &'f mut ScaledFold<'_>) -> (&'f [T], &'f mut [T]) {
+        (bytemuck::cast_slice(fold.scalars), bytemuck::cast_slice_mut(fold.acc))
+    }
+    for pair in folds.chunks_mut(2) {
+        match pair {
+            [a, b] => {
+                let folds = [typed(a), typed(b)];
+                run_widest(ScaledRowsTwice::<'_, O, F, T> { rows: &rows, folds, types: PhantomData });
+            }
+            _ => pair.iter_mut().for_each(|fold| {
+                let (scalars, acc) = typed(fold);
+                run_widest(ScaledRows::<'_, O, F, T> { rows: &rows, scalars, acc, types: PhantomData });
+            }),
+        }
+    }
 }
 
 impl<'r> PairOperand<'r> {
@@ -405,31 +437,64 @@ impl<O: Operation<T>, F: SymmetricFunction<T>, T: Pod, const S: bool> SimdTask f
     }
 }
 
-/// Folds functions of rows and of a scalar for each into a row of accumulators.
-struct ScaledRowsToRow<'a, O, F, T> {
+/// Folds rows with a scalar for each into a row of accumulators.
+struct ScaledRows<'a, O, F, T> {
     rows: &'a [&'a [T]],
     scalars: &'a [T],
     acc: &'a mut [T],
     types: PhantomData<(O, F)>,
 }
 
-impl<O: Operation<T>, F: SymmetricFunction<T>, T: Pod> SimdTask for ScaledRowsToRow<'_, O, F, T> {
+impl<O: Operation<T>, F: SymmetricFunction<T>, T: Pod> SimdTask for ScaledRows<'_, O, F, T> {
     #[inline(always)]
     fn run(self) {
-        let ScaledRowsToRow { rows, scalars, acc, .. } = self;
-        let (tiles, rest) = acc.as_chunks_mut::<LANES>();
-        for (tile, acc) in tiles.iter_mut().enumerate() {
-            fold_scaled::<O, F, T, LANES>(rows, scalars, tile * LANES, acc);
-        }
-        let done = tiles.len() * LANES;
-        let (tiles, rest) = rest.as_chunks_mut::<8>();
-        for (tile, acc) in tiles.iter_mut().enumerate() {
-            fold_scaled::<O, F, T, 8>(rows, scalars, done + tile * 8, acc);
-        }
-        let done = done + tiles.len() * 8;
-        for (column, acc) in rest.iter_mut().enumerate() {
-            fold_scaled::<O, F, T, 1>(rows, scalars, done + column, std::array::from_mut(acc));
-        }
+        fold_columns::<O, F, T>(self.rows, self.scalars, 0, self.acc);
+    }
+}
+
+/// The same with two scalars for each row: elements are loaded once for both. Rows are larger than the L1 cache, so that
+/// loads limit the speed.
+struct ScaledRowsTwice<'a, O, F, T> {
+    rows: &'a [&'a [T]],
+    folds: [(&'a [T], &'a mut [T]); 2],
+    types: PhantomData<(O, F)>,
+}
+
+impl<O: Operation<T>, F: SymmetricFunction<T>, T: Pod> SimdTask for ScaledRowsTwice<'_, O, F, T> {
+    #[inline(always)]
+    fn run(self) {
+        let ScaledRowsTwice { rows, folds: [a, b], .. } = self;
+        // As many bytes, so that the accumulators of both fit the registers.
+        let done = match size_of::<T>() {
+            4 => fold_tiles_twice::<O, F, T, LANES>(rows, [a.0, b.0], [&mut *a.1, &mut *b.1]),
+            _ => fold_tiles_twice::<O, F, T, { LANES / 2 }>(rows, [a.0, b.0], [&mut *a.1, &mut *b.1]),
+        };
+        fold_columns::<O, F, T>(rows, a.0, done, a.1);
+        fold_columns::<O, F, T>(rows, b.0, done, b.1);
+    }
+}
+
+/// Folds the columns of the rows from `done` on.
+#[inline(always)]
+fn fold_columns<O: Operation<T>, F: SymmetricFunction<T>, T: Pod>(
+    rows: &[&[T]],
+    scalars: &[T],
+    mut done: usize,
+    acc: &mut [T],
+) {
+    let (tiles, rest) = acc[done..].as_chunks_mut::<LANES>();
+    for acc in tiles {
+        fold_scaled::<O, F, T, LANES>(rows, scalars, done, acc);
+        done += LANES;
+    }
+    let (tiles, rest) = rest.as_chunks_mut::<8>();
+    for acc in tiles {
+        fold_scaled::<O, F, T, 8>(rows, scalars, done, acc);
+        done += 8;
+    }
+    for acc in rest {
+        fold_scaled::<O, F, T, 1>(rows, scalars, done, std::array::from_mut(acc));
+        done += 1;
     }
 }
 
@@ -441,12 +506,43 @@ fn fold_scaled<O: Operation<T>, F: SymmetricFunction<T>, T: Pod, const W: usize>
     first: usize,
     acc: &mut [T; W],
 ) {
-    let (mut folded, end) = (*acc, first + W);
+    let mut folded = *acc;
     for (row, &scalar) in rows.iter().zip(scalars) {
-        let Some(Ok(row)) = row.get(first..end).map(<&[T; W]>::try_from) else { return };
-        for i in 0..W {
-            folded[i] = O::combine(folded[i], F::apply(row[i], scalar));
-        }
+        let Some(Ok(row)) = row.get(first..first + W).map(<&[T; W]>::try_from) else { return };
+        fold_into::<O, F, T, W>(&mut folded, row, scalar);
     }
     *acc = folded;
+}
+
+/// Folds `W` columns at a time with two scalars for each row, and returns the number of columns.
+#[inline(always)]
+fn fold_tiles_twice<O: Operation<T>, F: SymmetricFunction<T>, T: Pod, const W: usize>(
+    rows: &[&[T]],
+    scalars: [&[T]; 2],
+    acc: [&mut [T]; 2],
+) -> usize {
+    let ([a, b], mut done) = (acc.map(|acc| acc.as_chunks_mut::<W>().0), 0);
+    for (a, b) in a.iter_mut().zip(b) {
+        // Two variables: one array of both does not stay in registers.
+        let (mut folded_a, mut folded_b) = (*a, *b);
+        for (row, (&scalar_a, &scalar_b)) in rows.iter().zip(scalars[0].iter().zip(scalars[1])) {
+            let Some(Ok(row)) = row.get(done..done + W).map(<&[T; W]>::try_from) else { return done };
+            fold_into::<O, F, T, W>(&mut folded_a, row, scalar_a);
+            fold_into::<O, F, T, W>(&mut folded_b, row, scalar_b);
+        }
+        (*a, *b) = (folded_a, folded_b);
+        done += W;
+    }
+    done
+}
+
+#[inline(always)]
+fn fold_into<O: Operation<T>, F: SymmetricFunction<T>, T: Pod, const W: usize>(
+    folded: &mut [T; W],
+    row: &[T; W],
+    scalar: T,
+) {
+    for i in 0..W {
+        folded[i] = O::combine(folded[i], F::apply(row[i], scalar));
+    }
 }

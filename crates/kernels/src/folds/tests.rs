@@ -3,8 +3,8 @@
 use super::loops::{ToElements, ToRow};
 use super::operation::Add;
 use super::{
-    Extremes, FoldKernel, FoldOp, IndexRange, PairFoldKernel, PairFunction, PairOperand, find_fold,
-    find_pair_fold, find_position_fold,
+    Extremes, FoldKernel, FoldOp, IndexRange, PairFoldKernel, PairFunction, PairOperand, ScaledFold,
+    find_fold, find_pair_fold, find_position_fold,
 };
 use crate::{Constant, DType, DTypeKind, Kernel, Op, Scalar, find_kernel};
 use num_complex::Complex;
@@ -356,7 +356,7 @@ macro_rules! pair_folds {
         fn $name() {
             let mut numbers = random_numbers(7);
             for (fold, function) in PAIR_FOLDS {
-                let PairFoldKernel { to_elements, to_row, scaled_rows_to_row } =
+                let PairFoldKernel { to_elements, to_row, scaled_rows } =
                     find_pair_fold(fold, function, $dtype).unwrap();
                 let apply = |a: $T, b: $T| match function {
                     PairFunction::Product => a * b,
@@ -412,11 +412,31 @@ macro_rules! pair_folds {
                             .collect();
                         assert!(is_equal(&found, &expected), "{fold:?} {function:?} {len} {second:?}");
                         if matches!(second, Layout::Column) {
-                            let mut found = vec![identity; len];
                             let rows: Vec<&[u8]> = a.chunks_exact(len).map(bytemuck::cast_slice).collect();
-                            let scalars = bytemuck::cast_slice(b);
-                            scaled_rows_to_row(&rows, scalars, bytemuck::cast_slice_mut(&mut found));
-                            assert!(is_equal(&found, &expected), "scaled: {fold:?} {function:?} {len}");
+                            let others = vec![2.0; b.len()];
+                            let of_others: Vec<$T> = (0..len)
+                                .map(|column| a.iter().skip(column).step_by(len).map(|&a| apply(a, 2.0)))
+                                .map(|column| column.fold(identity, combine))
+                                .collect();
+                            // Once, twice, and three times, with other scalars in between.
+                            for count in 1..=3 {
+                                let mut found = vec![vec![identity; len]; count];
+                                let scalars = |number: usize| if number % 2 == 0 { b } else { &others[..] };
+                                let mut folds: Vec<ScaledFold<'_>> = found
+                                    .iter_mut()
+                                    .enumerate()
+                                    .map(|(number, acc)| ScaledFold {
+                                        scalars: bytemuck::cast_slice(scalars(number)),
+                                        acc: bytemuck::cast_slice_mut(acc),
+                                    })
+                                    .collect();
+                                scaled_rows(&rows, &mut folds);
+                                for (number, found) in found.iter().enumerate() {
+                                    let expected = if number % 2 == 0 { &expected } else { &of_others };
+                                    let is_right = is_equal(found, expected);
+                                    assert!(is_right, "{number} of {count}: {fold:?} {function:?} {len}");
+                                }
+                            }
                         }
                     }
                 }
