@@ -25,21 +25,35 @@ impl From<DriverError> for Error {
     }
 }
 
-/// A stream of a device: what is started on it runs in this order.
-///
-/// The handle of the driver: 0 and 1 are the device's default stream, 2 is that of the calling thread.
+/// A stream of a device: what is started on it runs in this order. The default one is the device's default stream.
 ///
 /// ```
-/// assert_eq!(unishape_cuda::Stream::default().0, 0);
+/// assert_eq!(unishape_cuda::Stream::default().handle(), 1);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stream(pub usize);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream(usize);
+
+impl Default for Stream {
+    fn default() -> Stream {
+        Stream(1)
+    }
+}
 
 impl Stream {
-    /// Whether another handle is the same stream.
-    fn is_same(self, other: Stream) -> bool {
-        let legacy = |stream: Stream| if stream.0 == 1 { 0 } else { stream.0 };
-        legacy(self) == legacy(other)
+    /// A stream by its handle of the driver. 0 and 1 are the device's default stream, 2 is that of the calling thread.
+    ///
+    /// # Safety
+    ///
+    /// A stream with this handle exists on the devices that it is used with, for as long as arrays and memory that were
+    /// allocated on it exist.
+    pub const unsafe fn from_handle(handle: usize) -> Stream {
+        // Both are the default stream, but only 1 is one by all protocols.
+        Stream(if handle == 0 { 1 } else { handle })
+    }
+
+    /// The handle of the driver; never 0.
+    pub const fn handle(self) -> usize {
+        self.0
     }
 
     pub(crate) fn raw(self) -> sys::CUstream {
@@ -111,7 +125,6 @@ impl Device {
     /// Where there is no driver, or no such device.
     pub fn new(ordinal: usize, site_packages: &[PathBuf]) -> Result<Device, Error> {
         find_driver()?;
-        result::init()?;
         let device = result::device::get(i32::try_from(ordinal).unwrap_or(i32::MAX))?;
         use sys::CUdevice_attribute_enum as Attribute;
         // Safety: the device exists.
@@ -139,12 +152,13 @@ impl Device {
 
     /// Makes the device's context current in this thread, until the guard is dropped.
     pub(crate) fn enter(&self) -> Result<Entered, Error> {
-        let previous = result::ctx::get_current()?.map(|context| context as usize);
-        if previous != Some(self.shared.context) {
-            // Safety: the context is retained.
-            unsafe { result::ctx::set_current(self.shared.context as sys::CUcontext)? };
+        let previous = result::ctx::get_current()?.map_or(0, |context| context as usize);
+        if previous == self.shared.context {
+            return Ok(Entered { previous: None });
         }
-        Ok(Entered { previous: previous.filter(|&previous| previous != self.shared.context) })
+        // Safety: the context is retained.
+        unsafe { result::ctx::set_current(self.shared.context as sys::CUcontext)? };
+        Ok(Entered { previous: Some(previous) })
     }
 
     /// Whether another value is the same device.
@@ -382,7 +396,7 @@ impl Device {
     ///
     /// Both are streams of this device.
     pub unsafe fn order(&self, first: Stream, then: Stream) -> Result<(), Error> {
-        if first.is_same(then) {
+        if first == then {
             return Ok(());
         }
         let _entered = self.enter()?;
@@ -418,15 +432,17 @@ impl Drop for Shared {
     }
 }
 
-/// Restores the context that was current before.
+/// Restores the context that was current before. Where there was none, there is none afterwards: a context would become
+/// the current device of the libraries that this thread uses.
 pub(crate) struct Entered {
+    /// 0 for no context; `None` where the device's own one was current.
     previous: Option<usize>,
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
         if let Some(previous) = self.previous {
-            // Safety: it was current when this was made.
+            // Safety: it was current when this was made, or is null.
             _ = unsafe { result::ctx::set_current(previous as sys::CUcontext) };
         }
     }

@@ -126,6 +126,11 @@ pub(crate) struct Imported {
     pub(super) is_read_only: bool,
 }
 
+// Safety: nothing but the flag is read after the import, and the producer's function may be called in any thread.
+unsafe impl Send for Imported {}
+// Safety: as above.
+unsafe impl Sync for Imported {}
+
 enum Pointer {
     Plain(*mut Managed),
     Versioned(*mut ManagedVersioned),
@@ -283,6 +288,20 @@ pub(crate) fn export<'py>(
     }
 }
 
+/// Frees the context of a tensor. Where the interpreter ends, as when a global variable of a program is such an array, its
+/// owner is not released: the process ends.
+///
+/// # Safety
+///
+/// Called once, with what `Box::into_raw` returned for a [`Context`].
+unsafe fn delete_context(context: *mut c_void) {
+    // Safety: by the contract.
+    let context = unsafe { Box::from_raw(context.cast::<Context>()) };
+    let mut context = Some(context);
+    Python::try_attach(|_| drop(context.take()));
+    std::mem::forget(context);
+}
+
 /// Frees what [`export`] made. Consumers may call it in any thread.
 ///
 /// # Safety
@@ -290,10 +309,10 @@ pub(crate) fn export<'py>(
 /// Called once for each structure.
 unsafe extern "C" fn delete(managed: *mut Managed) {
     // Safety: both were made by `Box::into_raw`.
-    Python::attach(|_| unsafe {
-        drop(Box::from_raw((*managed).context.cast::<Context>()));
+    unsafe {
+        delete_context((*managed).context);
         drop(Box::from_raw(managed));
-    });
+    }
 }
 
 /// As [`delete`].
@@ -303,10 +322,10 @@ unsafe extern "C" fn delete(managed: *mut Managed) {
 /// Called once for each structure.
 unsafe extern "C" fn delete_versioned(managed: *mut ManagedVersioned) {
     // Safety: both were made by `Box::into_raw`.
-    Python::attach(|_| unsafe {
-        drop(Box::from_raw((*managed).context.cast::<Context>()));
+    unsafe {
+        delete_context((*managed).context);
         drop(Box::from_raw(managed));
-    });
+    }
 }
 
 /// Frees a tensor that no consumer took out of its capsule.
