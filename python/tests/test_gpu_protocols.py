@@ -114,6 +114,17 @@ def test_errors_before_anything_runs():
         unishape.evaluate("a + 1", a=gpu, more=1)
     with pytest.raises(BufferError, match="DLPack 2 is not supported"):
         unishape.evaluate("a + 1", a=Exporter(X, major=2))
+    integers = Exporter(np.ones(3, "int32"))
+    for call in [
+        lambda: unishape.evaluate("x ** -1", x=integers),
+        lambda: unishape.evaluate("x ** k", x=integers, k=np.int64(-2)),
+        lambda: unishape.evaluate(["x + 1", "pow(x, -1)"], x=integers),
+        lambda: unishape.pow(integers, -1),
+    ]:
+        with pytest.raises(ValueError, match="integers to negative integer powers"):
+            call()
+    with pytest.raises(TypeError, match="dtype=.* not supported for arrays on a GPU: use evaluate"):
+        unishape.add(gpu, 1, dtype="float64")
     with pytest.raises(TypeError, match="on a GPU: call .compute"):
         np.asarray(unishape.lazy(gpu) + 1)
 
@@ -167,6 +178,9 @@ def test_views():
     with pytest.raises(ValueError, match="cannot be broadcast|E1|stretch"):
         unishape.broadcast_to(array, (3, 4))
     assert unishape.broadcast_to(view, (5, 2, 4)).shape == (5, 2, 4)
+    with pytest.raises(TypeError, match="this array is on a GPU"):
+        np.asarray(view)
+    assert unishape.explain(array, (1, 4)).shape == (2, 4)
 
 
 def test_kernels_run_on_the_default_stream(run):

@@ -212,3 +212,19 @@ fn sizes_beyond_the_address_space_are_errors() {
         assert!(plan.is_err(), "{text}: {:?}", plan.unwrap().shape());
     }
 }
+
+#[test]
+fn arrays_of_many_dimensions() {
+    for rank in [33, 64] {
+        // No two dimensions are one loop.
+        let step = if rank > 33 { 4 } else { 2 };
+        let shape = |first: usize| -> Vec<usize> {
+            (0..rank).map(|dim| if dim % step == first { 2 } else { 1 }).collect()
+        };
+        let (a, b) = (shape(0), shape(step / 2));
+        for text in ["a + b", "sum(a * b, 0)", "max(a * b)", "sum(a + b, -1)"] {
+            let plan = plan(text, &[&a, &b]).unwrap_or_else(|error| panic!("{rank} {text}: {error}"));
+            assert!(!plan.launches().is_empty(), "{text}");
+        }
+    }
+}

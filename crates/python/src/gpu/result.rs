@@ -3,7 +3,7 @@
 use super::devices::{self, driver_error, order};
 use super::dlpack::{self, Exported, Imported};
 use super::library::import;
-use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
@@ -74,6 +74,15 @@ impl DeviceArray {
 
     fn __repr__(&self) -> String {
         format!("unishape.DeviceArray(shape={:?}, dtype={}, device={})", self.shape, self.dtype, self.device)
+    }
+
+    /// NumPy would make an array of one object of it.
+    #[pyo3(signature = (*_args, **_options))]
+    fn __array__(&self, _args: &Bound<'_, PyTuple>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "this array is on a GPU, and NumPy's are on the CPU: import it with the function from_dlpack of a library for \
+             GPUs, and copy that array, as in torch.from_dlpack(x).cpu().numpy()",
+        ))
     }
 
     fn __dlpack_device__(&self) -> (i32, usize) {
