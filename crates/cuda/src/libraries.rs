@@ -1,7 +1,7 @@
 //! Finds the shared libraries of CUDA where users have them.
 //!
-//! In this order: already loaded by the process, as PyTorch does; `nvidia-*` packages of pip; conda; the CUDA toolkit;
-//! wherever the dynamic loader finds libraries.
+//! In this order: already loaded by the process, as PyTorch does; `nvidia-*` packages of pip; the environment of these
+//! packages, as of conda; the CUDA toolkit; wherever the dynamic loader finds libraries.
 
 #![allow(unsafe_code)]
 
