@@ -7,6 +7,7 @@
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use smallvec::SmallVec;
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -154,6 +155,30 @@ impl Drop for Imported {
             }
         }
     }
+}
+
+/// Imports an array by `__dlpack__`. By the number of a stream, its library makes that wait for what is still written.
+pub(super) fn import(object: &Bound<'_, PyAny>, stream: isize) -> PyResult<(Imported, Described)> {
+    let py = object.py();
+    let options = PyDict::new(py);
+    options.set_item("stream", stream)?;
+    let plain = options.copy()?;
+    options.set_item("max_version", (1, 0))?;
+    let capsule = match object.call_method("__dlpack__", (), Some(&options)) {
+        // Older producers have no such parameter.
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+            object.call_method("__dlpack__", (), Some(&plain))?
+        }
+        capsule => capsule?,
+    };
+    let (imported, described) = Imported::from_capsule(&capsule)?;
+    let kind = described.device.0;
+    if ![CUDA, CUDA_MANAGED].contains(&kind) {
+        return Err(PyTypeError::new_err(format!(
+            "__dlpack__ returned memory of another device (type {kind}) than __dlpack_device__ says"
+        )));
+    }
+    Ok((imported, described))
 }
 
 impl Imported {

@@ -113,36 +113,6 @@ pub(crate) fn is_gpu_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
-/// Imports an array by `__dlpack__`. Its library makes `stream` wait for what is still written.
-pub(super) fn import(object: &Bound<'_, PyAny>, stream: Option<Stream>) -> PyResult<(Imported, Described)> {
-    let py = object.py();
-    // Numbers of streams by the protocol: -1 for none, which JAX does not know.
-    let number = match stream {
-        None if Library::of(object) == Library::Jax => 1,
-        None => -1,
-        Some(stream) => stream.handle() as isize,
-    };
-    let options = PyDict::new(py);
-    options.set_item("stream", number)?;
-    let plain = options.copy()?;
-    options.set_item("max_version", (1, 0))?;
-    let capsule = match object.call_method("__dlpack__", (), Some(&options)) {
-        // Older producers have no such parameter.
-        Err(error) if error.is_instance_of::<PyTypeError>(py) => {
-            object.call_method("__dlpack__", (), Some(&plain))?
-        }
-        capsule => capsule?,
-    };
-    let (imported, described) = Imported::from_capsule(&capsule)?;
-    let kind = described.device.0;
-    if ![dlpack::CUDA, dlpack::CUDA_MANAGED].contains(&kind) {
-        return Err(PyTypeError::new_err(format!(
-            "__dlpack__ returned memory of another device (type {kind}) than __dlpack_device__ says"
-        )));
-    }
-    Ok((imported, described))
-}
-
 /// Numbers of a tuple, such as a shape.
 fn numbers<T, const N: usize>(tuple: &Bound<'_, PyAny>) -> PyResult<SmallVec<[T; N]>>
 where
@@ -277,7 +247,13 @@ impl<'py> GpuArray<'py> {
                 imported: None,
             });
         }
-        let (imported, described) = import(object, stream)?;
+        // Numbers of streams by the protocol: -1 for none, which JAX does not know.
+        let number = match stream {
+            None if library == Library::Jax => 1,
+            None => -1,
+            Some(stream) => stream.handle() as isize,
+        };
+        let (imported, described) = dlpack::import(object, number)?;
         Ok(GpuArray::of_described(object.clone(), library, described, Some(imported)))
     }
 

@@ -2,7 +2,6 @@
 
 use super::devices::{self, driver_error, order};
 use super::dlpack::{self, Exported, Imported};
-use super::library::import;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -44,7 +43,7 @@ impl DeviceArray {
             Owner::DeviceMemory(memory) => Ok(Some(memory.stream())),
             // By the protocol, the library of the array makes the stream wait.
             Owner::Array { array, imported: Some(_), .. } => {
-                import(array.bind(py), Some(consumer))?;
+                dlpack::import(array.bind(py), consumer.handle() as isize)?;
                 Ok(Some(consumer))
             }
             Owner::Array { stream, .. } => Ok(*stream),
