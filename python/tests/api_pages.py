@@ -58,6 +58,8 @@ def overload(name, positional, out, result, ignore=""):
 
 # Lazy values are arrays to type checkers, and the first declaration that fits counts.
 LATER = "  # pyright: ignore[reportOverlappingOverload]"
+# An output is of the library of the first array.
+OTHER_OUT = "Any = None"
 LATER_OUT = f"  # type: ignore[overload-overlap]{LATER}"
 
 
@@ -68,19 +70,21 @@ def stub(name):
         limits = [("min", f"{either} | None", "None"), ("max", f"{either} | None", "None")]
         arrays = [("min", f"{array} | None", "None"), ("max", f"{array} | None", "None")]
         lines = overload(name, [("x", "Lazy", None), *limits], None, "Lazy", LATER_OUT)
-        lines += overload(name, [("x", "_Other", None), *arrays], None, "Any", LATER)
+        lines += overload(name, [("x", "_Other", None), *arrays], OTHER_OUT, "Any", LATER)
         lines += overload(name, [("x", array, None), *arrays], None, "_Array")
         return lines + keyword_out(name, [("x", either, None), *limits], "_Array")
     if name in ("round", "around"):
         decimals = ("decimals", "SupportsIndex", "0")
         lines = overload(name, [("x", "Lazy", None), decimals], None, "Lazy", LATER_OUT)
-        lines += overload(name, [("x", "_Other", None), decimals], None, "Any", LATER)
+        lines += overload(name, [("x", "_Other", None), decimals], OTHER_OUT, "Any", LATER)
         lines += overload(name, [("x", array, None), decimals], None, "_Array")
         return lines + keyword_out(name, [("x", either, None), decimals], "_Array")
     signature = inspect.signature(getattr(unishape, name)).parameters
     names = [each for each, parameter in signature.items() if parameter.kind is parameter.POSITIONAL_ONLY]
     result, lazy, out = "_Array", "Lazy", "_Array | tuple[_Array]"
+    other = OTHER_OUT
     if name == "divmod":
+        other = "Any = None"
         result, lazy, out = "tuple[_Array, _Array]", "tuple[Lazy, Lazy]", "tuple[_Array, _Array]"
     lines = overload(name, [(each, either, None) for each in names], out, result)
     for at, _ in enumerate(names):
@@ -88,7 +92,7 @@ def stub(name):
         lines += overload(name, [(each, kind, None) for each, kind in zip(names, kinds)], None, lazy, LATER)
     # The first array decides the type of the result; that of where is the second argument.
     kinds = [array] * (len(names) == 3) + ["_Other"] + [array] * (len(names) - 1)
-    lines += overload(name, [(each, kind, None) for each, kind in zip(names, kinds)], None, "Any", LATER)
+    lines += overload(name, [(each, kind, None) for each, kind in zip(names, kinds)], other, "Any", LATER)
     return lines + overload(name, [(each, array, None) for each in names], None, result)
 
 

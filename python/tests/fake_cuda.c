@@ -4,6 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#ifndef NVRTC
+#define NVRTC 13
+#endif
 
 typedef unsigned long long u64;
 
@@ -17,24 +22,29 @@ static void call(const char* format, ...) {
   fclose(log);
 }
 
-static long current = 0, next = 100;
+static _Thread_local long current = 0;
+static long next = 100;
+static int process = 0;
 
-int cuInit(unsigned flags) { return 0; }
-int cuDriverGetVersion(int* version) { return *version = 13000, 0; }
+int cuInit(unsigned flags) { return process = getpid(), 0; }
+int cuDriverGetVersion(int* version) {
+  const char* own = getenv("UNISHAPE_FAKE_CUDA_VERSION");
+  return *version = own ? atoi(own) : 13000, 0;
+}
 int cuDeviceGetCount(int* count) { return *count = 2, 0; }
 int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, ordinal < 2 ? 0 : 101; }
 int cuDeviceGetAttribute(int* value, int attribute, int device) { return *value = attribute == 75 ? 9 : 0, 0; }
 int cuDevicePrimaryCtxRetain(void** context, int device) { return *context = (void*)(long)(1000 + device), 0; }
 int cuDevicePrimaryCtxRelease_v2(int device) { return 0; }
 int cuDevicePrimaryCtxRelease(int device) { return 0; }
-int cuCtxGetCurrent(void** context) { return *context = (void*)current, 0; }
+int cuCtxGetCurrent(void** context) { return *context = (void*)current, getpid() == process ? 0 : 3; }
 int cuCtxSetCurrent(void* context) { return current = (long)context, 0; }
 int cuGetErrorString(int error, const char** text) { return *text = "fake error", 0; }
 int cuGetErrorName(int error, const char** text) { return *text = "FAKE_ERROR", 0; }
 int cuThreadExchangeStreamCaptureMode(int* mode) { return 0; }
 int cuModuleLoadData(void** module, const void* image) { return call("load\n"), *module = (void*)1, 0; }
 int cuModuleGetFunction(void** function, void* module, const char* name) { return *function = (void*)1, 0; }
-int cuPointerGetAttribute(void* value, int attribute, u64 address) { return *(int*)value = 0, 0; }
+int cuPointerGetAttribute(void* value, int attribute, u64 address) { return *(int*)value = 0, address >> 60 != 0; }
 
 int cuMemAllocAsync(u64* address, size_t bytes, void* stream) {
   void* memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
@@ -64,14 +74,17 @@ int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned 
 }
 
 // The compiler, which compiles nothing: that of NVIDIA uses the driver.
-int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }
+int nvrtcVersion(int* major, int* minor) { return *major = NVRTC, *minor = 0, 0; }
 int nvrtcGetNumSupportedArchs(int* count) { return *count = 1, 0; }
 int nvrtcGetSupportedArchs(int* archs) { return *archs = 90, 0; }
 int nvrtcCreateProgram(void** program, const char* source, const char* name, int count, const char** headers,
                        const char** names) {
   return *program = (void*)1, 0;
 }
-int nvrtcCompileProgram(void* program, int count, const char** options) { return call("compile %s\n", options[1]), 0; }
+int nvrtcCompileProgram(void* program, int count, const char** options) {
+  usleep(20000);  // so that threads would compile the same kernel at once
+  return call(NVRTC == 13 ? "compile %s\n" : "compile %s by an older one\n", options[1]), 0;
+}
 int nvrtcDestroyProgram(void** program) { return 0; }
 int nvrtcGetProgramLogSize(void* program, size_t* size) { return *size = 1, 0; }
 int nvrtcGetProgramLog(void* program, char* log) { return *log = 0, 0; }

@@ -144,6 +144,7 @@ def fake_torch(*, has_functions=True, major=1):
     class Tensor:
         requires_grad = False
         is_cuda = True
+        is_negative = False
         asked = []  # methods and attributes
 
         def __init__(self, array):
@@ -151,7 +152,13 @@ def fake_torch(*, has_functions=True, major=1):
             self.numbers = [(ctypes.c_int64 * self.array.ndim)(*numbers) for numbers in (self.shape, self.stride())]
 
         def is_neg(self):
-            return False
+            return self.is_negative
+
+        def resolve_neg(self):
+            return Tensor(-self.array)
+
+        def new_empty(self, shape, dtype, requires_grad):
+            return Tensor(np.empty(shape, {torch.float32: "float32", torch.uint8: "uint8"}[dtype]))
 
         def get_device(self):
             self.asked.append("get_device")
@@ -179,7 +186,7 @@ def fake_torch(*, has_functions=True, major=1):
         return 0
 
     torch = types.ModuleType("torch")
-    torch.float32, torch.Tensor = object(), Tensor
+    torch.float32, torch.uint8, torch.Tensor = object(), object(), Tensor
     Tensor.__module__ = "torch"
     native = types.ModuleType("torch._C")
     native._cuda_getCurrentRawStream = lambda device: 0
@@ -202,11 +209,18 @@ def exported(capsule):
     return Managed.from_address(get_pointer(capsule, b"dltensor")).tensor, None
 
 
-def driver(folder):
-    """Compiles the driver, and returns the folder for LD_LIBRARY_PATH."""
+def compile_library(folder, name, *options):
     source = pathlib.Path(__file__).with_name("fake_cuda.c")
-    for name in ["libcuda.so.1", "libnvrtc.so.13"]:
-        library = pathlib.Path(folder) / name
-        options = ["-shared", "-fPIC", "-w", f"-Wl,-soname,{name}", "-o", str(library), str(source)]
-        subprocess.run(["cc", *options], check=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    options = ["-shared", "-fPIC", "-w", f"-Wl,-soname,{name}", "-o", str(folder / name), str(source), *options]
+    subprocess.run(["cc", *options], check=True)
+
+
+def driver(folder):
+    """Compiles the driver and compilers, and returns the folder for LD_LIBRARY_PATH."""
+    folder = pathlib.Path(folder)
+    compile_library(folder, "libcuda.so.1")
+    # As pip installs the packages for CUDA 13 and 12.
+    compile_library(folder / "site-packages/nvidia/cu13/lib", "libnvrtc.so.13")
+    compile_library(folder / "site-packages/nvidia/cuda_nvrtc/lib", "libnvrtc.so.12", "-DNVRTC=12")
     return str(folder)

@@ -41,13 +41,13 @@ def run(folder):
         pytest.skip("there is a driver")
     libraries = driver(folder)
 
-    def run(statements):
+    def run(statements, *, keeps_cache=False, packages=(f"{libraries}/site-packages",), version="13000"):
         log = folder / "log"
         log.write_text("")
-        shutil.rmtree(folder / "cache", ignore_errors=True)
+        if not keeps_cache:
+            shutil.rmtree(folder / "cache", ignore_errors=True)
         program = (
-            "import ctypes, numpy as np, unishape\n"
-            "ctypes.CDLL('libnvrtc.so.13')  # as if another library had loaded it\n"
+            "import ctypes, os, sys, numpy as np, unishape\n"
             "from fake_gpu import Exporter, Interface, OldExporter, exported\n"
             "x = np.arange(6.0, dtype='float32').reshape(2, 3)\n"
         )
@@ -55,7 +55,8 @@ def run(folder):
             "LD_LIBRARY_PATH": libraries,
             "UNISHAPE_FAKE_CUDA_LOG": str(log),
             "XDG_CACHE_HOME": str(folder / "cache"),
-            "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]),
+            "UNISHAPE_FAKE_CUDA_VERSION": version,
+            "PYTHONPATH": os.pathsep.join([str(HERE), *packages, *sys.path]),
         }
         process = subprocess.run(
             [sys.executable, "-c", program + statements], capture_output=True, text=True, env=environment
@@ -113,6 +114,17 @@ def test_errors_before_anything_runs():
         unishape.evaluate("a + 1", a=gpu, more=1)
     with pytest.raises(BufferError, match="DLPack 2 is not supported"):
         unishape.evaluate("a + 1", a=Exporter(X, major=2))
+    integers = Exporter(np.ones(3, "int32"))
+    for call in [
+        lambda: unishape.evaluate("x ** -1", x=integers),
+        lambda: unishape.evaluate("x ** k", x=integers, k=np.int64(-2)),
+        lambda: unishape.evaluate(["x + 1", "pow(x, -1)"], x=integers),
+        lambda: unishape.pow(integers, -1),
+    ]:
+        with pytest.raises(ValueError, match="integers to negative integer powers"):
+            call()
+    with pytest.raises(TypeError, match="dtype=.* not supported for arrays on a GPU: use evaluate"):
+        unishape.add(gpu, 1, dtype="float64")
     with pytest.raises(TypeError, match="on a GPU: call .compute"):
         np.asarray(unishape.lazy(gpu) + 1)
 
@@ -166,6 +178,9 @@ def test_views():
     with pytest.raises(ValueError, match="cannot be broadcast|E1|stretch"):
         unishape.broadcast_to(array, (3, 4))
     assert unishape.broadcast_to(view, (5, 2, 4)).shape == (5, 2, 4)
+    with pytest.raises(TypeError, match="this array is on a GPU"):
+        np.asarray(view)
+    assert unishape.explain(array, (1, 4)).shape == (2, 4)
 
 
 def test_kernels_run_on_the_default_stream(run):
@@ -211,6 +226,7 @@ def test_outputs_and_overlap(run):
     # The sum of rows must not be written before all are read.
     _, log = run("y = Exporter(x[0]); unishape.evaluate('sum(x, axis=0)', x=Exporter(x), out=y)")
     assert len([line for line in log if line.startswith("launch")]) == 2
+    assert log.index("synchronize 1") > log.index("launch on 1, device 0", log.index("launch on 1, device 0") + 1)
 
 
 def test_elements_from_the_cpu(run):
@@ -269,3 +285,175 @@ def test_tensors_are_described_by_functions_of_dlpack(run, options):
     assert asked == ("['get_device']" if "False" in options else "['describe']")
     assert "shape [2, 2]" in shape and ("shape [3, 3]" if "False" in options else "dtype int64") in other
     assert len([line for line in log if line.startswith("launch")]) == 1
+
+
+def test_compilers_that_the_driver_supports_are_preferred(run):
+    statements = "unishape.evaluate('x * 2', x=Exporter(x))"
+    for version, expected in [
+        ("13000", "compile --fmad=false"),
+        ("12040", "compile --fmad=false by an older one"),
+        ("14000", "compile --fmad=false"),
+    ]:
+        _, log = run(statements, version=version)
+        assert [line for line in log if line.startswith("compile")] == [expected]
+
+
+def test_compilers_that_are_loaded_come_first(run, folder):
+    library = folder / "site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
+    _, log = run(f"ctypes.CDLL({str(library)!r}); unishape.evaluate('x * 2', x=Exporter(x))")
+    # Among those that are not loaded, 13 would come first.
+    assert "compile --fmad=false by an older one" in log
+
+
+def test_without_a_compiler_the_error_says_what_to_install(run):
+    statements = (
+        "sys.path[:] = [folder for folder in sys.path if not os.path.isdir(folder + '/nvidia')]\n"
+        "try: unishape.evaluate('x * 2', x=Exporter(x))\n"
+        "except RuntimeError as error: print(error)\n"
+    )
+    for version, package in [("13000", "nvidia-cuda-nvrtc"), ("12040", "nvidia-cuda-nvrtc-cu12")]:
+        out, _ = run(statements, packages=(), version=version)
+        assert "libnvrtc.so.13 or libnvrtc.so.12 not found in " in out
+        assert out.strip().endswith(f"pip install {package}")
+        assert "cannot open shared object file" not in out
+
+
+def test_kernels_are_kept_on_disk(run, folder):
+    def compiled(**options):
+        _, log = run("unishape.evaluate('x * 2', x=Exporter(x))", **options)
+        return len([line for line in log if line.startswith("compile")])
+
+    assert compiled() == 1
+    assert compiled(keeps_cache=True) == 0
+    (file,) = (folder / "cache/unishape/cuda").glob("*.bin")
+    content = file.read_bytes()
+    # A damaged file is one that is not there.
+    for damaged in [b"", content[:-1], content[:-1] + b"\0", content[::-1]]:
+        file.write_bytes(damaged)
+        assert compiled(keeps_cache=True) == 1
+        assert file.read_bytes() == content
+
+
+def test_equal_kernels_are_compiled_once(run):
+    _, log = run(
+        "a, b, c = (Exporter(np.ones((300, 40), 'float32')) for _ in 'abc')\n"
+        "unishape.evaluate('sum(a, axis=0) + sum(b, axis=0) + sum(c, axis=0)', a=a, b=b, c=c)\n"
+    )
+    compiled, loaded, launched = (
+        len([line for line in log if line.startswith(word)]) for word in ["compile", "load", "launch"]
+    )
+    assert (compiled, loaded) == (2, 2) and launched == 4, log
+
+
+def test_the_current_context_is_restored(run):
+    # A context would be the current device of other libraries.
+    out, _ = run(
+        "driver, context = ctypes.CDLL('libcuda.so.1'), ctypes.c_void_p()\n"
+        "for current in [None, 1000, 1001]:\n"
+        "    driver.cuCtxSetCurrent(ctypes.c_void_p(current))\n"
+        "    unishape.evaluate('x * 2', x=Exporter(x, device=1))\n"
+        "    driver.cuCtxGetCurrent(ctypes.byref(context))\n"
+        "    print(context.value)\n"
+    )
+    assert out.split() == ["None", "1000", "1001"]
+
+
+def test_outputs_of_libraries_without_streams_are_waited_for(run):
+    _, log = run(
+        "from fake_gpu import fake_torch\n"
+        "tensor = fake_torch()(x)\n"
+        "unishape.evaluate('x * 2', x=tensor)\n"
+        "print(file=open(os.environ['UNISHAPE_FAKE_CUDA_LOG'], 'a'))\n"
+        "unishape.evaluate('x * 2', x=tensor, out=Exporter(x.copy()))\n"
+    )
+    without, with_output = "\n".join(log).split("\n\n")
+    assert "synchronize" not in without and with_output.endswith("synchronize 1")
+
+
+def test_outputs_whose_elements_are_not_in_memory(run):
+    out, log = run(
+        "from fake_gpu import fake_torch\n"
+        "Tensor = fake_torch()\n"
+        "out = Tensor(x.copy())\n"
+        "out.is_negative = True\n"
+        "try: unishape.evaluate('x * 2', x=Tensor(x), out=out)\n"
+        "except ValueError as error: print(error)\n"
+    )
+    assert "out is a conjugated or negated view" in out and log == []
+
+
+def test_producers_make_consumers_of_views_wait(run):
+    out, _ = run(
+        "array = Exporter(x)\n"
+        "view = unishape.broadcast_to(array, (4, 2, 3))\n"
+        "print(array.streams, array.deleted)\n"
+        "for stream in [-1, None, 7]:\n"
+        "    view.__dlpack__(stream=stream, max_version=(1, 0))\n"
+        "print(array.streams, view.__cuda_array_interface__['stream'], array.streams[-1])\n"
+        "unishape.evaluate('view + 1', view=view)\n"
+        "count = len(array.streams)\n"
+        "del view\n"
+        "print(count - array.deleted)\n"
+        "unishape.evaluate('v', v=unishape.broadcast_to(Interface(x, stream=7), (4, 2, 3)))\n"
+    )
+    assert out.splitlines() == ["[-1] 0", "[-1, 1, 7, 1] 1 1", "0"]
+
+
+def test_results_do_not_depend_on_streams_of_other_libraries(run):
+    # The memory is that of the default stream, which waits for the kernel.
+    _, log = run(
+        "from fake_gpu import fake_torch\n"
+        "tensor = fake_torch()(x)\n"
+        "sys.modules['torch._C']._cuda_getCurrentRawStream = lambda device: 55\n"
+        "unishape.evaluate('a + b', a=Exporter(x), b=tensor)\n"
+    )
+    text = "\n".join(log)
+    assert "allocate 24 on 1" in text and "free on 1" in text
+    assert re.search(r"record (\d+) on 1\nwait for \1 on 55\n", text), text
+    assert re.search(r"launch on 55, device 0\nrecord (\d+) on 55\nwait for \1 on 1\n", text), text
+
+
+def test_tensors_are_deleted_while_the_interpreter_ends(run):
+    # As a global tensor of PyTorch that was imported from a result.
+    out, _ = run(
+        "from fake_gpu import Managed, ManagedVersioned, capsule_function, get_pointer\n"
+        "set_name = capsule_function('PyCapsule_SetName', ctypes.c_int, ctypes.py_object, ctypes.c_char_p)\n"
+        "class Consumer:\n"
+        "    def __init__(self, version, name, form):\n"
+        "        capsule = y.__dlpack__(max_version=version)\n"
+        "        self.address = get_pointer(capsule, name)\n"
+        "        self.deleter = form.from_address(self.address).deleter\n"
+        "        self.name = b'used_' + name\n"
+        "        set_name(capsule, self.name)\n"
+        "    def __del__(self, write=os.write):\n"
+        "        self.deleter(self.address)\n"
+        "        write(1, b'deleted ')\n"
+        "y = unishape.evaluate('x * 2', x=Exporter(x))\n"
+        "consumers = [Consumer(None, b'dltensor', Managed), Consumer((1, 0), b'dltensor_versioned', ManagedVersioned)]\n"
+        "unused = y.__dlpack__(), y.__dlpack__(max_version=(1, 0))\n"
+        "sys.kept = consumers, unused  # until modules are cleared\n"
+    )
+    assert out.split() == ["deleted"] * 2
+
+
+def test_addresses_of_no_gpu(run):
+    out, log = run(
+        "for array in [Interface(x, data=(1 << 60, False)), Interface(x[:0], data=(1 << 60, False))]:\n"
+        "    try: print(unishape.evaluate('x * 2', x=array).shape)\n"
+        "    except ValueError as error: print(error)\n"
+    )
+    error, empty = out.splitlines()
+    assert "an address that is of no GPU" in error and empty == "(0, 3)"
+
+
+def test_a_process_that_was_forked(run):
+    out, _ = run(
+        "array = Exporter(x)\n"
+        "unishape.evaluate('x * 2', x=array)\n"
+        "if os.fork() == 0:\n"
+        "    try: unishape.evaluate('x * 2', x=array)\n"
+        "    except RuntimeError as error: print(error, flush=True)\n"
+        "    os._exit(0)\n"
+        "os.wait()\n"
+    )
+    assert 'method "spawn" of multiprocessing' in out

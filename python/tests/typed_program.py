@@ -27,7 +27,15 @@ def of_tensors(x: Tensor) -> list[Tensor]:
     total: Tensor = unishape.add(x, 1.5)
     chosen: Tensor = unishape.where([True], x, 0)
     evaluated: Tensor = unishape.evaluate("x * 2", {"x": x})
-    return [total, chosen, evaluated, unishape.clip(x, 0), unishape.round(x, 1)]
+    by_keyword: Tensor = unishape.evaluate("x * k", x=x, k=2.5, out=evaluated)
+    view: Tensor = unishape.broadcast_to(x, (2, 3))
+    views: list[Tensor] = [*unishape.broadcast_arrays(x, total)]
+    added: Tensor = unishape.add(x, 1, out=total)
+    return [total, chosen, evaluated, by_keyword, view, added, *views, unishape.clip(x, 0), unishape.round(x, 1, out=x)]
+
+
+def of_device_arrays(x: unishape.DeviceArray) -> Any:
+    return [unishape.add(x, x), unishape.evaluate("sum(x)", x=x), unishape.broadcast_to(x, (2, 3)).shape]
 
 
 def main() -> None:
@@ -46,6 +54,9 @@ def main() -> None:
     assert_type(unishape.evaluate(["x + 1", "x * 2"], {"x": x}), list[Array])
     assert_type(unishape.broadcast_shapes((2, 1), 3), tuple[int, ...])
     assert_type(unishape.broadcast_arrays(x, x[0]), tuple[Array, ...])
+    assert_type(unishape.broadcast_to(x, (2, 2, 3)), Array)
+    assert_type(unishape.evaluate("x + y", x=x, y=1), Array)
+    assert_type(unishape.evaluate("2 * x"), Array)
     assert_type(xp.add(x, x), Array)
     print(normalised(x).shape, unishape.explain((3, 1), (4,)).text(), unishape.get_num_threads())
 

@@ -12,8 +12,11 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
+use std::num::NonZero;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
 
 impl From<DriverError> for Error {
     fn from(error: DriverError) -> Error {
@@ -22,21 +25,35 @@ impl From<DriverError> for Error {
     }
 }
 
-/// A stream of a device: what is started on it runs in this order.
-///
-/// The handle of the driver: 0 and 1 are the device's default stream, 2 is that of the calling thread.
+/// A stream of a device: what is started on it runs in this order. The default one is the device's default stream.
 ///
 /// ```
-/// assert_eq!(unishape_cuda::Stream::default().0, 0);
+/// assert_eq!(unishape_cuda::Stream::default().handle(), 1);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stream(pub usize);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream(usize);
+
+impl Default for Stream {
+    fn default() -> Stream {
+        Stream(1)
+    }
+}
 
 impl Stream {
-    /// Whether another handle is the same stream.
-    fn is_same(self, other: Stream) -> bool {
-        let legacy = |stream: Stream| if stream.0 == 1 { 0 } else { stream.0 };
-        legacy(self) == legacy(other)
+    /// A stream by its handle of the driver. 0 and 1 are the device's default stream, 2 is that of the calling thread.
+    ///
+    /// # Safety
+    ///
+    /// A stream with this handle exists on the devices that it is used with, for as long as arrays and memory that were
+    /// allocated on it exist.
+    pub const unsafe fn from_handle(handle: usize) -> Stream {
+        // Both are the default stream, but only 1 is one by all protocols.
+        Stream(if handle == 0 { 1 } else { handle })
+    }
+
+    /// The handle of the driver; never 0.
+    pub const fn handle(self) -> usize {
+        self.0
     }
 
     pub(crate) fn raw(self) -> sys::CUstream {
@@ -46,14 +63,26 @@ impl Stream {
 
 /// Loads the driver, if that has not happened yet.
 fn find_driver() -> Result<(), Error> {
-    // Safety: the initializers of the driver have no preconditions.
-    match unsafe { sys::is_culib_present() } {
-        true => Ok(()),
-        false => {
-            let names = vec!["libcuda.so.1 (the NVIDIA driver)".to_owned()];
-            Err(Error::NoLibrary { names, folders: Vec::new(), problems: Vec::new() })
-        }
+    static IS_FOUND: AtomicBool = AtomicBool::new(false);
+    if IS_FOUND.load(Ordering::Relaxed) {
+        return Ok(());
     }
+    // Safety: the initializers of the driver have no preconditions.
+    if !unsafe { sys::is_culib_present() } {
+        let names = vec!["libcuda.so.1 (the NVIDIA driver)".to_owned()];
+        return Err(Error::NoLibrary { names, folders: Vec::new(), problems: Vec::new(), advice: None });
+    }
+    result::init()?;
+    IS_FOUND.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// The newest version of CUDA that the driver supports, such as 13.
+fn driver_version() -> Option<i32> {
+    let mut version = 0;
+    // Safety: there is room for the number.
+    let status = unsafe { sys::cuDriverGetVersion(&mut version) };
+    status.result().ok().map(|()| version / 1000)
 }
 
 /// A GPU: compiles and runs kernels, and allocates memory.
@@ -96,7 +125,6 @@ impl Device {
     /// Where there is no driver, or no such device.
     pub fn new(ordinal: usize, site_packages: &[PathBuf]) -> Result<Device, Error> {
         find_driver()?;
-        result::init()?;
         let device = result::device::get(i32::try_from(ordinal).unwrap_or(i32::MAX))?;
         use sys::CUdevice_attribute_enum as Attribute;
         // Safety: the device exists.
@@ -124,12 +152,13 @@ impl Device {
 
     /// Makes the device's context current in this thread, until the guard is dropped.
     pub(crate) fn enter(&self) -> Result<Entered, Error> {
-        let previous = result::ctx::get_current()?.map(|context| context as usize);
-        if previous != Some(self.shared.context) {
-            // Safety: the context is retained.
-            unsafe { result::ctx::set_current(self.shared.context as sys::CUcontext)? };
+        let previous = result::ctx::get_current()?.map_or(0, |context| context as usize);
+        if previous == self.shared.context {
+            return Ok(Entered { previous: None });
         }
-        Ok(Entered { previous: previous.filter(|&previous| previous != self.shared.context) })
+        // Safety: the context is retained.
+        unsafe { result::ctx::set_current(self.shared.context as sys::CUcontext)? };
+        Ok(Entered { previous: Some(previous) })
     }
 
     /// Whether another value is the same device.
@@ -163,7 +192,7 @@ impl Device {
         let compiler = match compiler.get() {
             Some(compiler) => compiler,
             None => {
-                let loaded = Compiler::load(site_packages)?;
+                let loaded = Compiler::load_for(site_packages, driver_version())?;
                 compiler.get_or_init(|| loaded)
             }
         };
@@ -201,7 +230,8 @@ impl Device {
         plan.loaded.has(self.shared.context)
     }
 
-    /// Compiles and loads the kernels of a plan, without running them. Several kernels are compiled at the same time.
+    /// Compiles and loads the kernels of a plan, without running them. Different kernels are compiled at the same time, on
+    /// at most as many threads as there are cores.
     ///
     /// # Errors
     ///
@@ -213,21 +243,49 @@ impl Device {
     /// The functions of a plan's kernels.
     fn functions_of(&self, plan: &Plan) -> Result<Arc<[usize]>, Error> {
         plan.loaded.get_or_load(self.shared.context, || {
-            let load = |kernel: &Kernel| {
-                let _entered = self.enter()?;
-                self.function(kernel)
-            };
-            match plan.launches() {
-                [launch] => Ok([load(&launch.kernel)?].into()),
-                launches => std::thread::scope(|scope| {
-                    let load = &load;
-                    let threads: Vec<_> =
-                        launches.iter().map(|launch| scope.spawn(move || load(&launch.kernel))).collect();
-                    let failed = |_| Error::Compile("a thread of the compiler failed".into());
-                    threads.into_iter().map(|thread| thread.join().map_err(failed)?).collect()
-                }),
+            let mut kernels: Vec<&Kernel> = Vec::new();
+            for launch in plan.launches() {
+                if !kernels.contains(&&launch.kernel) {
+                    kernels.push(&launch.kernel);
+                }
             }
+            let functions = self.load(&kernels)?;
+            let function = |kernel: &Kernel| {
+                let at = kernels.iter().position(|own| *own == kernel);
+                at.map(|at| functions[at]).ok_or_else(|| Error::Compile("a kernel was not loaded".into()))
+            };
+            plan.launches().iter().map(|launch| function(&launch.kernel)).collect()
         })
+    }
+
+    /// Loads different kernels, on several threads.
+    fn load(&self, kernels: &[&Kernel]) -> Result<Vec<usize>, Error> {
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<Vec<(usize, usize)>, Error> {
+            let _entered = self.enter()?;
+            let mut loaded = Vec::new();
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                match kernels.get(at) {
+                    Some(kernel) => loaded.push((at, self.function(kernel)?)),
+                    None => return Ok(loaded),
+                }
+            }
+        };
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let mut loaded = thread::scope(|scope| {
+            // Where no thread can be started, this one does all of the work.
+            let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let threads: Vec<_> = (1..cores.min(kernels.len())).filter_map(start).collect();
+            let mut loaded = work()?;
+            for thread in threads {
+                let failed = |_| Error::Compile("a thread of the compiler failed".into());
+                loaded.extend(thread.join().map_err(failed)??);
+            }
+            Ok::<_, Error>(loaded)
+        })?;
+        loaded.sort_unstable();
+        Ok(loaded.into_iter().map(|(_, function)| function).collect())
     }
 
     /// Starts the kernels of a plan on a stream.
@@ -338,7 +396,7 @@ impl Device {
     ///
     /// Both are streams of this device.
     pub unsafe fn order(&self, first: Stream, then: Stream) -> Result<(), Error> {
-        if first.is_same(then) {
+        if first == then {
             return Ok(());
         }
         let _entered = self.enter()?;
@@ -374,15 +432,17 @@ impl Drop for Shared {
     }
 }
 
-/// Restores the context that was current before.
+/// Restores the context that was current before. Where there was none, there is none afterwards: a context would become
+/// the current device of the libraries that this thread uses.
 pub(crate) struct Entered {
+    /// 0 for no context; `None` where the device's own one was current.
     previous: Option<usize>,
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
         if let Some(previous) = self.previous {
-            // Safety: it was current when this was made.
+            // Safety: it was current when this was made, or is null.
             _ = unsafe { result::ctx::set_current(previous as sys::CUcontext) };
         }
     }

@@ -1,9 +1,11 @@
 //! Compiled kernels on disk, shared by all processes of a user.
 //!
-//! A file holds the source, too, so that equal hashes of different kernels do no harm. Files appear as a whole, since
-//! others may read or write the same one meanwhile. Nothing depends on the cache: whatever goes wrong is a miss.
+//! A file holds the source, too, so that equal hashes of different kernels do no harm, and a checksum: files may be
+//! damaged, such as by a loss of power. Files appear as a whole, since others may read or write the same one meanwhile.
+//! Nothing depends on the cache: whatever goes wrong is a miss.
 
 use crate::value::Numerics;
+use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +13,7 @@ use std::time::SystemTime;
 use unishape_atomic_file::{AtomicFile, commit_all};
 
 /// First bytes of a file; changed with its format, and with the options of the compiler.
-const MAGIC: &[u8; 8] = b"unishp03";
+const MAGIC: &[u8; 8] = b"unishp04";
 
 /// Most files of the cache. Half of them, the oldest, are removed when there are more.
 const MAX_FILES: usize = 4096;
@@ -35,12 +37,7 @@ pub(crate) struct DiskCache {
 impl DiskCache {
     /// The cache in the user's cache directory; without one, everything is a miss.
     pub(crate) fn of_user() -> DiskCache {
-        let variable =
-            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let folder = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-        DiskCache {
-            folder: folder.filter(|folder| folder.is_absolute()).map(|folder| folder.join("unishape/cuda")),
-        }
+        DiskCache { folder: user_folder(|name| std::env::var_os(name)) }
     }
 
     /// The cache in a folder.
@@ -63,8 +60,10 @@ impl DiskCache {
         let content = std::fs::read(self.file(source, target)?).ok()?;
         let rest = content.strip_prefix(MAGIC)?;
         let (length, rest) = rest.split_first_chunk::<8>()?;
+        let (sum, rest) = rest.split_first_chunk::<8>()?;
         let (own, code) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
-        (own == source.as_bytes() && !code.is_empty()).then(|| code.to_vec())
+        let is_whole = own == source.as_bytes() && u64::from_le_bytes(*sum) == checksum(code);
+        is_whole.then(|| code.to_vec())
     }
 
     /// Keeps a compiled kernel.
@@ -74,7 +73,8 @@ impl DiskCache {
         let write = || {
             std::fs::create_dir_all(folder)?;
             let mut file = AtomicFile::create(&file)?;
-            for part in [MAGIC, &(source.len() as u64).to_le_bytes()[..], source.as_bytes(), code] {
+            let (length, sum) = ((source.len() as u64).to_le_bytes(), checksum(code).to_le_bytes());
+            for part in [MAGIC, &length[..], &sum, source.as_bytes(), code] {
                 file.file().write_all(part)?;
             }
             commit_all([file.finish()]).map_err(|error| std::io::Error::other(error.to_string()))
@@ -83,6 +83,19 @@ impl DiskCache {
             remove_oldest(folder, MAX_FILES);
         }
     }
+}
+
+/// The folder of the cache. Relative paths in `XDG_CACHE_HOME` are ignored, as its specification says.
+fn user_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let folder = |name: &str| variable(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+    Some(caches?.join("unishape/cuda"))
+}
+
+fn checksum(code: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    code.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Removes half of the files, where there are more than `most`.
@@ -128,15 +141,46 @@ mod tests {
         cache.insert("source", TARGET, b"code");
         let file = cache.file("source", TARGET).unwrap();
         let whole = std::fs::read(&file).unwrap();
-        for length in 0..whole.len() - 4 {
+        for length in 0..whole.len() {
             std::fs::write(&file, &whole[..length]).unwrap();
             assert_eq!(cache.get("source", TARGET), None, "{length} bytes");
+            // As after a loss of power: as long as before, but not written.
+            let mut rest = whole[..length].to_vec();
+            rest.resize(whole.len(), 0);
+            std::fs::write(&file, &rest).unwrap();
+            assert_eq!(cache.get("source", TARGET), None, "zeros after {length} bytes");
         }
         // A file of another kernel with the same hash.
         std::fs::copy(&file, cache.file("x", TARGET).unwrap()).unwrap();
         cache.insert("source", TARGET, b"code");
         std::fs::copy(&file, cache.file("x", TARGET).unwrap()).unwrap();
         assert_eq!(cache.get("x", TARGET), None);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_a_miss() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "no folder").unwrap();
+        for cache in [DiskCache::in_folder(&file.join("below")), DiskCache { folder: None }] {
+            cache.insert("source", TARGET, b"code");
+            assert_eq!(cache.get("source", TARGET), None);
+        }
+    }
+
+    #[test]
+    fn the_folder_is_that_of_the_user() {
+        for (xdg, home, expected) in [
+            (Some("/cache"), Some("/home/me"), Some("/cache/unishape/cuda")),
+            (None, Some("/home/me"), Some("/home/me/.cache/unishape/cuda")),
+            (Some(""), Some("/home/me"), Some("/home/me/.cache/unishape/cuda")),
+            (Some("relative"), Some("/home/me"), Some("/home/me/.cache/unishape/cuda")),
+            (None, Some("relative"), None),
+            (None, None, None),
+        ] {
+            let variable = |name: &str| if name == "HOME" { home } else { xdg }.map(OsString::from);
+            assert_eq!(user_folder(variable), expected.map(PathBuf::from), "{xdg:?} {home:?}");
+        }
     }
 
     #[test]

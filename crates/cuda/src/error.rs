@@ -42,6 +42,8 @@ pub enum Error {
         folders: Vec<String>,
         /// Why files with these names could not be loaded.
         problems: Vec<String>,
+        /// How to get it.
+        advice: Option<String>,
     },
     /// A library was found, but cannot be used.
     Library(String),
@@ -78,15 +80,15 @@ impl fmt::Display for Error {
             Error::OutputType { result, output } => {
                 write!(f, "the output has dtype {output}, but the result has dtype {result}")
             }
-            Error::NoLibrary { names, folders, problems } => {
+            Error::NoLibrary { names, folders, problems, advice } => {
                 write!(f, "{} not found", names.join(" or "))?;
                 if !folders.is_empty() {
                     write!(f, " in {}, nor where the system looks for libraries", folders.join(", "))?;
                 }
-                match problems[..] {
-                    [] => Ok(()),
-                    _ => write!(f, " ({})", problems.join("; ")),
+                if !problems.is_empty() {
+                    write!(f, " ({})", problems.join("; "))?;
                 }
+                advice.iter().try_for_each(|advice| write!(f, "; {advice}"))
             }
             Error::Library(problem) => write!(f, "a CUDA library cannot be used: {problem}"),
             Error::OtherDevice => f.write_str("arrays are on different devices: copy them to one of them"),

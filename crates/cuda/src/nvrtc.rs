@@ -77,7 +77,12 @@ impl Compiler {
     ///
     /// Where there is none. The error lists where it was looked for.
     pub fn load(site_packages: &[PathBuf]) -> Result<Compiler, Error> {
-        let library = load_nvrtc(site_packages)?;
+        Compiler::load_for(site_packages, None)
+    }
+
+    /// The same, with the version of CUDA that the driver supports, such as 13.
+    pub(crate) fn load_for(site_packages: &[PathBuf], driver: Option<i32>) -> Result<Compiler, Error> {
+        let library = load_nvrtc(site_packages, driver)?;
         let missing = |error: libloading::Error| Error::Library(error.to_string());
         // Safety: these are the functions' signatures in nvrtc.h, the same in all versions since CUDA 11.2.
         let functions = unsafe {

@@ -115,8 +115,16 @@ impl Plan {
             of_stages: Vec::new(),
             launches: Vec::new(),
         };
-        let count = stages.shape.iter().product::<usize>();
-        if count > 0 {
+        // Also of what is only counted: expanded arrays may have more elements than there are addresses.
+        let has_count = |sizes: &Vec<usize>| {
+            let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
+            sizes.contains(&0) || count.is_some_and(|count| isize::try_from(count).is_ok())
+        };
+        let sizes = stages.stages.iter().map(|stage| &stage.sizes);
+        if !stages.shape.contains(&0) {
+            if !sizes.chain([&stages.shape]).all(has_count) {
+                return Err(Error::TooLarge);
+            }
             planner.add_stages(output)?;
         }
         let Planner { temporaries, mut launches, .. } = planner;

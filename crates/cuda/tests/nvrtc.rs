@@ -162,3 +162,18 @@ fn every_architecture_compiles() {
     let error = compiler.compile("", 10, Numerics::Exact).unwrap_err().to_string();
     assert!(error.contains("compute capability 1.0"), "{error}");
 }
+
+/// Reductions of the same loops are one stage: their results share the memory of a block.
+#[test]
+fn many_results_fit_a_block() {
+    let Some(compiler) = compiler() else { return };
+    let mut cases = Vec::new();
+    for (axes, layout) in [("axis=0", 0), ("axis=1", 0), ("axis=None", 0), ("axis=1", 3)] {
+        for dtype in [DType::F64, DType::C128] {
+            let sums: Vec<String> =
+                (0..40).map(|number| format!("sum(a * {number}.5 + a, {axes})")).collect();
+            cases.push((sums.join(" + "), vec![variable(dtype, layout)]));
+        }
+    }
+    assert!(compile(&compiler, &cases, &CAPABILITIES[2..]) > 0);
+}

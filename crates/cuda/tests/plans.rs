@@ -144,3 +144,87 @@ fn addresses_of_the_host_belong_to_no_device() {
     let number = 7u64;
     assert!(Device::of_address(&raw const number as u64).is_err());
 }
+
+/// A plan for one array of bytes.
+fn plan_of_bytes(text: &str, shape: &[usize], strides: &[isize]) -> Result<Plan, Error> {
+    let array = ArrayType { dtype: DType::U8, shape, strides, alignment: 256 };
+    Plan::new(&Expr::parse(text).unwrap(), &[Variable::Array(array)], None, Numerics::Exact)
+}
+
+#[test]
+fn loops_of_more_than_31_bits_have_wide_indices() {
+    let many = 3_000_000_000;
+    for (text, shape) in [
+        ("sum(a, axis=0)", [many, 40]),
+        ("max(a, axis=0)", [many, 3]),
+        ("argmax(a, axis=0)", [many, 40]),
+        ("sum(a[:, ::2], axis=0)", [many, 80]),
+    ] {
+        let plan = plan_of_bytes(text, &shape, &row_major(&shape)).unwrap();
+        let first = sources(&plan)[0];
+        assert!(!first.contains("u32 const size") && !first.contains("u32 r = "), "{text}: {first}");
+    }
+    let shapes: [&[usize]; 2] = [&[64, 1, 1 << 31], &[64, 1 << 31]];
+    let plan = plan("sum((a - b) ** 2, -1)", &shapes).unwrap();
+    assert!(!sources(&plan)[0].contains("u32 const size"));
+}
+
+#[test]
+fn results_of_more_than_31_bits_have_several_launches() {
+    let many = 3_000_000_000;
+    for (text, shape) in
+        [("sum(a, axis=1)", [many, 40]), ("argmax(a, axis=1)", [many, 40]), ("max(a, axis=0)", [40, many])]
+    {
+        let plan = plan_of_bytes(text, &shape, &row_major(&shape)).unwrap();
+        assert!(plan.launches().len() > 1, "{text}");
+        assert_eq!(sources(&plan).iter().collect::<std::collections::HashSet<_>>().len(), 1, "{text}");
+        // Each starts where the one before ends.
+        let offsets = |is_wanted: fn(Buffer) -> bool| -> Vec<i64> {
+            let words = plan.launches().iter().flat_map(|launch| &launch.words);
+            let offset = |word: &Word| match *word {
+                Word::Address { buffer, offset } if is_wanted(buffer) => Some(offset),
+                _ => None,
+            };
+            words.filter_map(offset).collect()
+        };
+        let read = offsets(|buffer| matches!(buffer, Buffer::Variable(_)));
+        let written = offsets(|buffer| buffer == Buffer::Output);
+        let item = plan.dtype().item_size() as i64;
+        let rows = if shape[0] == many { 40 } else { 1 };
+        assert_eq!(written[0], 0, "{text}");
+        assert_eq!(read, written.iter().map(|offset| offset / item * rows).collect::<Vec<_>>(), "{text}");
+        assert!(
+            written.windows(2).all(|pair| pair[0] < pair[1] && pair[1] - pair[0] <= item << 31),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn sizes_beyond_the_address_space_are_errors() {
+    let far = 1 << 33;
+    for text in ["a + b", "sum(a * b)", "sum(a * b, 0)"] {
+        let array =
+            |shape, strides| Variable::Array(ArrayType { dtype: DType::U8, shape, strides, alignment: 256 });
+        let shapes = [[far, 1], [1, far]];
+        let variables = shapes.each_ref().map(|shape| array(shape, &[0, 0]));
+        let plan = Plan::new(&Expr::parse(text).unwrap(), &variables, None, Numerics::Exact);
+        assert!(plan.is_err(), "{text}: {:?}", plan.unwrap().shape());
+    }
+}
+
+#[test]
+fn arrays_of_many_dimensions() {
+    for rank in [33, 64] {
+        // No two dimensions are one loop.
+        let step = if rank > 33 { 4 } else { 2 };
+        let shape = |first: usize| -> Vec<usize> {
+            (0..rank).map(|dim| if dim % step == first { 2 } else { 1 }).collect()
+        };
+        let (a, b) = (shape(0), shape(step / 2));
+        for text in ["a + b", "sum(a * b, 0)", "max(a * b)", "sum(a + b, -1)"] {
+            let plan = plan(text, &[&a, &b]).unwrap_or_else(|error| panic!("{rank} {text}: {error}"));
+            assert!(!plan.launches().is_empty(), "{text}");
+        }
+    }
+}

@@ -155,6 +155,11 @@ fn evaluate_as<'py>(
         None => Vec::new(),
     };
     let mut unused = unused.iter().map(String::as_str).filter(|name| !known.contains(name)).peekable();
+    for (text, expr) in texts.iter().zip(&exprs) {
+        if powers::may_have_power(text) && !powers::has_literals_only(text) {
+            powers::check_expr(expr, &known, &inputs)?;
+        }
+    }
     if let Some(inputs) = Input::on_gpu(&inputs, |number| known[number].to_owned())? {
         let numerics = if fast_math { Numerics::Fast } else { Numerics::Exact };
         let results = exprs.iter().zip(&outs).map(|(expr, out)| {
@@ -171,11 +176,6 @@ fn evaluate_as<'py>(
         .zip(&outs)
         .map(|(text, out)| Options::new(out.as_ref(), threads, reported(text, reports)))
         .collect::<PyResult<SmallVec<[_; 1]>>>()?;
-    for (text, expr) in texts.iter().zip(&exprs) {
-        if powers::may_have_power(text) && !powers::has_literals_only(text) {
-            powers::check_expr(expr, &known, &inputs)?;
-        }
-    }
     let containers = texts.iter().map(|text| Containers::of_text(text, &known, &objects));
     let containers = containers.collect::<PyResult<SmallVec<[_; 1]>>>()?;
     let values = known.iter().zip(&inputs).filter_map(|(name, input)| Some((*name, input.value()?)));

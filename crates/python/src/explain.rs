@@ -1,7 +1,8 @@
 //! `explain`: diagrams of broadcasting.
 
 use crate::errors::shape_error;
-use crate::input::{as_array, is_array};
+use crate::gpu;
+use crate::input::{as_array, is_array, is_on_gpu};
 use crate::memory::NumPy;
 use crate::shapes::{parse_known_shape, parse_rules};
 use numpy::PyUntypedArrayMethods;
@@ -92,9 +93,12 @@ pub(crate) fn explain(
     let mut shapes = Vec::new();
     let mut arrays: Vec<Option<NumPy<'_>>> = Vec::new();
     for object in shapes_or_arrays {
-        let array = if is_array(&object)? { Some(as_array(&object)?) } else { None };
+        let is_on_gpu = is_on_gpu(&object)?;
+        let array = if !is_on_gpu && is_array(&object)? { Some(as_array(&object)?) } else { None };
         shapes.push(match &array {
             Some(array) => array.shape().to_vec(),
+            // Values are not copied to the CPU.
+            None if is_on_gpu => gpu::describe(&object)?.0,
             None => parse_known_shape(&object)?,
         });
         arrays.push(array);

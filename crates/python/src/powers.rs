@@ -1,8 +1,9 @@
 //! Integers to negative powers, which are an error, as in NumPy.
 //!
-//! Exponents that are numbers or arrays are checked before anything is computed. A computed exponent is not: its negative
-//! powers are rounded toward 0.
+//! Exponents that are numbers or arrays on the CPU are checked before anything is computed. Computed exponents, and those on a
+//! GPU, are not: their negative powers are rounded toward 0.
 
+use crate::gpu;
 use crate::input::Input;
 use crate::memory::NumericArray;
 use numpy::PyUntypedArrayMethods;
@@ -77,15 +78,15 @@ pub(crate) fn check_call(inputs: &[Input<'_>]) -> PyResult<()> {
 fn dtype_of(input: &Input<'_>) -> Option<DType> {
     match input {
         Input::Array(array) => Some(array.dtype()),
-        _ => None,
+        Input::Gpu(array) => gpu::describe(array).ok().map(|(_, dtype)| dtype),
+        Input::Scalar(_) => None,
     }
 }
 
 fn is_integer_input(input: &Input<'_>) -> bool {
     match input {
-        Input::Array(array) => is_integer(array.dtype()),
         Input::Scalar(number) => matches!(number, Scalar::Int(_) | Scalar::Bool(_)),
-        Input::Gpu(_) => false,
+        input => dtype_of(input).is_some_and(is_integer),
     }
 }
 

@@ -66,7 +66,8 @@ pub(crate) fn call_with_options<'py>(
     check_casting(options.casting)?;
     let mut inputs = arguments.iter().map(|object| Input::new(object)).collect::<PyResult<Vec<_>>>()?;
     if inputs.iter().any(|input| matches!(input, Input::Gpu(_))) {
-        let text = "where=, dtype=, casting= and order= are not supported for arrays on a GPU";
+        let text = "where=, dtype=, casting= and order= are not supported for arrays on a GPU: use evaluate, as in \
+                    evaluate(\"where(m, float64(x) + 1, x)\")";
         return Err(PyTypeError::new_err(text));
     }
     let mut names: Vec<String> = (1..=inputs.len()).map(|number| format!("x{number}")).collect();

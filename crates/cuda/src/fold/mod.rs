@@ -24,8 +24,50 @@ use crate::operand::Operand;
 use reduction::{FoldLoops, SecondPass};
 use unishape_engine::nest::LoopNest;
 
+/// Most results of a launch: fewer than indices of 32 bits can tell apart.
+const MAX_RESULTS: usize = 1 << 30;
+
+/// A multiple of the elements of each vector.
+const VECTORS: usize = 16;
+
 /// The kernels that fold a program's results along some loops, and their arguments.
+///
+/// Where there are too many results for one launch, the longest kept loop is split.
 pub(crate) fn fold(
+    sizes: &[usize],
+    is_reduced: &[bool],
+    operands: &[Operand],
+    outputs: &[Operand],
+    body: &Body,
+    allocate: &mut dyn FnMut(usize) -> Buffer,
+) -> Result<Vec<Launch>, Error> {
+    let kept = || (0..sizes.len()).filter(|&dim| !is_reduced[dim]);
+    let results = kept().try_fold(1usize, |all, dim| all.checked_mul(sizes[dim])).ok_or(Error::TooLarge)?;
+    let Some(longest) = kept().max_by_key(|&dim| sizes[dim]).filter(|_| results > MAX_RESULTS) else {
+        return fold_part(sizes, is_reduced, operands, outputs, body, allocate);
+    };
+    let length = MAX_RESULTS / (results / sizes[longest]);
+    // Parts that start at vectors.
+    let length = if length > VECTORS { length / VECTORS * VECTORS } else { length };
+    if length == 0 {
+        return Err(Error::TooLarge);
+    }
+    let mut launches = Vec::new();
+    for first in (0..sizes[longest]).step_by(length) {
+        let mut part = sizes.to_vec();
+        part[longest] = length.min(sizes[longest] - first);
+        let moved = |operand: &Operand| {
+            let start = operand.start + first as isize * operand.strides[longest];
+            Operand { start, ..operand.clone() }
+        };
+        let [operands, outputs] = [operands, outputs].map(|all| all.iter().map(moved).collect::<Vec<_>>());
+        launches.extend(fold_part(&part, is_reduced, &operands, &outputs, body, allocate)?);
+    }
+    Ok(launches)
+}
+
+/// The kernels of a part of the results.
+fn fold_part(
     sizes: &[usize],
     is_reduced: &[bool],
     operands: &[Operand],

@@ -24,6 +24,9 @@ pub(super) const MANY_BLOCKS: usize = 2048;
 /// Number of results from which on sums over all pairs have a thread for each.
 pub(super) const MANY_RESULTS: usize = 1024;
 
+/// Indices of 32 bits are less: they are divided by multiplication, and the steps of threads go beyond the last one.
+pub(super) const MAX_INDEX: usize = 1 << 31;
+
 /// A reduction: its loops and arrays.
 #[derive(Debug)]
 pub(super) struct FoldLoops<'f> {
@@ -86,7 +89,7 @@ impl FoldLoops<'_> {
 
     /// Whether what is read is contiguous along kept loops rather than along reduced ones.
     pub(super) fn has_columns(&self) -> bool {
-        if self.kept.len() == 1 || u32::try_from(self.reduced.len()).is_err() {
+        if self.kept.len() == 1 || self.reduced.len() >= MAX_INDEX {
             return false;
         }
         let smallest = |sizes: &[usize], strides: &[isize]| {

@@ -4,7 +4,7 @@
 //! these rows into shared memory; each thread takes elements from there for a small square of results in registers. An
 //! element that is read from memory is then used for as many results as the block's square has rows.
 
-use super::reduction::{FoldLoops, SHARED, THREADS};
+use super::reduction::{FoldLoops, MAX_INDEX, SHARED, THREADS};
 use crate::body::Joint;
 use crate::error::Error;
 use crate::launch::Launch;
@@ -50,11 +50,11 @@ impl Squares {
         }
         let depth = fold.kept.depth();
         let is_long = depth >= 2 && fold.reduced.depth() == 1 && fold.reduced.len() >= DEPTH;
-        if !is_long || u32::try_from(fold.reduced.len()).is_err() {
+        if !is_long || fold.reduced.len() >= MAX_INDEX {
             return None;
         }
         let levels = [depth - 2, depth - 1];
-        if levels.iter().any(|&level| fold.kept.sizes()[level] < SIDE / 2) {
+        if levels.iter().any(|&level| !(SIDE / 2..MAX_INDEX).contains(&fold.kept.sizes()[level])) {
             return None;
         }
         let side = |input: usize| match levels.map(|level| fold.kept_stride(level, input) != 0) {

@@ -14,7 +14,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use unishape::DType;
 use unishape::cuda::{ArrayType, Device, DeviceMemory, Numerics, Plan, Stream, Variable};
 use unishape::expr::{Expr, Scalar};
@@ -87,7 +87,7 @@ impl<'py> Call<'py> {
                 streams.push((array.library, array.device, stream));
             }
         }
-        let stream = streams.first().map_or(Stream(1), |&(_, _, stream)| stream);
+        let stream = streams.first().map_or(Stream::default(), |&(_, _, stream)| stream);
         for (input, array) in inputs.iter().zip(&mut arrays) {
             if let (GpuInput::Array(object), None) = (input, &array) {
                 *array = Some(GpuArray::new(object, Some(stream))?);
@@ -96,7 +96,7 @@ impl<'py> Call<'py> {
         if let (Some(out), None) = (out, &to_write) {
             to_write = Some(GpuArray::new(out, Some(stream))?);
         }
-        let out = to_write;
+        let (given, out) = (out, to_write);
         let mut devices = arrays.iter().flatten().chain(&out).map(|array| array.device);
         let number = devices.next().unwrap_or(0);
         if let Some(other) = devices.find(|&other| other != number) {
@@ -111,8 +111,8 @@ impl<'py> Call<'py> {
                 others.push(other);
             }
         }
-        if let Some(out) = &out {
-            check_out(out)?;
+        if let (Some(object), Some(out)) = (given, &out) {
+            check_out(object, out)?;
         }
         Ok(Call { py, number, stream, arrays, out, others })
     }
@@ -151,7 +151,12 @@ impl Temporary<'_> {
     }
 }
 
-fn check_out(out: &GpuArray<'_>) -> PyResult<()> {
+fn check_out(given: &Bound<'_, PyAny>, out: &GpuArray<'_>) -> PyResult<()> {
+    if !out.object.is(given) {
+        return Err(PyValueError::new_err(
+            "out is a conjugated or negated view, whose elements are not in memory as they are read: pass a tensor of its own",
+        ));
+    }
     if out.library == Library::Jax {
         return Err(PyTypeError::new_err("out is a JAX array, which cannot change; use the result instead"));
     }
@@ -172,7 +177,7 @@ pub(crate) fn compute<'py>(
     out: Option<&Bound<'py, PyAny>>,
     numerics: Numerics,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let call = Call::new(py, inputs, out)?;
+    let mut call = Call::new(py, inputs, out)?;
     let variables = variables(inputs, &call.arrays);
     // An output that shares elements with an input is written when all is computed.
     let is_shared = |out: &GpuArray<'py>| call.arrays.iter().flatten().any(|array| may_share(out, array));
@@ -185,22 +190,32 @@ pub(crate) fn compute<'py>(
     let device = device(call.number)?;
     if let Some(out) = direct {
         run(&call, &device, inputs, &plan, out.address)?;
+        finish(&call, &device)?;
         return Ok(out.object.clone());
     }
     if let Some(out) = &call.out {
         let temporary = call.allocate(&device, bytes_of(plan.dtype(), plan.shape())?)?;
         run(&call, &device, inputs, &plan, temporary.address())?;
         copy(&call, &device, &plan, temporary.address(), out)?;
+        finish(&call, &device)?;
         return Ok(out.object.clone());
     }
     let first = call.first()?;
     if let Some(result) = first.new_like(plan.dtype(), plan.shape())? {
         run(&call, &device, inputs, &plan, result.address)?;
+        finish(&call, &device)?;
         return Ok(result.object);
     }
-    let result = result::allocate(&device, call.number, plan.dtype(), plan.shape(), call.stream)?;
+    let (library, like) = (first.library, first.object.clone());
+    // The result may outlive the other library's stream: its memory is that of the default one.
+    let stream = Stream::default();
+    if call.stream != stream && !call.others.contains(&stream) {
+        call.others.push(stream);
+    }
+    let result = result::allocate(&device, call.number, plan.dtype(), plan.shape(), stream)?;
     run(&call, &device, inputs, &plan, result.address)?;
-    to_library(first.library, &first.object, Bound::new(py, result)?)
+    finish(&call, &device)?;
+    to_library(library, &like, Bound::new(py, result)?)
 }
 
 /// Describes how an expression is computed on a GPU.
@@ -247,7 +262,7 @@ fn bytes_of(dtype: DType, shape: &[usize]) -> PyResult<usize> {
     bytes.ok_or_else(|| crate::errors::too_large(shape))
 }
 
-/// Starts the kernels of a plan, and orders the streams of all libraries.
+/// Starts the kernels of a plan, after what was started on the streams of all libraries.
 fn run<'py>(
     call: &Call<'py>,
     device: &Device,
@@ -282,14 +297,18 @@ fn run<'py>(
     }
     let temporary_addresses: SmallVec<[u64; 8]> = temporaries.iter().map(Temporary::address).collect();
     // Safety: the plan was made for these arrays, which their libraries describe and keep: by the order of streams, or until
-    // the kernels have run, see below. The output was checked, or is new. Temporaries are freed in the order of the
+    // the kernels have run, see `finish`. The output was checked, or is new. Temporaries are freed in the order of the
     // stream.
-    unsafe { device.run(plan, &addresses, output, &temporary_addresses, call.stream) }
-        .map_err(driver_error)?;
+    unsafe { device.run(plan, &addresses, output, &temporary_addresses, call.stream) }.map_err(driver_error)
+}
+
+/// Orders the streams of all libraries after everything that was started.
+fn finish(call: &Call<'_>, device: &Device) -> PyResult<()> {
     for &other in &call.others {
         order(call.number, call.stream, other)?;
     }
-    if call.arrays.iter().flatten().any(GpuArray::must_outlive_kernels) {
+    // A library without a stream does not know that its array is read, or written.
+    if call.arrays.iter().flatten().chain(&call.out).any(GpuArray::must_outlive_kernels) {
         let stream = call.stream;
         call.py.detach(|| device.synchronize(stream)).map_err(driver_error)?;
     }
@@ -310,10 +329,17 @@ fn check_fits(plan: &Plan, out: &GpuArray<'_>) -> PyResult<()> {
 
 /// Copies a contiguous result to an output.
 fn copy(call: &Call<'_>, device: &Device, plan: &Plan, from: u64, out: &GpuArray<'_>) -> PyResult<()> {
-    let expr = Expr::parse("x[...]").map_err(crate::errors::expression_error)?;
+    static COPY: OnceLock<Expr> = OnceLock::new();
+    let expr = match COPY.get() {
+        Some(expr) => expr,
+        None => {
+            let expr = Expr::parse("x[...]").map_err(crate::errors::expression_error)?;
+            COPY.get_or_init(|| expr)
+        }
+    };
     let strides = unishape::cuda::row_major(plan.shape());
     let array = ArrayType { dtype: plan.dtype(), shape: plan.shape(), strides: &strides, alignment: 16 };
-    let copy = Plan::cached(&expr, &[Variable::Array(array)], Some(out.array_type()), plan.numerics());
+    let copy = Plan::cached(expr, &[Variable::Array(array)], Some(out.array_type()), plan.numerics());
     let copy = copy.map_err(driver_error)?;
     // Safety: the plan was made for the result, which was computed on the same stream, and for this output. It needs no
     // temporaries.

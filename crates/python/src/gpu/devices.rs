@@ -24,6 +24,13 @@ pub(super) fn device(number: usize) -> PyResult<Device> {
     Ok(device)
 }
 
+/// A stream by the handle that a library reports, or that a protocol defines.
+pub(super) fn stream(handle: usize) -> Stream {
+    // Safety: by the rules of the protocols, a stream that a library reports exists while its arrays are used. 1 and 2
+    // always do. Memory that outlives a call is allocated on the default stream.
+    unsafe { Stream::from_handle(handle) }
+}
+
 /// Makes a stream wait for what was started on another one of the same device.
 pub(super) fn order(number: usize, first: Stream, then: Stream) -> PyResult<()> {
     if first == then {
@@ -40,6 +47,7 @@ fn site_packages() -> PyResult<Vec<PathBuf>> {
         let folders = path.iter().filter_map(|folder| folder.extract::<PathBuf>().ok());
         let is_of_packages = |folder: &PathBuf| {
             folder.file_name().is_some_and(|name| name == "site-packages" || name == "dist-packages")
+                || folder.join("nvidia").is_dir()
         };
         Ok(folders.filter(is_of_packages).collect())
     })
@@ -59,10 +67,16 @@ pub(super) fn driver_error(error: Error) -> PyErr {
         Error::OutputType { result, .. } => {
             PyTypeError::new_err(format!("{text}; pass an array of {result}"))
         }
-        Error::OutputShape { .. } | Error::OtherDevice | Error::TooLarge | Error::TooLong { .. } => {
-            PyValueError::new_err(text)
-        }
+        Error::OutputShape { .. }
+        | Error::OtherDevice
+        | Error::TooLarge
+        | Error::TooLong { .. }
+        | Error::Unaligned => PyValueError::new_err(text),
         Error::Driver(_) if text.contains("OUT_OF_MEMORY") => PyMemoryError::new_err(text),
+        Error::Driver(_) if text.contains("NOT_INITIALIZED") => PyRuntimeError::new_err(format!(
+            "{text}; CUDA cannot be used in a process that was forked after its first use: start processes with the \
+             method \"spawn\" of multiprocessing"
+        )),
         Error::NoLibrary { .. } => {
             PyRuntimeError::new_err(format!("arrays on a GPU need CUDA's libraries: {text}"))
         }

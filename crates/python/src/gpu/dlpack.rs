@@ -7,6 +7,7 @@
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use smallvec::SmallVec;
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -126,6 +127,11 @@ pub(crate) struct Imported {
     pub(super) is_read_only: bool,
 }
 
+// Safety: nothing but the flag is read after the import, and the producer's function may be called in any thread.
+unsafe impl Send for Imported {}
+// Safety: as above.
+unsafe impl Sync for Imported {}
+
 enum Pointer {
     Plain(*mut Managed),
     Versioned(*mut ManagedVersioned),
@@ -149,6 +155,30 @@ impl Drop for Imported {
             }
         }
     }
+}
+
+/// Imports an array by `__dlpack__`. By the number of a stream, its library makes that wait for what is still written.
+pub(super) fn import(object: &Bound<'_, PyAny>, stream: isize) -> PyResult<(Imported, Described)> {
+    let py = object.py();
+    let options = PyDict::new(py);
+    options.set_item("stream", stream)?;
+    let plain = options.copy()?;
+    options.set_item("max_version", (1, 0))?;
+    let capsule = match object.call_method("__dlpack__", (), Some(&options)) {
+        // Older producers have no such parameter.
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+            object.call_method("__dlpack__", (), Some(&plain))?
+        }
+        capsule => capsule?,
+    };
+    let (imported, described) = Imported::from_capsule(&capsule)?;
+    let kind = described.device.0;
+    if ![CUDA, CUDA_MANAGED].contains(&kind) {
+        return Err(PyTypeError::new_err(format!(
+            "__dlpack__ returned memory of another device (type {kind}) than __dlpack_device__ says"
+        )));
+    }
+    Ok((imported, described))
 }
 
 impl Imported {
@@ -283,6 +313,20 @@ pub(crate) fn export<'py>(
     }
 }
 
+/// Frees the context of a tensor. Where the interpreter ends, as when a global variable of a program is such an array, its
+/// owner is not released: the process ends.
+///
+/// # Safety
+///
+/// Called once, with what `Box::into_raw` returned for a [`Context`].
+unsafe fn delete_context(context: *mut c_void) {
+    // Safety: by the contract.
+    let context = unsafe { Box::from_raw(context.cast::<Context>()) };
+    let mut context = Some(context);
+    Python::try_attach(|_| drop(context.take()));
+    std::mem::forget(context);
+}
+
 /// Frees what [`export`] made. Consumers may call it in any thread.
 ///
 /// # Safety
@@ -290,10 +334,10 @@ pub(crate) fn export<'py>(
 /// Called once for each structure.
 unsafe extern "C" fn delete(managed: *mut Managed) {
     // Safety: both were made by `Box::into_raw`.
-    Python::attach(|_| unsafe {
-        drop(Box::from_raw((*managed).context.cast::<Context>()));
+    unsafe {
+        delete_context((*managed).context);
         drop(Box::from_raw(managed));
-    });
+    }
 }
 
 /// As [`delete`].
@@ -303,10 +347,10 @@ unsafe extern "C" fn delete(managed: *mut Managed) {
 /// Called once for each structure.
 unsafe extern "C" fn delete_versioned(managed: *mut ManagedVersioned) {
     // Safety: both were made by `Box::into_raw`.
-    Python::attach(|_| unsafe {
-        drop(Box::from_raw((*managed).context.cast::<Context>()));
+    unsafe {
+        delete_context((*managed).context);
         drop(Box::from_raw(managed));
-    });
+    }
 }
 
 /// Frees a tensor that no consumer took out of its capsule.

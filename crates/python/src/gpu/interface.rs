@@ -1,12 +1,13 @@
 //! `__cuda_array_interface__`, version 3: arrays of libraries without DLPack.
 
+use super::devices::stream;
 use super::dtypes::numpy_dtype;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use unishape::DType;
 use unishape::cuda::row_major;
-use unishape::cuda::{Device, Stream};
+use unishape::cuda::{Device, Error, Stream};
 
 /// What the interface says.
 pub(crate) struct Described {
@@ -41,15 +42,28 @@ pub(crate) fn describe(object: &Bound<'_, PyAny>) -> PyResult<Described> {
         Some(strides) => element_strides(&strides.extract::<Vec<isize>>()?, &shape, dtype)?,
         None => row_major(&shape),
     };
-    let stream = match optional("stream")?.map(|stream| stream.extract::<usize>()).transpose()? {
+    let number = match optional("stream")?.map(|number| number.extract::<usize>()).transpose()? {
         Some(0) => {
             return Err(PyValueError::new_err(
                 "__cuda_array_interface__ has the stream 0, which is ambiguous: 1 is the default stream, 2 that of the thread",
             ));
         }
-        stream => stream.map(Stream),
+        number => number,
     };
-    let device = if address == 0 { None } else { Device::of_address(address).ok() };
+    let device = match address == 0 || shape.contains(&0) {
+        true => None,
+        false => match Device::of_address(address) {
+            Ok(device) => Some(device),
+            // Shapes and dtypes need no driver.
+            Err(Error::NoLibrary { .. }) => None,
+            Err(error) => {
+                return Err(PyValueError::new_err(format!(
+                    "__cuda_array_interface__ has an address that is of no GPU ({error})"
+                )));
+            }
+        },
+    };
+    let stream = number.map(stream);
     Ok(Described { address, dtype, shape, strides, is_read_only, stream, device })
 }
 

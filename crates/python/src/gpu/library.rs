@@ -3,6 +3,7 @@
 //! PyTorch and CuPy have a current stream and an allocator in its order, which are used. Arrays of all others come and go by
 //! DLPack or `__cuda_array_interface__`.
 
+use super::devices;
 use super::dlpack::{self, Described, Imported};
 use super::dtypes::{numpy_dtype, to_torch_dtype, torch_dtype};
 use super::exchange::Exchange;
@@ -62,13 +63,13 @@ impl Library {
             Library::Torch => {
                 static CURRENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
                 let current = CURRENT.import(py, "torch._C", "_cuda_getCurrentRawStream")?;
-                Ok(Some(Stream(current.call1((device,))?.extract()?)))
+                Ok(Some(devices::stream(current.call1((device,))?.extract()?)))
             }
             Library::CuPy => {
                 static CURRENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
                 let current = CURRENT.import(py, "cupy.cuda", "get_current_stream")?;
                 let stream = current.call1((device,)).or_else(|_| current.call0())?;
-                Ok(Some(Stream(stream.getattr(intern!(py, "ptr"))?.extract()?)))
+                Ok(Some(devices::stream(stream.getattr(intern!(py, "ptr"))?.extract()?)))
             }
             Library::Jax | Library::Other => Ok(None),
         }
@@ -90,7 +91,7 @@ pub(crate) struct GpuArray<'py> {
     /// The stream that writes it, where the library says so.
     pub(crate) stream: Option<Stream>,
     /// Keeps what was imported by DLPack.
-    _imported: Option<Imported>,
+    pub(super) imported: Option<Imported>,
 }
 
 /// Whether an object is an array on a GPU.
@@ -179,7 +180,7 @@ impl<'py> GpuArray<'py> {
             is_read_only: false,
             stream: None,
             object,
-            _imported: None,
+            imported: None,
         })
     }
 
@@ -201,7 +202,7 @@ impl<'py> GpuArray<'py> {
             strides,
             is_read_only: imported.as_ref().is_some_and(|imported| imported.is_read_only),
             stream: None,
-            _imported: imported,
+            imported,
         }
     }
 
@@ -220,7 +221,7 @@ impl<'py> GpuArray<'py> {
             is_read_only: false,
             stream: None,
             object: object.clone(),
-            _imported: None,
+            imported: None,
         })
     }
 
@@ -243,34 +244,16 @@ impl<'py> GpuArray<'py> {
                 strides: strides.into(),
                 is_read_only,
                 stream,
-                _imported: None,
+                imported: None,
             });
         }
-        // Numbers of streams by the protocol: -1 for none, which JAX does not know, 1 for the default one.
+        // Numbers of streams by the protocol: -1 for none, which JAX does not know.
         let number = match stream {
             None if library == Library::Jax => 1,
             None => -1,
-            Some(Stream(0)) => 1,
-            Some(Stream(handle)) => handle as isize,
+            Some(stream) => stream.handle() as isize,
         };
-        let options = PyDict::new(py);
-        options.set_item("stream", number)?;
-        let plain = options.copy()?;
-        options.set_item("max_version", (1, 0))?;
-        let capsule = match object.call_method("__dlpack__", (), Some(&options)) {
-            // Older producers have no such parameter.
-            Err(error) if error.is_instance_of::<PyTypeError>(py) => {
-                object.call_method("__dlpack__", (), Some(&plain))?
-            }
-            capsule => capsule?,
-        };
-        let (imported, described) = Imported::from_capsule(&capsule)?;
-        let kind = described.device.0;
-        if ![dlpack::CUDA, dlpack::CUDA_MANAGED].contains(&kind) {
-            return Err(PyTypeError::new_err(format!(
-                "__dlpack__ returned memory of another device (type {kind}) than __dlpack_device__ says"
-            )));
-        }
+        let (imported, described) = dlpack::import(object, number)?;
         Ok(GpuArray::of_described(object.clone(), library, described, Some(imported)))
     }
 

@@ -1,8 +1,8 @@
 //! Arrays on a GPU that this package makes, for libraries that take them by a protocol.
 
-use super::devices::{driver_error, order};
-use super::dlpack::{self, Exported};
-use pyo3::exceptions::{PyBufferError, PyValueError};
+use super::devices::{self, driver_error, order};
+use super::dlpack::{self, Exported, Imported};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
@@ -28,8 +28,8 @@ pub(crate) struct DeviceArray {
 pub(crate) enum Owner {
     /// Memory that was allocated for it, and is written on its stream.
     DeviceMemory(Arc<DeviceMemory>),
-    /// Another array, of which this is a view, and the stream that writes it, if it is known.
-    Array { _array: Py<PyAny>, stream: Option<Stream> },
+    /// Another array, of which this is a view, with what keeps its memory, and the stream that writes it, if it is known.
+    Array { array: Py<PyAny>, imported: Option<Imported>, stream: Option<Stream> },
 }
 
 impl DeviceArray {
@@ -37,10 +37,16 @@ impl DeviceArray {
         matches!(self.owner, Owner::Array { .. })
     }
 
-    fn stream(&self) -> Option<Stream> {
+    /// The stream that writes it, or else `consumer`, which waits for what is still written; `None` where nothing is.
+    fn stream_of(&self, py: Python<'_>, consumer: Stream) -> PyResult<Option<Stream>> {
         match &self.owner {
-            Owner::DeviceMemory(memory) => Some(memory.stream()),
-            Owner::Array { stream, .. } => *stream,
+            Owner::DeviceMemory(memory) => Ok(Some(memory.stream())),
+            // By the protocol, the library of the array makes the stream wait.
+            Owner::Array { array, imported: Some(_), .. } => {
+                dlpack::import(array.bind(py), consumer.handle() as isize)?;
+                Ok(Some(consumer))
+            }
+            Owner::Array { stream, .. } => Ok(*stream),
         }
     }
 }
@@ -69,6 +75,15 @@ impl DeviceArray {
         format!("unishape.DeviceArray(shape={:?}, dtype={}, device={})", self.shape, self.dtype, self.device)
     }
 
+    /// NumPy would make an array of one object of it.
+    #[pyo3(signature = (*_args, **_options))]
+    fn __array__(&self, _args: &Bound<'_, PyTuple>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "this array is on a GPU, and NumPy's are on the CPU: import it with the function from_dlpack of a library for \
+             GPUs, and copy that array, as in torch.from_dlpack(x).cpu().numpy()",
+        ))
+    }
+
     fn __dlpack_device__(&self) -> (i32, usize) {
         (dlpack::CUDA, self.device)
     }
@@ -95,16 +110,17 @@ impl DeviceArray {
         }
         let consumer = match stream {
             Some(-1) => None,
-            None => Some(Stream(1)),
-            Some(number) if number > 0 => Some(Stream(number as usize)),
+            None => Some(Stream::default()),
+            Some(number) if number > 0 => Some(devices::stream(number as usize)),
             Some(number) => {
                 let text =
                     format!("stream={number} is not a stream: 1 is the default stream, 2 that of the thread");
                 return Err(PyValueError::new_err(text));
             }
         };
-        if let (Some(producer), Some(consumer)) = (own.stream(), consumer) {
-            order(own.device, producer, consumer)?;
+        if let Some(consumer) = consumer {
+            let producer = own.stream_of(slf.py(), consumer)?;
+            producer.map_or(Ok(()), |producer| order(own.device, producer, consumer))?;
         }
         let exported = Exported {
             address: own.address,
@@ -127,8 +143,8 @@ impl DeviceArray {
         interface.set_item("data", (self.address, self.is_read_only()))?;
         interface.set_item("strides", PyTuple::new(py, self.strides.iter().map(|stride| stride * item))?)?;
         interface.set_item("version", 3)?;
-        let stream = self.stream().map(|Stream(handle)| handle.max(1));
-        interface.set_item("stream", stream)?;
+        let stream = self.stream_of(py, Stream::default())?;
+        interface.set_item("stream", stream.map(Stream::handle))?;
         Ok(interface)
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn broadcast<'py>(
              the arrays to unishape.evaluate, which copies nothing",
         ));
     }
-    let array = GpuArray::new(object, None)?;
+    let mut array = GpuArray::new(object, None)?;
     let mut strides = vec![0; shape.len()];
     broadcast_strides(rules, &array.shape, &array.strides, shape, &mut strides)
         .map_err(|error| shape_error(unishape::Error::not_broadcastable(&array.shape, shape, error)))?;
@@ -39,7 +39,11 @@ pub(crate) fn broadcast<'py>(
                 dtype: array.dtype,
                 shape: shape.to_vec(),
                 strides,
-                owner: Owner::Array { _array: object.clone().unbind(), stream: array.stream },
+                owner: Owner::Array {
+                    array: object.clone().unbind(),
+                    imported: array.imported.take(),
+                    stream: array.stream,
+                },
             };
             Ok(Bound::new(py, view)?.into_any())
         }
