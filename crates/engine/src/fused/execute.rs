@@ -3,11 +3,10 @@
 use super::accumulate::fold_values;
 use super::array::{Input, Output};
 use super::block::{BlockLoops, BlockShape};
-use super::fold_pairs::RereadRows;
 use super::fuse::FusedGroup;
 use super::gather::{fill, gather, scatter, write_indices};
 use super::program::{MAX_ARITY, Program, Step};
-use super::schedule::{Action, BlockRef, BlockSpan, Location, OutputLayout, Schedule};
+use super::schedule::{Action, BlockRef, BlockSpan, Location, OutputLayout, RereadRows, Schedule};
 use crate::memory::prefetch::prefetch_strided;
 use crate::memory::stream::{Fence, copy_streaming};
 use crate::nest::LoopNest;
@@ -174,7 +173,7 @@ impl Schedule {
                 let blocks: SmallVec<[Block<'_>; 2]> = offsets.iter().map(block).collect();
                 // Safety: the blocks lie within the nest. Where they are two, their accumulators are of different
                 // iterations of kept loops.
-                program.fold_flags(reread.result(), || unsafe { reread.fold(&blocks) });
+                program.fold_flags(reread.result, || unsafe { Block::fold_reread(reread, &blocks) });
                 drop(blocks);
                 for (offset, stride) in offsets.iter_mut().flat_map(|offsets| offsets.iter_mut().zip(strides))
                 {

@@ -1,68 +1,9 @@
 //! Folds functions of two operands into accumulators.
 
 use super::execute::Block;
-use super::program::Program;
-use super::schedule::{Action, BlockRef, BlockSpan, Location, Schedule, has_reread_rows};
-use crate::nest::LoopNest;
+use super::schedule::{BlockRef, BlockSpan, Location, RereadRows};
 use smallvec::SmallVec;
 use unishape_kernels::{PairFoldKernel, PairOperand, ScaledFold};
-
-/// Folds of rows with a scalar for each into a row of accumulators, where the same rows are read again with other scalars
-/// for other accumulators.
-#[derive(Clone, Copy)]
-pub(super) struct RereadRows {
-    rows: BlockRef,
-    scalars: BlockRef,
-    result: usize,
-}
-
-impl Schedule {
-    /// Such a fold, where a program does nothing else for a block.
-    pub(super) fn only_reread_rows(&self, program: &Program, nest: &LoopNest) -> Option<RereadRows> {
-        let [Action::FoldPairs { inputs, result }] = self.each[..] else { return None };
-        RereadRows::of(program, nest, inputs, result as usize)
-    }
-}
-
-impl RereadRows {
-    fn of(program: &Program, nest: &LoopNest, [a, b]: [BlockRef; 2], result: usize) -> Option<RereadRows> {
-        let (rows, scalars) = match [a.span, b.span] {
-            [BlockSpan::Block, BlockSpan::Column] => (a, b),
-            [BlockSpan::Column, BlockSpan::Block] => (b, a),
-            _ => return None,
-        };
-        has_reread_rows(program, nest).then_some(RereadRows { rows, scalars, result })
-    }
-
-    /// The result that is folded.
-    pub(super) fn result(self) -> usize {
-        self.result
-    }
-
-    /// Folds the rows of blocks that differ only in their scalars and accumulators.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Schedule::run`]; no two of the blocks have the same accumulators.
-    pub(super) unsafe fn fold(self, blocks: &[Block<'_>]) {
-        let Some(first) = blocks.first() else { return };
-        let Some(Some(pair)) = first.program.pairs.get(self.result) else { return };
-        let output = &first.arrays.outputs[self.result];
-        let bytes = first.schedule.row_len * output.item;
-        // Safety: inputs exist, and the nest stays within the accumulators, which nothing else accesses. Those of a block
-        // are a row: its innermost loop is kept, and they are contiguous along it.
-        unsafe {
-            let rows: SmallVec<[&[u8]; 64]> =
-                (0..first.shape.iterations).map(|row| first.read_row(self.rows, row)).collect();
-            let mut folds: SmallVec<[ScaledFold<'_>; 2]> = SmallVec::new();
-            for block in blocks {
-                let acc = std::slice::from_raw_parts_mut(output.address(block.offsets[0]), bytes);
-                folds.push(ScaledFold { scalars: block.read(self.scalars), acc });
-            }
-            (pair.kernel.scaled_rows)(&rows, &mut folds);
-        }
-    }
-}
 
 /// The rows of a block, and the accumulators that they are folded into.
 #[derive(Clone, Copy)]
@@ -74,6 +15,30 @@ struct PairRows {
 }
 
 impl Block<'_> {
+    /// Folds the rows of blocks that differ only in their scalars and accumulators.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Schedule::run`]; no two of the blocks have the same accumulators.
+    pub(super) unsafe fn fold_reread(reread: RereadRows, blocks: &[Block<'_>]) {
+        let Some(first) = blocks.first() else { return };
+        let Some(Some(pair)) = first.program.pairs.get(reread.result) else { return };
+        let output = &first.arrays.outputs[reread.result];
+        let bytes = first.schedule.row_len * output.item;
+        // Safety: inputs exist, and the nest stays within the accumulators, which nothing else accesses. Those of a block
+        // are a row: its innermost loop is kept, and they are contiguous along it.
+        unsafe {
+            let rows: SmallVec<[&[u8]; 64]> =
+                (0..first.shape.iterations).map(|row| first.read_row(reread.rows, row)).collect();
+            let mut folds: SmallVec<[ScaledFold<'_>; 2]> = SmallVec::new();
+            for block in blocks {
+                let acc = std::slice::from_raw_parts_mut(output.address(block.offsets[0]), bytes);
+                folds.push(ScaledFold { scalars: block.read(reread.scalars), acc });
+            }
+            (pair.kernel.scaled_rows)(&rows, &mut folds);
+        }
+    }
+
     /// Folds the values of a pair into the accumulators of a result.
     ///
     /// # Safety
@@ -83,7 +48,7 @@ impl Block<'_> {
         let Some(Some(pair)) = self.program.pairs.get(result) else { return };
         if let Some(reread) = RereadRows::of(self.program, self.nest, inputs, result) {
             // Safety: as for the caller.
-            return unsafe { reread.fold(std::slice::from_ref(self)) };
+            return unsafe { Block::fold_reread(reread, std::slice::from_ref(self)) };
         }
         let output = &self.arrays.outputs[result];
         let PairRows { rows, len, strides: [along, across] } = self.pair_rows();

@@ -161,6 +161,42 @@ fn index_span(loops: &BlockLoops, row_len: usize) -> BlockSpan {
     }
 }
 
+/// Folds of rows with a scalar for each into a row of accumulators, where the same rows are read again with other scalars
+/// for other accumulators.
+#[derive(Clone, Copy)]
+pub(super) struct RereadRows {
+    pub(super) rows: BlockRef,
+    pub(super) scalars: BlockRef,
+    pub(super) result: usize,
+}
+
+impl Schedule {
+    /// Such a fold, where a program does nothing else for a block.
+    pub(super) fn only_reread_rows(&self, program: &Program, nest: &LoopNest) -> Option<RereadRows> {
+        let [Action::FoldPairs { inputs, result }] = self.each[..] else { return None };
+        let found = RereadRows::of(program, nest, inputs, result as usize)?;
+        let is_reread =
+            |input: u32| (0..self.block.level).all(|level| nest.level(level).1[1 + input as usize] == 0);
+        matches!(found.rows.location, Location::Input(input) if is_reread(input)).then_some(found)
+    }
+}
+
+impl RereadRows {
+    pub(super) fn of(
+        program: &Program,
+        nest: &LoopNest,
+        [a, b]: [BlockRef; 2],
+        result: usize,
+    ) -> Option<RereadRows> {
+        let (rows, scalars) = match [a.span, b.span] {
+            [BlockSpan::Block, BlockSpan::Column] => (a, b),
+            [BlockSpan::Column, BlockSpan::Block] => (b, a),
+            _ => return None,
+        };
+        has_reread_rows(program, nest).then_some(RereadRows { rows, scalars, result })
+    }
+}
+
 /// Whether rows are folded into a row of accumulators by kernels of pairs, and the same rows again in another loop: those
 /// of one array with different scalars of another one.
 pub(super) fn has_reread_rows(program: &Program, nest: &LoopNest) -> bool {
