@@ -739,3 +739,35 @@ fn positions_of_the_smallest_and_largest_elements() {
         assert_eq!([found[[0, 0]], found[[1, 0]]], expected);
     }
 }
+
+/// Programs with constants and positions are joined, also where operands have other numbers.
+#[test]
+fn joint_programs_have_constants_and_positions() {
+    let sum = |constant: i64| {
+        let program = Program::new(
+            vec![8],
+            vec![Constant::new(constant)],
+            vec![step(Op::Add, [0, 1]), step(Op::Add, [2, 0])],
+            3,
+        );
+        program.folding(find_fold(FoldOp::Sum, DType::I64).unwrap())
+    };
+    let position = Position { kernel: find_position_fold(FoldOp::ArgMax, DType::I64).unwrap(), index: 1 };
+    let largest = Program::new(vec![8, 8], vec![], vec![], 0).with_index(1).finding_position(position);
+    let programs = [sum(7), largest, sum(9), sum(7)];
+    let joint = Program::joint(&programs.each_ref(), &[&[0], &[0, 2], &[1], &[0]]);
+    // The last program is the first one.
+    assert_eq!((joint.steps().len(), joint.results().len()), (4, 4));
+    let (a, b) = (ndarray::arr1(&[5i64, 7, 1]).into_dyn(), ndarray::arr1(&[1i64, 2, 3]).into_dyn());
+    let (a, b, shape) = (a.view(), b.view(), [3]);
+    let inputs = [input(&a), input(&b), Input::index(0, &shape, &[1])];
+    let mut results = [(); 4].map(|()| ArrayD::from_elem(IxDyn(&[1]), UNTOUCHED));
+    let mut strides = [const { Vec::new() }; 4];
+    let mut outputs: Vec<Output<'_>> = results
+        .iter_mut()
+        .zip(&mut strides)
+        .map(|(result, strides)| accumulators(result, &shape, strides, &[true]))
+        .collect();
+    assert!(run_folds(&joint, &inputs, &mut outputs, ON_ONE_THREAD).unwrap());
+    assert_eq!(results.map(|result| result[0]), [2 * 13 + 21, 1, 2 * 6 + 27, 2 * 13 + 21]);
+}
