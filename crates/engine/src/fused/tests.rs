@@ -771,3 +771,29 @@ fn joint_programs_have_constants_and_positions() {
     assert!(run_folds(&joint, &inputs, &mut outputs, ON_ONE_THREAD).unwrap());
     assert_eq!(results.map(|result| result[0]), [2 * 13 + 21, 1, 2 * 6 + 27, 2 * 13 + 21]);
 }
+
+/// Steps that a pair takes are computed, and those that they take, also in programs with constants.
+#[test]
+fn pairs_of_computed_values() {
+    let step = |op: Op, inputs: [usize; 2]| {
+        let key = KernelKey::Call(op, DType::F64);
+        Step { key, kernel: key.kernel().unwrap(), inputs: inputs[..].into(), item: 8 }
+    };
+    // The sum of `(a + 7 - b) * a`.
+    let steps = vec![step(Op::Add, [0, 2]), step(Op::Subtract, [3, 1]), step(Op::Multiply, [4, 0])];
+    let pair = Pair {
+        kernel: find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F64).unwrap(),
+        inputs: [4, 0],
+    };
+    let program = Program::new(vec![8, 8], vec![Constant::new(7.0)], steps, 5)
+        .folding(find_fold(FoldOp::Sum, DType::F64).unwrap())
+        .with_pairs(&[Some(pair)]);
+    assert!(!program.is_only_pairs());
+    let (a, b, shape) = ([1.0, 2.0, 3.0], [4.0, 6.0, 5.0], [3]);
+    // Safety: the shape and the stride are those of the arrays.
+    let inputs = unsafe { [Input::new(a.as_ptr(), &shape, &[1]), Input::new(b.as_ptr(), &shape, &[1])] };
+    let (mut sum, mut strides) = (ArrayD::from_elem(IxDyn(&[1]), f64::NAN), Vec::new());
+    let mut output = accumulators(&mut sum, &shape, &mut strides, &[true]);
+    assert!(run_folds(&program, &inputs, std::slice::from_mut(&mut output), ON_ONE_THREAD).unwrap());
+    assert_eq!(sum[0], 4.0 + 2.0 * 3.0 + 3.0 * 5.0);
+}
