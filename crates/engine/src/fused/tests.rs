@@ -4,7 +4,7 @@ use super::block::BlockShape;
 use super::execute::{Arrays, Scratch};
 use super::fold;
 use super::schedule::{Residence, Schedule};
-use super::{Input, Options, Output, Pair, Program, Step, loop_nest, run, run_folds};
+use super::{Input, Options, Output, Pair, Position, Program, Step, loop_nest, run, run_folds};
 use crate::layout::indices;
 use crate::memory::stream::has_streaming_stores;
 use ndarray::{ArrayD, ArrayViewD, Axis, Ix, IxDyn, Slice};
@@ -14,6 +14,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 use unishape_kernels::{
     Constant, DType, FoldOp, KernelKey, Op, PairFunction, find_fold, find_kernel, find_pair_fold,
+    find_position_fold,
 };
 
 pub(super) fn step(op: Op, inputs: [usize; 2]) -> Step {
@@ -678,4 +679,121 @@ fn accumulators_that_do_not_fit_memory_are_an_error() {
     #[cfg(target_pointer_width = "64")]
     assert_eq!(fold::accumulators(&folds, 1 << 58).unwrap_err().bytes, 1 << 61);
     assert!(fold::accumulators(&folds, usize::MAX).is_err());
+}
+
+/// Programs are the same where all their parts are, also if they fold their results differently.
+#[test]
+fn programs_that_differ_in_one_part_are_not_the_same() {
+    let program = |operands: &[usize], constant: i64, ops: [Op; 2], inputs: [usize; 2], result| {
+        let steps = vec![step(ops[0], [0, 1]), step(ops[1], inputs)];
+        Program::new(operands.to_vec(), vec![Constant::new(constant)], steps, result)
+    };
+    let own = || program(&[8, 8], 7, [Op::Add, Op::Multiply], [3, 2], 4);
+    let fold = || find_fold(FoldOp::Sum, DType::I64).unwrap();
+    assert!(own().is_same(&own()));
+    assert!(own().is_same(&own().folding(fold())) && own().folding(fold()).is_same(&own()));
+    let single = Program::new(vec![8, 8], vec![Constant::new(7i64)], vec![step(Op::Add, [0, 1])], 3);
+    for other in [
+        program(&[8, 8, 8], 7, [Op::Add, Op::Multiply], [3, 2], 4),
+        program(&[8, 4], 7, [Op::Add, Op::Multiply], [3, 2], 4),
+        program(&[8, 8], 9, [Op::Add, Op::Multiply], [3, 2], 4),
+        program(&[8, 8], 7, [Op::Subtract, Op::Multiply], [3, 2], 4),
+        program(&[8, 8], 7, [Op::Add, Op::Subtract], [3, 2], 4),
+        program(&[8, 8], 7, [Op::Add, Op::Multiply], [3, 0], 4),
+        program(&[8, 8], 7, [Op::Add, Op::Multiply], [3, 2], 3),
+        own().with_index(1),
+        // One step more, or fewer.
+        single,
+    ] {
+        assert!(!own().is_same(&other) && !other.is_same(&own()), "{other:?}");
+    }
+    // The same step before, so that only their number differs.
+    let one = |steps: Vec<Step>| Program::new(vec![8, 8], vec![], steps, 2);
+    let (short, long) =
+        (one(vec![step(Op::Add, [0, 1])]), one(vec![step(Op::Add, [0, 1]), step(Op::Add, [2, 1])]));
+    assert!(!short.is_same(&long) && !long.is_same(&short));
+}
+
+/// Programs of steps that all have machine code on this CPU.
+#[test]
+fn programs_are_fusable_where_all_steps_are() {
+    for program in [chain(), choice(), single(), many()] {
+        let are_fusable = program.steps().iter().all(|step| unishape_jit::fusable(step.key).is_some());
+        assert_eq!(program.is_fusable(), are_fusable, "{program:?}");
+    }
+    assert!(!Program::new(vec![8], vec![], vec![], 0).is_fusable());
+}
+
+/// Of equal elements, the first one is found.
+#[test]
+fn positions_of_the_smallest_and_largest_elements() {
+    let a = ndarray::arr2(&[[5i64, 1, 7, 1], [2, 9, 2, 9]]).into_dyn();
+    let (a, shape) = (a.view(), [2, 4]);
+    for (fold, expected) in [(FoldOp::ArgMin, [1, 0]), (FoldOp::ArgMax, [2, 1])] {
+        let position = Position { kernel: find_position_fold(fold, DType::I64).unwrap(), index: 1 };
+        let program = Program::new(vec![8, 8], vec![], vec![], 0).with_index(1).finding_position(position);
+        let inputs = [input(&a), Input::index(0, &shape, &[0, 1])];
+        let (mut found, mut strides) = (ArrayD::from_elem(IxDyn(&[2, 1]), UNTOUCHED), Vec::new());
+        let mut outputs = [accumulators(&mut found, &shape, &mut strides, &[false, true])];
+        assert!(run_folds(&program, &inputs, &mut outputs, ON_ONE_THREAD).unwrap());
+        assert_eq!([found[[0, 0]], found[[1, 0]]], expected);
+    }
+}
+
+/// Programs with constants and positions are joined, also where operands have other numbers.
+#[test]
+fn joint_programs_have_constants_and_positions() {
+    let sum = |constant: i64| {
+        let program = Program::new(
+            vec![8],
+            vec![Constant::new(constant)],
+            vec![step(Op::Add, [0, 1]), step(Op::Add, [2, 0])],
+            3,
+        );
+        program.folding(find_fold(FoldOp::Sum, DType::I64).unwrap())
+    };
+    let position = Position { kernel: find_position_fold(FoldOp::ArgMax, DType::I64).unwrap(), index: 1 };
+    let largest = Program::new(vec![8, 8], vec![], vec![], 0).with_index(1).finding_position(position);
+    let programs = [sum(7), largest, sum(9), sum(7)];
+    let joint = Program::joint(&programs.each_ref(), &[&[0], &[0, 2], &[1], &[0]]);
+    // The last program is the first one.
+    assert_eq!((joint.steps().len(), joint.results().len()), (4, 4));
+    let (a, b) = (ndarray::arr1(&[5i64, 7, 1]).into_dyn(), ndarray::arr1(&[1i64, 2, 3]).into_dyn());
+    let (a, b, shape) = (a.view(), b.view(), [3]);
+    let inputs = [input(&a), input(&b), Input::index(0, &shape, &[1])];
+    let mut results = [(); 4].map(|()| ArrayD::from_elem(IxDyn(&[1]), UNTOUCHED));
+    let mut strides = [const { Vec::new() }; 4];
+    let mut outputs: Vec<Output<'_>> = results
+        .iter_mut()
+        .zip(&mut strides)
+        .map(|(result, strides)| accumulators(result, &shape, strides, &[true]))
+        .collect();
+    assert!(run_folds(&joint, &inputs, &mut outputs, ON_ONE_THREAD).unwrap());
+    assert_eq!(results.map(|result| result[0]), [2 * 13 + 21, 1, 2 * 6 + 27, 2 * 13 + 21]);
+}
+
+/// Steps that a pair takes are computed, and those that they take, also in programs with constants.
+#[test]
+fn pairs_of_computed_values() {
+    let step = |op: Op, inputs: [usize; 2]| {
+        let key = KernelKey::Call(op, DType::F64);
+        Step { key, kernel: key.kernel().unwrap(), inputs: inputs[..].into(), item: 8 }
+    };
+    // The sum of `(a + 7 - b) * a`.
+    let steps = vec![step(Op::Add, [0, 2]), step(Op::Subtract, [3, 1]), step(Op::Multiply, [4, 0])];
+    let pair = Pair {
+        kernel: find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F64).unwrap(),
+        inputs: [4, 0],
+    };
+    let program = Program::new(vec![8, 8], vec![Constant::new(7.0)], steps, 5)
+        .folding(find_fold(FoldOp::Sum, DType::F64).unwrap())
+        .with_pairs(&[Some(pair)]);
+    assert!(!program.is_only_pairs());
+    let (a, b, shape) = ([1.0, 2.0, 3.0], [4.0, 6.0, 5.0], [3]);
+    // Safety: the shape and the stride are those of the arrays.
+    let inputs = unsafe { [Input::new(a.as_ptr(), &shape, &[1]), Input::new(b.as_ptr(), &shape, &[1])] };
+    let (mut sum, mut strides) = (ArrayD::from_elem(IxDyn(&[1]), f64::NAN), Vec::new());
+    let mut output = accumulators(&mut sum, &shape, &mut strides, &[true]);
+    assert!(run_folds(&program, &inputs, std::slice::from_mut(&mut output), ON_ONE_THREAD).unwrap());
+    assert_eq!(sum[0], 4.0 + 2.0 * 3.0 + 3.0 * 5.0);
 }

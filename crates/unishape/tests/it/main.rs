@@ -1,6 +1,8 @@
 //! Integration tests, one module per topic.
 
 mod adjoint;
+#[cfg(feature = "expr")]
+mod dtypes;
 mod errors;
 #[cfg(feature = "expr")]
 mod expr;

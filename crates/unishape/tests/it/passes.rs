@@ -272,3 +272,60 @@ fn long_chains_are_several_passes() {
     let alone: Vec<Tensor> = bound.iter().map(|bound| bound.compute().unwrap()).collect();
     assert!(bits(&Bound::compute_all(&bound).unwrap()) == bits(&alone));
 }
+
+/// A pass has at most eight element-wise expressions; plans name the others of it.
+#[test]
+fn plans_name_the_other_results_of_a_pass() {
+    let a = Array1::<f64>::zeros(1 << 20);
+    let exprs: Vec<Expr> = (0..10).map(|number| Expr::parse(&format!("a + {number}")).unwrap()).collect();
+    let bound = Expr::bind_all(&exprs, [("a", &a)]).unwrap();
+    assert_eq!(Bound::passes(&bound), [(0..8).collect::<Vec<_>>(), vec![8], vec![9]]);
+    // Three results and the array take 32 MiB, which is large enough.
+    assert_eq!(Bound::passes(&bound[8..]), [[0], [1]]);
+    assert_eq!(Bound::passes(&bound[7..]), [[0, 1, 2]]);
+    let plans = Bound::plans(&bound[6..]);
+    for (plan, others) in plans.iter().zip(["2, 3, 4", "1, 3, 4", "1, 2, 4", "1, 2, 3"]) {
+        assert!(plan.ends_with(&format!("in one pass with results {others}\n")), "{plan}");
+    }
+    assert!(Bound::plans(&bound[8..]).iter().all(|plan| !plan.contains("in one pass")));
+    let x = Array2::<f32>::zeros((3, 4));
+    let exprs = ["mean(x, 1)", "x + 1", "var(x, 1)"].map(|text| Expr::parse(text).unwrap());
+    let plans = Bound::plans(&Expr::bind_all(&exprs, [("x", &x)]).unwrap());
+    assert!(plans[0].ends_with("in one pass with result 3\n"), "{}", plans[0]);
+    assert!(!plans[1].contains("in one pass"), "{}", plans[1]);
+    assert!(plans[2].ends_with("in one pass with result 1\n"), "{}", plans[2]);
+}
+
+/// Outputs of the right dtypes and shapes, without elements yet.
+#[test]
+fn zeros_of_the_result() {
+    let a = ndarray::arr2(&[[1u8, 2, 3]]);
+    for text in ["a", "a > 1", "float16(a)", "bfloat16(a)", "complex64(a) * 1j", "sum(a, 0)", "a[0, 0] + 1j"]
+    {
+        let bound = Expr::parse(text).unwrap().bind([("a", &a)]).unwrap();
+        let zeros = bound.zeros().unwrap();
+        let expected = bound.compute().unwrap();
+        assert_eq!((zeros.dtype(), zeros.shape()), (expected.dtype(), expected.shape()), "{text}");
+        assert_ne!(zeros, expected, "{text}");
+        let mut out = zeros;
+        let outs = vec![OutputMut::of_tensor(&mut out).unwrap()];
+        Bound::compute_all_into(std::slice::from_ref(&bound), outs, |_| true).unwrap();
+        assert_eq!(out, expected, "{text}");
+    }
+}
+
+/// What is wrong with an output is said before anything is computed.
+#[test]
+fn outputs_of_several_expressions_are_checked() {
+    let a = ndarray::arr1(&[1, 2]);
+    let exprs = ["a + 1", "sum(a)"].map(|text| Expr::parse(text).unwrap());
+    let bound = Expr::bind_all(&exprs, [("a", &a)]).unwrap();
+    let (mut first, mut second) = (ndarray::arr1(&[0, 0]), ndarray::arr1(&[0i64]));
+    let outs = vec![OutputMut::new(&mut first), OutputMut::new(&mut second)];
+    let error = Bound::compute_all_into(&bound, outs, |_| true).unwrap_err();
+    assert!(matches!(error.kind(), ExprErrorKind::OutputShape { .. }), "{error}");
+    assert_eq!(first, ndarray::arr1(&[0, 0]));
+    assert!(OutputMut::of_tensor(&mut ndarray::arr1(&[String::new()]).into()).is_none());
+    let without = || Bound::compute_all_into(&bound, Vec::new(), |_| true).is_ok();
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(without)).is_err());
+}
