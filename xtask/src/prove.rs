@@ -3,16 +3,16 @@
 //! Why3 generates goals from definitions and lemmas, and SMT solvers prove them. `proof/session` records
 //! which prover proves which goal, which makes a replay quick; `--from-scratch` creates it again.
 
+mod attempts;
 mod mutants;
 mod second;
+mod smoke;
 mod why3;
 
 use crate::command::root;
 use std::fs;
 use std::time::Instant;
-use why3::{
-    BROADCAST, BROADCAST_COPY, LIBRARIES, SESSION, Source, checked_sources, replay, search, set_up, smoke,
-};
+use why3::{BROADCAST, BROADCAST_COPY, LIBRARIES, SESSION, Source, checked_sources, replay, search, set_up};
 
 /// Arguments of `cargo xtask prove`.
 #[derive(clap::Args)]
@@ -60,7 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         return second::run(&files, &options.files);
     }
     if options.smoke {
-        return smoke(&files, &options.files);
+        return smoke::run(&files, &options.files);
     }
     if options.from_scratch {
         let folder = root().join(SESSION);

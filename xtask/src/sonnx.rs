@@ -17,10 +17,11 @@ const FOLDER: &str = "target/sonnx";
 const C_FILES: [&str; 4] = ["Makefile", "copbroadcast.c", "copbroadcast.h", "test.c"];
 
 /// The documents in the order of the page, with the part of each that it has: all of it, or what follows a heading.
-const DOCUMENTS: [(&str, Option<&str>); 3] = [
-    ("sonnx/broadcast.md", None),
-    ("docs/requirements.md", None),
-    ("sonnx/README.md", Some("## Trace matrix")),
+/// Links to a whole document lead to the anchor, that of its first heading.
+const DOCUMENTS: [(&str, Option<&str>, &str); 3] = [
+    ("sonnx/broadcast.md", None, "contents"),
+    ("docs/requirements.md", None, "requirements"),
+    ("sonnx/README.md", Some("## Trace matrix"), "trace-matrix"),
 ];
 
 /// The title of the page.
@@ -47,7 +48,7 @@ pub(crate) fn run_task() -> Result<(), String> {
         return Err("no browser: install Chromium for the PDF".into());
     };
     let mut text = String::new();
-    for (file, heading) in DOCUMENTS {
+    for (file, heading, _) in DOCUMENTS {
         let document = fs::read_to_string(root().join(file)).map_err(|error| format!("{file}: {error}"))?;
         let part = match heading {
             None => &document[..],
@@ -97,13 +98,13 @@ fn linked(text: &str) -> Result<String, String> {
         });
         let Some((start, _)) = start else { return Err(format!("no text of the link to {target}")) };
         let (before, text) = (&before[..start], &before[start + 1..]);
-        let target = match target.split_once('#') {
-            Some((file, anchor))
-                if DOCUMENTS.iter().any(|(path, _)| path.ends_with(file.trim_start_matches("../"))) =>
-            {
-                format!("#{anchor}")
-            }
-            _ => target.to_owned(),
+        let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+        // An empty name is the document itself.
+        let document = DOCUMENTS.iter().find(|(path, ..)| path.ends_with(file.trim_start_matches("../")));
+        let target = match document {
+            Some((.., first)) if anchor.is_empty() => format!("#{first}"),
+            Some(_) => format!("#{anchor}"),
+            None => target.to_owned(),
         };
         kept += before;
         match before.ends_with('!') || target.starts_with('#') || target.starts_with("https:") {
@@ -124,6 +125,7 @@ mod tests {
         for (text, page) in [
             ("a [b](#c) d", "a [b](#c) d"),
             ("[`[T1]`](broadcast.md#T1)", "[`[T1]`](#T1)"),
+            ("[drafts](../docs/requirements.md)", "[drafts](#requirements)"),
             ("[here](../docs/testing.md#a) and [f](formal/f.mlw)", "here and f"),
             ("![p](../docs/p.svg) [w](https://a.b/c)", "![p](../docs/p.svg) [w](https://a.b/c)"),
         ] {

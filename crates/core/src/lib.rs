@@ -31,9 +31,10 @@
 //! | `common` | the common shape, folded one shape at a time | BC-1, BC-4, BC-9, BC-11 |
 //! | `count` | numbers of elements and bytes | BC-14 |
 //!
-//! The crate does not allocate, has no dependencies and no `unsafe`, and never panics: every
-//! function returns a result or an error for any slices. The loops are simple, so that a proof can
-//! follow them line by line. For arrays, use the `unishape` crate.
+//! The crate does not allocate, has no dependencies and no `unsafe`. Every function returns a
+//! result or an error for any slices: for sizes of type `usize` or [`Extent`], optimised code has
+//! no panic, which a test checks. The loops are simple, so that a proof can follow them line by
+//! line. For arrays, use the `unishape` crate.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,6 +1,6 @@
 //! `cargo xtask prove --mutants`: changes definitions and contracts, each of which has to break a proof.
 
-use super::second::recorded_provers;
+use super::attempts::recorded_parts;
 use super::why3::{LIBRARIES, Source, WORK, attempt, recorded};
 use crate::command::root;
 use std::collections::BTreeSet;
@@ -32,9 +32,9 @@ pub(super) fn run(files: &[Source]) -> Result<(), String> {
     let mut survivors = Vec::new();
     for mutant in &mutants {
         let [file, module, goal] = mutant.breaks;
-        let provers: BTreeSet<usize> = recorded_provers(&session, file, module)
+        let provers: BTreeSet<usize> = recorded_parts(&session, file, module)
             .into_iter()
-            .filter_map(|(name, prover)| (name == goal).then_some(prover))
+            .filter_map(|part| (part.goal == goal).then_some(part.prover))
             .collect();
         if provers.is_empty() {
             return Err(format!("{LIST}: {file} {module} {goal} is not recorded"));
@@ -147,8 +147,8 @@ mod tests {
             let source = files.iter().find(|source| source.name == mutant.file).unwrap();
             mutate(source, mutant).unwrap();
             let [file, module, goal] = mutant.breaks;
-            let parts = recorded_provers(&session, file, module);
-            assert!(parts.iter().any(|(name, _)| name == goal), "{goal} is not recorded");
+            let parts = recorded_parts(&session, file, module);
+            assert!(parts.iter().any(|part| part.goal == goal), "{goal} is not recorded");
         }
     }
 }

@@ -112,8 +112,10 @@ pub(super) fn set_up() -> Result<(), String> {
         "prelude \"(set-logic ALL)\"\nimport \"{data}/drivers/cvc4_16.gen\"\n\
          theory BuiltIn\n  meta \"supports_smt_get_info_unknown_reason\" \"\"\nend\n"
     );
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut config = format!(
-        "[main]\nmagic = 14\ndatadir = \"{data}\"\nmemlimit = 2000\nrunning_provers_max = 2\ntimelimit = 5\n"
+        "[main]\nmagic = 14\ndatadir = \"{data}\"\nmemlimit = 2000\nrunning_provers_max = {cores}\n\
+         timelimit = 5\n"
     );
     for Prover { name, command, driver } in &PROVERS {
         let ours = work.join(driver);
@@ -139,62 +141,10 @@ pub(super) fn why3(subcommand: &str, libraries: &[&str], args: &[&str]) -> std::
     why3
 }
 
-/// The time limit per goal of the smoke detector, in seconds. A contradiction is found quickly, if at all.
-pub(super) const SMOKE_LIMIT: u32 = 1;
-
-/// Tries to prove the negation of every recorded goal in its context.
-pub(super) fn smoke(files: &[Source], only: &[String]) -> Result<(), String> {
-    // Why3 checks only sessions that it has written itself.
-    replay_session(files, &recorded_of(files, only)?, &["--force"])?;
-    let folder = format!("{WORK}/session");
-    let path = root().join(&folder).join("why3session.xml");
-    let limit = |seconds| format!("timelimit=\"{seconds}\"");
-    fs::read_to_string(&path)
-        .map(|session| session.replace(&limit(REPLAY_LIMIT), &limit(SMOKE_LIMIT)))
-        .and_then(|session| fs::write(&path, session))
-        .map_err(|error| format!("{folder}: {error}"))?;
-    eprintln!("\n=== smoke detector");
-    let output = why3("replay", &LIBRARIES, &["--smoke-detector=top", &folder])
-        .output()
-        .map_err(|error| format!("cannot run why3: {error}"))?;
-    let messages =
-        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    let explained =
-        fs::read_to_string(root().join(VACUOUS)).map_err(|error| format!("{VACUOUS}: {error}"))?;
-    let (found, unexplained) = smoke_found(&messages, &explained);
-    // Why3 fails if it finds something. Without a result it has not run to its end.
-    if output.status.success() == (found > 0) {
-        return Err(format!("{messages}\nthe smoke detector has no result"));
-    }
-    eprintln!("{found} parts have a contradictory context, {} of them unexplained", unexplained.len());
-    match unexplained.is_empty() {
-        true => Ok(()),
-        false => Err(format!("\nnot in {VACUOUS}:\n  {}", unexplained.join("\n  "))),
-    }
-}
-
-/// Parts that hold because their own premises exclude each other, with the reasons.
-const VACUOUS: &str = "proof/vacuous.txt";
-
-/// How many parts of goals the smoke detector has found, and those that are not explained.
-fn smoke_found(messages: &str, explained: &str) -> (usize, Vec<String>) {
-    let explained: Vec<_> = explained
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_once(": "))
-        .map(|(part, _)| part)
-        .collect();
-    // "goal 'f'vc.1.0', prover …", and then "Smoke detected!" in the same line or in the next one.
-    let goals = messages.split("goal '").skip(1).filter(|goal| goal.contains("Smoke detected!"));
-    let parts: Vec<_> = goals.filter_map(|goal| goal.split_once("', prover")).map(|(part, _)| part).collect();
-    let known = |part: &&&str| !explained.iter().any(|explained| part.strip_suffix(".0") == Some(explained));
-    (parts.len(), parts.iter().filter(known).map(ToString::to_string).collect())
-}
-
 /// Proves every recorded goal again, or those of the files in `only` if it names any. Fails on a goal without a
 /// record and on a record without a goal.
 pub(super) fn replay(files: &[Source], only: &[String]) -> Result<(), String> {
-    replay_session(files, &recorded_of(files, only)?, &[])
+    replay_session(files, &recorded_of(files, only)?)
 }
 
 /// The recorded proof of the files in `only`, or of all if it names none.
@@ -215,37 +165,48 @@ pub(super) fn recorded() -> Result<String, String> {
         .map_err(|error| format!("{SESSION}: {error}; create it with `cargo xtask prove --from-scratch`"))
 }
 
-/// Replays a session with further options of Why3.
-pub(super) fn replay_session(files: &[Source], session: &str, args: &[&str]) -> Result<(), String> {
-    // A copy, because Why3 writes to the session that it replays.
-    let work = root().join(WORK);
-    let copy = work.join("session");
-    if copy.exists() {
-        fs::remove_dir_all(&copy).map_err(|error| format!("{WORK}: {error}"))?;
-    }
-    fs::create_dir_all(&copy)
-        .and_then(|()| fs::write(copy.join("why3session.xml"), session))
-        .and_then(|()| files.iter().try_for_each(|file| fs::write(work.join(&file.name), &file.text)))
-        .map_err(|error| format!("cannot write {WORK}: {error}"))?;
+/// Replays a session, and fails if a goal is not proven.
+fn replay_session(files: &[Source], session: &str) -> Result<(), String> {
+    write_session(files, session)?;
     eprintln!("\n=== replay of the proof");
-    let folder = format!("{WORK}/session");
-    let output = why3("replay", &LIBRARIES, &[args, &[&folder]].concat())
-        .output()
-        .map_err(|error| format!("cannot run why3: {error}"))?;
-    let messages =
-        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let (success, messages) = replay_output(&[])?;
     let last = messages.rsplit(['\r', '\n']).find(|line| line.contains("replay")).unwrap_or_default().trim();
     // "12/12 (replay OK)"
     let all = last
         .split_once(' ')
         .and_then(|(counts, _)| counts.split_once('/'))
         .is_some_and(|(proven, all)| proven == all && proven != "0");
-    if output.status.success() && all && last.contains("replay OK") {
+    if success && all && last.contains("replay OK") {
         eprintln!("{last}");
         Ok(())
     } else {
         Err(format!("{messages}\nnot every goal is proven"))
     }
+}
+
+/// The session that is replayed: a copy, because Why3 writes to it.
+pub(super) const REPLAYED: &str = "target/proof/session";
+
+/// Writes a session to [`REPLAYED`], and the files beside it.
+pub(super) fn write_session(files: &[Source], session: &str) -> Result<(), String> {
+    let (work, copy) = (root().join(WORK), root().join(REPLAYED));
+    if copy.exists() {
+        fs::remove_dir_all(&copy).map_err(|error| format!("{WORK}: {error}"))?;
+    }
+    fs::create_dir_all(&copy)
+        .and_then(|()| fs::write(copy.join("why3session.xml"), session))
+        .and_then(|()| files.iter().try_for_each(|file| fs::write(work.join(&file.name), &file.text)))
+        .map_err(|error| format!("cannot write {WORK}: {error}"))
+}
+
+/// Replays the session in [`REPLAYED`] with these options. Returns whether Why3 succeeds, and what it prints.
+pub(super) fn replay_output(args: &[&str]) -> Result<(bool, String), String> {
+    let output = why3("replay", &LIBRARIES, &[args, &[REPLAYED]].concat())
+        .output()
+        .map_err(|error| format!("cannot run why3: {error}"))?;
+    let messages =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    Ok((output.status.success(), messages))
 }
 
 /// The start of the record of a file.
@@ -428,20 +389,10 @@ pub(super) fn attempt(
 
 #[cfg(test)]
 mod tests {
-    use super::{modules, smoke_found};
+    use super::modules;
 
     #[test]
     fn modules_are_found() {
         assert_eq!(modules("(* module A *)\nmodule B\nend\nmodule C\nend\n"), ["B", "C"]);
-    }
-
-    #[test]
-    fn explained_smoke_is_accepted() {
-        let messages = "Progress: 0/0/1   7/7 (replay failed)\n   goal 'f'vc.1.0', prover 'CVC5 any': result is: \
-            Valid\n(0.03s) -> Smoke detected!\n   goal 'g.28.0', prover 'Z3 any': result is: Valid\n(0.03s) -> \
-            Smoke detected!\nReplay failed.\n";
-        assert_eq!(smoke_found(messages, "# g.28: no\ng.28: reason\nf'vc.1: reason\n"), (2, Vec::new()));
-        assert_eq!(smoke_found(messages, "# g.28: no\nf'vc.1: reason\n"), (2, vec!["g.28.0".to_owned()]));
-        assert_eq!(smoke_found("7/7 No smoke detected", ""), (0, Vec::new()));
     }
 }
