@@ -10,22 +10,28 @@ pub(crate) const VERSION: &str = "3.13";
 /// Where it is installed in the Debian system.
 const FOLDER: &str = "/opt/musl-python";
 
-/// Compiles it, in a folder that is removed. Modules whose libraries are not compiled for musl are left out: ctypes and
-/// the compressing ones.
+/// Compiles it, with zlib, which NumPy needs, in a folder that is removed. Modules whose libraries are not compiled for
+/// musl are left out, such as ctypes.
 const BUILD: &str = r#"
 set -e
 sed 's/^deb /deb-src /' /etc/apt/sources.list > /etc/apt/sources.list.d/sources.list
 apt-get update --quiet
 rm -rf "$1-source"
-mkdir "$1-source"
+mkdir --parents "$1-source/python" "$1-source/zlib"
 cd "$1-source"
-apt-get source --quiet --download-only "python$2"
-tar --extract --strip-components=1 --file "python$2"_*.orig.tar.*z
+apt-get source --quiet --download-only "python$2" zlib
+cd zlib
+tar --extract --strip-components=1 --file ../zlib_*.orig.tar.*z
+CC=musl-gcc CFLAGS='-O1 -fPIC' ./configure --static --prefix="$1"
+make --silent install
+cd ../python
+tar --extract --strip-components=1 --file "../python$2"_*.orig.tar.*z
 # The compiler names the C library of the system that it is made for.
 sed --in-place 's/MULTIARCH=$($CC --print-multiarch.*)/MULTIARCH=/' configure
-./configure --quiet --prefix="$1" CC=musl-gcc OPT='-O1 -DNDEBUG' PKG_CONFIG=false --without-ensurepip --disable-test-modules
+./configure --quiet --prefix="$1" CC=musl-gcc OPT='-O1 -DNDEBUG' CPPFLAGS="-I$1/include" LDFLAGS="-L$1/lib" \
+  PKG_CONFIG=false --without-ensurepip --disable-test-modules
 make --silent -j"$(nproc)"
-make --silent install
+make --silent install > /dev/null
 rm -r "$1-source"
 "#;
 

@@ -76,7 +76,8 @@ pub(crate) fn run(folder: &Path, options: &Options) -> Result<(), String> {
     for file in sources.flatten().filter(|file| file.path().is_file()) {
         copy(&file.path(), &tests.join(file.file_name())).map_err(|error| error.to_string())?;
     }
-    let mut pytest = python.command(&tests, &["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]);
+    let mut pytest =
+        python.command(&tests, &["-m", "pytest", "--quiet", "--disable-warnings", "-p", "no:cacheprovider"]);
     pytest.args(TESTS.map(|name| format!("{name}.py")));
     command::run("tests of the wheel", pytest)
 }
