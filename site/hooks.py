@@ -83,6 +83,11 @@ def on_files(files, config):
     return files
 
 
+def on_page_content(html, page, config, files):
+    # A header without text is none.
+    return re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", html)
+
+
 def on_post_page(output, page, config):
     # The theme gives the search no name for screen readers.
     return output.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
