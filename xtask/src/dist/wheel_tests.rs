@@ -108,7 +108,12 @@ impl Python {
     fn for_musl(debian: Debian, folder: &Path, packages: &[String]) -> Result<Self, String> {
         let program = musl_python::set_up(&debian)?;
         let mut install = python::pip_install(Path::new("python3"));
-        install.args(["--only-binary=:all:", "--platform=musllinux_1_2_x86_64", "--implementation=cp"]);
+        install.args([
+            "--root-user-action=ignore",
+            "--only-binary=:all:",
+            "--platform=musllinux_1_2_x86_64",
+            "--implementation=cp",
+        ]);
         install.args(["--python-version", musl_python::VERSION, "--target"]).arg(folder).args(packages);
         command::run("the wheel for musl, installed", install)?;
         Ok(Python { program, debian: Some(debian), packages: Some(folder.to_owned()) })
