@@ -19,7 +19,6 @@ use crate::command::root;
 use clap::ValueEnum;
 use std::fs;
 use std::path::PathBuf;
-use wheel_tests::System;
 
 /// Where everything is written.
 const FOLDER: &str = "target/dist";
@@ -35,15 +34,8 @@ pub(crate) struct Options {
     /// Build the command twice, in different folders, and compare the bytes.
     #[arg(long)]
     twice: bool,
-    /// Where the wheel is tested.
-    #[arg(long, default_value = "host")]
-    system: System,
-    /// Interpreter of this machine that the wheel is tested with.
-    #[arg(long, default_value = "python3")]
-    python: String,
-    /// Version of NumPy that the wheel is tested with; default: the newest.
-    #[arg(long)]
-    numpy: Option<String>,
+    #[command(flatten)]
+    test: wheel_tests::Options,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -70,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
                 let builder = python_package::musl_wheel(&folder, &root().join(&options.debian))?;
                 command_archive::make(&folder, options.twice, Some(&builder))?;
             }
-            Part::Test => wheel_tests::run(&folder, options)?,
+            Part::Test => wheel_tests::run(&folder, &root().join(&options.debian), &options.test)?,
         }
     }
     Ok(())

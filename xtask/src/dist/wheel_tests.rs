@@ -1,6 +1,6 @@
 //! Tests of wheels, in an environment of their own with NumPy and pytest, outside the repository.
 
-use super::{Options, musl_python, python_package};
+use super::{musl_python, python_package};
 use crate::command::{self, command, output, root};
 use crate::debian::Debian;
 use crate::files::copy;
@@ -11,9 +11,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Options of the tests.
+#[derive(clap::Args)]
+#[group(id = "wheel-tests")]
+pub(crate) struct Options {
+    /// Where the wheel is tested.
+    #[arg(long, default_value = "host")]
+    system: System,
+    /// Interpreter of this machine that the wheel is tested with.
+    #[arg(long, default_value = "python3")]
+    python: String,
+    /// Version of NumPy that the wheel is tested with; default: the newest.
+    #[arg(long)]
+    numpy: Option<String>,
+}
+
 /// Where a wheel is tested.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum System {
+enum System {
     /// This machine.
     Host,
     /// Debian testing, which has the newest Python; requires root.
@@ -39,12 +54,12 @@ const TESTS: [&str; 12] = [
 ];
 
 /// Installs the wheel and runs tests.
-pub(crate) fn run(folder: &Path, options: &Options) -> Result<(), String> {
+pub(crate) fn run(folder: &Path, debian: &Path, options: &Options) -> Result<(), String> {
     let environment = folder.join("test-environment");
     let _ = fs::remove_dir_all(&environment);
     let numpy = options.numpy.as_ref().map_or("numpy".to_owned(), |version| format!("numpy=={version}"));
     let mut requirements = vec![numpy, "pytest>=8,<10".into()];
-    let debian = || Debian::set_up(root().join(&options.debian));
+    let debian = || Debian::set_up(debian.to_owned());
     let python = match options.system {
         System::Musl => {
             let wheel = python_package::musl_wheel_name(&package_named("unishape")?.version);
