@@ -23,6 +23,8 @@ PAGES = {
 }
 # Paths in the repository that other pages of the site replace.
 REPLACED = {"README.md": "index.md", "docs/README.md": "index.md", "site/playground/index.html": "playground/index.html"}
+# A link whose text is the name of a page.
+NAMED = re.compile(r"\[[\w./-]+\.md\]\(([^)\s#:]+\.md)\)")
 LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
 # Languages of sources, by extension.
 LANGUAGES = {".rs": "rust", ".py": "python", ".mlw": "ocaml", ".toml": "toml", ".txt": "text", ".c": "c", ".h": "c"}
@@ -81,6 +83,11 @@ def on_files(files, config):
     return files
 
 
+def on_page_content(html, page, config, files):
+    # A header without text is none.
+    return re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", html)
+
+
 def on_post_page(output, page, config):
     # The theme gives the search no name for screen readers.
     return output.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
@@ -116,6 +123,12 @@ def on_page_markdown(markdown, page, config, files):
         target = posixpath.relpath(site_path(path), posixpath.dirname(uri) or ".")
         return link[1] + (target if (ROOT / path).exists() else link[2]) + link[3]
 
+    def titled(link):
+        file = ROOT / repository_path(origin, link[1])
+        heading = re.search(r"^# (.+)$", file.read_text(), re.MULTILINE) if file.is_file() else None
+        return f"[{heading[1]}]({link[1]})" if heading else link[0]
+
+    markdown = NAMED.sub(titled, markdown)
     if uri == "python-reference.md":
         markdown = DOCTEST.sub(fenced, markdown)
     return LINK.sub(changed, markdown.replace("```rust,ignore\n", "```rust\n"))

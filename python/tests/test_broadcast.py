@@ -1,6 +1,5 @@
 """broadcast_arrays, broadcast_to and broadcast_shapes, compared with NumPy's: elements, dtypes and strides."""
 
-import ctypes
 import gc
 import itertools
 import sys
@@ -358,19 +357,20 @@ def test_numpy_imports_views_read_only():
     assert taken.strides == view.strides and np.shares_memory(taken, source)
 
 
-class Tensor(ctypes.Structure):
-    """DLPack's DLManagedTensorVersioned up to the flags."""
-
-    _fields_ = [
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-    ]
-
-
 def test_dlpack_export_is_read_only():
+    ctypes = pytest.importorskip("ctypes")
+
+    class Tensor(ctypes.Structure):
+        """DLPack's DLManagedTensorVersioned up to the flags."""
+
+        _fields_ = [
+            ("major", ctypes.c_uint32),
+            ("minor", ctypes.c_uint32),
+            ("context", ctypes.c_void_p),
+            ("deleter", ctypes.c_void_p),
+            ("flags", ctypes.c_uint64),
+        ]
+
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     for array, read_only in [(unishape.broadcast_to(np.arange(3), (2, 3)), 1), (np.arange(3), 0)]:

@@ -174,7 +174,8 @@ def test_astype():
     x = np.array([1.7, -2.2, 300.0])
     assert lazy(x).astype(np.int16).compute().tolist() == [1, -2, 300]
     assert (lazy(x).astype("f4") + 1).dtype == np.float32
-    assert lazy(x).astype(BF16).compute().dtype == BF16
+    if BF16:
+        assert lazy(x).astype(BF16).compute().dtype == BF16
     assert lazy(x).astype(bool).compute().tolist() == [True] * 3
     for dtype in ("U3", "O", "M8[s]", "longdouble", "no such type"):
         with pytest.raises(TypeError):

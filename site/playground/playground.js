@@ -48,8 +48,7 @@ function show(answer) {
   if (isComputed) {
     $("result").textContent = answer.result ?? "More than a million elements: the plan only.";
     $("plan").textContent = answer.plan;
-    const size = (bytes) => `${bytes.toLocaleString("en")} bytes`;
-    $("bytes").textContent = `Reads ${size(answer.read)}, writes ${size(answer.written)}. In memory: ${answer.memory}.`;
+    $("bytes").textContent = `${answer.moved}. In memory: ${answer.memory}.`;
   }
   const hasPicture = !failed && typeof answer.svg === "string";
   $("picture").hidden = !hasPicture;

@@ -39,19 +39,30 @@ pub(crate) fn deny() -> Result<(), String> {
 /// Options of `cargo xtask semver`.
 #[derive(clap::Args)]
 pub(crate) struct SemverOptions {
-    /// The commit or tag to compare with, usually the last release.
-    baseline: String,
+    /// The commit or tag to compare with; default: the last release, which is the newest tag `v…`.
+    baseline: Option<String>,
 }
 
 /// Compares the APIs of the libraries with those of an earlier commit.
 pub(crate) fn semver(options: &SemverOptions) -> Result<(), String> {
+    let last = || {
+        let tag = command("git", &["describe", "--tags", "--match=v*", "--abbrev=0"]).output().ok()?;
+        tag.status.success().then(|| String::from_utf8_lossy(tag.stdout.trim_ascii()).into_owned())
+    };
+    let Some(baseline) = options.baseline.clone().or_else(last) else {
+        println!(
+            "Nothing was compared: there is no release yet, that is, no tag `v…`. \
+             `cargo xtask semver COMMIT` compares with a commit."
+        );
+        return Ok(());
+    };
     SEMVER.install()?;
     let libraries = packages()?.into_iter().filter(|package| package.published);
-    let mut check = command(SEMVER.program(), &["semver-checks", "--baseline-rev", &options.baseline]);
+    let mut check = command(SEMVER.program(), &["semver-checks", "--baseline-rev", &baseline]);
     for package in libraries.filter(|package| !INTERNAL.contains(&package.name.as_str())) {
         check.args(["--package", &package.name]);
     }
-    command::run(&format!("public APIs compared with {}", options.baseline), check)
+    command::run(&format!("public APIs compared with {baseline}"), check)
 }
 
 /// Checks that the workspace needs no newer compiler than `rust-version` says.

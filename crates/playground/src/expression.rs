@@ -48,6 +48,7 @@ pub(crate) fn answer(request: &Request) -> Result<Json, Problem> {
         "result": result,
         "read": read,
         "written": written,
+        "moved": moved(&plan, read, written),
         "memory": memory(&plan, read, written),
         "plan": plan,
     }))
@@ -58,6 +59,15 @@ fn result_text(bound: &Bound<'_>) -> Result<String, Problem> {
     let result = bound.compute()?;
     let text = format_array(result.shape(), |region| result.view().slice(region).to_owned())?;
     text.ok_or_else(|| Problem::input("the result has too many dimensions to print"))
+}
+
+/// The bytes that are moved. The plan of stages ends with them: more than one stage may read an array.
+fn moved(plan: &str, read: usize, written: usize) -> String {
+    let last = plan.lines().last().and_then(|line| line.strip_prefix("reads "));
+    match last.and_then(|line| line.split(';').next()) {
+        Some(bytes) => format!("Reads {bytes}"),
+        None => format!("Reads {read} bytes, writes {written} bytes"),
+    }
 }
 
 /// What is in memory at a time. The plan of stages ends with their intermediate results.

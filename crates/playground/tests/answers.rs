@@ -65,6 +65,8 @@ fn expressions_have_results_stages_and_bytes() {
     let staged = expression("x - mean(x)", "x = 0:20");
     assert!(staged["result"].as_str().unwrap().starts_with("[-9.5 -8.5"), "{staged}");
     assert!(staged["plan"].as_str().unwrap().contains("stage 2"), "{staged}");
+    // Both stages read x.
+    assert_eq!(staged["moved"], "Reads 320 bytes, writes 160 bytes", "{staged}");
     assert!(staged["memory"].as_str().unwrap().contains("intermediate results 8 bytes"), "{staged}");
 }
 

@@ -164,16 +164,25 @@ fn the_engine_starts_quickly() {
 fn pages_are_accessible_and_fit_the_window() {
     let Some((site, mut browser)) = site() else { return };
     let axe = std::env::var_os("UNISHAPE_AXE").map(|path| std::fs::read_to_string(path).unwrap());
-    let pages = [
+    let mut pages = [
         "playground/index.html#shapes=3x1;4",
+        "playground/index.html#shapes=2x1;3",
+        "playground/index.html#op=sum&shape=2x3&axis=1",
         "playground/index.html#expression=a*a&values=a = 0:4",
-        "index.html",
-        "gallery.html",
-        "from-numpy.html",
-    ];
+    ]
+    .map(String::from)
+    .to_vec();
+    let names =
+        std::fs::read_dir(&site).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    pages.extend(names.filter(|name| name.ends_with(".html")));
+    assert!(pages.len() > 30, "{pages:?}");
     let mut all = Vec::new();
+    // All four for the playground and the first page; the others have its styles.
     for (page, width, scheme) in pages.iter().flat_map(|page| {
-        [(page, 360, "light"), (page, 360, "dark"), (page, 1280, "light"), (page, 1280, "dark")]
+        let (first, rest) =
+            ([(page, 360, "light"), (page, 1280, "dark")], [(page, 360, "dark"), (page, 1280, "light")]);
+        let rest = rest.into_iter().filter(|(page, ..)| page.contains("index.html"));
+        first.into_iter().chain(rest)
     }) {
         browser.resize(width, 900);
         browser.emulate("prefers-color-scheme", scheme);

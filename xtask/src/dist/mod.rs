@@ -10,8 +10,10 @@
 
 mod command_archive;
 mod musl;
+mod musl_python;
 mod python_package;
 mod stage;
+mod wheel_tests;
 
 use crate::command::root;
 use clap::ValueEnum;
@@ -26,18 +28,14 @@ const FOLDER: &str = "target/dist";
 pub(crate) struct Options {
     /// What to make; default: everything but `musl`.
     parts: Vec<Part>,
-    /// The folder of a Debian testing system that builds for musl, which is installed if it is not there.
+    /// The folder of a Debian testing system for musl and for tests, which is installed if it is not there.
     #[arg(long, default_value = "target/platforms/debian")]
     debian: PathBuf,
     /// Build the command twice, in different folders, and compare the bytes.
     #[arg(long)]
     twice: bool,
-    /// Interpreter that the wheel is tested with.
-    #[arg(long, default_value = "python3")]
-    python: String,
-    /// Version of NumPy that the wheel is tested with; default: the newest.
-    #[arg(long)]
-    numpy: Option<String>,
+    #[command(flatten)]
+    test: wheel_tests::Options,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -61,11 +59,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             Part::Sdist => python_package::sdist(&folder)?,
             Part::Command => command_archive::make(&folder, options.twice, None)?,
             Part::Musl => {
-                let debian = root().join(&options.debian);
-                let builder = python_package::musl_wheel(&folder, &debian)?;
+                let builder = python_package::musl_wheel(&folder, &root().join(&options.debian))?;
                 command_archive::make(&folder, options.twice, Some(&builder))?;
             }
-            Part::Test => python_package::test(&folder, &options.python, options.numpy.as_deref())?,
+            Part::Test => wheel_tests::run(&folder, &root().join(&options.debian), &options.test)?,
         }
     }
     Ok(())

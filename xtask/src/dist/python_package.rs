@@ -2,8 +2,7 @@
 
 use super::musl::MuslBuilder;
 use super::stage::Stage;
-use crate::command::{self, command, output, root, succeeds};
-use crate::files::copy;
+use crate::command::{self, command, output, succeeds};
 use crate::python::{interpreter, pip_install};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,22 +27,6 @@ with zipfile.ZipFile(sys.argv[1]) as wheel:
     dynamic = ELFFile(io.BytesIO(wheel.read(name))).get_section_by_name('.dynamic')
     print(*(tag.needed for tag in dynamic.iter_tags() if tag.entry.d_tag == 'DT_NEEDED'))
 ";
-
-/// Tests that need NumPy only.
-const TESTS: [&str; 12] = [
-    "test_broadcast",
-    "test_command",
-    "test_datetime",
-    "test_errors",
-    "test_evaluate",
-    "test_lazy",
-    "test_memmap",
-    "test_reductions",
-    "test_small_arrays",
-    "test_sum_to_and_explain",
-    "test_threads",
-    "test_ufuncs",
-];
 
 /// Builds the wheel of this platform and checks it.
 pub(crate) fn wheel(folder: &Path) -> Result<(), String> {
@@ -85,8 +68,7 @@ pub(crate) fn musl_wheel(folder: &Path, debian: &Path) -> Result<MuslBuilder, St
     build.args(["--compatibility", "musllinux_1_2", "--out"]).arg(folder);
     build.arg("--target-dir").arg(folder.join("musl-build"));
     command::run("the wheel for musl", build)?;
-    let name = format!("unishape-{}-cp311-abi3-{MUSL_WHEEL}", stage.version);
-    let wheel = folder.join(name);
+    let wheel = folder.join(musl_wheel_name(&stage.version));
     // `auditwheel` looks for libraries of this system, which are not musl's.
     let needed = output("libraries", command(&tools.python, &["-c", NEEDED, &wheel.to_string_lossy()]))?;
     if needed.trim() != "libc.so" {
@@ -94,6 +76,11 @@ pub(crate) fn musl_wheel(folder: &Path, debian: &Path) -> Result<MuslBuilder, St
     }
     check(&tools, folder, &wheel)?;
     Ok(builder)
+}
+
+/// The file name of the wheel for systems with musl.
+pub(crate) fn musl_wheel_name(version: &str) -> String {
+    format!("unishape-{version}-cp311-abi3-{MUSL_WHEEL}")
 }
 
 /// Checks of every wheel.
@@ -132,31 +119,6 @@ pub(crate) fn sdist(folder: &Path) -> Result<(), String> {
     command::run("the package from its sources", import)
 }
 
-/// Installs the wheel into an environment with nothing but NumPy and pytest, and runs tests outside the repository.
-pub(crate) fn test(folder: &Path, python: &str, numpy: Option<&str>) -> Result<(), String> {
-    let wheel = only_wheel(folder)?;
-    let environment_folder = folder.join("test-environment");
-    let _ = fs::remove_dir_all(&environment_folder);
-    let environment = environment(&environment_folder, python)?;
-    let mut install = pip_install(&environment);
-    install.arg(numpy.map_or("numpy".to_owned(), |version| format!("numpy=={version}")));
-    install.args(["pytest>=8,<10", "ml_dtypes>=0.5,<1"]).arg(&wheel);
-    command::run("the wheel, installed", install)?;
-    let versions =
-        "import sys, numpy, unishape; print(sys.version.split()[0], numpy.__version__, unishape.__file__)";
-    print!("{}", output("versions", command(&environment, &["-c", versions]))?);
-    // Copies: the sources of the package must not be found beside the tests.
-    let tests = folder.join("tests");
-    let _ = fs::remove_dir_all(&tests);
-    let sources = fs::read_dir(root().join("python/tests")).map_err(|error| error.to_string())?;
-    for file in sources.flatten().filter(|file| file.path().is_file()) {
-        copy(&file.path(), &tests.join(file.file_name())).map_err(|error| error.to_string())?;
-    }
-    let mut pytest = command(&environment, &["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]);
-    pytest.current_dir(&tests).args(TESTS.map(|name| format!("{name}.py")));
-    command::run("tests of the wheel", pytest)
-}
-
 fn check_metadata(tools: &Tools, folder: &Path, file: &Path) -> Result<(), String> {
     let mut check = tools.command("twine", folder);
     check.args(["check", "--strict"]).arg(file);
@@ -174,7 +136,7 @@ fn wheels(folder: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 /// The only wheel of this platform in a folder.
-fn only_wheel(folder: &Path) -> Result<PathBuf, String> {
+pub(crate) fn only_wheel(folder: &Path) -> Result<PathBuf, String> {
     let mut wheels = wheels(folder)?;
     match (wheels.pop(), wheels.len()) {
         (Some(wheel), 0) => Ok(wheel),
