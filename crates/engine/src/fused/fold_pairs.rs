@@ -163,18 +163,61 @@ mod tests {
     const ROWS: usize = 40;
     const LEN: usize = 64;
 
+    /// The sum of products of two arrays.
+    fn sum_of_products() -> Program {
+        let kernel = find_kernel(Op::Multiply, DType::F32).unwrap();
+        let key = KernelKey::Call(Op::Multiply, DType::F32);
+        let multiply = Step { key, kernel, inputs: [0, 1].into_iter().collect(), item: 4 };
+        let kernel = find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F32).unwrap();
+        Program::new(vec![4, 4], vec![], vec![multiply], 2)
+            .folding(find_fold(FoldOp::Sum, DType::F32).unwrap())
+            .with_pairs(&[Some(Pair { kernel, inputs: [0, 1] })])
+    }
+
+    /// Rows that are read again, with scalars that are contiguous or copied, for other accumulators or for the same ones.
+    #[test]
+    fn rows_that_are_read_again() {
+        const TIMES: usize = 5;
+        let numbers: Vec<f32> = (0..ROWS * 100).map(|i| ((i * i) % 11) as f32).collect();
+        let (shape, program) = ([TIMES, ROWS, LEN], sum_of_products());
+        for (outer, step) in [0, 1, 7, 100].into_iter().flat_map(|outer| [1, 2, -1].map(|step| (outer, step)))
+        {
+            let last = if step < 0 { ROWS - 1 } else { 0 };
+            for out_outer in [0, LEN as isize] {
+                let [of_scalars, of_rows] = [[outer, step, 0], [0, LEN as isize, 1]];
+                // Safety: scalars, rows and accumulators are in the vectors.
+                let inputs = unsafe {
+                    [
+                        Input::new(numbers[last..].as_ptr(), &shape, &of_scalars),
+                        Input::new(numbers.as_ptr(), &shape, &of_rows),
+                    ]
+                };
+                let (mut sums, mut expected) = ([0f32; TIMES * LEN], [0f32; TIMES * LEN]);
+                for (time, row, i) in
+                    (0..TIMES).flat_map(|t| (0..ROWS).flat_map(move |row| (0..LEN).map(move |i| (t, row, i))))
+                {
+                    let scalar =
+                        numbers[(last as isize + time as isize * outer + row as isize * step) as usize];
+                    expected[time * out_outer as usize + i] += scalar * numbers[row * LEN + i];
+                }
+                let strides = [out_outer, 0, 1];
+                // Safety: as above.
+                let mut output = unsafe { Output::folded(sums.as_mut_ptr(), &shape, &strides, u8::MAX) };
+                let options =
+                    Options { is_output_fresh: false, threads: Some(1), should_continue: &|_| true };
+                assert!(run(&program, &inputs, &mut output, options));
+                // Sums of small integers are exact.
+                assert_eq!(sums, expected, "{outer}, {step}, {out_outer}");
+            }
+        }
+    }
+
     /// Rows that are repeated, contiguous or apart, of either operand, in sums along rows and across them.
     #[test]
     fn rows_with_any_distance() {
         let numbers: Vec<f32> = (0..ROWS * 100).map(|i| ((i * i) % 11) as f32).collect();
-        let (shape, kernel) = ([ROWS, LEN], find_kernel(Op::Multiply, DType::F32).unwrap());
-        let key = KernelKey::Call(Op::Multiply, DType::F32);
-        let multiply = Step { key, kernel, inputs: [0, 1].into_iter().collect(), item: 4 };
-        let kernel = find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F32).unwrap();
-        let program = Program::new(vec![4, 4], vec![], vec![multiply], 2)
-            .folding(find_fold(FoldOp::Sum, DType::F32).unwrap())
-            .with_pairs(&[Some(Pair { kernel, inputs: [0, 1] })]);
-        let program = Program { block_elements: 8 * LEN, min_row_len: 16, ..program };
+        let shape = [ROWS, LEN];
+        let program = Program { block_elements: 8 * LEN, min_row_len: 16, ..sum_of_products() };
         let distances = [0, LEN, 100];
         for (a, b) in distances.into_iter().flat_map(|a| distances.map(|b| (a, b))) {
             let strides = [a, b].map(|distance| [distance as isize, 1]);

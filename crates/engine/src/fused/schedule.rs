@@ -171,10 +171,12 @@ pub(super) struct RereadRows {
 }
 
 impl Schedule {
-    /// Such a fold, where a program does nothing else for a block.
+    /// Such a fold, where a program does nothing else, for a block or once: scalars that are not contiguous are copied.
     pub(super) fn only_reread_rows(&self, program: &Program, nest: &LoopNest) -> Option<RereadRows> {
-        let [Action::FoldPairs { inputs, result }] = self.each[..] else { return None };
-        let found = RereadRows::of(program, nest, inputs, result as usize)?;
+        let ([], [Action::FoldPairs { inputs, result }]) = (&self.once[..], &self.each[..]) else {
+            return None;
+        };
+        let found = RereadRows::of(program, nest, *inputs, *result as usize)?;
         let is_reread =
             |input: u32| (0..self.block.level).all(|level| nest.level(level).1[1 + input as usize] == 0);
         matches!(found.rows.location, Location::Input(input) if is_reread(input)).then_some(found)
