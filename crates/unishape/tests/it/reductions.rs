@@ -3,7 +3,7 @@
 use ndarray::{Array0, Array1, Array2, Array3, ArrayD, ArrayView1, Axis, IxDyn, arr0, arr1, arr2, s};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use unishape::expr::{Bound, Expr, Value};
+use unishape::expr::{Bound, Expr, Value, lazy};
 use unishape::{DType, Tensor};
 
 fn evaluate<'a, const N: usize>(text: &str, values: [(&str, Value<'a>); N]) -> Tensor {
@@ -393,6 +393,23 @@ fn slices_equal_the_whole() {
         }
         let part = bound.slice_axis(0, 7..9).slice_axis(1, 2..300).slice_axis(1, 5..90).compute().unwrap();
         assert!(part == whole.slice(s![7..9, 7..92]).to_owned().into_dyn().into(), "{text}");
+    }
+}
+
+#[test]
+fn normalizations_of_lazy_values_are_those_of_texts() {
+    let x = ArrayD::from_shape_fn(IxDyn(&[4, 5, 6]), |at| ((at[0] * 31 + at[1] * 7 + at[2] * 3) % 17) as f32);
+    for (axes, text) in [(vec![-1], "-1"), (vec![0], "0"), (vec![1, 2], "(1, 2)")] {
+        for (value, text) in [
+            (lazy(&x).softmax(&axes[..]), format!("softmax(x, {text})")),
+            (lazy(&x).log_softmax(&axes[..]), format!("log_softmax(x, {text})")),
+            (lazy(&x).layer_norm(&axes[..], 0.5), format!("layer_norm(x, {text}, eps=0.5)")),
+            (lazy(&x).rms_norm(&axes[..], 0.5), format!("rms_norm(x, {text}, eps=0.5)")),
+        ] {
+            let expected = Expr::parse(&text).unwrap().evaluate([("x", &x)]).unwrap();
+            assert_eq!(expected.dtype(), DType::F32, "{text}");
+            assert_eq!(value.compute().unwrap(), expected, "{text}");
+        }
     }
 }
 
