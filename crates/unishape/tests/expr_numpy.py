@@ -105,11 +105,12 @@ def unary_cases():
         yield text, "4" if x.kind == "c" and text in rounded else "exact", {"a": a}
     functions = "acos arccosh arcsin arcsinh arctan arctanh cbrt cos cosh exp exp2 expm1 log log10 log1p log2 sin sinh tan tanh"
     for name, x in itertools.product(functions.split(), ALL):
-        if name == "exp2" and x.kind == "c":
-            continue  # which the Array API does not have
         # NumPy takes log1p of a complex number to be log(1 + a), which loses digits near 0.
         exact = "type" if name == "log1p" and x.kind == "c" else "4"
-        yield f"{name}(a)", exact, {"a": values(x, 27)}
+        a = values(x, 27)
+        if name == "exp2" and x.kind == "c":
+            a = a[~(np.abs(a.imag) > 100)]  # NumPy rounds the angle, the imaginary part times ln 2
+        yield f"{name}(a)", exact, {"a": a}
 
 
 def literal_cases():

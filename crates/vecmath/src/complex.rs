@@ -11,11 +11,11 @@ use std::f64::consts::{FRAC_PI_2, LN_2, LN_10};
 use num_complex::Complex;
 
 use crate::double_double::{DoubleDouble, at_most, scale};
-use crate::exp::ExpParts;
+use crate::exp::{ExpParts, LN_2_LOW};
 use crate::log::{log_of_sum_dd, log1p_dd};
 use crate::{
-    Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, BinaryFunction, Cos, Cosh, Exp, Expm1, Hypot, Log, Log1p,
-    Log2, Log10, Pow, Sin, Sinh, Tan, Tanh, UnaryFunction,
+    Acos, Acosh, Asin, Asinh, Atan, Atan2, Atanh, BinaryFunction, Cos, Cosh, Exp, Exp2, Expm1, Hypot, Log,
+    Log1p, Log2, Log10, Pow, Sin, Sinh, Tan, Tanh, UnaryFunction,
 };
 
 type C = Complex<f64>;
@@ -145,6 +145,16 @@ fn exp_nonfinite(z: C) -> C {
     } else {
         NAN
     }
+}
+
+/// e^(z·ln 2), where the product has 106 bits: its imaginary part may be large.
+#[inline(always)]
+fn exp2(z: C) -> C {
+    let times_ln_2 = |x: f64| DoubleDouble::new(x, 0.0).times(DoubleDouble::new(LN_2, LN_2_LOW)).normalized();
+    let (sine, cosine) = crate::trig::sin_cos_dd(times_ln_2(z.im));
+    // Keeps -0.
+    let sine = if z.im == 0.0 { z.im } else { sine };
+    exp_times(times_ln_2(z.re), C::new(cosine, sine))
 }
 
 #[inline(always)]
@@ -630,6 +640,7 @@ fn to_complex64(z: C) -> Complex<f32> {
 
 complex_function! {
     Exp: exp, exp_nonfinite;
+    Exp2: exp2, |z| exp_nonfinite(z * LN_2);
     Expm1: expm1, expm1_nonfinite;
     Log: log, log_nonfinite;
     Log2: log2, |z| divided_by_real(log_nonfinite(z), LN_2);

@@ -6,7 +6,7 @@ use crate::UnaryFunction;
 use crate::double_double::{DoubleDouble, ROUND_SHIFT, at_least, at_most, polynomial, power_of_two, scale};
 
 /// ln 2 - `LN_2`.
-const LN_2_LOW: f64 = 2.3190468138462996e-17;
+pub(crate) const LN_2_LOW: f64 = 2.3190468138462996e-17;
 
 // (e^r - 1 - r - r²/2) / r³ for |r| <= ln 2 / 2; relative error of e^r - 1: 2^-61.6.
 const EXP: [f64; 10] = [

@@ -69,7 +69,10 @@ fn sin_cos_reduced(r: DoubleDouble) -> (DoubleDouble, DoubleDouble) {
 #[inline(always)]
 pub(crate) fn sin_cos_dd(x: DoubleDouble) -> (f64, f64) {
     if !is_fast(x.high) {
-        return (libm::sin(x.high), libm::cos(x.high));
+        // The low part of a huge angle may be a large angle, too.
+        let (sine, cosine) = (libm::sin(x.high), libm::cos(x.high));
+        let (low_sine, low_cosine) = (libm::sin(x.low), libm::cos(x.low));
+        return (sine * low_cosine + cosine * low_sine, cosine * low_cosine - sine * low_sine);
     }
     let (k, r) = reduce(x.high);
     let (sine, cosine) = sin_cos_reduced(DoubleDouble::two_sum(r.high, r.low + x.low));

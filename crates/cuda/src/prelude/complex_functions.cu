@@ -4,6 +4,7 @@
 #define NOT_A_NUMBER __longlong_as_double(0x7ff8000000000000ll)
 #define HALF_PI 1.5707963267948966
 #define LN_2 0.6931471805599453
+#define LN_2_LOW 2.3190468138462996e-17
 #define LN_10 2.302585092994046
 #define IS_INFINITE(x) (fabs(x) == INFINITE)
 #define IS_HUGE(z) (fabs(z.re) > 1e150 || fabs(z.im) > 1e150)
@@ -43,6 +44,16 @@ C_FUNCTION complex_exp(c128 z) {
   if (x == INFINITE) return y == 0 ? z : c128{is_finite(y) ? x * factor.re : x, x * factor.im};
   if (x == -INFINITE) return is_finite(y) ? c128{0.0 * factor.re, 0.0 * factor.im} : c128{0, 0};
   return c128{NOT_A_NUMBER, NOT_A_NUMBER};
+}
+/* e^(z ln 2), where the angle has twice the digits: it may be large. */
+C_FUNCTION complex_exp2(c128 z) {
+  double x = z.re, angle = z.im * LN_2;
+  if (!complex_isfinite(z)) return complex_exp(c128{x * LN_2, angle});
+  c128 factor = complex_multiply(cis(angle), cis(fma(z.im, LN_2, -angle) + z.im * LN_2_LOW));
+  if (z.im == 0) factor.im = z.im;
+  x = x > 2040 ? 2040 : x < -2040 ? -2040 : x;  /* e is finite, so that 0 * e is 0 */
+  double e = exp2(0.5 * x);
+  return c128{factor.re * e * e, factor.im * e * e};
 }
 C_FUNCTION complex_expm1(c128 z) {
   if (!complex_isfinite(z)) { c128 e = complex_exp(z); return c128{e.re - 1, e.im}; }

@@ -95,6 +95,7 @@ mod functions {
             Op::Sqrt => unary_function::<vecmath::complex::Sqrt, C>,
             Op::Sign => unary_function::<vecmath::complex::Sign, C>,
             Op::Exp => unary_function::<vecmath::Exp, C>,
+            Op::Exp2 => unary_function::<vecmath::Exp2, C>,
             Op::Expm1 => unary_function::<vecmath::Expm1, C>,
             Op::Log => unary_function::<vecmath::Log, C>,
             Op::Log2 => unary_function::<vecmath::Log2, C>,

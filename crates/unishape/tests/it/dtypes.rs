@@ -203,7 +203,7 @@ const FUNCTIONS: [(&str, Rule, Function); 82] = [
     ("acosh(x)", Rule::Float, |x, _| x.acosh()),
     ("atanh(x)", Rule::Float, |x, _| x.atanh()),
     ("exp(x)", Rule::Float, |x, _| x.exp()),
-    ("exp2(x)", Rule::RealFloat, |x, _| x.exp2()),
+    ("exp2(x)", Rule::Float, |x, _| x.exp2()),
     ("expm1(x)", Rule::Float, |x, _| x.exp_m1()),
     ("log(x)", Rule::Float, |x, _| x.ln()),
     ("log2(x)", Rule::Float, |x, _| x.log2()),

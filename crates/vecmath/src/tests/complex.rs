@@ -69,10 +69,21 @@ fn exponentials() {
     // The standard leaves the signs of these zeros open.
     for y in [INF, -INF, NAN] {
         assert_eq!(call::<Exp, C>(C::new(-INF, y)), C::new(0.0, 0.0));
+        assert_eq!(call::<Exp2, C>(C::new(-INF, y)), C::new(0.0, 0.0));
         assert_eq!(call::<Expm1, C>(C::new(-INF, y)), C::new(-1.0, 0.0));
     }
+    check::<Exp2>(
+        "exp2",
+        &[(0.0, 0.0, 1.0, 0.0), (-0.0, 0.0, 1.0, 0.0), (INF, 0.0, INF, 0.0), (NAN, 0.0, NAN, 0.0)],
+    );
+    check::<Exp2>(
+        "exp2",
+        &[(-INF, 0.5, 0.0, 0.0), (-INF, 2.5, -0.0, 0.0), (INF, 0.5, INF, INF), (INF, 2.5, -INF, INF)],
+    );
+    check::<Exp2>("exp2", &[(INF, INF, INF, NAN), (INF, NAN, INF, NAN), (3.0, 0.0, 8.0, 0.0)]);
     let nan = [(0.0, INF), (1.0, INF), (-2.5, NAN), (0.0, NAN), (NAN, 1.0), (NAN, INF), (NAN, NAN)];
     check_nan::<Exp>("exp", &nan);
+    check_nan::<Exp2>("exp2", &nan);
     check_nan::<Expm1>("expm1", &nan);
     check::<Expm1>("expm1", &[(0.0, 0.0, 0.0, 0.0), (INF, 0.0, INF, 0.0), (NAN, 0.0, NAN, 0.0)]);
     check::<Expm1>("expm1", &[(-INF, 0.5, -1.0, 0.0), (-INF, 2.5, -1.0, 0.0), (INF, 2.5, -INF, INF)]);
@@ -446,6 +457,31 @@ fn exponentials_of_large_numbers() {
     }
 }
 
+/// Results overflow, underflow, or have the sign of a zero; angles are larger than the fast functions take.
+#[test]
+fn powers_of_two() {
+    for (x, y) in [(1023.5, 2.0), (-1070.0, 1.0), (4000.0, 1.0), (-4000.0, 1.0), (f64::MAX, 0.5), (3.0, -0.0)]
+    {
+        let (got, angle) = (call::<Exp2, C>(C::new(x, y)), y * LN_2);
+        let size = Exp2::eval(x);
+        let part = |got: f64, factor: f64| {
+            let wanted = if x == 1023.5 { Exp2::eval(x - 2.0) * factor * 4.0 } else { size * factor };
+            assert_eq!(got.is_sign_negative(), wanted.is_sign_negative(), "exp2({x}, {y}) is {got:e}");
+            assert!(
+                got == wanted || (got - wanted).abs() <= 1e-14 * wanted.abs() + 5e-324,
+                "{got:e}, {wanted:e}"
+            );
+        };
+        part(got.re, angle.cos());
+        part(got.im, angle.sin());
+    }
+    // 2^(i·(y + y)) is the square of 2^(i·y), to the last bits.
+    for y in [1e5, 1e9, 3e15, 1e18, 1e100, -1e300] {
+        let (half, whole) = (call::<Exp2, C>(C::new(0.0, y)), call::<Exp2, C>(C::new(0.0, y + y)));
+        assert!((half * half - whole).norm() < 2e-15, "{y}: {half} {whole}");
+    }
+}
+
 /// The real part of ln(1 + z) is small where |1 + z| is nearly 1, and still accurate.
 #[test]
 fn log1p_on_the_unit_circle() {
@@ -571,9 +607,11 @@ fn accuracy() {
         let arc = asin(z);
         Big { re: reference::pi() * wide(0.5) - arc.re, im: -arc.im }
     };
+    let ln_2 = Big { re: reference::log(wide(2.0)), im: wide(0.0) };
     let ln_10 = Big { re: reference::log(wide(10.0)), im: wide(0.0) };
     for (name, (error, at)) in [
         ("exp", max_error::<Exp>(Big::exp)),
+        ("exp2", max_error::<Exp2>(|z| z.times(ln_2).exp())),
         ("expm1", max_error::<Expm1>(|z| z.exp().plus(minus(one)))),
         ("log", max_error::<Log>(Big::log)),
         ("log10", max_error::<Log10>(|z| z.log().over(ln_10))),

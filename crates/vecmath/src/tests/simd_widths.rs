@@ -124,6 +124,7 @@ fn check_complex<F: UnaryFunction<num_complex::Complex<f64>>>() {
 #[test]
 fn same_bits_for_complex_numbers() {
     check_complex::<Exp>();
+    check_complex::<Exp2>();
     check_complex::<Expm1>();
     check_complex::<Log>();
     check_complex::<Log1p>();
