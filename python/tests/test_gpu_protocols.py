@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -242,6 +243,38 @@ def test_the_second_device(run):
     assert "launch on 1, device 1" in log
 
 
+@pytest.mark.parametrize("order", ["sum(e, axis=0) + x", "x + sum(e, axis=0)"])
+def test_arrays_without_an_address_are_on_any_device(run, order):
+    _, log = run(f"unishape.evaluate('{order}', x=Exporter(x, device=1), e=Interface(x[:0]))")
+    launches = [line for line in log if line.startswith("launch")]
+    assert launches and all(line.endswith("device 1") for line in launches)
+
+
+def test_arrays_without_elements_are_on_the_device_that_they_name():
+    with pytest.raises(ValueError, match="arrays are on different devices, 1 and 0"):
+        unishape.evaluate("sum(e, axis=0) + x", x=Exporter(X), e=Exporter(X[:0], device=1))
+
+
+def test_arrays_on_several_devices():
+    class Sharded(Exporter):
+        platform = "gpu"
+
+        def __dlpack_device__(self):
+            raise BufferError("__dlpack__ only supported for unsharded arrays.")
+
+        def devices(self):
+            return [types.SimpleNamespace(platform=self.platform, id=number) for number in range(2)]
+
+        def __array__(self, *arguments, **options):
+            return self.array
+
+    Sharded.__module__ = "jaxlib._jax"
+    with pytest.raises(ValueError, match="a JAX array is on several devices"):
+        unishape.evaluate("a + 1", a=Sharded(X))
+    Sharded.platform = "cpu"
+    assert np.asarray(unishape.evaluate("a + 1", a=Sharded(X))).tolist() == (X + 1).tolist()
+
+
 def test_kernels_are_loaded_once(run):
     _, log = run(
         "for _ in range(3):\n"
@@ -446,9 +479,10 @@ def test_addresses_of_no_gpu(run):
     assert "an address that is of no GPU" in error and empty == "(0, 3)"
 
 
-def test_a_process_that_was_forked(run):
+@pytest.mark.parametrize("protocol", ["Exporter", "Interface"])
+def test_a_process_that_was_forked(run, protocol):
     out, _ = run(
-        "array = Exporter(x)\n"
+        f"array = {protocol}(x)\n"
         "unishape.evaluate('x * 2', x=array)\n"
         "if os.fork() == 0:\n"
         "    try: unishape.evaluate('x * 2', x=array)\n"

@@ -256,12 +256,12 @@ impl Array {
         let _entered = self.memory.device().enter()?;
         let count = self.shape.iter().product();
         let mut elements: Vec<T> = Vec::with_capacity(count);
+        let target = &mut elements.spare_capacity_mut()[..count];
         // Safety: the memory holds as many numbers, of which all bits are valid, or booleans, which were copied here or
-        // written by a kernel, as 0 or 1. There is room for them. What wrote them on another stream is waited for.
+        // written by a kernel, as 0 or 1. What wrote them on another stream is waited for.
         unsafe {
             self.memory.device().order(self.memory.stream(), stream)?;
-            let room = std::slice::from_raw_parts_mut(elements.as_mut_ptr(), count);
-            result::memcpy_dtoh_async(room, self.address(), stream.raw())?;
+            result::memcpy_dtoh_async(target, self.address(), stream.raw())?;
             result::stream::synchronize(stream.raw())?;
             elements.set_len(count);
         }

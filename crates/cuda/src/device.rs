@@ -10,13 +10,13 @@ use crate::plan::Plan;
 use crate::value::Numerics;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, c_void};
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
+use unishape_engine::parallel::num_threads;
 
 impl From<DriverError> for Error {
     fn from(error: DriverError) -> Error {
@@ -77,6 +77,10 @@ fn find_driver() -> Result<(), Error> {
     Ok(())
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The newest version of CUDA that the driver supports, such as 13.
 fn driver_version() -> Option<i32> {
     let mut version = 0;
@@ -87,7 +91,9 @@ fn driver_version() -> Option<i32> {
 
 /// A GPU: compiles and runs kernels, and allocates memory.
 ///
-/// Clones share it. It uses the device's primary context, which PyTorch, CuPy and JAX use, too.
+/// Every `Device` with the same number shares one context and its kernels. It is the device's primary context, which
+/// PyTorch, CuPy and JAX use, too, and is kept until the process ends: plans and cached expressions refer to kernels that
+/// were loaded in it.
 ///
 /// ```no_run
 /// use unishape::expr::Expr;
@@ -106,16 +112,18 @@ pub struct Device {
 
 #[derive(Debug)]
 struct Shared {
-    device: sys::CUdevice,
     context: usize,
     capability: i32,
     /// Folders in which Python packages are installed, to find the compiler.
-    site_packages: Vec<PathBuf>,
+    site_packages: Mutex<Vec<PathBuf>>,
     compiler: OnceLock<Compiler>,
     disk: DiskCache,
     /// Loaded kernels, by their source. Modules are never unloaded: kernels may still run.
     functions: Mutex<HashMap<(Arc<str>, Numerics), usize>>,
 }
+
+/// The devices of this process, by their numbers.
+static DEVICES: Mutex<BTreeMap<usize, Device>> = Mutex::new(BTreeMap::new());
 
 impl Device {
     /// A device by its number. `site_packages` are folders in which Python packages are installed, to find NVRTC.
@@ -124,6 +132,20 @@ impl Device {
     ///
     /// Where there is no driver, or no such device.
     pub fn new(ordinal: usize, site_packages: &[PathBuf]) -> Result<Device, Error> {
+        let mut devices = lock(&DEVICES);
+        if let Some(device) = devices.get(&ordinal) {
+            let mut known = lock(&device.shared.site_packages);
+            let new: Vec<PathBuf> =
+                site_packages.iter().filter(|folder| !known.contains(folder)).cloned().collect();
+            known.extend(new);
+            return Ok(device.clone());
+        }
+        let device = Device::open(ordinal, site_packages)?;
+        devices.insert(ordinal, device.clone());
+        Ok(device)
+    }
+
+    fn open(ordinal: usize, site_packages: &[PathBuf]) -> Result<Device, Error> {
         find_driver()?;
         let device = result::device::get(i32::try_from(ordinal).unwrap_or(i32::MAX))?;
         use sys::CUdevice_attribute_enum as Attribute;
@@ -131,13 +153,12 @@ impl Device {
         let attribute = |attribute| unsafe { result::device::get_attribute(device, attribute) };
         let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-        // Safety: the device exists. The context is released with the last clone.
+        // Safety: the device exists. The context is never released.
         let context = unsafe { result::primary_ctx::retain(device)? };
         let shared = Shared {
-            device,
             context: context as usize,
             capability: major * 10 + minor,
-            site_packages: site_packages.to_vec(),
+            site_packages: Mutex::new(site_packages.to_vec()),
             compiler: OnceLock::new(),
             disk: DiskCache::of_user(),
             functions: Mutex::default(),
@@ -169,7 +190,7 @@ impl Device {
     /// The function of a kernel: loaded before, compiled before and kept on disk, or compiled now.
     fn function(&self, kernel: &Kernel) -> Result<usize, Error> {
         let numerics = kernel.numerics;
-        let functions = || self.shared.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let functions = || lock(&self.shared.functions);
         let key = (kernel.source.clone(), numerics);
         if let Some(function) = functions().get(&key) {
             return Ok(*function);
@@ -192,7 +213,8 @@ impl Device {
         let compiler = match compiler.get() {
             Some(compiler) => compiler,
             None => {
-                let loaded = Compiler::load_for(site_packages, driver_version())?;
+                let folders = lock(site_packages).clone();
+                let loaded = Compiler::load_for(&folders, driver_version())?;
                 compiler.get_or_init(|| loaded)
             }
         };
@@ -221,8 +243,13 @@ impl Device {
                 address,
             )
         };
-        status.result()?;
-        usize::try_from(ordinal).map_err(|_| Error::OtherDevice)
+        match status {
+            sys::CUresult::CUDA_ERROR_INVALID_VALUE => Err(Error::NotOnDevice),
+            status => {
+                status.result()?;
+                usize::try_from(ordinal).map_err(|_| Error::NotOnDevice)
+            }
+        }
     }
 
     /// Whether the kernels of a plan are loaded: whether running it compiles nothing.
@@ -231,7 +258,7 @@ impl Device {
     }
 
     /// Compiles and loads the kernels of a plan, without running them. Different kernels are compiled at the same time, on
-    /// at most as many threads as there are cores.
+    /// at most as many threads as an expression on the CPU has.
     ///
     /// # Errors
     ///
@@ -272,11 +299,10 @@ impl Device {
                 }
             }
         };
-        let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let mut loaded = thread::scope(|scope| {
             // Where no thread can be started, this one does all of the work.
             let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
-            let threads: Vec<_> = (1..cores.min(kernels.len())).filter_map(start).collect();
+            let threads: Vec<_> = (1..num_threads().min(kernels.len())).filter_map(start).collect();
             let mut loaded = work()?;
             for thread in threads {
                 let failed = |_| Error::Compile("a thread of the compiler failed".into());
@@ -422,13 +448,6 @@ impl Device {
         // Safety: the stream is one of this device.
         unsafe { result::stream::synchronize(stream.raw())? };
         Ok(())
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // Safety: retained once, in `Device::new`.
-        _ = unsafe { result::primary_ctx::release(self.device) };
     }
 }
 

@@ -53,6 +53,8 @@ pub enum Error {
     Driver(String),
     /// An array is on another device than the others, or than the one that computes.
     OtherDevice,
+    /// An address is not in the memory of a device.
+    NotOnDevice,
     /// An array has another dtype than the elements that are copied.
     ElementType {
         /// Dtype of the array.
@@ -91,6 +93,9 @@ impl fmt::Display for Error {
                 advice.iter().try_for_each(|advice| write!(f, "; {advice}"))
             }
             Error::Library(problem) => write!(f, "a CUDA library cannot be used: {problem}"),
+            Error::NotOnDevice => {
+                f.write_str("the address is of no GPU: arrays of the CPU have to be copied to one")
+            }
             Error::OtherDevice => f.write_str("arrays are on different devices: copy them to one of them"),
             Error::ElementType { array, elements } => {
                 write!(f, "the array has dtype {array}, not {elements}")

@@ -37,6 +37,8 @@ pub(crate) use split::for_each_chunk;
 #[cfg(all(test, feature = "parallel"))]
 pub(crate) use visitors::Visitors;
 #[cfg(not(feature = "parallel"))]
+pub use without_pool::num_threads;
+#[cfg(not(feature = "parallel"))]
 pub(crate) use without_pool::{Team, run_tasks};
 
 /// Calls `work` with every task from 0 to `count`, on as many threads as requested, or [`num_threads`] by default.
@@ -66,6 +68,11 @@ mod without_pool {
         pub(crate) fn threads(self) -> usize {
             1
         }
+    }
+
+    /// How many threads share large work: the calling one alone.
+    pub fn num_threads() -> usize {
+        1
     }
 
     pub(crate) fn run_tasks(count: usize, _: Team, work: &(dyn Fn(usize) + Sync)) {

@@ -78,13 +78,12 @@ impl<'py> Call<'py> {
         };
         let mut streams: SmallVec<[(Library, usize, Stream); 2]> = SmallVec::new();
         for array in arrays.iter().flatten().chain(&to_write) {
-            let is_known = |(library, device, _): &(Library, usize, Stream)| {
-                (*library, *device) == (array.library, array.device)
-            };
+            let Some(device) = array.device else { continue };
+            let is_known = |known: &(Library, usize, Stream)| (known.0, known.1) == (array.library, device);
             if !streams.iter().any(is_known)
-                && let Some(stream) = array.library.current_stream(py, array.device)?
+                && let Some(stream) = array.library.current_stream(py, device)?
             {
-                streams.push((array.library, array.device, stream));
+                streams.push((array.library, device, stream));
             }
         }
         let stream = streams.first().map_or(Stream::default(), |&(_, _, stream)| stream);
@@ -97,8 +96,8 @@ impl<'py> Call<'py> {
             to_write = Some(GpuArray::new(out, Some(stream))?);
         }
         let (given, out) = (out, to_write);
-        let mut devices = arrays.iter().flatten().chain(&out).map(|array| array.device);
-        let number = devices.next().unwrap_or(0);
+        let mut devices = arrays.iter().flatten().chain(&out).filter_map(|array| array.device);
+        let number = devices.next().unwrap_or_default();
         if let Some(other) = devices.find(|&other| other != number) {
             return Err(PyValueError::new_err(format!(
                 "arrays are on different devices, {number} and {other}: copy them to one of them"

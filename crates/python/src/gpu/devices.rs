@@ -4,24 +4,19 @@
 use crate::errors::expression_error;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use unishape::cuda::{Device, Error, Stream};
 use unishape::expr::ExprError;
 
-/// Devices that were used, by their numbers.
-static DEVICES: Mutex<Vec<(usize, Device)>> = Mutex::new(Vec::new());
-
 /// The device with a number. The first use loads the driver.
 pub(super) fn device(number: usize) -> PyResult<Device> {
-    let devices = || DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, device)) = devices().iter().find(|(own, _)| *own == number) {
-        return Ok(device.clone());
-    }
-    let device = Device::new(number, &site_packages()?).map_err(driver_error)?;
-    devices().push((number, device.clone()));
-    Ok(device)
+    static SITE_PACKAGES: PyOnceLock<Vec<PathBuf>> = PyOnceLock::new();
+    Python::attach(|py| {
+        let folders = SITE_PACKAGES.get_or_try_init(py, || site_packages(py))?;
+        Device::new(number, folders).map_err(driver_error)
+    })
 }
 
 /// A stream by the handle that a library reports, or that a protocol defines.
@@ -41,16 +36,14 @@ pub(super) fn order(number: usize, first: Stream, then: Stream) -> PyResult<()> 
 }
 
 /// The folders in which Python looks for installed packages: NVRTC may be among them.
-fn site_packages() -> PyResult<Vec<PathBuf>> {
-    Python::attach(|py| {
-        let path = py.import("sys")?.getattr("path")?.cast_into::<PyList>()?;
-        let folders = path.iter().filter_map(|folder| folder.extract::<PathBuf>().ok());
-        let is_of_packages = |folder: &PathBuf| {
-            folder.file_name().is_some_and(|name| name == "site-packages" || name == "dist-packages")
-                || folder.join("nvidia").is_dir()
-        };
-        Ok(folders.filter(is_of_packages).collect())
-    })
+fn site_packages(py: Python<'_>) -> PyResult<Vec<PathBuf>> {
+    let path = py.import("sys")?.getattr("path")?.cast_into::<PyList>()?;
+    let folders = path.iter().filter_map(|folder| folder.extract::<PathBuf>().ok());
+    let is_of_packages = |folder: &PathBuf| {
+        folder.file_name().is_some_and(|name| name == "site-packages" || name == "dist-packages")
+            || folder.join("nvidia").is_dir()
+    };
+    Ok(folders.filter(is_of_packages).collect())
 }
 
 /// Converts an error of the executor.
@@ -69,6 +62,7 @@ pub(super) fn driver_error(error: Error) -> PyErr {
         }
         Error::OutputShape { .. }
         | Error::OtherDevice
+        | Error::NotOnDevice
         | Error::TooLarge
         | Error::TooLong { .. }
         | Error::Unaligned => PyValueError::new_err(text),

@@ -1,6 +1,6 @@
 //! `__cuda_array_interface__`, version 3: arrays of libraries without DLPack.
 
-use super::devices::stream;
+use super::devices::{driver_error, stream};
 use super::dtypes::numpy_dtype;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -56,11 +56,12 @@ pub(crate) fn describe(object: &Bound<'_, PyAny>) -> PyResult<Described> {
             Ok(device) => Some(device),
             // Shapes and dtypes need no driver.
             Err(Error::NoLibrary { .. }) => None,
-            Err(error) => {
-                return Err(PyValueError::new_err(format!(
-                    "__cuda_array_interface__ has an address that is of no GPU ({error})"
-                )));
+            Err(Error::NotOnDevice) => {
+                return Err(PyValueError::new_err(
+                    "__cuda_array_interface__ has an address that is of no GPU",
+                ));
             }
+            Err(error) => return Err(driver_error(error)),
         },
     };
     let stream = number.map(stream);

@@ -9,7 +9,7 @@ use super::dtypes::{numpy_dtype, to_torch_dtype, torch_dtype};
 use super::exchange::Exchange;
 use super::interface;
 use super::result::DeviceArray;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -81,7 +81,8 @@ pub(crate) struct GpuArray<'py> {
     /// The library's object, which keeps the memory.
     pub(crate) object: Bound<'py, PyAny>,
     pub(crate) library: Library,
-    pub(crate) device: usize,
+    /// `None` where only an address could say it, and an array without elements has none.
+    pub(crate) device: Option<usize>,
     pub(crate) dtype: DType,
     pub(crate) address: u64,
     pub(crate) shape: SmallVec<[usize; 4]>,
@@ -105,12 +106,33 @@ pub(crate) fn is_gpu_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         Library::CuPy => Ok(object.hasattr(intern!(py, "__cuda_array_interface__"))?),
         Library::Jax | Library::Other => {
             if let Some(device) = object.getattr_opt(intern!(py, "__dlpack_device__"))? {
-                let device = device.call0().and_then(|device| device.extract::<(i32, i32)>());
-                return Ok(device.is_ok_and(|(kind, _)| [dlpack::CUDA, dlpack::CUDA_MANAGED].contains(&kind)));
+                return match device.call0().and_then(|device| device.extract::<(i32, i32)>()) {
+                    Ok((kind, _)) => Ok([dlpack::CUDA, dlpack::CUDA_MANAGED].contains(&kind)),
+                    Err(_) if is_sharded_over_gpus(object) => Err(PyValueError::new_err(
+                        "a JAX array is on several devices: pass its shards one by one, or \
+                         jax.device_put(x, jax.devices()[0])",
+                    )),
+                    Err(_) => Ok(false),
+                };
             }
             object.hasattr(intern!(py, "__cuda_array_interface__"))
         }
     }
+}
+
+/// Whether an array is one of JAX that several GPUs have parts of.
+fn is_sharded_over_gpus(object: &Bound<'_, PyAny>) -> bool {
+    let py = object.py();
+    let on_gpus = || -> PyResult<bool> {
+        let devices = object.call_method0(intern!(py, "devices"))?;
+        if devices.len()? < 2 {
+            return Ok(false);
+        }
+        let first = devices.try_iter()?.next().transpose()?;
+        let platform = first.map(|device| device.getattr(intern!(py, "platform"))).transpose()?;
+        platform.map_or(Ok(false), |platform| platform.eq("gpu"))
+    };
+    Library::of(object) == Library::Jax && on_gpus().unwrap_or(false)
 }
 
 /// Numbers of a tuple, such as a shape.
@@ -172,7 +194,7 @@ impl<'py> GpuArray<'py> {
         }
         Ok(GpuArray {
             library: Library::Torch,
-            device: object.call_method0(intern!(py, "get_device"))?.extract()?,
+            device: Some(object.call_method0(intern!(py, "get_device"))?.extract()?),
             dtype,
             address: object.call_method0(intern!(py, "data_ptr"))?.extract()?,
             shape: numbers(&object.getattr(intern!(py, "shape"))?)?,
@@ -195,7 +217,7 @@ impl<'py> GpuArray<'py> {
         GpuArray {
             object,
             library,
-            device: usize::try_from(device.1).unwrap_or(0),
+            device: usize::try_from(device.1).ok(),
             dtype,
             address,
             shape,
@@ -213,7 +235,7 @@ impl<'py> GpuArray<'py> {
         let shape: SmallVec<[usize; 4]> = numbers(&object.getattr(intern!(py, "shape"))?)?;
         Ok(GpuArray {
             library: Library::CuPy,
-            device: object.getattr(intern!(py, "device"))?.getattr(intern!(py, "id"))?.extract()?,
+            device: Some(object.getattr(intern!(py, "device"))?.getattr(intern!(py, "id"))?.extract()?),
             dtype,
             address: object.getattr(intern!(py, "data"))?.getattr(intern!(py, "ptr"))?.extract()?,
             strides: interface::element_strides(&strides, &shape, dtype)?.into(),
@@ -237,7 +259,7 @@ impl<'py> GpuArray<'py> {
             return Ok(GpuArray {
                 object: object.clone(),
                 library,
-                device: device.unwrap_or(0),
+                device,
                 dtype,
                 address,
                 shape: shape.into(),
@@ -280,7 +302,7 @@ impl<'py> GpuArray<'py> {
             Library::CuPy => {
                 let cupy = py.import(intern!(py, "cupy"))?;
                 let descr = crate::memory::to_descr(py, dtype)?;
-                on_cupy_device(&cupy, self.device, || {
+                on_cupy_device(&cupy, self.device.unwrap_or_default(), || {
                     GpuArray::from_cupy(&cupy.call_method1(intern!(py, "empty"), (shape, descr))?).map(Some)
                 })
             }

@@ -34,7 +34,7 @@ pub(crate) fn broadcast<'py>(
         Library::CuPy => py.import("cupy")?.call_method1("broadcast_to", (object, sizes)),
         Library::Jax | Library::Other => {
             let view = DeviceArray {
-                device: array.device,
+                device: array.device.unwrap_or_default(),
                 address: array.address,
                 dtype: array.dtype,
                 shape: shape.to_vec(),
