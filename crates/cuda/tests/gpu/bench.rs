@@ -7,7 +7,7 @@ use unishape::expr::Expr;
 use unishape_cuda::{Array, ArrayType, Device, DeviceMemory, Numerics, Plan, Stream, Variable};
 use unishape_engine::layout::row_major;
 
-/// Milliseconds of the fastest of some runs.
+/// Milliseconds of the median of some runs.
 fn milliseconds(mut run: impl FnMut()) -> f64 {
     let flags = sys::CUevent_flags::CU_EVENT_DEFAULT;
     let [start, end] = [0, 1].map(|_| result::event::create(flags).unwrap());

@@ -1,6 +1,8 @@
 //! Expressions with random arrays, whose results are compared with those of the CPU executor.
 
 use crate::arrays::{HostArray, Layout, Numbers, Random, Tolerance, difference, tensor};
+use ndarray::ArrayD;
+use num_complex::Complex;
 use unishape::expr::{Expr, Op, Value};
 use unishape::{DType, Tensor};
 use unishape_cuda::{Numerics, Plan, Variable};
@@ -147,7 +149,19 @@ pub(crate) fn operations() -> Vec<Case> {
             cases.push(case.within(tolerance_of(op, dtype)));
         }
     }
+    cases.push(powers_of_two());
     cases
+}
+
+/// Powers of two of complex numbers that overflow or underflow, with angles of 0 and large ones.
+fn powers_of_two() -> Case {
+    let real = [0.0, 1.0, -3000.0, -1070.0, 1023.5, 2039.0, 2047.0, 2048.0, 3000.0, 1e300];
+    let imaginary = [0.0, -0.0, 1.0, -2.5, 1e9, 3e15];
+    let numbers = real.iter().flat_map(|&re| imaginary.map(|im| Complex::new(re, im)));
+    let array = ArrayD::from_shape_vec(vec![60], numbers.collect()).unwrap();
+    let layout = Layout { order: vec![0], slices: vec![(0, 1)] };
+    let arrays = vec![(Tensor::from(array), layout, vec![60])];
+    Case { text: "exp2(a)".into(), arrays, tolerance: tolerance_of(Op::Exp2, DType::C128) }
 }
 
 /// Every cast.
