@@ -3,6 +3,7 @@
 `cargo xtask gpu` packs it. Arguments: parts of names of workloads; without, all. `--no-rivals` measures unishape only.
 """
 
+import itertools
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
+import numpy as np
 import torch
 
 import unishape
@@ -116,12 +118,32 @@ def device_time(run, rounds=10):
 
 
 def jax_time(run, rounds=10):
-    """Milliseconds of a run, of several that are started at once."""
-    run().block_until_ready()
+    """Milliseconds of a run, of several that are started at once. Results are dropped: their memory is used again."""
+    for _ in range(3):
+        result = run()
+    result.block_until_ready()
     start = time.perf_counter()
-    results = [run() for _ in range(rounds)]
-    results[-1].block_until_ready()
+    for _ in range(rounds):
+        del result
+        result = run()
+    result.block_until_ready()
     return (time.perf_counter() - start) / rounds * 1e3
+
+
+def difference(ours, theirs):
+    """The largest difference of two results, relative to the largest element; of positions, the share that differs.
+
+    NaN if a result has a NaN.
+    """
+    ours, theirs = ours.reshape(-1), theirs.reshape(-1)
+    if not ours.is_floating_point():
+        return float((ours != theirs).double().mean())
+    largest = torch.zeros(2, dtype=torch.float64, device=ours.device)
+    for a, b in zip(ours.split(1 << 28), theirs.split(1 << 28)):
+        a, b = a.double(), b.double()
+        largest = torch.maximum(largest, torch.stack([(a - b).abs().max(), b.abs().max()]))
+    found, scale = largest.tolist()
+    return found / (scale or 1.0)
 
 
 def attempt(function):
@@ -133,6 +155,7 @@ def attempt(function):
 
 
 def measure(name, text, shapes, function, copy, rivals):
+    """Prints the line of a workload. Returns whether its result is that of PyTorch, where that was computed."""
     arrays = {letter: torch.rand(shape, device="cuda") + 0.5 for letter, shape in zip("abcde", shapes)}
     out = unishape.evaluate(text, arrays)
     ours = device_time(lambda: unishape.evaluate(text, arrays, out=out))
@@ -146,9 +169,7 @@ def measure(name, text, shapes, function, copy, rivals):
         found["torch.compile"] = attempt(lambda: device_time(lambda: compiled(*values)))
         expected = attempt(lambda: compiled(*values))
         if isinstance(expected, torch.Tensor):
-            difference = (out.double() - expected.double()).abs().max() if out.numel() < 1e9 else None
-            scale = expected.double().abs().max() if difference is not None else None
-            found["difference"] = None if difference is None else float(difference / scale)
+            found["difference"] = difference(out, expected)
         del expected
         torch.cuda.empty_cache()
         try:
@@ -170,9 +191,13 @@ def measure(name, text, shapes, function, copy, rivals):
     line = f"{name:17} {percent(ours)} | torch.compile {percent(found.get('torch.compile'))} | JAX {percent(found.get('JAX'))}"
     if fast is not None:
         line += f" | fast_math {fast:.3f}"
+    is_right = True
     if found.get("difference") is not None:
-        line += f" | difference {found['difference']:.1e}"
+        what = "difference" if out.is_floating_point() else "share that differs"
+        is_right = found["difference"] < 1e-4
+        line += f" | {what} {found['difference']:.1e}{'' if is_right else ' WRONG'}"
     print(line, flush=True)
+    return is_right
 
 
 FIRST = """
@@ -202,10 +227,12 @@ def call_times():
     x, y = torch.rand(100, 100, device="cuda"), torch.rand(100, device="cuda")
     out = torch.empty_like(x)
     compiled = torch.compile(lambda x, y: x * 2 + y)
-    names = {"x": x, "y": y}
+    names, number, numbers = {"x": x, "y": y}, np.float32(2), (k * 0.1 for k in itertools.count())
     for label, run in [
         ("evaluate with out=", lambda: unishape.evaluate("x * 2 + y", names, out=out)),
         ("evaluate", lambda: unishape.evaluate("x * 2 + y", names)),
+        ("evaluate with a NumPy number", lambda: unishape.evaluate("x * k + y", x=x, y=y, k=number, out=out)),
+        ("evaluate with new numbers", lambda: unishape.evaluate("x * k + y", x=x, y=y, k=next(numbers), out=out)),
         ("multiply", lambda: unishape.multiply(x, y)),
         ("lazy", lambda: (unishape.lazy(x) * 2 + y).compute()),
         ("torch.compile", lambda: compiled(x, y)),
@@ -220,7 +247,7 @@ def call_times():
 
         attempt(burst)
         times = sorted(attempt(burst) for _ in range(9))
-        print(f"overhead of {label:20} {times[4]:6.2f} µs (best {times[0]:.2f})", flush=True)
+        print(f"overhead of {label:28} {times[4]:6.2f} µs (best {times[0]:.2f})", flush=True)
 
 
 def main(arguments):
@@ -234,12 +261,17 @@ def main(arguments):
     copy = 2 * 4 * source.numel() / device_time(lambda: target.copy_(source)) / 1e6
     del source, target
     print(f"copy: {copy:.0f} GB/s; milliseconds, % of the copy's bandwidth")
+    failed = []
     for name, text, shapes, function in WORKLOADS:
         if not only or any(part in name for part in only):
-            problem = attempt(lambda: measure(name, text, shapes, function, copy, rivals))
-            if problem:
-                print(f"{name:17} {problem}", flush=True)
+            found = attempt(lambda: measure(name, text, shapes, function, copy, rivals))
+            if found is not True:
+                failed.append(name)
+            if isinstance(found, str):
+                print(f"{name:17} {found}", flush=True)
             torch.cuda.empty_cache()
+    if failed:
+        sys.exit(f"wrong or not computed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

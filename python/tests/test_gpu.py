@@ -1,14 +1,25 @@
 """Arrays of PyTorch, CuPy and JAX on a GPU: results, streams, outputs, graphs and errors.
 
-Skipped where there is no GPU. Without pytest: `python test_gpu.py`.
+Skipped where there is no GPU. Without pytest: `python test_gpu.py`. With `UNISHAPE_GPU_ALL=1` it fails where PyTorch, CuPy or
+JAX is missing.
 """
 
+import concurrent.futures
 import contextlib
+import ctypes
 import importlib
+import os
+import pathlib
 import random
 import re
+import subprocess
 import sys
+import tempfile
+import threading
 import traceback
+
+# The libraries share the device's memory.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import numpy as np
 
@@ -88,7 +99,14 @@ def libraries():
         try:
             yield library()
         except (ImportError, AssertionError, RuntimeError) as error:
+            if "UNISHAPE_GPU_ALL" in os.environ:
+                raise
             print(f"  without {library.name}: {error}")
+
+
+def torch_library():
+    """PyTorch, if it is installed, in a list."""
+    return [library for library in libraries() if library.name == "torch"]
 
 
 def make(rng, shape, dtype="float32"):
@@ -392,6 +410,229 @@ def test_array_interface():
         view = unishape.broadcast_to(Interface(), (2, 4, 3))
         found = torch.from_dlpack(unishape.evaluate("v + 0", v=view))
         assert torch.equal(found, tensor.T.expand(2, 4, 3))
+
+
+def test_powers_of_two_of_complex_numbers():
+    """Those that overflow, and whose imaginary part is 0 or large."""
+    parts = [0.0, 1.0, -3000.0, 1023.5, 2047.0, 2048.0, 3000.0, 1e300, np.inf, -np.inf]
+    x = np.array([complex(re, im) for re in parts for im in [0.0, -0.0, 1.0, -2.5, 1e9, 3e15]])
+    with np.errstate(all="ignore"):
+        expected = np.asarray(unishape.evaluate("exp2(x)", x=x))
+    for library in libraries():
+        found = library.get(unishape.evaluate("exp2(x)", x=library.put(x)))
+        for part in ["real", "imag"]:
+            a, b = getattr(found, part), getattr(expected, part)
+            np.testing.assert_allclose(a, b, rtol=1e-14, err_msg=f"{library.name}: {part}")
+            assert (np.signbit(a) == np.signbit(b))[~np.isnan(b)].all(), (library.name, part)
+
+
+def test_arrays_beyond_32_bits():
+    for library in torch_library():
+        torch = library.torch
+        if torch.cuda.mem_get_info()[0] < 40e9:
+            print("  without 40 GB of free memory")
+            continue
+        rows = 2**31 + 7
+        a = torch.randint(0, 200, (rows, 3), dtype=torch.uint8, device="cuda")
+        a[-1, 1] = 255
+        found = unishape.evaluate("sum(a, 0)", a=a)
+        assert torch.equal(found.to(torch.int64), a.sum(0, dtype=torch.int64))
+        assert torch.equal(unishape.evaluate("max(a, 0)", a=a), a.amax(0))
+        assert unishape.evaluate("argmax(a, 0)", a=a)[1].item() == rows - 1
+        assert torch.equal(unishape.evaluate("max(a, 1)", a=a), a.amax(1))
+        found = unishape.evaluate("a + 1", a=a)
+        a += 1
+        assert torch.equal(found, a)
+        del found
+        a = a.reshape(-1)[: 2 * rows].reshape(2, rows)
+        assert torch.equal(unishape.evaluate("max(a, 0)", a=a), a.amax(0))
+        assert torch.equal(unishape.evaluate("a[:, ::-1] + a", a=a)[1, :9], a[1, :9] + a[1, -9:].flip(0))
+        del a
+        torch.cuda.empty_cache()
+
+
+class Interface:
+    """A tensor by __cuda_array_interface__ alone, which may name a stream."""
+
+    def __init__(self, tensor, stream=None):
+        self.tensor = tensor
+        self.__cuda_array_interface__ = dict(tensor.__cuda_array_interface__, version=3, stream=stream)
+
+
+class ByDLPack:
+    """A tensor by DLPack alone."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, **options):
+        return self.tensor.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+def test_streams_of_the_array_interface():
+    """What is written slowly on the stream that the interface names is read afterwards."""
+    for library in torch_library():
+        torch = library.torch
+        side = torch.cuda.Stream()
+        for _ in range(5):
+            x = torch.zeros(1 << 20, device="cuda")
+            torch.cuda.synchronize()
+            with torch.cuda.stream(side):
+                torch.cuda._sleep(20_000_000)
+                x.fill_(2)
+            found = torch.from_dlpack(unishape.evaluate("x + 1", x=Interface(x, side.cuda_stream)))
+            assert found.min().item() == found.max().item() == 3
+
+
+def test_streams_of_results():
+    """Consumers on other streams wait for results and for views, and producers are waited for."""
+    for library in torch_library():
+        torch = library.torch
+        for _ in range(5):
+            x, other = torch.zeros(1 << 22, device="cuda"), torch.cuda.Stream()
+            torch.cuda.synchronize()
+            torch.cuda._sleep(20_000_000)
+            x.fill_(2)
+            result = unishape.evaluate("x + 1", x=ByDLPack(x))
+            view = unishape.broadcast_to(ByDLPack(x), (2, 1 << 22))
+            with torch.cuda.stream(other):
+                doubled = torch.from_dlpack(result) * 2
+                viewed = torch.from_dlpack(view) * 2
+            again = torch.from_dlpack(unishape.evaluate("r + x", r=result, x=ByDLPack(x)))
+            other.synchronize()
+            assert doubled.min().item() == doubled.max().item() == 6
+            assert viewed.min().item() == viewed.max().item() == 4
+            assert again.min().item() == again.max().item() == 5
+        # The tensor's stream computes, and what the interface says is waited for.
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            torch.cuda._sleep(20_000_000)
+            y = torch.full((1 << 22,), 7.0, device="cuda")
+        mixed = torch.from_dlpack(unishape.evaluate("x + y", x=Interface(x, 1), y=Interface(y, side.cuda_stream)))
+        assert mixed.min().item() == mixed.max().item() == 9
+
+
+def test_threads():
+    for library in torch_library():
+        torch = library.torch
+        x = torch.rand(1000, 30, device="cuda")
+        driver, contexts, results = ctypes.CDLL("libcuda.so.1"), [], []
+
+        def context():
+            current = ctypes.c_void_p()
+            driver.cuCtxGetCurrent(ctypes.byref(current))
+            contexts.append(current.value)
+
+        def without_context():
+            context()
+            results.append(unishape.evaluate("x * 2", x=Interface(x, 1)))
+            context()
+
+        thread = threading.Thread(target=without_context)
+        thread.start()
+        thread.join()
+        assert contexts == [None, None] and torch.equal(torch.from_dlpack(results[0]), x * 2)
+        texts = [f"sum(x * {number} + {number}, axis={number % 2}) - sqrt({number + 1})" for number in range(8)]
+        expected = [unishape.evaluate(text, x=x.cpu().numpy()) for text in texts]
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for _ in range(3):
+                found = list(pool.map(lambda text: unishape.evaluate(text, x=x).cpu().numpy(), texts))
+                for text, a, b in zip(texts, found, expected):
+                    check(a, b, text)
+
+
+def run_python(program, **variables):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | variables
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=300)
+    assert process.returncode == 0, process.stderr
+    return process
+
+
+def test_arrays_are_freed_at_exit():
+    imports = {
+        "torch": "import torch; x = torch.ones(9, device='cuda')",
+        "cupy": "import cupy; x = cupy.ones(9, 'float32')",
+        "jax": "import jax; x = jax.numpy.ones(9)",
+    }
+    for library in libraries():
+        program = (
+            f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n"
+            f"import unishape\n{imports[library.name]}\n"
+            "from test_gpu import ByDLPack\n"
+            "y = unishape.evaluate('x + 1', x=x)\n"
+            "z = unishape.evaluate('x + 1', x=ByDLPack(x))\n"
+            "unused, again = z.__dlpack__(), unishape.evaluate('z * 2', z=z)\n"
+        )
+        if library.name == "torch":
+            program += "kept = torch.from_dlpack(z)\n"
+        if library.name != "jax":  # which does not know -1, for no stream
+            program += "view = unishape.broadcast_to(ByDLPack(x), (3, 9))\n"
+        process = run_python(program)
+        assert process.stderr == "", (library.name, process.stderr)
+
+
+def test_a_process_that_was_forked():
+    for _ in torch_library():
+        run_python(
+            "import os, torch, unishape\n"
+            "class Interface: pass\n"
+            "x = torch.ones(9, device='cuda')\n"
+            "array = Interface()\n"
+            "array.__cuda_array_interface__ = x.__cuda_array_interface__\n"
+            "unishape.evaluate('x + 1', x=array)\n"
+            "child = os.fork()\n"
+            "if child == 0:\n"
+            "    try: unishape.evaluate('x + 1', x=array)\n"
+            "    except RuntimeError as error: os._exit(0 if 'spawn' in str(error) else 3)\n"
+            "    os._exit(4)\n"
+            "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0\n"
+            "assert unishape.evaluate('x + 1', x=x).tolist() == [2.0] * 9\n"
+        )
+
+
+def test_processes_share_compiled_kernels():
+    for _ in torch_library():
+        program = (
+            "import torch, unishape\n"
+            "x = torch.arange(3000.0, device='cuda').reshape(30, 100)\n"
+            "for axis in range(2):\n"
+            "    print(unishape.evaluate(f'sum(x * 3 - 1, axis={axis})', x=x).sum().item())\n"
+        )
+        with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(4) as pool:
+            outputs = list(pool.map(lambda _: run_python(program, XDG_CACHE_HOME=folder).stdout, range(4)))
+            assert len(set(outputs)) == 1, outputs
+            kernels = sorted(pathlib.Path(folder).glob("unishape/cuda/*"))
+            assert kernels
+            times = [kernel.stat().st_mtime_ns for kernel in kernels]
+            assert run_python(program, XDG_CACHE_HOME=folder).stdout == outputs[0]
+            assert [kernel.stat().st_mtime_ns for kernel in kernels] == times
+            assert sorted(pathlib.Path(folder).glob("unishape/cuda/*")) == kernels
+
+
+def test_nothing_is_allocated_for_outputs():
+    """Expressions of one kernel; others have temporaries, from the memory that PyTorch keeps for a graph."""
+    for library in torch_library():
+        torch = library.torch
+        x, y = torch.rand(500, 300, device="cuda"), torch.rand(300, device="cuda")
+
+        def count():
+            return torch.cuda.memory_stats()["allocation.all.allocated"]
+
+        for text in ["x * y + 1", "sum(x * y, axis=1)", "softmax(x, -1)", "where(x > y, x, 2.5)"]:
+            names = {name: value for name, value in {"x": x, "y": y}.items() if re.search(rf"\b{name}\b", text)}
+            out = torch.zeros_like(unishape.evaluate(text, names))
+            before = count()
+            unishape.evaluate(text, names, out=out)
+            assert count() == before, text
+        # An expression that is compiled while the graph is captured.
+        out, graph = torch.zeros_like(x), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            unishape.evaluate("x * 1.25 - y * x", x=x, y=y, out=out)
+        graph.replay()
+        assert torch.allclose(out, x * 1.25 - y * x)
 
 
 def main():

@@ -19,13 +19,30 @@ const FOLDER: &str = "target/gpu";
 /// Runs everything on such a machine: `sh target/gpu/run.sh [PART…]`.
 const SCRIPT: &str = r#"#!/bin/sh
 # Tests and benchmarks on a machine with a GPU, Python and PyTorch, CuPy or JAX. The output is also in $OUT/gpu.txt.
-# Parts: kernels (tests of kernels), python (tests of the package), sanitizer, bars (kernels only), bench (with rivals).
+# Parts: kernels (tests of kernels), python (tests of the package), sanitizer, bars (kernels only), bench (with rivals),
+# own-bench (without). With UNISHAPE_GPU_ALL=1, tests of the package fail where PyTorch, CuPy or JAX is missing. Exits
+# with 1 if a part fails or there is no GPU.
 here=$(cd "$(dirname "$0")" && pwd)
 out=${OUT:-$here}
 [ $# -gt 0 ] || set -- kernels python bars bench sanitizer
 export PYTHONPATH="$here/python:$here/tests" XDG_CACHE_HOME="${XDG_CACHE_HOME:-$here/cache}"
 UNISHAPE_SITE_PACKAGES=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
-export UNISHAPE_SITE_PACKAGES
+export UNISHAPE_SITE_PACKAGES UNISHAPE_GPU=1
+sanitize() {
+  sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+  if [ -z "$sanitizer" ]; then
+    echo "compute-sanitizer is not installed"
+    return 1
+  fi
+  found=0
+  for tool in memcheck racecheck; do
+    UNISHAPE_GPU_FEW=1 "$sanitizer" --tool $tool --error-exitcode 9 "$here/unishape-gpu" --test-threads=1 results \
+      >"$out/$tool.txt" 2>&1 || found=1
+    tail -n 8 "$out/$tool.txt"
+  done
+  return $found
+}
+: >"$out/failed"
 for part in "$@"; do
   echo "== $part"
   start=$(date +%s)
@@ -35,19 +52,14 @@ for part in "$@"; do
     bars) UNISHAPE_GPU_BENCH=1 "$here/unishape-gpu" --nocapture --test-threads=1 bars ;;
     bench) python3 "$here/bench/gpu.py" ;;
     own-bench) python3 "$here/bench/gpu.py" --no-rivals ;;
-    sanitizer)
-      sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
-      if [ -n "$sanitizer" ]; then
-        for tool in memcheck racecheck; do
-          UNISHAPE_GPU_FEW=1 "$sanitizer" --tool $tool --error-exitcode 9 "$here/unishape-gpu" --test-threads=1 results \
-            2>&1 | tail -n 8
-        done
-      else
-        echo "compute-sanitizer is not installed"
-      fi ;;
+    sanitizer) sanitize ;;
+    *) echo "there is no part '$part'"; false ;;
   esac
-  echo "== $part: exit status $?, $(($(date +%s) - start)) s"
+  status=$?
+  [ $status = 0 ] || echo "$part" >>"$out/failed"
+  echo "== $part: exit status $status, $(($(date +%s) - start)) s"
 done 2>&1 | tee "$out/gpu.txt"
+[ ! -s "$out/failed" ]
 "#;
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
