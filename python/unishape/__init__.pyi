@@ -30,7 +30,7 @@ class _Names(Protocol):
     def __getitem__(self, key: str, /) -> Any: ...
 
 # Arrays and columns of other libraries, whose results are objects of the same library: PyTorch, pandas, Polars, and arrays
-# on a GPU. Their types need not be known here, so they are told by what each of them has.
+# on a GPU. Their types need not be known here, so each is recognised by an attribute that it has.
 class _Tensor(Protocol):
     @property
     def requires_grad(self) -> bool: ...

@@ -1,7 +1,7 @@
 //! A Debian testing system in a folder: it has Rust's standard library for other CPUs, cross linkers and QEMU.
 //!
 //! Commands run in it by `chroot`, in a mount namespace of their own: the repository and the downloaded crates are
-//! mounted at their own paths while a command runs, and never seen by who deletes the folder.
+//! mounted at their own paths while a command runs, and are not visible to a process that deletes the folder.
 
 use crate::command::{self, command, root, succeeds};
 use crate::install::apt_install;

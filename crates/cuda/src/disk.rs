@@ -55,7 +55,7 @@ impl DiskCache {
         Some(self.folder.as_ref()?.join(format!("{:016x}{:016x}.bin", hash(0), hash(1))))
     }
 
-    /// The compiled kernel, if it is there.
+    /// The compiled kernel, if the folder has it.
     pub(crate) fn get(&self, source: &str, target: CompileTarget) -> Option<Vec<u8>> {
         let content = std::fs::read(self.file(source, target)?).ok()?;
         let rest = content.strip_prefix(MAGIC)?;

@@ -111,7 +111,7 @@ impl Compiler {
         };
         let mut capabilities = vec![0; usize::try_from(count).unwrap_or(0)];
         let status = match status {
-            // Safety: there is room for as many numbers as the library has just reported.
+            // Safety: the vector has as many numbers as the library has just reported.
             0 => unsafe { (functions.archs)(capabilities.as_mut_ptr()) },
             status => status,
         };

@@ -140,7 +140,7 @@ impl Plan {
         Ok(Plan { launches, temporaries, shape, dtype, numerics, loaded: Loaded::default() })
     }
 
-    /// The plan for these values, from the expression's recent ones if it is there.
+    /// The plan for these values, from the expression's recent ones if possible.
     ///
     /// # Errors
     ///

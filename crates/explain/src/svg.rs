@@ -108,9 +108,9 @@ impl SvgGroup {
     }
 
     /// Adds wrapped text below the content.
-    fn paragraph(&mut self, class: &str, text: &str, room: usize) {
+    fn paragraph(&mut self, class: &str, text: &str, text_width: usize) {
         let letter = if class == "map" { CHARACTER } else { LETTER };
-        for line in wrap(text, room / letter) {
+        for line in wrap(text, text_width / letter) {
             self.height += LINE;
             self.text(0, self.height - 5, class, &line);
             self.width = self.width.max(width(&line) * letter);
@@ -122,32 +122,32 @@ impl SvgGroup {
 pub(crate) fn draw(diagram: &dyn Diagram) -> String {
     let (level, drawings) = drawings(diagram).unzip();
     let widest = drawings.iter().flatten().map(|drawing| drawing.width).max().unwrap_or(0);
-    let room = widest.max(MIN_WIDTH);
+    let text_width = widest.max(MIN_WIDTH);
 
     let mut all = SvgGroup { height: 10, ..SvgGroup::default() };
-    for line in wrap(&diagram.headline(), room / 13) {
+    for line in wrap(&diagram.headline(), text_width / 13) {
         all.height += 30;
         all.text(0, all.height - 8, "headline", &line);
     }
-    all.paragraph("", &diagram.introduction(), room);
-    all.paragraph("soft", &diagram.summary(), room);
+    all.paragraph("", &diagram.introduction(), text_width);
+    all.paragraph("soft", &diagram.summary(), text_width);
     if let Some(why) = diagram.no_diagram_reason() {
-        all.paragraph("soft", &why, room);
+        all.paragraph("soft", &why, text_width);
     } else if diagram.has_cells() {
         if let Some(legend) = diagram.legend() {
-            all.paragraph("soft", legend.colored, room);
+            all.paragraph("soft", legend.colored, text_width);
         }
         if level.is_some_and(|level| diagram.is_shortened(level)) {
-            all.paragraph("soft", BLOCKS, room);
+            all.paragraph("soft", BLOCKS, text_width);
         }
     }
     for part in 0..diagram.parts() {
         all.height += 14;
-        let _ = writeln!(all.svg, "<path class=\"rule\" d=\"M0 {0}H{room}\"/>", all.height);
+        let _ = writeln!(all.svg, "<path class=\"rule\" d=\"M0 {0}H{text_width}\"/>", all.height);
         all.height += 12;
         if let Some(name) = diagram.name(part) {
             let [first, ..] = diagram.captions(part);
-            all.paragraph("soft", &format!("{} is {name}", first.name), room);
+            all.paragraph("soft", &format!("{} is {name}", first.name), text_width);
         }
         let mut group = SvgGroup::default();
         match drawings.as_ref().and_then(|drawings| drawings.get(part)) {
@@ -155,13 +155,13 @@ pub(crate) fn draw(diagram: &dyn Diagram) -> String {
                 group.place(0, 0, drawing);
                 group.height += 10;
                 for line in diagram.lines(part) {
-                    group.paragraph("", &line, room);
+                    group.paragraph("", &line, text_width);
                 }
             }
             None => table(&mut group, diagram, part),
         }
-        group.paragraph("map", &diagram.map(part), room);
-        group.paragraph("soft", &diagram.reads(part), room);
+        group.paragraph("map", &diagram.map(part), text_width);
+        group.paragraph("soft", &diagram.reads(part), text_width);
         let mut colored = SvgGroup { width: group.width, height: group.height, ..SvgGroup::default() };
         let _ = writeln!(colored.svg, "<g class=\"a{part}\">\n{}</g>", group.svg);
         let at = all.height;
@@ -169,14 +169,14 @@ pub(crate) fn draw(diagram: &dyn Diagram) -> String {
     }
     if let Some(more) = diagram.omitted_parts() {
         all.height += 14;
-        all.paragraph("soft", &more, room);
+        all.paragraph("soft", &more, text_width);
     }
-    file(diagram, &all, room)
+    file(diagram, &all, text_width)
 }
 
 /// The SVG file with the diagram.
-fn file(diagram: &dyn Diagram, all: &SvgGroup, room: usize) -> String {
-    let (width, height) = (all.width.max(room) + 2 * MARGIN, all.height + 2 * MARGIN);
+fn file(diagram: &dyn Diagram, all: &SvgGroup, text_width: usize) -> String {
+    let (width, height) = (all.width.max(text_width) + 2 * MARGIN, all.height + 2 * MARGIN);
     let mut css =
         palette::rules(diagram.parts(), |[red, green, blue]| format!("fill:#{red:02x}{green:02x}{blue:02x}"));
     if all.svg.contains("class=\"extent\"") {

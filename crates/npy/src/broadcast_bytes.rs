@@ -103,18 +103,18 @@ fn copy_row<B>(
     let mut left = count;
     let mut from = from;
     while left > 0 {
-        let room = ((BUFFER_SIZE - buffer.len()) / item).min(left);
+        let fitting = ((BUFFER_SIZE - buffer.len()) / item).min(left);
         if stride == 0 {
-            repeat(&source[from..from + item], room, buffer);
+            repeat(&source[from..from + item], fitting, buffer);
         } else {
-            for _ in 0..room {
+            for _ in 0..fitting {
                 buffer.extend_from_slice(&source[from..from + item]);
                 from += stride * item; // beyond the source only after the last element
             }
         }
-        left -= room;
+        left -= fitting;
         if buffer.len() + item > BUFFER_SIZE {
-            flush(buffer, emit)?; // there is always room for one more element
+            flush(buffer, emit)?; // one more element always fits
         }
     }
     ControlFlow::Continue(())

@@ -53,7 +53,7 @@ impl<'py> Input<'py> {
         }
     }
 
-    /// The inputs of an expression on a GPU; `None` where no input is there. `name` is that of an input in errors.
+    /// The inputs of an expression on a GPU; `None` where no input is on one. `name` is that of an input in errors.
     pub(crate) fn on_gpu(
         inputs: &[Input<'py>],
         name: impl Fn(usize) -> String,

@@ -68,7 +68,7 @@ fn strides(shape: &[usize], strides: &[isize], rank: usize) -> SmallVec<[usize; 
 }
 
 /// Sorts axes by the strides of several arrays, as NumPy's iterator does: insertion sort from the last axis on, in
-/// which an axis moves inward past another one if no array objects and the first that has an opinion wants it.
+/// which an axis moves inward past another one if its stride is smaller in all arrays that are stretched along neither.
 fn by_stride(rank: usize, arrays: &[SmallVec<[usize; 8]>]) -> Axes {
     // From the innermost axis outward.
     let mut order: Axes = (0..rank).rev().collect();

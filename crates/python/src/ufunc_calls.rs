@@ -125,7 +125,7 @@ unsafe extern "C" fn watched_call(
     let operands: &[Bound<'_, PyAny>] = if inputs == 0 {
         &[]
     } else {
-        // Safety: the protocol guarantees so many borrowed arguments, alive during the call. A `Bound` is a pointer.
+        // Safety: the protocol guarantees this many borrowed arguments, alive during the call. A `Bound` is a pointer.
         unsafe { std::slice::from_raw_parts(arguments.cast(), inputs) }
     };
     // Safety: `callable` is alive during the call.

@@ -100,7 +100,7 @@ impl StoreWriter {
         })
     }
 
-    /// Writes the metadata of an array or a group, unless it is there.
+    /// Writes the metadata of an array or a group, unless they have been written.
     fn add_node(&mut self, name: &str, files: Vec<(&'static str, Value)>) -> io::Result<()> {
         if self.nodes.iter().all(|(own, _)| own != name) {
             write_files(&self.directory.path().join(name), &files)?;

@@ -9,7 +9,7 @@ import ast
 from . import kinds
 from .source import MODULES as _MODULES
 
-# Functions that choose axes. Whoever writes one has thought of the shape.
+# Functions that choose axes. Code that calls one is written with the shape in mind.
 _AXES = frozenset(
     """expand_dims unsqueeze newaxis transpose permute permute_dims swapaxes moveaxis meshgrid ix_ outer expand expand_as
     broadcast_to broadcast_arrays""".split()
@@ -27,7 +27,7 @@ _REDUCTIONS = frozenset(
     """sum mean max min amax amin std var prod median norm logsumexp average nansum nanmean nanmax nanmin nanstd nanvar
     ptp any all quantile nanmedian argmax argmin vector_norm""".split()
 )
-# Definitions of names are followed so many steps.
+# Definitions of names are followed for this many steps.
 _MAX_DEPTH = 4
 
 

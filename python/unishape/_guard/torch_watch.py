@@ -25,7 +25,7 @@ _MAX_KNOWN = 4096
 
 
 def forget():
-    """Tells the modes of all threads that other guards are on."""
+    """Notifies the modes of all threads that other guards are on."""
     _changes[0] += 1
 
 

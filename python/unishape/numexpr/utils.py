@@ -29,7 +29,7 @@ def detect_number_of_cores() -> int:
 
 
 def detect_number_of_threads() -> int:
-    """The number of threads that the environment asks for, or that of CPUs."""
+    """The number of threads that the environment requests, or that of CPUs."""
     requested = _variable("NUMEXPR_NUM_THREADS") or _variable("OMP_NUM_THREADS") or detect_number_of_cores()
     return min(requested, MAX_THREADS)
 

@@ -197,7 +197,7 @@ magnitudes! {
     Half, i16, |half: Half| half.0, 0x7C00;
 }
 
-/// Whether all numbers are finite. Vectorised: the largest magnitude tells.
+/// Whether all numbers are finite. Vectorised: only the largest magnitude is compared.
 fn are_finite<T: Magnitude>(numbers: &[T]) -> bool {
     struct Largest<'a, T: Magnitude> {
         numbers: &'a [T],

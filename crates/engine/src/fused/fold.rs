@@ -6,7 +6,7 @@
 //! therefore grow with the logarithm of the number of elements.
 //!
 //! Several results are folded along the same loops, each into accumulators of its own: what they are computed from is
-//! read from memory once. Their outputs have equal strides, so that one operand of the nest stands for all of them.
+//! read from memory once. Their outputs have equal strides, so that the nest has one operand for all of them.
 //!
 //! Only the shape and the strides decide where loops are halved and which parts are tasks of their own, so that
 //! the result does not depend on the number of threads.

@@ -49,7 +49,7 @@ pub(super) struct ValueState {
     pub(super) has_rows: bool,
 }
 
-/// FusedGroups of a schedule. Its memory is reused from call to call.
+/// The fused groups of a schedule. Their memory is reused from call to call.
 #[derive(Debug, Default)]
 pub(super) struct FusedGroups {
     pub(super) groups: Vec<FusedGroup>,

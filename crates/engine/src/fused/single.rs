@@ -115,7 +115,7 @@ pub(super) fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
 pub struct OperandRows<'a> {
     /// Its bytes, from the first row on.
     pub bytes: &'a [u8],
-    /// Bytes of a row: of as many elements as a row of the output has, or of one that stands for all.
+    /// Bytes of a row: of as many elements as a row of the output has, or of a broadcast scalar.
     pub row: usize,
     /// Bytes from one row to the next.
     pub stride: usize,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 use std::time::Instant;
 
-/// Tells whether a worker takes part in calls of `visit`.
+/// Records whether a worker takes part in calls of `visit`.
 pub(crate) struct Visitors {
     caller: ThreadId,
     is_first: AtomicBool,

@@ -32,7 +32,7 @@ pub enum PairFunction {
     AbsoluteDifference,
 }
 
-/// PairOperand of an operand of a [`PairFunction`]: of contiguous elements, or of one element that stands for all of the row.
+/// Elements of an operand of a [`PairFunction`]: contiguous, or a broadcast scalar for a row.
 ///
 /// ```
 /// use unishape_kernels::PairOperand;

@@ -421,7 +421,7 @@ impl Expr {
         self.bind(values)?.compute()
     }
 
-    /// The stages for inputs of these types and shapes, from the cache if they are there.
+    /// The stages for inputs of these types and shapes, from the cache if it has them.
     pub(super) fn staged(
         &self,
         inputs: &[InputInfo<'_>],
@@ -451,7 +451,7 @@ impl Expr {
         Ok(staged)
     }
 
-    /// The program for inputs of these types, from the cache if it is there.
+    /// The program for inputs of these types, from the cache if it has it.
     pub(super) fn compiled(&self, input_types: &[InputType]) -> Result<Arc<CompiledExpr>, ExprError> {
         let cache = &self.shared.compiled;
         let is_match = |entry: &&CacheEntry| entry.input_types == input_types && entry.typing == self.typing;

@@ -51,7 +51,7 @@ impl TypedKind {
     }
 }
 
-/// What tells nodes from each other: two nodes with the same key have the same value.
+/// What identifies a node: two nodes with the same key have the same value.
 #[derive(PartialEq, Eq, Hash)]
 enum NodeKey {
     Variable(usize),

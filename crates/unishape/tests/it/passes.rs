@@ -314,7 +314,7 @@ fn zeros_of_the_result() {
     }
 }
 
-/// What is wrong with an output is said before anything is computed.
+/// An output that does not fit is reported before anything is computed.
 #[test]
 fn outputs_of_several_expressions_are_checked() {
     let a = ndarray::arr1(&[1, 2]);

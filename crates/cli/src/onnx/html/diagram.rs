@@ -32,7 +32,7 @@ struct DiagramBox<'g> {
     x: i64,
 }
 
-/// SVG of a graph; `mark` tells how nodes are shown.
+/// SVG of a graph; `mark` returns how nodes are shown.
 pub(super) fn svg(graph: &Graph, mark: impl Fn(&Node) -> Mark) -> String {
     let mut boxes = boxes(graph, mark);
     place(&mut boxes);
