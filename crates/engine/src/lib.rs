@@ -10,7 +10,7 @@
 //! | [`nest`] | the loop nest: ordering, coalescing, tiling, splitting, the odometer |
 //! | [`closures`] | executor of compiled closures: `map`, `for_each`, copies (feature `closures`) |
 //! | [`fused`] | executor of block programs: expressions (feature `fused`) |
-//! | [`reduce`] | executor of reductions: `sum_to` |
+//! | [`reduce`] | executor of reductions of closures: `reduce`, `sum_to` |
 //! | [`memory`] | allocation, huge pages, streaming stores, prefetching |
 //! | [`parallel`] | the worker pool and work splitting (feature `parallel`) |
 //! | [`flags`] | exceptional results of a call: overflow, division by zero |
