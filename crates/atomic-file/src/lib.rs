@@ -9,9 +9,14 @@
 //! | [`AtomicFile::create`] | is replaced by the commit |
 //! | [`AtomicFile::create_new`] | is an error, also if it appears before the commit: never overwritten |
 //!
-//! On Linux the temporary file has no name (`O_TMPFILE`), so the kernel removes it however the process ends,
-//! `SIGKILL` included. Elsewhere, and on file systems without `O_TMPFILE`, it is named `.unishape-*` and
-//! removed when it is dropped.
+//! On Linux the temporary file has no name (`O_TMPFILE`), so the kernel removes it even if the process is killed. A
+//! killed process leaves files named `.unishape-*` only in these cases:
+//!
+//! - The temporary file has such a name, and is removed when it is dropped: on other systems, on file systems without
+//!   `O_TMPFILE`, without `/proc`, and where 256 others are open or wait for their commit.
+//! - A commit replaces a file. As a link cannot, the new file gets such a name first, and is renamed at once.
+//! - [`commit_all`] keeps each file that it replaces, except the last one, under such a name until all are committed. If
+//!   the process is killed meanwhile, some files are committed and others are not.
 //!
 //! Commits are atomic for other processes. They are not durable: nothing calls `fsync`.
 //!
