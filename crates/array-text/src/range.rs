@@ -19,13 +19,14 @@ use unishape::{DType, Tensor};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arange {
-    numbers: Numbers,
+    numbers: Progression,
     /// The length, and a 1 for each `x1`.
     shape: Vec<usize>,
 }
 
+/// Numbers of equal distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Numbers {
+enum Progression {
     Int { start: i64, step: i64 },
     Float { start: f64, step: f64 },
 }
@@ -87,8 +88,8 @@ impl Arange {
     /// ```
     pub fn dtype(&self) -> DType {
         match self.numbers {
-            Numbers::Int { .. } => DType::I64,
-            Numbers::Float { .. } => DType::F64,
+            Progression::Int { .. } => DType::I64,
+            Progression::Float { .. } => DType::F64,
         }
     }
 
@@ -108,12 +109,12 @@ impl Arange {
         };
         let shape = IxDyn(&shape);
         match self.numbers {
-            Numbers::Int { start, step } => {
+            Progression::Int { start, step } => {
                 // Never wraps: the last number is an `int64`.
                 Array::from_shape_simple_fn(shape, || start.wrapping_add(step.wrapping_mul(next() as i64)))
                     .into()
             }
-            Numbers::Float { start, step } => {
+            Progression::Float { start, step } => {
                 Array::from_shape_simple_fn(shape, || float(start, step, next() as f64)).into()
             }
         }
@@ -128,7 +129,7 @@ fn parse_numbers(text: &str) -> Option<Vec<Scalar>> {
 }
 
 /// The numbers and the length of a range.
-fn range(numbers: &[Scalar]) -> Result<(Numbers, usize), String> {
+fn range(numbers: &[Scalar]) -> Result<(Progression, usize), String> {
     let int = |number: &Scalar| match number {
         Scalar::Int(int) => i64::try_from(*int).ok(),
         _ => None,
@@ -144,12 +145,12 @@ fn range(numbers: &[Scalar]) -> Result<(Numbers, usize), String> {
         let (Some(start), Some(end), Some(step)) = (int(start), int(end), int(step)) else {
             return Err("the integers of a range must fit int64".into());
         };
-        return Ok((Numbers::Int { start, step }, count_ints(start, end, step)?));
+        return Ok((Progression::Int { start, step }, count_ints(start, end, step)?));
     }
     let (Some(start), Some(end), Some(step)) = (float(start), float(end), float(step)) else {
         return Err("the numbers of a range must be finite and real, as in 0:10 or 0:1:0.1".into());
     };
-    Ok((Numbers::Float { start, step }, count_floats(start, end, step)?))
+    Ok((Progression::Float { start, step }, count_floats(start, end, step)?))
 }
 
 const ZERO_STEP: &str = "the step of a range must not be 0";

@@ -404,9 +404,9 @@ impl<'a> RawOutput<'a> {
     }
 }
 
-/// The results of a stage that later stages read.
+/// An array that a stage writes and later stages read.
 #[derive(Debug)]
-pub(crate) struct TemporaryArray {
+pub(crate) struct StageBuffer {
     /// Elements in row-major order, aligned for every dtype.
     elements: Vec<u128>,
     item: usize,
@@ -414,7 +414,7 @@ pub(crate) struct TemporaryArray {
     strides: SmallVec<[isize; 6]>,
 }
 
-impl TemporaryArray {
+impl StageBuffer {
     /// An array of any elements.
     ///
     /// # Panics
@@ -424,7 +424,7 @@ impl TemporaryArray {
         bytes: usize,
         item: usize,
         shape: SmallVec<[usize; 6]>,
-    ) -> Result<TemporaryArray, AllocError> {
+    ) -> Result<StageBuffer, AllocError> {
         assert_eq!(bytes, item * shape.iter().product::<usize>(), "the bytes of the elements");
         let count = bytes.div_ceil(size_of::<u128>());
         let elements = match SpareMemory::take(count) {
@@ -433,7 +433,7 @@ impl TemporaryArray {
         };
         let mut strides = SmallVec::from_elem(0, shape.len());
         set_row_major(&mut strides, &shape);
-        Ok(TemporaryArray { elements, item, shape, strides })
+        Ok(StageBuffer { elements, item, shape, strides })
     }
 
     /// The array, to read.
@@ -461,7 +461,7 @@ impl TemporaryArray {
     }
 }
 
-impl Drop for TemporaryArray {
+impl Drop for StageBuffer {
     fn drop(&mut self) {
         SpareMemory::keep(std::mem::take(&mut self.elements));
     }
@@ -476,7 +476,7 @@ thread_local! {
 }
 
 impl SpareMemory {
-    /// The smallest kept memory that has so many numbers.
+    /// The smallest kept memory of at least `count` numbers.
     fn take(count: usize) -> Option<Vec<u128>> {
         let take = |spare: &RefCell<Vec<Vec<u128>>>| {
             let mut spare = spare.try_borrow_mut().ok()?;

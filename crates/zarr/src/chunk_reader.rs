@@ -1,6 +1,6 @@
 //! A stored chunk, decoded block by block.
 
-use crate::block_span::BlockSpan;
+use crate::padded_block::PaddedBlock;
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 use unishape::{Tensor, TensorView};
@@ -56,7 +56,7 @@ impl BlockReader for ChunkReader<'_> {
         let dims = ranges.iter().zip(&self.origin);
         let own: Vec<Range<usize>> =
             dims.map(|(range, origin)| range.start - origin..range.end - origin).collect();
-        let span = BlockSpan::new(self.chunk_shape, &own);
+        let span = PaddedBlock::new(self.chunk_shape, &own);
         assert!(span.start >= self.position, "{ranges:?} is before the last block");
         let skipped = span.start - self.position;
         self.position = span.start + span.len();

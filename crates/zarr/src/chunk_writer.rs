@@ -1,7 +1,7 @@
 //! A chunk that is encoded as it is written.
 
-use crate::block_span::BlockSpan;
 use crate::metadata::{Format, ZSTD_LEVEL};
+use crate::padded_block::PaddedBlock;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
@@ -90,7 +90,7 @@ impl<'w> ChunkWriter<'w> {
             let problem = format!("elements of {} for an array of {}", view.dtype(), self.dtype);
             return Err(FileError::content(self.name, problem));
         }
-        let (span, item_size) = (BlockSpan::new(self.chunk_shape, ranges), self.dtype.item_size());
+        let (span, item_size) = (PaddedBlock::new(self.chunk_shape, ranges), self.dtype.item_size());
         assert!(span.start >= self.position, "{ranges:?} is before the last block");
         assert!(ranges.iter().map(Range::len).eq(view.shape().iter().copied()), "{:?}", view.shape());
         let padding = ((span.start - self.position) * item_size) as u64;

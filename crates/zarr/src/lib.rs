@@ -32,16 +32,16 @@
 //! | `chunk_reader`, `chunk_format` | a stored chunk, decoded block by block, and the formats that allow it |
 //! | `writer` | a store that is written, and appears complete or not at all |
 //! | `chunk_writer` | a chunk that is encoded as it is written |
-//! | `block_span` | the place of a block of elements in the row-major order of its chunk |
+//! | `padded_block` | the place of a block of elements in the row-major order of its chunk |
 //! | `metadata` | metadata of arrays and groups that are written |
 
 mod array;
-mod block_span;
 mod chunk_format;
 mod chunk_reader;
 mod chunk_writer;
 mod element;
 mod metadata;
+mod padded_block;
 mod writer;
 
 pub use array::{ZarrArray, array_names};

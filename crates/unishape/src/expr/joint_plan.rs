@@ -12,7 +12,7 @@ use super::group::StageGroup;
 use super::lower::StagedExpr;
 use super::stage::{Stage, StageInput, StageSource};
 use super::staged::{
-    LoopRange, Outputs, Sources, StageResults, Temporaries, copy_result, for_each_part, local_results,
+    LoopRange, Outputs, Sources, StageBuffers, Temporaries, copy_result, for_each_part, local_results,
     outputs, pack, run_stage, temporaries,
 };
 use super::value::Value;
@@ -227,7 +227,7 @@ impl<'v> JointPlan<'v> {
         for (at, group) in self.groups.iter().enumerate() {
             // Results that are read by other groups, or are those of several expressions, are kept and copied.
             let is_kept: Vec<bool> = group.ends.iter().map(|&(stage, _)| self.is_kept(stage, at)).collect();
-            let mut kept: Vec<StageResults> = Vec::with_capacity(group.ends.len());
+            let mut kept: Vec<StageBuffers> = Vec::with_capacity(group.ends.len());
             for (&(stage, _), &is_kept) in group.ends.iter().zip(&is_kept) {
                 let stage = &self.stages[stage];
                 kept.push(if is_kept { temporaries(&stage.output_shape(), stage)? } else { smallvec![] });

@@ -9,7 +9,7 @@ use super::stage::{Stage, StageInput, StageSource};
 use super::value::Value;
 use crate::alloc::{checked_bytes, out_of_memory};
 use crate::dim_map::DimMap;
-use crate::program_arrays::{RawOutput, StageArray, TemporaryArray};
+use crate::program_arrays::{RawOutput, StageArray, StageBuffer};
 use crate::tuning::{MIN_SWAPPED_KEPT, SWAPPED_REDUCED};
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
@@ -36,7 +36,7 @@ pub(crate) struct Staged {
 #[derive(Debug)]
 pub(crate) struct JointStage {
     stage: Stage,
-    results: Mutex<Option<Vec<Arc<TemporaryArray>>>>,
+    results: Mutex<Option<Vec<Arc<StageBuffer>>>>,
 }
 
 /// An expression's share of a [`JointStage`].
@@ -59,7 +59,7 @@ impl JointStage {
         &self,
         variables: &[Option<StageArray<'_>>],
         options: Options<'_>,
-    ) -> Result<Vec<Arc<TemporaryArray>>, ExprError> {
+    ) -> Result<Vec<Arc<StageBuffer>>, ExprError> {
         let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(results) = &*results {
             return Ok(results.clone());
@@ -81,24 +81,24 @@ struct Precomputed {
 
 /// Variables whose elements are read many times and not contiguous, copied: by their number, the indices at which they
 /// are read, the loops, and which of these are swapped in the copy. The maps are those of the copy.
-pub(super) type Packed = HashMap<PackedKey, (TemporaryArray, DimMaps)>;
+pub(super) type Packed = HashMap<PackedKey, (StageBuffer, DimMaps)>;
 
 type PackedKey = (usize, DimMaps, Shape, Option<[usize; 2]>);
 
 /// Results of stages, by the number of the stage and of the result. Sorted: there are few, so that hashing takes longer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Temporaries(SmallVec<[StageResult; 4]>);
+pub(super) struct Temporaries(SmallVec<[KeyedBuffer; 4]>);
 
 /// The numbers of a stage and of one of its results, and the result.
-type StageResult = ((usize, usize), Arc<TemporaryArray>);
+type KeyedBuffer = ((usize, usize), Arc<StageBuffer>);
 
 impl Temporaries {
-    pub(super) fn get(&self, key: (usize, usize)) -> Option<&Arc<TemporaryArray>> {
+    pub(super) fn get(&self, key: (usize, usize)) -> Option<&Arc<StageBuffer>> {
         let at = self.0.binary_search_by_key(&key, |(own, _)| *own).ok()?;
         Some(&self.0[at].1)
     }
 
-    fn insert(&mut self, key: (usize, usize), results: Arc<TemporaryArray>) {
+    fn insert(&mut self, key: (usize, usize), results: Arc<StageBuffer>) {
         match self.0.binary_search_by_key(&key, |(own, _)| *own) {
             Ok(at) => self.0[at].1 = results,
             Err(at) => self.0.insert(at, (key, results)),
@@ -111,7 +111,7 @@ impl Temporaries {
     }
 
     /// Adds the results of a stage.
-    pub(super) fn insert_all(&mut self, stage: usize, results: StageResults) {
+    pub(super) fn insert_all(&mut self, stage: usize, results: StageBuffers) {
         for (number, results) in results.into_iter().enumerate() {
             self.insert((stage, number), Arc::new(results));
         }
@@ -119,7 +119,7 @@ impl Temporaries {
 }
 
 /// The results of one stage.
-pub(super) type StageResults = SmallVec<[TemporaryArray; 1]>;
+pub(super) type StageBuffers = SmallVec<[StageBuffer; 1]>;
 
 /// The arrays that a stage writes, one for each result.
 pub(super) type Outputs<'a> = SmallVec<[RawOutput<'a>; 1]>;
@@ -323,7 +323,7 @@ pub(super) fn pack<'s>(
             }
             let shape = Shape::from_slice(array.shape());
             let bytes = checked_bytes(&shape, array.item())?;
-            let mut copy = TemporaryArray::new(bytes, array.item(), shape.clone()).map_err(out_of_memory)?;
+            let mut copy = StageBuffer::new(bytes, array.item(), shape.clone()).map_err(out_of_memory)?;
             copy_elements(&array, copy.output(), None);
             let mut maps = axes::stretch(&shape, &loops);
             if let Some([a, b]) = swapped {
@@ -371,17 +371,17 @@ fn swapped_loops(stage: &Stage, variables: &[Option<StageArray<'_>>]) -> Option<
 }
 
 /// Arrays of this shape for the results of a stage.
-pub(super) fn temporaries(shape: &Shape, stage: &Stage) -> Result<StageResults, ExprError> {
+pub(super) fn temporaries(shape: &Shape, stage: &Stage) -> Result<StageBuffers, ExprError> {
     let of_dtype = |dtype: &DType| {
         let bytes = checked_bytes(shape, dtype.item_size())?;
-        Ok(TemporaryArray::new(bytes, dtype.item_size(), shape.clone()).map_err(out_of_memory)?)
+        Ok(StageBuffer::new(bytes, dtype.item_size(), shape.clone()).map_err(out_of_memory)?)
     };
     stage.dtypes.iter().map(of_dtype).collect()
 }
 
 /// The arrays, to write.
-pub(super) fn outputs(results: &mut [TemporaryArray]) -> Outputs<'_> {
-    results.iter_mut().map(TemporaryArray::output).collect()
+pub(super) fn outputs(results: &mut [StageBuffer]) -> Outputs<'_> {
+    results.iter_mut().map(StageBuffer::output).collect()
 }
 
 /// What stages read: variables, and results of earlier stages.
@@ -464,7 +464,7 @@ impl<'g> GroupWork<'g> {
     fn run_members(&self, sources: Sources<'_>, options: Options<'_>) -> Result<Temporaries, ExprError> {
         let step = self.step();
         let members = &self.group.members[..self.group.members.len() - 1];
-        let mut results: Vec<StageResults> = members
+        let mut results: Vec<StageBuffers> = members
             .iter()
             .map(|&(number, _)| temporaries(&self.stages[number].output_shape(), &self.stages[number]))
             .collect::<Result<_, ExprError>>()?;
@@ -582,7 +582,7 @@ pub(crate) fn for_each_part<P: Send>(
 /// Copies a result of a stage to an output: a part of it, which begins at an index for each dimension.
 pub(super) fn copy_result(
     stage: &Stage,
-    result: &TemporaryArray,
+    result: &StageBuffer,
     start: impl Fn(usize) -> usize,
     output: RawOutput<'_>,
     threads: Option<usize>,

@@ -6,20 +6,20 @@ use std::ops::Range;
 ///
 /// A chunk at the end of a dimension is stored with padding. So a block of it is stored with the padding of its rows.
 #[derive(Debug, PartialEq)]
-pub(crate) struct BlockSpan {
+pub(crate) struct PaddedBlock {
     /// The number of elements of the chunk before the block.
     pub(crate) start: usize,
     /// The shape of the block with its padding.
     pub(crate) shape: Vec<usize>,
 }
 
-impl BlockSpan {
-    /// The span of a block, given as ranges of indices of the chunk.
+impl PaddedBlock {
+    /// A block with its padding, given as ranges of indices of the chunk.
     ///
     /// # Panics
     ///
     /// The block is not contiguous: before a dimension with a range it must have one index, after it start at 0.
-    pub(crate) fn new(chunk: &[usize], block: &[Range<usize>]) -> BlockSpan {
+    pub(crate) fn new(chunk: &[usize], block: &[Range<usize>]) -> PaddedBlock {
         let split = block.iter().position(|range| range.len() != 1).unwrap_or(block.len());
         let (mut start, mut shape) = (0, Vec::with_capacity(chunk.len()));
         for (dim, (range, &size)) in block.iter().zip(chunk).enumerate() {
@@ -28,7 +28,7 @@ impl BlockSpan {
             start = start * size + range.start;
             shape.push(if dim <= split { range.len() } else { size });
         }
-        BlockSpan { start, shape }
+        PaddedBlock { start, shape }
     }
 
     /// The number of elements, with padding.
@@ -39,11 +39,11 @@ impl BlockSpan {
 
 #[cfg(test)]
 mod tests {
-    use super::BlockSpan;
+    use super::PaddedBlock;
     use std::ops::Range;
 
     fn span(block: &[Range<usize>]) -> (usize, Vec<usize>) {
-        let span = BlockSpan::new(&[4, 5, 6], block);
+        let span = PaddedBlock::new(&[4, 5, 6], block);
         assert_eq!(span.len(), span.shape.iter().product::<usize>());
         (span.start, span.shape)
     }
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(span(&[3..4, 1..3, 0..2]), (96, vec![1, 2, 6]));
         assert_eq!(span(&[3..4, 4..5, 2..4]), (116, vec![1, 1, 2]));
         assert_eq!(span(&[3..4, 4..5, 5..6]), (119, vec![1, 1, 1]));
-        assert_eq!(BlockSpan::new(&[], &[]), BlockSpan { start: 0, shape: vec![] });
+        assert_eq!(PaddedBlock::new(&[], &[]), PaddedBlock { start: 0, shape: vec![] });
     }
 
     #[test]
