@@ -249,7 +249,7 @@ pub(crate) struct OutputArgs {
     /// program itself (a few megabytes) do not count
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = memory_size::parse)]
     pub(crate) memory: u64,
-    /// Number of threads. Default: one per core
+    /// Number of threads. Default: UNISHAPE_NUM_THREADS, or one per usable CPU
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
     #[command(flatten)]

@@ -180,8 +180,7 @@ fn run_to_store(args: &BroadcastArgs, json: bool) -> Result<(), CliError> {
                     }
                 };
                 let array = store.add_array(name, *dtype, &shape, &grid.chunk)?;
-                let cores = std::thread::available_parallelism().map_or(1, usize::from);
-                grid.for_each(cores, |index, ranges| {
+                grid.for_each(unishape::num_threads(), |index, ranges| {
                     if progress.is_stopped() {
                         return Err(progress.interruption_or(CliError::internal("stopped")));
                     }

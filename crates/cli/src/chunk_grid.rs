@@ -95,6 +95,8 @@ impl ChunkGrid {
     }
 
     /// Calls `work` for every chunk, on this many threads, until one call fails.
+    ///
+    /// They are not those of the pool, because they wait for files. Each of several runs its own calls alone.
     pub(crate) fn for_each(
         &self,
         threads: usize,
@@ -102,7 +104,7 @@ impl ChunkGrid {
     ) -> Result<(), CliError> {
         let (next, count) = (AtomicUsize::new(0), self.count());
         let failure: Mutex<Option<CliError>> = Mutex::new(None);
-        let run = || {
+        let take_chunks = || {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= count {
@@ -117,6 +119,10 @@ impl ChunkGrid {
                     return;
                 }
             }
+        };
+        let run = || match threads.min(count) {
+            0 | 1 => take_chunks(),
+            _ => unishape::with_num_threads(1, take_chunks),
         };
         thread::scope(|scope| {
             let workers: Vec<_> = (1..threads.min(count)).map(|_| scope.spawn(run)).collect();

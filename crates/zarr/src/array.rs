@@ -38,7 +38,7 @@ pub struct ZarrArray {
     chunk_format: Option<ChunkFormat>,
     /// The store and the array, for errors.
     name: String,
-    options: CodecOptions,
+    threads: Option<usize>,
 }
 
 impl ZarrArray {
@@ -104,11 +104,13 @@ impl ZarrArray {
         let header = Header { descr: Descr::of(dtype), fortran_order: false, shape };
         let metadata = serde_json::to_value(array.metadata()).unwrap_or_default();
         let chunk_format = ChunkFormat::of(&metadata, dtype);
-        let (directory, options) = (directory.to_path_buf(), CodecOptions::default());
-        Ok(ZarrArray { array, directory, header, dtype, chunk_shape, chunk_format, name, options })
+        let directory = directory.to_path_buf();
+        Ok(ZarrArray { array, directory, header, dtype, chunk_shape, chunk_format, name, threads: None })
     }
 
-    /// Decodes with at most this many threads at a time.
+    /// Sets how many threads decode a region, at least 1.
+    ///
+    /// Default: `unishape::num_threads()` where the region is read. Several are those of rayon's global pool.
     ///
     /// ```no_run
     /// use unishape_zarr::ZarrArray;
@@ -118,7 +120,7 @@ impl ZarrArray {
     /// ```
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> ZarrArray {
-        self.options.set_concurrent_target(threads.max(1));
+        self.threads = Some(threads.max(1));
         self
     }
 
@@ -132,7 +134,12 @@ impl ZarrArray {
     }
 
     fn read(&self, ranges: &[Range<usize>]) -> Result<Tensor, FileError> {
-        let tensor = read(&self.array, self.dtype, ranges, &self.options);
+        let threads = self.threads.unwrap_or_else(unishape::num_threads);
+        // By default at least four chunks are decoded at a time, on however few threads.
+        let options = CodecOptions::default()
+            .with_concurrent_target(threads)
+            .with_chunk_concurrent_minimum(threads.min(4));
+        let tensor = read(&self.array, self.dtype, ranges, &options);
         let tensor = tensor.map_err(|error| self.error(&error))?;
         tensor.ok_or_else(|| FileError::content(&self.name, "a chunk has a wrong number of elements"))
     }

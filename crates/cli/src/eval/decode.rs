@@ -2,7 +2,6 @@
 
 use crate::chunk_grid::ChunkGrid;
 use crate::error::CliError;
-use std::thread::available_parallelism;
 use unishape::text;
 use unishape_files::ArraySource;
 use unishape_npy::{NpyError, RawArray, TemporaryArray};
@@ -13,7 +12,7 @@ const BLOCK_BYTES: usize = 8 << 20;
 /// The most threads that decode. Each has a block in memory, and the chunks that it is decoded from.
 const MAX_THREADS: usize = 4;
 
-/// Decodes an array to a temporary file, chunk by chunk on several cores, until `is_stopped`.
+/// Decodes an array to a temporary file, chunk by chunk on several threads, until `is_stopped`.
 pub(super) fn decode_to_file(
     array: &dyn ArraySource,
     name: &str,
@@ -26,8 +25,7 @@ pub(super) fn decode_to_file(
     };
     let temporary = TemporaryArray::create(header.clone()).map_err(failed)?;
     let grid = ChunkGrid::new(&header.shape, &wide_chunk(&header.shape, chunk, header.item_size()))?;
-    let threads = available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-    grid.for_each(threads, |_, ranges| {
+    grid.for_each(unishape::num_threads().min(MAX_THREADS), |_, ranges| {
         if is_stopped() {
             return Err(CliError::internal("stopped"));
         }

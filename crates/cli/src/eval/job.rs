@@ -29,17 +29,11 @@ pub(crate) struct Job {
     pub(crate) dtype: DType,
     /// Iterations of all loops, of an expression with views or reductions.
     pub(crate) iterations: Option<u64>,
-    pub(crate) threads: Option<usize>,
 }
 
 impl Job {
     /// Infers the shape and dtype of the result. `dtype` replaces the inferred one.
-    pub(crate) fn new(
-        expr: Expr,
-        inputs: Vec<Input>,
-        dtype: Option<DType>,
-        threads: Option<usize>,
-    ) -> Result<Job, CliError> {
+    pub(crate) fn new(expr: Expr, inputs: Vec<Input>, dtype: Option<DType>) -> Result<Job, CliError> {
         let samples = InputParts::samples(&inputs)?;
         let bound = samples.bind_stretched(&expr).map_err(|error| expression_error(&error))?;
         let (shape, inferred) = (bound.shape().to_vec(), bound.dtype());
@@ -57,7 +51,7 @@ impl Job {
         };
         drop(samples);
         let iterations = (!expr.is_element_wise()).then_some(iterations as u64);
-        Ok(Job { expr, inputs, shape, dtype: dtype.unwrap_or(inferred), iterations, threads })
+        Ok(Job { expr, inputs, shape, dtype: dtype.unwrap_or(inferred), iterations })
     }
 
     /// Checks that the inputs are compatible under the rules of the command line.
@@ -151,11 +145,7 @@ impl Job {
         &self,
         values: impl IntoIterator<Item = (&'n str, Value<'p>)>,
     ) -> Result<Bound<'p>, CliError> {
-        let bound = self.expr.bind(values).map_err(|error| expression_error(&error))?;
-        Ok(match self.threads {
-            Some(threads) => bound.threads(threads),
-            None => bound,
-        })
+        self.expr.bind(values).map_err(|error| expression_error(&error))
     }
 
     /// The plan of an expression with views or reductions. Reads only one element of each input.

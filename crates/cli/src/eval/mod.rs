@@ -60,7 +60,7 @@ pub(crate) fn run(args: EvalArgs, json: bool) -> Result<(), CliError> {
         let bindings = Binding::parse(word, &expr)?;
         inputs.extend(bindings.into_iter().map(Input::open).collect::<Result<Vec<_>, _>>()?);
     }
-    let job = Job::new(expr, inputs, args.dtype, args.output.threads)?;
+    let job = Job::new(expr, inputs, args.dtype)?;
     job.check_rules(args.rules.rules())?;
     execute(&job, args.plan, &args.output, json)
 }
@@ -76,7 +76,7 @@ pub(crate) fn sum_to(args: SumToArgs, json: bool) -> Result<(), CliError> {
     }
     let expr = sum_expression(shape, &args.shape, input.dtype());
     let expr = Expr::parse(&expr).map_err(|error| expression_error(&error))?;
-    let job = Job::new(expr, vec![input], None, args.output.threads)?;
+    let job = Job::new(expr, vec![input], None)?;
     execute(&job, false, &args.output, json)
 }
 
@@ -112,10 +112,14 @@ fn execute(job: &Job, plan: bool, args: &OutputArgs, json: bool) -> Result<(), C
             false => output::print(&text),
         };
     }
-    match args.out.as_deref() {
+    let write_or_print = || match args.out.as_deref() {
         Some(path) if !is_stdout(path) => write_to_file(job, path, args, json),
         Some(_) if !json && !io::stdout().is_terminal() => write_to_stdout(job, args),
         out => print_result(job, out.is_some(), args, json),
+    };
+    match args.threads {
+        Some(threads) => unishape::with_num_threads(threads, write_or_print),
+        None => write_or_print(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The result written to a Zarr store, chunk by chunk on all cores.
+//! The result written to a Zarr store, chunk by chunk on several threads.
 
 use super::block_parts::BlockParts;
 use super::inputs::{Input, expression_error};
@@ -10,7 +10,6 @@ use crate::progress::Progress;
 use crate::shared_args::ZarrArgs;
 use std::ops::Range;
 use std::path::Path;
-use std::thread::available_parallelism;
 use unishape_array_text::IndexRanges;
 use unishape_zarr::{ChunkWriter, Format, StoreWriter};
 
@@ -56,8 +55,7 @@ fn workers(job: &Job, grid: &ChunkGrid, memory: u64) -> Result<usize, CliError> 
             unishape::notation::shape_text(&grid.chunk)
         )));
     }
-    let cores = job.threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
-    Ok(cores.min(usize::try_from(memory / bytes.max(1)).unwrap_or(usize::MAX)).max(1))
+    Ok(unishape::num_threads().min(usize::try_from(memory / bytes.max(1)).unwrap_or(usize::MAX)).max(1))
 }
 
 /// Computes a chunk block by block, so that it is never in memory as a whole.
@@ -68,8 +66,7 @@ fn write_chunk(job: &Job, ranges: &IndexRanges, mut chunk: ChunkWriter<'_>) -> R
         let block: IndexRanges =
             own.iter().zip(ranges).map(|(own, all)| all.start + own.start..all.start + own.end).collect();
         parts.load(&block)?;
-        // Each thread computes a chunk of its own.
-        let computed = job.bind_values(parts.values())?.threads(1).compute();
+        let computed = job.bind_values(parts.values())?.compute();
         chunk.write(&own, &computed.map_err(|error| expression_error(&error))?)?;
     }
     Ok(chunk.finish()?)

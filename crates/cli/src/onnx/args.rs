@@ -59,7 +59,7 @@ pub(crate) struct RunArgs {
     /// Directory for one .npy file per output, created if necessary. Default: small outputs are printed
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Number of threads. Default: one per core
+    /// Number of threads. Default: UNISHAPE_NUM_THREADS, or one per usable CPU
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
     #[command(flatten)]

@@ -218,3 +218,44 @@ fn rank_0_and_empty_arrays_are_written() {
         );
     }
 }
+
+/// The number of threads of a command that compute. Others, such as those that `zarrs` starts, only wait.
+#[cfg(target_os = "linux")]
+#[track_caller]
+fn busy_threads(command: &mut std::process::Command) -> usize {
+    let mut child = start(command);
+    let tasks = format!("/proc/{}/task", child.id());
+    // Nanoseconds on a CPU, by thread.
+    let mut times = std::collections::HashMap::new();
+    while child.try_wait().expect("a child").is_none() {
+        for task in std::fs::read_dir(&tasks).into_iter().flatten().flatten() {
+            // Threads may have ended meanwhile.
+            let status = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+            if let Some(Ok(time)) = status.split(' ').next().map(str::parse::<u64>) {
+                times.insert(task.file_name(), time);
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let output = child.wait_with_output().expect("an output");
+    assert!(output.status.success(), "{output:?}");
+    let most = times.values().max().expect("a thread");
+    times.values().filter(|&time| time * 10 > *most).count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_number_of_threads_is_respected() {
+    let dir = TestDir::new();
+    dir.run(["eval", "i + 0.5", "i=0:1000", "-q", "-o", "row.npy"]).expect_success();
+    let write = ["broadcast", "row.npy", "--to", "3000x1000", "--chunks", "10x1000", "-q", "--out", "a.zarr"];
+    let scaled = ["eval", "a * 2", "a=a.zarr", "-q", "-f", "-o", "b.zarr"];
+    let mean = ["eval", "mean(a)", "a=a.zarr"];
+    for args in [&write[..], &scaled, &mean] {
+        assert_eq!(busy_threads(dir.command(args).env("UNISHAPE_NUM_THREADS", "1")), 1, "{args:?}");
+    }
+    for args in [&scaled[..], &mean] {
+        let mut command = dir.command(args.iter().chain(&["--threads", "1"]));
+        assert_eq!(busy_threads(command.env_remove("UNISHAPE_NUM_THREADS")), 1, "{args:?}");
+    }
+}
