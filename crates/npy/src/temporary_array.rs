@@ -93,9 +93,9 @@ impl TemporaryArray {
         // The elements from dimension `split` on are contiguous in the file.
         let is_whole = |dim: &usize| ranges[*dim].len() == shape[*dim];
         let split = (0..shape.len()).rev().find(|dim| !is_whole(dim)).unwrap_or(0);
-        let mut index: Vec<usize> = vec![0; split];
-        loop {
-            let run = |dim: usize| index.get(dim).map_or(0..ranges[dim].len(), |&at| at..at + 1);
+        for index in ndarray::indices(&view.shape()[..split]) {
+            let run =
+                |dim: usize| if dim < split { index[dim]..index[dim] + 1 } else { 0..ranges[dim].len() };
             let run: Vec<Range<usize>> = (0..shape.len()).map(run).collect();
             let position = ranges.iter().zip(&run).zip(shape);
             let position = position.fold(0, |at, ((range, run), size)| at * size + range.start + run.start);
@@ -103,14 +103,8 @@ impl TemporaryArray {
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
             file.seek_to(position)?;
             write_elements(&mut *file, view.reborrow().slice(&run))?;
-            drop(file);
-            // The next index of the dimensions before `split`.
-            let Some(dim) = (0..split).rev().find(|&dim| index[dim] + 1 < ranges[dim].len()) else {
-                return Ok(());
-            };
-            index[dim] += 1;
-            index[dim + 1..].fill(0);
         }
+        Ok(())
     }
 
     /// Maps the array. `name` stands for its path in errors.
