@@ -301,7 +301,9 @@ pub fn join_shape<S: Size>(rules: Rules, sizes: &mut [S], shape: &[S]) -> bool {
     true
 }
 
-/// Folds shapes into their common shape, without recording which input has which size.
+/// Folds shapes into their common shape, without data for an error.
+///
+/// It does not record which input has which size.
 ///
 /// For shapes that the caller keeps: where [`finish`](FastCommon::finish) returns `false`, [`Common`] finds
 /// the reason. The buffer must be as long as the largest rank.
@@ -337,7 +339,9 @@ impl<'b, S: Size> FastCommon<'b, S> {
         FastCommon { rules, sizes, inputs: 0, fits: true }
     }
 
-    /// Joins one more shape into the common shape. After a shape that does not fit, it does nothing.
+    /// Joins one more shape into the common shape.
+    ///
+    /// After a shape that does not fit, it does nothing.
     ///
     /// ```
     /// use unishape_core::{FastCommon, Rules};

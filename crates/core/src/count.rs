@@ -58,7 +58,9 @@ pub fn byte_count(shape: &[usize], element: usize) -> Result<usize, TooLarge> {
     }
 }
 
-/// Whether arrays of this shape can be indexed: the product of the sizes other than 0 fits an `isize`.
+/// Whether arrays of this shape can be indexed.
+///
+/// The product of the sizes other than 0 must fit an `isize`.
 ///
 /// The number of elements then fits as well, and so does that of every part of the array. ndarray requires this
 /// of every view.

@@ -114,7 +114,9 @@ pub extern "C" fn rust_join_extents(arguments: &Words, results: &mut Words) {
     results[2] = size;
 }
 
-/// `padded_dim` of the shape A, whose rank is word 1, for the rank and dimension in words 2 and 3.
+/// `padded_dim` of the shape A.
+///
+/// Its rank is word 1; the rank and the dimension that it is padded for are words 2 and 3.
 #[unsafe(no_mangle)]
 pub extern "C" fn rust_padded_dim(arguments: &Words, results: &mut Words) {
     results[0] = padded_dim(array(arguments, A, arguments[1]), arguments[2], arguments[3]);
@@ -188,8 +190,9 @@ fn push<S: Size>(
     error_sizes
 }
 
-/// `Common::resume` in the buffers A and B, with lengths in words 1 and 2, at the rank in word 3 and the number of inputs
-/// in word 4; `push` of the shape C, whose rank is word 5; `finish`.
+/// `Common::resume` in the buffers A and B; `push` of the shape C; `finish`.
+///
+/// Words 1 and 2 are the lengths of the buffers, 3 the rank, 4 the number of inputs, and 5 the rank of C.
 #[unsafe(no_mangle)]
 pub extern "C" fn rust_push(arguments: &Words, results: &mut Words) {
     let (mut sizes, mut from) = (all(arguments, A), all(arguments, B));
@@ -218,8 +221,9 @@ pub extern "C" fn rust_push_extents(arguments: &Words, results: &mut Words) {
     write(results, B, from);
 }
 
-/// `FastCommon` in the buffer D, whose length is word 1, for as many of the shapes A, B and C as word 2 says. Their ranks
-/// are words 3 to 5.
+/// `FastCommon` in the buffer D, for some of the shapes A, B and C.
+///
+/// Word 1 is the length of the buffer, word 2 the number of shapes, and words 3 to 5 are their ranks.
 #[unsafe(no_mangle)]
 pub extern "C" fn rust_fast(arguments: &Words, results: &mut Words) {
     let mut sizes = all(arguments, D);
@@ -247,14 +251,18 @@ fn write_stretch(result: Result<(), StretchError>, results: &mut Words) {
     }
 }
 
-/// `check_broadcast_to` of the shape A and the target B, whose ranks are words 1 and 2.
+/// `check_broadcast_to` of the shape A and the target B.
+///
+/// Words 1 and 2 are their ranks.
 #[unsafe(no_mangle)]
 pub extern "C" fn rust_check_broadcast_to(arguments: &Words, results: &mut Words) {
     let (shape, target) = (array(arguments, A, arguments[1]), array(arguments, B, arguments[2]));
     write_stretch(check_broadcast_to(rules(arguments), shape, target), results);
 }
 
-/// `broadcast_strides` of the shape A, the strides B and the target C into D; words 1 to 4 are their lengths.
+/// `broadcast_strides` of the shape A, the strides B and the target C into D.
+///
+/// Words 1 to 4 are their lengths.
 #[unsafe(no_mangle)]
 pub extern "C" fn rust_broadcast_strides(arguments: &Words, results: &mut Words) {
     let strides = signed(all(arguments, B));
@@ -282,7 +290,9 @@ pub extern "C" fn rust_element_count(arguments: &Words, results: &mut Words) {
     write_count(element_count(array(arguments, A, arguments[1])), results);
 }
 
-/// `byte_count` of the shape A, whose rank is word 1, for elements of the size in word 2.
+/// `byte_count` of the shape A.
+///
+/// Word 1 is its rank, and word 2 the size of an element.
 #[unsafe(no_mangle)]
 pub extern "C" fn rust_byte_count(arguments: &Words, results: &mut Words) {
     write_count(byte_count(array(arguments, A, arguments[1]), arguments[2]), results);
@@ -313,7 +323,9 @@ fn write_layout(result: Result<isize, LayoutError>, results: &mut Words) {
     }
 }
 
-/// `source_index` of the shape A, the target B and the index C into D; words 1 to 4 are their lengths.
+/// `source_index` of the shape A, the target B and the index C into D.
+///
+/// Words 1 to 4 are their lengths.
 #[unsafe(no_mangle)]
 pub extern "C" fn rust_source_index(arguments: &Words, results: &mut Words) {
     let mut source = all(arguments, D);
@@ -327,7 +339,9 @@ pub extern "C" fn rust_source_index(arguments: &Words, results: &mut Words) {
     write(results, D, source);
 }
 
-/// `source_offset` of the target A, the strides B and the index C; words 1 to 3 are their lengths.
+/// `source_offset` of the target A, the strides B and the index C.
+///
+/// Words 1 to 3 are their lengths.
 #[unsafe(no_mangle)]
 pub extern "C" fn rust_source_offset(arguments: &Words, results: &mut Words) {
     let strides = signed(all(arguments, B));

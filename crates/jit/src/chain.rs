@@ -2,7 +2,9 @@
 
 use unishape_kernels::{Constant, DType, KernelKey, Op};
 
-/// Largest number of [blocks](ChainInput::Block) among the inputs of a chain: each takes a register.
+/// Largest number of [blocks](ChainInput::Block) among the inputs of a chain.
+///
+/// Each takes a register.
 pub const MAX_BLOCK_INPUTS: usize = 10;
 
 /// Largest number of inputs of a chain, scalars and constants included.
@@ -13,7 +15,9 @@ pub const MAX_INPUTS: usize = 32;
 pub struct Call<'c> {
     /// What is computed.
     pub key: KernelKey,
-    /// The values that it takes: the chain's inputs first, then the results of calls, both from 0 on.
+    /// The numbers of the values that it takes.
+    ///
+    /// The chain's inputs come first, then the results of calls, both from 0 on.
     pub inputs: &'c [usize],
 }
 
@@ -40,6 +44,8 @@ pub struct Chain<'c> {
 /// In how many bits the elements of a chain are computed; all of them in the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementWidth {
+    /// Numbers of 32 bits.
+    ///
     /// float32, 32-bit integers, and what becomes one of them: float16, bfloat16, smaller integers.
     Bits32,
     /// float64, 64-bit integers, and what becomes one of them.
@@ -96,7 +102,9 @@ impl Fusable {
     }
 }
 
-/// Whether a function can be part of a chain, and of which; `None` if it has a kernel of its own only.
+/// Whether a function can be part of a chain, and of which.
+///
+/// `None` if it has a kernel of its own only.
 ///
 /// See [`Fusable`].
 pub fn fusable(function: KernelKey) -> Option<Fusable> {

@@ -160,7 +160,9 @@ mod x86 {
             self.block(inputs, output).run(0, len);
         }
 
-        /// A block of elements that is computed in parts, as [`run`](FusedKernel::run) computes it at once.
+        /// A block of elements that is computed in parts.
+        ///
+        /// [`run`](FusedKernel::run) computes it at once.
         ///
         /// ```
         /// use unishape_jit::{Call, Chain, ChainInput, FusedKernel};

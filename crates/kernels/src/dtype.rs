@@ -312,7 +312,9 @@ impl DType {
         self.int_range().is_none_or(|range| range.contains(&int))
     }
 
-    /// The integers that it can represent exactly; `None` for floating-point numbers and text.
+    /// The integers that it can represent exactly.
+    ///
+    /// `None` for floating-point numbers and text.
     ///
     /// ```
     /// # use unishape_kernels::DType;

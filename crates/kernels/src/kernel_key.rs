@@ -16,7 +16,9 @@ use crate::{DType, Op};
 pub enum KernelKey {
     /// An operation on inputs of a dtype; the first input of [`Op::Where`] is boolean.
     Call(Op, DType),
-    /// A comparison of an `int64` and a `uint64`; `true` where the signed one comes first.
+    /// A comparison of an `int64` and a `uint64`.
+    ///
+    /// `true` where the signed one comes first.
     CompareMixed(Op, bool),
     /// A cast from one dtype to another.
     Cast(DType, DType),

@@ -78,7 +78,9 @@ impl<E: Element> Tensor<E> {
         CTensor { rank: length(&self.dims), dims: self.dims.as_mut_ptr(), data: self.data.as_mut_ptr() }
     }
 
-    /// `copbroadcast`: this input made its output, which has the common shape of all inputs.
+    /// `copbroadcast`: this input made its output.
+    ///
+    /// The output has the common shape of all inputs.
     ///
     /// # Panics
     ///
@@ -110,8 +112,9 @@ pub fn broadcast2(x0: &Tensor<u64>, x1: &Tensor<u64>, common: &[usize]) -> (Tens
     (z0, z1)
 }
 
-/// The common shape of the inputs, by `clarger_rank`, `cstart_dims` and `cjoin_dims`; the error is an axis along which they
-/// are incompatible (E1).
+/// The common shape of the inputs, or the axis of an error E1.
+///
+/// It is computed by `clarger_rank`, `cstart_dims` and `cjoin_dims`. The shapes are incompatible along the axis.
 ///
 /// # Panics
 ///

@@ -45,7 +45,9 @@ pub fn run_avx2(task: impl SimdTask) {
     task.run();
 }
 
-/// Runs a task with 256-bit SIMD, or gives it back if the CPU does not have AVX2 and FMA.
+/// Runs a task with 256-bit SIMD.
+///
+/// Gives it back if the CPU does not have AVX2 and FMA.
 ///
 /// For work that has another fallback than itself compiled for the target's baseline. Other targets than x86-64
 /// run the task at their baseline.

@@ -4,7 +4,9 @@
 
 use std::ops::BitOr;
 
-/// Exceptional results of floating-point operations, as bits: those of NumPy's `errcall`.
+/// Exceptional results of floating-point operations, as bits.
+///
+/// The bits are those of NumPy's `errcall`.
 ///
 /// ```
 /// use unishape_simd::FloatFlags;

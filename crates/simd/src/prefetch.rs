@@ -96,7 +96,9 @@ impl PrefetchQueue {
         }
     }
 
-    /// Calls `each(first, end)` for consecutive chunks of `elements`, and prefetches before each one.
+    /// Calls `each(first, end)` for consecutive chunks of `elements`.
+    ///
+    /// Prefetches before each of them.
     ///
     /// A chunk has at most `max_chunk` elements, and exactly as many (but for the last one) if the queue is
     /// empty.

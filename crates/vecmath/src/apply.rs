@@ -18,7 +18,9 @@ use unishape_simd::{PrefetchQueue, SimdTask, run_widest};
 /// assert_eq!(logs, [0.0, f32::NEG_INFINITY, f32::INFINITY]);
 /// ```
 pub trait UnaryFunction<T: Copy> {
-    /// Whether `fallback` is branch-free too, so that a loop over all arguments is vectorized.
+    /// Whether `fallback` is branch-free too.
+    ///
+    /// A loop over all arguments is vectorized then.
     const FALLBACK_IS_BRANCH_FREE: bool = false;
 
     /// The result where [`is_fast`](UnaryFunction::is_fast); unspecified elsewhere.

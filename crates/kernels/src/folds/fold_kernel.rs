@@ -33,6 +33,8 @@ pub struct FoldKernel {
     ///
     /// Rows have as many elements as `acc`.
     pub to_row: fn(rows: &[u8], acc: &mut [u8]),
-    /// Whether the CPU's floating-point flags say what happened: those of comparisons also tell of NaN.
+    /// Whether the CPU's floating-point flags say what happened.
+    ///
+    /// Those of comparisons also report NaN.
     pub has_flags: bool,
 }

@@ -14,9 +14,13 @@ pub enum FoldOp {
     Sum,
     /// The product. Integers wrap.
     Product,
-    /// The minimum; NaN if there is one. Complex numbers are ordered by real part, then by imaginary part.
+    /// The minimum; NaN if there is one.
+    ///
+    /// Complex numbers are ordered by real part, then by imaginary part.
     Min,
-    /// The maximum; NaN if there is one. Complex numbers are ordered by real part, then by imaginary part.
+    /// The maximum; NaN if there is one.
+    ///
+    /// Complex numbers are ordered by real part, then by imaginary part.
     Max,
     /// Whether any element is true.
     Any,
@@ -46,7 +50,9 @@ impl FoldOp {
         FoldOp::ArgMax,
     ];
 
-    /// Whether the result is the index of an element, an `int64`, rather than an element.
+    /// Whether the result is the index of an element.
+    ///
+    /// An index is an `int64`. Otherwise the result is an element.
     ///
     /// ```
     /// # use unishape_kernels::FoldOp;

@@ -32,7 +32,9 @@ pub enum PairFunction {
     AbsoluteDifference,
 }
 
-/// Elements of an operand of a [`PairFunction`]: contiguous, or a broadcast scalar for a row.
+/// Elements of an operand of a [`PairFunction`].
+///
+/// Contiguous, or a broadcast scalar for a row.
 ///
 /// ```
 /// use unishape_kernels::PairOperand;
@@ -70,16 +72,22 @@ pub struct PairOperand<'r> {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PairFoldKernel {
-    /// Folds the values of each row of `len` elements into one accumulator. There is a row for each.
+    /// Folds the values of each row of `len` elements into one accumulator.
+    ///
+    /// There is a row for each.
     pub to_elements: fn(operands: [PairOperand<'_>; 2], len: usize, acc: &mut [u8]),
     /// Folds the values of this many rows, row after row, into a row of accumulators.
     pub to_row: fn(operands: [PairOperand<'_>; 2], rows: usize, acc: &mut [u8]),
-    /// The same for rows of one operand and a scalar of the other for each, which may be done several times: with other
-    /// scalars and accumulators. Some accumulators of two times stay in registers for all rows. For rows that are in a cache.
+    /// The same for rows of one operand and a scalar of the other for each.
+    ///
+    /// This may be done several times, with other scalars and accumulators. Some accumulators of two times stay in
+    /// registers for all rows. For rows that are in a cache.
     pub scaled_rows: fn(rows: &[&[u8]], folds: &mut [ScaledFold<'_>]),
 }
 
-/// A scalar for each of some rows, and the row of accumulators that these are folded into.
+/// Scalars for rows, and the accumulators that the rows are folded into.
+///
+/// There is a scalar for each row, and one row of accumulators.
 ///
 /// ```
 /// use unishape_kernels::{DType, FoldOp, PairFunction, ScaledFold, find_pair_fold};

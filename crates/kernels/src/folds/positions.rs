@@ -72,7 +72,9 @@ impl IndexRange {
     }
 }
 
-/// Accumulators: extreme elements and their indices, which are `int64`; equally many, as bytes.
+/// Accumulators: extreme elements and their indices.
+///
+/// Both are bytes; indices are `int64`, and there are as many as elements.
 ///
 /// ```
 /// use unishape_kernels::Extremes;
@@ -108,17 +110,21 @@ pub struct Extremes<'a> {
 pub struct PositionFoldKernel {
     /// The element of an accumulator before its first one.
     pub identity: Constant,
-    /// Folds rows of contiguous elements, as many as there are accumulators, into one accumulator each. Elements of each
-    /// row have these indices.
+    /// Folds each row of contiguous elements into one accumulator.
+    ///
+    /// There are as many rows as accumulators. Elements of each row have these indices.
     pub to_elements: fn(rows: &[u8], indices: IndexRange, extremes: Extremes<'_>),
-    /// Folds rows element by element into a row of accumulators, of which there are as many as elements in a row. Rows
-    /// have these indices.
+    /// Folds rows element by element into a row of accumulators.
+    ///
+    /// There are as many accumulators as elements in a row. Rows have these indices.
     pub to_row: fn(rows: &[u8], indices: IndexRange, extremes: Extremes<'_>),
     /// Folds other accumulators, their elements and their indices, into as many.
     pub merge: fn(elements: &[u8], indices: &[u8], extremes: Extremes<'_>),
 }
 
-/// The kernel of [`FoldOp::ArgMin`] or [`FoldOp::ArgMax`] in a dtype, if there is one: in those that have minima.
+/// The kernel of [`FoldOp::ArgMin`] or [`FoldOp::ArgMax`] in a dtype.
+///
+/// There is one for the dtypes that have minima.
 ///
 /// ```
 /// use unishape_kernels::{DType, FoldOp, find_position_fold};
