@@ -71,7 +71,9 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Finds and loads the library. `site_packages` are folders in which Python packages are installed.
+    /// Finds and loads the library.
+    ///
+    /// `site_packages` are folders in which Python packages are installed.
     ///
     /// # Errors
     ///
@@ -126,7 +128,9 @@ impl Compiler {
         self.version
     }
 
-    /// Compiles for a compute capability, such as 90 for 9.0, to what the driver loads.
+    /// Compiles to what the driver loads.
+    ///
+    /// The compute capability is 90 for 9.0, for example.
     ///
     /// That is machine code; for devices that are newer than the library, code that the driver translates.
     ///

@@ -87,8 +87,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans an expression. The values are those of its variables, in the order of their first use. `output` is a
-    /// preallocated result; without it, the result is contiguous.
+    /// Plans an expression.
+    ///
+    /// The values are those of its variables, in the order of their first use. `output` is a preallocated result;
+    /// without it, the result is contiguous.
     ///
     /// # Errors
     ///
@@ -170,7 +172,9 @@ impl Plan {
         self.dtype
     }
 
-    /// The kernels with their arguments. There are none where the result has no elements.
+    /// The kernels with their arguments.
+    ///
+    /// There are none where the result has no elements.
     pub fn launches(&self) -> &[Launch] {
         &self.launches
     }

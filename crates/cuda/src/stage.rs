@@ -2,7 +2,9 @@
 
 use unishape_kernels::{Constant, DType, FoldOp, KernelKey};
 
-/// The loop nests that compute an expression, in the order of execution. The last one computes the result.
+/// The loop nests that compute an expression, in the order of execution.
+///
+/// The last one computes the result.
 #[derive(Clone, Debug)]
 pub struct Stages {
     /// Shape of the result.
@@ -28,7 +30,9 @@ pub struct Stage {
     pub reads: Vec<Read>,
     /// The constants of its program.
     pub constants: Vec<Constant>,
-    /// What is computed, in the order of execution, and the numbers of the values it takes.
+    /// What is computed, in the order of execution.
+    ///
+    /// Each step has the numbers of the values that it takes.
     pub steps: Vec<(KernelKey, Vec<usize>)>,
     /// Its results. There is more than one only where they are folded.
     pub results: Vec<StageResult>,
@@ -62,7 +66,9 @@ pub struct StageResult {
     pub value: usize,
     /// Its dtype.
     pub dtype: DType,
-    /// What is folded along the reduced loops; `None` where the value is written for every index.
+    /// How the value is folded along the reduced loops.
+    ///
+    /// `None` where the value is written for every index.
     pub fold: Option<FoldOp>,
 }
 
@@ -75,7 +81,9 @@ pub struct Read {
     pub item: usize,
     /// Offset of the element that is read at index 0 of all loops, in elements.
     pub start: isize,
-    /// Stride in each loop, in elements. Arrays of [stages](ReadFrom::Stage) are row-major.
+    /// Stride in each loop, in elements.
+    ///
+    /// Arrays of [stages](ReadFrom::Stage) are row-major.
     pub strides: Vec<isize>,
 }
 

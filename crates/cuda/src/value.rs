@@ -47,12 +47,18 @@ pub enum Variable<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Numerics {
-    /// As on the CPU: every operation is rounded. Terms of sums are computed as by `Fused`.
+    /// As on the CPU: every operation is rounded.
+    ///
+    /// Terms of sums are computed as by `Fused`.
     #[default]
     Exact,
-    /// Multiplications may be fused with additions. Division and square roots of single precision are within 2 ulp.
+    /// Multiplications may be fused with additions.
+    ///
+    /// Division and square roots of single precision are within 2 ulp.
     Fused,
-    /// The compiler may fuse multiplications with additions, flush subnormal numbers to 0, and use approximate division,
-    /// square roots and functions, for single precision (`--use_fast_math`).
+    /// Approximate: as `--use_fast_math`.
+    ///
+    /// For single precision, the compiler may fuse multiplications with additions, flush subnormal numbers to 0, and
+    /// use approximate division, square roots and functions.
     Fast,
 }

@@ -14,7 +14,9 @@ thread_local! {
     static FOUND: Cell<Option<FloatFlags>> = const { Cell::new(None) };
 }
 
-/// Calls a function, and returns what exceptional results the calls of executors in it had.
+/// Calls a function, and returns which exceptional results it had.
+///
+/// Only calls of executors in it are watched.
 ///
 /// ```
 /// use unishape_engine::flags::{FloatFlags, watch};

@@ -15,7 +15,9 @@ pub trait ForEach<F> {
     /// What the closure returns.
     type Output;
 
-    /// Calls the closure for every index, in any order, on several threads where the work is large.
+    /// Calls the closure for every index, in any order.
+    ///
+    /// Several threads share large work.
     ///
     /// # Panics
     ///
@@ -67,8 +69,9 @@ pub trait Map<F> {
     where
         Self::Output: Fallible<T, E>;
 
-    /// Calls the closure for every index and assigns its results to an output. Large outputs are written
-    /// with non-temporal stores.
+    /// Calls the closure for every index and assigns its results to an output.
+    ///
+    /// Large outputs are written with non-temporal stores.
     ///
     /// # Panics
     ///

@@ -41,7 +41,9 @@ impl<'a> Input<'a> {
         Input { first, item, shape, strides, is_index: false, elements: PhantomData }
     }
 
-    /// An input whose elements are `int64` numbers that are not in memory: `start`, and the index times the strides.
+    /// An input of indices, which are not in memory.
+    ///
+    /// Its elements are `int64` numbers: `start`, and the index times the strides.
     ///
     /// # Panics
     ///
@@ -112,7 +114,9 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// An output whose elements need not be initialised. A completed run initialises all of them.
+    /// An output whose elements need not be initialised.
+    ///
+    /// A completed run initialises all of them.
     ///
     /// # Safety
     ///
@@ -129,8 +133,9 @@ impl<'a> Output<'a> {
         Output { is_uninit: true, ..unsafe { Output::new(first, shape, strides, mask) } }
     }
 
-    /// An output into which results are [folded](super::Program::folding), from the address of its element at index
-    /// 0. Its elements need not be initialised.
+    /// An output into which results are [folded](super::Program::folding).
+    ///
+    /// It is given by the address of its element at index 0. Its elements need not be initialised.
     ///
     /// `shape` is that of the inputs. Strides are 0 in the dimensions that are reduced, and only in these or where the
     /// size is 1.

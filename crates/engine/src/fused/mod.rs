@@ -130,7 +130,9 @@ pub fn run(program: &Program, inputs: &[Input<'_>], output: &mut Output<'_>, opt
     !is_stopped.into_inner()
 }
 
-/// Runs a program that folds its results, several at a time, and returns whether it was completed.
+/// Runs a program that folds its results, several at a time.
+///
+/// Returns whether it was completed.
 ///
 /// # Errors
 ///

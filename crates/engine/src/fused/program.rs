@@ -38,7 +38,9 @@ pub struct Step {
     pub item: usize,
 }
 
-/// A kernel that folds values of two operands, without the steps that compute these values.
+/// A kernel that folds values computed from two operands.
+///
+/// The steps that compute these values are left out.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
     /// The kernel.
@@ -52,7 +54,9 @@ pub struct Pair {
 pub struct Position {
     /// The kernel.
     pub kernel: PositionFoldKernel,
-    /// The operand that has the index of each element, see [`Input::index`](super::Input::index).
+    /// The operand that has the index of each element.
+    ///
+    /// See [`Input::index`](super::Input::index).
     pub index: usize,
 }
 
@@ -193,7 +197,9 @@ impl Program {
         self.positions.iter().flatten().any(|position| 1 + position.index == operand)
     }
 
-    /// The same program with kernels that fold some of its results without their last steps, one for each result.
+    /// The same program with [pairs](Pair) for some of its results.
+    ///
+    /// There is one entry for each result. Its kernel folds without the last steps of that result.
     ///
     /// Where the layout of the arrays does not allow it, the steps are computed.
     ///
@@ -246,7 +252,9 @@ impl Program {
         self.is_fusable
     }
 
-    /// Joins programs that fold their results along the same loops into one with the results of all.
+    /// Joins programs into one with the results of all.
+    ///
+    /// All fold their results along the same loops.
     ///
     /// `operands` has the number that each operand of each program has in the joint program. What several programs
     /// compute from the same operands is computed once.
@@ -436,8 +444,10 @@ impl Program {
             && !self.is_index.contains(&true)
     }
 
-    /// Runs a [few kernels](Program::is_few_kernels) on the bytes of contiguous elements, equally many of each operand and
-    /// of the result, one kernel after another: for few elements, for which a schedule takes longer.
+    /// Runs [few kernels](Program::is_few_kernels) on the bytes of elements.
+    ///
+    /// Elements are contiguous, and equally many of each operand and of the result. One kernel runs after another:
+    /// for few elements, for which a schedule takes longer.
     ///
     /// # Panics
     ///

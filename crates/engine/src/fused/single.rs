@@ -115,7 +115,9 @@ pub(super) fn is_row_major(shape: &[usize], strides: &[isize]) -> bool {
 pub struct OperandRows<'a> {
     /// Its bytes, from the first row on.
     pub bytes: &'a [u8],
-    /// Bytes of a row: of as many elements as a row of the output has, or of a broadcast scalar.
+    /// Bytes of a row.
+    ///
+    /// It has as many elements as a row of the output, or is a broadcast scalar.
     pub row: usize,
     /// Bytes from one row to the next.
     pub stride: usize,
@@ -141,8 +143,9 @@ impl<'a> OperandRows<'a> {
 }
 
 impl Program {
-    /// Runs a [single kernel](Program::is_single_kernel) on the bytes of contiguous elements, equally many of
-    /// each operand and of the result.
+    /// Runs a [single kernel](Program::is_single_kernel) on bytes of elements.
+    ///
+    /// Elements are contiguous, and equally many of each operand and of the result.
     ///
     /// # Panics
     ///
@@ -156,8 +159,9 @@ impl Program {
         self.run_single_kernel_rows(&operands[..inputs.len()], 1, output);
     }
 
-    /// Runs a [single kernel](Program::is_single_kernel) on rows of contiguous elements. The rows of the output follow
-    /// each other.
+    /// Runs a [single kernel](Program::is_single_kernel) on rows of elements.
+    ///
+    /// The elements of a row are contiguous. The rows of the output follow each other.
     ///
     /// # Panics
     ///

@@ -23,7 +23,9 @@ pub fn reserve<T>(count: usize) -> Result<Vec<T>, AllocError> {
     Ok(elements)
 }
 
-/// Whether memory of this size takes fresh pages, which the system has zeroed: [`zeroed`] then costs nothing.
+/// Whether memory of this size takes fresh pages.
+///
+/// The system has zeroed them: [`zeroed`] then costs nothing.
 #[cfg(feature = "fused")]
 pub fn is_zeroed_by_system(bytes: usize) -> bool {
     bytes >= crate::tuning::FRESH_PAGES_MIN_BYTES

@@ -185,7 +185,9 @@ impl LoopNest {
         }
     }
 
-    /// Part `number` of 2^`depth` parts of about equal size; none where there is nothing left for it.
+    /// Part `number` of 2^`depth` parts of about equal size.
+    ///
+    /// None where there is nothing left for it.
     ///
     /// Each halving divides the outermost loop that has more than one iteration. The innermost loop is cut at
     /// a multiple of `granularity`, so that parts begin at cache lines.
@@ -275,8 +277,10 @@ impl LoopNest {
         }
     }
 
-    /// Bytes of memory that the nest touches: an element that a stretched operand has at many indices counts
-    /// once. `items` are the bytes of an element of each operand.
+    /// Bytes of memory that the nest touches.
+    ///
+    /// An element that a stretched operand has at many indices counts once. `items` are the bytes of an element of
+    /// each operand.
     pub fn touched_bytes(&self, items: impl Iterator<Item = usize>) -> usize {
         let of_operand = |(operand, item): (usize, usize)| {
             let levels = self.sizes.iter().enumerate();

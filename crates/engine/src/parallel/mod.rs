@@ -41,7 +41,9 @@ pub use without_pool::num_threads;
 #[cfg(not(feature = "parallel"))]
 pub(crate) use without_pool::{Team, run_tasks};
 
-/// Calls `work` with every task from 0 to `count`, on as many threads as requested, or [`num_threads`] by default.
+/// Calls `work` with every task from 0 to `count`, on several threads.
+///
+/// There are as many threads as requested, or [`num_threads`] by default.
 ///
 /// # Panics
 ///
