@@ -14,7 +14,9 @@ pub(crate) enum DiagramRow<'a> {
     Text(String),
 }
 
-/// Draws named shapes aligned on the right, with a `^` under each dimension in which their sizes differ.
+/// Draws named shapes aligned on the right.
+///
+/// A `^` is under each dimension in which their sizes differ.
 ///
 /// Names are [sanitized](crate::text::sanitize). The diagram is that of the error E1, for compatible shapes too.
 ///

@@ -11,7 +11,9 @@ use ndarray::{Array, ArrayRef, ArrayView, Dimension, IntoDimension};
 use num_traits::Zero;
 use std::ops::Add;
 
-/// Methods of ndarray's arrays that broadcast: owned arrays, shared arrays and views.
+/// Methods of ndarray's arrays that broadcast.
+///
+/// Owned arrays, shared arrays and views have them.
 ///
 /// In the [prelude](crate::prelude).
 ///
@@ -26,7 +28,9 @@ pub trait BroadcastExt {
     /// Element type.
     type Elem;
 
-    /// Views of this array and another one, of their common shape: see [`broadcast`](crate::broadcast()).
+    /// Views of this array and another one, of their common shape.
+    ///
+    /// See [`broadcast`](crate::broadcast()).
     ///
     /// ```
     /// use ndarray::{arr1, arr2};
@@ -48,7 +52,9 @@ pub trait BroadcastExt {
         (self, other).broadcast()
     }
 
-    /// A view of this array, stretched to a shape: see [`broadcast_to`](crate::broadcast_to).
+    /// A view of this array, stretched to a shape.
+    ///
+    /// See [`broadcast_to`](crate::broadcast_to).
     ///
     /// ```
     /// use ndarray::arr1;
@@ -66,7 +72,9 @@ pub trait BroadcastExt {
     fn broadcast_to<Sh: IntoDimension>(&self, shape: Sh)
     -> Result<ArrayView<'_, Self::Elem, Sh::Dim>, Error>;
 
-    /// Sums this array to a shape that can be broadcast to its own: see [`sum_to`](crate::sum_to).
+    /// Sums this array to a shape that can be broadcast to its own.
+    ///
+    /// See [`sum_to`](crate::sum_to).
     ///
     /// ```
     /// use ndarray::{arr1, arr2};
@@ -83,7 +91,9 @@ pub trait BroadcastExt {
     where
         Self::Elem: Clone + Zero + Add<Output = Self::Elem>;
 
-    /// A function of the elements of this array and another operand: see [`map`](crate::map()).
+    /// A function of the elements of this array and another operand.
+    ///
+    /// See [`map`](crate::map()).
     ///
     /// ```
     /// use ndarray::{arr1, arr2};
@@ -111,7 +121,9 @@ pub trait BroadcastExt {
         (self, other).map_elements(function)
     }
 
-    /// Changes the elements of this array by those of another operand: see [`for_each`](crate::for_each()).
+    /// Changes the elements of this array by those of another operand.
+    ///
+    /// See [`for_each`](crate::for_each()).
     ///
     /// ```
     /// use ndarray::arr2;

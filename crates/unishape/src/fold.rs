@@ -86,7 +86,9 @@ pub trait Fold<T> {
     /// ```
     fn start(&self, item: T) -> Self::Acc;
 
-    /// Adds an item to an accumulator; by default, merges the accumulator of that item.
+    /// Adds an item to an accumulator.
+    ///
+    /// By default, merges the accumulator of that item.
     ///
     /// ```
     /// use unishape::fold::{Fold, Sum};
@@ -111,7 +113,9 @@ pub trait Fold<T> {
     /// ```
     fn merge(&self, acc: &mut Self::Acc, other: Self::Acc);
 
-    /// The accumulator of no items; by default there is none, and a reduction of no items is an error.
+    /// The accumulator of no items.
+    ///
+    /// By default there is none, and a reduction of no items is an error.
     ///
     /// ```
     /// use unishape::fold::{Fold, Max, Sum};

@@ -129,7 +129,9 @@ pub fn map_into<I: MapInputs<F>, F, D: Dimension>(
     label = "not an array, and not a tuple of one to eight arrays, slices and numbers",
     note = "pass one array (`&a`) or a tuple (`(&a, &b, 2.0)`); the function takes a reference to an element of each"
 )]
-/// Inputs of [`map`] and [`reduce`](crate::reduce()): a tuple of one to eight arrays, or one array.
+/// Inputs of [`map`] and [`reduce`](crate::reduce()).
+///
+/// A tuple of one to eight arrays, or one array.
 ///
 /// Each is a [`MapOperand`] with its own element type and rank. The function takes as many references.
 ///

@@ -6,7 +6,9 @@ use crate::map::MapInputs;
 use crate::reduce_axes::ReduceAxes;
 use ndarray::Array;
 
-/// Folds a function of the elements of several arrays, broadcast together, along some axes.
+/// Folds a function of the elements of several arrays along some axes.
+///
+/// The arrays are broadcast together.
 ///
 /// The function is called for each index of the common shape, and the fold combines what it returns: [`Sum`],
 /// [`Product`], [`Mean`], [`Min`], [`Max`], [`Any`], [`All`], a closure, or your own [`Fold`]. Axes are those of

@@ -3,7 +3,10 @@
 use crate::error::Error;
 use std::fmt;
 
-/// The error of [`try_map`](crate::try_map) and [`try_for_each`](crate::try_for_each).
+/// The error of [`try_map`] and [`try_for_each`].
+///
+/// [`try_map`]: crate::try_map
+/// [`try_for_each`]: crate::try_for_each
 ///
 /// Its message is that of the error inside. In a function that returns `Box<dyn Error>`, or `unishape::Error` where
 /// the function fails with that too, `?` converts it.

@@ -193,7 +193,9 @@ impl Expr {
         Expr { shared, typing: Typing::Promote }
     }
 
-    /// The expression of a graph, whose leaves are its variables, in topological order.
+    /// The expression of a graph.
+    ///
+    /// Its variables are the leaves of the graph, in topological order.
     ///
     /// The most recent ones are cached.
     ///

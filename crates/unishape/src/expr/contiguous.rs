@@ -48,8 +48,9 @@ impl ContiguousCall {
         compiled.program.is_single_kernel().then_some(ContiguousCall(compiled))
     }
 
-    /// An expression of arrays of these dtypes, in the order of its [names](Expr::names), for few elements: its
-    /// operations are computed one after another.
+    /// An expression of arrays of these dtypes, for few elements.
+    ///
+    /// Arrays are in the order of its [names](Expr::names). Operations are computed one after another.
     ///
     /// `None` where it has views, reductions, other variables or many operations, and where these do not support the
     /// dtypes.
@@ -104,8 +105,9 @@ impl ContiguousCall {
         self.0.program.step_count()
     }
 
-    /// Whether this is arithmetic that can be compiled at run time: 10,000 elements take some µs at most, in rows of any
-    /// length.
+    /// Whether this is arithmetic that can be compiled at run time.
+    ///
+    /// 10,000 elements take some µs at most, in rows of any length.
     ///
     /// ```
     /// use unishape::DType::F32;
@@ -138,8 +140,9 @@ impl ContiguousCall {
         self.0.program.run_few_kernels(inputs, output);
     }
 
-    /// Length of the rows that [`compute_stretched`](ContiguousCall::compute_stretched) computes of arrays with these
-    /// shapes.
+    /// Length of the rows of arrays with these shapes.
+    ///
+    /// [`compute_stretched`](ContiguousCall::compute_stretched) computes such rows.
     ///
     /// ```
     /// use unishape::expr::ContiguousCall;
@@ -154,8 +157,10 @@ impl ContiguousCall {
         shape[row(arrays, shape).0..].iter().product()
     }
 
-    /// As [`compute`](ContiguousCall::compute), for a [function](ContiguousCall::new) of arrays that are stretched to the
-    /// shape of the result.
+    /// Computes a function of arrays that are stretched.
+    ///
+    /// As [`compute`](ContiguousCall::compute), for a [function](ContiguousCall::new) of arrays that are stretched to
+    /// the shape of the result.
     ///
     /// Each row is computed by itself: the last dimensions, as many as an array is stretched along all of, or along none.
     ///

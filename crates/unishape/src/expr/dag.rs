@@ -65,7 +65,9 @@ pub enum Term<'d, L, M = ()> {
     Cast(DType, &'d Dag<L, M>),
     /// A view of another node.
     View(&'d View, &'d Dag<L, M>),
-    /// A reduction of the first node; the second, if any, selects the elements that take part.
+    /// A reduction of the first node.
+    ///
+    /// The second node, if any, selects the elements that take part.
     Reduce(&'d Reduction, &'d [Dag<L, M>]),
 }
 
@@ -131,7 +133,9 @@ impl<L, M> Dag<L, M> {
         Dag::new(Owned::View(Box::new(view), input), meta)
     }
 
-    /// A reduction of another node, of those elements for which the mask is true if there is one.
+    /// A reduction of another node.
+    ///
+    /// If there is a mask, of those elements for which it is true.
     ///
     /// ```
     /// # use unishape::expr::{Dag, ReduceOp, Reduction};

@@ -224,7 +224,9 @@ impl<'a> Lazy<'a> {
         self.view(View::BroadcastTo(shape.into()))
     }
 
-    /// A reduction with options. [`sum`](Lazy::sum) and the like are reductions without.
+    /// A reduction with options.
+    ///
+    /// [`sum`](Lazy::sum) and the like are reductions without.
     ///
     /// ```
     /// use unishape::expr::{ReduceOp, Reduction, lazy};
@@ -255,7 +257,9 @@ impl<'a> Lazy<'a> {
         Lazy(Dag::reduce(reduction, self.0, Some(mask.into().0), ()))
     }
 
-    /// `exp(x) / sum(exp(x))` along some axes, without overflow. Its rows are computed while they are in the cache.
+    /// `exp(x) / sum(exp(x))` along some axes, without overflow.
+    ///
+    /// Its rows are computed while they are in the cache.
     ///
     /// ```
     /// use unishape::expr::lazy;
@@ -283,7 +287,9 @@ impl<'a> Lazy<'a> {
         self.composite(Composite::LogSoftmax, axes, EPSILON)
     }
 
-    /// `(x - mean(x)) / sqrt(var(x) + eps)` along some axes. Multiply it by a weight and add a bias where there are some.
+    /// `(x - mean(x)) / sqrt(var(x) + eps)` along some axes.
+    ///
+    /// Multiply it by a weight and add a bias where there are some.
     ///
     /// ```
     /// use unishape::expr::lazy;

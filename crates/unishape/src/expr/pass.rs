@@ -82,7 +82,9 @@ impl<'a> OutputMut<'a> {
 }
 
 impl<'a> Bound<'a> {
-    /// The expressions that are computed in one pass over memory: lists of their numbers.
+    /// The expressions that are computed in one pass over memory.
+    ///
+    /// Each list has the numbers of those that share a pass.
     ///
     /// Large element-wise expressions of the same shape that read the same array share a pass. So do expressions with
     /// reductions that have a reduction in common, or that run row by row on the same rows of an array: an example is
@@ -134,7 +136,9 @@ impl<'a> Bound<'a> {
         passes
     }
 
-    /// Describes how each of several expressions is computed, as [`plan`](Bound::plan), and which share a pass.
+    /// Describes how each of several expressions is computed.
+    ///
+    /// As [`plan`](Bound::plan), and which of them share a pass.
     ///
     /// ```
     /// # use unishape::expr::{Bound, Expr};
@@ -157,7 +161,9 @@ impl<'a> Bound<'a> {
         plans
     }
 
-    /// Computes the results of several expressions, in [passes](Bound::passes) that they share.
+    /// Computes the results of several expressions.
+    ///
+    /// They run in the [passes](Bound::passes) that they share.
     ///
     /// ```
     /// # use unishape::expr::{Bound, Expr};
@@ -193,7 +199,9 @@ impl<'a> Bound<'a> {
         Ok(results.into_iter().flatten().collect())
     }
 
-    /// Computes several expressions into preallocated arrays while a function returns `true`.
+    /// Computes several expressions into preallocated arrays.
+    ///
+    /// The work ends early when a function returns `false`.
     ///
     /// [`compute_while`](Bound::compute_while) for several expressions, in [passes](Bound::passes) that they share.
     ///

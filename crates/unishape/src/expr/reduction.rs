@@ -21,7 +21,9 @@ pub struct Reduction {
     pub op: ReduceOp,
     /// The reduced axes; all without any. Negative axes count from the end.
     pub axes: Option<Vec<i64>>,
-    /// Names of the reduced dimensions, in place of axes, for libraries of arrays with named dimensions.
+    /// Names of the reduced dimensions, in place of axes.
+    ///
+    /// For libraries of arrays with named dimensions.
     ///
     /// Such a library replaces them by axes ([`Expr::to_dag`](super::Expr::to_dag)). Binding a reduction with names
     /// is an error.
