@@ -5,7 +5,9 @@ use std::ops::Range;
 use unishape::expr::Scalar;
 use unishape::{DType, Tensor};
 
-/// Evenly spaced numbers from a start up to, not including, an end, as NumPy's `arange`.
+/// Evenly spaced numbers, as NumPy's `arange`.
+///
+/// They go from a start up to, not including, an end.
 ///
 /// They are generated on demand and take no memory.
 ///

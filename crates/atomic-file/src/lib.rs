@@ -121,7 +121,9 @@ impl AtomicFile {
         })
     }
 
-    /// Starts a file at a path where there must be none, neither now nor at the commit.
+    /// Starts a file at a path where there must be none.
+    ///
+    /// There must be none now, nor at the commit.
     ///
     /// Of several processes that create the same path, exactly one commits. A symbolic link counts as a file,
     /// whether or not its target exists. A pipe or a device is [written in place](AtomicFile::is_in_place).

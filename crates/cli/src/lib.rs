@@ -50,7 +50,9 @@ use error::CliError;
 use std::ffi::OsString;
 use std::panic;
 
-/// Runs the command with these arguments, the first of which is its name, and returns the exit code.
+/// Runs the command and returns its exit code.
+///
+/// The first argument is the name of the command.
 ///
 /// Prints to standard output and standard error, and installs signal handlers: it is the last that a process does.
 ///

@@ -8,7 +8,9 @@ use unishape::text::truncate;
 const NAME_LENGTH: usize = 16;
 
 impl Explanation {
-    /// Names dimensions of an input: the diagram shows a name instead of the size, and says which size is drawn.
+    /// Names dimensions of an input.
+    ///
+    /// The diagram shows a name instead of the size, and says which size is drawn.
     ///
     /// There is one entry for each dimension. Does nothing for an input that does not exist or is not shown.
     ///
@@ -31,7 +33,9 @@ impl Explanation {
         self
     }
 
-    /// Names dimensions of the common shape; see [`dim_names`](Explanation::dim_names).
+    /// Names dimensions of the common shape.
+    ///
+    /// See [`dim_names`](Explanation::dim_names).
     ///
     /// ```
     /// use unishape::Rules;

@@ -146,7 +146,9 @@ impl ReductionExplanation {
         svg::draw(self)
     }
 
-    /// The diagram as a standalone HTML page whose cells show what they are folded into.
+    /// The diagram as a standalone HTML page.
+    ///
+    /// Its cells show what they are folded into.
     ///
     /// ```
     /// # use unishape::expr::{ReduceOp, Reduction};

@@ -79,7 +79,9 @@ pub enum Location {
 }
 
 impl Location {
-    /// Parses a text. Neither reads nor looks for files, so that a text means the same in every directory.
+    /// Parses a text.
+    ///
+    /// Neither reads nor looks for files, so that a text means the same in every directory.
     ///
     /// ```
     /// use unishape_files::Location;
@@ -128,7 +130,9 @@ impl Location {
         })
     }
 
-    /// Whether the text alone says that this is a file: by its extension, a name after a colon, or a description.
+    /// Whether the text alone says that this is a file.
+    ///
+    /// It says so by its extension, a name after a colon, or a description.
     ///
     /// ```
     /// use unishape_files::Location;
@@ -161,7 +165,9 @@ impl Location {
         }
     }
 
-    /// The name of the array: that of the member, or that of the file without its extension.
+    /// The name of the array.
+    ///
+    /// That of the member, or that of the file without its extension.
     ///
     /// ```
     /// use unishape_files::Location;

@@ -75,7 +75,9 @@ pub unsafe fn open(location: &Location) -> Result<RawArray, FileError> {
     }
 }
 
-/// Reads the dtype and shape of an array of any format but Zarr. The elements need not be complete.
+/// Reads the dtype and shape of an array of any format but Zarr.
+///
+/// The elements need not be complete.
 ///
 /// ```
 /// use unishape_files::{Location, read_header};
@@ -117,7 +119,9 @@ pub unsafe fn read_header(location: &Location) -> Result<Header, FileError> {
     }
 }
 
-/// The names of the arrays in an archive or a file of tensors; `None` for other files.
+/// The names of the arrays in an archive or a file of tensors.
+///
+/// `None` for other files.
 ///
 /// ```
 /// use unishape_files::{Location, member_names};

@@ -6,7 +6,9 @@ use unishape::notation::parse_shape;
 use unishape::text::truncate;
 use unishape_npy::{Descr, Header};
 
-/// The description of a file of raw elements: `DTYPE:SHAPE` or `DTYPE:SHAPE@OFFSET`.
+/// The description of a file of raw elements.
+///
+/// `DTYPE:SHAPE` or `DTYPE:SHAPE@OFFSET`.
 ///
 /// The dtype is a name (`float32`, little-endian) or NumPy's code (`>f4` for big-endian). One size of the shape
 /// may be `?`; it follows from the length of the file.

@@ -65,7 +65,9 @@ pub trait ArraySource: Send + Sync {
         None
     }
 
-    /// The shape of the chunks that are decoded as a whole; `None` where any region is read alone.
+    /// The shape of the chunks that are decoded as a whole.
+    ///
+    /// `None` where any region is read alone.
     ///
     /// ```
     /// # use unishape::Tensor;
@@ -79,7 +81,9 @@ pub trait ArraySource: Send + Sync {
         None
     }
 
-    /// Whether [`blocks`](ArraySource::blocks) reads regions that are in one chunk, from its first element on.
+    /// Whether [`blocks`](ArraySource::blocks) reads regions of a chunk.
+    ///
+    /// These are regions that are in one chunk, from its first element on.
     ///
     /// ```
     /// # use unishape::Tensor;
@@ -92,7 +96,9 @@ pub trait ArraySource: Send + Sync {
         false
     }
 
-    /// A reader of a region that decodes it block by block; `None` where the region can only be read as a whole.
+    /// A reader of a region that decodes it block by block.
+    ///
+    /// `None` where the region can only be read as a whole.
     ///
     /// ```
     /// # use unishape::Tensor;
@@ -116,7 +122,9 @@ pub trait ArraySource: Send + Sync {
     }
 }
 
-/// A region of an array that is decoded as it is read, so that it is never in memory as a whole.
+/// A region of an array that is decoded as it is read.
+///
+/// So it is never in memory as a whole.
 ///
 /// A block has one index in the dimensions before some dimension, a range of that, and all indices of the region in the
 /// dimensions after it. Each block begins where the previous one ends, or later, in row-major order.

@@ -158,7 +158,9 @@ impl NpzReader {
         header.map_err(|error| error.in_member(name).in_file(&self.path))
     }
 
-    /// Reads an array: up to 64 MiB into memory, a larger one into a temporary file, which is mapped.
+    /// Reads an array.
+    ///
+    /// Up to 64 MiB are read into memory, a larger array into a temporary file, which is mapped.
     ///
     /// ```
     /// # use unishape_npy::{self as npy, NpzReader};
@@ -186,7 +188,9 @@ impl NpzReader {
         self.member(name).and_then(read).map_err(|error| error.in_member(name).in_file(&path))
     }
 
-    /// The array where it lies in the file, if it is not compressed: its header and the offset of its data.
+    /// The header of an array that is not compressed, and where its data is.
+    ///
+    /// The second value is the offset of the data in the file.
     ///
     /// For [`RawArray::map_at`]. The checksum of the archive is not verified.
     ///

@@ -154,7 +154,9 @@ impl RawArray {
         unsafe { RawArray::map_range(path, &file, header, data) }
     }
 
-    /// Maps an array in any file: `header` describes it, and its elements begin at a byte offset.
+    /// Maps an array in any file.
+    ///
+    /// `header` describes it, and its elements begin at a byte offset.
     ///
     /// For files of raw elements, and for other formats that have arrays in one piece.
     ///
@@ -275,7 +277,9 @@ impl RawArray {
         Ok(RawArray { path: name.into(), header, storage: Storage::of_bytes(&bytes)? })
     }
 
-    /// The elements of a tensor, as the bytes of an `.npy` file. `name` stands for its path.
+    /// The elements of a tensor, as the bytes of an `.npy` file.
+    ///
+    /// `name` stands for its path.
     ///
     /// ```
     /// use unishape::Tensor;

@@ -32,7 +32,9 @@ pub struct TemporaryArray {
 }
 
 impl TemporaryArray {
-    /// Creates an array of zeros. The system may give it disk space only as it is written.
+    /// Creates an array of zeros.
+    ///
+    /// The system may give it disk space only as it is written.
     ///
     /// ```
     /// use unishape::DType;

@@ -24,7 +24,9 @@ use std::fmt;
 pub enum BroadcastKind {
     /// Inputs of an element-wise operator, such as Add.
     ElementWise,
-    /// A single exponent of Pow, which ONNX Runtime computes differently from an expanded one.
+    /// A single exponent of Pow.
+    ///
+    /// ONNX Runtime computes it differently from an expanded one.
     ScalarExponent,
     /// The matrix C of Gemm.
     Gemm,

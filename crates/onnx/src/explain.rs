@@ -25,15 +25,21 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Nodes that broadcast, or may broadcast depending on unknown sizes, also in subgraphs and functions.
+    /// Nodes that broadcast, also in subgraphs and functions.
+    ///
+    /// Nodes that may broadcast, depending on unknown sizes, are among them.
     pub broadcasts: Vec<BroadcastNode>,
     /// Indices of the nodes whose inputs are incompatible (E1), with the error.
     pub conflicts: Vec<(usize, Error)>,
     /// Operators that were not analyzed: they may broadcast.
     pub not_analyzed: Vec<String>,
-    /// Declared shapes of intermediate values and outputs that are wrong; they are not used.
+    /// Wrong declared shapes of intermediate values and outputs.
+    ///
+    /// They are not used.
     pub declarations: Vec<String>,
-    /// Number of nodes that were analyzed, including those of subgraphs, and of functions once for every call.
+    /// Number of nodes that were analyzed.
+    ///
+    /// Nodes of subgraphs count, and those of functions once for every call.
     pub nodes: usize,
 }
 
@@ -53,7 +59,9 @@ pub enum Verdict {
     Explicit,
     /// A node certainly broadcasts.
     Broadcasts,
-    /// A node may broadcast, depending on unknown sizes or on an operator that is not analyzed.
+    /// A node may broadcast.
+    ///
+    /// This depends on unknown sizes or on an operator that is not analyzed.
     Unknown,
 }
 
@@ -101,7 +109,9 @@ impl Report {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct BroadcastNode {
-    /// Subgraph or function that the node is in, such as `node 3 (If), then_branch: `; empty for the main graph.
+    /// Subgraph or function that the node is in; empty for the main graph.
+    ///
+    /// For example `node 3 (If), then_branch: `.
     pub path: String,
     /// Index in its graph's list of nodes.
     pub node: usize,

@@ -43,7 +43,9 @@ pub struct Rewritten {
 pub struct ExplicitOptions {
     /// Sizes of symbolic dimensions of the inputs; the new model declares them.
     pub sizes: FixedSizes,
-    /// Whether inputs are expanded only if they are stretched whatever the unknown sizes are.
+    /// Whether only inputs that are certainly stretched are expanded.
+    ///
+    /// They are stretched whatever the unknown sizes are.
     pub certain_only: bool,
     /// Kinds of broadcasting that are made explicit.
     ///

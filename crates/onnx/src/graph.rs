@@ -412,7 +412,9 @@ pub struct ValueInfo {
 pub enum DeclaredDim {
     /// Known size (`dim_value`).
     Size(usize),
-    /// Symbolic dimension (`dim_param`): an unknown size, equal in all shapes that use the name.
+    /// Symbolic dimension (`dim_param`).
+    ///
+    /// An unknown size, equal in all shapes that use the name.
     Symbol(String),
     /// Unknown size without a name.
     Unknown,

@@ -32,7 +32,9 @@ pub fn implicit(model: &Model) -> Result<Rewritten, Error> {
     remove_expands(model, false)
 }
 
-/// Removes all redundant Expand nodes of a model, also those that its author wrote.
+/// Removes all redundant Expand nodes of a model.
+///
+/// Those that its author wrote are removed, too.
 ///
 /// An Expand is redundant if every consumer of its output broadcasts the unexpanded value to the same shape.
 ///

@@ -131,7 +131,9 @@ impl Model {
         Ok(model.with_base_dir(file::parent_dir(path)))
     }
 
-    /// As [`open`](Model::open), but long weights stay in the file until they are used or written.
+    /// Opens a model without reading its long weights.
+    ///
+    /// As [`open`](Model::open), but these stay in the file until they are used or written.
     ///
     /// Needs memory for the structure of the model only. The file must not change meanwhile:
     /// [`write_to`](Model::write_to) fails if it did.
@@ -238,7 +240,9 @@ impl Model {
         self.message.has(field::TRAINING_INFO)
     }
 
-    /// All graphs with their paths: the main graph, whose path is empty, subgraphs, and functions at their first call.
+    /// All graphs with their paths.
+    ///
+    /// The main graph, whose path is empty, subgraphs, and functions at their first call.
     ///
     /// The paths are those of [`BroadcastNode`](crate::BroadcastNode).
     ///

@@ -281,7 +281,9 @@ pub struct SupportedOperator {
     pub broadcasts: bool,
 }
 
-/// All versions of all operators that [`CompiledModel`](crate::CompiledModel) runs.
+/// All versions of all operators that a [`CompiledModel`] runs.
+///
+/// [`CompiledModel`]: crate::CompiledModel
 ///
 /// ```
 /// assert!(unishape_onnx::supported_operators().any(|operator| operator.name == "Where"));

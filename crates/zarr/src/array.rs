@@ -42,7 +42,9 @@ pub struct ZarrArray {
 }
 
 impl ZarrArray {
-    /// Opens an array of a store. Without a name, the store itself is the array, or has a single one.
+    /// Opens an array of a store.
+    ///
+    /// Without a name, the store itself is the array, or has a single one.
     ///
     /// ```
     /// use unishape_zarr::ZarrArray;

@@ -58,8 +58,10 @@ impl<'w> ChunkWriter<'w> {
         ChunkWriter { file, format, chunk_shape, dtype, position: 0, name }
     }
 
-    /// Writes a block: one index of the chunk in the dimensions before some dimension, a range of that, and indices from
-    /// 0 on in those after it. What is left out between blocks is 0.
+    /// Writes a block.
+    ///
+    /// That is one index of the chunk in the dimensions before some dimension, a range of that, and indices from 0 on
+    /// in those after it. What is left out between blocks is 0.
     ///
     /// ```
     /// # use unishape::{DType, Tensor};
@@ -100,7 +102,9 @@ impl<'w> ChunkWriter<'w> {
         written.map_err(|error| self.error(&error))
     }
 
-    /// Completes the chunk. One whose elements are all 0 has no file where the fill value is 0: in version 3.
+    /// Completes the chunk.
+    ///
+    /// One whose elements are all 0 has no file where the fill value is 0: in version 3.
     ///
     /// ```
     /// # use unishape::DType;

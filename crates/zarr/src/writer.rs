@@ -12,7 +12,9 @@ use unishape::text::display_path;
 use unishape::{DType, TensorView};
 use unishape_files::FileError;
 
-/// A store of arrays that is being written, in a temporary directory beside its target.
+/// A store of arrays that is being written.
+///
+/// It is in a temporary directory beside its target.
 ///
 /// ```
 /// use unishape_zarr::{Format, StoreWriter};
@@ -51,8 +53,9 @@ impl StoreWriter {
         Ok(StoreWriter { target: target.into(), directory, format, nodes: Vec::new() })
     }
 
-    /// Adds an array, whose name may have groups (`a/b`). Its chunks are written by the returned writer, in any order and
-    /// from any thread.
+    /// Adds an array, whose name may have groups (`a/b`).
+    ///
+    /// Its chunks are written by the returned writer, in any order and from any thread.
     ///
     /// Chunks that are not written are 0.
     ///
@@ -109,7 +112,9 @@ impl StoreWriter {
         Ok(())
     }
 
-    /// Completes the store: it appears under its name. With `replace`, in the place of what has that name.
+    /// Completes the store: it appears under its name.
+    ///
+    /// With `replace`, in the place of what has that name.
     ///
     /// ```
     /// use unishape_zarr::{Format, StoreWriter};

@@ -110,7 +110,9 @@ impl Inference {
         &self.conflicts
     }
 
-    /// Declared shapes of intermediate values and outputs that contradict the inferred ones, in words.
+    /// Declared shapes that contradict the inferred ones, in words.
+    ///
+    /// They are shapes of intermediate values and of outputs.
     ///
     /// ```
     /// # let bytes = unishape_onnx::model_builder::add_model();
