@@ -471,11 +471,11 @@ fn given<'py>(
     if let Some(object) = more.map(|more| more.get_item(name)).transpose()?.flatten() {
         return Ok(Some(object));
     }
-    match mapping {
-        Some(mapping) if let Ok(mapping) = mapping.cast_exact::<PyDict>() => mapping.get_item(name),
-        Some(mapping) if mapping.contains(name)? => mapping.get_item(name).map(Some),
-        _ => Ok(None),
+    let Some(mapping) = mapping else { return Ok(None) };
+    if let Ok(mapping) = mapping.cast_exact::<PyDict>() {
+        return mapping.get_item(name);
     }
+    if mapping.contains(name)? { mapping.get_item(name).map(Some) } else { Ok(None) }
 }
 
 /// The values of the names that have one, as `resolve` finds them.

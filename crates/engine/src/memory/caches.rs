@@ -53,9 +53,17 @@ fn caches() -> Option<[usize; 2]> {
     Some([level(2).filter(|&size| size > 0).unwrap_or(DEFAULT_L2_CACHE), last])
 }
 
+/// Registers of a leaf and a subleaf of `cpuid`.
+#[cfg(target_arch = "x86_64")]
+#[allow(unused_unsafe, reason = "the function is unsafe in older versions of Rust that `rust-version` includes")]
+fn cpuid(leaf: u32, subleaf: u32) -> std::arch::x86_64::CpuidResult {
+    // Safety: every x86-64 CPU has the instruction, which only reads.
+    unsafe { std::arch::x86_64::__cpuid_count(leaf, subleaf) }
+}
+
 #[cfg(target_arch = "x86_64")]
 fn is_vendor(name: &[u8; 12]) -> bool {
-    let vendor = std::arch::x86_64::__cpuid(0);
+    let vendor = cpuid(0, 0);
     let found = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
     found.as_flattened() == name
 }
@@ -73,12 +81,11 @@ fn is_intel() -> bool {
 /// Level and bytes of a cache, from the `cpuid` leaf with one cache per subleaf: 4 for Intel, 0x8000001D for AMD.
 #[cfg(target_arch = "x86_64")]
 fn cache(index: u32) -> Option<(u32, usize)> {
-    use std::arch::x86_64::{__cpuid, __cpuid_count};
     let leaf = if is_vendor(b"AuthenticAMD") { 0x8000_001D } else { 4 };
-    if __cpuid(leaf & 0x8000_0000).eax < leaf {
+    if cpuid(leaf & 0x8000_0000, 0).eax < leaf {
         return None;
     }
-    let cache = __cpuid_count(leaf, index);
+    let cache = cpuid(leaf, index);
     decode(cache.eax, cache.ebx, cache.ecx)
 }
 
