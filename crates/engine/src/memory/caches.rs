@@ -55,7 +55,10 @@ fn caches() -> Option<[usize; 2]> {
 
 /// Registers of a leaf and a subleaf of `cpuid`.
 #[cfg(target_arch = "x86_64")]
-#[allow(unused_unsafe, reason = "the function is unsafe in older versions of Rust that `rust-version` includes")]
+#[allow(
+    unused_unsafe,
+    reason = "the function is unsafe in older versions of Rust that `rust-version` includes"
+)]
 fn cpuid(leaf: u32, subleaf: u32) -> std::arch::x86_64::CpuidResult {
     // Safety: every x86-64 CPU has the instruction, which only reads.
     unsafe { std::arch::x86_64::__cpuid_count(leaf, subleaf) }
