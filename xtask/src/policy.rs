@@ -6,7 +6,9 @@ use crate::install::CargoTool;
 use crate::python;
 use crate::workspace::packages;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::process::Command;
 
 /// Checks licences, sources, duplicates and advisories of dependencies; compiles in three minutes.
 const DENY: CargoTool = CargoTool { name: "deny", version: "0.20.2" };
@@ -14,13 +16,14 @@ const DENY: CargoTool = CargoTool { name: "deny", version: "0.20.2" };
 /// Compares public APIs; compiles in five minutes.
 const SEMVER: CargoTool = CargoTool { name: "semver-checks", version: "0.51.0" };
 
-/// Libraries whose API is internal: it may change with every release.
-const INTERNAL: [&str; 5] =
-    ["unishape-cuda", "unishape-engine", "unishape-jit", "unishape-kernels", "unishape-simd"];
+/// Libraries whose API is internal: it may change with every release. `unishape-kernels` is not among them: `DType`, `Op`
+/// and `Scalar` of the API of `unishape` are defined there.
+const INTERNAL: [&str; 4] = ["unishape-cuda", "unishape-engine", "unishape-jit", "unishape-simd"];
 
 /// Checks the dependencies by `deny.toml`.
 ///
-/// Advisories need a database from the network. Without it everything else is checked, and the missing check is reported.
+/// Advisories need a database from the network. Without it everything else is checked, and the missing check is reported;
+/// in CI it is an error.
 pub(crate) fn deny() -> Result<(), String> {
     DENY.install()?;
     let check = |of: &[&str]| {
@@ -30,10 +33,22 @@ pub(crate) fn deny() -> Result<(), String> {
     };
     command::run("licences, sources and versions of dependencies", check(&["licenses", "sources", "bans"]))?;
     if !succeeds(command(DENY.program(), &["fetch", "db"])) {
-        eprintln!("\nAdvisories were NOT checked: the database of advisories cannot be fetched here.");
-        return Ok(());
+        return unchecked("Advisories were NOT checked: their database cannot be fetched.", in_ci());
     }
     command::run("advisories on dependencies", check(&["advisories"]))
+}
+
+fn in_ci() -> bool {
+    std::env::var_os("CI").is_some()
+}
+
+/// Reports what could not be checked; in CI this is an error.
+fn unchecked(what: &str, in_ci: bool) -> Result<(), String> {
+    if in_ci {
+        return Err(what.into());
+    }
+    eprintln!("\n{what}");
+    Ok(())
 }
 
 /// Options of `cargo xtask semver`.
@@ -65,10 +80,11 @@ pub(crate) fn semver(options: &SemverOptions) -> Result<(), String> {
     command::run(&format!("public APIs compared with {baseline}"), check)
 }
 
-/// Checks that the workspace needs no newer compiler than `rust-version` says.
+/// Checks that no package needs a newer compiler than its `rust-version` says.
 ///
-/// The dependencies must allow it, and clippy knows since when functions of std exist. What the language itself needs is
-/// tested where a toolchain of that version is installed.
+/// The dependencies must allow it, and clippy knows since when functions of std exist. What the language itself needs, and
+/// functions that were `unsafe` before, show in a build with a toolchain of each version: in CI it is installed, elsewhere
+/// the build is left out without it.
 pub(crate) fn msrv() -> Result<(), String> {
     let metadata = output("cargo metadata", cargo(&["metadata", "--format-version=1", "--locked"]))?;
     let metadata: Value =
@@ -77,25 +93,39 @@ pub(crate) fn msrv() -> Result<(), String> {
     if !newer.is_empty() {
         return Err(newer.join("\n"));
     }
-    let own = metadata["packages"].as_array().and_then(|packages| {
-        packages.iter().find(|package| package["name"] == "unishape").and_then(rust_version)
-    });
-    let own = own.ok_or("unishape has no rust-version")?;
-
     let mut lints = cargo(&["clippy", "--workspace", "--features", "unishape/cuda", "--"]);
     lints.args(["-D", "clippy::incompatible_msrv"]);
     command::run("functions of std", lints)?;
 
-    let toolchain = format!("{}.{}", own.0, own.1);
-    if !succeeds(command("rustup", &["run", &toolchain, "cargo", "--version"])) {
-        eprintln!(
-            "\nThe workspace was NOT built with Rust {toolchain}: rustup toolchain install {toolchain} --profile minimal"
-        );
-        return Ok(());
+    for ((major, minor), packages) in packages_by_version(&metadata) {
+        let toolchain = format!("{major}.{minor}");
+        let packages: Vec<&str> = packages.into_iter().flat_map(|name| ["--package", name]).collect();
+        if !succeeds(command("rustup", &["run", &toolchain, "cargo", "--version"])) {
+            let install = ["toolchain", "install", &toolchain, "--profile", "minimal"];
+            if !in_ci() {
+                eprintln!("\nNothing was built with Rust {toolchain}: rustup {}", install.join(" "));
+                continue;
+            }
+            command::run(&format!("installing Rust {toolchain}"), command("rustup", &install))?;
+        }
+        let mut check = command("rustup", &["run", &toolchain, "cargo", "check", "--locked"]);
+        check.args(packages).arg("--target-dir").arg(root().join("target/msrv")).env_remove("CARGO");
+        command::run(&format!("a build with Rust {toolchain}"), check)?;
     }
-    let mut check = command("rustup", &["run", &toolchain, "cargo", "check", "--workspace", "--locked"]);
-    check.arg("--target-dir").arg(root().join("target/msrv")).env_remove("CARGO");
-    command::run(&format!("a build with Rust {toolchain}"), check)
+    Ok(())
+}
+
+/// The names of the packages of the workspace, by their `rust-version`.
+fn packages_by_version(metadata: &Value) -> BTreeMap<(u32, u32), Vec<&str>> {
+    let members: HashSet<&Value> = metadata["workspace_members"].as_array().into_iter().flatten().collect();
+    let mut versions = BTreeMap::<_, Vec<&str>>::new();
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    for package in packages.filter(|package| members.contains(&package["id"])) {
+        if let (Some(version), Some(name)) = (rust_version(package), package["name"].as_str()) {
+            versions.entry(version).or_default().push(name);
+        }
+    }
+    versions
 }
 
 /// The `rust-version` of a package in cargo's metadata.
@@ -140,7 +170,7 @@ fn newer_dependencies(metadata: &Value) -> Option<Vec<String>> {
     Some(newer)
 }
 
-/// Compares the workflows and the settings of Dependabot with their schemas, and looks for known mistakes.
+/// Compares workflows, issue forms and the settings of Dependabot with their schemas, and looks for known mistakes.
 ///
 /// Nothing is fetched but the two programs, into an environment in `target/tools/python`.
 pub(crate) fn workflows() -> Result<(), String> {
@@ -152,16 +182,32 @@ pub(crate) fn workflows() -> Result<(), String> {
     let mut install = python::pip_install(&interpreter);
     install.args(["check-jsonschema>=0.34,<1", "zizmor>=1.16,<2"]);
     command::run("linters of workflows", install)?;
-    let program = |name: &str, args: &[&str]| command(interpreter.with_file_name(name), args);
+    let program = |name: &str| interpreter.with_file_name(name);
     for (schema, path) in [
-        ("vendor.github-workflows", ".github/workflows/test.yml"),
-        ("vendor.github-workflows", ".github/workflows/wheels.yml"),
+        ("vendor.github-workflows", ".github/workflows"),
+        ("vendor.github-issue-forms", ".github/ISSUE_TEMPLATE"),
         ("vendor.dependabot", ".github/dependabot.yml"),
     ] {
-        let check = program("check-jsonschema", &["--builtin-schema", schema, path]);
-        command::run(&format!("{path} and its schema"), check)?;
+        let check = command(program("check-jsonschema"), &["--builtin-schema", schema]);
+        command::run(&format!("{path} and its schema"), with_files(check, path)?)?;
     }
-    command::run("security of the workflows", program("zizmor", &["--offline", "--quiet", ".github"]))
+    command::run(
+        "security of the workflows",
+        command(program("zizmor"), &["--offline", "--quiet", ".github"]),
+    )
+}
+
+/// Adds a file, or the files in a folder, to the arguments of a command. The settings of issue forms have no schema here.
+fn with_files(mut command: Command, path: &str) -> Result<Command, String> {
+    let full = root().join(path);
+    if full.is_file() {
+        command.arg(full);
+        return Ok(command);
+    }
+    let files = fs::read_dir(&full).map_err(|error| format!("{path}: {error}"))?;
+    let files = files.flatten().map(|file| file.path());
+    command.args(files.filter(|file| !file.ends_with("config.yml")));
+    Ok(command)
 }
 
 /// Major and minor number of a version.
@@ -172,13 +218,19 @@ fn version(text: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{newer_dependencies, version};
+    use super::{newer_dependencies, packages_by_version, unchecked, version};
     use serde_json::json;
 
     #[test]
     fn versions_are_ordered_by_number() {
         assert!(version("1.89") > version("1.9.1"));
         assert_eq!((version("1"), version("1.89.0"), version("x")), (Some((1, 0)), Some((1, 89)), None));
+    }
+
+    #[test]
+    fn what_is_not_checked_is_an_error_in_ci() {
+        assert_eq!(unchecked("advisories", false), Ok(()));
+        assert_eq!(unchecked("advisories", true), Err("advisories".into()));
     }
 
     #[test]
@@ -199,6 +251,8 @@ mod tests {
                 node("b", &[]),
             ] },
         });
+        let versions: Vec<_> = packages_by_version(&metadata).into_iter().collect();
+        assert_eq!(versions, [((1, 89), vec!["own"]), ((1, 91), vec!["other"])]);
         let newer = newer_dependencies(&metadata).unwrap();
         assert_eq!(newer, [r#""own": "b" needs Rust "1.91""#]);
     }
