@@ -2,10 +2,11 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use support::{metadata, root};
+use support::{cells, metadata, packages, quoted, root, rust_files};
 
 /// Packages of the workspace that are never published: tests, examples, tools, a part of the site, and the extension
 /// module of Python.
@@ -90,4 +91,40 @@ fn packages_have_licences_and_sources_only() {
         let other: Vec<&String> = files.iter().filter(|file| !expected(file)).collect();
         assert!(other.is_empty(), "the package of {name} also has {other:?}");
     }
+}
+
+/// Published crates whose API may change with every release, except for what `unishape` re-exports.
+const INTERNAL_API: [&str; 5] =
+    ["unishape-cuda", "unishape-engine", "unishape-jit", "unishape-kernels", "unishape-simd"];
+
+#[test]
+fn enums_that_cannot_grow_are_documented() {
+    let mut reexported = String::new();
+    for file in rust_files(&root().join("crates/unishape/src")) {
+        let text = fs::read_to_string(file).unwrap();
+        let uses = text.split("pub use unishape_").skip(1).filter_map(|after| after.split_once(';'));
+        reexported.extend(uses.map(|(names, _)| format!("{names} ")));
+    }
+    let reexported: BTreeSet<&str> = reexported.split(|c: char| !c.is_alphanumeric()).collect();
+    let mut found = BTreeSet::new();
+    for package in packages().into_iter().filter(|package| package.is_published) {
+        let internal = INTERNAL_API.contains(&package.name.as_str());
+        for file in rust_files(&package.folder.join("src")) {
+            let text = fs::read_to_string(file).unwrap();
+            for (before, after) in text.match_indices("pub enum ").map(|(at, _)| text.split_at(at)) {
+                let name = after["pub enum ".len()..].split(|c: char| !c.is_alphanumeric()).next().unwrap();
+                let attributes =
+                    before.lines().rev().take_while(|line| !line.trim_start().starts_with("///"));
+                let can_grow = attributes.take(4).any(|line| line.trim() == "#[non_exhaustive]");
+                if !can_grow && (!internal || reexported.contains(name)) {
+                    found.insert(name.to_owned());
+                }
+            }
+        }
+    }
+    let releasing = fs::read_to_string(root().join("docs/releasing.md")).unwrap();
+    let (_, table) = releasing.split_once("| enums |").unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let documented: BTreeSet<String> = rows.flat_map(|row| quoted(cells(row)[0])).collect();
+    assert_eq!(found, documented);
 }
