@@ -1,6 +1,6 @@
 //! Exceptional results of a call: divisions by zero, overflows, invalid operations.
 //!
-//! The CPU's floating-point flags tell of those of arithmetic, at the cost of reading them once for each thread of a call.
+//! The CPU's floating-point flags report those of arithmetic, at the cost of reading them once for each thread of a call.
 //! Executors discard the flags of other functions, and look at their values instead.
 
 use std::cell::Cell;
@@ -60,14 +60,14 @@ pub(crate) fn are_watched() -> bool {
     FOUND.get().is_some()
 }
 
-/// Adds what values tell.
+/// Adds exceptional results that were found in values.
 pub(crate) fn add(flags: FloatFlags) {
     if let Some(found) = FOUND.get() {
         FOUND.set(Some(found | flags));
     }
 }
 
-/// Calls a function whose flags tell nothing: those that the CPU has afterwards are those from before.
+/// Calls a function whose flags are ignored: those that the CPU has afterwards are those from before.
 pub(crate) fn without<R>(function: impl FnOnce() -> R) -> R {
     let before = float_flags();
     let result = function();

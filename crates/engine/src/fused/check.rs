@@ -1,4 +1,4 @@
-//! What the flags of a step's kernel tell, and which of its values are exceptional.
+//! What the flags of a step's kernel report, and which of its values are exceptional.
 
 use crate::flags;
 use bytemuck::AnyBitPattern;
@@ -8,11 +8,11 @@ use unishape_simd::{FloatFlags, SimdTask, run_avx2};
 /// How exceptional results of a step are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Check {
-    /// The CPU's flags tell: arithmetic. Integers set none.
+    /// The CPU's flags report them: arithmetic. Integers set none.
     Flags,
     /// There are none, but flags: comparisons of NaN, discarded branches.
     Ignored,
-    /// Flags tell nothing; results are compared with arguments.
+    /// Flags are ignored; results are compared with arguments.
     Values { dtype: DType, result: DType, pole: Pole },
     /// Integers that are divided; whether the smallest by -1 is too large.
     Divisor(DType, bool),

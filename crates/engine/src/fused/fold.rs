@@ -308,7 +308,7 @@ impl<'f> Halving<'f> {
     /// For the whole nest of a reduction.
     fn new(program: &'f Program, nest: &LoopNest) -> Halving<'f> {
         let (row_len, strides) = nest.level(nest.innermost());
-        // The CPU's flags tell of rounding.
+        // Kernels whose CPU flags are read are those that round.
         let is_rounded = program.folds.iter().any(|kernel| kernel.has_flags);
         Halving { program, is_rounded, is_row_reduced: strides[0] == 0, row_len }
     }

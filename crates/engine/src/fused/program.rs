@@ -422,7 +422,7 @@ impl Program {
             && !self.is_index.contains(&true)
     }
 
-    /// Calls a function that folds values of a result; of comparisons, the CPU's flags tell nothing.
+    /// Calls a function that folds values of a result; the CPU's flags of comparisons are ignored.
     pub(super) fn fold_flags(&self, result: usize, fold: impl FnOnce()) {
         match self.folds[result].has_flags || !flags::are_watched() {
             true => fold(),
