@@ -44,7 +44,7 @@ pub(crate) struct Debian {
 }
 
 impl Debian {
-    /// Installs the system into a folder unless it is there; needs root privileges and about 300 MB.
+    /// Installs the system into a folder unless it is installed; needs root privileges and about 300 MB.
     pub(crate) fn set_up(folder: PathBuf) -> Result<Debian, String> {
         let debian = Debian { folder };
         if debian.folder.join("etc/dpkg/dpkg.cfg.d/unishape").exists() {
