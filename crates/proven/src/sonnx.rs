@@ -23,7 +23,9 @@ unsafe extern "C" {
 }
 
 /// Elements that the C is compiled for.
-pub trait Element: Copy + Default {
+pub trait Element: Copy + PartialEq {
+    /// The value that outputs have before a call. No input may have it, so that elements that are not written show.
+    const UNSET: Self;
     #[doc(hidden)]
     const BROADCAST: Broadcast<Self>;
 }
@@ -32,10 +34,12 @@ pub trait Element: Copy + Default {
 pub struct Broadcast<E>(unsafe extern "C" fn(CTensor<E>, CTensor<E>));
 
 impl Element for u64 {
+    const UNSET: u64 = 0xdead_beef_dead_beef;
     const BROADCAST: Broadcast<u64> = Broadcast(sonnx_u64_copbroadcast);
 }
 
 impl Element for u8 {
+    const UNSET: u8 = 0xee;
     const BROADCAST: Broadcast<u8> = Broadcast(sonnx_u8_copbroadcast);
 }
 
@@ -71,7 +75,7 @@ impl<E: Element> Tensor<E> {
     /// A tensor of this shape that the C writes to.
     fn output(shape: &[usize]) -> Tensor<E> {
         let count = shape.iter().product();
-        Tensor::new(shape, vec![E::default(); count])
+        Tensor::new(shape, vec![E::UNSET; count])
     }
 
     fn record(&mut self) -> CTensor<E> {
@@ -84,9 +88,10 @@ impl<E: Element> Tensor<E> {
     ///
     /// # Panics
     ///
-    /// If the input does not stretch to that shape.
+    /// If the input does not stretch to that shape, or has an element [`Element::UNSET`].
     #[must_use]
     pub fn broadcast(&self, common: &[usize]) -> Tensor<E> {
+        assert!(!self.data.contains(&E::UNSET), "an element is that of outputs that are not written");
         assert_eq!(common_shape(&[&self.shape(), common]).as_deref(), Ok(common), "not the common shape");
         let (mut input, mut output) = (self.clone(), Tensor::output(common));
         let Broadcast(broadcast) = E::BROADCAST;
