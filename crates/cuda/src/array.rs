@@ -89,7 +89,9 @@ impl<T: Into<Scalar>> From<T> for Value<'_> {
 }
 
 impl Device {
-    /// Computes an expression on a stream. The values are those of its variables, in order.
+    /// Computes an expression on a stream.
+    ///
+    /// The values are those of its variables, in order.
     ///
     /// # Errors
     ///
@@ -176,7 +178,7 @@ impl Array {
     pub fn from_slice<T: Element>(device: &Device, elements: &[T], stream: Stream) -> Result<Array, Error> {
         let array = Array::new(device, T::DTYPE, &[elements.len()], stream)?;
         let _entered = device.enter()?;
-        // Safety: there is room for the elements, which are numbers. Waits, so that they may be dropped afterwards.
+        // Safety: the memory has the size of the elements, which are numbers. Waits, so that they may be dropped afterwards.
         unsafe {
             result::memcpy_htod_async(array.memory.address(), elements, stream.raw())?;
             result::stream::synchronize(stream.raw())?;

@@ -25,7 +25,9 @@ impl From<DriverError> for Error {
     }
 }
 
-/// A stream of a device: what is started on it runs in this order. The default one is the device's default stream.
+/// A stream of a device: what is started on it runs in this order.
+///
+/// The default one is the device's default stream.
 ///
 /// ```
 /// assert_eq!(unishape_cuda::Stream::default().handle(), 1);
@@ -40,7 +42,9 @@ impl Default for Stream {
 }
 
 impl Stream {
-    /// A stream by its handle of the driver. 0 and 1 are the device's default stream, 2 is that of the calling thread.
+    /// A stream by its handle of the driver.
+    ///
+    /// 0 and 1 are the device's default stream, 2 is that of the calling thread.
     ///
     /// # Safety
     ///
@@ -84,7 +88,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The newest version of CUDA that the driver supports, such as 13.
 fn driver_version() -> Option<i32> {
     let mut version = 0;
-    // Safety: there is room for the number.
+    // Safety: the pointer is to an integer.
     let status = unsafe { sys::cuDriverGetVersion(&mut version) };
     status.result().ok().map(|()| version / 1000)
 }
@@ -126,7 +130,9 @@ struct Shared {
 static DEVICES: Mutex<BTreeMap<usize, Device>> = Mutex::new(BTreeMap::new());
 
 impl Device {
-    /// A device by its number. `site_packages` are folders in which Python packages are installed, to find NVRTC.
+    /// A device by its number.
+    ///
+    /// `site_packages` are folders in which Python packages are installed, to find NVRTC.
     ///
     /// # Errors
     ///
@@ -235,7 +241,7 @@ impl Device {
     pub fn of_address(address: u64) -> Result<usize, Error> {
         find_driver()?;
         let mut ordinal: std::ffi::c_int = 0;
-        // Safety: the attribute is an integer, for which there is room.
+        // Safety: the attribute is an integer, and so is what the pointer points to.
         let status = unsafe {
             sys::cuPointerGetAttribute(
                 (&raw mut ordinal).cast(),
@@ -257,8 +263,9 @@ impl Device {
         plan.loaded.has(self.shared.context)
     }
 
-    /// Compiles and loads the kernels of a plan, without running them. Different kernels are compiled at the same time, on
-    /// at most as many threads as an expression on the CPU has.
+    /// Compiles and loads the kernels of a plan, without running them.
+    ///
+    /// Different kernels are compiled at the same time, on at most as many threads as an expression on the CPU has.
     ///
     /// # Errors
     ///
@@ -412,7 +419,9 @@ impl Device {
         Ok(())
     }
 
-    /// Makes a stream wait for what was started on another one so far. The calling thread does not wait.
+    /// Makes a stream wait for what was started on another one so far.
+    ///
+    /// The calling thread does not wait.
     ///
     /// # Errors
     ///

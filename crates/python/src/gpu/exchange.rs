@@ -62,7 +62,7 @@ impl Exchange {
         }
         let mut tensor = DLTensor::empty();
         // Safety: the array is of the class that the function is for. What it writes is valid while the array is not
-        // changed, which nobody does before this returns.
+        // changed, which no code does before this returns.
         unsafe {
             if (self.describe)(array.as_ptr(), &mut tensor) != 0 {
                 drop(PyErr::take(array.py()));
