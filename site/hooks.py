@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
     "CONTRIBUTING.md": "CONTRIBUTING.md",
     "CHANGELOG.md": "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md": "CODE_OF_CONDUCT.md",
+    "SECURITY.md": "SECURITY.md",
     "sonnx/README.md": "sonnx/README.md",
     "sonnx/broadcast.md": "sonnx/broadcast.md",
 }

@@ -48,7 +48,8 @@ pub(crate) fn run_task(options: &Options) -> Result<(), String> {
         }
     }
     let python = environment()?;
-    let mut pages = command(&python, &["-m", "mkdocs", "build", "--strict", "--quiet"]);
+    // Not with `--quiet`: warnings that are not printed do not count as errors.
+    let mut pages = command(&python, &["-m", "mkdocs", "build", "--strict"]);
     pages.args(["--config-file", "site/mkdocs.yml"]).env("NO_MKDOCS_2_WARNING", "1");
     match wasm.is_file() {
         true => _ = pages.env("UNISHAPE_WASM", &wasm),
@@ -134,4 +135,23 @@ fn test(site: &Path, has_engine: bool) -> Result<(), String> {
         Err(error) => eprintln!("{error}; accessibility is not tested"),
     }
     run("the site in a browser", test)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::command::root;
+    use std::fs;
+
+    #[test]
+    fn every_page_is_in_the_navigation() {
+        let settings = fs::read_to_string(root().join("site/mkdocs.yml")).unwrap();
+        let (_, navigation) = settings.split_once("\nnav:\n").unwrap();
+        let listed: Vec<&str> = navigation.lines().filter_map(|line| line.split(' ').next_back()).collect();
+        let files = fs::read_dir(root().join("docs")).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        // The list of pages in the repository is not a page of the site.
+        for name in names.filter(|name| name.ends_with(".md") && name != "README.md") {
+            assert!(listed.contains(&name.as_str()), "site/mkdocs.yml has no {name}");
+        }
+    }
 }
