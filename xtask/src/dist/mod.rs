@@ -52,7 +52,6 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let parts = if options.parts.is_empty() { &all[..] } else { &options.parts };
     let folder = root().join(FOLDER);
     fs::create_dir_all(&folder).map_err(|error| format!("{FOLDER}: {error}"))?;
-    let folder = folder.canonicalize().map_err(|error| format!("{FOLDER}: {error}"))?;
     for part in parts {
         match part {
             Part::Wheel => python_package::wheel(&folder)?,

@@ -49,12 +49,21 @@ pub(crate) fn wheel(folder: &Path) -> Result<(), String> {
         audit.arg("show").arg(&wheel);
         let text = output("auditwheel", audit)?;
         print!("{text}");
-        // It says "is consistent with the following platform tag".
-        if !text.replace('\n', " ").contains("manylinux_2_17") {
+        if !is_consistent_with(&text, "manylinux_2_17_") {
             return Err("the wheel needs a newer glibc than 2.17".into());
         }
     }
     check(&tools, folder, &wheel)
+}
+
+/// Whether the report of `auditwheel show` says that a wheel is consistent with this platform tag, or one that starts so.
+///
+/// The name of the wheel, which the report begins with, has the tag that the wheel claims.
+fn is_consistent_with(report: &str, tag: &str) -> bool {
+    let words: Vec<&str> = report.split_whitespace().collect();
+    let text = words.join(" ");
+    let found = text.split_once("is consistent with the following platform tag: ");
+    found.is_some_and(|(_, found)| found.trim_start_matches('"').starts_with(tag))
 }
 
 /// Builds the wheel for systems with musl and checks it; returns what built it.
@@ -186,5 +195,24 @@ impl Tools {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = python.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&path));
         std::env::join_paths(folders).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_consistent_with;
+
+    #[test]
+    fn the_tag_in_the_name_of_a_wheel_is_no_result() {
+        let report = |tag: &str| {
+            format!(
+                "\nunishape-0.1.0-cp311-abi3-manylinux_2_17_x86_64.manylinux2014_x86_64.whl\n\
+                 is consistent with the following platform tag:\n\"{tag}\".\n\n\
+                 The wheel references external versioned symbols in these\nsystem-provided shared libraries: libc.so.6"
+            )
+        };
+        assert!(is_consistent_with(&report("manylinux_2_17_x86_64"), "manylinux_2_17_"));
+        assert!(!is_consistent_with(&report("manylinux_2_28_x86_64"), "manylinux_2_17_"));
+        assert!(!is_consistent_with("manylinux_2_17_x86_64.whl has no tag", "manylinux_2_17_"));
     }
 }
