@@ -115,8 +115,10 @@ impl CliError {
                 fields.insert("inputs".into(), e1.inputs().to_vec().into());
                 fields.insert("sizes".into(), sizes_json(&e1.sizes()));
                 fields.insert("shapes".into(), shapes.collect());
+                let at_fault =
+                    |inputs: &std::ops::Range<usize>| e1.inputs().iter().any(|input| inputs.contains(input));
                 fragment = Some(shapes_fragment(
-                    e1.shapes().iter().map(|(inputs, shape)| (inputs.len(), &shape[..])),
+                    e1.shapes().iter().map(|(inputs, shape)| (inputs.len(), &shape[..], at_fault(inputs))),
                 ));
                 (1, "E1")
             }
@@ -202,10 +204,21 @@ impl From<Error> for CliError {
 
 /// Shapes as the fragment of a link to the playground, of which equal ones are given by their number.
 ///
-/// The playground draws few inputs: of many equal ones, two are enough.
-fn shapes_fragment<'s>(shapes: impl Iterator<Item = (usize, &'s [Extent])>) -> String {
-    let words = shapes.flat_map(|(count, shape)| std::iter::repeat_n(shape_text(shape), count.min(2)));
-    format!("shapes={}", words.take(MAX_LINKED).collect::<Vec<_>>().join(";"))
+/// The playground draws few inputs: of many equal ones, two are enough. Shapes that are at fault are always in the link.
+fn shapes_fragment<'s>(shapes: impl Iterator<Item = (usize, &'s [Extent], bool)>) -> String {
+    let words = shapes.flat_map(|(count, shape, at_fault)| {
+        std::iter::repeat_n((shape_text(shape), at_fault), count.min(2))
+    });
+    let words: Vec<(String, bool)> = words.collect();
+    let mut others = MAX_LINKED.saturating_sub(words.iter().filter(|word| word.1).count());
+    let mut is_kept = |at_fault: bool| {
+        let kept = at_fault || others > 0;
+        others = others.saturating_sub(usize::from(!at_fault));
+        kept
+    };
+    let kept: Vec<String> =
+        words.into_iter().filter(|&(_, at_fault)| is_kept(at_fault)).map(|word| word.0).collect();
+    format!("shapes={}", kept.join(";"))
 }
 
 /// The sizes of a shape, `null` where unknown.

@@ -348,6 +348,14 @@ fn a_link_draws_incompatible_shapes_in_the_playground() {
     let output = dir.run(["eval", "a + b", "a=[1,2]", "b=[1,2,3]", "--link", site, "--json"]);
     let json: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
     assert_eq!(json["link"], "https://example.org/site/playground/index.html#shapes=2;3");
+    // A link has at most 64 shapes, and always those that are incompatible.
+    let shapes: Vec<String> = (0..80).map(|rank| vec!["1"; rank + 1].join("x")).collect();
+    let mut args = vec!["shape"];
+    args.extend(shapes.iter().map(String::as_str));
+    let output = dir.run(args.into_iter().chain(["2", "3", "--link", site]));
+    assert!(output.stderr.trim_end().ends_with(";2;3"), "{}", output.stderr);
+    let (_, link) = output.stderr.rsplit_once("#shapes=").expect("a link");
+    assert_eq!(link.split(';').count(), 64);
     // Nothing but an E1 has a link.
     assert!(!dir.run(["shape", "2y", "--link", site]).stderr.contains("See it drawn"));
     assert_eq!(dir.run(["shape", "2x1", "3", "--link", site]).expect_success(), "2x3\n");
