@@ -5,6 +5,9 @@ use ndarray::ArrayD;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 use unishape::Error;
 use unishape_core::{Common, FoldError, Rules};
 use unishape_oracle::all_shapes;
@@ -137,6 +140,27 @@ fn two_inputs_are_broadcast_as_one_by_one() {
     let (x0, x1) = (Tensor::new(&[3, 1], bits(3)), Tensor::new(&[4], bits(4)));
     let (z0, z1) = sonnx::broadcast2(&x0, &x1, &[3, 4]);
     assert_eq!((z0, z1), (x0.broadcast(&[3, 4]), x1.broadcast(&[3, 4])));
+}
+
+/// The test that is shipped with the C, as its users run it, for each element type of its Makefile.
+#[test]
+fn the_shipped_test_of_the_c_passes() {
+    if Command::new("make").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "no make");
+        println!("skipped: no make");
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sonnx");
+    fs::create_dir_all(&folder).unwrap();
+    for name in ["Makefile", "copbroadcast.c", "copbroadcast.h", "test.c"] {
+        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sonnx/c").join(name);
+        fs::write(folder.join(name), fs::read(shipped).unwrap()).unwrap();
+    }
+    let output =
+        Command::new("make").args(["--silent", "clean", "test"]).current_dir(&folder).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(text.lines().filter(|line| line.ends_with(" passed")).count(), 12, "{text}");
 }
 
 proptest! {
