@@ -9,6 +9,8 @@ import contextlib
 import io
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,20 @@ def test_page_matches_output(name, tmp_path, monkeypatch):
     assert files or name != "python.md", "the page has a diagram"
     for path, svg in files.items():
         assert (DOCS / path).read_text() == svg, path
+
+
+# The page of the guard is not among PAGES: its cell prints warnings, with lines of the file that it is in.
+def test_guard_page_matches_output(tmp_path):
+    code, text = (CELL.search((DOCS / "guard.md").read_text())[part] for part in ("code", "text"))
+    (tmp_path / "train.py").write_text(code)
+    output = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    expected, rest = text.split(" …")
+    assert output.stderr.replace(f"{tmp_path.resolve()}{os.sep}", "").startswith(expected) and rest == "\n"
+
+
+def test_readme_runs():
+    code = re.search(r"```python\n(.*?)```", (DOCS.parent / "README.md").read_text(), re.DOTALL)[1]
+    names = {"__name__": "readme"}
+    # Shorter arrays than the 80 MB of the page.
+    exec(code.replace("20000", "20"), names)
+    assert names["x"].shape == (20, 1024)
