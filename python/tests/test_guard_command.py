@@ -55,10 +55,34 @@ def test_error_in_the_program(script):
     assert done.returncode == 3 and done.stderr == "broadcast guard: 0 sites, 0 suspicious\n"
 
 
+@pytest.mark.parametrize(
+    ("end", "status", "checked"),
+    [("sys.exit(0)", 0, 1), ("sys.exit()", 0, 1), ("sys.exit(3)", 3, 3), ("sys.exit('wrong')", 1, 1), ("1 / 0", 1, 1)],
+)
+def test_check_of_a_program_that_exits(script, end, status, checked):
+    (script / "exits.py").write_text(f"{SCRIPT}\n{end}\n")
+    assert guard(script, "exits.py").returncode == status
+    done = guard(script, "--check", "exits.py")
+    assert (
+        done.returncode == checked and "1 suspicious" in done.stderr and ("'wrong'" in end) == ("wrong" in done.stderr)
+    )
+    assert guard(script, "--check", "--ignore", "*", "exits.py").returncode == status
+
+
 def test_wrong_arguments(script):
     done = guard(script, "missing.py")
     assert done.returncode == 2 and "there is no file 'missing.py'" in done.stderr
+    for report, problem in [("no/report.html", "there is no directory"), (".", "it is a directory")]:
+        done = guard(script, "--html", report, "script.py")
+        assert done.returncode == 2 and f"--html {report}: {problem}" in done.stderr
+        assert done.stdout == "" and "Traceback" not in done.stderr
     assert guard(script, "--policy", "other", "script.py").returncode == 2
+
+
+def test_report_of_a_program_that_changes_the_directory(script):
+    (script / "moves.py").write_text("import os; os.mkdir('other'); os.chdir('other')")
+    assert guard(script, "--html", "report.html", "moves.py").returncode == 0
+    assert (script / "report.html").exists()
 
 
 def test_libraries_that_are_imported_by_the_program(tmp_path):

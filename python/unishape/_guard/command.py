@@ -1,6 +1,7 @@
 """`python -m unishape guard script.py`: runs a program under a guard."""
 
 import argparse
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from .guards import POLICIES, guard
 
 
 def main(arguments):
-    """Runs a program with its arguments; returns the exit status."""
+    """Runs a program with its arguments; returns the exit status, as sys.exit takes it."""
     parser = _parser()
     options = parser.parse_args(arguments)
     program = [options.program, *options.arguments]
@@ -22,6 +23,10 @@ def main(arguments):
     )
     if not options.module and not Path(options.program).exists():
         parser.error(f"there is no file {options.program!r}; use -m for the name of a module")
+    # The program may change the directory.
+    html = Path(options.html).absolute() if options.html else None
+    if html and (problem := _cannot_write(html)):
+        parser.error(f"--html {options.html}: {problem}")
     sys.argv[:] = program
     sys.path[0] = "" if options.module else str(Path(options.program).resolve().parent)
     status = 0
@@ -31,6 +36,8 @@ def main(arguments):
                 runpy.run_module(options.program, run_name="__main__", alter_sys=True)
             else:
                 runpy.run_path(options.program, run_name="__main__")
+    except SystemExit as error:
+        status = error.code
     except Exception as error:  # noqa: BLE001, shown as Python does
         error = error.with_traceback(_own_frames(error.__traceback__))
         sys.excepthook(type(error), error, error.__traceback__)
@@ -41,9 +48,21 @@ def main(arguments):
             print(watch.text(), file=sys.stderr)
         else:
             print(f"broadcast guard: {watch.summary()}", file=sys.stderr)
-        if options.html:
-            watch.write_html(options.html)
-    return 1 if options.check and watch.suspicious else status
+        if html:
+            watch.write_html(html)
+    # The status of a failed program says more than that of the check.
+    return 1 if options.check and watch.suspicious and not status else status
+
+
+def _cannot_write(path):
+    """Why a report cannot be written to a path, known before the program runs; None if it can."""
+    if path.is_dir():
+        return "it is a directory; name a file"
+    if not path.parent.is_dir():
+        return f"there is no directory {str(path.parent)!r}; create it first"
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        return "it cannot be written: permission denied"
+    return None
 
 
 def _own_frames(traceback):
