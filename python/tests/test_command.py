@@ -1,7 +1,10 @@
 """python -m unishape is the command."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -11,7 +14,9 @@ from unishape import _command
 
 
 def run(*arguments, cwd=None):
-    done = subprocess.run([sys.executable, "-m", "unishape", *arguments], capture_output=True, text=True, cwd=cwd, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "unishape", *arguments], capture_output=True, text=True, cwd=cwd, timeout=120
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -25,6 +30,9 @@ def test_version_help_and_usage():
     assert run("--version") == (0, f"unishape {unishape.__version__}\n", "")
     code, out, _ = run("--help")
     assert code == 0 and "explain" in out
+    for arguments in (["--help"], ["-h"], ["help"]):
+        assert "python -m unishape guard" in run(*arguments)[1]
+    assert "python -m unishape guard" not in run("shape", "--help")[1]
     code, out, error = run("unknown")
     assert code == 2 and out == "" and "unknown" in error
 
@@ -45,3 +53,19 @@ def test_function(capfd):
     assert capfd.readouterr().out == "2x3\n"
     with pytest.raises(TypeError):
         _command.main([3])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_ends_the_command_without_a_traceback(tmp_path):
+    # A result on the terminal is computed without a handler; one for a file stops at the next write.
+    for output, status, message in [([], -signal.SIGINT, ""), (["-o", "out.npy"], 130, "stopped; nothing was written")]:
+        command = [sys.executable, "-m", "unishape", "eval", "sum(sin(i * j))", "i=0:2000000x1", "j=0:1000000", *output]
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            time.sleep(3)
+            process.send_signal(signal.SIGINT)
+            _, error = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        assert process.returncode == status and message in error and "Traceback" not in error, error
+        assert not (tmp_path / "out.npy").exists()
