@@ -264,7 +264,7 @@ Examples:
   unishape sum-to 2x1 gradient.npy -o sums.npy
 
 The adjoint of broadcasting, and so its gradient: the shape must be one that can be broadcast to that of the \
-array. The result has the dtype of the array; booleans are counted.";
+array. Booleans and small integers are added as int64 or uint64, as numpy.sum does; other dtypes stay.";
 
 #[derive(ClapArgs)]
 pub(crate) struct SumToArgs {

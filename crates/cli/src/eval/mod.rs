@@ -45,7 +45,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 use unishape::expr::Expr;
 use unishape::notation::shape_text;
-use unishape::{DType, Error, text};
+use unishape::{Error, text};
 use unishape_array_text::IndexRanges;
 #[cfg(feature = "zarr")]
 use unishape_atomic_file::resolve_target;
@@ -74,23 +74,19 @@ pub(crate) fn sum_to(args: SumToArgs, json: bool) -> Result<(), CliError> {
         let message = format!("cannot sum {} to {}: {error}", input.text, shape_text(&args.shape));
         return Err(CliError::broadcast(&error, message));
     }
-    let expr = sum_expression(shape, &args.shape, input.dtype());
+    let expr = sum_expression(shape, &args.shape);
     let expr = Expr::parse(&expr).map_err(|error| expression_error(&error))?;
     let job = Job::new(expr, vec![input], None)?;
     execute(&job, false, &args.output, json)
 }
 
-/// The expression that sums an array `x` of one shape to another shape, in its own dtype; booleans are counted.
-fn sum_expression(from: &[usize], to: &[usize], dtype: Option<DType>) -> String {
+/// The expression that sums an array `x` of one shape to another shape, with the dtype of NumPy's `sum`.
+fn sum_expression(from: &[usize], to: &[usize]) -> String {
     let more = from.len() - to.len();
     let is_summed = |&dim: &usize| dim < more || to[dim - more] != from[dim];
-    let axes: Vec<String> = (0..from.len()).filter(is_summed).map(|dim| format!("{dim},")).collect();
-    if axes.is_empty() {
-        return "x".into();
-    }
-    let dtype = dtype.filter(|dtype| *dtype != DType::Bool).map(|dtype| format!(", dtype={dtype}"));
+    let axes: String = (0..from.len()).filter(is_summed).map(|dim| format!("{dim},")).collect();
     let index = if more == 0 { String::new() } else { format!("[{}]", vec!["0"; more].join(", ")) };
-    format!("sum(x, axis=({}), keepdims=True{}){index}", axes.join(" "), dtype.unwrap_or_default())
+    format!("sum(x, axis=({axes}), keepdims=True){index}")
 }
 
 /// Refuses to read standard input for more than one variable.
@@ -284,14 +280,12 @@ fn write_to_file(job: &Job, path: &Path, args: &OutputArgs, json: bool) -> Resul
 #[cfg(test)]
 mod tests {
     use super::sum_expression;
-    use unishape::DType;
 
     #[test]
     fn all_stretched_dimensions_are_summed() {
-        let sum = |from: &[usize], to: &[usize]| sum_expression(from, to, Some(DType::I8));
-        assert_eq!(sum(&[2, 3], &[2, 3]), "x");
-        assert_eq!(sum(&[2, 3], &[2, 1]), "sum(x, axis=(1,), keepdims=True, dtype=int8)");
-        assert_eq!(sum(&[5, 2, 3], &[1]), "sum(x, axis=(0, 1, 2,), keepdims=True, dtype=int8)[0, 0]");
-        assert_eq!(sum_expression(&[4], &[], Some(DType::Bool)), "sum(x, axis=(0,), keepdims=True)[0]");
+        assert_eq!(sum_expression(&[2, 3], &[2, 3]), "sum(x, axis=(), keepdims=True)");
+        assert_eq!(sum_expression(&[2, 3], &[2, 1]), "sum(x, axis=(1,), keepdims=True)");
+        assert_eq!(sum_expression(&[5, 2, 3], &[1]), "sum(x, axis=(0,1,2,), keepdims=True)[0, 0]");
+        assert_eq!(sum_expression(&[4], &[]), "sum(x, axis=(0,), keepdims=True)[0]");
     }
 }

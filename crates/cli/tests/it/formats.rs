@@ -164,7 +164,13 @@ fn arrays_are_summed_to_a_shape() {
     assert_eq!(dir.run(["sum-to", "3", "a.npy"]).expect_success(), "[11 22 33]\n");
     assert_eq!(dir.run(["sum-to", "2x1", "a.npy"]).expect_success(), "[[ 6]\n [60]]\n");
     dir.run(["sum-to", "()", "a.npy", "-q", "-o", "z.npy"]).expect_success();
-    assert_eq!(npy::read(dir.path("z.npy")).expect("a file"), ndarray::arr0(66i8).into());
+    assert_eq!(npy::read(dir.path("z.npy")).expect("a file"), ndarray::arr0(66i64).into());
+    // With the dtypes of numpy.sum, also where nothing is added.
+    npy::write(dir.path("b.npy"), ndarray::Array1::from_elem(100, 200u8).view()).expect("written");
+    assert_eq!(dir.run(["sum-to", "()", "b.npy"]).expect_success(), "20000\n");
+    dir.run(["sum-to", "100", "b.npy", "-q", "-o", "c.npy"]).expect_success();
+    let same = ndarray::Array1::from_elem(100, 200u64);
+    assert_eq!(npy::read(dir.path("c.npy")).expect("a file"), same.into());
     let message = dir.run(["sum-to", "4", "a.npy"]).expect_error(1);
     assert!(message.contains("cannot broadcast 4 to 2x3"), "{message}");
 }
