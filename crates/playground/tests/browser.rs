@@ -142,20 +142,64 @@ fn a_link_holds_the_state() {
     assert_eq!(error, native(&json!({"mode": "shapes", "shapes": "2x1 8x4x3"}))["message"]);
 }
 
-/// From the start of the navigation to the first answer.
+/// Waits until the page shows the answer to what its fields hold; returns the request.
+fn answered(browser: &mut Browser) -> Value {
+    browser.evaluate(
+        "new Promise((done) => { const wait = () => document.documentElement.dataset.shown === \
+         JSON.stringify(request()) ? done(request()) : setTimeout(wait, 5); wait(); })",
+    )
+}
+
+/// Presses the key of each character.
+fn type_text(browser: &mut Browser, text: &str) {
+    for character in text.chars() {
+        let key = character.to_string();
+        browser.call("Input.dispatchKeyEvent", json!({ "type": "keyDown", "key": key, "text": key }));
+        browser.call("Input.dispatchKeyEvent", json!({ "type": "keyUp", "key": key }));
+    }
+}
+
 #[test]
-fn the_engine_starts_quickly() {
+fn the_keyboard_suffices() {
+    let Some((site, mut browser)) = site() else { return };
+    open(&mut browser, &site, "");
+    // The link to the pages, and then the modes.
+    browser.press("Tab", 0);
+    browser.press("Tab", 0);
+    assert_eq!(browser.evaluate("document.activeElement.name"), "mode");
+    browser.press("ArrowDown", 0);
+    assert_eq!(answered(&mut browser)["mode"], "reduction");
+    assert_eq!(browser.evaluate("$('op').checkVisibility() && !$('shapes').checkVisibility()"), true);
+    browser.press("ArrowUp", 0);
+    browser.press("Tab", 0);
+    assert_eq!(browser.evaluate("document.activeElement.id"), "shapes");
+    browser.press("End", 0);
+    type_text(&mut browser, " 2x1x1");
+    assert_eq!(answered(&mut browser), json!({"mode": "shapes", "shapes": "3x1 4 2x1x1"}));
+    assert_eq!(browser.evaluate("$('error').hidden && $('picture').checkVisibility()"), true);
+    type_text(&mut browser, " 5");
+    let request = answered(&mut browser);
+    assert_eq!(request["shapes"], "3x1 4 2x1x1 5");
+    assert_eq!(browser.evaluate("$('error').textContent"), native(&request)["message"]);
+}
+
+#[test]
+fn the_engine_is_loaded_from_the_folder_alone() {
     let Some((site, mut browser)) = site() else { return };
     open(&mut browser, &site, "#shapes=3x1;4");
-    let milliseconds = browser.evaluate("performance.now()").as_f64().unwrap();
-    println!("first answer after {milliseconds:.0} ms");
     assert!(browser.evaluate("$('picture').querySelectorAll('.cell').length").as_u64().unwrap() > 30);
-    // Nothing is loaded but files of the folder.
     let names = browser.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)");
     assert!(
         names.as_array().unwrap().iter().all(|name| name.as_str().unwrap().starts_with("file://")),
         "{names}"
     );
+}
+
+/// The pages in a folder of the site, as paths in the site.
+fn html_files(site: &Path, folder: &str) -> Vec<String> {
+    let files = std::fs::read_dir(site.join(folder)).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(".html")).map(|name| format!("{folder}{name}")).collect()
 }
 
 /// Pages at phone and desktop width, light and dark: nothing but pictures, tables and code is wider than the window, and
@@ -172,10 +216,9 @@ fn pages_are_accessible_and_fit_the_window() {
     ]
     .map(String::from)
     .to_vec();
-    let names =
-        std::fs::read_dir(&site).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
-    pages.extend(names.filter(|name| name.ends_with(".html")));
-    assert!(pages.len() > 30, "{pages:?}");
+    pages.extend(html_files(&site, ""));
+    pages.extend(html_files(&site, "sonnx/"));
+    assert!(pages.len() > 30 && pages.iter().any(|page| page.starts_with("sonnx/")), "{pages:?}");
     let mut all = Vec::new();
     // All four for the playground and the first page; the others have its styles.
     for (page, width, scheme) in pages.iter().flat_map(|page| {
