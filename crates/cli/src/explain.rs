@@ -19,7 +19,7 @@ use unishape::expr::{ReduceOp, Reduction, lazy};
 use unishape::{DType, Extent, Tensor, broadcast_shapes_with, text};
 use unishape_atomic_file::resolve_target;
 use unishape_explain::{Explanation, ReductionExplanation};
-use unishape_files::Location;
+use unishape_files::{Location, is_stream};
 use unishape_npy as npy;
 
 /// Arrays with more elements than this are drawn without their values.
@@ -213,7 +213,7 @@ fn values(array: &OpenArray) -> Result<Option<Tensor>, CliError> {
         (None, _) => Ok(None),
         _ if !are_few => Ok(None),
         // Strings cannot be read region by region.
-        (Some(DType::Str), Location::Npy(path)) => Ok(Some(npy::read(path)?)),
+        (Some(DType::Str), Location::Npy(path)) if !is_stream(&array.location) => Ok(Some(npy::read(path)?)),
         (Some(DType::Str), _) => Ok(None),
         (Some(_), _) => {
             let whole: Vec<_> = header.shape.iter().map(|&size| 0..size).collect();

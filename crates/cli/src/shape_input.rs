@@ -6,7 +6,7 @@ use crate::sources::{OpenArray, array_header, location_of, open_array};
 use std::ffi::{OsStr, OsString};
 use unishape::Extent;
 use unishape::notation::parse_shape;
-use unishape_files::Location;
+use unishape_files::{Location, is_stream};
 
 /// An input with a shape.
 pub(crate) struct ShapeInput {
@@ -38,7 +38,7 @@ impl ShapeInput {
 
     fn of_file(location: Location) -> Result<ShapeInput, CliError> {
         let extents = |shape: &[usize]| shape.iter().copied().map(Extent::from).collect();
-        if location == Location::Stdin {
+        if is_stream(&location) {
             let array = open_array(location.clone())?;
             let shape = extents(&array.source.header().shape);
             return Ok(ShapeInput { file: Some(location), array: Some(array), ..ShapeInput::new(shape) });

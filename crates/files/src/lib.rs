@@ -47,6 +47,6 @@ mod tensor_file;
 pub use error::FileError;
 pub use location::{Container, Location};
 pub use number_table::parse_table;
-pub use open::{member_names, open, read_header};
+pub use open::{is_stream, member_names, open, read_header};
 pub use raw_description::RawDescription;
 pub use source::{ArraySource, BlockReader};

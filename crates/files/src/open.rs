@@ -17,6 +17,8 @@ use unishape_npy::{Descr, Header, NpyError, NpzReader, RawArray};
 
 /// Opens an array of any format but Zarr.
 ///
+/// Files are memory-mapped where their format allows it; pipes are read as [`RawArray::read_from`] does.
+///
 /// ```
 /// use unishape_files::{Location, open};
 ///
@@ -35,10 +37,16 @@ use unishape_npy::{Descr, Header, NpyError, NpzReader, RawArray};
 ///
 /// # Errors
 ///
-/// The file cannot be read, is damaged, or has no such array; or the location is in a Zarr store.
+/// The file cannot be read, is damaged, or has no such array; the location is in a Zarr store; or it is a pipe and its
+/// format has arrays at any place.
 pub unsafe fn open(location: &Location) -> Result<RawArray, FileError> {
+    check_seekable(location)?;
     match location {
         Location::Stdin => Ok(RawArray::read_from("standard input", io::stdin().lock())?),
+        Location::Npy(path) if is_stream(location) => {
+            let file = File::open(path).map_err(|error| FileError::io(&display_path(path), &error))?;
+            Ok(RawArray::read_from(path, file)?)
+        }
         // Safety: the caller guarantees that the file keeps its bytes and its length.
         Location::Npy(path) => Ok(unsafe { RawArray::map(path) }?),
         Location::Table(path) => {
@@ -99,6 +107,7 @@ pub unsafe fn open(location: &Location) -> Result<RawArray, FileError> {
 ///
 /// As [`open`].
 pub unsafe fn read_header(location: &Location) -> Result<Header, FileError> {
+    check_seekable(location)?;
     match location {
         Location::Npy(path) => {
             let header = File::open(path).map_err(NpyError::Io).and_then(|mut file| Header::read(&mut file));
@@ -144,6 +153,7 @@ pub unsafe fn read_header(location: &Location) -> Result<Header, FileError> {
 ///
 /// The file cannot be read or is damaged, or the location is in a Zarr store.
 pub unsafe fn member_names(location: &Location) -> Result<Option<Vec<String>>, FileError> {
+    check_seekable(location)?;
     match location {
         Location::Member { container: Container::Npz, path, .. } => {
             Ok(Some(NpzReader::open(path)?.names().into_iter().map(str::to_owned).collect()))
@@ -155,6 +165,36 @@ pub unsafe fn member_names(location: &Location) -> Result<Option<Vec<String>>, F
         }
         Location::Member { container: Container::Zarr, .. } => Err(not_here(location)),
         _ => Ok(None),
+    }
+}
+
+/// Whether a location can be read only once: standard input, a named pipe or a device.
+///
+/// [`read_header`] reads it, too: [`open`] such a location instead, and keep the array.
+///
+/// ```
+/// use unishape_files::{Location, is_stream};
+///
+/// assert!(is_stream(&Location::Stdin));
+/// assert!(!is_stream(&Location::parse("missing.npy".as_ref())?));
+/// # Ok::<(), unishape_files::FileError>(())
+/// ```
+pub fn is_stream(location: &Location) -> bool {
+    let is_pipe =
+        |path: &Path| std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    location.path().is_none_or(is_pipe)
+}
+
+/// Refuses pipes of formats whose arrays are not read from start to end.
+fn check_seekable(location: &Location) -> Result<(), FileError> {
+    match location {
+        Location::Member { path, .. } | Location::Raw { path, .. } if is_stream(location) => {
+            Err(FileError::Usage(format!(
+                "{}: only an .npy file or text can be read from a pipe; save it to a file first",
+                display_path(path)
+            )))
+        }
+        _ => Ok(()),
     }
 }
 

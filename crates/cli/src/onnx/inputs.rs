@@ -6,7 +6,7 @@ use crate::sources::{OpenArray, location_of, open_array};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use unishape::{Tensor, TensorView, text};
-use unishape_files::Location;
+use unishape_files::{Location, is_stream};
 use unishape_npy::{Region, read};
 use unishape_onnx::{ErrorKind, open_tensor};
 
@@ -131,7 +131,9 @@ fn open(location: &Location) -> Result<(InputArray, Option<String>), CliError> {
         return Ok((InputArray::InPlace(array), None));
     }
     // Strings are read, too, but not region by region.
-    if let Location::Npy(path) = location {
+    if let Location::Npy(path) = location
+        && !is_stream(location)
+    {
         return Ok((InputArray::Read(read(path)?), None));
     }
     let whole: Vec<_> = array.source.header().shape.iter().map(|&size| 0..size).collect();

@@ -157,6 +157,38 @@ fn npy_files_are_read_from_and_written_to_pipes() {
     assert_eq!(sum, format!("{}\n", 3 * (70 << 20)));
 }
 
+/// A pipe can be read once, and only from its start to its end.
+#[cfg(unix)]
+#[test]
+fn named_pipes_are_inputs() {
+    let dir = TestDir::new();
+    let mut file = Vec::new();
+    npy::write_to(&mut file, arr1(&[1i32, 2, 3]).view()).expect("written");
+    assert!(dir.program("mkfifo", ["x", "t.csv", "z.npz", "d.bin"]).status().expect("mkfifo").success());
+    let run = |args: &[&str], pipe: &str, bytes: &[u8]| {
+        let (path, bytes) = (dir.path(pipe), bytes.to_vec());
+        // Not joined: it waits for ever if the command does not open the pipe.
+        std::thread::spawn(move || std::fs::write(path, bytes));
+        dir.run(args)
+    };
+    assert_eq!(run(&["eval", "x + 1", "x"], "x", &file).expect_success(), "[2 3 4]\n");
+    assert_eq!(run(&["sum-to", "()", "x"], "x", &file).expect_success(), "6\n");
+    assert_eq!(run(&["shape", "./x", "4x1"], "x", &file).expect_success(), "4x3\n");
+    let text = run(&["explain", "./x", "2x1"], "x", &file).expect_success();
+    assert!(text.contains("with 2x1 gives 2x3"), "{text}");
+    run(&["broadcast", "x", "--to", "2x3", "-q", "--out", "z"], "x", &file).expect_success();
+    assert_eq!(npy::read(dir.path("z/x.npy")).expect("a file").shape(), [2, 3]);
+    assert_eq!(run(&["eval", "t", "t.csv"], "t.csv", b"1,2\n").expect_success(), "[1 2]\n");
+    assert!(run(&["explain", "t.csv", "2x1"], "t.csv", b"1,2\n").expect_success().contains("gives 2x2"));
+    let message = run(&["eval", "x", "x"], "x", &file[..file.len() - 1]).expect_error(5);
+    assert!(message.starts_with("unishape: x: truncated: "), "{message}");
+    assert_eq!(dir.run_with_input(["eval", "x", "x=/dev/stdin"], &file).expect_success(), "[1 2 3]\n");
+    for input in ["z.npz:a", "d.bin:int32:3"] {
+        let message = dir.run(["eval", "x", &format!("x={input}")]).expect_error(2);
+        assert!(message.contains("only an .npy file or text can be read from a pipe"), "{message}");
+    }
+}
+
 #[test]
 fn arrays_are_summed_to_a_shape() {
     let dir = TestDir::new();
