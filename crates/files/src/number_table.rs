@@ -34,7 +34,7 @@ pub fn parse_table(reader: impl BufRead) -> Result<Tensor, crate::FileError> {
     use crate::FileError::{Content, Io};
     let mut reader = reader.take(MAX_FILE + 1);
     let mut table = Table { numbers: Numbers::Int(Vec::new()), rows: 0, columns: 0 };
-    let (mut line, mut total, mut is_first) = (Vec::new(), 0, true);
+    let (mut line, mut total, mut is_first, mut is_quoted) = (Vec::new(), 0, true, false);
     for number in 1u64.. {
         line.clear();
         let read = reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
@@ -56,12 +56,17 @@ pub fn parse_table(reader: impl BufRead) -> Result<Tensor, crate::FileError> {
         }
         match table.push_row(text) {
             Ok(()) => {}
-            Err(Problem::NoNumber(_)) if is_first && is_heading(text) => {}
+            Err(Problem::NoNumber(_)) if is_first && is_heading(text) => {
+                is_quoted = fields(text).all(is_quoted_number)
+            }
             Err(Problem::NoNumber(problem) | Problem::Other(problem)) => {
                 return Err(Content(format!("line {number}: {problem}")));
             }
         }
         is_first = false;
+    }
+    if table.rows == 0 && is_quoted {
+        return Err(Content("there are no numbers but in quotes; write them without quotes".into()));
     }
     table.tensor().map_err(Content)
 }
@@ -81,6 +86,11 @@ fn fields(text: &str) -> impl Iterator<Item = &str> {
 /// Whether no field of a row is a number.
 fn is_heading(text: &str) -> bool {
     fields(text).all(|field| Number::parse(field).is_none())
+}
+
+fn is_quoted_number(field: &str) -> bool {
+    let unquoted = ['"', '\''].iter().find_map(|quote| field.strip_prefix(*quote)?.strip_suffix(*quote));
+    unquoted.is_some_and(|number| Number::parse(number).is_some())
 }
 
 #[derive(Clone, Copy)]
@@ -131,7 +141,13 @@ impl Table {
             let number = Number::parse(field).ok_or_else(|| {
                 Problem::NoNumber(match field {
                     "" => format!("the number in column {columns} is missing; write nan"),
-                    field => format!("'{}' in column {columns} is not a number", truncate(field, 40)),
+                    field => {
+                        let problem = match is_quoted_number(field) {
+                            true => "in quotes; write numbers without quotes",
+                            false => "not a number",
+                        };
+                        format!("'{}' in column {columns} is {problem}", truncate(field, 40))
+                    }
                 })
             })?;
             self.push(number);
@@ -291,6 +307,9 @@ mod tests {
             ("1,x\n", "line 1: 'x' in column 2 is not a number"),
             ("1,,2\n", "line 1: the number in column 2 is missing; write nan"),
             ("a\nb\n", "line 2: 'b' in column 1 is not a number"),
+            ("\"1\",\"2\"\n", "there are no numbers but in quotes; write them without quotes"),
+            ("a,b\n1,\"2\"\n", "line 2: '\"2\"' in column 2 is in quotes; write numbers without quotes"),
+            ("a,b\n1,\"x\"\n", "line 2: '\"x\"' in column 2 is not a number"),
         ] {
             assert_eq!(table(text), Err(problem.into()), "{text}");
         }
