@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use unishape::expr::{ReduceOp, Reduction, lazy};
+use unishape::expr::{ExprErrorKind, ReduceOp, Reduction, lazy};
 use unishape::{DType, Extent, Tensor, broadcast_shapes_with, text};
 use unishape_atomic_file::resolve_target;
 use unishape_explain::{Explanation, ReductionExplanation};
@@ -38,6 +38,7 @@ pub(crate) fn run(args: ExplainArgs, json: bool) -> Result<(), CliError> {
     let inputs = shape_input::read_all(&args.inputs)?;
     let mut sizes: BTreeMap<String, usize> = args.sizes.iter().cloned().collect();
     let named: Vec<NamedShape> = inputs.iter().map(ShapeInput::named_shape).collect();
+    check_dim_names(&named, &args.sizes)?;
     choose_sizes(&named, &mut sizes);
     let shapes = args.inputs.iter().zip(&named).map(|(word, shape)| known_shape(word, shape, &sizes));
     let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
@@ -70,6 +71,25 @@ pub(crate) fn run(args: ExplainArgs, json: bool) -> Result<(), CliError> {
     output::write_text_files(&files, args.force)?;
     let paths: Vec<String> = files.iter().map(|(path, _)| text::display_path(path)).collect();
     if json { output::print_json(&json!({"shape": figure.shape(), "files": paths})) } else { Ok(()) }
+}
+
+/// Refuses sizes of dimensions that no input has.
+fn check_dim_names(inputs: &[NamedShape], sizes: &[(String, usize)]) -> Result<(), CliError> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in inputs.iter().flat_map(|input| &input.names).flatten() {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let Some((unknown, _)) = sizes.iter().find(|(name, _)| !names.contains(&name.as_str())) else {
+        return Ok(());
+    };
+    let unknown = text::truncate(unknown, MAX_SHOWN);
+    let known = match names[..] {
+        [] => String::new(),
+        _ => format!("; they have {}", text::truncate(&names.join(", "), MAX_SHOWN)),
+    };
+    Err(CliError::usage(format!("--dim {unknown}: no input has a dimension of that name{known}")))
 }
 
 /// A figure of broadcasting or of a reduction.
@@ -141,6 +161,12 @@ fn reduction_figure(
     let ([input], [shape]) = (inputs, shapes) else {
         return Err(CliError::usage("--reduce takes one shape or file"));
     };
+    if matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax)
+        && args.axis.as_ref().is_some_and(|axes| axes.len() > 1)
+    {
+        let message = format!("{} takes a single axis, or none for the index among all elements", op.name());
+        return Err(CliError::usage(message));
+    }
     let reduction = Reduction::new(op).axes(args.axis.clone()).keep_dims(args.keepdims);
     let mut explanation =
         ReductionExplanation::new(&reduction, shape).map_err(|error| expression_error(&error))?;
@@ -151,7 +177,14 @@ fn reduction_figure(
     }
     // Strings are drawn by their numbers: no reduction takes them.
     if let Some(values) = input_values(input)?.filter(|values| values.dtype() != DType::Str) {
-        let result = lazy(&values).reduce(reduction).compute().map_err(|error| expression_error(&error))?;
+        let result = lazy(&values).reduce(reduction).compute().map_err(|error| match error.kind() {
+            // Without its advice: there is no option for a value to start with.
+            ExprErrorKind::EmptyReduction(_) => CliError::input(format!(
+                "{} of no elements is not defined: an axis that is reduced has size 0",
+                op.name()
+            )),
+            _ => expression_error(&error),
+        })?;
         explanation = explanation
             .values(|element| element_text(&values, element), |element| element_text(&result, element));
     }

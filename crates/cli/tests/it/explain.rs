@@ -370,12 +370,19 @@ fn reductions_are_drawn_with_their_results() {
 #[test]
 fn invalid_reductions_are_reported() {
     let dir = TestDir::new();
+    npy::write(dir.path("empty.npy"), ndarray::Array2::<f64>::zeros((0, 3)).view()).expect("written");
     for (arguments, code, part) in [
         (&["3x4", "4", "--reduce", "sum"][..], 2, "--reduce takes one shape or file"),
         (&["3x4", "--reduce", "median"], 2, "not a reduction"),
         (&["3x4", "--axis", "1"], 2, "--reduce"),
         (&["3x4", "--reduce", "sum", "--axis", "2"], 5, "axis 2"),
         (&["3x4", "--reduce", "sum", "--axis", "1,-1"], 5, "given twice"),
+        (&["3x4", "--reduce", "argmax", "--axis", "0,1"], 2, "argmax takes a single axis"),
+        (
+            &["empty.npy", "--reduce", "max"],
+            5,
+            "max of no elements is not defined: an axis that is reduced has size 0\n",
+        ),
     ] {
         let output: RunOutput = dir.run(["explain"].iter().chain(arguments));
         assert_eq!(output.code, code, "{arguments:?}: {}", output.stderr);
@@ -443,4 +450,8 @@ fn names_take_sizes_that_are_compatible() {
     }
     let message = dir.run(["explain", "N,2", "3,1", "--dim", "N=4"]).expect_error(1);
     assert!(message.contains("input 0 has 4, input 1 has 3"), "{message}");
+    let message = dir.run(["explain", "N,H", "3,1", "--dim", "N=4,M=2"]).expect_error(2);
+    assert_eq!(message, "unishape: --dim M: no input has a dimension of that name; they have N, H\n");
+    let message = dir.run(["explain", "2x3", "--dim", "M=2"]).expect_error(2);
+    assert_eq!(message, "unishape: --dim M: no input has a dimension of that name\n");
 }
