@@ -9,7 +9,7 @@ import pytest
 from arrays import assert_same
 
 import unishape
-from unishape import lazy
+from unishape import _unishape, lazy
 
 DTYPES = [np.dtype(name) for name in "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()]
 REDUCTIONS = "sum prod min max mean var std any all argmin argmax".split()
@@ -787,3 +787,25 @@ def test_pairs_of_points(text, m, n, k, dtype):
     np.testing.assert_allclose(unishape.evaluate(text, dict(a=a[:, ::-1], b=strided[:, ::-1])), result, rtol=1e-4)
     if text.startswith("sum(a"):
         np.testing.assert_array_equal(unishape.evaluate("sum(b * a[:, None], -1)", dict(a=a, b=b)), result)
+
+
+@pytest.mark.parametrize("dtype", "? i1 u1 i2 u2 i4 i8 u8 f2 f4 f8".split())
+def test_normalizations_of_narrow_dtypes(dtype):
+    x = np.array([[1, 2, 3], [-128, 100, 127], [300, -300, 100], [1000, -1000, 500]]).astype(dtype)
+    wide = x.astype(float)
+    shifted = wide - wide.max(-1, keepdims=True)
+    exp = np.exp(shifted)
+    expected = {
+        "softmax": exp / exp.sum(-1, keepdims=True),
+        "log_softmax": shifted - np.log(exp.sum(-1, keepdims=True)),
+        "rms_norm": wide / np.sqrt((wide**2).mean(-1, keepdims=True) + 1e-5),
+        "layer_norm": (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5),
+    }
+    for name, values in expected.items():
+        like = np.exp(x) if name.endswith("softmax") else x.mean(-1)
+        steps = _unishape._parse_steps(f"{name}(x)")
+        value = _unishape._from_steps([("array", 0) if step[0] == "variable" else step for step in steps], [x])
+        assert "exp" in repr(value) or "norm" in name
+        for result in (unishape.evaluate(f"{name}(x)"), value.compute(), pickle.loads(pickle.dumps(value)).compute()):
+            assert result.dtype == like.dtype, name
+            np.testing.assert_allclose(result, values, rtol=4 * np.finfo(like.dtype).eps, atol=1e-6, err_msg=name)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import unishape
-from unishape import _unishape
+from unishape import _steps, _unishape
 
 _NAT = np.iinfo(np.int64).min
 # Signs are numbers since NumPy 2.5, NaN for NaT; before, they were timedelta64, -1 for NaT.
@@ -56,7 +56,7 @@ def evaluate(expression: str, values: Mapping[str, Any], out: np.ndarray | None 
                 results.append(_operand(number))
             case ("cast", dtype, position):
                 results.append(_cast_number(results[position], np.dtype(dtype)))
-            case (str(name), positions) if isinstance(positions, (tuple, list)) and name != "reduce":
+            case (str(name), positions) if isinstance(positions, (tuple, list)) and name not in ("reduce", *_steps.CASTS):
                 results.append(_apply(name, [results[position] for position in positions]))
             case _:
                 raise TypeError(

@@ -4,6 +4,7 @@ _parse_steps makes them from a text, and Lazy._to_steps from a lazy value. A ste
 
 - ("variable", name), ("array", place) or ("scalar", number),
 - (function, positions), ("cast", dtype, position),
+- (cast, positions) of CASTS: the first input, cast to a dtype that depends on that of the second,
 - (view, argument, position), ("reduce", arguments, positions), whose second position is the mask, if any.
 """
 
@@ -16,6 +17,9 @@ import unishape
 
 #: Steps that are views.
 VIEWS = ("getitem", "transpose", "swapaxes", "expand_dims", "squeeze", "broadcast_to")
+
+#: Casts of softmax and the like.
+CASTS = ("widen_to_exp", "to_exp", "widen_to_mean", "to_mean")
 
 LEAVES = ("variable", "array", "scalar")
 

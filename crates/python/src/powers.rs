@@ -153,6 +153,6 @@ fn is_integer_node<'a, M>(
             of,
         ) => of.iter().all(is_integer_node),
         Term::Call(Where, of) => of[1..].iter().all(is_integer_node),
-        Term::Call(..) => false,
+        Term::CastLike(..) | Term::Call(..) => false,
     }
 }

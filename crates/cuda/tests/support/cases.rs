@@ -412,6 +412,8 @@ pub(crate) fn large_reductions() -> Vec<Case> {
         ("argmax(a, axis=1)", vec![f32s(&[17, 600])]),
         ("sum(a / sum(a, axis=1, keepdims=True) * b, axis=1)", vec![f32s(&[17, 1200]), f32s(&[1200])]),
         ("sum(a[:, :0], axis=1) + max(b)", vec![f32s(&[30, 4]), f32s(&[30])]),
+        ("softmax(a, axis=1)", vec![(DType::F16, &[5, 130][..])]),
+        ("layer_norm(a)", vec![(DType::I8, &[9, 70][..])]),
     ];
     cases.push(("sum(a, axis=1)", vec![(DType::BF16, &[5, 20_000][..])]));
     cases

@@ -11,7 +11,7 @@ use numpy::{PyArrayDescr, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
-use unishape::expr::{self, Dag, Op, Reduction, Scalar, Term, Value, View};
+use unishape::expr::{self, Dag, FloatCast, Op, Reduction, Scalar, Term, Value, View};
 use unishape::{DType, Tensor};
 
 /// An expression over NumPy and Dask arrays; each node knows its shape and dtype.
@@ -117,6 +117,13 @@ pub(super) fn cast(dtype: DType, input: LazyDag) -> PyResult<LazyDag> {
     expr::lazy(placeholder(&input)).cast(dtype).bind().map_err(expression_error)?;
     let meta = Meta::new(input.meta().shape.clone(), Some(dtype));
     Ok(Dag::cast(dtype, input, meta))
+}
+
+/// The node for a cast to a dtype that depends on that of `like`. Checks that it is possible.
+pub(super) fn cast_like(cast: FloatCast, input: LazyDag, like: LazyDag) -> PyResult<LazyDag> {
+    let meta = meta_of(&[&input, &like], |inputs| inputs[0].clone().cast_like(cast, &inputs[1]))?;
+    let meta = Meta { shape: input.meta().shape.clone(), ..meta };
+    Ok(Dag::cast_like(cast, input, like, meta))
 }
 
 /// The node for a view. Checks axes and indices.

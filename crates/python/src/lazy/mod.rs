@@ -30,7 +30,7 @@ use reshape::IfCopy;
 use smallvec::SmallVec;
 use unishape::DType;
 use unishape::cuda::Numerics;
-use unishape::expr::{self, Dag, IndexItem, Op, ReduceOp, Term, View};
+use unishape::expr::{self, Dag, FloatCast, IndexItem, Op, ReduceOp, Term, View};
 use values::Kept;
 
 /// A value that is not computed yet.
@@ -1205,9 +1205,16 @@ fn nodes_from_steps(steps: &Bound<'_, PyAny>, arrays: &Bound<'_, PyAny>) -> PyRe
                 Some(view) => graph::view(view, node_at(step.get_item(2)?.extract()?)?)?,
                 None => {
                     let inputs: Vec<usize> = argument.extract()?;
-                    let op = Op::from_name(name).filter(|op| op.arity() == inputs.len());
-                    let inputs = inputs.into_iter().map(node_at).collect::<PyResult<_>>()?;
-                    call(op.ok_or_else(invalid)?, inputs)?
+                    let inputs: SmallVec<[LazyDag; 3]> =
+                        inputs.into_iter().map(node_at).collect::<PyResult<_>>()?;
+                    match (FloatCast::from_name(name), Op::from_name(name)) {
+                        (Some(cast), _) => {
+                            let [input, like] = inputs.into_vec().try_into().map_err(|_| invalid())?;
+                            graph::cast_like(cast, input, like)?
+                        }
+                        (None, Some(op)) if op.arity() == inputs.len() => call(op, inputs)?,
+                        _ => return Err(invalid()),
+                    }
                 }
             },
         };

@@ -69,6 +69,8 @@ impl Formatter<'_> {
                 self.write(input, 0, depth - 1);
                 self.text.push(')');
             }
+            // The casts of a softmax and the like are part of the function.
+            Term::CastLike(_, [input, _]) => self.write(input, min_precedence, depth - 1),
             Term::View(View::Index(items), input) => {
                 self.write(input, MAX_PRECEDENCE, depth - 1);
                 let items: Vec<String> = items.iter().map(index_text).collect();

@@ -24,6 +24,9 @@ pub(super) fn to_steps<'py, L, M>(
                 steps.append((op.name(), PyTuple::new(py, inputs.iter().map(at))?))?;
             }
             Term::Cast(dtype, input) => steps.append(("cast", dtype.name(), at(input)))?,
+            Term::CastLike(cast, inputs) => {
+                steps.append((cast.name(), PyTuple::new(py, inputs.iter().map(at))?))?;
+            }
             Term::View(own, input) => {
                 let (name, argument) = view(py, own)?;
                 steps.append((name, argument, at(input)))?;

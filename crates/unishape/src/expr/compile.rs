@@ -3,6 +3,7 @@
 //! Inserts casts, folds constants, and merges common subexpressions.
 
 use super::error::{ExprError, ExprErrorKind};
+use super::float_cast::FloatCast;
 use super::graph::{Graph, Node};
 use super::types::{ArgumentType, Typing, common_type, default_type, signature};
 use num_complex::Complex;
@@ -95,6 +96,10 @@ pub(crate) fn compile(
             Node::Cast(dtype, input) => {
                 let value = compiler.typed_value(values[*input as usize]);
                 value.and_then(|value| compiler.cast(value, *dtype)).map(Argument::Typed)
+            }
+            Node::CastLike(cast, [input, like]) => {
+                let (input, like) = (values[*input as usize], values[*like as usize]);
+                compiler.cast_like(*cast, input, like)
             }
             // Expressions with such nodes are lowered to stages.
             Node::View(..) | Node::Reduce(..) => Err(ExprErrorKind::NotElementWise),
@@ -233,6 +238,22 @@ impl ProgramBuilder {
             };
         }
         Ok(value)
+    }
+
+    fn cast_like(
+        &mut self,
+        cast: FloatCast,
+        input: Argument,
+        like: Argument,
+    ) -> Result<Argument, ExprErrorKind> {
+        let dtype = match like {
+            Argument::Typed(typed) => typed.dtype,
+            Argument::Scalar(number) => default_type(number),
+        };
+        match cast.target(dtype) {
+            Some(dtype) => self.cast_argument(input, dtype).map(Argument::Typed),
+            None => Ok(input),
+        }
     }
 
     /// Adds a step, unless an equal one exists or all inputs are constants, which are folded.

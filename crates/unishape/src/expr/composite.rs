@@ -2,6 +2,7 @@
 //!
 //! [`compose`] spells them out as nodes of any graph: of one that is parsed, or of lazy values.
 
+use super::float_cast::FloatCast;
 use super::reduce_op::ReduceOp;
 use super::reduction::Reduction;
 use unishape_kernels::Op;
@@ -24,6 +25,8 @@ pub(super) trait GraphBuilder<N: Clone> {
 
     /// A reduction along the axes of the function, which stay.
     fn reduce(&mut self, op: ReduceOp, input: N) -> N;
+
+    fn cast_like(&mut self, cast: FloatCast, input: N, like: N) -> N;
 }
 
 /// A reduction of a composite function, for which its axes are to be set.
@@ -32,13 +35,22 @@ pub(super) fn kept(op: ReduceOp) -> Reduction {
 }
 
 /// Adds the nodes of a function of `x`. Only normalizations use `eps`.
+///
+/// Integers are computed as floating-point numbers, half precision in single precision. A softmax has the dtype of `exp`, a
+/// normalization that of a mean.
 pub(super) fn compose<N: Clone, B: GraphBuilder<N>>(
     builder: &mut B,
     function: Composite,
     x: N,
     eps: impl FnOnce(&mut B) -> N,
 ) -> N {
-    match function {
+    let (widen, narrow) = match function {
+        Composite::Softmax | Composite::LogSoftmax => (FloatCast::WidenToExp, FloatCast::ToExp),
+        Composite::LayerNorm | Composite::RmsNorm => (FloatCast::WidenToMean, FloatCast::ToMean),
+    };
+    let argument = x.clone();
+    let x = builder.cast_like(widen, x.clone(), x);
+    let result = match function {
         Composite::Softmax => {
             let shifted = minus_max(builder, x);
             let exp = builder.call(Op::Exp, [shifted]);
@@ -63,7 +75,8 @@ pub(super) fn compose<N: Clone, B: GraphBuilder<N>>(
             let centered = builder.call(Op::Subtract, [x, mean]);
             over_root(builder, centered, variance, eps)
         }
-    }
+    };
+    builder.cast_like(narrow, result, argument)
 }
 
 /// `x - max(x)`: its exponentials are at most 1.

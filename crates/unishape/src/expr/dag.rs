@@ -1,5 +1,6 @@
 //! Expressions as graphs with shared parts, generic over their leaves.
 
+use super::float_cast::FloatCast;
 use super::reduction::Reduction;
 use super::view::View;
 use smallvec::SmallVec;
@@ -40,6 +41,7 @@ enum Owned<L, M> {
     Scalar(Scalar),
     Call(Op, SmallVec<[Dag<L, M>; 3]>),
     Cast(DType, Dag<L, M>),
+    CastLike(FloatCast, [Dag<L, M>; 2]),
     View(Box<View>, Dag<L, M>),
     /// The second input, if any, is the mask.
     Reduce(Box<Reduction>, SmallVec<[Dag<L, M>; 2]>),
@@ -63,6 +65,8 @@ pub enum Term<'d, L, M = ()> {
     Call(Op, &'d [Dag<L, M>]),
     /// Another node cast to a dtype.
     Cast(DType, &'d Dag<L, M>),
+    /// The first node cast to a dtype that depends on that of the second.
+    CastLike(FloatCast, &'d [Dag<L, M>; 2]),
     /// A view of another node.
     View(&'d View, &'d Dag<L, M>),
     /// A reduction of the first node.
@@ -123,6 +127,17 @@ impl<L, M> Dag<L, M> {
         Dag::new(Owned::Cast(dtype, input), meta)
     }
 
+    /// A node cast to a dtype that depends on that of `like`.
+    ///
+    /// ```
+    /// # use unishape::expr::{Dag, FloatCast};
+    /// let x = Dag::leaf("x", ());
+    /// assert_eq!(Dag::cast_like(FloatCast::WidenToExp, x.clone(), x, ()).inputs().len(), 2);
+    /// ```
+    pub fn cast_like(cast: FloatCast, input: Dag<L, M>, like: Dag<L, M>, meta: M) -> Dag<L, M> {
+        Dag::new(Owned::CastLike(cast, [input, like]), meta)
+    }
+
     /// A view of another node.
     ///
     /// ```
@@ -159,6 +174,7 @@ impl<L, M> Dag<L, M> {
             Owned::Scalar(scalar) => Term::Scalar(*scalar),
             Owned::Call(op, inputs) => Term::Call(*op, inputs),
             Owned::Cast(dtype, input) => Term::Cast(*dtype, input),
+            Owned::CastLike(cast, inputs) => Term::CastLike(*cast, inputs),
             Owned::View(view, input) => Term::View(view, input),
             Owned::Reduce(reduction, inputs) => Term::Reduce(reduction, inputs),
         }
@@ -184,6 +200,7 @@ impl<L, M> Dag<L, M> {
         match &self.0.term {
             Owned::Call(_, inputs) => inputs,
             Owned::Reduce(_, inputs) => inputs,
+            Owned::CastLike(_, inputs) => inputs,
             Owned::Cast(_, input) | Owned::View(_, input) => std::slice::from_ref(input),
             Owned::Leaf(_) | Owned::Scalar(_) => &[],
         }
@@ -242,6 +259,7 @@ impl<L, M> Dag<L, M> {
                 Owned::Scalar(scalar) => Owned::Scalar(*scalar),
                 Owned::Call(op, inputs) => Owned::Call(*op, inputs.iter().map(input).collect()),
                 Owned::Cast(dtype, from) => Owned::Cast(*dtype, input(from)),
+                Owned::CastLike(cast, inputs) => Owned::CastLike(*cast, inputs.each_ref().map(input)),
                 Owned::View(view, of) => Owned::View(view.clone(), input(of)),
                 Owned::Reduce(reduction, inputs) => {
                     Owned::Reduce(reduction.clone(), inputs.iter().map(input).collect())
@@ -330,6 +348,7 @@ impl<L, M> Drop for Node<L, M> {
             match std::mem::replace(term, Owned::Scalar(Scalar::Int(0))) {
                 Owned::Call(_, inputs) => open.extend(inputs),
                 Owned::Reduce(_, inputs) => open.extend(inputs),
+                Owned::CastLike(_, inputs) => open.extend(inputs),
                 Owned::Cast(_, input) | Owned::View(_, input) => open.push(input),
                 leaf => *term = leaf,
             }

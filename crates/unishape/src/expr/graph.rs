@@ -1,6 +1,7 @@
 //! The graph of an expression, independent of the types of its inputs.
 
 use super::dag::{Dag, Term};
+use super::float_cast::FloatCast;
 use super::reduction::Reduction;
 use super::view::View;
 use smallvec::SmallVec;
@@ -21,6 +22,8 @@ pub(crate) enum Node {
     Scalar(Scalar),
     Call(Op, SmallVec<[NodeId; 3]>),
     Cast(DType, NodeId),
+    /// A cast of the first node to a dtype that depends on that of the second.
+    CastLike(FloatCast, [NodeId; 2]),
     /// A node's elements at other indices.
     View(Box<View>, NodeId),
     /// A reduction of the first node; the second, if any, is the mask `where`.
@@ -33,6 +36,7 @@ impl Node {
         match self {
             Node::Call(_, inputs) => inputs,
             Node::Reduce(_, inputs) => inputs,
+            Node::CastLike(_, inputs) => inputs,
             Node::Cast(_, input) | Node::View(_, input) => std::slice::from_ref(input),
             Node::Variable(_) | Node::Scalar(_) => &[],
         }
@@ -85,6 +89,7 @@ impl Graph {
                 },
                 Term::Call(op, inputs) => Node::Call(op, inputs.iter().map(at).collect()),
                 Term::Cast(dtype, input) => Node::Cast(dtype, at(input)),
+                Term::CastLike(cast, [input, like]) => Node::CastLike(cast, [at(input), at(like)]),
                 Term::View(view, input) => Node::View(Box::new(view.clone()), at(input)),
                 Term::Reduce(reduction, inputs) => {
                     Node::Reduce(Box::new(reduction.clone()), inputs.iter().map(at).collect())
@@ -105,6 +110,7 @@ impl Graph {
                 Node::Scalar(scalar) => Dag::scalar(*scalar, ()),
                 Node::Call(op, inputs) => Dag::call(*op, inputs.iter().map(at), ()),
                 Node::Cast(dtype, input) => Dag::cast(*dtype, at(input), ()),
+                Node::CastLike(cast, [input, like]) => Dag::cast_like(*cast, at(input), at(like), ()),
                 Node::View(view, input) => Dag::view((**view).clone(), at(input), ()),
                 Node::Reduce(reduction, inputs) => {
                     Dag::reduce((**reduction).clone(), at(&inputs[0]), inputs.get(1).map(at), ())

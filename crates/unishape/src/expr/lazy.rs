@@ -5,6 +5,7 @@ use super::compile::{InputType, compile};
 use super::composite::{Composite, EPSILON, GraphBuilder, compose, kept};
 use super::dag::Dag;
 use super::error::ExprError;
+use super::float_cast::FloatCast;
 use super::graph::Graph;
 use super::lower::{Sharing, lower};
 use super::reduce_op::ReduceOp;
@@ -99,6 +100,20 @@ impl<'a> Lazy<'a> {
     #[must_use]
     pub fn cast(self, dtype: DType) -> Lazy<'a> {
         Lazy(Dag::cast(dtype, self.0, ()))
+    }
+
+    /// Casts the elements to a dtype that depends on that of `like`.
+    ///
+    /// ```
+    /// use unishape::{DType, expr::{FloatCast, lazy}};
+    ///
+    /// let a = lazy(ndarray::arr1(&[1i16, 2]).view());
+    /// assert_eq!(a.clone().cast_like(FloatCast::WidenToExp, &a).bind()?.dtype(), DType::F32);
+    /// # Ok::<(), unishape::expr::ExprError>(())
+    /// ```
+    #[must_use]
+    pub fn cast_like(self, cast: FloatCast, like: impl Into<Lazy<'a>>) -> Lazy<'a> {
+        Lazy(Dag::cast_like(cast, self.0, like.into().0, ()))
     }
 
     /// A view of the value. Axes that do not exist are errors of [`bind`](Lazy::bind).
@@ -399,6 +414,10 @@ impl<'a> GraphBuilder<Lazy<'a>> for Axes {
 
     fn reduce(&mut self, op: ReduceOp, input: Lazy<'a>) -> Lazy<'a> {
         input.reduce(kept(op).axes(self.clone()))
+    }
+
+    fn cast_like(&mut self, cast: FloatCast, input: Lazy<'a>, like: Lazy<'a>) -> Lazy<'a> {
+        input.cast_like(cast, like)
     }
 }
 

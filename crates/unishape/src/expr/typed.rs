@@ -7,6 +7,7 @@
 use super::axes::{self, DimMaps, Shape};
 use super::compile::{Argument, InputType, ProgramBuilder};
 use super::error::{ExprError, ExprErrorKind};
+use super::float_cast::{FloatCast, mean_dtype, wide};
 use super::graph::{Graph, Node, NodeId};
 use super::reduce_op::ReduceOp;
 use super::reduction::Reduction;
@@ -152,6 +153,9 @@ impl<'g> TypedGraph<'g> {
                     builder.call(*op, &inputs)
                 }
                 Node::Cast(dtype, input) => builder.cast(ids[*input as usize], *dtype),
+                Node::CastLike(cast, [input, like]) => {
+                    builder.cast_like(*cast, ids[*input as usize], ids[*like as usize])
+                }
                 Node::View(view, input) => builder.view(view, ids[*input as usize]),
                 Node::Reduce(reduction, inputs) => {
                     let mask = inputs.get(1).map(|&mask| ids[mask as usize]);
@@ -261,6 +265,13 @@ impl Builder<'_, '_> {
         let value = Argument::Typed(self.typed.compiler.cast(value, dtype)?);
         let shape = self.typed.shape(input).clone();
         Ok(self.push(TypedKind::Cast(dtype, input), shape, value))
+    }
+
+    fn cast_like(&mut self, cast: FloatCast, input: TypedId, like: TypedId) -> Id {
+        match cast.target(self.dtype(like)) {
+            Some(dtype) => self.cast(input, dtype),
+            None => Ok(input),
+        }
     }
 
     fn view(&mut self, view: &View, input: TypedId) -> Id {
@@ -387,11 +398,11 @@ impl Builder<'_, '_> {
                 self.fold(FoldOp::Sum, ones, dims)
             }
             ReduceOp::Mean => {
-                let dtype = reduction.dtype.unwrap_or_else(|| float_dtype(dtype));
+                let dtype = reduction.dtype.unwrap_or_else(|| mean_dtype(dtype));
                 self.mean(wide(dtype), operand).and_then(|mean| self.cast(mean, dtype))
             }
             ReduceOp::Var | ReduceOp::Std => {
-                let dtype = reduction.dtype.unwrap_or_else(|| float_dtype(dtype));
+                let dtype = reduction.dtype.unwrap_or_else(|| mean_dtype(dtype));
                 let variance = self.variance(wide(dtype), operand, reduction.ddof)?;
                 let result = match op {
                     ReduceOp::Std => self.call(Op::Sqrt, &[variance])?,
@@ -405,7 +416,7 @@ impl Builder<'_, '_> {
                 self.position(if op == ReduceOp::ArgMin { FoldOp::Min } else { FoldOp::Max }, input, dims)
             }
             ReduceOp::LogSumExp => {
-                let dtype = float_dtype(dtype);
+                let dtype = mean_dtype(dtype);
                 let x = self.cast(input, wide(dtype))?;
                 let largest = self.extreme(FoldOp::Max, x, dims)?;
                 // Where the largest is infinite or NaN, differences to it would be NaN.
@@ -419,7 +430,7 @@ impl Builder<'_, '_> {
                 self.cast(result, dtype)
             }
             ReduceOp::Norm1 | ReduceOp::Norm2 | ReduceOp::NormInf => {
-                let dtype = float_dtype(dtype);
+                let dtype = mean_dtype(dtype);
                 let x = self.cast(input, wide(dtype))?;
                 let result = match op {
                     ReduceOp::Norm2 => {
@@ -621,19 +632,6 @@ fn initial_in(initial: Scalar, dtype: DType) -> Result<Scalar, ExprErrorKind> {
             false => Err(ExprErrorKind::DoesNotFit { number: number.to_string(), dtype }),
         },
         _ => Ok(initial),
-    }
-}
-
-/// The dtype of a mean.
-fn float_dtype(dtype: DType) -> DType {
-    if dtype.kind() < DTypeKind::Float { DType::F64 } else { dtype }
-}
-
-/// The dtype that half precision is accumulated in; others are their own.
-fn wide(dtype: DType) -> DType {
-    match dtype {
-        DType::F16 | DType::BF16 => DType::F32,
-        dtype => dtype,
     }
 }
 

@@ -413,6 +413,45 @@ fn normalizations_of_lazy_values_are_those_of_texts() {
     }
 }
 
+/// Integers neither wrap nor overflow half precision, which squares and sums do not overflow either.
+#[test]
+fn normalizations_of_narrow_dtypes_are_computed_in_wider_ones() {
+    let x =
+        arr2(&[[1.0, 2.0, 3.0], [-128.0, 100.0, 127.0], [300.0, -300.0, 100.0], [1000.0, -1000.0, 500.0]]);
+    let values = || [("x", Value::from(&x))];
+    for (dtype, softmax, norm, tolerance) in [
+        ("bool", "float16", "float64", 1e-3),
+        ("int8", "float16", "float64", 1e-3),
+        ("uint8", "float16", "float64", 1e-3),
+        ("int16", "float32", "float64", 1e-6),
+        ("uint16", "float32", "float64", 1e-6),
+        ("int32", "float64", "float64", 0.0),
+        ("uint64", "float64", "float64", 0.0),
+        ("float16", "float16", "float16", 1e-3),
+        ("bfloat16", "bfloat16", "bfloat16", 1e-2),
+        ("float32", "float32", "float32", 1e-6),
+        ("float64", "float64", "float64", 0.0),
+        ("complex64", "complex64", "complex64", 1e-6),
+    ] {
+        for function in ["softmax", "log_softmax", "rms_norm", "layer_norm"] {
+            let expected_dtype = if function.ends_with("softmax") { softmax } else { norm };
+            let text = format!("{function}({dtype}(x))");
+            assert_eq!(evaluate(&text, values()).dtype().name(), expected_dtype, "{text}");
+            let wide = format!("{function}(float64({dtype}(x)))");
+            let wide = if dtype.starts_with('c') { wide.replace("float64", "complex128") } else { wide };
+            let difference = format!("max(abs(complex128({text}) - {wide}) / (1 + abs({wide})))");
+            let Tensor::F64(difference) = evaluate(&difference, values()) else { panic!("{text}") };
+            assert!(difference[[]] <= tolerance, "{text} differs by {difference}");
+        }
+    }
+    // The sum of the squares or of the exponentials overflows half precision.
+    let ones = Array1::from_elem(70_000, half::f16::ONE);
+    for (text, expected) in [("softmax(x)", 1.0 / 70_000.0), ("rms_norm(x * 200)", 1.0)] {
+        let Tensor::F16(result) = evaluate(text, [("x", Value::from(&ones))]) else { panic!("{text}") };
+        assert!(result.iter().all(|&each| each == half::f16::from_f64(expected)), "{text}: {result}");
+    }
+}
+
 /// Also where a slice leaves one iteration of a loop that is not reduced.
 #[test]
 fn slices_of_sums_have_the_bits_of_the_whole() {

@@ -3,6 +3,7 @@
 use super::Parser;
 use super::call::Arguments;
 use crate::expr::composite::{Composite, EPSILON, GraphBuilder, compose, kept};
+use crate::expr::float_cast::FloatCast;
 use crate::expr::function::Parameter;
 use crate::expr::graph::{Node, NodeId};
 use crate::expr::reduce_op::ReduceOp;
@@ -53,5 +54,9 @@ impl GraphBuilder<NodeId> for Nodes<'_> {
     fn reduce(&mut self, op: ReduceOp, input: NodeId) -> NodeId {
         let reduction = Reduction { dims: self.dims.clone(), ..kept(op).axes(self.axes.clone()) };
         self.parser.push_node(Node::Reduce(Box::new(reduction), smallvec![input]), self.span.clone())
+    }
+
+    fn cast_like(&mut self, cast: FloatCast, input: NodeId, like: NodeId) -> NodeId {
+        self.parser.push_node(Node::CastLike(cast, [input, like]), self.span.clone())
     }
 }

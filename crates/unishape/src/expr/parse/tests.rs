@@ -1,6 +1,7 @@
 //! Tests of the parser: graphs compared with those of equivalent texts, or written by hand.
 
 use super::parse;
+use crate::expr::float_cast::FloatCast;
 use crate::expr::graph::{Graph, Node};
 use crate::expr::reduce_op::ReduceOp;
 use crate::expr::reduction::Reduction;
@@ -378,18 +379,24 @@ fn composite_functions() {
         softmax,
         [
             Node::Variable(0),
-            Node::Reduce(over_rows(ReduceOp::Max), smallvec![0]),
-            Node::Call(Op::Subtract, smallvec![0, 1]),
-            Node::Call(Op::Exp, smallvec![2]),
-            Node::Reduce(over_rows(ReduceOp::Sum), smallvec![3]),
-            Node::Call(Op::Divide, smallvec![3, 4]),
+            Node::CastLike(FloatCast::WidenToExp, [0, 0]),
+            Node::Reduce(over_rows(ReduceOp::Max), smallvec![1]),
+            Node::Call(Op::Subtract, smallvec![1, 2]),
+            Node::Call(Op::Exp, smallvec![3]),
+            Node::Reduce(over_rows(ReduceOp::Sum), smallvec![4]),
+            Node::Call(Op::Divide, smallvec![4, 5]),
+            Node::CastLike(FloatCast::ToExp, [6, 0]),
         ]
     );
     let log_softmax = graph("x.log_softmax(axis=-1)").nodes;
-    assert_eq!(log_softmax[..5], softmax[..5]);
+    assert_eq!(log_softmax[..6], softmax[..6]);
     assert_eq!(
-        log_softmax[5..],
-        [Node::Call(Op::Log, smallvec![4]), Node::Call(Op::Subtract, smallvec![2, 5]),]
+        log_softmax[6..],
+        [
+            Node::Call(Op::Log, smallvec![5]),
+            Node::Call(Op::Subtract, smallvec![3, 6]),
+            Node::CastLike(FloatCast::ToExp, [7, 0]),
+        ]
     );
     assert_eq!(
         graph("layer_norm(x, -1, 1e-6, weight=w, bias=b)").nodes[1..],
@@ -397,25 +404,29 @@ fn composite_functions() {
             Node::Scalar(Scalar::Float(1e-6)),
             Node::Variable(1),
             Node::Variable(2),
-            Node::Reduce(over_rows(ReduceOp::Mean), smallvec![0]),
-            Node::Reduce(over_rows(ReduceOp::Var), smallvec![0]),
-            Node::Call(Op::Subtract, smallvec![0, 4]),
-            Node::Call(Op::Add, smallvec![5, 1]),
-            Node::Call(Op::Sqrt, smallvec![7]),
-            Node::Call(Op::Divide, smallvec![6, 8]),
-            Node::Call(Op::Multiply, smallvec![9, 2]),
-            Node::Call(Op::Add, smallvec![10, 3]),
+            Node::CastLike(FloatCast::WidenToMean, [0, 0]),
+            Node::Reduce(over_rows(ReduceOp::Mean), smallvec![4]),
+            Node::Reduce(over_rows(ReduceOp::Var), smallvec![4]),
+            Node::Call(Op::Subtract, smallvec![4, 5]),
+            Node::Call(Op::Add, smallvec![6, 1]),
+            Node::Call(Op::Sqrt, smallvec![8]),
+            Node::Call(Op::Divide, smallvec![7, 9]),
+            Node::CastLike(FloatCast::ToMean, [10, 0]),
+            Node::Call(Op::Multiply, smallvec![11, 2]),
+            Node::Call(Op::Add, smallvec![12, 3]),
         ]
     );
     assert_eq!(
         graph("rms_norm(x, weight=None)").nodes[1..],
         [
-            Node::Call(Op::Square, smallvec![0]),
-            Node::Reduce(over_rows(ReduceOp::Mean), smallvec![1]),
+            Node::CastLike(FloatCast::WidenToMean, [0, 0]),
+            Node::Call(Op::Square, smallvec![1]),
+            Node::Reduce(over_rows(ReduceOp::Mean), smallvec![2]),
             Node::Scalar(Scalar::Float(1e-5)),
-            Node::Call(Op::Add, smallvec![2, 3]),
-            Node::Call(Op::Sqrt, smallvec![4]),
-            Node::Call(Op::Divide, smallvec![0, 5]),
+            Node::Call(Op::Add, smallvec![3, 4]),
+            Node::Call(Op::Sqrt, smallvec![5]),
+            Node::Call(Op::Divide, smallvec![1, 6]),
+            Node::CastLike(FloatCast::ToMean, [7, 0]),
         ]
     );
     assert_same(&[
@@ -452,7 +463,7 @@ fn named_dimensions() {
         assert_eq!(reduction(text), expected, "{text}");
     }
     let softmax = graph("softmax(x, dim='time')").nodes;
-    let Node::Reduce(max, _) = &softmax[1] else { panic!("{softmax:?}") };
+    let Node::Reduce(max, _) = &softmax[2] else { panic!("{softmax:?}") };
     assert_eq!(**max, Reduction { keep_dims: true, ..named(ReduceOp::Max, &["time"]) });
     assert_errors(&[
         (
