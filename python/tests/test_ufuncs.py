@@ -263,3 +263,30 @@ def test_bfloat16_with_numbers_has_the_dtype_of_numpy(name):
         assert result.dtype == (x.dtype if is_old else expected.dtype), number
         np.testing.assert_allclose(result.astype(complex), expected.astype(complex), rtol=1e-2)
     assert (unishape.lazy(x) * 0.5).dtype == np.float32 and unishape.evaluate("x * bfloat16(0.5)", x=x).dtype == x.dtype
+
+
+def test_outputs_without_dimensions_of_other_dtypes():
+    x = np.arange(3.0)
+    for dtype in ("f4", ">f8", ">f4"):
+        for expected, call in [
+            (3, lambda out: unishape.evaluate("sum(x)", x=x, out=out)),
+            (2, lambda out: unishape.maximum(2.0, np.array(1.0), out=out)),
+            (3, lambda out: unishape.lazy(x).sum(out=out)),
+            (3, lambda out: unishape.sum_to(x, (), out=out)),
+            (2, lambda out: unishape.exp2(np.array(1.0), out=out, casting="unsafe")),
+        ]:
+            out = np.array(0, dtype)
+            assert call(out) is out
+            assert out == expected
+
+
+def test_casting_applies_in_every_byte_order():
+    x = np.array([0.0, 2.5, -3.5])
+    for dtype in ("i8", ">i8", ">i2"):
+        out = np.zeros(3, dtype)
+        assert unishape.negative(x, out=out, casting="unsafe") is out
+        assert out.tolist() == np.negative(x, out=np.zeros(3, dtype), casting="unsafe").tolist()
+        with pytest.raises(TypeError, match="cannot cast"):
+            unishape.negative(x, out=np.zeros(3, dtype))
+        with pytest.raises(TypeError, match="cannot cast"):
+            unishape.negative(x, out=np.zeros(3, ">f8"), casting="no")

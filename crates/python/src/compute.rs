@@ -13,7 +13,7 @@ use ndarray::ArrayViewMutD;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PySlice, PyTuple};
+use pyo3::types::{PyEllipsis, PySlice, PyTuple};
 use smallvec::{SmallVec, smallvec};
 use std::cell::Cell;
 use std::ops::Range;
@@ -201,9 +201,14 @@ fn compute_typed<'py, T: Numeric>(
             let result = memory::new_array_with::<T>(py, part.shape(), None, |view| {
                 run(py, part, view, true, threads, flags)
             })?;
-            let slices =
-                ranges.iter().map(|range| PySlice::new(py, range.start as isize, range.end as isize, 1));
-            let target = out.get_item(PyTuple::new(py, slices)?)?;
+            let slice = |range: &Range<usize>| {
+                PySlice::new(py, range.start as isize, range.end as isize, 1).into_any()
+            };
+            // With the ellipsis, an array without dimensions is a view, too.
+            let ellipsis = PyEllipsis::get(py).to_owned().into_any();
+            let items: SmallVec<[Bound<'py, PyAny>; 5]> =
+                ranges.iter().map(slice).chain([ellipsis]).collect();
+            let target = out.get_item(PyTuple::new(py, items)?)?;
             py.import("numpy")?.call_method1("copyto", (target, result)).map(drop)
         };
         if expr.is_element_wise() {

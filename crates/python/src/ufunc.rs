@@ -85,7 +85,9 @@ pub(crate) fn call_with_options<'py>(
                 options.casting
             )));
         }
-        if let Some(to) = dtype::from_descr(&to).filter(|&to| to != result) {
+        // In another byte order, it is the same dtype.
+        let native = to.call_method1("newbyteorder", ("=",))?.cast_into()?;
+        if let Some(to) = dtype::from_descr(&native).filter(|&to| to != result) {
             (text, result) = (format!("{}({text})", to.name()), to);
         }
     }
