@@ -452,6 +452,30 @@ def test_integers_to_negative_powers(text, dtype):
     assert evaluate("x ** 2", names).tolist() == (x**2).tolist()
 
 
+def test_the_promoted_dtype_decides_about_negative_powers():
+    x, small, n = np.array([2, 3], np.uint64), np.array([-1, 2], np.int8), np.array([1, -5])
+    expected = x**small
+    assert expected.dtype == np.float64
+    for result in (
+        unishape.power(x, small),
+        (unishape.lazy(x) ** small).compute(),
+        evaluate("x ** small"),
+        unishape.power(np.tile(x, 40_000), np.tile(small, 40_000))[:2],
+    ):
+        assert result.dtype == np.float64 and result.tolist() == expected.tolist()
+    assert evaluate("(x + n) ** -1").tolist() == ((x + n) ** -1.0).tolist()
+    with pytest.raises(ValueError, match="negative integer powers"):
+        evaluate("(uint8(x) + n) ** -1")
+    for base, exponent in [(2, -1), (True, -1), (2, small)]:
+        with pytest.raises(ValueError, match="(?i)negative integer powers"):
+            np.power(base, exponent)
+        with pytest.raises(ValueError, match="negative integer powers"):
+            unishape.power(base, exponent)
+    empty = np.array([], int)
+    for result in (unishape.power(empty, -1), (unishape.lazy(empty) ** -1).compute(), evaluate("(empty + 1) ** -1")):
+        assert result.dtype == np.power(empty, -1).dtype and result.shape == (0,)
+
+
 def test_out_of_memory():
     huge = unishape.broadcast_to(np.ones(1), (2**40, 2**10))
     with pytest.raises(MemoryError):

@@ -64,29 +64,72 @@ pub(crate) fn check_number(base: Option<DType>, exponent: Scalar) -> PyResult<()
 
 /// Checks a call of the function `pow`.
 pub(crate) fn check_call(inputs: &[Input<'_>]) -> PyResult<()> {
-    match inputs {
-        [base, exponent] if is_integer_input(base) => match (base, exponent) {
-            (Input::Scalar(_), Input::Scalar(_)) => Ok(()),
-            (base, Input::Scalar(number)) => check_number(dtype_of(base), *number),
-            (_, Input::Array(array)) => check_exponent(array),
-            _ => Ok(()),
-        },
-        _ => Ok(()),
+    let [base, exponent] = inputs else { return Ok(()) };
+    let Some(base_type) = integer_input(base) else { return Ok(()) };
+    match base {
+        Input::Array(array) if array.array().is_empty() => Ok(()),
+        _ => check_input(base_type, exponent),
     }
 }
 
-fn dtype_of(input: &Input<'_>) -> Option<DType> {
-    match input {
-        Input::Array(array) => Some(array.dtype()),
-        Input::Gpu(array) => gpu::describe(array).ok().map(|(_, dtype)| dtype),
-        Input::Scalar(_) => None,
+/// Checks an exponent of a base of integers.
+fn check_input(base: Integer, exponent: &Input<'_>) -> PyResult<()> {
+    match exponent {
+        Input::Scalar(number) => check_number(base.dtype(), *number),
+        Input::Array(array) if base.promoted_with_dtype(array.dtype()).is_some() => check_exponent(array),
+        Input::Array(_) | Input::Gpu(_) => Ok(()),
     }
 }
 
-fn is_integer_input(input: &Input<'_>) -> bool {
+/// Type of integers: of a number, or of an array.
+#[derive(Clone, Copy)]
+pub(crate) enum Integer {
+    Number,
+    Array(DType),
+}
+
+impl Integer {
+    fn dtype(self) -> Option<DType> {
+        match self {
+            Integer::Number => None,
+            Integer::Array(dtype) => Some(dtype),
+        }
+    }
+
+    /// The type of a dtype; `None` unless it is one of integers or booleans.
+    pub(crate) fn of_dtype(dtype: DType) -> Option<Integer> {
+        is_integer(dtype).then_some(Integer::Array(dtype))
+    }
+
+    /// The type of a number; `None` unless it is an integer or a boolean.
+    pub(crate) fn of_number(number: Scalar) -> Option<Integer> {
+        matches!(number, Scalar::Int(_) | Scalar::Bool(_)).then_some(Integer::Number)
+    }
+
+    /// The common type; `None` where it is not one of integers, such as that of uint64 and int8.
+    fn promoted_with(self, other: Integer) -> Option<Integer> {
+        match (self, other) {
+            (Integer::Number, Integer::Number) => Some(Integer::Number),
+            (Integer::Number, Integer::Array(DType::Bool))
+            | (Integer::Array(DType::Bool), Integer::Number) => Some(Integer::Array(DType::I64)),
+            (Integer::Number, dtype) | (dtype, Integer::Number) => Some(dtype),
+            (Integer::Array(one), Integer::Array(other)) => {
+                one.promoted_with(other).and_then(Integer::of_dtype)
+            }
+        }
+    }
+
+    /// As [`promoted_with`](Integer::promoted_with), of an array of any dtype.
+    pub(crate) fn promoted_with_dtype(self, dtype: DType) -> Option<Integer> {
+        self.promoted_with(Integer::of_dtype(dtype)?)
+    }
+}
+
+fn integer_input(input: &Input<'_>) -> Option<Integer> {
     match input {
-        Input::Scalar(number) => matches!(number, Scalar::Int(_) | Scalar::Bool(_)),
-        input => dtype_of(input).is_some_and(is_integer),
+        Input::Array(array) => Integer::of_dtype(array.dtype()),
+        Input::Gpu(array) => gpu::describe(array).ok().and_then(|(_, dtype)| Integer::of_dtype(dtype)),
+        Input::Scalar(number) => Integer::of_number(*number),
     }
 }
 
@@ -98,25 +141,18 @@ pub(crate) fn check_expr(expr: &Expr, names: &[&str], inputs: &[Input<'_>]) -> P
         let Term::Call(Op::Pow, operands) = node.term() else { continue };
         let [base, exponent] = operands else { continue };
         let are_numbers = [base, exponent].iter().all(|node| matches!(node.term(), Term::Scalar(_)));
-        if are_numbers || !is_integer_node(base, &input, MAX_DEPTH) {
+        if are_numbers || is_empty(base, &input, MAX_DEPTH) {
             continue;
         }
-        let dtype = match base.term() {
-            Term::Leaf(name) => input(name).and_then(dtype_of),
-            _ => None,
-        };
+        let Some(base) = integer_type(base, &input, MAX_DEPTH) else { continue };
         match exponent.term() {
-            Term::Scalar(number) => check_number(dtype, number)?,
+            Term::Scalar(number) => check_number(base.dtype(), number)?,
             Term::Call(Op::Negative, operand) => {
                 if let Term::Scalar(Scalar::Int(number)) = operand[0].term() {
-                    check_number(dtype, Scalar::Int(-number))?;
+                    check_number(base.dtype(), Scalar::Int(-number))?;
                 }
             }
-            Term::Leaf(name) => match input(name) {
-                Some(Input::Scalar(number)) => check_number(dtype, *number)?,
-                Some(Input::Array(array)) => check_exponent(array)?,
-                _ => {}
-            },
+            Term::Leaf(name) => input(name).map_or(Ok(()), |exponent| check_input(base, exponent))?,
             _ => {}
         }
     }
@@ -126,33 +162,54 @@ pub(crate) fn check_expr(expr: &Expr, names: &[&str], inputs: &[Input<'_>]) -> P
 /// Deeper expressions are not checked.
 const MAX_DEPTH: usize = 100;
 
-/// Whether a node has integers. A type that is not known for certain has none.
-fn is_integer_node<'a, M>(
+/// The type of a node that has integers; `None` where this is not known for certain.
+fn integer_type<'a, M>(
     node: &Dag<String, M>,
     input: &impl Fn(&str) -> Option<&'a Input<'a>>,
     depth: usize,
-) -> bool {
+) -> Option<Integer> {
     use Op::*;
-    if depth == 0 {
-        return false;
-    }
-    let is_integer_node = |node: &Dag<String, M>| is_integer_node(node, input, depth - 1);
+    let depth = depth.checked_sub(1)?;
+    let integer_type = |node: &Dag<String, M>| integer_type(node, input, depth);
+    let common = |of: &[Dag<String, M>]| {
+        let (first, rest) = of.split_first()?;
+        rest.iter().try_fold(integer_type(first)?, |common, node| common.promoted_with(integer_type(node)?))
+    };
     match node.term() {
-        Term::Leaf(name) => input(name).is_some_and(is_integer_input),
-        Term::Scalar(number) => matches!(number, Scalar::Int(_) | Scalar::Bool(_)),
-        Term::Cast(dtype, _) => is_integer(dtype),
-        Term::View(_, of) => is_integer_node(of),
+        Term::Leaf(name) => integer_input(input(name)?),
+        Term::Scalar(number) => Integer::of_number(number),
+        Term::Cast(dtype, _) => Integer::of_dtype(dtype),
+        Term::View(_, of) => integer_type(of),
         Term::Reduce(reduction, of) => match (reduction.dtype, reduction.op) {
-            (Some(dtype), _) => is_integer(dtype),
-            (None, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max) => is_integer_node(&of[0]),
-            _ => false,
+            (Some(dtype), _) => Integer::of_dtype(dtype),
+            (None, ReduceOp::Min | ReduceOp::Max) => integer_type(&of[0]),
+            (None, ReduceOp::Sum | ReduceOp::Prod) => match integer_type(&of[0])?.dtype() {
+                Some(dtype) if dtype.kind() == DTypeKind::Unsigned => Some(Integer::Array(DType::U64)),
+                _ => Some(Integer::Array(DType::I64)),
+            },
+            _ => None,
         },
         Term::Call(Add | Subtract | Multiply | FloorDivide | Remainder | Pow | Negative | Positive, of)
         | Term::Call(
             Abs | Square | Min | Max | Clip | And | Or | Xor | Invert | ShiftLeft | ShiftRight,
             of,
-        ) => of.iter().all(is_integer_node),
-        Term::Call(Where, of) => of[1..].iter().all(is_integer_node),
-        Term::CastLike(..) | Term::Call(..) => false,
+        ) => common(of),
+        Term::Call(Where, of) => common(&of[1..]),
+        Term::CastLike(..) | Term::Call(..) => None,
+    }
+}
+
+/// Whether a node is known to have no elements.
+fn is_empty<'a, M>(
+    node: &Dag<String, M>,
+    input: &impl Fn(&str) -> Option<&'a Input<'a>>,
+    depth: usize,
+) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    match node.term() {
+        Term::Leaf(name) => matches!(input(name), Some(Input::Array(array)) if array.array().is_empty()),
+        Term::Cast(_, of) | Term::View(_, of) => is_empty(of, input, depth),
+        Term::Call(_, of) => of.iter().any(|node| is_empty(node, input, depth)),
+        Term::CastLike(..) | Term::Reduce(..) | Term::Scalar(_) => false,
     }
 }

@@ -6,7 +6,7 @@ use crate::errors::{expression_error, shape_error};
 use crate::gpu;
 use crate::input;
 use crate::memory::NumericArray;
-use crate::powers;
+use crate::powers::{self, Integer};
 use numpy::{PyArrayDescr, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -96,17 +96,20 @@ pub(super) fn call(op: Op, inputs: SmallVec<[LazyDag; 3]>) -> PyResult<LazyDag> 
 /// Rejects integers to negative powers, where the exponent is a number or an array.
 fn check_power(inputs: &[LazyDag]) -> PyResult<()> {
     let [base, exponent] = inputs else { return Ok(()) };
-    let is_integer = match base.term() {
-        Term::Scalar(number) => matches!(number, Scalar::Int(_) | Scalar::Bool(_)),
-        _ => base.meta().dtype.is_some_and(powers::is_integer),
+    let integer = match base.term() {
+        Term::Scalar(number) => Integer::of_number(number),
+        _ => base.meta().dtype.and_then(Integer::of_dtype),
     };
-    if !is_integer {
-        return Ok(());
-    }
+    let is_empty = base.meta().shape.as_ref().is_some_and(|shape| shape.contains(&0));
+    let Some(integer) = integer.filter(|_| !is_empty) else { return Ok(()) };
     match exponent.term() {
         Term::Scalar(number) => powers::check_number(base.meta().dtype, number),
         Term::Leaf(Leaf::Array(array)) => Python::attach(|py| {
-            powers::check_exponent(&NumericArray::from_array(array.bind(py).clone().cast_into()?)?)
+            let exponent = NumericArray::from_array(array.bind(py).clone().cast_into()?)?;
+            match integer.promoted_with_dtype(exponent.dtype()) {
+                Some(_) => powers::check_exponent(&exponent),
+                None => Ok(()),
+            }
         }),
         _ => Ok(()),
     }
