@@ -290,3 +290,14 @@ def test_casting_applies_in_every_byte_order():
             unishape.negative(x, out=np.zeros(3, dtype))
         with pytest.raises(TypeError, match="cannot cast"):
             unishape.negative(x, out=np.zeros(3, ">f8"), casting="no")
+
+
+def test_rint_gives_floats():
+    for dtype in "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split():
+        x = np.array([0, 1, 3]).astype(dtype) * np.array(1).astype(dtype)
+        expected = np.rint(x)
+        lazy = unishape.lazy(x)
+        for result in (unishape.rint(x), unishape.evaluate("rint(x)"), np.rint(lazy).compute()):
+            assert result.dtype == expected.dtype and result.tolist() == expected.tolist(), dtype
+        assert unishape.round(x).dtype == np.round(x).dtype, dtype
+    assert unishape.evaluate("rint(2)").dtype == np.rint(2).dtype

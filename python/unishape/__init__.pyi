@@ -5557,7 +5557,7 @@ def rint(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """Rounds to the nearest integer, ties to even."""
+    """Rounds to the nearest integer, ties to even. Integers become floating-point numbers."""
 @overload
 def rint(  # pyright: ignore[reportOverlappingOverload]
     x: Lazy,
@@ -5570,7 +5570,7 @@ def rint(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """Rounds to the nearest integer, ties to even."""
+    """Rounds to the nearest integer, ties to even. Integers become floating-point numbers."""
 @overload
 def rint(  # pyright: ignore[reportOverlappingOverload]
     x: _Other,
@@ -5583,7 +5583,7 @@ def rint(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Any:
-    """Rounds to the nearest integer, ties to even."""
+    """Rounds to the nearest integer, ties to even. Integers become floating-point numbers."""
 @overload
 def rint(
     x: _Input,
@@ -5596,7 +5596,7 @@ def rint(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """Rounds to the nearest integer, ties to even."""
+    """Rounds to the nearest integer, ties to even. Integers become floating-point numbers."""
 @overload
 def round(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
     x: Lazy,

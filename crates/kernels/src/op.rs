@@ -79,7 +79,8 @@ macro_rules! for_each_op {
             Real real 1 ["real"] "The real part.";
             Reciprocal reciprocal 1 ["reciprocal"] "`1 / x`; of integers rounded toward 0, and 0 for 0.";
             Remainder remainder 2 ["remainder", "mod"] "`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0.";
-            Round round 1 ["round", "rint"] "Rounds to the nearest integer, ties to even.";
+            Rint rint 1 ["rint"] "Rounds to the nearest integer, ties to even. Integers become floating-point numbers.";
+            Round round 1 ["round"] "Rounds to the nearest integer, ties to even.";
             RoundTo round_to 2 ["around"] "Rounds `x` to `y` decimals, a number; ties to even. Negative `y`: to tens, hundreds, …";
             ShiftLeft shift_left 2 ["bitwise_left_shift", "left_shift"] "`x << y`; 0 if `y` is negative or not less than the number of bits.";
             ShiftRight shift_right 2 ["bitwise_right_shift", "right_shift"] "`x >> y`; shifts out all bits if `y` is negative or not less than their number.";

@@ -602,6 +602,7 @@ impl ProgramBuilder {
                 let times = self.apply(Op::Multiply, dtype, dtype, &[a, slope])?;
                 self.apply(Op::Where, dtype, dtype, &[below, times, a])
             }
+            (Op::Rint, _) => self.apply(Op::Round, dtype, dtype, arguments),
             (Op::FloatPower, _) => self.apply(Op::Pow, dtype, dtype, arguments),
             (Op::Fmax, _) if is_integral => self.apply(Op::Max, dtype, dtype, arguments),
             (Op::Fmin, _) if is_integral => self.apply(Op::Min, dtype, dtype, arguments),

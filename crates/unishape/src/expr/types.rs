@@ -150,6 +150,7 @@ pub(crate) fn signature(typing: Typing, op: Op, common: DType) -> Option<Signatu
         Min | Max | Clip => same(common),
         Where => same(common),
         Floor | Ceil | Trunc => is_real.then(|| same(common))?,
+        Rint => same(common.float_dtype()),
         Round => same(if kind == DTypeKind::Bool { DType::F16 } else { common }),
         IsNan | IsInf | IsFinite => boolean(common),
         Signbit => is_real.then(|| boolean(if kind == DTypeKind::Bool { DType::F16 } else { common }))?,
