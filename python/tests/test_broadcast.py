@@ -405,3 +405,14 @@ def test_torch():
     assert unishape.add(tensor, tensor).tolist() == [0.0, 2.0, 4.0]
     with pytest.raises((TypeError, RuntimeError)):
         unishape.broadcast_to(torch.ones(2, requires_grad=True), (3, 2))
+
+
+def test_masked_arrays_are_refused():
+    masked = np.ma.array([1, 2], mask=[True, False])
+    for call in (
+        lambda: unishape.broadcast_arrays(masked, np.ones((2, 2))),
+        lambda: unishape.broadcast_to(masked, (2, 2)),
+        lambda: unishape.evaluate("masked + 1", masked=masked),
+    ):
+        with pytest.raises(TypeError, match="^(masked: )?masked arrays are not supported; use .filled"):
+            call()

@@ -106,7 +106,7 @@ impl<'py> NumericArray<'py> {
 }
 
 /// Rejects masked arrays, whose masks would be ignored.
-fn check_unmasked(array: &NumPy<'_>) -> PyResult<()> {
+pub(crate) fn check_unmasked(array: &NumPy<'_>) -> PyResult<()> {
     if !array.get_type().is(PyUntypedArray::type_object(array.py())) && array.hasattr("mask")? {
         let text = "masked arrays are not supported; use .filled(value), or .data to ignore the mask";
         return Err(PyTypeError::new_err(text));

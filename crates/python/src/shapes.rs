@@ -2,7 +2,7 @@
 
 use crate::errors::shape_error;
 use crate::gpu;
-use crate::input::{as_array, is_on_gpu};
+use crate::input::{as_array, check_unmasked, is_on_gpu};
 use crate::memory::{self, NumPy};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
@@ -66,7 +66,7 @@ pub(crate) fn broadcast_arrays<'py>(
     if objects.iter().map(is_on_gpu).collect::<PyResult<Vec<bool>>>()?.contains(&true) {
         return broadcast_on_gpu(py, &objects, rules);
     }
-    let arrays: Vec<NumPy<'py>> = objects.iter().map(as_array).collect::<PyResult<_>>()?;
+    let arrays: Vec<NumPy<'py>> = objects.iter().map(unmasked_array).collect::<PyResult<_>>()?;
     let shapes: Vec<&[usize]> = arrays.iter().map(|array| array.shape()).collect();
     let common = broadcast_shapes_with(rules, &shapes).map_err(shape_error)?;
     let views = arrays.iter().zip(&objects).map(|(array, object)| {
@@ -86,13 +86,15 @@ fn broadcast_on_gpu<'py>(
     for object in objects {
         shapes.push(match is_on_gpu(object)? {
             true => gpu::describe(object)?.0,
-            false => as_array(object)?.shape().to_vec(),
+            false => unmasked_array(object)?.shape().to_vec(),
         });
     }
     let common = broadcast_shapes_with(rules, &shapes).map_err(shape_error)?;
     let view = |object: &Bound<'py, PyAny>| match is_on_gpu(object)? {
         true => gpu::broadcast(object, rules, &common),
-        false => Ok(exportable(broadcast_view(&as_array(object)?, rules, &common)?, object)?.into_any()),
+        false => {
+            Ok(exportable(broadcast_view(&unmasked_array(object)?, rules, &common)?, object)?.into_any())
+        }
     };
     PyTuple::new(py, objects.iter().map(view).collect::<PyResult<Vec<_>>>()?)
 }
@@ -138,7 +140,14 @@ pub(crate) fn broadcast_to<'py>(
     if is_on_gpu(x)? {
         return gpu::broadcast(x, rules, &shape);
     }
-    Ok(exportable(broadcast_view(&as_array(x)?, rules, &shape)?, x)?.into_any())
+    Ok(exportable(broadcast_view(&unmasked_array(x)?, rules, &shape)?, x)?.into_any())
+}
+
+/// The array of an object, whose mask would be ignored if it had one.
+fn unmasked_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
+    let array = as_array(object)?;
+    check_unmasked(&array)?;
+    Ok(array)
 }
 
 /// A view of another library's array, as a subclass with a helpful DLPack error.
