@@ -408,6 +408,8 @@ def test_errors(text, error, match):
 
 
 def test_invalid_arguments():
+    with pytest.raises(TypeError, match="^expression must be a str or a list of them, not NoneType$"):
+        evaluate(None)
     for call in [lambda: evaluate(3), lambda: evaluate(), lambda: evaluate("x", ["x"])]:
         with pytest.raises((TypeError, NameError)):
             call()

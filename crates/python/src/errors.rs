@@ -167,9 +167,9 @@ pub(crate) fn expression_error(error: ExprError) -> PyErr {
     let text = error.to_string();
     match error.kind() {
         ExprErrorKind::Axis { .. } => axis_error(text),
-        ExprErrorKind::TooManyIndices { .. } | ExprErrorKind::IndexOutOfBounds { .. } => {
-            PyIndexError::new_err(text)
-        }
+        ExprErrorKind::TooManyIndices { .. }
+        | ExprErrorKind::IndexOutOfBounds { .. }
+        | ExprErrorKind::IndexTooLarge(_) => PyIndexError::new_err(text),
         ExprErrorKind::RepeatedAxis(_)
         | ExprErrorKind::Permutation { .. }
         | ExprErrorKind::Squeeze { .. }

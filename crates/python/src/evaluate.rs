@@ -296,6 +296,11 @@ impl Texts {
         if expression.is_instance_of::<PyList>() || expression.is_instance_of::<PyTuple>() {
             return expression.extract().map(Texts::Several);
         }
+        if !expression.is_instance_of::<PyString>() {
+            let text =
+                format!("expression must be a str or a list of them, not {}", expression.get_type().name()?);
+            return Err(PyTypeError::new_err(text));
+        }
         expression.extract().map(Texts::One)
     }
 

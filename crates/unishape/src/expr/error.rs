@@ -75,6 +75,8 @@ pub enum ExprErrorKind {
     },
     /// An index that is not an integer literal, a slice, `None` or `...`.
     UnsupportedIndex(String),
+    /// An index that no axis has: its text.
+    IndexTooLarge(String),
     /// A slice with step 0.
     ZeroStep,
     /// An index with more than one `...`.
@@ -327,6 +329,15 @@ impl fmt::Display for ExprError {
         let Some((text, span)) = &self.span else {
             return Ok(());
         };
+        // `min(x, 2)`, where a number is an axis.
+        if let (ExprErrorKind::Axis { axis, .. }, name @ ("min" | "max")) = (&self.kind, &text[span.clone()])
+            && text[span.end..].starts_with('(')
+            && !text[span.end..].contains("axis")
+        {
+            let function = if name == "min" { "minimum" } else { "maximum" };
+            let what = if name == "min" { "smaller" } else { "larger" };
+            write!(f, "; the {what} of two values is {function}(x, {axis})")?;
+        }
         if let ExprErrorKind::Shapes(Error::Incompatible(e1)) = &self.kind {
             let [a, b] = e1.inputs().map(|input| {
                 let shape = e1.shapes().iter().find(|(inputs, _)| inputs.contains(&input));
@@ -417,7 +428,10 @@ impl fmt::Display for ExprErrorKind {
                 )
             }
             ExprErrorKind::NoSuchSign(character) => {
-                write!(f, "expressions have no {}", text::sanitize(&character.to_string()))?;
+                match character.is_control() {
+                    true => write!(f, "expressions have no U+{:04X}", u32::from(*character))?,
+                    false => write!(f, "expressions have no {}", text::sanitize(&character.to_string()))?,
+                }
                 match character {
                     '=' => f.write_str("; compare with =="),
                     '!' => f.write_str("; write not, or != for unequal"),
@@ -433,6 +447,9 @@ impl fmt::Display for ExprErrorKind {
             }
             ExprErrorKind::Unexpected { found, wanted } if found.is_empty() => {
                 write!(f, "unexpected end of expression: expected {wanted}")
+            }
+            ExprErrorKind::Unexpected { found, .. } if found == "if" => {
+                f.write_str("expressions have no if; for a if c else b write where(c, a, b)")
             }
             ExprErrorKind::Unexpected { found, wanted } => {
                 write!(f, "unexpected {}: expected {wanted}", text::truncate(found, MAX_NAME_LENGTH))
@@ -453,6 +470,9 @@ impl fmt::Display for ExprErrorKind {
             ExprErrorKind::NoSuchAttribute(name) if name == "where" => {
                 f.write_str("where is not a method; write where(condition, x, y)")
             }
+            ExprErrorKind::NoSuchAttribute(name) if matches!(&name[..], "shape" | "size" | "ndim") => {
+                write!(f, "expressions have no x.{name}; pass it as a value, as in n = x.{name}")
+            }
             ExprErrorKind::NoSuchAttribute(name) => {
                 let more = did_you_mean(name, ATTRIBUTES.into_iter().chain(Function::names()));
                 write!(f, "unknown attribute {}", text::truncate(name, MAX_NAME_LENGTH))?;
@@ -468,6 +488,9 @@ impl fmt::Display for ExprErrorKind {
                 "unsupported index {}; use integer literals, slices, None and ..., as in x[0, 1:, None]",
                 text::truncate(index, MAX_NAME_LENGTH)
             ),
+            ExprErrorKind::IndexTooLarge(index) => {
+                write!(f, "index {} is out of bounds for any axis", text::truncate(index, MAX_NAME_LENGTH))
+            }
             ExprErrorKind::ZeroStep => f.write_str("the step of a slice must not be 0"),
             ExprErrorKind::TwoEllipses => f.write_str("an index has at most one ..."),
             ExprErrorKind::NoneAsValue => {

@@ -213,6 +213,9 @@ fn errors_name_the_axis() {
     assert_eq!(e("sum(x, (0, -2))"), "axis -2 is given twice");
     assert_eq!(e("squeeze(x, 1)"), "axis 1 has size 3; only axes of size 1 can be squeezed");
     assert_eq!(e("x[0, 0, 0]"), "3 indices for an array with 2 dimensions");
+    assert_eq!(e("min(x, 2)"), format!("{}; the smaller of two values is minimum(x, 2)", e("sum(x, 2)")));
+    assert_eq!(e("min(x, axis=2)"), e("sum(x, 2)"));
+    assert_eq!(e("x.max(2)"), e("max(x, axis=2)"));
     assert_eq!(e("x[:, 3]"), "index 3 is out of bounds for axis 1 with size 3");
     assert_eq!(e("transpose(x, (0,))"), "1 axis given for an array with 2 dimensions; give each axis once");
     assert_eq!(e("max(x, where=x > 1)"), "max with where= needs a value to start with; give initial=");

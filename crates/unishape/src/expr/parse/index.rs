@@ -79,6 +79,7 @@ impl Parser {
     }
 
     fn index_item(&mut self, open: &Range<usize>) -> Result<IndexItem, ExprError> {
+        let from = self.span().start;
         let start = match self.peek() {
             Token::Symbol("...") => {
                 self.advance();
@@ -92,6 +93,12 @@ impl Parser {
             }
         };
         if self.peek() != Token::Symbol(":") {
+            // Beyond the range of `i64`, which only a slice may be.
+            if start.is_some_and(|start| start.unsigned_abs() == i64::MAX as u64) {
+                let span = from..self.tokens[self.next - 1].1.end;
+                let index = self.text[span.clone()].to_owned();
+                return Err(self.error(ExprErrorKind::IndexTooLarge(index), span));
+            }
             return Ok(start.map_or(IndexItem::NewAxis, IndexItem::At));
         }
         self.advance();

@@ -372,6 +372,30 @@ fn wrong_arguments() {
 }
 
 #[test]
+fn messages_about_what_other_languages_have() {
+    assert_errors(&[
+        (
+            "x[99999999999999999999]",
+            "index 99999999999999999999 is out of bounds for any axis\n  x[99999999999999999999]\n    ^^^^^^^^^^^^^^^^^^^^",
+        ),
+        (
+            "x[-99999999999999999999]",
+            "index -99999999999999999999 is out of bounds for any axis\n  x[-99999999999999999999]\n    ^^^^^^^^^^^^^^^^^^^^^",
+        ),
+        (
+            "x.shape",
+            "expressions have no x.shape; pass it as a value, as in n = x.shape\n  x.shape\n    ^^^^^",
+        ),
+        ("a\0", "expressions have no U+0000\n  a\u{fffd}\n   ^"),
+        (
+            "1 if a else b",
+            "expressions have no if; for a if c else b write where(c, a, b)\n  1 if a else b\n    ^^",
+        ),
+    ]);
+    assert_same(&[["x[:99999999999999999999]", "x[:9223372036854775807]"]]);
+}
+
+#[test]
 fn composite_functions() {
     let softmax = graph("softmax(x)").nodes;
     let over_rows = |op| Box::new(Reduction { axes: Some(vec![-1]), keep_dims: true, ..plain(op) });
