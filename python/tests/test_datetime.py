@@ -58,6 +58,8 @@ def test_scalars_and_broadcasting():
     check(unishape.add(DATES, day), DATES + day, "day")
     check(unishape.subtract(SECONDS[:, None], DATES), SECONDS[:, None] - DATES, "table")
     check(unishape.multiply(SPANS, 3), SPANS * 3, "int")
+    for number in (3, -3, 2, -7):
+        check(unishape.floor_divide(SPANS, number), SPANS // number, "rounded toward 0")
     check(unishape.multiply(2.5, SPANS), 2.5 * SPANS, "float")
     check(unishape.less(DATES, np.datetime64("2020-06-01")), DATES < np.datetime64("2020-06-01"), "less")
     with pytest.raises(ValueError, match="E1"):

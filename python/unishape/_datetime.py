@@ -165,10 +165,8 @@ def _floor_divide(operands: list[Any], kinds: str) -> Any:
     x, y = operands
     if kinds == "mm":
         return unishape.where(_any_nat(operands), 0, x // y)
-    if kinds == "mf":
-        # Rounded toward 0, as by NumPy.
-        return _truncated(_as_float(x) / y)
-    return unishape.where((x == _NAT) | (y == 0), _NAT, x // y)
+    # By a number, rounded toward 0, as by NumPy.
+    return _divide(operands, kinds)
 
 
 def _remainder(operands: list[Any], kinds: str) -> Any:
