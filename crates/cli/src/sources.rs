@@ -2,7 +2,8 @@
 
 use crate::error::CliError;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Component, Path};
+use unishape::text::display_path;
 use unishape_files::{ArraySource, Container, Location, member_names, open, read_header};
 use unishape_npy::Header;
 
@@ -15,7 +16,7 @@ pub(crate) struct OpenArray {
 /// Opens an array. Files are memory-mapped where their format allows it.
 #[allow(unsafe_code)]
 pub(crate) fn open_array(location: Location) -> Result<OpenArray, CliError> {
-    let location = directory_as_store(location);
+    let location = directory_as_store(location)?;
     if let Location::Member { container: Container::Zarr, path, name } = &location {
         let source = open_zarr(path, name.as_deref())?;
         return Ok(OpenArray { source, location });
@@ -32,7 +33,7 @@ pub(crate) fn open_array(location: Location) -> Result<OpenArray, CliError> {
 /// Reads the dtype and shape of an array. The elements need not be complete.
 #[allow(unsafe_code)]
 pub(crate) fn array_header(location: &Location) -> Result<Header, CliError> {
-    let location = directory_as_store(location.clone());
+    let location = directory_as_store(location.clone())?;
     if let Location::Member { container: Container::Zarr, path, name } = &location {
         return Ok(open_zarr(path, name.as_deref())?.header().clone());
     }
@@ -51,13 +52,20 @@ pub(crate) fn names_in(location: &Location) -> Result<Option<Vec<String>>, CliEr
     Ok(unsafe { member_names(location) }?)
 }
 
-/// A directory without an extension is a Zarr store.
-fn directory_as_store(location: Location) -> Location {
+/// A directory with the metadata of a Zarr store is one, whatever its name.
+fn directory_as_store(location: Location) -> Result<Location, CliError> {
     match location {
-        Location::Npy(path) if path.is_dir() && path.extension().is_none_or(|own| own != "npy") => {
-            Location::Member { container: Container::Zarr, path, name: None }
+        Location::Npy(path) if path.is_dir() => {
+            let metadata = ["zarr.json", ".zarray", ".zgroup", ".zmetadata"];
+            if metadata.iter().any(|name| path.join(name).is_file()) {
+                return Ok(Location::Member { container: Container::Zarr, path, name: None });
+            }
+            Err(CliError::io(format!(
+                "{}: is a directory; name a file of an array in it",
+                display_path(&path)
+            )))
         }
-        other => other,
+        other => Ok(other),
     }
 }
 
@@ -73,20 +81,30 @@ fn zarr_names(path: &Path) -> Result<Vec<String>, CliError> {
 
 #[cfg(not(feature = "zarr"))]
 fn open_zarr(path: &Path, _name: Option<&str>) -> Result<Box<dyn ArraySource>, CliError> {
-    Err(without_zarr(path))
+    Err(unread_store(path))
 }
 
 #[cfg(not(feature = "zarr"))]
 fn zarr_names(path: &Path) -> Result<Vec<String>, CliError> {
-    Err(without_zarr(path))
+    Err(unread_store(path))
+}
+
+/// Why a build without Zarr does not read a store.
+#[cfg(not(feature = "zarr"))]
+fn unread_store(path: &Path) -> CliError {
+    match std::fs::metadata(path) {
+        Ok(_) => without_zarr(path),
+        Err(error) => unishape_files::FileError::io(&display_path(path), &error).into(),
+    }
 }
 
 /// The error of a build without Zarr.
 #[cfg(not(feature = "zarr"))]
 pub(crate) fn without_zarr(path: &Path) -> CliError {
     CliError::usage(format!(
-        "{}: this build cannot read or write Zarr; build it with `cargo install --path crates/cli --features zarr`",
-        unishape::text::display_path(path)
+        "{}: this build cannot read or write Zarr; build it with `cargo install --path crates/cli --features zarr`, \
+         or open the store in Python with the package zarr or dask",
+        display_path(path)
     ))
 }
 
@@ -99,8 +117,11 @@ pub(crate) fn check_stdin<'w>(words: impl IntoIterator<Item = &'w OsString>) -> 
 }
 
 /// The location that an argument names, if it is a file rather than another value: by its form, or because it exists.
+///
+/// No other value begins with `/`, `./` or `../`.
 pub(crate) fn location_of(word: &OsStr) -> Result<Option<Location>, CliError> {
     let location = Location::parse(word)?;
+    let begins_as_path = || !matches!(Path::new(word).components().next(), Some(Component::Normal(_)) | None);
     let exists = || location.path().is_some_and(Path::exists);
-    Ok((location.is_certain() || exists()).then_some(location))
+    Ok((location.is_certain() || begins_as_path() || exists()).then_some(location))
 }

@@ -83,8 +83,8 @@ fn parse_value(name: &str, value: &OsStr) -> Result<Option<BindingValue>, String
 fn file_value(name: &str, value: &OsStr) -> Result<Location, CliError> {
     location_of(value)?.ok_or_else(|| {
         let shown = text::truncate(&value.to_string_lossy(), 80);
-        let expected = "not a number, a range like 0:10, a list like [1,2], or an existing file";
-        CliError::usage(format!("{name}={shown}: {expected}"))
+        let problem = "no file of that name, and not a number, a range like 0:10 or a list like [1,2]";
+        CliError::usage(format!("{name}={shown}: {problem}"))
     })
 }
 
@@ -95,7 +95,7 @@ fn parse_file(word: &OsStr, expr: &Expr) -> Result<Vec<Binding>, CliError> {
     let first = names.first().map_or("a", String::as_str);
     let Some(location) = location_of(word)? else {
         return Err(CliError::usage(format!(
-            "{shown}: write NAME=VALUE, as in {first}=a.npy or {first}=2.5"
+            "{shown}: there is no file of that name; for another value write NAME=VALUE, as in {first}=a.npy or {first}=2.5"
         )));
     };
     if location == Location::Stdin {

@@ -138,7 +138,11 @@ fn print_result(job: &Job, with_edges: bool, args: &OutputArgs, json: bool) -> R
     }
     let is_small = unishape_array_text::is_small(&job.shape);
     if !is_small && (!with_edges || json) {
-        let hint = "use -o FILE.npy to write it, or -o - to print its edges";
+        let hint = match (json, io::stdout().is_terminal()) {
+            (true, _) => "use -o FILE.npy to write it",
+            (false, true) => "use -o FILE.npy to write it, or -o - to print its edges",
+            (false, false) => "use -o FILE.npy to write it, or -o - to write an .npy file to standard output",
+        };
         return Err(CliError::usage(format!("the result is {}, too large to print; {hint}", result())));
     }
     let whole = job.whole_inputs(&|| false)?;

@@ -34,6 +34,11 @@ impl Input {
             && let Some(path) = strip_name(word, name)
         {
             let location = Location::parse(&path)?;
+            if path.as_encoded_bytes().starts_with(b"[") && !Path::new(&path).exists() {
+                let shown = text::truncate(&word.to_string_lossy(), 80);
+                let hint = "`unishape eval 'float32(x)' 'x=[1, 2]' -o x.npy` writes one of a list";
+                return Err(CliError::usage(format!("{shown}: give a file; {hint}")));
+            }
             let (array, _) = open(&location)?;
             return Ok(Input { name: name.into(), location, array });
         }

@@ -68,7 +68,9 @@ fn a_file_alone_is_for_the_variable_of_its_name() {
         eval_error(&["a + q", "a.npy", "b.npy"], 2),
         "b.npy: the expression has no variable b; name one, as in a=b.npy\n"
     );
-    assert_eq!(eval_error(&["a", "a.npy", "3"], 2), "3: write NAME=VALUE, as in a=a.npy or a=2.5\n");
+    let nothing =
+        "there is no file of that name; for another value write NAME=VALUE, as in a=a.npy or a=2.5\n";
+    assert_eq!(eval_error(&["a", "a.npy", "3"], 2), format!("3: {nothing}"));
 }
 
 #[test]
@@ -118,7 +120,7 @@ b (4) with c (5):
 
 #[test]
 fn invalid_values_are_errors() {
-    let nothing = "not a number, a range like 0:10, a list like [1,2], or an existing file";
+    let nothing = "no file of that name, and not a number, a range like 0:10 or a list like [1,2]";
     for (word, problem) in [
         ("a=", "missing value; write a=a.npy, a=2.5 or a=0:10"),
         ("a=nope", nothing),
@@ -132,7 +134,25 @@ fn invalid_values_are_errors() {
         let message = arrays().run(["eval", "a", word]).expect_error(2);
         assert_eq!(message, format!("unishape: {word}: {problem}\n"));
     }
-    assert!(eval_error(&["a", "a=gone.npy"], 4).starts_with("gone.npy: "));
+    for path in ["gone.npy", "./gone", "../gone", "/gone/gone", "gone.zarr", "gone.zarr/a", "gone.npz"] {
+        let message = eval_error(&["a", &format!("a={path}")], 4);
+        assert!(message.starts_with(path.strip_suffix("/a").unwrap_or(path)), "{message}");
+    }
+}
+
+#[test]
+fn a_directory_is_no_array() {
+    let dir = arrays();
+    std::fs::create_dir(dir.path("d")).expect("a directory");
+    for args in [
+        &["shape", "."][..],
+        &["sum-to", "3", "."],
+        &["eval", "a", "a=d/"],
+        &["broadcast", "d", "--out", "z"],
+    ] {
+        let message = dir.run(args).expect_error(4);
+        assert!(message.ends_with(": is a directory; name a file of an array in it\n"), "{message}");
+    }
 }
 
 /// A leading minus is not an option.

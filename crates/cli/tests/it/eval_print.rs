@@ -90,7 +90,7 @@ fn large_results_are_printed_only_on_request() {
     assert_eq!(
         dir.run(["eval", "a", "a.npy"]).expect_error(2),
         "unishape: the result is 40x30 int32, 4.69 KiB, too large to print; \
-         use -o FILE.npy to write it, or -o - to print its edges\n"
+         use -o FILE.npy to write it, or -o - to write an .npy file to standard output\n"
     );
     let output = dir.run(["eval", "a", "a.npy", "--dry-run"]);
     assert_eq!((output.code, output.stdout.as_str()), (0, ""));

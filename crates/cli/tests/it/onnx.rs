@@ -96,6 +96,7 @@ fn invalid_arguments_are_errors() {
     assert!(message(&["x=nowhere.npy"], 4).contains("nowhere.npy"));
     assert!(message(&["x.npy", "k.pb", "-o", "x.npy"], 2).contains("x.npy is not a directory"));
     assert!(message(&["x.npy", "k.pb", "-f", "-o", "-"], 2).contains("give a directory"));
+    assert!(message(&["x=[[1, 2]]", "k.pb"], 2).contains("x=[[1, 2]]: give a file"));
     dir.write("bad.onnx", "this is no model");
     let text = dir.run(["onnx", "run", "bad.onnx"]).expect_error(4);
     assert!(text.starts_with("unishape: bad.onnx: not an ONNX model: byte "), "{text}");
