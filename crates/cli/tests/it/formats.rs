@@ -100,6 +100,27 @@ np.save('t.npy', ~(a > 0.5))
     );
 }
 
+/// As the page of the command says: a mapped array may be read in part, so that its checksum is not compared.
+#[test]
+fn checksums_of_compressed_arrays_are_verified() {
+    let dir = TestDir::new();
+    let script = "
+import struct, zipfile
+for name, save in [('stored.npz', np.savez), ('compressed.npz', np.savez_compressed)]:
+    save(name, a=np.arange(3))
+    checksum = struct.pack('<I', zipfile.ZipFile(name).getinfo('a.npy').CRC)
+    data = open(name, 'rb').read()
+    assert data.count(checksum) == 2
+    open(name, 'wb').write(data.replace(checksum, b'\\0\\0\\0\\0'))
+";
+    if !python(&dir, &format!("{ARRAYS}{script}")) {
+        return;
+    }
+    assert_eq!(dir.run(["eval", "a", "stored.npz"]).expect_success(), "[0 1 2]\n");
+    let message = dir.run(["eval", "a", "compressed.npz"]).expect_error(5);
+    assert!(message.starts_with("unishape: compressed.npz: array 'a': "), "{message}");
+}
+
 #[test]
 fn raw_and_text_files_are_read() {
     let dir = TestDir::new();
