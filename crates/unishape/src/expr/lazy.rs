@@ -107,7 +107,8 @@ impl<'a> Lazy<'a> {
     /// ```
     /// use unishape::{DType, expr::{FloatCast, lazy}};
     ///
-    /// let a = lazy(ndarray::arr1(&[1i16, 2]).view());
+    /// let array = ndarray::arr1(&[1i16, 2]);
+    /// let a = lazy(&array);
     /// assert_eq!(a.clone().cast_like(FloatCast::WidenToExp, &a).bind()?.dtype(), DType::F32);
     /// # Ok::<(), unishape::expr::ExprError>(())
     /// ```

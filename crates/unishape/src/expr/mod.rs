@@ -72,7 +72,8 @@
 //! - An integer to a negative power is the reciprocal of the power, rounded toward 0; for 0 it is 0.
 //! - A shift by a negative number, or by at least the number of bits, shifts all bits out.
 //! - Floating-point numbers that an integer dtype cannot hold become what NumPy makes of them on x86-64.
-//! - Half precision is computed in single precision and rounded after every operator.
+//! - Half precision is computed in single precision and rounded after every operator. Within a softmax or a normalization
+//!   it is not rounded; integers are computed as floating-point numbers there.
 
 mod axes;
 mod bind;
