@@ -410,6 +410,11 @@ def test_errors(text, error, match):
 def test_invalid_arguments():
     with pytest.raises(TypeError, match="^expression must be a str or a list of them, not NoneType$"):
         evaluate(None)
+    with pytest.raises(TypeError, match="^expression must be a str or a list of them, not a list with int$"):
+        evaluate(["1", 2])
+    with pytest.raises(SyntaxError, match=r"^expressions have no U\+0000 ") as error:
+        evaluate("1 +\0 2")
+    assert (error.value.text, error.value.offset) == ("1 +\ufffd 2", 4)
     for call in [lambda: evaluate(3), lambda: evaluate(), lambda: evaluate("x", ["x"])]:
         with pytest.raises((TypeError, NameError)):
             call()

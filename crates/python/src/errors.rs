@@ -145,7 +145,9 @@ fn syntax_error(error: &ExprError) -> PyErr {
     let number = text[..start].matches('\n').count() + 1;
     // Tracebacks mark one character more at the end of a line.
     let (from, to) = (column(span.start), column(span.end).max(column(span.start) + 1));
-    let place = ("<expression>", number, from, text[start..end].to_owned(), number, to);
+    // Tracebacks print the line as it is.
+    let line = text[start..end].replace(|sign: char| sign.is_control() && sign != '\t', "\u{fffd}");
+    let place = ("<expression>", number, from, line, number, to);
     PySyntaxError::new_err((error.kind().to_string(), place))
 }
 

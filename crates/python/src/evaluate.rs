@@ -293,14 +293,18 @@ enum Texts {
 
 impl Texts {
     fn new(expression: &Bound<'_, PyAny>) -> PyResult<Texts> {
+        let check = |object: &Bound<'_, PyAny>, what: &str| match object.is_instance_of::<PyString>() {
+            true => Ok(()),
+            false => Err(PyTypeError::new_err(format!(
+                "expression must be a str or a list of them, not {what}{}",
+                object.get_type().name()?
+            ))),
+        };
         if expression.is_instance_of::<PyList>() || expression.is_instance_of::<PyTuple>() {
+            expression.try_iter()?.try_for_each(|item| check(&item?, "a list with "))?;
             return expression.extract().map(Texts::Several);
         }
-        if !expression.is_instance_of::<PyString>() {
-            let text =
-                format!("expression must be a str or a list of them, not {}", expression.get_type().name()?);
-            return Err(PyTypeError::new_err(text));
-        }
+        check(expression, "")?;
         expression.extract().map(Texts::One)
     }
 

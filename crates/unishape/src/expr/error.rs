@@ -329,9 +329,9 @@ impl fmt::Display for ExprError {
         let Some((text, span)) = &self.span else {
             return Ok(());
         };
-        // `min(x, 2)`, where a number is an axis.
+        // `min(x, 2)`, where a number is an axis, but not `x.min(2)` and `min(x, axis=2)`.
         if let (ExprErrorKind::Axis { axis, .. }, name @ ("min" | "max")) = (&self.kind, &text[span.clone()])
-            && text[span.end..].starts_with('(')
+            && !text[..span.start].ends_with('.')
             && !text[span.end..].contains("axis")
         {
             let function = if name == "min" { "minimum" } else { "maximum" };
