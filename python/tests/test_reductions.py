@@ -809,3 +809,16 @@ def test_normalizations_of_narrow_dtypes(dtype):
         for result in (unishape.evaluate(f"{name}(x)"), value.compute(), pickle.loads(pickle.dumps(value)).compute()):
             assert result.dtype == like.dtype, name
             np.testing.assert_allclose(result, values, rtol=4 * np.finfo(like.dtype).eps, atol=1e-6, err_msg=name)
+
+
+def test_masks_have_booleans():
+    x, mask = np.arange(3.0), np.array([0, 1, 2])
+    for call in (
+        lambda: np.sum(x, where=mask),
+        lambda: unishape.evaluate("sum(x, where=mask)", x=x, mask=mask),
+        lambda: lazy(x).sum(where=mask),
+    ):
+        with pytest.raises(TypeError, match="(?i)cannot cast|^where= takes booleans, not int64; write where=mask != 0"):
+            call()
+    assert unishape.evaluate("sum(x, where=mask != 0)") == np.sum(x, where=mask != 0)
+    assert unishape.evaluate("sum(x, where=1)") == np.sum(x, where=1)

@@ -177,9 +177,10 @@ pub(crate) fn expression_error(error: ExprError) -> PyErr {
         | ExprErrorKind::Squeeze { .. }
         | ExprErrorKind::EmptyReduction(_)
         | ExprErrorKind::NeedsInitial(_) => PyValueError::new_err(text),
-        ExprErrorKind::ReductionType { .. } | ExprErrorKind::NamedDims(_) | ExprErrorKind::NotElementWise => {
-            PyTypeError::new_err(text)
-        }
+        ExprErrorKind::ReductionType { .. }
+        | ExprErrorKind::MaskType(_)
+        | ExprErrorKind::NamedDims(_)
+        | ExprErrorKind::NotElementWise => PyTypeError::new_err(text),
         ExprErrorKind::Shapes(Error::OutOfMemory { .. }) => PyMemoryError::new_err(text),
         ExprErrorKind::Shapes(shapes) => broadcast_error(shapes, text),
         ExprErrorKind::OutputShape { .. } => PyValueError::new_err(text),

@@ -241,6 +241,8 @@ pub enum ExprErrorKind {
     EmptyReduction(ReduceOp),
     /// A reduction with a mask that needs an initial value.
     NeedsInitial(ReduceOp),
+    /// A mask of a reduction that has another dtype than `bool`.
+    MaskType(DType),
     /// A reduction that does not support a dtype.
     ReductionType {
         /// The reduction.
@@ -650,6 +652,9 @@ impl fmt::Display for ExprErrorKind {
             }
             ExprErrorKind::NeedsInitial(op) => {
                 write!(f, "{} with where= needs a value to start with; give initial=", op.name())
+            }
+            ExprErrorKind::MaskType(dtype) => {
+                write!(f, "where= takes booleans, not {dtype}; write where=mask != 0")
             }
             ExprErrorKind::ReductionType { op, dtype } => write!(f, "{} does not support {dtype}", op.name()),
             ExprErrorKind::Shapes(error) => error.fmt(f),

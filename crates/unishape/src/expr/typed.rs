@@ -323,8 +323,14 @@ impl Builder<'_, '_> {
         }
         let (mut input, mut mask) = (input, mask);
         if let Some(mask) = &mut mask {
+            // As in NumPy, which takes numbers, but no arrays of them.
+            if let Argument::Typed(typed) = self.typed.nodes[*mask].value
+                && typed.dtype != DType::Bool
+            {
+                return Err(ExprErrorKind::MaskType(typed.dtype));
+            }
             *mask = self.cast(*mask, DType::Bool)?;
-            // As in NumPy, the mask is broadcast with the array.
+            // Broadcast with the array, which it may stretch.
             let names = || vec![self.typed.name(input, 0), "where".into()];
             let shape = self.common_shape(&[input, *mask], names)?;
             input = self.stretch(input, &shape);

@@ -219,6 +219,7 @@ fn errors_name_the_axis() {
     assert_eq!(e("x[:, 3]"), "index 3 is out of bounds for axis 1 with size 3");
     assert_eq!(e("transpose(x, (0,))"), "1 axis given for an array with 2 dimensions; give each axis once");
     assert_eq!(e("max(x, where=x > 1)"), "max with where= needs a value to start with; give initial=");
+    assert_eq!(e("sum(x, where=x)"), "where= takes booleans, not int32; write where=mask != 0");
     assert!(
         e("x + x[:, :2]").starts_with("E1: incompatible shapes in dimension 1: x has 3, operand 2 has 2")
     );
