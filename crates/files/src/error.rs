@@ -54,9 +54,11 @@ impl FileError {
 
 impl From<NpyError> for FileError {
     fn from(error: NpyError) -> FileError {
-        let is_io = error.source().is_some_and(|source| source.is::<io::Error>());
+        let io = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+        // Others are of a decoder: a wrong checksum, or compressed bytes that are damaged.
+        let is_of_system = io.is_some_and(|error| error.raw_os_error().is_some());
         let message = error.to_string();
-        if is_io { FileError::Io(message) } else { FileError::Content(message) }
+        if is_of_system { FileError::Io(message) } else { FileError::Content(message) }
     }
 }
 
