@@ -35,7 +35,9 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     for package in &published {
         let archive = format!("target/package/{}-{}.crate", package.name, package.version);
         bytes += fs::metadata(root().join(&archive)).map_err(|error| format!("{archive}: {error}"))?.len();
-        let mut unpack = command("tar", &["--extract", "--gzip", "--file", &archive, "--directory"]);
+        // Files in packages all have one time, by which cargo would take them for those that it has compiled before.
+        let mut unpack =
+            command("tar", &["--extract", "--touch", "--gzip", "--file", &archive, "--directory"]);
         unpack.arg(folder.join("crates"));
         if !command::succeeds(unpack) {
             return Err(format!("{archive} cannot be unpacked"));
