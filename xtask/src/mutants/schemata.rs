@@ -378,8 +378,13 @@ impl Tree<'_> {
         if plan.mutants.iter().all(|mutant| mutant.verdict.is_some()) {
             return Ok(plan);
         }
-        // The others cannot be activated at run time: constants, and functions that return `impl Trait`.
-        let in_body = |&at: &usize| sources[&mutants[at].file].body(&mutants[at]).is_some();
+        // The others cannot be activated at run time: constants, functions that return `impl Trait`, and the program of
+        // a package that has a library, where the function that selects a mutant is.
+        let root_file = self.root_file();
+        let in_library = |file: &str| !file.ends_with("/src/main.rs") || file == root_file;
+        let in_body = |&at: &usize| {
+            in_library(&mutants[at].file) && sources[&mutants[at].file].body(&mutants[at]).is_some()
+        };
         let mut viable: BTreeSet<usize> =
             (0..mutants.len()).filter(|&at| plan.mutants[at].verdict.is_none()).filter(in_body).collect();
         self.copy()?;
@@ -405,9 +410,9 @@ impl Tree<'_> {
                 plan.mutants[at].function = Some(number);
             }
         }
-        let paths = self.build()?;
-        let paths =
-            paths.ok_or(format!("the tests of {} do not compile with the mutants", self.package.name))?;
+        let paths = self.build()?.map_err(|errors| {
+            format!("the tests of {} do not compile with the mutants:\n{errors}", self.package.name)
+        })?;
         eprintln!("{} mutants are built; measuring the tests", viable.len());
         plan.programs = paths.into_iter().map(|path| self.measure(path)).collect::<Result<_, _>>()?;
         Ok(plan)
@@ -480,8 +485,8 @@ impl Tree<'_> {
             }
             self.write_separately(mutant, &sources)?;
             let verdict = match self.build()? {
-                Some(_) => self.verdict(&plan.programs)?,
-                None => Verdict::Unviable,
+                Ok(_) => self.verdict(&plan.programs)?,
+                Err(_) => Verdict::Unviable,
             };
             record.add(&planned.name, &planned.key, verdict)?;
             planned.verdict = Some(verdict);
@@ -514,6 +519,11 @@ impl Tree<'_> {
         Ok(())
     }
 
+    /// The file that has the function that selects a mutant.
+    fn root_file(&self) -> String {
+        self.package.relative(&self.package.root_file).to_string_lossy().into_owned()
+    }
+
     /// Writes the files with these mutants.
     fn write(
         &self,
@@ -522,7 +532,7 @@ impl Tree<'_> {
         viable: &BTreeSet<usize>,
     ) -> Result<Lines, String> {
         let mut lines = Lines::new();
-        let root_file = self.package.relative(&self.package.root_file).to_string_lossy().into_owned();
+        let root_file = self.root_file();
         let mut files: BTreeSet<&String> = sources.keys().collect();
         files.insert(&root_file);
         for file in files {
@@ -612,15 +622,19 @@ impl Tree<'_> {
         }
     }
 
-    /// Builds the test programs; `None` if they do not compile.
-    fn build(&self) -> Result<Option<Vec<PathBuf>>, String> {
+    /// Builds the test programs, or returns the compiler's errors.
+    fn build(&self) -> Result<Result<Vec<PathBuf>, String>, String> {
         let mut build = self.cargo(&["test", "--no-run", "--tests"]);
         let output = build.output().map_err(|error| error.to_string())?;
         let path = |message: Value| {
             let path = message["executable"].as_str().filter(|_| message["profile"]["test"] == true)?;
             Some(PathBuf::from(path))
         };
-        Ok(output.status.success().then(|| messages(&output.stdout).filter_map(path).collect()))
+        if output.status.success() {
+            return Ok(Ok(messages(&output.stdout).filter_map(path).collect()));
+        }
+        let errors = messages(&output.stdout).filter(|message| message["message"]["level"] == "error");
+        Ok(Err(errors.filter_map(|error| error["message"]["rendered"].as_str().map(str::to_owned)).collect()))
     }
 
     /// Finds out what the tests of a program reach, and their times.
