@@ -92,6 +92,23 @@ impl Rule {
         };
         (!is_refused).then_some(result)
     }
+
+    /// The dtype of the result where arguments are not converted.
+    fn strict_result(self, dtype: DType) -> Option<DType> {
+        use Rule::*;
+        let is_converted = match self {
+            Number | RealNumber | Shift | RealTruth | Rounded | Quotient => dtype == DType::Bool,
+            Float | RealFloat => dtype == DType::Bool || dtype.is_integer(),
+            Widest => !matches!(dtype, DType::F64 | DType::C128),
+            _ => false,
+        };
+        let result = match self {
+            // Integers are divided as integers.
+            Quotient => Some(dtype),
+            _ => self.result(dtype),
+        };
+        result.filter(|_| !is_converted)
+    }
 }
 
 fn is_real_float(dtype: DType) -> bool {
@@ -128,7 +145,7 @@ fn erf(x: f64) -> f64 {
 }
 
 /// Functions of `x` and `y`.
-const FUNCTIONS: [(&str, Rule, Function); 82] = [
+const FUNCTIONS: [(&str, Rule, Function); 84] = [
     ("x + y", Rule::Same, |x, y| x + y),
     ("x - y", Rule::NotBool, |x, y| x - y),
     ("x * y", Rule::Same, |x, y| x * y),
@@ -178,6 +195,7 @@ const FUNCTIONS: [(&str, Rule, Function); 82] = [
     ("ceil(x)", Rule::Real, |x, _| x),
     ("trunc(x)", Rule::Real, |x, _| x),
     ("round(x)", Rule::Rounded, |x, _| x),
+    ("rint(x)", Rule::Float, |x, _| x),
     ("around(x, 1)", Rule::RealNotBool, |x, _| x),
     ("leaky_relu(x, y)", Rule::RealNotBool, |x, y| if x < 0.0 { x * y } else { x }),
     ("atan2(x, y)", Rule::RealFloat, f64::atan2),
@@ -190,6 +208,7 @@ const FUNCTIONS: [(&str, Rule, Function); 82] = [
     ("erf(x / 4)", Rule::RealFloat, |x, _| erf(x / 4.0)),
     ("deg2rad(x)", Rule::RealFloat, |x, _| x.to_radians()),
     ("rad2deg(x)", Rule::RealFloat, |x, _| x.to_degrees()),
+    ("sigmoid(x)", Rule::RealFloat, |x, _| 1.0 / (1.0 + (-x).exp())),
     ("sin(x)", Rule::Float, |x, _| x.sin()),
     ("cos(x)", Rule::Float, |x, _| x.cos()),
     ("tan(x)", Rule::Float, |x, _| x.tan()),
@@ -344,6 +363,130 @@ fn numbers_beside_arrays() {
     }
 }
 
+/// Strict typing refuses arguments that a function would convert.
+#[test]
+fn every_function_without_conversions() {
+    for (text, rule, _) in FUNCTIONS {
+        let expr = Expr::parse(text).unwrap().typed(Typing::Strict);
+        let is_logical = matches!(text, "x and y" | "x or y" | "logical_xor(x, y)" | "not x");
+        for dtype in DTYPES {
+            let expected = rule.strict_result(dtype).filter(|_| !is_logical || dtype == DType::Bool);
+            let x = cast(&Tensor::from(ndarray::arr1(&[1.0])), dtype);
+            let result = expr.bind(expr.names().iter().map(|name| (name, &x))).map(|bound| bound.dtype());
+            assert_eq!(result.as_ref().ok(), expected.as_ref(), "{text} of {dtype}: {result:?}");
+        }
+    }
+}
+
+/// Functions of two floating-point numbers convert each integer to one before they have a common dtype.
+#[test]
+fn functions_of_two_dtypes() {
+    use DType::{BF16, Bool, F16, F32, F64, I8, I16, I32, U8, U16, U64};
+    const NAMES: [&str; 7] =
+        ["atan2", "hypot", "logaddexp", "logaddexp2", "copysign", "nextafter", "heaviside"];
+    for name in NAMES {
+        let expr = Expr::parse(&format!("{name}(x, y)")).unwrap();
+        for (x, y, result) in [
+            (I8, U8, F16),
+            (Bool, U8, F16),
+            (I16, U16, F32),
+            (I8, U16, F32),
+            (I32, U64, F64),
+            (I8, BF16, BF16),
+            (I8, F16, F16),
+            (I16, F16, F32),
+            (I32, F32, F64),
+            (F16, BF16, F32),
+        ] {
+            let [x, y] = [x, y].map(|dtype| cast(&Tensor::from(ndarray::arr1(&[1.0])), dtype));
+            for [x, y] in [[&x, &y], [&y, &x]] {
+                let bound = expr.bind([("x", x), ("y", y)]).unwrap();
+                assert_eq!(bound.dtype(), result, "{name} of {} and {}", x.dtype(), y.dtype());
+            }
+        }
+        // Beside an integer, booleans are int64.
+        for (dtype, number, result) in [
+            (Bool, "2", F64),
+            (Bool, "True", F16),
+            (Bool, "2.5", F64),
+            (I8, "2", F16),
+            (I16, "True", F32),
+            (I32, "2", F64),
+            (I8, "2.5", F64),
+            (F16, "2.5", F16),
+        ] {
+            for text in [format!("{name}(x, {number})"), format!("{name}({number}, x)")] {
+                assert_eq!(dtype_of(&text, dtype, Typing::Promote), Ok(result), "{text} of {dtype}");
+            }
+        }
+    }
+}
+
+/// Infinities, NaN and zeros of both signs.
+#[test]
+fn special_values_of_every_float() {
+    const NAN: f64 = f64::NAN;
+    const INF: f64 = f64::INFINITY;
+    let x = [0.0, -0.0, INF, -INF, NAN, 1.5, -1.5];
+    let truths = |ones: [u8; 7]| Tensor::from(ndarray::arr1(&ones.map(|one| one == 1)));
+    let of = |text: &str, x: &Tensor| Expr::parse(text).unwrap().evaluate([("x", x)]).unwrap();
+    for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+        let x = cast(&Tensor::from(ndarray::arr1(&x)), dtype);
+        for (text, expected) in [
+            ("isnan(x)", [0, 0, 0, 0, 1, 0, 0]),
+            ("isinf(x)", [0, 0, 1, 1, 0, 0, 0]),
+            ("isfinite(x)", [1, 1, 0, 0, 0, 1, 1]),
+            ("signbit(where(isnan(x), 1, x))", [0, 1, 0, 1, 0, 0, 1]),
+            ("signbit(-where(isnan(x), 1, x))", [1, 0, 1, 0, 1, 1, 0]),
+            ("fmax(x, 1) == where(x > 1, x, 1)", [1; 7]),
+            ("fmax(1, x) == where(x > 1, x, 1)", [1; 7]),
+            ("fmin(x, 1) == where(x < 1, x, 1)", [1; 7]),
+            ("fmin(1, x) == where(x < 1, x, 1)", [1; 7]),
+            ("isnan(maximum(x, 1))", [0, 0, 0, 0, 1, 0, 0]),
+            ("leaky_relu(x, 2) == where(x < 0, 2 * x, x)", [1, 1, 1, 1, 0, 1, 1]),
+        ] {
+            assert_eq!(of(text, &x), truths(expected), "{text} of {dtype}");
+        }
+    }
+    let (re, im) = ([0.0, 1.0, INF, 0.0, NAN, 1.5, 2.0], [-0.0, 2.0, 0.0, -INF, 1.0, NAN, 0.0]);
+    let z = Tensor::from(ndarray::Array1::from_iter(re.iter().zip(im).map(|(&re, im)| Complex::new(re, im))));
+    for dtype in [DType::C64, DType::C128] {
+        let z = cast(&z, dtype);
+        for (text, expected) in [
+            ("isnan(x)", [0, 0, 0, 0, 1, 1, 0]),
+            ("isinf(x)", [0, 0, 1, 1, 0, 0, 0]),
+            ("isfinite(x)", [1, 1, 0, 0, 0, 0, 1]),
+            ("signbit(imag(x)) and imag(x) == 0", [1, 0, 0, 0, 0, 0, 0]),
+            ("signbit(imag(conj(x))) and imag(x) == 0", [0, 0, 1, 0, 0, 0, 1]),
+            ("real(x) == 1 and imag(x) == 2", [0, 1, 0, 0, 0, 0, 0]),
+        ] {
+            assert_eq!(of(text, &z), truths(expected), "{text} of {dtype}");
+        }
+    }
+}
+
+/// Functions that consist of several operations round half precision once, at the end.
+#[test]
+fn half_precision_is_rounded_once() {
+    let numbers =
+        |step: f64| Tensor::from(ndarray::Array1::from_iter((0..200).map(|n| f64::from(n) * step - 20.0)));
+    for dtype in [DType::F16, DType::BF16] {
+        let (x, y) = (cast(&numbers(0.37), dtype), cast(&numbers(0.29), dtype));
+        for name in ["deg2rad", "rad2deg", "logaddexp2", "logaddexp", "hypot"] {
+            let [narrow, wide] = match name {
+                "deg2rad" | "rad2deg" => ["x", "float32(x)"],
+                _ => ["x, y", "float32(x), float32(y)"],
+            };
+            let [result, expected] =
+                [format!("{name}({narrow})"), format!("{dtype}({name}({wide}))")].map(|text| {
+                    let given = [("x", &x), ("y", &y)].into_iter().filter(|(name, _)| narrow.contains(name));
+                    Expr::parse(&text).unwrap().evaluate(given).unwrap()
+                });
+            assert_eq!(result, expected, "{name} of {dtype}");
+        }
+    }
+}
+
 /// Strict typing divides integers as integers.
 #[test]
 fn quotients_without_conversions() {
@@ -484,4 +627,21 @@ fn reductions_in_another_dtype() {
     assert_eq!(of("var(x[:2], ddof=2)"), ndarray::arr0(f64::INFINITY).into());
     assert_eq!(of("var(x[:2], ddof=5)"), ndarray::arr0(f64::INFINITY).into());
     assert_eq!(of("var(x[:2], ddof=0.5)"), ndarray::arr0(5000.0 / 1.5).into());
+}
+
+/// A mean of integers is a quotient of floating-point numbers, whose divisor the dtype need not hold.
+#[test]
+fn means_of_more_elements_than_their_dtype_holds() {
+    let (x, mask) = (ndarray::Array1::from_elem(258, 1i16), ndarray::Array1::from_elem(258, true));
+    for (text, expected) in [
+        // The sum wraps, as in NumPy: 258 is 2, of which 2 / 258 is 0.
+        ("mean(x, dtype=int8, where=mask)", 0),
+        ("mean(x, dtype=int8)", 0),
+        ("mean(30 * x, dtype=int16, where=mask)", 30),
+    ] {
+        let expr = Expr::parse(text).unwrap();
+        let given = [("x", Value::from(&x)), ("mask", Value::from(&mask))];
+        let given = given.into_iter().filter(|(name, _)| expr.names().iter().any(|own| own == name));
+        assert_eq!(complex(&expr.evaluate(given).unwrap()), [Complex::from(f64::from(expected))], "{text}");
+    }
 }
