@@ -329,10 +329,10 @@ impl Builder<'_, '_> {
             {
                 return Err(ExprErrorKind::MaskType(typed.dtype));
             }
-            *mask = self.cast(*mask, DType::Bool)?;
-            // Broadcast with the array, which it may stretch.
+            // Broadcast with the array, which it may stretch. Before it is cast: a number has no shape.
             let names = || vec![self.typed.name(input, 0), "where".into()];
             let shape = self.common_shape(&[input, *mask], names)?;
+            *mask = self.cast(*mask, DType::Bool)?;
             input = self.stretch(input, &shape);
             *mask = self.stretch(*mask, &shape);
         }

@@ -190,7 +190,9 @@ fn programs_of_other_numbers_are_not_used() {
 fn numbers_under_every_rule_set() {
     let (x, row) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr1(&[1.0, 2.0]));
     for rules in [Rules::STANDARD, Rules::STANDARD.strict_rank(), Rules::SONNX, Rules::SONNX.strict_rank()] {
-        for text in ["2 * x + 1", "x * sqrt(2 + 3)", "where(x > 1, x, 0)", "where(1 < 2, 1, x)"] {
+        for text in
+            ["2 * x + 1", "x * sqrt(2 + 3)", "where(x > 1, x, 0)", "where(1 < 2, 1, x)", "sum(x, where=True)"]
+        {
             let result = Expr::parse(text).unwrap().check_rules(rules, [("x", &x)]);
             assert_eq!(result, Ok(()), "{text} under {rules:?}");
         }
