@@ -352,9 +352,9 @@ impl ProgramBuilder {
         }
         let is_int_scalar =
             |argument: &ArgumentType| matches!(argument, ArgumentType::Scalar(Scalar::Int(_)));
-        // With an integer scalar, booleans become integers.
-        let are_booleans_and_integers = argument_types.iter().any(is_int_scalar)
-            && argument_types.iter().all(|each| is_int_scalar(each) || is_bool(each));
+        // With an integer scalar, booleans become integers. Alone, they give float16 in any case.
+        let are_booleans_and_integers =
+            argument_types.iter().all(|each| is_int_scalar(each) || is_bool(each));
         let common = match op {
             // NumPy converts integers to floats before promotion: int8 and uint8 give float16.
             Op::Atan2
@@ -705,7 +705,6 @@ impl ProgramBuilder {
             DType::Bool => bytes.get::<u8>().map(|boolean| Scalar::Bool(boolean != 0)),
             DType::I8 => bytes.get::<i8>().map(Scalar::from),
             DType::I64 => bytes.get::<i64>().map(Scalar::from),
-            DType::U64 => bytes.get::<u64>().map(Scalar::from),
             DType::F16 => bytes.get::<half::f16>().map(|float| Scalar::Float(float.into())),
             DType::F64 => bytes.get::<f64>().map(Scalar::from),
             DType::C128 => bytes.get::<Complex<f64>>().map(Scalar::from),

@@ -355,7 +355,6 @@ impl Builder<'_, '_> {
             DTypeKind::Unsigned => DType::U64,
             _ => dtype,
         };
-        let is_real = dtype.kind() < DTypeKind::Complex;
         match op {
             ReduceOp::Sum | ReduceOp::Prod => {
                 let dtype = reduction.dtype.unwrap_or(sum_dtype);
@@ -445,11 +444,7 @@ impl Builder<'_, '_> {
                         self.call(Op::Sqrt, &[sum])?
                     }
                     _ => {
-                        let sizes = if is_real && dtype.kind() < DTypeKind::Signed {
-                            x
-                        } else {
-                            self.call(Op::Abs, &[x])?
-                        };
+                        let sizes = self.call(Op::Abs, &[x])?;
                         match op {
                             ReduceOp::Norm1 => self.fold(FoldOp::Sum, sizes, dims)?,
                             _ => {
@@ -558,7 +553,7 @@ impl Builder<'_, '_> {
 
     fn variance(&mut self, dtype: DType, operand: ReducedInput<'_>, ddof: Scalar) -> Id {
         let x = self.cast(operand.input, dtype)?;
-        let mean = self.mean(dtype, ReducedInput { input: x, ..operand })?;
+        let mean = self.mean(dtype, operand)?;
         let deviation = self.call(Op::Subtract, &[x, mean])?;
         let squares = self.squared_abs(deviation)?;
         let squares = ReducedInput { input: squares, ..operand };

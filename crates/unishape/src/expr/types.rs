@@ -98,7 +98,6 @@ fn promote_with_scalar(typing: Typing, array: Option<DType>, number: Scalar) -> 
         return default_type(number);
     };
     match (array.kind(), number) {
-        (_, Scalar::Bool(_)) => array,
         (DTypeKind::Bool, number) => default_type(number),
         (DTypeKind::Unsigned | DTypeKind::Signed, Scalar::Float(_)) => DType::F64,
         (DTypeKind::Unsigned | DTypeKind::Signed, Scalar::Complex(_)) => DType::C128,
