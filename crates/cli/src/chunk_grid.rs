@@ -94,7 +94,7 @@ impl ChunkGrid {
         (index.into_iter().map(|at| at as u64).collect(), ranges)
     }
 
-    /// Calls `work` for every chunk, on this many threads, until one call fails.
+    /// Calls `work` for every chunk, on this many threads, or fewer if the system refuses some, until one call fails.
     ///
     /// They are not those of the pool, because they wait for files. Each of several runs its own calls alone.
     pub(crate) fn for_each(
@@ -125,7 +125,8 @@ impl ChunkGrid {
             _ => unishape::with_num_threads(1, take_chunks),
         };
         thread::scope(|scope| {
-            let workers: Vec<_> = (1..threads.min(count)).map(|_| scope.spawn(run)).collect();
+            let start = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
+            let workers: Vec<_> = (1..threads.min(count)).map_while(start).collect();
             run();
             for worker in workers {
                 // Joined by its handle: ThreadSanitizer does not see the synchronization at the end of a scope.

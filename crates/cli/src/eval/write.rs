@@ -107,7 +107,9 @@ impl Pipeline<'_> {
             let _ = buffer_sender.send(allocate::<T>(self.chunks.largest())?);
         }
         thread::scope(|scope| {
-            let writing = scope.spawn(move || write_chunks(writer, &computed_receiver, &buffer_sender));
+            let writing = thread::Builder::new()
+                .spawn_scoped(scope, move || write_chunks(writer, &computed_receiver, &buffer_sender))
+                .map_err(no_thread)?;
             let computed = self.compute_chunks(computed_sender, &buffer_receiver);
             // Joined by its handle: ThreadSanitizer does not see the synchronization at the end of a scope.
             match writing.join() {
@@ -167,6 +169,13 @@ where
         let _ = buffers.send(buffer);
     }
     Ok(())
+}
+
+fn no_thread(error: io::Error) -> CliError {
+    CliError::io(format!(
+        "cannot start the thread that writes the result: {error}; raise the limits of processes and memory (`ulimit -u`, \
+         `ulimit -v`)"
+    ))
 }
 
 fn allocate<T: Numeric>(len: usize) -> Result<Vec<T>, CliError> {

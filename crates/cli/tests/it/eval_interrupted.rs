@@ -205,6 +205,24 @@ fn bc10_files_larger_than_memory_are_computed_in_bounded_memory() {
     }
 }
 
+/// Stacks as large as the address space, so that the system refuses every thread.
+#[cfg(target_os = "linux")]
+#[test]
+fn refused_threads_are_an_error_or_not_needed() {
+    let dir = stretching_to(4 << 10);
+    let before = dir.list();
+    let without_threads = |args: &[&str]| {
+        let mut command = dir.command(SUM.iter().chain(&["--threads", "3"]).chain(args));
+        RunOutput::of(command.env("RUST_MIN_STACK", (1_u64 << 47).to_string()))
+    };
+    let message = without_threads(&["-o", "z.npy"]).expect_error(4);
+    assert!(message.starts_with("unishape: cannot start the thread that writes the result: "), "{message}");
+    assert_eq!(dir.list(), before);
+    if cfg!(feature = "zarr") {
+        without_threads(&["-o", "z.zarr"]).expect_success();
+    }
+}
+
 /// Writes a file of zeros that takes no space on the disk.
 #[cfg(target_os = "linux")]
 fn write_sparse(dir: &TestDir, name: &str, descr: &str, shape: &[usize]) {
