@@ -129,7 +129,7 @@ fn value_bytes(value: &Value<'_>) -> usize {
 fn bytes_text(bytes: usize) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     if bytes < 1000 {
-        return format!("{bytes} bytes");
+        return format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" });
     }
     let mut size = bytes as f64 / 1000.0;
     let mut unit = 0;
@@ -137,6 +137,6 @@ fn bytes_text(bytes: usize) -> String {
         size /= 1000.0;
         unit += 1;
     }
-    let decimals = usize::from(size < 100.0);
+    let decimals = usize::from(size < 99.95);
     format!("{size:.decimals$} {}", UNITS[unit])
 }

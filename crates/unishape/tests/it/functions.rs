@@ -420,10 +420,12 @@ fn plans_have_the_function_of_the_dtype() {
 #[test]
 fn plans_have_sizes() {
     for (bytes, text) in [
-        (7u64, "7 bytes"),
+        (1u64, "1 byte"),
+        (7, "7 bytes"),
         (999, "999 bytes"),
         (1000, "1.0 kB"),
         (99_940, "99.9 kB"),
+        (99_960, "100 kB"),
         (100_000, "100 kB"),
         (999_499, "999 kB"),
         (999_500, "1.0 MB"),
