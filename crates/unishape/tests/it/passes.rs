@@ -329,3 +329,49 @@ fn outputs_of_several_expressions_are_checked() {
     let without = || Bound::compute_all_into(&bound, Vec::new(), |_| true).is_ok();
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(without)).is_err());
 }
+
+/// A stretched array is not large. Strides of axes of size 1 make no difference.
+#[test]
+fn expressions_with_a_large_array_in_common_share_a_pass() {
+    let [a, b] = [0; 2].map(|_| Array2::<f32>::zeros((4096, 2048)));
+    let row = Array1::<f32>::zeros(2048);
+    let long = Array1::<f32>::zeros(1 << 23);
+    let column = Array2::<f32>::zeros((1, 1 << 23)).reversed_axes();
+    let passes = |texts: [&str; 2], values: &[(&str, ArrayViewD<'_, f32>)]| {
+        let exprs = texts.map(|text| Expr::parse(text).unwrap());
+        Bound::passes(&Expr::bind_all(&exprs, values.iter().map(|(name, view)| (name, view))).unwrap())
+    };
+    let (all, each): ([&[usize]; 1], [&[usize]; 2]) = ([&[0, 1]], [&[0], &[1]]);
+    let values = [("a", a.view().into_dyn()), ("b", b.view().into_dyn()), ("row", row.view().into_dyn())];
+    assert_eq!(passes(["row + a", "row * b"], &values), each);
+    assert_eq!(passes(["row + a", "a * b"], &values), all);
+    // An axis of size 1, with a stride of 0 or of the whole array.
+    let stretched = long.broadcast((1, 1 << 23)).unwrap().into_dyn();
+    assert_eq!(stretched.strides(), [0, 1]);
+    assert_eq!(passes(["a + 1", "a * 2"], &[("a", stretched)]), all);
+    assert_eq!(column.strides(), [1, 1 << 23]);
+    assert_eq!(passes(["a + 1", "a * 2"], &[("a", column.view().into_dyn())]), all);
+    // The arrays take less than 32 MiB, unless the row counts as a matrix.
+    let values = [("a", a.slice(s![..1200, ..]).into_dyn()), ("row", row.view().into_dyn())];
+    assert_eq!(passes(["row + a", "a * row"], &values), each);
+}
+
+/// Each chunk is computed by all expressions before the next one, where outputs have the order of the loops.
+#[test]
+fn expressions_of_a_pass_advance_together() {
+    let a = Array2::<f32>::zeros((2500, 2000));
+    let exprs = ["a + 1", "a + 2"].map(|text| Expr::parse(text).unwrap());
+    let bound = Expr::bind_all(&exprs, [("a", &a)]).unwrap().into_iter().map(|bound| bound.threads(1));
+    let bound: Vec<Bound<'_>> = bound.collect();
+    assert_eq!(Bound::passes(&bound), [[0, 1]]);
+    for is_column_major in [false, true] {
+        let mut outs = [0; 2].map(|_| Array2::<f32>::zeros(a.raw_dim().set_f(is_column_major)));
+        let calls = AtomicUsize::new(0);
+        let should_continue = |_| calls.fetch_add(1, Ordering::Relaxed) == 0;
+        let outputs = outs.iter_mut().map(|out| OutputMut::new(out)).collect();
+        let error = Bound::compute_all_into(&bound, outputs, should_continue).unwrap_err();
+        assert_eq!(error.kind(), &ExprErrorKind::Stopped);
+        let started = outs.map(|out| out[[0, 0]]);
+        assert_eq!(started, if is_column_major { [1.0, 0.0] } else { [1.0, 2.0] }, "{is_column_major}");
+    }
+}
