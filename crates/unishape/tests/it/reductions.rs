@@ -858,3 +858,239 @@ fn signs_of_zeros_do_not_depend_on_threads() {
         }
     }
 }
+
+/// Groups along an axis between others, whose results have all axes or only some, and slices of these.
+#[test]
+fn stages_run_along_any_axis() {
+    let x = Array3::from_shape_fn((16, 260, 32), |(i, j, k)| ((i * 31 + j * 17 + k * 7) % 101) as i64);
+    let largest = |x: &Array3<i64>, axis: usize| {
+        x.map_axis(Axis(axis), |lane| lane.iter().copied().fold(0, i64::max)).insert_axis(Axis(axis))
+    };
+    let sums = (&x - &largest(&x, 2)).sum_axis(Axis(0));
+    let cases: [(&str, ArrayD<i64>); 4] = [
+        ("x - max(x, (0, 2), keepdims=True)", (&x - &largest(&largest(&x, 2), 0)).into_dyn()),
+        ("sum(x - max(x, 2, keepdims=True), 0)", sums.clone().into_dyn()),
+        ("sum(x - max(x, 2, keepdims=True), 0, keepdims=True)", sums.insert_axis(Axis(0)).into_dyn()),
+        ("sum(x - max(x, 0), 2)", (&x - &largest(&x, 0)).sum_axis(Axis(2)).into_dyn()),
+    ];
+    for (text, expected) in cases {
+        let bound = Expr::parse(text).unwrap().bind([("x", &x)]).unwrap();
+        let plan = bound.plan();
+        assert!(plan.contains("2 stages together, 128 of 260 rows (axis 1 of stage 2)"), "{plan}");
+        assert_eq!(bound.compute().unwrap(), expected.clone().into(), "{text}");
+        for (dim, &size) in expected.shape().iter().enumerate().filter(|&(_, &size)| size > 1) {
+            let range = size / 3..size - 1;
+            let part = expected.slice_axis(Axis(dim), range.clone().into()).to_owned();
+            assert_eq!(
+                bound.slice_axis(dim, range).compute().unwrap(),
+                part.into(),
+                "{text}, dimension {dim}"
+            );
+        }
+    }
+}
+
+/// A slice of rows computes the earlier stages for its rows. Slices of columns share those of all rows.
+#[test]
+fn slices_of_groups_compute_what_is_missing() {
+    let x = Array2::from_shape_fn((600, 300), |(i, j)| ((i * 13 + j * 7) % 101) as f32 / 10.0);
+    let bind = || Expr::parse("softmax(x)").unwrap().bind([("x", &x)]).unwrap();
+    let whole = bind();
+    assert!(whole.plan().contains("stages together, 218 of 600 rows (axis 0"), "{}", whole.plan());
+    let count = |bound: &Bound<'_>| {
+        let (iterations, calls) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let mut out = ArrayD::<f32>::zeros(bound.shape());
+        let count = |chunk: usize| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            iterations.fetch_add(chunk, Ordering::Relaxed);
+            true
+        };
+        bound.compute_while(&mut out, count).unwrap();
+        (out, iterations.into_inner(), calls.into_inner())
+    };
+    let (result, iterations, calls) = count(&whole);
+    assert_eq!(iterations, whole.iterations());
+    assert!(calls < 50, "{calls} calls for 3 chunks of each stage");
+    let (rows, iterations, _) = count(&bind().slice_axis(0, 7..9));
+    assert_eq!(
+        (rows, iterations),
+        (result.slice_axis(Axis(0), (7..9).into()).to_owned(), whole.iterations() / 300)
+    );
+    let [(left, first, _), (right, second, _)] =
+        [0..100, 100..300].map(|range| count(&whole.slice_axis(1, range)));
+    assert_eq!(ndarray::concatenate![Axis(1), left, right], result);
+    assert_eq!(first + second, whole.iterations());
+    assert!(first > second, "the first slice computes what both need");
+}
+
+/// Squared distances and others. For many points, one array is copied with two loops swapped.
+#[test]
+fn sums_of_pairs_of_points() {
+    let points = |count: usize, dims: usize, factor: usize| {
+        Array2::from_shape_fn((count, dims), |(i, j)| ((i * factor + j * 7) % 23) as f64 - 9.0)
+    };
+    for (count, others, dims) in [(16, 64, 9), (20, 70, 33), (64, 64, 8), (3, 64, 9), (16, 7, 9)] {
+        let (a, b) = (points(count, dims, 5), points(others, dims, 11));
+        let values = || [("a", Value::from(&a)), ("b", Value::from(&b))];
+        let of_pairs = |function: fn(f64, f64) -> f64| -> Tensor {
+            let sum = |(i, j)| (0..dims).map(|dim| function(a[(i, dim)], b[(j, dim)])).sum::<f64>();
+            Array2::from_shape_fn((count, others), sum).into()
+        };
+        let what = format!("{count} and {others} points of {dims} dimensions");
+        let squared = of_pairs(|a, b| (a - b).powi(2));
+        assert_eq!(evaluate("sum((a[:, None] - b)**2, -1)", values()), squared, "{what}");
+        assert_eq!(evaluate("sum(a[:, None] * b, -1)", values()), of_pairs(|a, b| a * b), "{what}");
+        let absolute = of_pairs(|a, b| (a - b).abs());
+        assert_eq!(evaluate("sum(abs(a[:, None] - b), -1)", values()), absolute, "{what}");
+        // Sums of the last loop of four.
+        let batched = evaluate("sum((a[:, None, None] - b[None, ::-1])**2, -1)[:, 0, ::-1]", values());
+        assert_eq!(batched, squared, "{what}");
+    }
+}
+
+/// Arrays of the same shape and strides, and views that begin at the same element.
+#[test]
+fn arrays_that_are_alike_are_not_the_same() {
+    let x = Array2::from_shape_fn((20, 20), |(i, j)| (i * 31 + j * 17) as f64);
+    let other = &x + 1.0;
+    for (what, y) in [
+        ("another array", other.view()),
+        ("transposed", x.t()),
+        ("every second row", x.slice(s![..;2, ..])),
+        ("every second column", x.slice(s![.., ..;2])),
+        ("some rows", x.slice(s![..7, ..])),
+    ] {
+        let exprs = ["sum(x, 1)", "sum(y, 1)"].map(|text| Expr::parse(text).unwrap());
+        let results = Expr::evaluate_all(&exprs, [("x", x.view()), ("y", y)]).unwrap();
+        let sums = [x.view(), y].map(|array| Tensor::from(array.sum_axis(Axis(1))));
+        assert_eq!(results, sums, "{what}");
+    }
+}
+
+/// Where one expression has several stages that are computed together with those of others.
+#[test]
+fn joint_stages_have_the_results_of_all() {
+    let array =
+        |factor: usize| Array2::from_shape_fn((20, 10), |(i, j)| ((i * factor + j * 7) % 23) as f64 + 1.0);
+    let (a, b, c) = (array(5), array(11), array(3));
+    let bind = |texts: &[&str]| {
+        let exprs: Vec<Expr> = texts.iter().map(|text| Expr::parse(text).unwrap()).collect();
+        let all = [("a", Value::from(&a)), ("b", Value::from(&b)), ("c", Value::from(&c))];
+        let is_used = |name: &str| exprs.iter().any(|expr| expr.names().iter().any(|own| own == name));
+        let values = all.into_iter().filter(|(name, _)| is_used(name));
+        Expr::bind_all(&exprs, values).unwrap()
+    };
+    // A stage with two results, after that of another expression.
+    let bound = bind(&["max(a, 0)", "sum(a, 0) / min(a, 0)"]);
+    assert!(
+        bound[1].plan().contains("in one pass with 1 result of other expressions"),
+        "{}",
+        bound[1].plan()
+    );
+    let least = a.map_axis(Axis(0), |lane| lane.iter().copied().fold(f64::INFINITY, f64::min));
+    assert_eq!(bound[1].compute().unwrap(), (a.sum_axis(Axis(0)) / least).into());
+    // Three stages of an expression are one with that of another, whose iterations are counted once.
+    let bound = bind(&["sum(a * b * c, 0)", "sum(a, 0) + sum(b, 0) + sum(c, 0)"]);
+    let iterations = AtomicUsize::new(0);
+    let count = |chunk: usize| {
+        iterations.fetch_add(chunk, Ordering::Relaxed);
+        true
+    };
+    let mut out = Array1::<f64>::zeros(10);
+    bound[1].compute_while(&mut out, count).unwrap();
+    assert_eq!(out, a.sum_axis(Axis(0)) + b.sum_axis(Axis(0)) + c.sum_axis(Axis(0)));
+    assert_eq!((iterations.into_inner(), bound[1].iterations()), (20 * 10 + 10, 20 * 10 + 10));
+}
+
+#[test]
+fn slices_of_several_expressions_share_no_pass() {
+    let x = Array2::from_shape_fn((20, 30), |(i, j)| ((i * 13 + j * 7) % 101) as f64);
+    let texts = ["x - max(x, 1, keepdims=True)", "max(x, 1, keepdims=True) + x"];
+    let bound = texts.map(|text| Expr::parse(text).unwrap().bind([("x", &x)]).unwrap());
+    assert_eq!(Bound::passes(&bound), [[0, 1]]);
+    let slices = bound.each_ref().map(|bound| bound.slice_axis(0, 3..9));
+    assert_eq!(Bound::passes(&slices), [[0], [1]]);
+    let part = |bound: &Bound<'_>| match bound.compute().unwrap() {
+        Tensor::F64(result) => Tensor::from(result.slice_axis(Axis(0), (3..9).into()).to_owned()),
+        other => panic!("{:?}", other.dtype()),
+    };
+    assert_eq!(Bound::compute_all(&slices).unwrap(), bound.each_ref().map(part));
+}
+
+#[test]
+fn large_stages_are_parallel() {
+    for (text, columns, is_parallel) in [
+        ("sum(x)", 1 << 17, false),
+        ("sum(x)", (1 << 17) + 1, true),
+        ("x[0, ::-1]", 10, false),
+        ("x - max(x)", 1 << 18, true),
+        // The result is small, the array is not.
+        ("argmax(x, 1) + 1", 1 << 17, true),
+        ("x[0, :5]", 1 << 20, false),
+    ] {
+        let x = Array2::<f32>::zeros((1, columns));
+        let bound = Expr::parse(text).unwrap().bind([("x", &x)]).unwrap();
+        assert_eq!(bound.is_parallel(), is_parallel, "{text} with {columns} columns");
+    }
+}
+
+#[test]
+fn results_without_elements_are_not_computed() {
+    let x = Array2::<f64>::ones((20, 30));
+    for text in ["x[:0] - max(x)", "softmax(x)[:, 5:5]", "sum(x[:, :0] - sum(x), 0)"] {
+        let bound = Expr::parse(text).unwrap().bind([("x", &x)]).unwrap();
+        let mut out = ArrayD::<f64>::zeros(bound.shape());
+        bound.compute_while(&mut out, |chunk| panic!("{chunk} iterations of {text}")).unwrap();
+    }
+    let bound = Expr::parse("x - sum(x)").unwrap().bind([("x", &x)]).unwrap();
+    let mut out = Array2::<f64>::zeros((20, 0));
+    let no_columns = bound.slice_axis(1, 4..4);
+    no_columns.compute_while(&mut out, |chunk| panic!("{chunk} iterations of no columns")).unwrap();
+}
+
+/// Outputs with one element along an axis, whose stride ndarray sets to 0.
+#[test]
+fn sums_in_a_part_of_an_array_have_the_bits_of_the_whole() {
+    let mut number = 7u32;
+    let x = Array3::<f32>::from_shape_simple_fn((300, 3, 100), || {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (number >> 8) as f32 / 3e6 - 2.5
+    });
+    for text in ["sum(x, (0, 2))", "sum(x * x, (0, 2))"] {
+        let bound = Expr::parse(text).unwrap().bind([("x", &x)]).unwrap();
+        let mut whole = Array1::<f32>::zeros(3);
+        bound.compute_into(&mut whole).unwrap();
+        let mut parts = Array1::<f32>::zeros(3);
+        for dim in 0..3 {
+            let mut out = parts.slice_mut(s![dim..dim + 1]);
+            assert_eq!(out.strides(), [0]);
+            bound.slice_axis(0, dim..dim + 1).compute_into(&mut out).unwrap();
+        }
+        assert_eq!(parts, whole, "{text}");
+    }
+}
+
+/// Offset of the first element that a kernel for GPUs reads, and strides along its loops.
+#[cfg(feature = "cuda")]
+#[test]
+fn kernels_read_views_at_offsets_and_strides() {
+    use unishape::cuda::{ArrayType, Expression, Variable};
+    let array =
+        |shape, strides| Variable::Array(ArrayType { dtype: DType::F32, shape, strides, alignment: 4 });
+    let variables = [array(&[5, 8], &[16, 2]), array(&[3, 4], &[4, 1])];
+    let reads = |text: &str, variables: &[Variable<'_>]| -> Vec<Vec<(isize, Vec<isize>)>> {
+        let stages = Expr::parse(text).unwrap().stages(variables).unwrap().stages;
+        let reads = stages.into_iter().map(|stage| {
+            let mut reads: Vec<_> = stage.reads.into_iter().map(|read| (read.start, read.strides)).collect();
+            reads.sort_unstable();
+            reads
+        });
+        reads.collect()
+    };
+    let expected = vec![vec![(2 * 4, vec![0, 1]), (16 + 7 * 2, vec![16, -4])]];
+    assert_eq!(reads("x[1:, ::-2] + y[2]", &variables), expected);
+    assert_eq!(reads("sum(x.T[3:5], 0)", &variables[..1]), [[(3 * 2, vec![2, 16])]]);
+    // Results of stages are row-major.
+    let expected = vec![vec![(0, vec![16, 2])], vec![(0, vec![16, 2]), (4, vec![-1, 0])]];
+    assert_eq!(reads("x - max(x, 1, keepdims=True)[::-1]", &variables[..1]), expected);
+}
