@@ -606,7 +606,7 @@ def arctan2(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+    """The inverse tangent of `x / y`, in the quadrant of the point (`y`, `x`)."""
 @overload
 def arctan2(  # pyright: ignore[reportOverlappingOverload]
     x: Lazy,
@@ -620,7 +620,7 @@ def arctan2(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+    """The inverse tangent of `x / y`, in the quadrant of the point (`y`, `x`)."""
 @overload
 def arctan2(  # pyright: ignore[reportOverlappingOverload]
     x: _Input,
@@ -634,7 +634,7 @@ def arctan2(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+    """The inverse tangent of `x / y`, in the quadrant of the point (`y`, `x`)."""
 @overload
 def arctan2(  # pyright: ignore[reportOverlappingOverload]
     x: _Other,
@@ -648,7 +648,7 @@ def arctan2(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Any:
-    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+    """The inverse tangent of `x / y`, in the quadrant of the point (`y`, `x`)."""
 @overload
 def arctan2(
     x: _Input,
@@ -662,7 +662,7 @@ def arctan2(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+    """The inverse tangent of `x / y`, in the quadrant of the point (`y`, `x`)."""
 @overload
 def arctanh(
     x: _Input | Lazy,
@@ -940,7 +940,7 @@ def atan2(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+    """The inverse tangent of `x / y`, in the quadrant of the point (`y`, `x`)."""
 @overload
 def atan2(  # pyright: ignore[reportOverlappingOverload]
     x: Lazy,
@@ -954,7 +954,7 @@ def atan2(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+    """The inverse tangent of `x / y`, in the quadrant of the point (`y`, `x`)."""
 @overload
 def atan2(  # pyright: ignore[reportOverlappingOverload]
     x: _Input,
@@ -968,7 +968,7 @@ def atan2(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+    """The inverse tangent of `x / y`, in the quadrant of the point (`y`, `x`)."""
 @overload
 def atan2(  # pyright: ignore[reportOverlappingOverload]
     x: _Other,
@@ -982,7 +982,7 @@ def atan2(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Any:
-    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+    """The inverse tangent of `x / y`, in the quadrant of the point (`y`, `x`)."""
 @overload
 def atan2(
     x: _Input,
@@ -996,7 +996,7 @@ def atan2(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant."""
+    """The inverse tangent of `x / y`, in the quadrant of the point (`y`, `x`)."""
 @overload
 def atanh(
     x: _Input | Lazy,
@@ -2924,7 +2924,7 @@ def fmod(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """The remainder of division rounded toward 0, with the sign of `x`; 0 for integer division by 0."""
+    """The remainder with the sign of `x`, as in C; 0 for integer division by 0."""
 @overload
 def fmod(  # pyright: ignore[reportOverlappingOverload]
     x: Lazy,
@@ -2938,7 +2938,7 @@ def fmod(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """The remainder of division rounded toward 0, with the sign of `x`; 0 for integer division by 0."""
+    """The remainder with the sign of `x`, as in C; 0 for integer division by 0."""
 @overload
 def fmod(  # pyright: ignore[reportOverlappingOverload]
     x: _Input,
@@ -2952,7 +2952,7 @@ def fmod(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """The remainder of division rounded toward 0, with the sign of `x`; 0 for integer division by 0."""
+    """The remainder with the sign of `x`, as in C; 0 for integer division by 0."""
 @overload
 def fmod(  # pyright: ignore[reportOverlappingOverload]
     x: _Other,
@@ -2966,7 +2966,7 @@ def fmod(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Any:
-    """The remainder of division rounded toward 0, with the sign of `x`; 0 for integer division by 0."""
+    """The remainder with the sign of `x`, as in C; 0 for integer division by 0."""
 @overload
 def fmod(
     x: _Input,
@@ -2980,7 +2980,7 @@ def fmod(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """The remainder of division rounded toward 0, with the sign of `x`; 0 for integer division by 0."""
+    """The remainder with the sign of `x`, as in C; 0 for integer division by 0."""
 @overload
 def greater(
     x: _Input | Lazy,
@@ -4616,7 +4616,7 @@ def mod(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+    """`x % y`: the remainder with the sign of `y`; 0 for integer division by 0."""
 @overload
 def mod(  # pyright: ignore[reportOverlappingOverload]
     x: Lazy,
@@ -4630,7 +4630,7 @@ def mod(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+    """`x % y`: the remainder with the sign of `y`; 0 for integer division by 0."""
 @overload
 def mod(  # pyright: ignore[reportOverlappingOverload]
     x: _Input,
@@ -4644,7 +4644,7 @@ def mod(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+    """`x % y`: the remainder with the sign of `y`; 0 for integer division by 0."""
 @overload
 def mod(  # pyright: ignore[reportOverlappingOverload]
     x: _Other,
@@ -4658,7 +4658,7 @@ def mod(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Any:
-    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+    """`x % y`: the remainder with the sign of `y`; 0 for integer division by 0."""
 @overload
 def mod(
     x: _Input,
@@ -4672,7 +4672,7 @@ def mod(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+    """`x % y`: the remainder with the sign of `y`; 0 for integer division by 0."""
 @overload
 def multiply(
     x: _Input | Lazy,
@@ -5000,7 +5000,7 @@ def pow(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+    """`x ** y`. Integers wrap."""
 @overload
 def pow(  # pyright: ignore[reportOverlappingOverload]
     x: Lazy,
@@ -5014,7 +5014,7 @@ def pow(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+    """`x ** y`. Integers wrap."""
 @overload
 def pow(  # pyright: ignore[reportOverlappingOverload]
     x: _Input,
@@ -5028,7 +5028,7 @@ def pow(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+    """`x ** y`. Integers wrap."""
 @overload
 def pow(  # pyright: ignore[reportOverlappingOverload]
     x: _Other,
@@ -5042,7 +5042,7 @@ def pow(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Any:
-    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+    """`x ** y`. Integers wrap."""
 @overload
 def pow(
     x: _Input,
@@ -5056,7 +5056,7 @@ def pow(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+    """`x ** y`. Integers wrap."""
 @overload
 def power(
     x: _Input | Lazy,
@@ -5070,7 +5070,7 @@ def power(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+    """`x ** y`. Integers wrap."""
 @overload
 def power(  # pyright: ignore[reportOverlappingOverload]
     x: Lazy,
@@ -5084,7 +5084,7 @@ def power(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+    """`x ** y`. Integers wrap."""
 @overload
 def power(  # pyright: ignore[reportOverlappingOverload]
     x: _Input,
@@ -5098,7 +5098,7 @@ def power(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+    """`x ** y`. Integers wrap."""
 @overload
 def power(  # pyright: ignore[reportOverlappingOverload]
     x: _Other,
@@ -5112,7 +5112,7 @@ def power(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Any:
-    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+    """`x ** y`. Integers wrap."""
 @overload
 def power(
     x: _Input,
@@ -5126,7 +5126,7 @@ def power(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0."""
+    """`x ** y`. Integers wrap."""
 @overload
 def prelu(
     x: _Input | Lazy,
@@ -5418,7 +5418,7 @@ def remainder(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+    """`x % y`: the remainder with the sign of `y`; 0 for integer division by 0."""
 @overload
 def remainder(  # pyright: ignore[reportOverlappingOverload]
     x: Lazy,
@@ -5432,7 +5432,7 @@ def remainder(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+    """`x % y`: the remainder with the sign of `y`; 0 for integer division by 0."""
 @overload
 def remainder(  # pyright: ignore[reportOverlappingOverload]
     x: _Input,
@@ -5446,7 +5446,7 @@ def remainder(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+    """`x % y`: the remainder with the sign of `y`; 0 for integer division by 0."""
 @overload
 def remainder(  # pyright: ignore[reportOverlappingOverload]
     x: _Other,
@@ -5460,7 +5460,7 @@ def remainder(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Any:
-    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+    """`x % y`: the remainder with the sign of `y`; 0 for integer division by 0."""
 @overload
 def remainder(
     x: _Input,
@@ -5474,7 +5474,7 @@ def remainder(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0."""
+    """`x % y`: the remainder with the sign of `y`; 0 for integer division by 0."""
 @overload
 def right_shift(
     x: _Input | Lazy,
@@ -5557,7 +5557,7 @@ def rint(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """Rounds to the nearest integer, ties to even. Integers become floating-point numbers."""
+    """Rounds to the nearest integer, ties to even. Integers become floating-point."""
 @overload
 def rint(  # pyright: ignore[reportOverlappingOverload]
     x: Lazy,
@@ -5570,7 +5570,7 @@ def rint(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Lazy:
-    """Rounds to the nearest integer, ties to even. Integers become floating-point numbers."""
+    """Rounds to the nearest integer, ties to even. Integers become floating-point."""
 @overload
 def rint(  # pyright: ignore[reportOverlappingOverload]
     x: _Other,
@@ -5583,7 +5583,7 @@ def rint(  # pyright: ignore[reportOverlappingOverload]
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> Any:
-    """Rounds to the nearest integer, ties to even. Integers become floating-point numbers."""
+    """Rounds to the nearest integer, ties to even. Integers become floating-point."""
 @overload
 def rint(
     x: _Input,
@@ -5596,7 +5596,7 @@ def rint(
     dtype: DTypeLike | None = None,
     threads: int | None = None,
 ) -> _Array:
-    """Rounds to the nearest integer, ties to even. Integers become floating-point numbers."""
+    """Rounds to the nearest integer, ties to even. Integers become floating-point."""
 @overload
 def round(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
     x: Lazy,

@@ -22,7 +22,7 @@ macro_rules! for_each_op {
             Asin asin 1 ["asin", "arcsin"] "The inverse sine.";
             Asinh asinh 1 ["asinh", "arcsinh"] "The inverse hyperbolic sine.";
             Atan atan 1 ["atan", "arctan"] "The inverse tangent.";
-            Atan2 atan2 2 ["atan2", "arctan2"] "The angle of the point (`y`, `x`): the inverse tangent of `x / y` in the correct quadrant.";
+            Atan2 atan2 2 ["atan2", "arctan2"] "The inverse tangent of `x / y`, in the quadrant of the point (`y`, `x`).";
             Atanh atanh 1 ["atanh", "arctanh"] "The inverse hyperbolic tangent.";
             Cbrt cbrt 1 ["cbrt"] "The cube root.";
             Ceil ceil 1 ["ceil"] "Rounds up to an integer.";
@@ -43,7 +43,7 @@ macro_rules! for_each_op {
             FloorDivide floor_divide 2 ["floor_divide"] "`x // y`: the quotient rounded down; 0 for integer division by 0.";
             Fmax fmax 2 ["fmax"] "The larger argument; of a NaN and a number, the number.";
             Fmin fmin 2 ["fmin"] "The smaller argument; of a NaN and a number, the number.";
-            Fmod fmod 2 ["fmod"] "The remainder of division rounded toward 0, with the sign of `x`; 0 for integer division by 0.";
+            Fmod fmod 2 ["fmod"] "The remainder with the sign of `x`, as in C; 0 for integer division by 0.";
             Greater greater 2 ["greater"] "`x > y`.";
             GreaterEqual greater_equal 2 ["greater_equal"] "`x >= y`.";
             Heaviside heaviside 2 ["heaviside"] "0 where `x` is negative, `y` where it is 0, and 1 where it is positive.";
@@ -74,14 +74,16 @@ macro_rules! for_each_op {
             NotEqual not_equal 2 ["not_equal"] "`x != y`.";
             Or bitwise_or 2 ["bitwise_or"] "`x | y`, bit by bit.";
             Positive positive 1 ["positive"] "`+x`: `x` unchanged.";
-            Pow pow 2 ["pow", "power"] "`x ** y`. Integers wrap; negative powers of integers are rounded toward 0, and 0 for 0.";
+            Pow pow 2 ["pow", "power"] "`x ** y`. Integers wrap.\n\n\
+                Integers to negative powers are rounded toward 0 (0 for a base of 0). Python reports them as errors, as \
+                NumPy does, unless the exponent is computed in the same expression.";
             Rad2deg rad2deg 1 ["rad2deg", "degrees"] "Converts radians to degrees.";
             Real real 1 ["real"] "The real part.";
             Reciprocal reciprocal 1 ["reciprocal"] "`1 / x`; of integers rounded toward 0, and 0 for 0.";
-            Remainder remainder 2 ["remainder", "mod"] "`x % y`: the remainder of `//`, with the sign of `y`; 0 for integer division by 0.";
-            Rint rint 1 ["rint"] "Rounds to the nearest integer, ties to even. Integers become floating-point numbers.";
+            Remainder remainder 2 ["remainder", "mod"] "`x % y`: the remainder with the sign of `y`; 0 for integer division by 0.";
+            Rint rint 1 ["rint"] "Rounds to the nearest integer, ties to even. Integers become floating-point.";
             Round round 1 ["round"] "Rounds to the nearest integer, ties to even.";
-            RoundTo round_to 2 ["around"] "Rounds `x` to `y` decimals, a number; ties to even. Negative `y`: to tens, hundreds, …";
+            RoundTo round_to 2 ["around"] "Rounds `x` to `y` decimals, ties to even. Negative `y`: to tens, hundreds, …";
             ShiftLeft shift_left 2 ["bitwise_left_shift", "left_shift"] "`x << y`; 0 if `y` is negative or not less than the number of bits.";
             ShiftRight shift_right 2 ["bitwise_right_shift", "right_shift"] "`x >> y`; shifts out all bits if `y` is negative or not less than their number.";
             Sigmoid sigmoid 1 ["sigmoid", "expit"] "`1 / (1 + exp(-x))`.";
@@ -160,7 +162,7 @@ macro_rules! define {
                 }
             }
 
-            /// One sentence that describes it.
+            /// What it computes: a sentence or two in the first line, details after an empty one.
             ///
             /// ```
             /// # use unishape_kernels::Op;
@@ -237,6 +239,16 @@ mod tests {
             assert!(op.names().iter().all(|name| Op::from_name(name) == Some(op)));
         }
         assert_eq!(Op::from_name("add "), None);
+    }
+
+    /// They become docstrings in Python.
+    #[test]
+    fn descriptions_start_with_a_short_line() {
+        for op in Op::ALL {
+            let (first, rest) = op.description().split_once('\n').unwrap_or((op.description(), "\n"));
+            assert!(first.chars().count() <= 80 && first.ends_with(['.', '…']), "{first}");
+            assert!(rest.starts_with('\n'), "{first}");
+        }
     }
 
     #[test]

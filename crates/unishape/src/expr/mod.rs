@@ -69,7 +69,8 @@
 //!
 //! - Sums and products of integers are 64 bits wide, means and variances of integers are `float64`.
 //! - Integers wrap around. `//` and `%` of integers by 0 are 0.
-//! - An integer to a negative power is the reciprocal of the power, rounded toward 0; for 0 it is 0.
+//! - An integer to a negative power is the reciprocal of the power, rounded toward 0; for 0 it is 0. (In Python it is
+//!   an error, as in NumPy.)
 //! - A shift by a negative number, or by at least the number of bits, shifts all bits out.
 //! - Floating-point numbers that an integer dtype cannot hold become what NumPy makes of them on x86-64.
 //! - Half precision is computed in single precision and rounded after every operator. Within a softmax or a normalization
