@@ -225,6 +225,8 @@ def test_errors_of_unknown_chunk_sizes():
         ud.evaluate("part + other").compute(**SYNC)
     with pytest.raises(ValueError, match="input 1 must be stretched in dimension 0"):
         ud.broadcast_arrays(part, np.ones(1))
+    with pytest.raises(ValueError, match=r"the shape is unknown .* call \.compute\(\) first, or compute_chunk_sizes"):
+        _ = unishape.lazy(part).shape
     assert_equal(ud.evaluate("a + b", a=part.compute_chunk_sizes(), b=other.compute_chunk_sizes()),
          np.arange(5) + np.arange(1, 6))
 

@@ -168,9 +168,9 @@ pub unsafe fn member_names(location: &Location) -> Result<Option<Vec<String>>, F
     }
 }
 
-/// Whether a location can be read only once: standard input, a named pipe or a device.
+/// Whether a location can be read only once.
 ///
-/// [`read_header`] reads it, too: [`open`] such a location instead, and keep the array.
+/// That is so for standard input, named pipes and devices. [`read_header`] reads it, too: [`open`] such a location instead, and keep the array.
 ///
 /// ```
 /// use unishape_files::{Location, is_stream};
@@ -198,8 +198,10 @@ fn check_seekable(location: &Location) -> Result<(), FileError> {
     }
 }
 
+const NO_ZARR: &str = "this program does not read Zarr stores; use the crate unishape-zarr, or the command with its feature zarr";
+
 fn not_here(location: &Location) -> FileError {
-    FileError::Usage(format!("{location}: Zarr stores are not supported here"))
+    FileError::Usage(format!("{location}: {NO_ZARR}"))
 }
 
 fn raw_header(path: &Path, location: &Location) -> Result<Header, FileError> {
@@ -271,7 +273,7 @@ fn names_text(names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{member_names, open, read_header};
+    use super::{NO_ZARR, member_names, open, read_header};
     use crate::{ArraySource, FileError, Location};
     use ndarray::{arr0, arr1, arr2};
     use safetensors::{Dtype, tensor::TensorView};
@@ -368,6 +370,7 @@ mod tests {
     #[test]
     fn errors_name_the_file_and_its_arrays() {
         let (folder, at) = files();
+        let no_zarr = format!("s.zarr: {NO_ZARR}");
         for (name, expected) in [
             ("two.npz", "two.npz: name one of its arrays, as in two.npz:a; it has a, b"),
             ("two.npz:c", "two.npz:c: there is no array of that name; it has a, b"),
@@ -387,7 +390,7 @@ mod tests {
                 "m.safetensors:small",
                 "m.safetensors: tensor 'small' has the unsupported dtype F8_E5M2; convert it first",
             ),
-            ("s.zarr", "s.zarr: Zarr stores are not supported here"),
+            ("s.zarr", no_zarr.as_str()),
         ] {
             assert_eq!(problem(folder.path(), read(&at(name))), expected);
             // Safety: no one else knows the temporary files.
@@ -397,7 +400,7 @@ mod tests {
         assert!(error.starts_with("bad.safetensors: not a .safetensors file: "), "{error}");
         // Safety: as above.
         let error = unsafe { member_names(&at("s.zarr")) };
-        assert_eq!(problem(folder.path(), error), "s.zarr: Zarr stores are not supported here");
+        assert_eq!(problem(folder.path(), error), no_zarr);
     }
 
     #[test]

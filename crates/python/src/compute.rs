@@ -55,7 +55,7 @@ fn check_out<'py>(out: &Bound<'py, PyAny>) -> PyResult<NumPy<'py>> {
         })?,
     };
     if !memory::is_writeable(&array) {
-        return Err(PyValueError::new_err("out is read-only"));
+        return Err(PyValueError::new_err("out is read-only; pass an array whose flags.writeable is True"));
     }
     Ok(array)
 }

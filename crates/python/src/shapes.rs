@@ -254,5 +254,5 @@ pub(crate) fn parse_known_shape(shape: &Bound<'_, PyAny>) -> PyResult<Vec<usize>
     });
     known
         .collect::<Option<_>>()
-        .ok_or_else(|| PyValueError::new_err("every size must be known; None is not supported here"))
+        .ok_or_else(|| PyValueError::new_err("every size must be known; replace None by an integer"))
 }

@@ -160,7 +160,7 @@ fn check_out(given: &Bound<'_, PyAny>, out: &GpuArray<'_>) -> PyResult<()> {
         return Err(PyTypeError::new_err("out is a JAX array, which cannot change; use the result instead"));
     }
     if out.is_read_only {
-        return Err(PyValueError::new_err("out is read-only"));
+        return Err(PyValueError::new_err("out is read-only; pass a writeable array"));
     }
     if !has_distinct_elements(out) {
         return Err(PyValueError::new_err("out has several indices for one element; pass a copy of it"));

@@ -33,7 +33,9 @@ pub(crate) fn describe(object: &Bound<'_, PyAny>) -> PyResult<Described> {
         Ok(interface.get_item(name)?.filter(|entry: &Bound<'_, PyAny>| !entry.is_none()))
     };
     if optional("mask")?.is_some() {
-        return Err(PyTypeError::new_err("arrays with a mask are not supported"));
+        return Err(PyTypeError::new_err(
+            "arrays with a mask are not supported: fill the masked elements, or pass an array without the mask",
+        ));
     }
     let shape: Vec<usize> = required("shape")?.extract()?;
     let dtype = numpy_dtype(&required("typestr")?)?;

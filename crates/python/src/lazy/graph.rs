@@ -8,7 +8,7 @@ use crate::input;
 use crate::memory::NumericArray;
 use crate::powers::{self, Integer};
 use numpy::{PyArrayDescr, PyUntypedArrayMethods};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use unishape::expr::{self, Dag, FloatCast, Op, Reduction, Scalar, Term, Value, View};
@@ -76,6 +76,13 @@ pub(super) fn leaf(object: &Bound<'_, PyAny>) -> PyResult<LazyDag> {
     let container = containers::is_container(object)?.then(|| object.clone().unbind());
     let meta = Meta { container, ..Meta::new(Some(array.array().shape().to_vec()), Some(array.dtype())) };
     Ok(Dag::leaf(Leaf::Array(array.array().clone().into_any().unbind()), meta))
+}
+
+/// The error of a value of Dask arrays whose sizes are unknown.
+pub(super) fn unknown_shape() -> PyErr {
+    PyValueError::new_err(
+        "the shape is unknown until the value is computed; call .compute() first, or compute_chunk_sizes() on its Dask arrays",
+    )
 }
 
 /// The node for a function call. Checks shapes and dtypes.

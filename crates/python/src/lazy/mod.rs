@@ -18,7 +18,7 @@ use crate::gpu;
 use crate::input::{self, Input};
 use crate::memory;
 use crate::threads::ThreadCount;
-use graph::{LazyDag, Leaf, Meta, call, cast, leaf};
+use graph::{LazyDag, Leaf, Meta, call, cast, leaf, unknown_shape};
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -207,9 +207,7 @@ impl Lazy {
         let dtype = arguments::dtype(dtype)?;
         self.containers(py)?;
         let node = self.node(py)?;
-        let Some(from) = &node.meta().shape else {
-            return Err(PyValueError::new_err("the shape is unknown until the value is computed"));
-        };
+        let from = node.meta().shape.as_ref().ok_or_else(unknown_shape)?;
         let sum = reduce::sum_to(shape, from, dtype)?;
         let sum = graph::reduce(sum, node.clone(), None)?;
         let added = vec![IndexItem::At(0); from.len() - shape.len()];
@@ -291,7 +289,7 @@ impl Lazy {
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         match &self.graph.meta().shape {
             Some(shape) => PyTuple::new(py, shape),
-            None => Err(PyValueError::new_err("the shape is unknown until the value is computed")),
+            None => Err(unknown_shape()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The same elements in another shape, without a copy where that is possible.
 
-use super::graph::{self, LazyDag, Leaf, leaf};
+use super::graph::{self, LazyDag, Leaf, leaf, unknown_shape};
 use super::repr::tuple;
 use super::steps;
 use pyo3::exceptions::PyValueError;
@@ -29,9 +29,7 @@ pub(super) fn reshape<'py>(
     if_copy: IfCopy,
     to_array: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<LazyDag> {
-    let Some(from) = &input.meta().shape else {
-        return Err(PyValueError::new_err("the shape is unknown until the value is computed"));
-    };
+    let from = input.meta().shape.as_ref().ok_or_else(unknown_shape)?;
     let to = resolve(from, shape)?;
     let is_longer = |&&size: &&usize| size != 1;
     if from.iter().filter(is_longer).eq(to.iter().filter(is_longer)) {
