@@ -65,6 +65,16 @@ def lazy_from_parent():
 def sum_to():
     assert unishape.sum_to(x, (1,)).tolist() == [x.sum()]
 
+def reduction():
+    # All sums are integers below 2**53: exact in any order.
+    assert unishape.evaluate("sum(x * 2 + 1)") == 3_000_000.0**2
+    assert unishape.evaluate("max(x)") == x[-1]
+
+def expressions():
+    total, other = unishape.evaluate(["sum(x)", "x * 2 + 1"], x=x)
+    assert total == x.sum()
+    np.testing.assert_array_equal(other, expected)
+
 def two_threads():
     np.testing.assert_array_equal(unishape.add(x, x, threads=2), x + x)
 
@@ -72,7 +82,8 @@ def set_num_threads():
     unishape.set_num_threads(3)
     evaluate()
 
-FUNCTIONS = [evaluate, evaluate_into_out, lazy_compute, lazy_from_parent, sum_to, two_threads, set_num_threads]
+FUNCTIONS = [evaluate, evaluate_into_out, lazy_compute, lazy_from_parent, sum_to, reduction, expressions, two_threads]
+FUNCTIONS.append(set_num_threads)
 """
 
 
@@ -96,7 +107,9 @@ def run(script, timeout=100, **environment):
     return out.split()
 
 
-NAMES = "evaluate evaluate_into_out lazy_compute lazy_from_parent sum_to two_threads set_num_threads".split()
+NAMES = (
+    "evaluate evaluate_into_out lazy_compute lazy_from_parent sum_to reduction expressions two_threads set_num_threads"
+).split()
 
 
 def test_all_functions_are_tested():
@@ -158,6 +171,30 @@ def test_fork_while_another_thread_computes():
             thread.join()
     """
     run(script, timeout=200, UNISHAPE_NUM_THREADS="2")
+
+
+def test_fork_after_an_onnx_model_in_the_parent():
+    pytest.importorskip("onnx")
+    script = """
+        import onnx.parser, unishape.onnx
+        model = onnx.parser.parse_model(
+            '<ir_version: 10, opset_import: ["" : 21]>'
+            "sums (float[N, M] x) => (float[N, M] y, float[1, 1] z)"
+            "{ y = Add(x, x) z = ReduceSum <keepdims = 1> (x) }"
+        )
+        table = np.ones((1000, 3000), "float32")
+
+        def compute(program):
+            outputs = program(x=table)
+            assert (outputs["y"] == 2).all() and (outputs["z"] == table.size).all()
+
+        program = unishape.onnx.load(model)
+        compute(program)
+        in_child(lambda: compute(program))
+        in_child(lambda: compute(unishape.onnx.load(model)))
+        compute(program)
+    """
+    run(script, UNISHAPE_NUM_THREADS="2")
 
 
 def test_fork_while_another_thread_runs_an_onnx_model():

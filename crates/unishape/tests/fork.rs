@@ -3,12 +3,15 @@
 #![cfg(all(unix, feature = "parallel"))]
 #![allow(unsafe_code)]
 
-use ndarray::{Array2, ArrayD, IxDyn};
+use ndarray::{Array2, ArrayD, Axis, IxDyn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use unishape::expr::{Expr, lazy};
-use unishape::{Tensor, map, set_num_threads, sum_to, to_owned};
+use unishape::fold::Sum;
+use unishape::{
+    Tensor, for_each, map, map_into, reduce, set_num_threads, sum_to, to_owned, try_for_each, try_map,
+};
 
 /// How long a child may take. A child that hangs is killed, and the test fails.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -48,8 +51,22 @@ fn all_verbs_are_right(a: &Array2<f64>) -> bool {
     let twice = Expr::parse("a + a").unwrap().evaluate([("a", a)]).unwrap();
     let lazily = (lazy(a) * 2).compute().unwrap();
     let sums = sum_to(a, 700).unwrap();
+    let reduced = reduce((a,), Axis(0), |a| 2.0 * a, Sum).unwrap();
+    let computed = Expr::parse("sum(2 * a, axis=0)").unwrap().evaluate([("a", a)]).unwrap();
+    let tried = try_map((a,), |a| Ok::<_, ()>(2.0 * a)).unwrap();
+    let mut written = Array2::zeros(a.dim());
+    map_into(&mut written, (a,), |a| 2.0 * a).unwrap();
+    let (mut changed, mut replaced) = (a.clone(), a.clone());
+    for_each((&mut changed,), |a| *a *= 2.0).unwrap();
+    let replace = |out: &mut f64, a: &f64| {
+        *out = 2.0 * a;
+        Ok::<(), ()>(())
+    };
+    try_for_each((&mut replaced, a), replace).unwrap();
     let expected: ArrayD<f64> = a.mapv(|a| 2.0 * a).into_dyn();
-    doubled.into_dyn() == expected
+    [doubled, tried, written, changed, replaced].into_iter().all(|array| array.into_dyn() == expected)
+        && reduced.into_dyn() == expected.sum_axis(Axis(0))
+        && computed == Tensor::from(expected.sum_axis(Axis(0)))
         && twice == Tensor::from(expected.clone())
         && lazily == Tensor::from(expected)
         && sums[0] == a.column(0).sum()
