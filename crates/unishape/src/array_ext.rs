@@ -45,6 +45,10 @@ pub trait BroadcastExt {
     /// # Errors
     ///
     /// As [`broadcast`](crate::broadcast()).
+    ///
+    /// # Panics
+    ///
+    /// Never.
     fn broadcast_with<'a, O>(&'a self, other: O) -> Result<<(&'a Self, O) as Inputs>::Views, Error>
     where
         (&'a Self, O): Inputs,
@@ -69,6 +73,10 @@ pub trait BroadcastExt {
     /// # Errors
     ///
     /// As [`broadcast_to`](crate::broadcast_to).
+    ///
+    /// # Panics
+    ///
+    /// Never.
     fn broadcast_to<Sh: IntoDimension>(&self, shape: Sh)
     -> Result<ArrayView<'_, Self::Elem, Sh::Dim>, Error>;
 
@@ -87,6 +95,10 @@ pub trait BroadcastExt {
     /// # Errors
     ///
     /// As [`sum_to`](crate::sum_to).
+    ///
+    /// # Panics
+    ///
+    /// Where `+` panics.
     fn sum_to<Sh: IntoDimension>(&self, shape: Sh) -> Result<Array<Self::Elem, Sh::Dim>, Error>
     where
         Self::Elem: Clone + Zero + Add<Output = Self::Elem>;
@@ -106,6 +118,10 @@ pub trait BroadcastExt {
     /// ```
     ///
     /// # Errors
+    ///
+    /// As [`map`](crate::map()).
+    ///
+    /// # Panics
     ///
     /// As [`map`](crate::map()).
     #[cfg(feature = "map")]
@@ -137,6 +153,10 @@ pub trait BroadcastExt {
     /// ```
     ///
     /// # Errors
+    ///
+    /// As [`for_each`](crate::for_each()).
+    ///
+    /// # Panics
     ///
     /// As [`for_each`](crate::for_each()).
     #[cfg(feature = "map")]

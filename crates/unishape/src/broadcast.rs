@@ -98,6 +98,10 @@ pub trait Inputs {
     /// # Errors
     ///
     /// As [`broadcast`].
+    ///
+    /// # Panics
+    ///
+    /// Never.
     #[inline(always)]
     fn broadcast(self) -> Result<Self::Views, Error>
     where
@@ -119,6 +123,10 @@ pub trait Inputs {
     /// # Errors
     ///
     /// As [`broadcast_with`].
+    ///
+    /// # Panics
+    ///
+    /// Never.
     fn broadcast_with(self, rules: Rules) -> Result<Self::Views, Error>;
 }
 

@@ -64,6 +64,10 @@ pub fn short_shape_text<S: Size>(shape: &[S]) -> String {
 /// # Errors
 ///
 /// [`NotationError`] where the text is not a shape; its message names the invalid part.
+///
+/// # Panics
+///
+/// Never.
 pub fn parse_shape(text: &str) -> Result<Vec<Extent>, NotationError> {
     let error = |problem: String| NotationError { text: truncate(text, MAX_QUOTED), problem };
     let trimmed = text.trim();
