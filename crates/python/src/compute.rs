@@ -249,7 +249,7 @@ fn check_castable(out: &NumPy<'_>, result: DType) -> PyResult<()> {
     Err(PyTypeError::new_err(text))
 }
 
-/// Limit for temporary results, in bytes.
+/// Limit for temporary results, in bytes: small beside arrays for which memory is scarce. Not measured apart.
 const MAX_TEMPORARY: usize = 1 << 22;
 
 /// Splits an expression into parts of limited size and calls a function with each and its index ranges.
@@ -276,7 +276,8 @@ fn for_each_part(
     }
 }
 
-/// From this number of elements on, the GIL is released, which takes time itself.
+/// From this number of elements on, the GIL is released, which takes time itself. Fewer elements take at most some 10 µs
+/// with the slowest functions, during which no other Python thread runs. Not measured apart.
 const DETACH_THRESHOLD: usize = 1 << 12;
 
 /// Interval between two checks for signals, and so the latency of Ctrl-C.

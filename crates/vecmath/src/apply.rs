@@ -161,7 +161,8 @@ pub trait BinaryFunction<T: Copy> {
 
 /// Elements between two checks for arguments that need the fallback.
 ///
-/// They are still in the L1 cache when the fallback loop reads them again.
+/// They are still in the L1 cache when the fallback loop reads them again: 8 KiB each of the arguments and the results,
+/// where they are f64. Not measured apart.
 const BLOCK: usize = 1024;
 
 /// Applies a function to a slice, and prefetches while it computes.

@@ -124,7 +124,8 @@ impl Check {
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 const BELOW_I64: f64 = -9_223_372_036_854_777_856.0;
 
-/// Elements that are looked at together.
+/// Elements that are tested between two branches, by SIMD code; the search ends after the first block with a match. Not
+/// measured apart.
 const BLOCK: usize = 256;
 
 /// Whether a condition holds for any element. Vectorised.
