@@ -51,7 +51,7 @@ pub trait ArraySource: Send + Sync {
     /// There is not one range for each dimension, or a range exceeds its dimension.
     fn region(&self, ranges: &[Range<usize>]) -> Result<Region<'_>, FileError>;
 
-    /// The array as bytes in one piece, if it is stored so.
+    /// The array as contiguous bytes, if it is stored so.
     ///
     /// ```
     /// # use unishape::Tensor;

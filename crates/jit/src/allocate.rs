@@ -121,9 +121,9 @@ impl<'b> Allocator<'b> {
             let number = body.instructions.len() + vector;
             let from = self.in_register(assembler, store.from, &[store.from], number);
             self.release(store.from, number);
-            let ahead = (vector * self.isa.lanes(self.width) * store.item) as i32;
+            let offset = (vector * self.isa.lanes(self.width) * store.item) as i32;
             let base = self.bases.last().copied().flatten().unwrap_or(BASES[0]);
-            let to = Operand::Memory(Memory::Elements { base, item: store.item as u8, ahead });
+            let to = Operand::Memory(Memory::Elements { base, item: store.item as u8, offset });
             assembler.emit_store(store.op, store.is_whole, from, to, store.immediate);
         }
     }
@@ -232,9 +232,9 @@ impl<'b> Allocator<'b> {
             }
             Some(Origin::Block { input, dtype, vector }) => {
                 let item = dtype.item_size();
-                let ahead = (vector * self.isa.lanes(self.width) * item) as i32;
+                let offset = (vector * self.isa.lanes(self.width) * item) as i32;
                 let base = self.bases[input].unwrap_or(BASES[0]);
-                let from = Operand::Memory(Memory::Elements { base, item: item as u8, ahead });
+                let from = Operand::Memory(Memory::Elements { base, item: item as u8, offset });
                 self.convert(assembler, dtype, to, from);
             }
         }

@@ -154,8 +154,8 @@ pub(crate) mod op {
 /// A location in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Memory {
-    /// The current elements of an operand, `ahead` bytes later, with this item size.
-    Elements { base: Gpr, item: u8, ahead: i32 },
+    /// The elements of an operand `offset` bytes after the current one, with this item size.
+    Elements { base: Gpr, item: u8, offset: i32 },
     /// Where a register points to.
     At(Gpr),
     /// A vector of the stack frame.
@@ -305,8 +305,8 @@ impl Assembler {
                 self.code.extend([0; 4]);
                 return Some((at, offset));
             }
-            Operand::Memory(Memory::Elements { base, item, ahead }) => {
-                (base.0, INDEX.0, item.trailing_zeros() as u8, ahead)
+            Operand::Memory(Memory::Elements { base, item, offset }) => {
+                (base.0, INDEX.0, item.trailing_zeros() as u8, offset)
             }
             Operand::Memory(Memory::At(base)) => (base.0, no_index, 0, 0),
             Operand::Memory(Memory::Slot(slot)) => (RSP, no_index, 0, slot as i32 * self.isa.vector() as i32),
@@ -489,7 +489,7 @@ impl Assembler {
     }
 
     /// Makes the current position the target of a jump.
-    pub(crate) fn land(&mut self, Jump(end): Jump) {
+    pub(crate) fn set_target(&mut self, Jump(end): Jump) {
         let distance = (self.code.len() - end) as i32;
         self.code[end - 4..end].copy_from_slice(&distance.to_le_bytes());
     }

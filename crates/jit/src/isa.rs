@@ -21,7 +21,7 @@ impl Isa {
             && is_x86_feature_detected!("avx512vl");
         [(Isa::Avx2, has_avx2), (Isa::Avx512, has_avx2 && has_avx512)]
             .into_iter()
-            .filter_map(|(isa, is_there)| is_there.then_some(isa))
+            .filter_map(|(isa, is_available)| is_available.then_some(isa))
     }
 
     /// The one that kernels are compiled for; `None` if this CPU has none.

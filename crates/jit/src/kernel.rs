@@ -396,14 +396,14 @@ mod x86 {
         let top = assembler.position();
         several.encode(&mut assembler);
         assembler.advance(vectors * lanes);
-        assembler.land(start);
+        assembler.set_target(start);
         assembler.jump_back_while_left(vectors * lanes, top);
         if vectors > 1 {
             let start = assembler.jump();
             let top = assembler.position();
             single.encode(&mut assembler);
             assembler.advance(lanes);
-            assembler.land(start);
+            assembler.set_target(start);
             assembler.jump_back_while_left(lanes, top);
         }
         if isa == Isa::Avx512 {
@@ -411,7 +411,7 @@ mod x86 {
             assembler.set_tail(true);
             single.encode(&mut assembler);
             assembler.set_tail(false);
-            assembler.land(end);
+            assembler.set_target(end);
         }
         for number in 0..bases.len() {
             assembler.load_field(RCX, stride_field(number));

@@ -386,14 +386,17 @@ fn inputs_are_limited() {
     {
         assert!(passes(blocks, inputs, 1).check(100, 1, 3).unwrap(), "{blocks} of {inputs}");
     }
-    let is_there = Isa::available().next().is_some();
+    let is_available = Isa::available().next().is_some();
     for (blocks, inputs) in [
         (0, 2),
         (MAX_BLOCK_INPUTS + 1, MAX_BLOCK_INPUTS + 1),
         (1, MAX_INPUTS + 1),
         (MAX_BLOCK_INPUTS, MAX_INPUTS + 1),
     ] {
-        assert!(!is_there || !passes(blocks, inputs, 1).check(100, 1, 3).unwrap(), "{blocks} of {inputs}");
+        assert!(
+            !is_available || !passes(blocks, inputs, 1).check(100, 1, 3).unwrap(),
+            "{blocks} of {inputs}"
+        );
     }
 }
 
@@ -413,9 +416,9 @@ fn the_stack_of_a_kernel_is_limited() {
         }
         RandomChain { sources: vec![source; 2], calls }
     };
-    let is_there = Isa::available().next().is_some();
+    let is_available = Isa::available().next().is_some();
     assert!(live(60).check(100, 0, 1).unwrap());
-    assert!(!is_there || !live(300).check(100, 0, 1).unwrap());
+    assert!(!is_available || !live(300).check(100, 0, 1).unwrap());
 }
 
 /// Elements behind the last one set no flags: a vector that is not whole has zeros there.
@@ -559,9 +562,9 @@ fn results_are_not_taken_for_other_dtypes() {
         let chain = Chain { inputs: &[ChainInput::Block; 2], calls: &calls };
         FusedKernel::compile(&chain).is_some()
     };
-    let is_there = Isa::available().next().is_some();
+    let is_available = Isa::available().next().is_some();
     for (first, second) in [(DType::F32, DType::F32), (DType::I32, DType::U32), (DType::U64, DType::I64)] {
-        assert_eq!(compiles(first, second), is_there, "{first:?} {second:?}");
+        assert_eq!(compiles(first, second), is_available, "{first:?} {second:?}");
     }
     for (first, second) in [(DType::F32, DType::I32), (DType::U64, DType::F64), (DType::F64, DType::I64)] {
         assert!(!compiles(first, second), "{first:?} {second:?}");
@@ -683,7 +686,7 @@ fn memory_operands_are_what_a_disassembler_reads() {
     let names = ["rdx", "r8", "r9", "r10", "r11", "rbx", "rbp", "r12", "r13", "r14", "r15"];
     for (base, name) in BASES.into_iter().zip(names) {
         for (item, scale) in [(1, ""), (2, "*2"), (4, "*4"), (8, "*8")] {
-            let elements = Operand::Memory(Memory::Elements { base, item, ahead: 32 });
+            let elements = Operand::Memory(Memory::Elements { base, item, offset: 32 });
             let load = disassembled(|to| to.emit(op::VMOVUPS_LOAD, true, 9, None, elements, None));
             // The disassembler writes a scale of 1 too, or swaps equal terms.
             let text = load.replace("*1", "");
@@ -798,7 +801,7 @@ fn wide_instructions_are_what_a_disassembler_reads() {
 /// Loads and stores of AVX-512, of whole vectors and of tails.
 #[test]
 fn wide_memory_operands_are_what_a_disassembler_reads() {
-    let elements = Operand::Memory(Memory::Elements { base: BASES[1], item: 2, ahead: 64 });
+    let elements = Operand::Memory(Memory::Elements { base: BASES[1], item: 2, offset: 64 });
     let both = |emit: &dyn Fn(&mut Assembler)| {
         [false, true].map(|is_tail| {
             disassembled_for(Isa::Avx512, |code| {

@@ -158,7 +158,7 @@ impl RawArray {
     ///
     /// `header` describes it, and its elements begin at a byte offset.
     ///
-    /// For files of raw elements, and for other formats that have arrays in one piece.
+    /// For files of raw elements, and for other formats whose arrays are contiguous.
     ///
     /// ```
     /// use unishape::DType;

@@ -212,7 +212,7 @@ pub fn explain(model: &Model) -> Report {
 /// ```
 pub fn explain_with(model: &Model, sizes: &FixedSizes) -> Report {
     let inference = infer_shapes_with(model, sizes);
-    let mut walk = Walk {
+    let mut visitor = Visitor {
         model,
         broadcasts: Vec::new(),
         unknown: BTreeMap::new(),
@@ -220,13 +220,13 @@ pub fn explain_with(model: &Model, sizes: &FixedSizes) -> Report {
         incompatible: 0,
         nodes: 0,
     };
-    walk.graph(model.graph(), &inference.main, "", None);
+    visitor.graph(model.graph(), &inference.main, "", None);
     let describe = |((operator, reason), (count, first)): ((String, &str), (usize, String))| {
         let nodes = if count == 1 { first } else { format!("{count} nodes, the first is {first}") };
         format!("{operator}, {reason}: {nodes}")
     };
-    let mut not_analyzed: Vec<String> = walk.unknown.into_iter().map(describe).collect();
-    if walk.incompatible > 0 && inference.conflicts().is_empty() {
+    let mut not_analyzed: Vec<String> = visitor.unknown.into_iter().map(describe).collect();
+    if visitor.incompatible > 0 && inference.conflicts().is_empty() {
         not_analyzed.push("inputs of a node that precedes those that compute them are incompatible".into());
     }
     if model.has_training_graphs() {
@@ -236,16 +236,16 @@ pub fn explain_with(model: &Model, sizes: &FixedSizes) -> Report {
         not_analyzed.push("the model has too many nodes, with all calls of its functions".into());
     }
     Report {
-        broadcasts: walk.broadcasts,
+        broadcasts: visitor.broadcasts,
         conflicts: inference.conflicts().to_vec(),
         not_analyzed,
         declarations: inference.declaration_conflicts().to_vec(),
-        nodes: walk.nodes,
+        nodes: visitor.nodes,
     }
 }
 
 /// Analyzes all nodes of a model, in subgraphs and functions, too.
-struct Walk<'m> {
+struct Visitor<'m> {
     model: &'m Model,
     broadcasts: Vec<BroadcastNode>,
     /// Operators that are not analyzed, with the reason: number of nodes, and the first one.
@@ -257,7 +257,7 @@ struct Walk<'m> {
     nodes: usize,
 }
 
-impl Walk<'_> {
+impl Visitor<'_> {
     /// `function` is the index of the enclosing function, and the path within it starts at an index of `path`.
     fn graph(&mut self, graph: &Graph, scope: &Scope, path: &str, function: Option<(usize, usize)>) {
         for node in &graph.nodes {

@@ -209,7 +209,7 @@ fn is_array(path: &Path) -> bool {
 }
 
 /// The metadata of an array of complex numbers of version 2 without a fill value, with one: `zarrs` reads such arrays of
-/// other dtypes only. Chunks that are not there are zeros, as for these.
+/// other dtypes only. Missing chunks are zeros, as for these.
 fn complex_without_fill_value(directory: &Path) -> Option<ArrayMetadata> {
     let bytes = fs::read(directory.join(".zarray")).ok()?;
     let mut metadata: serde_json::Value = serde_json::from_slice(&bytes).ok()?;

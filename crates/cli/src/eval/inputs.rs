@@ -245,7 +245,7 @@ impl Input {
         }
     }
 
-    /// The array of a file as bytes in one piece, if it is stored so.
+    /// The array of a file as contiguous bytes, if it is stored so.
     fn raw(&self) -> Option<&RawArray> {
         match &self.source {
             InputSource::File(array, _) => array.as_raw(),

@@ -176,7 +176,7 @@ pub(super) fn rows(
     code += "  }\n";
     let mut needs = fold.body.needs();
     needs.threads = true;
-    // Sums of deviations have four accumulators, but wait for memory: they need all threads that there are.
+    // Sums of deviations have four accumulators, but are memory-bound: they need all resident threads.
     let is_small = fold.outputs.iter().all(|output| output.item <= 4);
     let resident = (body.joint == Some(Joint::Deviations) && is_small).then_some(MAX_RESIDENT);
     Ok((text.launch_resident(needs, &code, blocks, THREADS as u32, resident), second))

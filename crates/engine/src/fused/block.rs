@@ -54,7 +54,7 @@ impl BlockShape {
         BlockShape { level, iterations, elements: inner }
     }
 
-    /// The same number of blocks with about equal sizes: a short last block takes nearly as long as a full one.
+    /// The same number of blocks, balanced (of about equal sizes): a short last block takes nearly as long as a full one.
     pub(super) fn evened(self, nest: &LoopNest) -> BlockShape {
         let multiple = if self.elements == 1 { BLOCK_MULTIPLE } else { 1 };
         self.even(nest.sizes()[self.level], multiple, 0)

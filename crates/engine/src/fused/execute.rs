@@ -474,9 +474,9 @@ impl Block<'_> {
         }
     }
 
-    /// Address of an input `ahead` elements from its first element of this block.
-    fn input(&self, input: u32, ahead: isize) -> *const u8 {
-        self.arrays.input(input as usize, self.offsets[1 + input as usize] + ahead)
+    /// Address of an input `offset` elements from its first element of this block.
+    fn input(&self, input: u32, offset: isize) -> *const u8 {
+        self.arrays.input(input as usize, self.offsets[1 + input as usize] + offset)
     }
 
     /// The bytes of a value.
@@ -611,17 +611,18 @@ impl Block<'_> {
         let chunks = schedule.calls * len.div_ceil(chunk.max(1)) + self.streamed_parts();
         // A single kernel reads and writes as it goes: it prefetches what is near.
         let is_single = schedule.calls == 1 && !schedule.streams;
-        let ahead = |operand: usize, item: usize| match self.block_stride(operand) {
+        // Of what is prefetched, from the first element of this block.
+        let offset = |operand: usize, item: usize| match self.block_stride(operand) {
             next if is_single && next == len as isize => (NEAR_PREFETCH_DISTANCE / item) as isize,
             _ if operand == 0 && !is_single => 0,
             next => next,
         };
         if schedule.prefetches_output {
-            queue.push(self.arrays.output(self.offsets[0] + ahead(0, item)), len * item, chunks);
+            queue.push(self.arrays.output(self.offsets[0] + offset(0, item)), len * item, chunks);
         }
         for &input in &schedule.prefetched {
             let item = self.program.operands[input as usize];
-            queue.push(self.input(input, ahead(1 + input as usize, item)), len * item, chunks);
+            queue.push(self.input(input, offset(1 + input as usize, item)), len * item, chunks);
         }
     }
 
@@ -642,9 +643,9 @@ impl Block<'_> {
         };
         for value in inputs.iter().filter(|value| value.span == BlockSpan::Block && !value.has_row_stride) {
             if let Location::Input(input) = value.location {
-                let ahead = if is_next_block { self.block_stride(1 + input as usize) } else { 0 };
+                let offset = if is_next_block { self.block_stride(1 + input as usize) } else { 0 };
                 let bytes = self.shape.len() * value.item as usize;
-                context.prefetch.push(self.input(input, ahead), bytes, chunks);
+                context.prefetch.push(self.input(input, offset), bytes, chunks);
             }
         }
     }

@@ -39,7 +39,7 @@ pub(super) struct BlockRef {
     /// Bytes of an element.
     pub(super) item: u8,
     pub(super) span: BlockSpan,
-    /// Whether the rows of a block are contiguous, but apart from each other.
+    /// Whether each row of a block is contiguous, but rows are not contiguous with each other.
     pub(super) has_row_stride: bool,
 }
 
@@ -115,7 +115,7 @@ pub(super) struct Schedule {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum OutputLayout {
     Contiguous,
-    /// Rows are contiguous, but apart from each other.
+    /// Each row is contiguous, but rows are not contiguous with each other.
     Rows,
     #[default]
     Scattered,
@@ -233,8 +233,8 @@ fn choose_block(program: &Program, nest: &LoopNest) -> BlockShape {
 
 /// Elements of a row of a block, where it is worth processing row by row: 0 if not.
 ///
-/// Then inputs and the output can have rows that are contiguous but apart from each other, and a column need
-/// not be repeated along the rows.
+/// Then the rows of inputs and of the output need not be contiguous with each other, and a column need not be repeated
+/// along the rows.
 fn row_len(program: &Program, nest: &LoopNest, block: BlockShape, min_row_len: usize) -> usize {
     let innermost = nest.depth() - 1;
     let (len, strides) = nest.level(innermost);

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_not_there_are_rejected() {
+    fn missing_rows_are_rejected() {
         let elements = [1i64; 12];
         let fails = |operands: &[OperandRows<'_>], rows: usize, len: usize| {
             let mut result = [0i64; 12];

@@ -14,8 +14,8 @@ pub(crate) fn prefetch_range(first: *const u8, bytes: usize) {
     }
 }
 
-/// Prefetches the elements of two loops into the L2 cache, where the inner loop jumps from cache line to
-/// cache line and the outer one moves along the lines. Without it each jump would wait for memory.
+/// Prefetches the elements of two loops into the L2 cache, where the inner loop has a stride of at least one cache line
+/// and the outer one moves along the lines. Without it each iteration of the inner loop would wait for memory.
 ///
 /// A loop is its number of iterations and its stride in elements of `item` bytes.
 #[inline]
