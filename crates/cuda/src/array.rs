@@ -16,11 +16,11 @@ use unishape_kernels::{DType, Scalar};
 /// An element type of arrays on a device.
 ///
 /// ```
-/// use unishape_cuda::Element;
+/// use unishape_cuda::DeviceElement;
 ///
 /// assert_eq!(f32::DTYPE.to_string(), "float32");
 /// ```
-pub trait Element: Copy + private::Sealed {
+pub trait DeviceElement: Copy + private::Sealed {
     /// Its dtype.
     const DTYPE: DType;
 }
@@ -32,7 +32,7 @@ mod private {
 macro_rules! elements {
     ($($type:ty: $dtype:ident),+) => {
         $(impl private::Sealed for $type {}
-        impl Element for $type {
+        impl DeviceElement for $type {
             const DTYPE: DType = DType::$dtype;
         })+
     };
@@ -61,30 +61,30 @@ pub struct Array {
     strides: Vec<isize>,
 }
 
-/// A value of a variable on a device.
+/// The value of a variable of an expression on a device.
 ///
 /// ```
-/// use unishape_cuda::Value;
+/// use unishape_cuda::DeviceValue;
 ///
-/// assert!(matches!(Value::from(2.5), Value::Scalar(_)));
+/// assert!(matches!(DeviceValue::from(2.5), DeviceValue::Scalar(_)));
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub enum Value<'a> {
+pub enum DeviceValue<'a> {
     /// An array.
     Array(&'a Array),
     /// A number without a dtype: it takes that of the arrays it is combined with.
     Scalar(Scalar),
 }
 
-impl<'a> From<&'a Array> for Value<'a> {
-    fn from(array: &'a Array) -> Value<'a> {
-        Value::Array(array)
+impl<'a> From<&'a Array> for DeviceValue<'a> {
+    fn from(array: &'a Array) -> DeviceValue<'a> {
+        DeviceValue::Array(array)
     }
 }
 
-impl<T: Into<Scalar>> From<T> for Value<'_> {
+impl<T: Into<Scalar>> From<T> for DeviceValue<'_> {
     fn from(number: T) -> Self {
-        Value::Scalar(number.into())
+        DeviceValue::Scalar(number.into())
     }
 }
 
@@ -100,7 +100,7 @@ impl Device {
     pub fn evaluate(
         &self,
         expr: &impl Expression,
-        values: &[Value<'_>],
+        values: &[DeviceValue<'_>],
         stream: Stream,
     ) -> Result<Array, Error> {
         self.evaluate_with(expr, values, stream, Numerics::Exact)
@@ -114,22 +114,22 @@ impl Device {
     pub fn evaluate_with(
         &self,
         expr: &impl Expression,
-        values: &[Value<'_>],
+        values: &[DeviceValue<'_>],
         stream: Stream,
         numerics: Numerics,
     ) -> Result<Array, Error> {
         let variables: Vec<Variable<'_>> = values
             .iter()
             .map(|value| match value {
-                Value::Array(array) => Variable::Array(array.array_type()),
-                Value::Scalar(number) => Variable::Scalar(*number),
+                DeviceValue::Array(array) => Variable::Array(array.array_type()),
+                DeviceValue::Scalar(number) => Variable::Scalar(*number),
             })
             .collect();
         let plan = Plan::cached(expr, &variables, None, numerics)?;
         let arrays = || {
             values.iter().filter_map(|value| match value {
-                Value::Array(array) => Some(*array),
-                Value::Scalar(_) => None,
+                DeviceValue::Array(array) => Some(*array),
+                DeviceValue::Scalar(_) => None,
             })
         };
         if arrays().any(|array| !array.memory.device().is(self)) {
@@ -141,8 +141,8 @@ impl Device {
         let addresses: Vec<u64> = values
             .iter()
             .map(|value| match value {
-                Value::Array(array) => array.address(),
-                Value::Scalar(_) => 0,
+                DeviceValue::Array(array) => array.address(),
+                DeviceValue::Scalar(_) => 0,
             })
             .collect();
         let temporary_addresses: Vec<u64> = temporaries.iter().map(DeviceMemory::address).collect();
@@ -175,7 +175,11 @@ impl Array {
     /// # Errors
     ///
     /// Where memory is exhausted, or the driver fails.
-    pub fn from_slice<T: Element>(device: &Device, elements: &[T], stream: Stream) -> Result<Array, Error> {
+    pub fn from_slice<T: DeviceElement>(
+        device: &Device,
+        elements: &[T],
+        stream: Stream,
+    ) -> Result<Array, Error> {
         let array = Array::new(device, T::DTYPE, &[elements.len()], stream)?;
         let _entered = device.enter()?;
         // Safety: the memory has the size of the elements, which are numbers. Waits, so that they may be dropped afterwards.
@@ -244,7 +248,7 @@ impl Array {
     /// # Errors
     ///
     /// Where the dtype is another one, memory is exhausted, or the driver fails.
-    pub fn to_vec<T: Element>(&self, stream: Stream) -> Result<Vec<T>, Error> {
+    pub fn to_vec<T: DeviceElement>(&self, stream: Stream) -> Result<Vec<T>, Error> {
         if T::DTYPE != self.dtype {
             return Err(Error::ElementType { array: self.dtype, elements: T::DTYPE });
         }

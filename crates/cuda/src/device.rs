@@ -390,8 +390,9 @@ impl Device {
         Ok(DeviceMemory { device: self.clone(), address, stream })
     }
 
-    /// Writes a few bytes at an address, in the order of a stream. They are part of what is started: nothing is copied
-    /// from the host later, so that a captured graph has them, too.
+    /// Writes a few bytes at an address, in the order of a stream.
+    ///
+    /// They are part of what is started: nothing is copied from the host later, so that a captured graph has them, too.
     ///
     /// # Errors
     ///

@@ -80,7 +80,7 @@ mod transpose;
 mod types;
 mod value;
 
-pub use array::{Array, Element, Value};
+pub use array::{Array, DeviceElement, DeviceValue};
 pub use device::{Device, DeviceMemory, Stream};
 pub use error::Error;
 pub use launch::{Buffer, ENTRY, Kernel, Launch, Word};

@@ -13,7 +13,7 @@
 //! | `compute` | evaluation into new and preallocated arrays; Ctrl-C |
 //! | `gpu` | arrays on GPUs |
 //! | `onnx` | models, for `unishape.onnx` |
-//! | `broadcast_kind`, `ufunc_calls` | NumPy's operations, watched for broadcasts, for `unishape.guard` |
+//! | `stretch_kind`, `ufunc_calls` | NumPy's operations, watched for broadcasts, for `unishape.guard` |
 //! | `powers` | integers to negative powers |
 //! | `order` | memory layout of new arrays |
 //! | `ufunc` | options of NumPy's ufuncs, subclasses of arrays |
@@ -22,7 +22,6 @@
 //! | `clip` | `clip` as a call of an operation |
 //! | `shapes`, `sum_to`, `explain`, `functions`, `evaluate`, `lazy` | the public functions and classes |
 
-mod broadcast_kind;
 mod clip;
 mod command;
 mod compute;
@@ -42,6 +41,7 @@ mod onnx;
 mod order;
 mod powers;
 mod shapes;
+mod stretch_kind;
 mod sum_to;
 mod threads;
 mod time;

@@ -6,7 +6,7 @@
 //! module is changed, and a function that was imported or stored somewhere is watched, too.
 #![allow(unsafe_code)]
 
-use crate::broadcast_kind::BroadcastKind;
+use crate::stretch_kind::StretchKind;
 use numpy::npyffi::PyUFuncObject;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
@@ -148,7 +148,7 @@ fn look_at(function: &Bound<'_, PyAny>, operands: &[Bound<'_, PyAny>]) -> PyResu
     let arrays: SmallVec<[(usize, &Bound<'_, PyUntypedArray>); 4]> =
         operands.iter().enumerate().filter_map(|(at, object)| Some((at, object.cast().ok()?))).collect();
     let shapes = arrays.iter().map(|(at, array)| (*at, array.shape()));
-    if let Some((kind, i, j)) = BroadcastKind::of_all(shapes)
+    if let Some((kind, i, j)) = StretchKind::of_all(shapes)
         && let Some(report) = REPORT.get(function.py())
     {
         report.bind(function.py()).call1((kind as u8, function, i, j, &operands[i], &operands[j]))?;
@@ -162,5 +162,5 @@ fn look_at(function: &Bound<'_, PyAny>, operands: &[Bound<'_, PyAny>]) -> PyResu
 pub(crate) fn _broadcast_kind(shapes: &Bound<'_, PyTuple>) -> PyResult<Option<(u8, usize, usize)>> {
     let shapes: Vec<Vec<usize>> = shapes.extract()?;
     let shapes = shapes.iter().map(Vec::as_slice).enumerate();
-    Ok(BroadcastKind::of_all(shapes).map(|(kind, i, j)| (kind as u8, i, j)))
+    Ok(StretchKind::of_all(shapes).map(|(kind, i, j)| (kind as u8, i, j)))
 }

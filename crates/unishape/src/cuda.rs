@@ -29,7 +29,7 @@
 //! ```
 
 pub use unishape_cuda::{
-    Array, ArrayType, Device, DeviceMemory, Element, Error, Expression, Numerics, Plan, Stream, Value,
-    Variable,
+    Array, ArrayType, Device, DeviceElement, DeviceMemory, DeviceValue, Error, Expression, Numerics, Plan,
+    Stream, Variable,
 };
 pub use unishape_engine::layout::row_major;

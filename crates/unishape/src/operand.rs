@@ -294,7 +294,7 @@ impl<D: Dimension> CommonDim for (D,) {
 }
 
 /// Implements [`CommonDim`] for a tuple, from that of the tuple without its last element.
-macro_rules! common_dim {
+macro_rules! common_dim_of_tuples {
     ($first:ident) => {};
     ($last:ident $($rest:ident)+) => {
         impl<$($rest,)+ $last> CommonDim for ($($rest,)+ $last,)
@@ -304,7 +304,7 @@ macro_rules! common_dim {
         {
             type Dim = <<($($rest,)+) as CommonDim>::Dim as DimMax<$last>>::Output;
         }
-        common_dim!($($rest)+);
+        common_dim_of_tuples!($($rest)+);
     };
 }
-common_dim!(D0 D1 D2 D3 D4 D5 D6 D7 D8 D9 D10 D11 D12 D13 D14 D15);
+common_dim_of_tuples!(D0 D1 D2 D3 D4 D5 D6 D7 D8 D9 D10 D11 D12 D13 D14 D15);

@@ -6,7 +6,7 @@ use unishape_core::padded_dim;
 ///
 /// The numbers are those of `unishape._guard.kinds`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum BroadcastKind {
+pub(crate) enum StretchKind {
     /// One operand is stretched, as in a bias-add.
     One = 1,
     /// One operand of lower rank is stretched, and its sizes are also those of the other's first dimensions:
@@ -18,12 +18,12 @@ pub(crate) enum BroadcastKind {
     SameSizes = 4,
 }
 
-impl BroadcastKind {
+impl StretchKind {
     /// The kind of two shapes; `None` where nothing is stretched, or nothing worth a look.
     ///
     /// That is so for operands of one element, empty results and incompatible shapes, too.
     #[inline]
-    pub(crate) fn of(a: &[usize], b: &[usize]) -> Option<BroadcastKind> {
+    pub(crate) fn of(a: &[usize], b: &[usize]) -> Option<StretchKind> {
         if a == b || is_single(a) || is_single(b) {
             return None;
         }
@@ -39,24 +39,24 @@ impl BroadcastKind {
             }
         }
         match (a_stretched, b_stretched) {
-            (true, true) if longer(a).eq(longer(b)) => Some(BroadcastKind::SameSizes),
-            (true, true) => Some(BroadcastKind::Both),
-            (true, false) if b.len() > a.len() && b.starts_with(a) => Some(BroadcastKind::Ambiguous),
-            (false, true) if a.len() > b.len() && a.starts_with(b) => Some(BroadcastKind::Ambiguous),
+            (true, true) if longer(a).eq(longer(b)) => Some(StretchKind::SameSizes),
+            (true, true) => Some(StretchKind::Both),
+            (true, false) if b.len() > a.len() && b.starts_with(a) => Some(StretchKind::Ambiguous),
+            (false, true) if a.len() > b.len() && a.starts_with(b) => Some(StretchKind::Ambiguous),
             (false, false) => None,
-            _ => Some(BroadcastKind::One),
+            _ => Some(StretchKind::One),
         }
     }
 
     /// The latest kind of any two of some shapes, and which two.
     pub(crate) fn of_all<'a>(
         shapes: impl Iterator<Item = (usize, &'a [usize])> + Clone,
-    ) -> Option<(BroadcastKind, usize, usize)> {
+    ) -> Option<(StretchKind, usize, usize)> {
         let mut rest = shapes;
-        let mut latest: Option<(BroadcastKind, usize, usize)> = None;
+        let mut latest: Option<(StretchKind, usize, usize)> = None;
         while let Some((i, a)) = rest.next() {
             for (j, b) in rest.clone() {
-                if let Some(kind) = BroadcastKind::of(a, b)
+                if let Some(kind) = StretchKind::of(a, b)
                     && latest.is_none_or(|(known, ..)| kind > known)
                 {
                     latest = Some((kind, i, j));
