@@ -104,11 +104,7 @@ impl Scalar {
             return None;
         }
         if let Some(imaginary) = text.strip_suffix(['j', 'J']) {
-            return match Scalar::parse_literal(imaginary)? {
-                Scalar::Int(int) => Some(Scalar::Complex(Complex::new(0.0, int as f64))),
-                Scalar::Float(float) => Some(Scalar::Complex(Complex::new(0.0, float))),
-                Scalar::Bool(_) | Scalar::Complex(_) => None,
-            };
+            return Some(Scalar::Complex(Complex::new(0.0, digits(imaginary)?.parse().ok()?)));
         }
         let digits = digits(text)?;
         if digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -196,6 +192,13 @@ mod tests {
             assert_eq!(Scalar::parse(text), Some(expected), "{text}");
         }
         assert!(matches!(Scalar::parse("nan"), Some(Float(nan)) if nan.is_nan()));
+    }
+
+    #[test]
+    fn imaginary_numbers_may_exceed_integers() {
+        let large = C::new(0.0, 1e300);
+        assert_eq!(Scalar::parse(&format!("1{}j", "0".repeat(300))), Some(Complex(large)));
+        assert_eq!(Scalar::parse(&Complex(large).to_string()), Some(Complex(large)));
     }
 
     #[test]
