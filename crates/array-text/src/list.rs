@@ -4,6 +4,10 @@ use ndarray::{ArrayD, IxDyn};
 use num_complex::Complex;
 use unishape::Tensor;
 use unishape::expr::Scalar;
+use unishape::text::truncate;
+
+/// Errors quote at most this many characters.
+const MAX_QUOTED: usize = 40;
 
 /// The deepest nesting of lists.
 const MAX_DEPTH: usize = 64;
@@ -15,7 +19,8 @@ pub(crate) fn parse(text: &str) -> Result<Tensor, String> {
     let mut parser = Parser { rest: text, shape: Vec::new(), numbers: Vec::new() };
     parser.list(0)?;
     if !parser.rest.trim().is_empty() {
-        return Err(format!("unexpected '{}' after the end of the list", parser.rest.trim()));
+        let rest = truncate(parser.rest.trim(), MAX_QUOTED);
+        return Err(format!("unexpected '{rest}' after the end of the list"));
     }
     let shape: Vec<usize> = parser.shape.into_iter().map(|size| size.unwrap_or(0)).collect();
     tensor(&shape, &parser.numbers)
@@ -61,7 +66,7 @@ impl Parser<'_> {
             if length > 0 && !self.take(',') {
                 return Err(match self.rest.trim_start() {
                     "" => "unclosed bracket".into(),
-                    rest => format!("unexpected '{rest}': expected a comma or ]"),
+                    rest => format!("unexpected '{}': expected a comma or ]", truncate(rest, MAX_QUOTED)),
                 });
             }
             match self.rest.trim_start().starts_with('[') {
@@ -87,7 +92,7 @@ impl Parser<'_> {
         let word = rest[..end].trim();
         let number = Scalar::parse(word).ok_or_else(|| match word {
             "" => "missing number".into(),
-            word => format!("'{word}' is not a number"),
+            word => format!("'{}' is not a number", truncate(word, MAX_QUOTED)),
         })?;
         self.numbers.push(number);
         self.rest = &rest[end..];
@@ -169,5 +174,16 @@ mod tests {
             assert_eq!(parse(text), Err(problem.into()), "{text}");
         }
         assert!(parse(&"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn errors_quote_the_start_of_what_is_wrong() {
+        let long = "x".repeat(100);
+        let quoted = format!("'{}…'", "x".repeat(39));
+        for text in [format!("[{long}]"), format!("[1]{long}"), format!("[[1]{long}]")] {
+            let error = parse(&text).expect_err("an error");
+            assert!(error.contains(&quoted), "{error}");
+        }
+        assert_eq!(parse("[\u{1b}[1m]"), Err("'\u{fffd}' is not a number".into()));
     }
 }

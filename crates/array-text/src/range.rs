@@ -33,6 +33,9 @@ enum Progression {
     Float { start: f64, step: f64 },
 }
 
+/// The most dimensions of a range, as of a list.
+const MAX_RANK: usize = 64;
+
 /// Up to here `float64` represents every integer.
 const MAX_EXACT: f64 = (1u64 << 53) as f64;
 
@@ -62,6 +65,9 @@ impl Arange {
                 None => text = text.strip_suffix("x1")?,
             }
             trailing_ones += 1;
+            if trailing_ones == MAX_RANK {
+                return Some(Err(format!("a range has at most {MAX_RANK} dimensions")));
+            }
         };
         Some(range(&numbers).map(|(numbers, count)| {
             let mut shape = vec![count];
@@ -180,14 +186,13 @@ fn count_floats(start: f64, end: f64, step: f64) -> Result<usize, String> {
     let is_before = |index: f64| {
         if step > 0.0 { float(start, step, index) < end } else { float(start, step, index) > end }
     };
-    let mut count = guess;
-    while count > 0.0 && !is_before(count - 1.0) {
-        count -= 1.0;
+    // Where steps are smaller than rounding errors, the guess is wrong by up to half of it: bisect.
+    let (mut least, mut most) = (0, guess as u64 + 1);
+    while least < most {
+        let middle = least + (most - least) / 2;
+        if is_before(middle as f64) { least = middle + 1 } else { most = middle }
     }
-    while count <= guess && is_before(count) {
-        count += 1.0;
-    }
-    Ok(count as usize)
+    usize::try_from(least).map_err(|_| TOO_LONG.into())
 }
 
 fn float(start: f64, step: f64, index: f64) -> f64 {
@@ -231,6 +236,17 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn steps_may_be_smaller_than_rounding_errors() {
+        // The numbers from the middle of the last step on are rounded to the end.
+        let range = Arange::parse("1:1.0000000000000002:1e-31").expect("a range").expect("a valid range");
+        let count = range.shape()[0];
+        assert!((1_100_000_000_000_000..1_120_000_000_000_000).contains(&count), "{count}");
+        let index = (count - 1) as f64;
+        assert!(1.0 + index * 1e-31 < 1.0000000000000002 && 1.0 + (index + 1.0) * 1e-31 > 1.0);
+    }
+
+    #[test]
     fn ranges_are_of_int64_unless_a_number_is_a_float() {
         let dtype = |text| Arange::parse(text).expect("a range").expect("a valid range").dtype();
         assert_eq!(["0:4", "0:4:2", "4:0:-1x1"].map(dtype), [DType::I64; 3]);
@@ -259,5 +275,8 @@ mod tests {
         {
             assert!(matches!(Arange::parse(text), Some(Err(_))), "{text}");
         }
+        let with_ones = |count| Arange::parse(&format!("0:2{}", "x1".repeat(count)));
+        assert_eq!(with_ones(63).expect("a range").expect("a valid range").shape().len(), 64);
+        assert_eq!(with_ones(64), Some(Err("a range has at most 64 dimensions".into())));
     }
 }
