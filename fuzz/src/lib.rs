@@ -12,6 +12,7 @@
 //! | `common` | shapes to be folded, with known and unknown sizes, under all rule sets |
 //! | `stretch` | a shape, strides, a target shape and an index, possibly of inconsistent lengths |
 //! | `arrays` | arrays with arbitrary strides, to be broadcast, copied and summed |
+//! | `array_text` | a number, a range or a list as text |
 //! | `notation` | a shape as text |
 //! | `expr` | an expression as text |
 //! | `descr` | a dtype as text |
@@ -20,12 +21,14 @@
 //! | `npz` | an `.npz` file, or its members |
 //! | `files` | the name of an array in a file, a table of numbers, a file of tensors, an archive |
 //! | `onnx` | an ONNX model, graph, node or tensor |
+//!
+//! `docs/testing.md` lists the readers and parsers that have no target.
 
 mod file;
 mod source;
 mod targets;
 
-use targets::{arrays, common, descr, expr, files, mapped, notation, npy, npz, onnx, stretch};
+use targets::{array_text, arrays, common, descr, expr, files, mapped, notation, npy, npz, onnx, stretch};
 
 /// A fuzz target.
 #[derive(Clone, Copy, Debug)]
@@ -37,10 +40,11 @@ pub struct FuzzTarget {
 }
 
 /// All targets.
-pub const TARGETS: [FuzzTarget; 11] = [
+pub const TARGETS: [FuzzTarget; 12] = [
     FuzzTarget { name: "common", run: common::run },
     FuzzTarget { name: "stretch", run: stretch::run },
     FuzzTarget { name: "arrays", run: arrays::run },
+    FuzzTarget { name: "array_text", run: array_text::run },
     FuzzTarget { name: "notation", run: notation::run },
     FuzzTarget { name: "expr", run: expr::run },
     FuzzTarget { name: "descr", run: descr::run },

@@ -1,5 +1,6 @@
 //! The targets, one module each.
 
+pub(crate) mod array_text;
 pub(crate) mod arrays;
 pub(crate) mod common;
 pub(crate) mod descr;
