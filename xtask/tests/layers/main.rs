@@ -30,8 +30,7 @@ const OUTSIDE: [&str; 6] = ["oracle", "proven", "exported", "examples", "fuzz", 
 
 /// Modules that re-export an item of a child that uses them, by folder and path. The child extends a type or
 /// calls a function of its parent; users import both from the parent.
-const PARENTS_THAT_RE_EXPORT: [(&str, &str); 3] =
-    [("engine", "crate::fused"), ("engine", "crate::nest"), ("engine", "crate::parallel")];
+const PARENTS_THAT_RE_EXPORT: [(&str, &str); 2] = [("engine", "crate::nest"), ("engine", "crate::parallel")];
 
 fn name(folder: &Path) -> &str {
     folder.file_name().unwrap().to_str().unwrap()
