@@ -20,6 +20,8 @@ mod passes;
 mod reduce;
 #[cfg(feature = "expr")]
 mod reductions;
+#[cfg(feature = "expr")]
+mod stages;
 mod support;
 #[cfg(feature = "expr")]
 mod tensors;
