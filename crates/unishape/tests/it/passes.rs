@@ -114,9 +114,15 @@ fn inexact(shape: &[usize]) -> ArrayD<f32> {
     })
 }
 
-/// The bits of results, which tell 0 from -0 and equal NaN.
-fn bits(results: &[Tensor]) -> Vec<String> {
-    results.iter().map(|result| format!("{result:?}")).collect()
+/// Shapes and bits of results, which tell 0 from -0 and equal NaN.
+fn bits(results: &[Tensor]) -> Vec<(Vec<usize>, Vec<u32>)> {
+    let bits = |result: &Tensor| match result {
+        Tensor::F32(array) => {
+            (array.shape().to_vec(), array.iter().map(|element| element.to_bits()).collect())
+        }
+        other => panic!("{}", other.dtype()),
+    };
+    results.iter().map(bits).collect()
 }
 
 /// Compares the results of a list of expressions of `x` with those of each alone, and returns its passes.
