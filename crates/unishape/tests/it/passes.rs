@@ -186,7 +186,109 @@ fn reductions_of_the_same_rows_share_a_pass() {
     assert_eq!(passes_of(x.view(), texts), [[0, 1, 2, 3]]);
     let none: [&[usize]; 3] = [&[0], &[1], &[2]];
     assert_eq!(passes_of(x.view(), ["softmax(x)", "softmax(x[1:])", "x[0]"]), none);
-    assert_eq!(passes_of(inexact(&[0, 3]).view(), ["softmax(x)", "mean(x, 1)", "x[:, 0]"]), none);
+    assert_eq!(passes_of(inexact(&[0, 3]).view(), ["mean(x, 1)", "mean(x, 1) + 1", "x[:, 0]"]), none);
+}
+
+/// The passes of two expressions of these arrays. Results that share one are compared with those of each alone.
+fn passes_of_pair<const N: usize>(values: [(&str, &ArrayD<f32>); N], texts: [&str; 2]) -> Vec<Vec<usize>> {
+    let exprs = texts.map(|text| Expr::parse(text).unwrap());
+    let is_used = |name: &str| exprs.iter().flat_map(Expr::names).any(|own| own == name);
+    let values =
+        values.into_iter().filter(|(name, _)| is_used(name)).map(|(name, array)| (name, array.view()));
+    let bound = Expr::bind_all(&exprs, values).unwrap();
+    let passes = Bound::passes(&bound);
+    if passes.len() == 1 {
+        let alone = bound.iter().map(|bound| bound.compute().unwrap()).collect::<Vec<_>>();
+        assert!(bits(&Bound::compute_all(&bound).unwrap()) == bits(&alone), "{texts:?}");
+    }
+    passes
+}
+
+/// Stages run together where they read the same rows of an array: as many, in the same order, in the same dimension.
+#[test]
+fn reductions_of_other_rows_do_not_share_a_pass() {
+    let (x, y, v) = (inexact(&[400, 400]), inexact(&[400, 400]), inexact(&[400]));
+    let values = [("x", &x), ("y", &y), ("v", &v)];
+    for texts in [
+        ["layer_norm(x)", "softmax(x[:350])"],
+        ["layer_norm(x)", "softmax(x[::-1])"],
+        ["layer_norm(x)", "softmax(x.T)"],
+        ["layer_norm(x)", "softmax(x[:, :350])"],
+        ["layer_norm(x)", "softmax(x - mean(x, 0))"],
+        ["softmax(x)", "softmax(y)"],
+        // The same rows of another array.
+        ["softmax(x)", "softmax(y + x.T)"],
+        // The same row each time.
+        ["softmax(x + v)", "softmax(y + v)"],
+    ] {
+        assert_eq!(passes_of_pair(values, texts), [[0], [1]], "{texts:?}");
+    }
+    for texts in [
+        ["x - max(x, 1, keepdims=True)", "y - min(x + y, 1, keepdims=True)"],
+        ["x - max(x + v[:, None], 1, keepdims=True)", "y - min(y + v[:, None], 1, keepdims=True)"],
+    ] {
+        assert_eq!(passes_of_pair(values, texts), [[0, 1]], "{texts:?}");
+    }
+}
+
+/// A stage that needs all rows of another one, or rows of it in another order, runs after that.
+#[test]
+fn stages_of_a_shared_pass_run_after_what_they_need() {
+    let x = inexact(&[400, 400]);
+    let sums = "sum(x * max(x, 1, keepdims=True), 1)";
+    let reversed = &format!("x - max(x * {sums}[::-1, None], 1, keepdims=True)");
+    for texts in [[sums, reversed], [reversed, sums]] {
+        assert_eq!(passes_of_pair([("x", &x)], texts), [[0, 1]], "{texts:?}");
+    }
+}
+
+/// What equal expressions compute is computed once, to the last stage.
+#[test]
+fn equal_expressions_take_as_many_iterations_as_one() {
+    let x = inexact(&[200, 30]);
+    for text in ["sum(x) / 3 + 1", "exp(mean(x, 0)) - 1", "max(sum(x * 2, 0) - 1)", "layer_norm(x)"] {
+        let expr = Expr::parse(text).unwrap();
+        let bound = Expr::bind_all(&[expr.clone(), expr], [("x", x.view())]).unwrap();
+        let mut results = [bound[0].zeros().unwrap(), bound[1].zeros().unwrap()];
+        let iterations = AtomicUsize::new(0);
+        let count = |chunk| {
+            iterations.fetch_add(chunk, Ordering::Relaxed);
+            true
+        };
+        let outs = results.iter_mut().filter_map(OutputMut::of_tensor).collect();
+        Bound::compute_all_into(&bound, outs, count).unwrap();
+        assert_eq!(iterations.into_inner(), bound[0].iterations(), "{text}");
+        let alone = bits(&[bound[0].compute().unwrap()]);
+        assert!(results.iter().all(|result| bits(std::slice::from_ref(result)) == alone), "{text}");
+    }
+}
+
+/// Eight expressions at most run row by row together.
+#[test]
+fn many_reductions_of_the_same_rows_are_several_passes() {
+    let x = inexact(&[300, 500]);
+    let exprs: Vec<Expr> =
+        (0..10).map(|number| Expr::parse(&format!("softmax(x * {}.0)", number + 1)).unwrap()).collect();
+    let bound = Expr::bind_all(&exprs, [("x", x.view())]).unwrap();
+    assert_eq!(Bound::passes(&bound), [(0..8).collect(), vec![8, 9]]);
+}
+
+/// Whether an expression is element-wise, and its work is large enough for several threads.
+#[test]
+fn kinds_and_sizes_of_expressions() {
+    let (few, many) = (Array2::<f64>::zeros((10, 10)), Array2::<f64>::zeros((1000, 1000)));
+    for (text, is_element_wise) in
+        [("x * 2 + 1", true), ("x.T * 2", false), ("sum(x, 1)", false), ("max(x)", false)]
+    {
+        for (x, is_parallel) in [(&few, false), (&many, true)] {
+            let bound = Expr::parse(text).unwrap().bind([("x", x)]).unwrap();
+            assert_eq!(
+                (bound.is_element_wise(), bound.is_parallel()),
+                (is_element_wise, is_parallel),
+                "{text}"
+            );
+        }
+    }
 }
 
 /// Reductions of one stage have blocks of other sizes than those of each alone: sums of long rows are rounded differently.
