@@ -646,3 +646,112 @@ fn expressions_of_a_single_function() {
     let error = Expr::call(Op::Add).bind_positional([&a, &wide]).unwrap_err();
     assert!(matches!(error.kind(), ExprErrorKind::Shapes(_)), "{error}");
 }
+
+/// The most recent expressions of graphs are cached, each with its own result.
+#[test]
+fn expressions_of_different_graphs() {
+    let a = arr1(&[1i64, 2]);
+    let graph = |number: i128| {
+        Dag::call(Op::Multiply, [Dag::leaf("a", ()), Dag::scalar(Scalar::Int(number), ())], ())
+    };
+    for number in (0..40).chain(0..40).chain([39, 0, 39]) {
+        let result = Expr::from_dag(&graph(number)).bind_positional([&a]).unwrap().compute().unwrap();
+        assert_eq!(result, (&a * number as i64).into());
+    }
+}
+
+/// Graphs are dropped without recursion: a chain of any length on a thread with a small stack. Their descriptions have the
+/// number of nodes, of which those that are shared count once.
+#[test]
+fn graphs_of_any_length_are_dropped() {
+    let x = Dag::leaf("x", ());
+    let square = Dag::call(Op::Multiply, [x.clone(), x], ());
+    let nodes = square.topological();
+    assert_eq!((nodes.len(), nodes.iter().count()), (2, 2));
+    assert_eq!(format!("{nodes:?} {square:?}"), "Topological { len: 2 } Dag { nodes: 2 }");
+    let drop_chain = || {
+        let mut chain = Dag::leaf("x", ());
+        for number in 0..100_000 {
+            chain = match number % 4 {
+                0 => Dag::call(Op::Negative, [chain], ()),
+                1 => Dag::cast(DType::F32, chain, ()),
+                2 => Dag::view(View::Transpose(None), chain, ()),
+                _ => Dag::reduce(Reduction::new(ReduceOp::Sum), chain, None, ()),
+            };
+        }
+        drop(chain);
+    };
+    std::thread::Builder::new().stack_size(1 << 18).spawn(drop_chain).unwrap().join().unwrap();
+}
+
+/// The error of an operator names the variables that it depends on, and no others.
+#[test]
+fn incompatible_operands_are_those_of_the_operator() {
+    let (x, y, other) = (arr2(&[[1.0, 2.0]]), arr1(&[1.0, 2.0, 3.0]), arr1(&[5.0]));
+    let values = [("other", Value::from(&other)), ("x", Value::from(&x)), ("y", Value::from(&y))];
+    let error = Expr::parse("other * 2 - (x - 1) * y").unwrap().bind(values).unwrap_err();
+    assert_eq!(
+        error.to_string().lines().take(4).collect::<Vec<_>>(),
+        ["E1: incompatible shapes in dimension 1: x has 2, y has 3", "", "  x  1 x 2", "  y      3"]
+    );
+}
+
+/// Length of the last dimensions in which each array is stretched along all of them, or along none.
+#[test]
+fn rows_of_stretched_arrays() {
+    use unishape::expr::ContiguousCall;
+    for (arrays, shape, expected) in [
+        ([&[8, 3, 5, 7][..], &[3, 1, 1]], &[8, 3, 5, 7][..], 35),
+        ([&[2, 3, 4], &[2, 3, 4]], &[2, 3, 4], 24),
+        ([&[2, 3, 4], &[]], &[2, 3, 4], 24),
+        ([&[2, 3, 4], &[4]], &[2, 3, 4], 4),
+        ([&[2, 3, 4], &[3, 1]], &[2, 3, 4], 4),
+        ([&[2, 1], &[3]], &[2, 3], 3),
+        ([&[2, 1], &[2, 1]], &[2, 3], 3),
+        // Dimensions of size 1 are a part of rows in any case.
+        ([&[2, 3, 1], &[3, 1]], &[2, 3, 1], 3),
+        ([&[2, 1, 3], &[1, 1, 3]], &[2, 1, 3], 3),
+        ([&[1, 3], &[1, 1]], &[1, 3], 3),
+        ([&[3, 1, 4], &[3, 1, 4]], &[3, 1, 4], 12),
+        ([&[1, 1], &[1]], &[1, 1], 1),
+        ([&[2, 0], &[2, 1]], &[2, 0], 0),
+        ([&[], &[]], &[], 1),
+    ] {
+        assert_eq!(ContiguousCall::row_len(arrays.into_iter(), shape), expected, "{arrays:?} of {shape:?}");
+    }
+    for (op, is_arithmetic) in [(Op::Add, true), (Op::Multiply, true), (Op::Sin, false), (Op::Exp, false)] {
+        let call = ContiguousCall::new(op, &[DType::F32; 2][..op.arity()]).unwrap();
+        assert_eq!(call.is_arithmetic(), is_arithmetic, "{op:?}");
+    }
+}
+
+/// Texts that differ in few characters from others, and nesting that ends.
+#[test]
+fn texts_without_spaces_and_with_many_parentheses() {
+    for (text, expected) in [("0x1e+1", 31), ("0X1E-1", 29), ("1+2*3-4", 3), ("0xe-0b1", 13), ("2-1", 1)] {
+        assert_eq!(number(text), arr0(expected as i64).into(), "{text}");
+    }
+    assert_eq!(number("1e+1-1E-1*10"), arr0(9.0).into());
+    let many = vec!["(-abs((1)))"; 1000].join(" + ");
+    assert_eq!(number(&many), arr0(-1000i64).into());
+    for (text, span) in [("1 + $2", 4..5), ("$", 0..1), ("1 € 2", 2..5)] {
+        assert_eq!(Expr::parse(text).unwrap_err().span(), Some(span), "{text}");
+    }
+    for (text, expected) in [
+        ("float32(1, 2)", "float32 takes 1 argument, but 2 given"),
+        ("float32()", "float32 takes 1 argument, but 0 given"),
+        ("1 + [", "unexpected [: expected a name, a number or a parenthesis"),
+        ("pi[", "this bracket is never closed"),
+        ("pi[0:1, ", "this bracket is never closed"),
+    ] {
+        let error = Expr::parse(text).unwrap_err().to_string();
+        assert_eq!(error.lines().next(), Some(expected), "{text}");
+    }
+    let x = Array::from_shape_fn((2, 3, 4), |(i, j, k)| (i * 12 + j * 4 + k) as f64);
+    let evaluate = |text: &str| Expr::parse(text).unwrap().evaluate([("x", &x)]).unwrap();
+    for text in ["swapaxes(x, 1, 2)", "x.swapaxes(-1, 1)", "swapaxes(x, axis2=1, axis1=2)"] {
+        assert_eq!(evaluate(text), x.view().permuted_axes((0, 2, 1)).to_owned().into(), "{text}");
+    }
+    let complex = num_complex::Complex::new(x.sum(), -2.0);
+    assert_eq!(evaluate("sum(complex128(x), initial=-2j)"), arr0(complex).into());
+}
