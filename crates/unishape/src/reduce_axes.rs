@@ -195,7 +195,7 @@ impl<'o, K: Dimension> Outcome<'o, K> {
             || shape.iter().zip(&is_reduced).enumerate().filter(|(_, (_, is_reduced))| **is_reduced);
         let empty_axis = reduced().find(|(_, (size, _))| **size == 0).map(|(axis, _)| axis);
         let accs = match empty_axis {
-            Some(axis) if len > 0 => {
+            Some(axis) => {
                 let mut accs = reserve(len).map_err(out_of_memory)?;
                 for _ in 0..len {
                     let empty = fold.empty();
@@ -203,7 +203,7 @@ impl<'o, K: Dimension> Outcome<'o, K> {
                 }
                 accs
             }
-            _ => fold_items(&is_reduced, &Accumulator(fold))?,
+            None => fold_items(&is_reduced, &Accumulator(fold))?,
         };
         let count = if empty_axis.is_some() { 0 } else { reduced().map(|(_, (&size, _))| size).product() };
         // In place where results are as large as accumulators.

@@ -15,7 +15,7 @@ pub(crate) struct Joined {
     pub(crate) numbers: Vec<usize>,
 }
 
-/// Joins the stages of one expression.
+/// Joins the stages of one expression, which have one result each.
 pub(crate) fn join(stages: Vec<Arc<Stage>>) -> Joined {
     // For each stage, the first one of those that it is joined with, and the number of its first result.
     let mut first: Vec<(usize, usize)> = (0..stages.len()).map(|number| (number, 0)).collect();
@@ -24,22 +24,20 @@ pub(crate) fn join(stages: Vec<Arc<Stage>>) -> Joined {
         if first[number].0 != number || stages[number].folds.is_empty() {
             continue;
         }
-        let mut count = stages[number].dtypes.len();
         for other in number + 1..stages.len() {
             let depends_on_earlier = |input: &StageInput| match input.source {
                 StageSource::Stage { number: producer, .. } => first[producer].0 < number,
                 _ => true,
             };
-            if count >= MAX_RESULTS {
+            let count = members[number].len();
+            if count == MAX_RESULTS {
                 break;
             }
             if first[other].0 == other
                 && can_join(&stages[number], &stages[other])
-                && count + stages[other].dtypes.len() <= MAX_RESULTS
                 && stages[other].inputs.iter().all(depends_on_earlier)
             {
                 first[other] = (number, count);
-                count += stages[other].dtypes.len();
                 members[number].push(other);
             }
         }

@@ -6,7 +6,6 @@ use crate::expr::function::Function;
 use crate::expr::graph::{Node, NodeId};
 use crate::expr::view::{IndexItem, View};
 use smallvec::smallvec;
-use std::ops::Range;
 use unishape_kernels::{Op, Scalar};
 
 /// Prefixes of functions in Python.
@@ -57,7 +56,7 @@ impl Parser {
                 break;
             }
             let span = self.span();
-            let item = self.index_item(&open)?;
+            let item = self.index_item()?;
             if item == IndexItem::Ellipsis && items.contains(&item) {
                 return Err(self.error(ExprErrorKind::TwoEllipses, span));
             }
@@ -78,14 +77,13 @@ impl Parser {
         Ok(self.push_node(node, open.start..close.end))
     }
 
-    fn index_item(&mut self, open: &Range<usize>) -> Result<IndexItem, ExprError> {
+    fn index_item(&mut self) -> Result<IndexItem, ExprError> {
         let from = self.span().start;
         let start = match self.peek() {
             Token::Symbol("...") => {
                 self.advance();
                 return Ok(IndexItem::Ellipsis);
             }
-            Token::End => return Err(self.error(ExprErrorKind::BracketNotClosed, open.clone())),
             Token::Symbol("]" | "," | ")") => return Err(self.unexpected("an index, as in x[0, 1:, None]")),
             _ => {
                 self.reject_module()?;
