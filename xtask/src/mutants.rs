@@ -16,6 +16,7 @@ use schemata::{Mode, Phase};
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 /// Survivors outside the core, with reasons.
 const SURVIVORS: &str = "docs/mutants.md";
@@ -40,6 +41,9 @@ pub(crate) struct Options {
     /// Test only every N-th mutant of a package other than the core.
     #[arg(long, value_name = "N", default_value = "1")]
     sample: NonZeroUsize,
+    /// On each mutant, run only the first tests that take this CPU time together; one that passes them survives.
+    #[arg(long, value_name = "SECONDS")]
+    limit: Option<u64>,
     /// Skip mutants that an earlier run has decided, except survivors, unless their function has changed.
     #[arg(long)]
     resume: bool,
@@ -87,7 +91,8 @@ fn test(package: &Package, options: &Options) -> Result<(), String> {
             (_, true) => Phase::Run,
             _ => Phase::All,
         };
-        let mode = Mode { sample: options.sample.get(), resume: options.resume, phase };
+        let limit = options.limit.map_or(Duration::MAX, Duration::from_secs);
+        let mode = Mode { sample: options.sample.get(), limit, resume: options.resume, phase };
         schemata::run(package, &folder, &selected, mode)?
     };
     let list = match is_core {

@@ -59,6 +59,8 @@ const SIGXCPU: i32 = 24;
 pub(super) struct Mode {
     /// Every how many-th mutant is tested.
     pub(super) sample: usize,
+    /// The CPU time of the tests of a mutant; slower tests are not run.
+    pub(super) limit: Duration,
     /// Mutants that an earlier run has decided are not run again, except survivors.
     pub(super) resume: bool,
     /// Which part of the work is done.
@@ -106,12 +108,12 @@ pub(super) fn run(
     plan.recall(&record);
     let together: Vec<usize> =
         (0..plan.mutants.len()).filter(|&at| plan.mutants[at].is_to_run_together()).collect();
-    for (at, verdict) in tree.run_together(&plan, together, &record)? {
+    for (at, verdict) in tree.run_together(&plan, together, mode.limit, &record)? {
         plan.mutants[at].verdict = Some(verdict);
     }
     // Those that are built one by one come last, because they replace the programs.
     if mode.phase == Phase::All {
-        tree.run_separately(&mut plan, options, mode.sample, &record)?;
+        tree.run_separately(&mut plan, options, mode, &record)?;
     }
     let mut counts: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     for mutant in &plan.mutants {
@@ -336,8 +338,8 @@ struct Batch<'t> {
 
 impl<'t> Batch<'t> {
     /// The tests that reach a function, or all: at first the fast ones that reach few functions, which are about
-    /// this one, and in batches that become longer.
-    fn all(programs: &'t [Program], function: Option<usize>) -> Vec<Batch<'t>> {
+    /// this one, and in batches that become longer, up to a limit of their time.
+    fn all(programs: &'t [Program], function: Option<usize>, limit: Duration) -> Vec<Batch<'t>> {
         let reaches = |test: &Test| function.is_none_or(|function| test.reached.contains(&function));
         let tests = programs.iter().enumerate();
         let mut tests: Vec<(usize, &Test)> = tests
@@ -346,7 +348,12 @@ impl<'t> Batch<'t> {
             .collect();
         tests.sort_by_key(|(_, test)| test.time * test.reached.len() as u32);
         let (mut batches, mut size, mut left) = (Vec::new(), FIRST_BATCH, Duration::ZERO);
+        let mut total = Duration::ZERO;
         for (program, test) in tests {
+            total += test.time;
+            if total > limit {
+                break;
+            }
             if left.is_zero() {
                 batches.push(Batch::default());
                 left = size;
@@ -424,6 +431,7 @@ impl Tree<'_> {
         &self,
         plan: &Plan,
         mut mutants: Vec<usize>,
+        limit: Duration,
         record: &Record,
     ) -> Result<Vec<(usize, Verdict)>, String> {
         let verdicts = Mutex::new(Vec::new());
@@ -439,7 +447,7 @@ impl Tree<'_> {
                     let next = lock(&queue).next();
                     let Some(at) = next else { return Ok(()) };
                     let mutant = &plan.mutants[at];
-                    let batches = Batch::all(&plan.programs, mutant.function);
+                    let batches = Batch::all(&plan.programs, mutant.function, limit);
                     let verdict = match batches.get(round) {
                         Some(batch) => self.run_batch(&plan.programs, batch, at + 1)?,
                         None => Some(Verdict::Missed),
@@ -471,13 +479,13 @@ impl Tree<'_> {
         &self,
         plan: &mut Plan,
         options: &[String],
-        sample: usize,
+        mode: Mode,
         record: &Record,
     ) -> Result<(), String> {
         if plan.mutants.iter().all(|mutant| mutant.verdict.is_some()) {
             return Ok(());
         }
-        let mutants = listed(self.package, options, sample)?;
+        let mutants = listed(self.package, options, mode.sample)?;
         let sources = sources(&mutants)?;
         for (mutant, planned) in mutants.iter().zip(&mut plan.mutants) {
             if planned.verdict.is_some() {
@@ -485,7 +493,7 @@ impl Tree<'_> {
             }
             self.write_separately(mutant, &sources)?;
             let verdict = match self.build()? {
-                Ok(_) => self.verdict(&plan.programs)?,
+                Ok(_) => self.verdict(&plan.programs, mode.limit)?,
                 Err(_) => Verdict::Unviable,
             };
             record.add(&planned.name, &planned.key, verdict)?;
@@ -672,8 +680,8 @@ impl Tree<'_> {
     }
 
     /// Runs all tests on the mutant that has been built alone, up to the first failure.
-    fn verdict(&self, programs: &[Program]) -> Result<Verdict, String> {
-        for batch in Batch::all(programs, None) {
+    fn verdict(&self, programs: &[Program], limit: Duration) -> Result<Verdict, String> {
+        for batch in Batch::all(programs, None, limit) {
             if let Some(verdict) = self.run_batch(programs, &batch, 0)? {
                 return Ok(verdict);
             }
@@ -1037,17 +1045,18 @@ mod tests {
             program(vec![test("all", 20, &[1, 2, 3]), test("slow", 2000, &[1])]),
             program(vec![test("one", 25, &[1]), test("other", 5, &[2, 3])]),
         ];
-        let names = |function| -> Vec<Vec<String>> {
-            let batches = Batch::all(&programs, function);
+        let names = |function, limit| -> Vec<Vec<String>> {
+            let batches = Batch::all(&programs, function, limit);
             let names =
                 |batch: &Batch<'_>| batch.tests.values().flatten().map(|test| test.name.clone()).collect();
             batches.iter().map(names).collect()
         };
-        assert_eq!(names(Some(1)), [vec!["one"], vec!["all", "slow"]]);
-        assert_eq!(names(Some(2)), [["all", "other"]]);
-        assert_eq!(names(None), [vec!["other", "one"], vec!["all", "slow"]]);
-        assert_eq!(names(Some(4)), [[""; 0]; 0]);
-        let slow = Batch::all(&programs, Some(1));
+        assert_eq!(names(Some(1), Duration::MAX), [vec!["one"], vec!["all", "slow"]]);
+        assert_eq!(names(Some(2), Duration::MAX), [["all", "other"]]);
+        assert_eq!(names(None, Duration::MAX), [vec!["other", "one"], vec!["all", "slow"]]);
+        assert_eq!(names(Some(4), Duration::MAX), [[""; 0]; 0]);
+        assert_eq!(names(Some(1), Duration::from_secs(1)), [vec!["one"], vec!["all"]]);
+        let slow = Batch::all(&programs, Some(1), Duration::MAX);
         assert_eq!(slow.iter().map(Batch::is_slow).collect::<Vec<_>>(), [false, true]);
     }
 
