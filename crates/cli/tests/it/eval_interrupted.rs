@@ -76,6 +76,19 @@ fn progress_of_a_reduction_is_shown() {
     }
 }
 
+/// One thread computes a few blocks, each of which advances the bar.
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_of_a_short_reduction_is_shown() {
+    let dir = TestDir::new();
+    let line = format!("{} eval 'sum(sin(i))' i=0:100000 --threads 1 -o z.npy", crate::support::BINARY);
+    let Some(shown) = crate::support::on_terminal(&dir, &line, &[("TERM", "xterm")]) else { return };
+    let percent = |part: &str| part.rsplit(' ').next().and_then(|number| number.parse::<u8>().ok());
+    let percents: Vec<u8> = shown.split('%').filter_map(percent).collect();
+    assert!(percents.is_sorted() && percents.iter().all(|&percent| percent <= 100), "{percents:?}");
+    assert!(percents.iter().filter(|&&percent| 0 < percent && percent < 100).count() > 2, "{shown}");
+}
+
 /// As under `nohup`.
 #[test]
 fn sighup_stays_ignored() {
@@ -242,6 +255,12 @@ fn files_larger_than_memory_are_reduced_in_bounded_memory() {
     let dir = TestDir::new();
     let (rows, columns) = (1 << 13, 8 << 10);
     write_sparse(&dir, "a.npy", "'<f4'", &[rows, columns]);
+    // Column-major: mapped, too.
+    let header = "{'descr': '<f4', 'fortran_order': True, 'shape': (4096, 4096), }";
+    let header = format!("\x01\0\x76\0{header:<117}\n");
+    dir.write("f.npy", [b"\x93NUMPY", header.as_bytes()].concat());
+    let file = std::fs::File::options().write(true).open(dir.path("f.npy")).expect("a file");
+    file.set_len(128 + (64 << 20)).expect("a sparse file");
     let limit = if crate::support::can_measure_memory() { "ulimit -d 32768" } else { "true" };
     for (expr, elements) in [
         ("sum(a, axis=0)", columns),
@@ -249,8 +268,10 @@ fn files_larger_than_memory_are_reduced_in_bounded_memory() {
         ("max(abs(a), axis=1)", rows),
         ("sum(a.T, axis=0)", rows),
         ("max(softmax(a, 1), 1)", rows),
+        ("sum(f, axis=0)", 4096),
     ] {
-        let args = ["eval", expr, "a.npy", "-q", "--memory", "4M", "--threads", "2", "-f", "-o", "z.npy"];
+        let file = if expr == "sum(f, axis=0)" { "f.npy" } else { "a.npy" };
+        let args = ["eval", expr, file, "-q", "--memory", "4M", "--threads", "2", "-f", "-o", "z.npy"];
         RunOutput::of(&mut dir.limited(limit, &args)).expect_success();
         let size = std::fs::metadata(dir.path("z.npy")).expect("existing").len();
         assert_eq!(size, 128 + elements as u64 * 4, "{expr}");
