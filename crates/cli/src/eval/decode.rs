@@ -56,6 +56,8 @@ mod tests {
     fn chunks_are_widened_up_to_8_mib() {
         assert_eq!(wide_chunk(&[4000, 4000], &[1000, 1000], 4), [1000, 2000]);
         assert_eq!(wide_chunk(&[4000, 1000], &[100, 100], 4), [2000, 1000]);
+        // Chunks may be larger than the array.
+        assert_eq!(wide_chunk(&[4000, 700], &[100, 1000], 4), [2000, 1000]);
         assert_eq!(wide_chunk(&[4000, 4000], &[4000, 4000], 8), [4000, 4000]);
         assert_eq!(wide_chunk(&[10, 10], &[64, 64], 8), [640, 640].map(|_| 64));
         assert_eq!(wide_chunk(&[], &[], 8), [0; 0]);
