@@ -3,9 +3,10 @@
 use crate::support::TestDir;
 use ndarray::{arr0, arr1, arr2};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use unishape::{DType, Tensor};
 use unishape_npy as npy;
-use unishape_onnx::model_builder::ModelBuilder;
+use unishape_onnx::model_builder::{Attr, ModelBuilder};
 use unishape_onnx::tensor_bytes;
 
 /// `(x - mean) * k`, and whether that is above 0, with names as exporters write them.
@@ -337,4 +338,441 @@ fn external_data_is_copied_to_another_directory() {
     npy::write(dir.path("x.npy"), &Tensor::from(arr1(&[1f32, 2.0, 3.0]))).expect("written");
     let printed = dir.run(["onnx", "run", "a/e.onnx", "x.npy"]).expect_success();
     assert_eq!(printed, "y: 3 float32\n[3.0 4.0 5.0]\n");
+}
+
+/// The numbers in the value of an attribute, whatever is between them.
+fn numbers(text: &str) -> Vec<i64> {
+    let parts = text.split(|c: char| !c.is_ascii_digit() && c != '-');
+    parts.filter(|part| !part.is_empty()).map(|part| part.parse().expect("a number")).collect()
+}
+
+/// The page of a model, written by `explain --html`.
+fn page(dir: &TestDir, args: &[&str]) -> String {
+    let output = dir.run(["onnx", "explain", "m.onnx", "--html", "-"].iter().chain(args));
+    assert!(output.stdout.starts_with("<!DOCTYPE html>"), "{output:?}");
+    output.stdout
+}
+
+/// The diagram of the only graph of a page, as XML.
+fn diagram(page: &str) -> String {
+    let (start, end) = page.find("<svg").zip(page.find("</svg>")).expect("a diagram");
+    page[start..end + "</svg>".len()].into()
+}
+
+#[test]
+fn boxes_of_a_diagram_are_below_their_sources_and_do_not_overlap() {
+    // Names of 19 characters are shown as they are; of longer ones, the end.
+    let (whole, long) = ("input_1_of_19_chars", "input_2_of_20_charsX");
+    let dir = TestDir::new();
+    let three = Tensor::from(arr1(&[3i64]));
+    let build = ModelBuilder::new(21)
+        .input("a", DType::F32, "3")
+        .input(whole, DType::F32, "3")
+        .input(long, DType::F32, "3")
+        // Constants are left out.
+        .input("w", DType::F32, "3")
+        .initializer("w", arr1(&[1f32, 2.0, 3.0]))
+        .node_with("Constant", "", "k", &[("value", Attr::Tensor(&three))])
+        .node("Add", &format!("a {whole}"), "s")
+        .node("Mul", &format!("{long} w"), "p")
+        .node("Neg", "s", "n")
+        // An omitted output is no value that others read.
+        .node("Dropout", "s", "d -")
+        .node("Clip", "p - w", "c")
+        .node("Sub", "n a", "r")
+        .output("r", DType::F32, "3");
+    dir.write("m.onnx", build.to_bytes());
+    let svg = diagram(&page(&dir, &[]));
+    let document = roxmltree::Document::parse(&svg).expect("well-formed");
+    let mut places = BTreeMap::new();
+    let is_box = |class: &str| class.starts_with("box ");
+    for node in document.descendants().filter(|node| node.attribute("class").is_some_and(is_box)) {
+        let child = |tag: &str, class: Option<&str>| {
+            node.children().find(|child| child.has_tag_name(tag) && child.attribute("class") == class)
+        };
+        let number = |of: roxmltree::Node<'_, '_>, name: &str| -> i64 {
+            of.attribute(name).expect("an attribute").parse().expect("a number")
+        };
+        let rect = child("rect", None).expect("a box");
+        let [x, y, width, height] = ["x", "y", "width", "height"].map(|name| number(rect, name));
+        assert_eq!((width, height), (132, 38));
+        // Both texts are in the middle of the box, one above the other.
+        let texts = [child("text", None), child("text", Some("name"))].map(|text| text.expect("a text"));
+        assert_eq!(texts.map(|text| number(text, "x")), [x + width / 2; 2]);
+        let [label, name] = texts.map(|text| number(text, "y"));
+        assert!(y < label && label < name && name < y + height, "{y} {label} {name}");
+        let [label, name] = texts.map(|text| text.text().expect("a text"));
+        places.insert(format!("{label} {name}"), [x, y]);
+    }
+    // In each layer, boxes are near the middle of their sources; those that would overlap are moved apart.
+    let expected = [
+        ("input a", [-152, 0]),
+        ("input input_1_of_19_chars", [0, 0]),
+        ("input …put_2_of_20_charsX", [152, 0]),
+        ("Add Add_of_s", [-76, 72]),
+        ("Mul Mul_of_p", [152, 72]),
+        ("Neg Neg_of_n", [-152, 144]),
+        ("Dropout Dropout_of_d", [0, 144]),
+        ("Clip Clip_of_c", [152, 144]),
+        ("Sub Sub_of_r", [-152, 216]),
+        ("output r", [-152, 288]),
+    ];
+    let places: BTreeMap<&str, [i64; 2]> = places.iter().map(|(name, at)| (name.as_str(), *at)).collect();
+    assert_eq!(places, expected.into_iter().collect());
+    // 20 around all boxes.
+    let view = document.root_element().attribute("viewBox").expect("a view");
+    assert_eq!(numbers(view), [-172, -20, 152 + 132 + 152 + 40, 288 + 38 + 40]);
+    // From the middle of a box's lower edge to the middle of another's upper edge, vertical at both.
+    let at = |name: &str| places[expected.iter().find(|(own, _)| own.ends_with(name)).expect("a box").0];
+    let lines = [
+        ("input a", "_s"),
+        ("19_chars", "_s"),
+        ("20_charsX", "_p"),
+        ("_s", "_n"),
+        ("_s", "_d"),
+        ("_p", "_c"),
+        ("input a", "_r"),
+        ("_n", "_r"),
+        ("_r", "output r"),
+    ];
+    let lines = lines.map(|(from, to)| {
+        let ([x1, y1], [x2, y2]) = (at(from), at(to));
+        let (x1, y1, x2) = (x1 + 66, y1 + 38, x2 + 66);
+        let middle = (y1 + y2) / 2;
+        vec![x1, y1, x1, middle, x2, middle, x2, y2]
+    });
+    let mut drawn: Vec<Vec<i64>> =
+        document.descendants().filter_map(|node| node.attribute("d")).map(numbers).collect();
+    drawn.sort();
+    let mut lines = lines.to_vec();
+    lines.sort();
+    assert_eq!(drawn, lines);
+}
+
+/// The class and the title of the boxes of a diagram, and whether they lead to a section.
+fn marks(page: &str) -> Vec<(String, String, bool)> {
+    let svg = diagram(page);
+    let document = roxmltree::Document::parse(&svg).expect("well-formed");
+    let boxes = document.descendants().filter_map(|node| {
+        let class = node.attribute("class")?.strip_prefix("box ")?.to_owned();
+        let title = node.children().find(|child| child.has_tag_name("title"))?.text()?.to_owned();
+        Some((class, title, node.attribute("data-section").is_some()))
+    });
+    boxes.filter(|(class, ..)| class != "end").collect()
+}
+
+#[test]
+fn boxes_of_a_diagram_show_what_their_nodes_do() {
+    let dir = TestDir::new();
+    let build = ModelBuilder::new(21)
+        .input("x", DType::F32, "N 3")
+        .input("y", DType::F32, "M 3")
+        .initializer("row", arr1(&[1f32, 2.0, 3.0]))
+        .initializer("bad", arr1(&[1f32, 2.0]))
+        .node("Neg", "x", "n")
+        .node("Add", "x row", "a")
+        .node("Mul", "x y", "m")
+        .node("Sub", "x bad", "s")
+        .unranked_output("s", DType::F32);
+    dir.write("m.onnx", build.to_bytes());
+    let expected = [
+        ("", "Neg Neg_of_n", false),
+        ("certain", "Add Add_of_a", true),
+        ("perhaps", "Mul Mul_of_m", true),
+        ("conflict", "Sub Sub_of_s", false),
+    ];
+    let expected = expected.map(|(class, title, section)| (class.to_owned(), title.to_owned(), section));
+    assert_eq!(marks(&page(&dir, &[])), expected);
+}
+
+/// The page decompresses its figures: base64 of the zlib format.
+#[test]
+fn figures_of_a_page_are_compressed() {
+    let dir = dir();
+    let page = page(&dir, &[]);
+    let digit = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => panic!("{c} is no digit of base64"),
+    };
+    let mut figures = Vec::new();
+    for part in page.split("data-figure=\"").skip(1) {
+        let digits = part.split_once('"').expect("an end").0.trim_end_matches('=');
+        let bits: Vec<u8> =
+            digits.bytes().flat_map(|c| (0..6).rev().map(move |at| digit(c) >> at & 1)).collect();
+        let bytes: Vec<u8> =
+            bits.chunks_exact(8).map(|bits| bits.iter().fold(0, |byte, bit| byte << 1 | bit)).collect();
+        let mut svg = String::new();
+        let mut decoder = flate2::read::ZlibDecoder::new(&bytes[..]);
+        std::io::Read::read_to_string(&mut decoder, &mut svg).expect("the zlib format");
+        figures.push(svg);
+    }
+    // Of `x - mean` and `c * k`; the third node has the shapes of the second.
+    assert_eq!(figures.len(), 2);
+    for (svg, name) in figures.iter().zip(["X1 is mean", "X1 is /k:0"]) {
+        let document = roxmltree::Document::parse(svg).expect("well-formed");
+        assert!(document.descendants().any(|node| node.text() == Some(name)), "{name}: {svg}");
+    }
+}
+
+#[test]
+fn what_may_broadcast_is_reported_unless_only_certain_ones_are_wanted() {
+    let dir = TestDir::new();
+    let build = ModelBuilder::new(21).input("x", DType::F32, "N 3").input("y", DType::F32, "M 3");
+    let build = build.node("Mul", "x y", "m").unranked_output("m", DType::F32);
+    dir.write("m.onnx", build.to_bytes());
+    let text = dir.run(["onnx", "explain", "m.onnx"]).expect_success();
+    assert!(text.starts_with("node 0 (Mul Mul_of_m) to ") && text.contains("perhaps"), "{text}");
+    assert!(text.ends_with("\n1 of 1 node may broadcast\n"), "{text}");
+    let text = dir.run(["onnx", "explain", "m.onnx", "--certain-only"]).expect_success();
+    assert_eq!(text, "none of 1 node broadcasts\n");
+    // A node that is certain stays, with the inputs that are certain.
+    let build = build.initializer("row", arr1(&[1f32, 2.0, 3.0])).node("Add", "x row", "a");
+    dir.write("m.onnx", build.to_bytes());
+    let text = dir.run(["onnx", "explain", "m.onnx"]).expect_success();
+    assert!(text.ends_with("\n1 of 2 nodes broadcast, and 1 more may\n"), "{text}");
+    let text = dir.run(["onnx", "explain", "m.onnx", "--certain-only"]).expect_success();
+    assert!(text.starts_with("node 1 (Add Add_of_a) to "), "{text}");
+    assert!(text.ends_with("\n1 of 2 nodes broadcast\n"), "{text}");
+}
+
+#[test]
+fn sizes_are_those_of_the_symbolic_dimensions() {
+    let dir = TestDir::new();
+    let build = ModelBuilder::new(21).input("x", DType::F32, "N 3").input("y", DType::F32, "M 3");
+    let build = build.node("Mul", "x y", "m").unranked_output("m", DType::F32);
+    dir.write("m.onnx", build.to_bytes());
+    let explain = ["onnx", "explain", "m.onnx", "--dim"];
+    let text = dir.run(explain.iter().chain(&["M=1,N=4"])).expect_success();
+    assert!(text.contains("to 4x3\n  input 1, y: 1x3 → 4x3, 4 times as large\n"), "{text}");
+    let message = dir.run(explain.iter().chain(&["K=1"])).expect_error(2);
+    let problem = "no such symbolic dimension";
+    assert_eq!(message, format!("unishape: --dim K: {problem}; those of the inputs are M, N\n"));
+    let build = ModelBuilder::new(21).input("x", DType::F32, "3").node("Neg", "x", "n");
+    dir.write("m.onnx", build.unranked_output("n", DType::F32).to_bytes());
+    let message = dir.run(explain.iter().chain(&["K=1"])).expect_error(2);
+    assert_eq!(message, format!("unishape: --dim K: {problem}; the inputs have no symbolic dimensions\n"));
+}
+
+#[test]
+fn json_and_a_page_exclude_each_other() {
+    let dir = dir();
+    let output = dir.run(["onnx", "explain", "m.onnx", "--json", "--html", "page.html"]);
+    assert_eq!(output.code, 2, "{output:?}");
+    assert_eq!(output.message(), "unishape: --json and --html exclude each other\n");
+    assert_eq!(dir.list(), ["k.pb", "m.onnx", "x.npy"]);
+}
+
+/// The sizes and options of the command are those of the new model.
+#[test]
+fn options_of_explicit_are_respected() {
+    let dir = TestDir::new();
+    let build = ModelBuilder::new(21).input("x", DType::F32, "N 3").input("y", DType::F32, "M 3");
+    let build = build.input("z", DType::F32, "3 4").input("b", DType::F32, "5 N 3");
+    let build = build.node("Mul", "x y", "m").node("MatMul", "b z", "p");
+    let build = build.unranked_output("m", DType::F32).unranked_output("p", DType::F32);
+    dir.write("m.onnx", build.to_bytes());
+    let explicit = |args: &[&str]| {
+        let output = dir.run(["onnx", "explicit", "m.onnx", "-f", "-o", "e.onnx"].iter().chain(args));
+        assert_eq!((output.code, output.stdout.as_str()), (0, ""), "{output:?}");
+        output.message()
+    };
+    // Both inputs of `Mul` may be stretched; what is not expanded is reported.
+    let message = explicit(&[]);
+    assert!(
+        message.starts_with("unishape: left as they are: 1 of kind matmul\n2 Expands added; "),
+        "{message}"
+    );
+    let message = explicit(&["--certain-only"]);
+    assert!(message.contains("\nno Expand added; "), "{message}");
+    let message = explicit(&["--dim", "N=2,M=1"]);
+    assert!(message.contains("\n1 Expand added; "), "{message}");
+    let message = explicit(&["--expand-matmul", "--dim", "N=2,M=2"]);
+    assert!(message.starts_with("1 Expand added; "), "{message}");
+    let json = dir.run(["onnx", "explicit", "m.onnx", "-f", "-o", "e.onnx", "--json"]).expect_success();
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!((&json["expands"], &json["written"]), (&json!(2), &json!(true)));
+    // The gate says what it has found, and nothing where all is well.
+    let check = ["onnx", "explicit", "m.onnx", "--check", "--ignore", "matmul", "--dim"];
+    let output = dir.run(check.iter().chain(&["N=2,M=2"]));
+    assert_eq!((output.code, output.stdout.as_str()), (0, ""));
+    assert_eq!(output.message(), "m.onnx: none of 2 nodes broadcasts\n");
+    let output = dir.run(check.iter().chain(&["N=2,M=1"]));
+    assert_eq!(output.code, 1);
+    assert!(output.stdout.starts_with("node 0 (Mul Mul_of_m) to 2x3\n"), "{output:?}");
+}
+
+#[test]
+fn external_data_outside_of_the_directory_is_an_error() {
+    let dir = TestDir::new();
+    let tensor = |location: &str, floats: u8| {
+        let entry =
+            [&[0x0a, 8][..], b"location", &[0x12, location.len() as u8], location.as_bytes()].concat();
+        [&[0x08, floats, 0x10, 1, 0x42, 1, b'w', 0x70, 1, 0x6a, entry.len() as u8][..], &entry].concat()
+    };
+    let model = |location: &str, floats: u8| {
+        let build = ModelBuilder::new(21).raw_field(5, &tensor(location, floats)).input("x", DType::F32, "3");
+        build.node("Add", "x w", "y").output("y", DType::F32, "3")
+    };
+    dir.write("w.bin", 2f32.to_le_bytes());
+    dir.write("b/empty", "");
+    for location in ["../w.bin", "sub/../../w.bin", ""] {
+        dir.write("a/m.onnx", model(location, 1).to_bytes());
+        let message = dir.run(["onnx", "explicit", "a/m.onnx", "-o", "b/e.onnx"]).expect_error(5);
+        assert!(
+            message
+                .ends_with(&format!("the external data '{location}' is outside of the model's directory\n")),
+            "{message}"
+        );
+    }
+    // A file that is missing is reported when it is copied, and when the model is run.
+    dir.write("a/m.onnx", model("w.bin", 1).to_bytes());
+    let message = dir.run(["onnx", "explicit", "a/m.onnx", "-o", "b/e.onnx"]).expect_error(4);
+    assert_eq!(message, "unishape: a/w.bin: external data of the model is missing\n");
+    npy::write(dir.path("x.npy"), &Tensor::from(arr1(&[1f32, 2.0, 3.0]))).expect("written");
+    let message = dir.run(["onnx", "run", "a/m.onnx", "x.npy"]).expect_error(4);
+    assert!(message.contains("w.bin"), "{message}");
+    assert!(!dir.path("b/e.onnx").exists() && !dir.path("b/w.bin").exists());
+    // Its size is added to that of the model. Both are much smaller than their product, which no disk has.
+    let large = ndarray::Array1::<f32>::zeros(1 << 18);
+    dir.write("a/m.onnx", model("w.bin", 1).initializer("large", large).to_bytes());
+    dir.write("a/w.bin", "");
+    let weights = std::fs::File::options().write(true).open(dir.path("a/w.bin")).expect("a file");
+    weights.set_len(1 << 24).expect("a file with a hole");
+    let output = dir.run(["onnx", "explicit", "a/m.onnx", "-n", "-o", "b/e.onnx"]);
+    assert_eq!(output.code, 0, "{output:?}");
+}
+
+#[test]
+fn files_of_inputs_are_found_by_name() {
+    let dir = dir();
+    let run = |args: &[&str]| dir.run(["onnx", "run", "m.onnx"].iter().chain(args));
+    // A file that looks like a tensor, whether it is there or not.
+    let message = run(&["x.npy", "gone.pb"]).expect_error(4);
+    assert!(message.starts_with("unishape: gone.pb: "), "{message}");
+    for (word, path) in [("x=gone.pb", "gone.pb"), ("gone.npy", "gone.npy"), ("gone.npz:x", "gone.npz")] {
+        let message = run(&[word]).expect_error(4);
+        assert!(message.starts_with(&format!("unishape: {path}: ")), "{message}");
+    }
+    // A name that the model does not have is not part of a file's name.
+    for word in ["q=gone.pb", "q=gone.npy"] {
+        let message = run(&[word]).expect_error(2);
+        let problem = "the model has no input of that name; its inputs are x, /k:0";
+        assert_eq!(message, format!("unishape: {word}: {problem}\n"));
+    }
+    let message = run(&["nothing"]).expect_error(2);
+    let problem = "write NAME=FILE, as in x=x.npy; its inputs are x, /k:0";
+    assert_eq!(message, format!("unishape: nothing: {problem}\n"));
+    // Files that exist may have any name.
+    dir.write("x", dir.read("x.npy"));
+    dir.write("q=x.npy", dir.read("x.npy"));
+    let printed = run(&["x.npy", "k.pb"]).expect_success();
+    assert_eq!(run(&["x", "k.pb"]).expect_success(), printed);
+    let message = run(&["q=x.npy", "k.pb"]).expect_error(2);
+    assert!(message.starts_with("unishape: q=x.npy: the model has no input q=x; name one, "), "{message}");
+    // A damaged tensor is an invalid input, unlike a missing one.
+    dir.write("bad.pb", "this is no tensor");
+    assert!(run(&["x=bad.pb"]).expect_error(5).starts_with("unishape: bad.pb: "));
+}
+
+/// An error lists ten inputs, and says whether there are more.
+#[test]
+fn long_lists_of_inputs_are_abbreviated() {
+    for (count, more) in [(1, ""), (10, ""), (11, ", …"), (12, ", …")] {
+        let dir = TestDir::new();
+        let names: Vec<String> = (0..count).map(|number| format!("x{number}")).collect();
+        let build = ModelBuilder::new(21);
+        let build = names.iter().fold(build, |build, name| build.input(name, DType::F32, "3"));
+        dir.write("m.onnx", build.node("Neg", "x0", "y").output("y", DType::F32, "3").to_bytes());
+        let message = dir.run(["onnx", "run", "m.onnx", "nothing"]).expect_error(2);
+        let shown = names[..count.min(10)].join(", ");
+        assert!(message.ends_with(&format!("; its inputs are {shown}{more}\n")), "{message}");
+    }
+}
+
+/// Arrays of strings, and files in the other byte order, are read; a pipe once.
+#[cfg(unix)]
+#[test]
+fn inputs_that_cannot_be_mapped_are_read() {
+    let dir = TestDir::new();
+    let build = ModelBuilder::new(20).input("a", DType::Str, "?").node("StringConcat", "a a", "b");
+    dir.write("m.onnx", build.output("b", DType::Str, "?").to_bytes());
+    npy::write(dir.path("a.npy"), &Tensor::from(arr1(&["tea".to_owned()]))).expect("written");
+    assert_eq!(dir.run(["onnx", "run", "m.onnx", "a.npy"]).expect_success(), "b: 1 string\n['teatea']\n");
+    let build = ModelBuilder::new(21).input("x", DType::I32, "3").node("Neg", "x", "y");
+    dir.write("m.onnx", build.output("y", DType::I32, "3").to_bytes());
+    for descr in ["<i4", ">i4"] {
+        let file = crate::eval::integers(descr, &[3], |n| n as i64).file();
+        dir.write("x.npy", &file);
+        for output in [
+            dir.run(["onnx", "run", "m.onnx", "x.npy"]),
+            dir.run_with_input(["onnx", "run", "m.onnx", "x=/dev/stdin"], &file),
+        ] {
+            assert_eq!(output.expect_success(), "y: 3 int32\n[ 0 -1 -2]\n", "{descr}");
+        }
+    }
+}
+
+#[test]
+fn outputs_have_json() {
+    let dir = dir();
+    let json = |args: &[&str]| -> Value {
+        let text = dir.run(RUN.iter().chain(&["--json"]).chain(args)).expect_success();
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let output = |name: &str, dtype: &str, more: &[(&str, Value)]| {
+        let mut object = json!({"name": name, "shape": [2, 3], "dtype": dtype});
+        for (key, value) in more {
+            object[*key] = value.clone();
+        }
+        object
+    };
+    assert_eq!(
+        json(&[]),
+        json!({"outputs": [
+            output("/out/y", "float32", &[("data", json!([[0.0, 2.0, -2.0], [-2.0, 0.0, 4.0]]))]),
+            output("above", "bool", &[("data", json!([[false, true, false], [false, false, true]]))]),
+        ]})
+    );
+    let planned = json!({"outputs": [output("/out/y", "float32", &[]), output("above", "bool", &[])]});
+    assert_eq!(json(&["--dry-run"]), planned);
+    let written = json(&["-o", "out"]);
+    assert_eq!(written["outputs"][1], output("above", "bool", &[("path", json!("out/above.npy"))]));
+    assert_eq!((&written["bytes"], &written["written"]), (&json!(152 + 134), &json!(true)));
+    assert_eq!(json(&["-o", "other", "-n"])["written"], false);
+    assert!(dir.path("out/above.npy").exists() && !dir.path("other").exists());
+}
+
+#[test]
+fn an_input_is_not_overwritten_by_an_output() {
+    let dir = TestDir::new();
+    let build = ModelBuilder::new(21).input("x", DType::F32, "3").node("Neg", "x", "y");
+    dir.write("m.onnx", build.output("y", DType::F32, "3").to_bytes());
+    npy::write(dir.path("y.npy"), &Tensor::from(arr1(&[1f32, 2.0, 3.0]))).expect("written");
+    let before = dir.read("y.npy");
+    let message = dir.run(["onnx", "run", "m.onnx", "x=y.npy", "-f", "-o", "."]).expect_error(2);
+    assert_eq!(message, "unishape: ./y.npy is an input and would be overwritten; choose another -o\n");
+    assert_eq!(dir.read("y.npy"), before);
+}
+
+/// A result that no memory holds is an error of the system, not of the inputs.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_larger_than_memory_is_an_error_of_the_system() {
+    if !crate::support::can_measure_memory() {
+        return;
+    }
+    let dir = TestDir::new();
+    let build = ModelBuilder::new(21).input("x", DType::F32, "N 1").input("y", DType::F32, "M");
+    dir.write("m.onnx", build.node("Add", "x y", "z").unranked_output("z", DType::F32).to_bytes());
+    dir.write("x.npy", crate::arrays::zeros("'<f4'", &[1 << 20, 1]));
+    dir.write("y.npy", crate::arrays::zeros("'<f4'", &[1 << 20]));
+    let args = ["onnx", "run", "m.onnx", "x.npy", "y.npy", "-o", "out"];
+    // 4 TiB, of 8 GiB.
+    let output = crate::support::RunOutput::of(&mut dir.limited("ulimit -v 8388608", &args));
+    let message = output.expect_error(4);
+    assert!(message.ends_with(": cannot allocate 4398046511104 bytes\n"), "{message}");
 }
