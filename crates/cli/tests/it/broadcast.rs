@@ -445,3 +445,94 @@ fn a_closed_pipe_ends_the_output() {
     assert_eq!(output.expect_success(), "");
     assert_eq!((dir.read("start"), dir.read("code")), (b"\x93NUMPY".to_vec(), b"0\n".to_vec()));
 }
+
+/// Also where the last bytes are written when all others have been.
+#[cfg(unix)]
+#[test]
+fn standard_output_that_cannot_be_written_is_an_error() {
+    let dir = TestDir::new();
+    dir.write("one.npy", Array::of("'<f8'", &[1]).file());
+    // A block of 512 bytes; the header takes 128, and the elements 800, which the process buffers.
+    for args in ["broadcast one.npy --to 100 -q --out -", "eval 'one + i' one.npy i=0:100 -q -o -"] {
+        let script = format!("trap '' XFSZ; ulimit -f 1; \"$0\" {args} > out");
+        let output = RunOutput::of(&mut dir.program("sh", ["-c", &script, crate::support::BINARY]));
+        let message = output.expect_error(4);
+        assert!(message.starts_with("unishape: standard output: File too large"), "{message}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn arrays_are_not_written_to_a_terminal() {
+    let dir = TestDir::new();
+    dir.write("one.npy", Array::of("'<f8'", &[1]).file());
+    let line = format!("{} broadcast one.npy --out -; echo code $?", crate::support::BINARY);
+    let Some(shown) = crate::support::on_terminal(&dir, &line, &[]) else { return };
+    assert!(
+        shown.starts_with("unishape: --out -: cannot write an .npy file to a terminal; give "),
+        "{shown}"
+    );
+    assert!(shown.ends_with("code 2\r\n"), "{shown}");
+}
+
+/// Up to 20 arrays have a line each; of more, the 20 most frequent shapes have one.
+#[test]
+fn many_arrays_have_a_summary() {
+    let dir = TestDir::new();
+    let names: Vec<String> = (0..22).map(|number| format!("{number}.npy")).collect();
+    // Shapes 2, 1x2, 1x1x2, …; the last one is that of the first.
+    for (number, name) in names.iter().enumerate() {
+        let shape = [vec![1; number % 21], vec![2]].concat();
+        dir.write(name, zeros("'|u1'", &shape));
+    }
+    let lines = |count: usize| {
+        let inputs = names[..count].iter().map(String::as_str);
+        let output = dir.run(["broadcast", "-n", "--out", "z"].into_iter().chain(inputs));
+        assert_eq!((output.code, output.stdout.as_str()), (0, ""), "{output:?}");
+        output.stderr.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let all = lines(20);
+    assert!(all.len() == 21 && all[19].starts_with("19.npy  "), "{all:?}");
+    let shapes = lines(21);
+    assert!(shapes[0].starts_with("21 arrays → ") && shapes.len() == 23, "{shapes:?}");
+    assert_eq!(shapes[21], "  1 of 1 other shapes");
+    // The shape of two arrays is the first.
+    let shapes = lines(22);
+    assert!(shapes[0].starts_with("22 arrays → ") && shapes[1].starts_with("  2 of 2  "), "{shapes:?}");
+    assert_eq!((shapes.len(), shapes[21].as_str()), (23, "  1 of 1 other shapes"));
+    // Without a line about other shapes where there are none.
+    std::fs::copy(dir.path("0.npy"), dir.path("20.npy")).expect("a copy");
+    let shapes = lines(22);
+    assert!(shapes[1].starts_with("  3 of 2  ") && !shapes[21].contains("other"), "{shapes:?}");
+    assert_eq!(shapes.len(), 22);
+}
+
+/// `new/..` is a directory only once `new` is one.
+#[cfg(unix)]
+#[test]
+fn directories_of_any_form_are_created() {
+    let dir = TestDir::new();
+    dir.write("a.npy", Array::of("'<f4'", &[2]).file());
+    dir.run(["broadcast", "a.npy", "-q", "--out", "new/../new/dir"]).expect_success();
+    assert_eq!(dir.list(), ["a.npy", "new", "new/dir", "new/dir/a.npy"]);
+    std::os::unix::fs::symlink("nowhere", dir.path("link")).expect("a link");
+    let message = dir.run(["broadcast", "a.npy", "-q", "--out", "link/dir"]).expect_error(4);
+    assert!(message.starts_with("unishape: link/dir: File exists"), "{message}");
+}
+
+/// A narrow terminal has no room for sizes and speed beside the bar.
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_fits_the_terminal() {
+    let dir = TestDir::new();
+    dir.write("a.npy", zeros("'<f8'", &[1 << 17]));
+    for (columns, is_narrow) in [(40, true), (69, true), (70, false), (71, false), (120, false)] {
+        let line = format!(
+            "stty rows 24 cols {columns} && {} broadcast a.npy --out z --force && echo written",
+            crate::support::BINARY
+        );
+        let Some(shown) = crate::support::on_terminal(&dir, &line, &[("TERM", "xterm")]) else { return };
+        assert!(shown.contains('%') && shown.ends_with("written\r\n"), "{shown}");
+        assert_eq!(!shown.contains("% of 1.00 MiB"), is_narrow, "{columns}: {shown}");
+    }
+}

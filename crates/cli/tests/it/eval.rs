@@ -294,3 +294,35 @@ fn errors_name_the_file() {
     }
     assert!(!dir.path("out.npy").exists());
 }
+
+#[test]
+fn the_plan_shows_chunks_of_4_mib_where_a_small_part_of_the_inputs_is_read_at_a_time() {
+    let dir = TestDir::new();
+    dir.write("c.npy", crate::arrays::zeros("'|u1'", &[1200, 1000]));
+    dir.write("f.npy", integers("|u1", &[1200, 1000], |_| 0).fortran().file());
+    dir.write("line.npy", integers("<i8", &[1, 70, 1], |n| n as i64).fortran().file());
+    for (args, access, chunks) in [
+        (&["x * 1.5", "x=c.npy"][..], "memory-mapped, not copied", "3 of up to 3.05 MiB, using 6.10 MiB"),
+        (
+            &["x * 1.5", "x=f.npy"],
+            "memory-mapped, column-major, transposed chunk by chunk",
+            "1 of 9.16 MiB, using 19.45 MiB",
+        ),
+        // With one size other than 1, both orders are the same.
+        (&["x * 2", "x=line.npy"], "memory-mapped, not copied", "1 of 560 B, using 1.09 KiB"),
+        (&["sum(x)", "x=line.npy"], "memory-mapped, not copied", "1 of 8 B, using 16 B"),
+        (
+            &["x - sum(x, 0)", "x=c.npy", "--dtype", "float64"],
+            "memory-mapped, not copied",
+            "3 of up to 3.05 MiB",
+        ),
+    ] {
+        let plan = dir.run(["eval", "--plan"].iter().chain(args)).expect_success();
+        assert!(plan.lines().next().is_some_and(|line| line.ends_with(&format!("  {access}"))), "{plan}");
+        let line = plan.lines().find(|line| line.starts_with("chunks: ")).expect("chunks");
+        assert!(line.starts_with(&format!("chunks: {chunks}")), "{plan}");
+        // All chunks of an expression without reductions have the same loops.
+        let several = !chunks.starts_with("1 ") && !args[0].contains("sum");
+        assert_eq!(line.ends_with("; in each chunk:"), several, "{plan}");
+    }
+}

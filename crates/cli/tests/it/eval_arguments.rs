@@ -192,3 +192,15 @@ fn file_names_that_are_not_utf_8_are_read() {
     dir.run(args).expect_success();
     assert_eq!(dir.read("out.npy"), dir.read("b.npy"));
 }
+
+#[test]
+fn names_of_variables_may_have_underscores_and_digits() {
+    let dir = arrays();
+    assert_eq!(result(&dir, &["_a + b_1", "_a=1", "b_1=2"]), arr0(3i64).into());
+    // What is no name is part of a path.
+    for file in ["a-1=b", "1a=b", "=b"] {
+        let message = eval_error(&["a", &format!("{file}.npy")], 2);
+        let hint = format!("name one, as in a={file}.npy");
+        assert_eq!(message, format!("{file}.npy: the expression has no variable {file}; {hint}\n"));
+    }
+}

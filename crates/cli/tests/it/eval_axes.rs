@@ -170,3 +170,13 @@ fn inputs_that_do_not_fit_the_memory_are_errors() {
     let tensor: Tensor = result(&dir, &["x + 1", "x=0:1000000", "--memory", "2M"]);
     assert_eq!(tensor.shape(), [1_000_000]);
 }
+
+/// Only inputs that are loaded are named.
+#[test]
+fn inputs_that_are_not_loaded_do_not_count() {
+    let dir = TestDir::new();
+    dir.write("f.npy", zeros("'<f8'", &[1, 10]));
+    let args = ["eval", "sum(x * k + f)", "k=2", "x=0:1000000x1", "f.npy", "--memory", "2M"];
+    let error = dir.run(args).expect_error(5);
+    assert!(error.starts_with("unishape: x: expressions with axes or reductions load "), "{error}");
+}

@@ -120,3 +120,14 @@ fn a_closed_pipe_is_not_an_error() {
     let output = RunOutput::new(child.wait_with_output().expect("an exit"));
     assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
 }
+
+/// As `| head` does.
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_ends_the_file() {
+    let dir = TestDir::new();
+    let script = "{ \"$0\" eval i i=0:4000000 -q -o -; echo $? > code; } | head -c 6 > start";
+    let output = RunOutput::of(&mut dir.program("sh", ["-c", script, crate::support::BINARY]));
+    assert_eq!(output.expect_success(), "");
+    assert_eq!((dir.read("start"), dir.read("code")), (b"\x93NUMPY".to_vec(), b"0\n".to_vec()));
+}

@@ -111,3 +111,39 @@ fn the_help_lists_all_exit_codes() {
         assert!(line.is_some_and(|line| line.contains(words)), "{code}: {table}");
     }
 }
+
+#[test]
+fn json_says_whether_files_were_written() {
+    let dir = dir();
+    for args in [
+        &["broadcast", "a.npy", "--out", "z"][..],
+        &["broadcast", "a.npy", "--out", "z.npz"],
+        &["eval", "a", "a.npy", "-o", "z.npy"],
+    ] {
+        for written in [false, true] {
+            let more = if written { &["--json"][..] } else { &["--json", "-n"] };
+            let output = dir.run(args.iter().chain(more));
+            assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
+            assert_eq!(json_of(&output)["written"], written, "{args:?}");
+            assert_eq!(dir.path(args[args.len() - 1]).exists(), written, "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let dir = dir();
+    let file = dir.read("a.npy");
+    for args in [
+        &["broadcast", "-", "-", "--out", "z"][..],
+        &["explain", "-", "-"],
+        &["shape", "-", "-"],
+        &["eval", "a + b", "a=-", "b=-"],
+    ] {
+        let message = dir.run_with_input(args, &file).expect_error(2);
+        assert_eq!(message, "unishape: standard input (-) can be read only once\n", "{args:?}");
+    }
+    for args in [&["eval", "a + b", "a=-", "b=1"][..], &["explain", "-", "3"], &["shape", "-", "3"]] {
+        assert_ne!(dir.run_with_input(args, &file).expect_success(), "", "{args:?}");
+    }
+}

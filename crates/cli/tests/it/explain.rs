@@ -455,3 +455,42 @@ fn names_take_sizes_that_are_compatible() {
     let message = dir.run(["explain", "2x3", "--dim", "M=2"]).expect_error(2);
     assert_eq!(message, "unishape: --dim M: no input has a dimension of that name\n");
 }
+
+/// The elements of a pipe can be read once.
+#[test]
+fn values_of_standard_input_are_shown() {
+    let dir = prices_and_names();
+    let text = dir.run_with_input(["explain", "-", "1x2"], &dir.read("prices.npy")).expect_success();
+    for part in ["── X0  - ──", "-0.25", "1.5"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // Strings are read from files of their own only.
+    let names = dir.read("names.npy");
+    dir.run(["broadcast", "names.npy", "-q", "--out", "z.npz"]).expect_success();
+    for text in [
+        dir.run(["explain", "z.npz:names", "2x1"]),
+        #[cfg(unix)]
+        dir.run_with_input(["explain", "/dev/stdin", "2x1"], &names),
+        dir.run_with_input(["explain", "-", "2x1"], &names),
+    ] {
+        let text = text.expect_success();
+        assert!(text.contains("2 with 2x1 gives 2x2") && !text.contains("tea"), "{text}");
+    }
+    assert!(dir.run(["explain", "names.npy", "2x1"]).expect_success().contains("tea"));
+}
+
+#[test]
+fn a_reduction_to_an_index_takes_one_axis() {
+    let dir = TestDir::new();
+    let reduce = ["explain", "2x3", "--reduce", "argmin"];
+    for (axis, shape) in [(&["--axis", "0"][..], "3"), (&["--axis=-1"], "2"), (&[], "()")] {
+        let json = dir.run(reduce.iter().chain(axis).chain(&["--json"])).expect_success();
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        let sizes: Vec<String> =
+            json["shape"].as_array().expect("a shape").iter().map(ToString::to_string).collect();
+        assert_eq!(if sizes.is_empty() { "()".into() } else { sizes.join("x") }, shape, "{axis:?}");
+    }
+    let message = dir.run(reduce.iter().chain(&["--axis", "0,1"])).expect_error(2);
+    let problem = "argmin takes a single axis, or none for the index among all elements";
+    assert_eq!(message, format!("unishape: {problem}\n"));
+}

@@ -1,6 +1,6 @@
 //! `unishape shape`.
 
-use crate::arrays::Array;
+use crate::arrays::{Array, zeros};
 use crate::support::{RunOutput, TestDir, start};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -359,4 +359,30 @@ fn a_link_draws_incompatible_shapes_in_the_playground() {
     // Nothing but an E1 has a link.
     assert!(!dir.run(["shape", "2y", "--link", site]).stderr.contains("See it drawn"));
     assert_eq!(dir.run(["shape", "2x1", "3", "--link", site]).expect_success(), "2x3\n");
+}
+
+/// Inputs before standard input are named in errors; those after it by their number.
+#[test]
+fn errors_name_the_inputs_beside_standard_input() {
+    let dir = TestDir::new();
+    dir.write("a.npy", zeros("'<f4'", &[4]));
+    let file = zeros("'<f4'", &[3]);
+    for (args, problem) in [
+        (&["2x1", "a.npy", "-"][..], "dimension 1: a.npy has 4, - has 3"),
+        (&["-", "2x1", "a.npy"], "dimension 1: - has 3, a.npy has 4"),
+        (&["-", "4"], "dimension 0: - has 3, input 1 has 4"),
+    ] {
+        let message = dir.run_with_input(["shape"].iter().chain(args), &file).expect_error(1);
+        let first = message.lines().next().expect("a line");
+        assert_eq!(first, format!("unishape: E1: incompatible shapes in {problem}"));
+    }
+    // Each line is an input.
+    for (args, problem) in [
+        (&["a.npy", "-"][..], "dimension 0: a.npy has 4, input 2 has 3"),
+        (&["-", "a.npy"], "dimension 0: input 1 has 3, input 2 has 4"),
+    ] {
+        let message = dir.run_with_input(["shape"].iter().chain(args), b"1\n3\n").expect_error(1);
+        let first = message.lines().next().expect("a line");
+        assert_eq!(first, format!("unishape: E1: incompatible shapes in {problem}"));
+    }
 }

@@ -83,6 +83,8 @@ fn manual_pages_exist_for_every_subcommand() {
         page.contains("\\-\\-dry\\-run") && page.contains("Stretch arrays to their common shape"),
         "{page}"
     );
+    // `help` has no pages.
+    assert!(dir.list().iter().all(|name| !name.contains("help")), "{:?}", dir.list());
     // Nothing is replaced unless that is requested.
     assert!(dir.run(["man", "pages"]).expect_error(4).contains("--force"));
     dir.run(["man", "pages", "--force"]).expect_success();
@@ -171,8 +173,9 @@ fn only_near_names_are_suggested() {
     assert!(message.contains("a similar argument exists: '--strict-rank'"), "{message}");
     assert!(dir.run(["sum"]).expect_error(2).contains("a similar subcommand exists: 'sum-to'"));
     assert!(dir.run(["completions", "bahs"]).expect_error(2).contains("a similar value exists: 'bash'"));
-    for far in [&["shape", "--frobnicate", "3"][..], &["explore"], &["onnx", "exlpore"]] {
-        let message = dir.run(far).expect_error(2);
+    let far = [&["shape", "--frobnicate", "3"][..], &["shape", "--strictly", "3"], &["explore"]];
+    for far in far.iter().chain(&[&["onnx", "exlpore"][..]]) {
+        let message = dir.run(*far).expect_error(2);
         assert!(!message.contains("similar"), "{message}");
     }
 }
