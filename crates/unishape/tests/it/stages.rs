@@ -132,7 +132,7 @@ fn results_that_are_used_for_other_rows_are_kept() {
     let least = cube.map_axis(Axis(2), |row| row.iter().copied().fold(f64::MAX, f64::min));
     assert_eq!(result.unwrap(), (largest.t().to_owned() - &least - &largest * 3.0).into());
     let result = bind("max(x, 2) * 3 - max(x, 2).T", [("x", Value::from(&cube))]).compute();
-    assert_eq!(result.unwrap(), (&largest * 3.0 - &largest.t()).into());
+    assert_eq!(result.unwrap(), (&largest * 3.0 - largest.t()).into());
     // All rows of a stage are computed, also those that are not used.
     let bound = bind("x[:-1] - max(x, 1)[:-1, None]", [("x", Value::from(&x))]);
     let (iterations, mut out) = (AtomicUsize::new(0), Array2::<f64>::zeros((499, 500)));
