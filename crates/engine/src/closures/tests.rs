@@ -2,10 +2,12 @@
 
 use super::{Assign, ForEach, Map, Operand, Read, Write, clone_elements};
 use crate::layout::{indices, row_major};
+use crate::memory::stream::{can_stream, has_streaming_stores};
 #[cfg(feature = "parallel")]
 use crate::parallel::Visitors;
-use crate::tuning::PARALLEL_MIN_BYTES;
+use crate::tuning::{PARALLEL_MIN_BYTES, STREAM_CACHE_FRACTION_CLOSURES, STREAM_MIN_BYTES};
 use proptest::prelude::*;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -379,4 +381,81 @@ fn streamed_outputs_are_those_of_the_closure() {
         let i = row * columns + column;
         closure(&full[i], &other[column], &other[row], &full[0], &other[i])
     });
+}
+
+/// Few elements, each of a cache line: the elements of an input, which overlap, count as more than any cache holds.
+/// Rows are longer than the staging buffer, and not contiguous with each other.
+#[test]
+fn streamed_rows_with_gaps_are_those_of_the_closure() {
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    #[repr(align(64))]
+    struct Line([u64; 8]);
+    const GAP: usize = 3;
+    type Page = [u64; 256];
+    let len = 24;
+    let rows = STREAM_MIN_BYTES / size_of::<Line>() / len + 1;
+    let shape = [rows, len];
+    let mut pages = vec![[0; 256]; rows + len];
+    pages.iter_mut().zip(1..).for_each(|(page, number): (&mut Page, u64)| page[0] = number * number);
+    let of_rows: Vec<u64> = (0..rows as u64).map(|row| row * 1_000_003).collect();
+    let of_columns: Vec<u64> = (0..len as u64).map(|column| column * 7).collect();
+    let unwritten = Line([u64::MAX; 8]);
+    let mut out = vec![unwritten; rows * (len + GAP)];
+    let touched = rows * len * size_of::<Page>();
+    let is_streamed = can_stream(out.as_ptr(), rows * len, touched, STREAM_CACHE_FRACTION_CLOSURES);
+    assert_eq!(is_streamed, has_streaming_stores());
+    let out_strides = [(len + GAP) as isize, 1];
+    // Safety: the strides stay within the vectors.
+    let (page, of_row, of_column, result) = unsafe {
+        (
+            Operand::<Read<Page>>::new(pages.as_mut_ptr(), &shape, &[1, 1]),
+            Operand::<Read<u64>>::new(of_rows.as_ptr().cast_mut(), &shape, &[1, 0]),
+            Operand::<Read<u64>>::new(of_columns.as_ptr().cast_mut(), &shape, &[0, 1]),
+            Operand::<Assign<Line>>::new(out.as_mut_ptr(), &shape, &out_strides),
+        )
+    };
+    let closure = |page: &Page, row: &u64, column: &u64| Line([page[0] + row + column; 8]);
+    (page, of_row, of_column).map_into(result, &closure);
+    for (row, results) in out.chunks(len + GAP).enumerate() {
+        for (column, result) in results[..len].iter().enumerate() {
+            let expected = closure(&pages[row + column], &of_rows[row], &of_columns[column]);
+            assert!(*result == expected, "{result:?} at {row}, {column}, not {expected:?}");
+        }
+        assert_eq!(results[len..], [unwritten; GAP]);
+    }
+}
+
+/// On one thread no element follows the one at which the closure ends the loop, and none is left out before it.
+#[test]
+fn closures_end_their_loop() {
+    for (shape, strides) in
+        [([6, 20], [20, 1]), ([6, 20], [1, 6]), ([6, 20], [0, 1]), ([40, 3], [1, 0]), ([1, 7], [0, -1])]
+    {
+        let input = Array::new(&shape, strides.to_vec(), 5);
+        let count = shape[0] * shape[1];
+        for last in [1, 2, count / 2, count - 1, count, count + 1] {
+            let expected = last.min(count);
+            let calls = AtomicUsize::new(0);
+            let is_last = || calls.fetch_add(1, Ordering::Relaxed) + 1 == last;
+            let mut output = Array::new(&shape, row_major(&shape).to_vec(), 0);
+            output.memory.fill(0);
+            (output.written(&shape), input.read(&shape)).for_each(&|written: &mut i64, _: &i64| {
+                *written = 1;
+                if is_last() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            assert_eq!(calls.swap(0, Ordering::Relaxed), expected, "{shape:?}, {strides:?}");
+            assert_eq!(output.memory.iter().sum::<i64>(), expected as i64);
+
+            let fail = |value: &i64| if is_last() { Err(format!("at {last}")) } else { Ok(*value) };
+            let result = (input.read(&shape),).try_for_each(&|value: &i64| fail(value).map(|_| ()));
+            assert_eq!(calls.swap(0, Ordering::Relaxed), expected);
+            let error = (last <= count).then(|| format!("at {last}"));
+            assert_eq!(result.err(), error);
+
+            let results = (input.read(&shape),).try_map(&fail).unwrap();
+            assert_eq!(calls.swap(0, Ordering::Relaxed), expected);
+            let elements = || (input.read(&shape),).map(&|value: &i64| *value).unwrap();
+            assert_eq!(results, error.map_or_else(|| Ok(elements()), Err));
+        }
+    }
 }
