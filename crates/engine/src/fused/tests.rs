@@ -1,10 +1,12 @@
 //! Programs on arrays of any layout, in blocks of any size.
 
 use super::block::BlockShape;
+use super::check::Check;
 use super::execute::{Arrays, Scratch};
 use super::fold;
 use super::schedule::{Residence, Schedule};
-use super::{Input, Options, Output, Pair, Position, Program, Step, loop_nest, run, run_folds};
+use super::{Input, OperandRows, Options, Output, Pair, Position, Program, Step, loop_nest, run, run_folds};
+use crate::flags::{self, FloatFlags};
 use crate::layout::indices;
 use crate::memory::stream::has_streaming_stores;
 use ndarray::{ArrayD, ArrayViewD, Axis, Ix, IxDyn, Slice};
@@ -13,8 +15,8 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::time::Duration;
 use unishape_kernels::{
-    Constant, DType, FoldOp, KernelKey, Op, PairFunction, find_fold, find_kernel, find_pair_fold,
-    find_position_fold,
+    Constant, DType, FoldOp, KernelContext, KernelKey, Op, PairFunction, find_fold, find_kernel,
+    find_pair_fold, find_position_fold,
 };
 
 pub(super) fn step(op: Op, inputs: [usize; 2]) -> Step {
@@ -758,7 +760,7 @@ fn joint_programs_have_constants_and_positions() {
     let joint = Program::joint(&programs.each_ref(), &[&[0], &[0, 2], &[1], &[0]]);
     // The last program is the first one.
     assert_eq!((joint.steps().len(), joint.results().len()), (4, 4));
-    let (a, b) = (ndarray::arr1(&[5i64, 7, 1]).into_dyn(), ndarray::arr1(&[1i64, 2, 3]).into_dyn());
+    let (a, b) = (ndarray::arr1(&[5i64, 7, 2]).into_dyn(), ndarray::arr1(&[1i64, 2, 3]).into_dyn());
     let (a, b, shape) = (a.view(), b.view(), [3]);
     let inputs = [input(&a), input(&b), Input::index(0, &shape, &[1])];
     let mut results = [(); 4].map(|()| ArrayD::from_elem(IxDyn(&[1]), UNTOUCHED));
@@ -769,7 +771,7 @@ fn joint_programs_have_constants_and_positions() {
         .map(|(result, strides)| accumulators(result, &shape, strides, &[true]))
         .collect();
     assert!(run_folds(&joint, &inputs, &mut outputs, ON_ONE_THREAD).unwrap());
-    assert_eq!(results.map(|result| result[0]), [2 * 13 + 21, 1, 2 * 6 + 27, 2 * 13 + 21]);
+    assert_eq!(results.map(|result| result[0]), [2 * 14 + 21, 1, 2 * 6 + 27, 2 * 14 + 21]);
 }
 
 /// Steps that a pair takes are computed, and those that they take, also in programs with constants.
@@ -789,11 +791,605 @@ fn pairs_of_computed_values() {
         .folding(find_fold(FoldOp::Sum, DType::F64).unwrap())
         .with_pairs(&[Some(pair)]);
     assert!(!program.is_only_pairs());
-    let (a, b, shape) = ([1.0, 2.0, 3.0], [4.0, 6.0, 5.0], [3]);
+    // Enough elements for the kernels of pairs.
+    let (a, b): (Vec<f64>, Vec<f64>) = (0..40).map(|i| (f64::from(i), f64::from(i * i % 13))).unzip();
+    let shape = [40];
     // Safety: the shape and the stride are those of the arrays.
     let inputs = unsafe { [Input::new(a.as_ptr(), &shape, &[1]), Input::new(b.as_ptr(), &shape, &[1])] };
     let (mut sum, mut strides) = (ArrayD::from_elem(IxDyn(&[1]), f64::NAN), Vec::new());
     let mut output = accumulators(&mut sum, &shape, &mut strides, &[true]);
     assert!(run_folds(&program, &inputs, std::slice::from_mut(&mut output), ON_ONE_THREAD).unwrap());
-    assert_eq!(sum[0], 4.0 + 2.0 * 3.0 + 3.0 * 5.0);
+    let expected: f64 = a.iter().zip(&b).map(|(a, b)| (a + 7.0 - b) * a).sum();
+    assert_eq!(sum[0], expected);
+}
+
+/// Along any dimensions, in blocks of any size, of arrays of any layout, and whatever the indices are.
+#[test]
+fn positions_are_the_lowest_index_of_the_extreme_element() {
+    let program = |fold: FoldOp, block: usize| {
+        let position = Position { kernel: find_position_fold(fold, DType::F32).unwrap(), index: 1 };
+        let program = Program::new(vec![4, 8], vec![], vec![], 0).with_index(1).finding_position(position);
+        Program { block_elements: block, ..program }
+    };
+    for shape in [vec![4, 3, 3], vec![3, 3, 3], vec![2, 3, 2, 3], vec![3, 40]] {
+        let rank = shape.len();
+        let in_order: Vec<usize> = (0..rank).collect();
+        let reversed: Vec<usize> = (0..rank).rev().collect();
+        let rotated: Vec<usize> = (0..rank).map(|dim| (dim + 1) % rank).collect();
+        let some: Vec<bool> = (0..rank).map(|dim| dim % 2 == 0).collect();
+        let layouts: [Layout; 4] = [
+            (in_order.clone(), vec![false; rank], vec![false; rank], 1),
+            (reversed, vec![false; rank], vec![false; rank], 1),
+            (rotated, some.clone(), vec![false; rank], 2),
+            (in_order, vec![false; rank], some, 2),
+        ];
+        for (layout, mask) in layouts.iter().flat_map(|layout| (0..1 << rank).map(move |mask| (layout, mask)))
+        {
+            let is_reduced: Vec<bool> = (0..rank).map(|dim| mask >> dim & 1 == 1).collect();
+            let kept = reduced_shape(&shape, &is_reduced);
+            let a = strided(&shape, layout, |n| (n * n * 31 % 7) as f32);
+            let a = a.broadcast(IxDyn(&shape)).unwrap();
+            // In row-major order of the reduced dimensions; one index for all; and others.
+            let mut next = 1;
+            let mut row_major = vec![0; rank];
+            for dim in (0..rank).rev().filter(|&dim| is_reduced[dim]) {
+                row_major[dim] = next;
+                next *= shape[dim] as isize;
+            }
+            let others = (0..rank as isize).map(|dim| 2 * dim + 1).collect();
+            for steps in [row_major, vec![0; rank], others] {
+                // An index of the reduced dimensions only.
+                let steps: Vec<isize> =
+                    steps.iter().zip(&is_reduced).map(|(&step, &is)| if is { step } else { 0 }).collect();
+                for fold in [FoldOp::ArgMin, FoldOp::ArgMax] {
+                    let mut best = ArrayD::from_elem(IxDyn(&kept), (f32::NAN, i64::MAX));
+                    for at in indices(&shape) {
+                        let index =
+                            5 + at.iter().zip(&steps).map(|(&i, step)| i as isize * step).sum::<isize>();
+                        let of_kept: Vec<usize> =
+                            at.iter().zip(&kept).map(|(&i, &size)| if size == 1 { 0 } else { i }).collect();
+                        let (own, best) = ((a[&at[..]], index as i64), &mut best[&of_kept[..]]);
+                        let is_beyond = if fold == FoldOp::ArgMin { own.0 < best.0 } else { own.0 > best.0 };
+                        if best.0.is_nan() || is_beyond || own.0 == best.0 && own.1 < best.1 {
+                            *best = own;
+                        }
+                    }
+                    let expected = best.mapv(|(_, index)| index);
+                    for block in [7, 2048] {
+                        let (mut found, mut strides) =
+                            (ArrayD::from_elem(IxDyn(&kept), UNTOUCHED), Vec::new());
+                        let mut output = accumulators(&mut found, &shape, &mut strides, &is_reduced);
+                        // Safety: address, shape and strides are those of the view.
+                        let input = unsafe { Input::new(a.as_ptr(), a.shape(), a.strides()) };
+                        let inputs = [input, Input::index(5, &shape, &steps)];
+                        assert!(run(&program(fold, block), &inputs, &mut output, ON_ONE_THREAD));
+                        assert_eq!(
+                            found, expected,
+                            "{shape:?} along {is_reduced:?}, {layout:?}, {steps:?}, {block}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a call of a kernel reports.
+fn reported<T: bytemuck::NoUninit>(key: KernelKey, inputs: &[&[T]]) -> FloatFlags {
+    let inputs: Vec<&[u8]> = inputs.iter().map(|input| bytemuck::cast_slice(input)).collect();
+    let item =
+        if let KernelKey::Call(_, dtype) | KernelKey::Cast(dtype, _) = key { dtype.item_size() } else { 1 };
+    let elements = inputs.iter().map(|input| input.len() / item).max().unwrap();
+    let bytes = elements * key.result_dtype().item_size();
+    let mut output = vec![0u64; bytes.div_ceil(8)];
+    let output = &mut bytemuck::cast_slice_mut(&mut output)[..bytes];
+    let mut context = KernelContext::default();
+    flags::watch(|| Check::new(key).call(key.kernel().unwrap(), &inputs, output, &mut context)).1
+}
+
+/// Divisors of 0, and the smallest number by -1, which only signed numbers have; a remainder is never too large.
+#[test]
+fn divisions_of_integers_are_reported_by_dtype() {
+    use FloatFlags as Flags;
+    macro_rules! check {
+        ($($T:ty, $dtype:ident;)+) => {$(
+            let report = |op: Op, a: &[$T], b: &[$T]| reported(KernelKey::Call(op, DType::$dtype), &[a, b]);
+            let (min, last) = (<$T>::MIN, (0 as $T).wrapping_sub(1));
+            let overflow = if min == 0 { Flags::NONE } else { Flags::OVERFLOW };
+            for op in [Op::FloorDivide, Op::Remainder] {
+                // Two divisors of 0, and none though there are bytes of 0.
+                assert_eq!(report(op, &[5, 5, 5], &[1, 0, 0]), Flags::DIVIDE, "{op:?}, {:?}", DType::$dtype);
+                assert_eq!(report(op, &[5], &[0]), Flags::DIVIDE);
+                assert_eq!(report(op, &[5, 0, min], &[1, 2, 1]), Flags::NONE);
+                // Not the same element.
+                assert_eq!(report(op, &[min, 5], &[1, last]), Flags::NONE, "{op:?}, {:?}", DType::$dtype);
+                let expected = if op == Op::FloorDivide { overflow } else { Flags::NONE };
+                assert_eq!(report(op, &[7, min], &[1, last]), expected, "{op:?}, {:?}", DType::$dtype);
+                assert_eq!(report(op, &[7, min], &[last]), expected);
+                assert_eq!(report(op, &[min], &[7, last]), expected);
+            }
+        )+};
+    }
+    check! {
+        i8, I8; i16, I16; i32, I32; i64, I64;
+        u8, U8; u16, U16; u32, U32; u64, U64;
+    }
+}
+
+/// Truncated numbers are compared with the limits of the integers, of which neither limit is one.
+#[test]
+fn truncated_numbers_beyond_integers_are_reported() {
+    for (to, inside, outside) in [
+        (DType::I32, [-2_147_483_648.5, 2_147_483_647.5], [-2_147_483_649.0, 2_147_483_648.0]),
+        (DType::I64, [-(2f64.powi(63)), 9.2e18], [-9_223_372_036_854_777_856.0, 2f64.powi(63)]),
+        (DType::U64, [-1.0, 1.8e19], [-9.3e18, 2f64.powi(64)]),
+    ] {
+        let report = |numbers: &[f64]| reported(KernelKey::Cast(DType::F64, to), &[numbers]);
+        assert_eq!(report(&inside), FloatFlags::NONE, "{to:?}");
+        for number in outside.into_iter().chain([f64::NAN, f64::INFINITY]) {
+            assert_eq!(report(&[number]), FloatFlags::INVALID, "{number} to {to:?}");
+            // An even number of them.
+            assert_eq!(report(&[number, 1.0, number]), FloatFlags::INVALID, "{number} to {to:?}");
+        }
+    }
+}
+
+/// Poles, overflows and invalid operations of elements at any place, of real and complex numbers.
+#[test]
+fn exceptional_values_are_those_of_their_element() {
+    use FloatFlags as Flags;
+    // As many as several blocks that are searched.
+    let at = |number: usize, value: [f64; 2]| {
+        let mut numbers = [1.0, 0.0].repeat(700);
+        numbers[2 * number..][..2].copy_from_slice(&value);
+        numbers
+    };
+    let complex = |number: usize, value: [f64; 2]| {
+        reported(KernelKey::Call(Op::Log, DType::C128), &[&at(number, value)])
+    };
+    let real = |number: usize, value: f64| {
+        let mut numbers = vec![1.0; 700];
+        numbers[number] = value;
+        let single: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
+        let log = |dtype| KernelKey::Call(Op::Log, dtype);
+        let reports = [reported(log(DType::F64), &[&numbers]), reported(log(DType::F32), &[&single])];
+        assert_eq!(reports[0], reports[1]);
+        reports[0]
+    };
+    for number in [0, 3, 255, 256, 300, 699] {
+        assert_eq!(real(number, 0.0), Flags::DIVIDE);
+        assert_eq!(real(number, -1.0), Flags::INVALID);
+        assert_eq!([f64::INFINITY, f64::NAN, 2.0].map(|value| real(number, value)), [Flags::NONE; 3]);
+        assert_eq!(complex(number, [0.0, 0.0]), Flags::DIVIDE);
+        let others = [[f64::INFINITY, 0.0], [0.0, f64::INFINITY], [f64::NAN, 0.0], [3.0, 4.0]];
+        assert_eq!(others.map(|value| complex(number, value)), [Flags::NONE; 4]);
+    }
+    let two = |op: Op, a: f64, b: f64| reported(KernelKey::Call(op, DType::F64), &[&[2.0, a], &[1.0, b]]);
+    assert_eq!(two(Op::FloorDivide, 1.0, 0.0), Flags::DIVIDE);
+    assert_eq!(two(Op::FloorDivide, 1e300, 1e-300), Flags::OVERFLOW);
+    assert_eq!(two(Op::FloorDivide, 7.0, 2.0), Flags::NONE);
+    assert_eq!(two(Op::Pow, 0.0, -1.0), Flags::DIVIDE);
+    assert_eq!(two(Op::Pow, 10.0, 400.0), Flags::OVERFLOW);
+    // Results that are no numbers are never exceptional.
+    let mut functions = 0;
+    for key in Op::ALL.iter().map(|&op| KernelKey::Call(op, DType::F64)) {
+        let KernelKey::Call(op, _) = key else { continue };
+        if key.result_dtype() == DType::Bool && key.kernel().is_some() {
+            let values = [f64::NAN, 0.0, f64::INFINITY];
+            assert_eq!(reported(key, &vec![&values[..]; op.arity()]), Flags::NONE, "{op:?}");
+            functions += 1;
+        }
+    }
+    assert!(functions > 2);
+}
+
+/// Products of operands that are stretched along any dimensions, and in another order in memory, are folded along any
+/// dimensions: by kernels of pairs, also where another operand is read again, and by steps.
+#[test]
+fn sums_of_products_of_stretched_operands() {
+    let pair = Pair {
+        kernel: find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F32).unwrap(),
+        inputs: [0, 1],
+    };
+    let fold = || find_fold(FoldOp::Sum, DType::F32).unwrap();
+    // The third operand takes part in the loops only.
+    let by_steps = Program::new(vec![4; 3], vec![], vec![multiply_f32([0, 1])], 3).folding(fold());
+    let by_pairs = by_steps.clone().with_pairs(&[Some(pair)]);
+    assert!(by_pairs.is_only_pairs() && !by_steps.is_only_pairs());
+    assert!(!Program::new(vec![4], vec![], vec![], 0).folding(fold()).is_only_pairs());
+    let numbers: Vec<f32> = (0..1000).map(|i| ((i * i) % 11) as f32).collect();
+    let shape = [3usize, 4, 20];
+    // Row-major, column-major, and with gaps; stretched where the bits are set.
+    let orders: [[isize; 3]; 3] = [[80, 20, 1], [1, 3, 12], [200, 40, 2]];
+    let stretched = |order: usize, bits: usize| -> [isize; 3] {
+        std::array::from_fn(|dim| if bits >> dim & 1 == 1 { 0 } else { orders[order][dim] })
+    };
+    let at = |strides: [isize; 3], index: [usize; 3]| {
+        let offset: isize = strides.iter().zip(index).map(|(stride, i)| stride * i as isize).sum();
+        offset as usize
+    };
+    let others = [stretched(0, 0), stretched(0, 1)];
+    for (a, b) in (0..16).flat_map(|a| [0, 3, 4, 6, 16].map(|b| (a, b))) {
+        let (a, b) = (stretched(a / 8, a % 8), stretched(b / 8, b % 8));
+        for mask in 0..8 {
+            let kept: [usize; 3] =
+                std::array::from_fn(|dim| if mask >> dim & 1 == 1 { 1 } else { shape[dim] });
+            let mut out = [kept[1] as isize * kept[2] as isize, kept[2] as isize, 1];
+            (0..3).filter(|dim| mask >> dim & 1 == 1).for_each(|dim| out[dim] = 0);
+            let mut expected = vec![0f32; kept.iter().product()];
+            for index in indices(&shape) {
+                let index = [index[0], index[1], index[2]];
+                expected[at(out, index)] += numbers[at(a, index)] * numbers[at(b, index)];
+            }
+            for (program, other) in
+                [(&by_pairs, &others[0]), (&by_pairs, &others[1]), (&by_steps, &others[0])]
+            {
+                let mut sums = vec![f32::NAN; expected.len()];
+                // Safety: the strides lead to elements of the vectors.
+                let (inputs, mut output) = unsafe {
+                    let inputs = [&a, &b, other].map(|strides| Input::new(numbers.as_ptr(), &shape, strides));
+                    (inputs, Output::folded(sums.as_mut_ptr(), &shape, &out, u8::MAX))
+                };
+                assert!(run(program, &inputs, &mut output, ON_ONE_THREAD));
+                // Sums of small integers are exact.
+                assert_eq!(sums, expected, "{a:?}, {b:?}, {other:?} into {out:?}");
+            }
+        }
+    }
+}
+
+fn multiply_f32(inputs: [usize; 2]) -> Step {
+    let key = KernelKey::Call(Op::Multiply, DType::F32);
+    Step { key, kernel: key.kernel().unwrap(), inputs: inputs[..].into(), item: 4 }
+}
+
+/// Rows that differ in each block are not taken for those that another operand reads again.
+#[test]
+fn only_rows_of_the_pair_itself_are_read_again() {
+    let (shape, len) = ([5usize, 6, 64], 64);
+    let pair = |inputs| Pair {
+        kernel: find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F32).unwrap(),
+        inputs,
+    };
+    let numbers: Vec<f32> = (0..5 * 6 * len).map(|i| ((i * i) % 11) as f32).collect();
+    let (rows, scalars, again) = ([6 * len, len, 1], [6, 1, 0], [0, len, 1]);
+    // Which operand has the rows, the scalars, and what is read again.
+    for order in [[0, 1, 2], [2, 0, 1], [2, 1, 0], [1, 0, 2]] {
+        let program = Program::new(vec![4; 3], vec![], vec![multiply_f32([order[0], order[1]])], 3)
+            .folding(find_fold(FoldOp::Sum, DType::F32).unwrap())
+            .with_pairs(&[Some(pair([order[0], order[1]]))]);
+        let mut strides = [[0isize; 3]; 3];
+        for (operand, of_operand) in order.into_iter().zip([rows, scalars, again]) {
+            strides[operand] = of_operand.map(|stride| stride as isize);
+        }
+        let (mut sums, mut expected) = (vec![f32::NAN; 5 * len], vec![0f32; 5 * len]);
+        for index in indices(&shape) {
+            let (time, row, i) = (index[0], index[1], index[2]);
+            expected[time * len + i] += numbers[time * 6 * len + row * len + i] * numbers[time * 6 + row];
+        }
+        let out = [len as isize, 0, 1];
+        // Safety: the strides lead to elements of the vectors.
+        let (inputs, mut output) = unsafe {
+            let inputs = strides.each_ref().map(|strides| Input::new(numbers.as_ptr(), &shape, strides));
+            (inputs, Output::folded(sums.as_mut_ptr(), &shape, &out, u8::MAX))
+        };
+        assert!(run(&program, &inputs, &mut output, ON_ONE_THREAD));
+        assert_eq!(sums, expected, "{order:?}");
+    }
+}
+
+/// Floating-point flags of sums are reported, those of comparisons are not.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn flags_of_folds_are_those_of_arithmetic() {
+    let report = |fold: FoldOp, numbers: &[f64]| {
+        let program = Program::new(vec![8], vec![], vec![], 0).folding(find_fold(fold, DType::F64).unwrap());
+        let (shape, mut result) = ([numbers.len()], 0f64);
+        // Safety: address, shape and strides are those of the slice.
+        let (inputs, mut output) = unsafe {
+            let input = Input::new(numbers.as_ptr(), &shape, &[1]);
+            ([input], Output::folded(&raw mut result, &shape, &[0], u8::MAX))
+        };
+        let (is_complete, found) = flags::watch(|| run(&program, &inputs, &mut output, ON_ONE_THREAD));
+        assert!(is_complete);
+        found
+    };
+    assert_eq!(report(FoldOp::Sum, &[1e308, 1e308]), FloatFlags::OVERFLOW);
+    assert_eq!(report(FoldOp::Sum, &[1e308, 1.0]), FloatFlags::NONE);
+    for fold in [FoldOp::Min, FoldOp::Max] {
+        for count in [2, 100] {
+            // Comparisons of a signalling NaN set a flag.
+            for nan in [f64::NAN, f64::from_bits(0x7FF0_0000_0000_0001)] {
+                let mut numbers = vec![1.0; count];
+                numbers[count / 2] = nan;
+                assert_eq!(report(fold, &numbers), FloatFlags::NONE);
+            }
+        }
+    }
+}
+
+/// Outputs of several folds have one layout, and elements of the size of theirs.
+#[test]
+fn outputs_of_folds_are_checked() {
+    let fold = |fold| Program::new(vec![8], vec![], vec![], 0).folding(find_fold(fold, DType::I64).unwrap());
+    let joint = Program::joint(&[&fold(FoldOp::Sum), &fold(FoldOp::Max)], &[&[0], &[0]]);
+    let (a, shape) = ([1i64, 2, 3, 4], [2, 2]);
+    let runs = |second: &dyn Fn(*mut i64) -> Output<'static>| {
+        let mut results = [[0i64; 4]; 2];
+        let [first, other] = &mut results;
+        let is_complete = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            // Safety: address, shape and strides are those of the arrays.
+            let (inputs, own) = unsafe {
+                let input = Input::new(a.as_ptr(), &shape, &[2, 1]);
+                ([input], Output::folded(first.as_mut_ptr(), &shape, &[1, 0], u8::MAX))
+            };
+            run_folds(&joint, &inputs, &mut [own, second(other.as_mut_ptr())], ON_ONE_THREAD).unwrap()
+        }));
+        is_complete.is_ok().then_some([results[0][0], results[0][1], results[1][0], results[1][1]])
+    };
+    const SHAPE: &[usize] = &[2, 2];
+    // Safety: the strides lead to the four elements of the result.
+    unsafe {
+        let folded = |first| Output::folded::<i64>(first, SHAPE, &[1, 0], u8::MAX);
+        assert_eq!(runs(&folded), Some([3, 7, 2, 4]));
+        assert_eq!(runs(&|first| Output::folded(first, SHAPE, &[2, 0], u8::MAX)), None);
+        assert_eq!(runs(&|first| Output::folded(first, &[2, 1], &[1, 0], u8::MAX)), None);
+        assert_eq!(runs(&|first| Output::folded(first.cast::<i32>(), SHAPE, &[1, 0], u8::MAX)), None);
+        assert_eq!(runs(&|first| Output::new(first, SHAPE, &[1, 0], u8::MAX)), None);
+    }
+}
+
+/// Also where all elements of the output are folded at once.
+#[test]
+fn bits_beyond_the_mask_of_contiguous_accumulators_are_not_set() {
+    let a = [[6u8, 4, 2, 0], [3, 1, 0, 0], [255, 8, 4, 2]];
+    let program =
+        Program::new(vec![1], vec![], vec![], 0).folding(find_fold(FoldOp::Max, DType::U8).unwrap());
+    let mut maxima = [9u8; 3];
+    // Safety: address, shape and strides are those of the arrays.
+    let (inputs, mut output) = unsafe {
+        let output = Output::folded(maxima.as_mut_ptr(), &[3, 4], &[1, 0], 1);
+        ([Input::new(a.as_ptr().cast::<u8>(), &[3, 4], &[4, 1])], output)
+    };
+    assert!(run(&program, &inputs, &mut output, ON_ONE_THREAD));
+    assert_eq!(maxima, [0, 1, 1]);
+}
+
+/// An index that is the same along rows, of any length.
+#[test]
+fn indices_of_rows() {
+    for (len, steps) in
+        [3, 10, 160, 300].into_iter().flat_map(|len| [[1, 0], [0, 1], [0, 0]].map(|steps| (len, steps)))
+    {
+        let shape = [20, len];
+        let a = ArrayD::from_shape_fn(&shape[..], |at| (at[0] * 1000 + at[1]) as i64);
+        let view = a.view();
+        let inputs = [input(&view), Input::index(7, &shape, &steps)];
+        for block in [64, 700, 4096] {
+            let program = Program { block_elements: block, ..single() }.with_index(1);
+            let mut out = ArrayD::from_elem(&shape[..], UNTOUCHED);
+            assert!(run(&program, &inputs, &mut output(&mut out), ON_ONE_THREAD));
+            let index = |at: &[usize]| 7 + at[0] as i64 * steps[0] as i64 + at[1] as i64 * steps[1] as i64;
+            assert!(indices(&shape).all(|at| out[&at[..]] == a[&at[..]] - index(&at)));
+        }
+    }
+}
+
+/// What is computed once stays where it is, whatever is computed before it: in many blocks, with rows of the output that
+/// are apart, and with scalars of each block.
+#[test]
+fn values_that_are_computed_once_stay() {
+    // `((a + a) + a) - (b + 7)`, of which all but `b + 7` are of each block.
+    let steps = || {
+        vec![step(Op::Add, [0, 0]), step(Op::Add, [3, 0]), step(Op::Add, [1, 2]), step(Op::Subtract, [4, 5])]
+    };
+    let program = || Program::new(vec![8, 8], vec![Constant::new(7i64)], steps(), 6);
+    for (shape, b_strides) in [[50, 20], [4, 200]]
+        .into_iter()
+        .flat_map(|shape| [[0, 0], [0, 1], [1, 0], [shape[1] as isize, 1]].map(|strides| (shape, strides)))
+    {
+        let a: Vec<i64> = (0..1000).map(|i| i * i % 101).collect();
+        let b: Vec<i64> = (0..1000).map(|i| i * 3).collect();
+        for gap in [0usize, 5] {
+            let row = shape[1] + gap;
+            let (in_strides, out_strides) = ([shape[1] as isize, 1], [row as isize, 1]);
+            for (program, block) in [program(), program().with_immediate_fusion()]
+                .into_iter()
+                .flat_map(|program| [30, 100, 4096].map(|block| (program.clone(), block)))
+            {
+                let program = Program { block_elements: block, one_kernel_block: block, ..program };
+                let mut out = vec![UNTOUCHED; shape[0] * row];
+                // Safety: the strides lead to elements of the vectors.
+                let (inputs, mut output) = unsafe {
+                    let inputs = [
+                        Input::new(a.as_ptr(), &shape, &in_strides),
+                        Input::new(b.as_ptr(), &shape, &b_strides),
+                    ];
+                    (inputs, Output::new(out.as_mut_ptr(), &shape, &out_strides, u8::MAX))
+                };
+                assert!(run(&program, &inputs, &mut output, ON_ONE_THREAD));
+                for (at, &result) in out.iter().enumerate() {
+                    let (y, x) = (at / row, at % row);
+                    let other = y as isize * b_strides[0] + x as isize * b_strides[1];
+                    let expected = if x < shape[1] {
+                        3 * a[y * shape[1] + x] - b[other as usize] - 7
+                    } else {
+                        UNTOUCHED
+                    };
+                    assert_eq!(result, expected, "{shape:?}, {b_strides:?}, {gap}, {block}");
+                }
+            }
+        }
+    }
+}
+
+/// `a0 + … + a8 + 0 + … + 8`.
+#[test]
+fn programs_of_many_operands_and_constants() {
+    let constants = (0..9).map(Constant::new::<i64>).collect();
+    let steps =
+        (1..18).map(|number| step(Op::Add, [if number == 1 { 0 } else { 16 + number }, number])).collect();
+    let program = Program::new(vec![8; 9], constants, steps, 34);
+    let a = ndarray::arr1(&[1i64, 10, 100]).into_dyn();
+    let (view, mut out) = (a.view(), ArrayD::zeros(IxDyn(&[3])));
+    assert!(run(&program, &[input(&view); 9], &mut output(&mut out), ON_ONE_THREAD));
+    assert_eq!(out, a * 9 + 36);
+}
+
+/// A kernel of three operands, and kernels of rows with one element for each.
+#[test]
+fn single_kernels_of_three_operands_and_of_rows() {
+    let (a, b) = ([3i64, 4, 5], [30i64, 40, 50]);
+    let conditions = [1u8, 0, 1];
+    let choose = Step { inputs: [0, 1, 2].into_iter().collect(), ..step_where() };
+    let program = Program::new(vec![1, 8, 8], vec![], vec![choose], 3);
+    let mut out = ArrayD::zeros(IxDyn(&[3]));
+    // Safety: the arrays are contiguous.
+    let inputs = unsafe {
+        let condition = Input::new(conditions.as_ptr(), &[3], &[1]);
+        [condition, Input::new(a.as_ptr(), &[3], &[1]), Input::new(b.as_ptr(), &[3], &[1])]
+    };
+    assert!(run(&program, &inputs, &mut output(&mut out), ON_ONE_THREAD));
+    assert_eq!(out.as_slice(), Some(&[3, 40, 5][..]));
+
+    let elements: Vec<i64> = (0..600).map(|number| number * number).collect();
+    let row = |elements, len: usize, stride: usize| OperandRows {
+        bytes: bytemuck::cast_slice::<i64, u8>(elements),
+        row: len * 8,
+        stride: stride * 8,
+    };
+    for (program, len) in [single(), single().with_immediate_fusion()]
+        .into_iter()
+        .flat_map(|program| [(program.clone(), 1), (program, 100)])
+    {
+        let mut result = vec![0i64; 5 * len];
+        let operands = [row(&elements, len, len), row(&elements[7..], 1, 3)];
+        program.run_single_kernel_rows(&operands, 5, bytemuck::cast_slice_mut(&mut result));
+        let expected = |at: usize| elements[at] - elements[7 + at / len * 3];
+        assert!(result.iter().enumerate().all(|(at, &result)| result == expected(at)));
+    }
+    // Several kernels on as many elements as compiled ones are used for.
+    let (a, b) = elements.split_at(300);
+    let mut result = [0i64; 300];
+    chain().run_few_kernels(
+        &[bytemuck::cast_slice(a), bytemuck::cast_slice(b)],
+        bytemuck::cast_slice_mut(&mut result),
+    );
+    assert!(result.iter().zip(a).zip(b).all(|((result, a), b)| *result == (a + b) * (b + 7) - a));
+}
+
+/// Sums of a part have the bits that they have in the whole, also where a loop has one iteration in the part only.
+#[test]
+fn parts_of_an_output_round_as_the_whole() {
+    let program =
+        Program::new(vec![4], vec![], vec![], 0).folding(find_fold(FoldOp::Sum, DType::F32).unwrap());
+    let mut number = 0u32;
+    let numbers: Vec<f32> = (0..40_000)
+        .map(|_| {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (number >> 8) as f32 / 16_777_216.0
+        })
+        .collect();
+    let sums = |first: usize, shape: &[usize], strides: &[isize], out: &[isize], whole: &[usize]| {
+        let reach = |&(&size, &stride): &(&usize, &isize)| (size - 1) * stride.unsigned_abs();
+        let count = 1 + shape.iter().zip(out).map(|pair| reach(&pair)).sum::<usize>();
+        let mut sums = vec![f32::NAN; count];
+        // Safety: the strides lead to elements of the vectors.
+        let (inputs, mut output) = unsafe {
+            let input = Input::new(numbers[first..].as_ptr(), shape, strides);
+            ([input], Output::folded(sums.as_mut_ptr(), shape, out, u8::MAX).part_of(whole))
+        };
+        assert!(run(&program, &inputs, &mut output, ON_ONE_THREAD));
+        sums
+    };
+    for shape in
+        [vec![40, 3, 50], vec![7, 3, 5], vec![200, 2, 64], vec![3, 30, 3, 20], vec![20, 10, 3], vec![64, 3]]
+    {
+        let rank = shape.len();
+        let strides = crate::layout::row_major(&shape);
+        for (mask, dim) in (0..1usize << rank).flat_map(|mask| (0..rank).map(move |dim| (mask, dim))) {
+            if mask >> dim & 1 == 1 {
+                continue;
+            }
+            let kept: Vec<usize> = (0..rank).map(|d| if mask >> d & 1 == 1 { 1 } else { shape[d] }).collect();
+            let mut out = crate::layout::row_major(&kept);
+            (0..rank).filter(|d| mask >> d & 1 == 1).for_each(|d| out[d] = 0);
+            let all = sums(0, &shape, &strides, &out, &shape);
+            for at in [0, shape[dim] - 1] {
+                let mut part = shape.clone();
+                part[dim] = 1;
+                let own = sums(at * strides[dim] as usize, &part, &strides, &out, &shape);
+                let first = at * out[dim] as usize;
+                let is_own = |index: usize| (index / out[dim] as usize).is_multiple_of(shape[dim]);
+                let same = (0..own.len()).filter(|&index| is_own(index));
+                for index in same {
+                    assert_eq!(
+                        own[index].to_bits(),
+                        all[first + index].to_bits(),
+                        "{shape:?}, {mask:b}, {dim}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Contiguous and gathered inputs, wherever arrays reside: what is prefetched is not part of the result.
+#[test]
+fn three_inputs_in_any_order_and_residence() {
+    let steps = || vec![step(Op::Subtract, [0, 1]), step(Op::Add, [3, 2])];
+    let shape = [40usize, 50];
+    let arrays: [ArrayD<i64>; 3] = std::array::from_fn(|number| {
+        ArrayD::from_shape_fn(&shape[..], |at| (at[0] * 100 + at[1]) as i64 * [1, 1000, 1_000_000][number])
+    });
+    let expected = &arrays[0] - &arrays[1] + &arrays[2];
+    for (transposed, block) in (0..8).flat_map(|bits| [64, 500].map(|block| (bits, block))) {
+        let program = Program { block_elements: block, ..Program::new(vec![8; 3], vec![], steps(), 4) };
+        // The same elements in column-major order.
+        let views: [ArrayD<i64>; 3] = std::array::from_fn(|number| {
+            if transposed >> number & 1 == 0 {
+                return arrays[number].clone();
+            }
+            let columns = ArrayD::from_shape_fn(&[50, 40][..], |at| arrays[number][[at[1], at[0]]]);
+            columns.reversed_axes()
+        });
+        let views = views.each_ref().map(|array| array.view());
+        for residence in residences() {
+            let mut out = ArrayD::from_elem(&shape[..], UNTOUCHED);
+            run_in(residence, &program, &views.each_ref().map(input), &mut out);
+            assert_eq!(out, expected, "{transposed:03b}, {residence:?}");
+        }
+    }
+}
+
+/// Many rows that are read again are folded in parts of some columns, as long as these are not too short.
+#[test]
+fn many_rows_that_are_read_again_are_folded_in_parts() {
+    const TIMES: usize = 64;
+    let program = Program::new(vec![4; 2], vec![], vec![multiply_f32([0, 1])], 2)
+        .folding(find_fold(FoldOp::Sum, DType::F32).unwrap())
+        .with_pairs(&[Some(Pair {
+            kernel: find_pair_fold(FoldOp::Sum, PairFunction::Product, DType::F32).unwrap(),
+            inputs: [0, 1],
+        })]);
+    for (rows, len) in [(700, 200), (2100, 64)] {
+        let shape = [TIMES, rows, len];
+        let numbers: Vec<f32> = (0..rows * len).map(|i| (i % len) as f32).collect();
+        let scalars: Vec<f32> = (0..TIMES * rows).map(|i| (i / rows % 8) as f32).collect();
+        let mut sums = vec![f32::NAN; TIMES * len];
+        let [of_rows, of_scalars, out] =
+            [[0, len, 1], [rows, 1, 0], [len, 0, 1]].map(|strides| strides.map(|stride| stride as isize));
+        // Safety: the strides lead to elements of the vectors.
+        let (inputs, mut output) = unsafe {
+            let inputs = [
+                Input::new(numbers.as_ptr(), &shape, &of_rows),
+                Input::new(scalars.as_ptr(), &shape, &of_scalars),
+            ];
+            (inputs, Output::folded(sums.as_mut_ptr(), &shape, &out, u8::MAX))
+        };
+        assert!(run(&program, &inputs, &mut output, ON_ONE_THREAD));
+        // Sums of small integers are exact.
+        let expected = |at: usize| (rows * (at % len) * (at / len % 8)) as f32;
+        assert!(sums.iter().enumerate().all(|(at, &sum)| sum == expected(at)), "{shape:?}");
+    }
 }
