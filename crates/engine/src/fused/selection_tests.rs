@@ -1,12 +1,14 @@
 //! What [`run`] selects for given arrays, where the result does not show it; and descriptions of it.
 
 use super::block::BlockShape;
+use super::fuse::single_step;
 use super::program::MAX_ARITY;
-use super::schedule::{Action, Residence, Schedule, gather_cost};
+use super::schedule::{Action, BlockSpan, Residence, Schedule, gather_cost};
 use super::single::is_row_major;
 use super::tests::{ON_ONE_THREAD, chain, input, output, single, step};
 use super::{
-    Input, Options, Output, Program, describe, is_shared, loop_nest, residence, run, streams, touched_bytes,
+    Input, Options, Output, Position, Program, describe, is_shared, loop_nest, residence, run, streams,
+    touched_bytes,
 };
 use crate::memory::max_bytes_without_prefetch;
 use crate::memory::stream::has_streaming_stores;
@@ -18,7 +20,7 @@ use crate::tuning::{
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use unishape_jit::MAX_INPUTS;
-use unishape_kernels::{Constant, DType, FoldOp, KernelKey, Op, find_fold};
+use unishape_kernels::{Constant, DType, FoldOp, KernelKey, Op, find_fold, find_position_fold};
 
 fn zeros(shape: &[usize]) -> ArrayD<i64> {
     ArrayD::zeros(IxDyn(shape))
@@ -107,7 +109,7 @@ fn dimensions_of_size_1_are_contiguous_with_any_stride() {
 fn arrays_larger_than_the_caches_reside_in_memory() {
     for threads in [1, 4] {
         let most = max_bytes_without_prefetch(threads);
-        assert_eq!(residence(most, threads), Residence::Cache);
+        assert_eq!([1, most - 1, most].map(|touched| residence(touched, threads)), [Residence::Cache; 3]);
         // Some CPUs have no limit.
         if let Some(more) = most.checked_add(1) {
             assert_eq!(residence(more, threads), Residence::Memory);
@@ -194,6 +196,13 @@ fn only_what_is_not_in_place_costs_gathering() {
     // An output that is scattered.
     let scattered = [[3200, 400, 2], [1600, 200, 1], [1600, 200, 1]];
     assert_eq!((cost(long, scattered, 800), cost(long, scattered, 1 << 20)), (1.0, 1.0));
+    // Indices are gathered, but not by folds of positions.
+    let nest = LoopNest::new(&long, 3, |operand, dim| [[0; 3], [1600, 200, 1], [5, 50, 500]][operand][dim]);
+    let cost = |program: &Program| gather_cost(program, &nest, BlockShape::new(&nest, 800));
+    let indices = || Program::new(vec![8, 8], vec![], vec![], 0).with_index(1);
+    let position = Position { kernel: find_position_fold(FoldOp::ArgMax, DType::I64).unwrap(), index: 1 };
+    let sum = indices().folding(find_fold(FoldOp::Sum, DType::I64).unwrap());
+    assert_eq!((cost(&indices().finding_position(position)), cost(&sum)), (0.0, 1.0));
 }
 
 /// Three quarters of the largest block, at least 2 KB, of a contiguous output.
@@ -841,4 +850,88 @@ fn kernels_are_compiled_after_enough_work() {
     let kernel = has_kernel(MIN_FUSED_ELEMENTS).expect("compiled");
     assert!(std::sync::Arc::ptr_eq(&kernel, &has_kernel(1000).expect("kept")));
     assert!(has_kernel(MIN_FUSED_ELEMENTS - 1).is_none());
+}
+
+/// One for each row, where rows are processed one by one, or one for all.
+#[test]
+fn indices_have_as_few_elements_as_they_have_values() {
+    let spans = |len: usize, of_index: [isize; 2]| {
+        let row = len as isize;
+        let program = Program { block_overhead: usize::MAX, ..single().with_index(1) };
+        let strides: &[&[isize]] = &[&[row, 1], &[row, 1], &of_index];
+        let Schedule { once, each, .. } = schedule(&program, &[64, len], strides, Residence::Cache);
+        let spans = once.iter().chain(&each).filter_map(|action| match action {
+            Action::Gather { input: 1, span, .. } => Some(*span),
+            _ => None,
+        });
+        spans.collect::<Vec<_>>()
+    };
+    assert_eq!(spans(MIN_ROW_LEN, [1, 0]), [BlockSpan::Column]);
+    assert_eq!(spans(MIN_ROW_LEN - 1, [1, 0]), [BlockSpan::Block]);
+    assert_eq!([MIN_ROW_LEN, 10].map(|len| spans(len, [0, 0])), [[BlockSpan::Scalar]; 2]);
+    assert_eq!([MIN_ROW_LEN, 10].map(|len| spans(len, [0, 1])), [[BlockSpan::Block]; 2]);
+}
+
+/// Where one kernel computes several steps, or rows that its own kernel would compute one by one.
+#[test]
+fn one_kernel_takes_large_blocks_of_several_steps_or_of_rows() {
+    if !has_fused_kernels() {
+        return;
+    }
+    let block = |steps: usize, shape: &[usize], strides: &[&[isize]]| {
+        let input = |number: usize| if number == 0 { 0 } else { 1 + number };
+        let all =
+            (0..steps).map(|number| step_of(Op::Multiply, &[input(number), 1], DType::F32, 4)).collect();
+        let program = Program::new(vec![4; 2], vec![], all, 1 + steps).with_immediate_fusion();
+        let nest = LoopNest::new(shape, 3, |operand, dim| strides[operand][dim]);
+        assert_eq!(program.can_be_one_kernel(&nest), steps > 1 || shape.len() > 1);
+        let mut schedule = Schedule::default();
+        schedule.make(&program, &nest, Residence::Cache);
+        schedule.block.len()
+    };
+    let contiguous: &[&[isize]] = &[&[1], &[1], &[1]];
+    let column: &[&[isize]] = &[&[1000, 1], &[1000, 1], &[1, 0]];
+    assert!(block(1, &[1 << 20], contiguous) < 10_000);
+    assert_eq!([2, 3].map(|steps| block(steps, &[1 << 20], contiguous)), [1 << 16; 2]);
+    assert_eq!([1, 2].map(|steps| block(steps, &[500, 1000], column)), [65_000; 2]);
+}
+
+/// A slot does not show what it keeps.
+#[test]
+fn programs_have_a_debug_representation() {
+    assert!(format!("{:?}", single()).contains("recent: Slot"));
+}
+
+/// Calls with few elements are no work, and use no compiled kernel.
+#[test]
+fn a_single_kernel_is_compiled_after_enough_work() {
+    if !has_fused_kernels() || std::env::var_os("UNISHAPE_JIT").is_some() {
+        return;
+    }
+    let program = single();
+    let has_kernel = |elements: usize| single_step(&program, elements, |_| true).is_some();
+    let calls = 2 * FUSE_AFTER / (MIN_FUSED_ELEMENTS - 1);
+    assert!((0..calls).all(|_| !has_kernel(MIN_FUSED_ELEMENTS - 1)));
+    assert!(!has_kernel(MIN_FUSED_ELEMENTS) && !has_kernel(FUSE_AFTER - MIN_FUSED_ELEMENTS - 1));
+    assert!(has_kernel(MIN_FUSED_ELEMENTS) && has_kernel(1 << 20) && !has_kernel(MIN_FUSED_ELEMENTS - 1));
+}
+
+/// Also those whose schedule is kept.
+#[test]
+fn small_calls_are_work_from_the_least_number_of_elements_on() {
+    if std::env::var_os("UNISHAPE_JIT").is_some() {
+        return;
+    }
+    let is_ready_after = |elements: usize, calls: usize| {
+        let (program, a) = (with_constants(), zeros(&[elements]));
+        let (view, mut out) = (a.view(), zeros(&[elements]));
+        for _ in 0..calls {
+            assert!(run(&program, &[input(&view); 3], &mut output(&mut out), ON_ONE_THREAD));
+        }
+        program.fused.is_ready(MIN_FUSED_ELEMENTS)
+    };
+    // Of four steps each.
+    let calls = FUSE_AFTER / 4 / MIN_FUSED_ELEMENTS;
+    assert!(is_ready_after(MIN_FUSED_ELEMENTS, calls + 2) && !is_ready_after(MIN_FUSED_ELEMENTS, calls - 2));
+    assert!(!is_ready_after(MIN_FUSED_ELEMENTS / 2, 2 * calls + 10));
 }
