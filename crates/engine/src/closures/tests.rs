@@ -2,6 +2,7 @@
 
 use super::{Assign, ForEach, Map, Operand, Read, Write, clone_elements};
 use crate::layout::{indices, row_major};
+use crate::memory::max_bytes_without_streaming;
 use crate::memory::stream::{can_stream, has_streaming_stores};
 #[cfg(feature = "parallel")]
 use crate::parallel::Visitors;
@@ -403,7 +404,9 @@ fn streamed_rows_with_gaps_are_those_of_the_closure() {
     let mut out = vec![unwritten; rows * (len + GAP)];
     let touched = rows * len * size_of::<Page>();
     let is_streamed = can_stream(out.as_ptr(), rows * len, touched, STREAM_CACHE_FRACTION_CLOSURES);
-    assert_eq!(is_streamed, has_streaming_stores());
+    // Some server CPUs have a cache of more than this.
+    let is_large = touched > max_bytes_without_streaming(STREAM_CACHE_FRACTION_CLOSURES);
+    assert_eq!(is_streamed, is_large && has_streaming_stores());
     let out_strides = [(len + GAP) as isize, 1];
     // Safety: the strides stay within the vectors.
     let (page, of_row, of_column, result) = unsafe {

@@ -10,3 +10,5 @@ pub use alloc::{AllocError, reserve};
 #[cfg(feature = "fused")]
 pub use alloc::{is_zeroed_by_system, zeroed};
 pub(crate) use caches::max_bytes_without_prefetch;
+#[cfg(test)]
+pub(crate) use caches::max_bytes_without_streaming;
