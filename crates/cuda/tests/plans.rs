@@ -1,9 +1,15 @@
 //! Properties of plans: memory, kernels and errors.
 
+use std::collections::HashSet;
+use std::error::Error as _;
 use unishape::DType;
 use unishape::expr::Expr;
-use unishape_cuda::{ArrayType, Buffer, Device, Error, Numerics, Plan, Variable, Word};
+use unishape_cuda::{
+    ArrayType, Buffer, Device, Error, Expression, Numerics, Plan, ReadFrom, Recent, Stage, Stages, Variable,
+    Word,
+};
 use unishape_engine::layout::row_major;
+use unishape_kernels::{Constant, FoldOp, KernelKey, Op};
 
 /// A plan for contiguous arrays of float32.
 fn plan(text: &str, shapes: &[&[usize]]) -> Result<Plan, Error> {
@@ -138,6 +144,39 @@ fn errors() {
     assert_eq!(error(wrong), "the output has dtype float32, but the result has dtype float64");
 }
 
+#[test]
+fn errors_of_expressions_are_sources() {
+    let error = plan("a + b", &[&[3], &[4]]).unwrap_err();
+    assert_eq!(error.source().unwrap().to_string(), error.to_string());
+    assert!(Error::TooLarge.source().is_none());
+}
+
+#[test]
+fn missing_libraries_are_errors_with_all_that_is_known() {
+    let error = |folders: &[&str], problems: &[&str], advice: Option<&str>| {
+        let all = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect();
+        let names = all(&["liba.so", "libb.so"]);
+        let (folders, problems) = (all(folders), all(problems));
+        Error::NoLibrary { names, folders, problems, advice: advice.map(str::to_owned) }.to_string()
+    };
+    assert_eq!(error(&[], &[], None), "liba.so or libb.so not found");
+    assert_eq!(
+        error(&["/x", "/y"], &["no memory", "no right"], Some("install it")),
+        "liba.so or libb.so not found in /x, /y, nor where the system looks for libraries (no memory; no right); install it"
+    );
+}
+
+#[test]
+fn plans_know_their_numerics() {
+    let array = ArrayType { dtype: DType::F32, shape: &[4], strides: &[1], alignment: 256 };
+    let expr = Expr::parse("a + 1").unwrap();
+    for numerics in [Numerics::Exact, Numerics::Fused, Numerics::Fast] {
+        let plan = Plan::new(&expr, &[Variable::Array(array)], None, numerics).unwrap();
+        assert_eq!((plan.numerics(), plan.launches()[0].kernel.numerics), (numerics, numerics));
+    }
+    assert_eq!(format!("{:?}", Recent::<Plan>::default()), "Recent { .. }");
+}
+
 /// With a driver and without one.
 #[test]
 fn addresses_of_the_host_belong_to_no_device() {
@@ -177,7 +216,7 @@ fn results_of_more_than_31_bits_have_several_launches() {
     {
         let plan = plan_of_bytes(text, &shape, &row_major(&shape)).unwrap();
         assert!(plan.launches().len() > 1, "{text}");
-        assert_eq!(sources(&plan).iter().collect::<std::collections::HashSet<_>>().len(), 1, "{text}");
+        assert_eq!(sources(&plan).iter().collect::<HashSet<_>>().len(), 1, "{text}");
         // Each starts where the one before ends.
         let offsets = |is_wanted: fn(Buffer) -> bool| -> Vec<i64> {
             let words = plan.launches().iter().flat_map(|launch| &launch.words);
@@ -226,5 +265,289 @@ fn arrays_of_many_dimensions() {
             let plan = plan(text, &[&a, &b]).unwrap_or_else(|error| panic!("{rank} {text}: {error}"));
             assert!(!plan.launches().is_empty(), "{text}");
         }
+    }
+}
+
+/// Parts of the prelude that define functions which programs call.
+const PARTS: [&str; 5] = [
+    include_str!("../src/prelude/casts.cu"),
+    include_str!("../src/prelude/integer.cu"),
+    include_str!("../src/prelude/float.cu"),
+    include_str!("../src/prelude/complex.cu"),
+    include_str!("../src/prelude/complex_functions.cu"),
+];
+
+/// Names before one of these characters.
+fn names_before(text: &str, ends: [char; 2]) -> HashSet<&str> {
+    let before = text.match_indices(ends).map(|(end, _)| &text[..end]);
+    let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    before.map(|text| &text[text.trim_end_matches(is_part).len()..]).collect()
+}
+
+#[test]
+fn kernels_define_what_they_call() {
+    let array = |dtype, shape| Variable::Array(ArrayType { dtype, shape, strides: &[64, 1], alignment: 256 });
+    let defined: Vec<HashSet<&str>> = PARTS.iter().map(|part| names_before(part, ['(', '('])).collect();
+    for (text, dtypes, most) in [
+        ("cast(a, float16)", &[DType::F64][..], 1),
+        ("a * b", &[DType::I64, DType::I64], 1),
+        ("a * b", &[DType::F32, DType::F32], 1),
+        // Elementary functions are long.
+        ("a * b - conj(a)", &[DType::C64, DType::C64], 2),
+        ("exp(a)", &[DType::C128], 3),
+        // The second stage of the kernel calls nothing.
+        (
+            "where(any(exp(cast(a, complex64)) == b, axis=1, keepdims=True), c, d)",
+            &[DType::F32, DType::C64, DType::U8, DType::U8],
+            5,
+        ),
+        // Nor does the first.
+        ("c * sum(cast(a, complex128), axis=1, keepdims=True)", &[DType::C128, DType::F32], 5),
+        ("cast(a, float32) * exp(max(b, axis=1, keepdims=True))", &[DType::F16, DType::F32], 5),
+        ("cast(a, int64) // max(b, axis=1, keepdims=True)", &[DType::F64, DType::I64], 5),
+        (
+            "exp(cast(where(any(b, axis=1, keepdims=True), a, c), complex64))",
+            &[DType::Bool, DType::F32, DType::F32],
+            5,
+        ),
+    ] {
+        let variables: Vec<Variable<'_>> = dtypes.iter().map(|&dtype| array(dtype, &[1000, 64])).collect();
+        let plan = Plan::new(&Expr::parse(text).unwrap(), &variables, None, Numerics::Exact).unwrap();
+        let [source] = sources(&plan)[..] else { panic!("{text}: {}", plan.launches().len()) };
+        let (prelude, kernel) = source.split_once("\nstruct Args").unwrap();
+        let own = names_before(prelude, ['(', '(']);
+        for name in names_before(kernel, ['(', '<']) {
+            let is_known = defined.iter().any(|part| part.contains(name));
+            assert!(!is_known || own.contains(name), "{text}: {name} is not defined");
+        }
+        let parts = PARTS.iter().filter(|part| prelude.contains(*part)).count();
+        assert!((1..=most).contains(&parts), "{text}: {parts} parts of the prelude");
+    }
+}
+
+#[test]
+fn squares_of_pairs_and_transposed_squares_are_blocks() {
+    for (text, shapes, blocks) in [
+        ("sum((a[:, None] - b)**2, -1)", [&[100, 70][..], &[65, 70]], 4),
+        ("sum(abs(a[:, :, None] - b[:, None]), -1)", [&[3, 50, 40], &[3, 34, 40]], 3),
+        ("a + b.T", [&[100, 130], &[130, 100]], 6),
+    ] {
+        let plan = plan(text, &shapes).unwrap();
+        assert_eq!(
+            plan.launches().iter().map(|launch| launch.blocks).collect::<Vec<_>>(),
+            [blocks],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn launches_have_fewer_than_two_to_the_31_blocks() {
+    let many = 1 << 21;
+    for (text, shapes, wrong) in [
+        ("a + b.T", [[many, many], [many, many]], [[2 * many, many], [many, 2 * many]]),
+        // By a table of rows.
+        ("a + b", [[many, 1], [1, many]], [[many, 1], [1, 2 * many]]),
+    ] {
+        let found = plan(text, &shapes.each_ref().map(|shape| &shape[..])).unwrap();
+        assert_eq!(found.launches()[0].blocks, 1 << 30, "{text}");
+        let wrong = plan(text, &wrong.each_ref().map(|shape| &shape[..]));
+        assert!(matches!(wrong, Err(Error::TooLarge)), "{text}: {wrong:?}");
+    }
+}
+
+#[test]
+fn rows_in_one_kernel_are_vectors_where_these_are_whole_and_aligned() {
+    for (shape, alignment, lanes) in
+        [([10_000, 1000], 256, 4), ([10_000, 1000], 4, 1), ([10_000, 1001], 256, 1), ([1, 1001], 256, 1)]
+    {
+        let strides = row_major(&shape);
+        let array = ArrayType { dtype: DType::F32, shape: &shape, strides: &strides, alignment };
+        let expr = Expr::parse("softmax(a, -1)").unwrap();
+        let plan = Plan::new(&expr, &[Variable::Array(array)], None, Numerics::Exact).unwrap();
+        let [source] = sources(&plan)[..] else { panic!("{shape:?}: {}", plan.launches().len()) };
+        assert!(source.contains(&format!("Vec<u32, {lanes}> y;")), "{shape:?}, {alignment}");
+        if lanes == 4 {
+            assert_eq!(plan.launches()[0].blocks, 10_000 / 8, "a row for each warp");
+        }
+    }
+}
+
+#[test]
+fn stages_are_one_kernel_only_where_they_are_along_the_same_rows() {
+    for (text, shapes, count) in [
+        // A stage before them.
+        ("softmax(a * max(b), axis=1)", [&[50, 64][..], &[70]], 2..=2),
+        // The result of each row is read along the columns.
+        ("exp(a - max(a, axis=1)) * b", [&[64, 64], &[64]], 2..=9),
+    ] {
+        let found = plan(text, &shapes).unwrap().launches().len();
+        assert!(count.contains(&found), "{text}: {found}");
+    }
+}
+
+#[test]
+fn reversed_arrays_are_accessed_from_their_lowest_address() {
+    let array = ArrayType { dtype: DType::F32, shape: &[1000, 64], strides: &[-64, -1], alignment: 4 };
+    let expr = Expr::parse("softmax(a, -1)").unwrap();
+    let plan = Plan::new(&expr, &[Variable::Array(array)], Some(array), Numerics::Exact).unwrap();
+    let [launch] = plan.launches() else { panic!("{}", plan.launches().len()) };
+    for buffer in [Buffer::Output, Buffer::Variable(0)] {
+        let lowest = Word::Address { buffer, offset: -4 * (64_000 - 1) };
+        assert!(launch.words.contains(&lowest), "{:?}", launch.words);
+    }
+}
+
+/// Few columns: what each thread folds at least decides about the number of blocks.
+#[test]
+fn reductions_of_few_columns_are_split_into_parts_of_some_vectors() {
+    for (rows, least, most) in [(300, 1, 1), (2000, 1, 1), (100_000, 18, 36), (10_000_000, 1024, 2048)] {
+        let plan = plan("sum(a, axis=0)", &[&[rows, 3]]).unwrap();
+        let blocks = plan.launches()[0].blocks;
+        assert!((least..=most).contains(&blocks), "{rows}: {blocks}");
+        assert_eq!(plan.launches().len(), if most > 1 { 2 } else { 1 }, "{rows}");
+        let parts: &[usize] = if most > 1 { &[4 * 3 * blocks as usize] } else { &[] };
+        assert_eq!(plan.temporaries(), parts, "{rows}");
+    }
+}
+
+/// An expression that is its stages.
+struct Fixed(Stages, Recent<Plan>);
+
+impl Expression for Fixed {
+    fn stages(&self, _: &[Variable<'_>]) -> Result<Stages, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.0.clone())
+    }
+
+    fn plans(&self) -> &Recent<Plan> {
+        &self.1
+    }
+}
+
+/// A sum and a sum of squared deviations are computed in one pass only where that is what stages compute.
+#[test]
+fn only_variances_are_computed_by_deviations() {
+    type Change = (&'static str, bool, fn(&mut Vec<Stage>));
+    fn square(stage: &mut Stage) -> &mut (KernelKey, Vec<usize>) {
+        let at = stage.results[0].value - stage.reads.len() - stage.constants.len();
+        &mut stage.steps[at]
+    }
+    fn set_dtype(stages: &mut [Stage], dtype: DType) {
+        stages[..2].iter_mut().for_each(|stage| stage.results[0].dtype = dtype);
+    }
+    let of_two: &[Change] = &[
+        ("as it is", true, |_| {}),
+        ("square", true, |stages| {
+            let (key, inputs) = square(&mut stages[1]);
+            *key = KernelKey::Call(Op::Square, DType::F64);
+            inputs.truncate(1);
+        }),
+        ("another factor", false, |stages| square(&mut stages[1]).1[1] = 0),
+        ("maximum of squares", false, |stages| stages[1].results[0].fold = Some(FoldOp::Max)),
+        ("maximum first", false, |stages| stages[0].results[0].fold = Some(FoldOp::Max)),
+        ("integers", false, |stages| set_dtype(stages, DType::I64)),
+        ("another dtype of squares", false, |stages| stages[1].results[0].dtype = DType::F32),
+        ("another number of elements", false, |stages| {
+            stages[1].constants.iter_mut().for_each(|constant| *constant = Constant::new(9_999.0));
+        }),
+        ("another dividend", false, |stages| {
+            let reads = &mut stages[1].reads;
+            let total = reads.iter_mut().find(|read| matches!(read.from, ReadFrom::Stage { .. })).unwrap();
+            total.from = ReadFrom::Variable(0);
+        }),
+    ];
+    let of_three: &[Change] = &[
+        ("as it is", true, |_| {}),
+        ("strides of dimensions of size 1", true, |stages| {
+            let shape = stages[1].output_shape();
+            let strides = &mut stages[2].reads[0].strides;
+            strides.iter_mut().zip(shape).filter(|(_, size)| *size == 1).for_each(|(stride, _)| *stride = 77);
+        }),
+        ("a step", false, |stages| stages[2].steps.push((KernelKey::Call(Op::Square, DType::F64), vec![0]))),
+        ("fewer results", false, |stages| {
+            let kept = stages[2].is_reduced.iter().position(|is| !is).unwrap();
+            stages[2].sizes[kept] /= 2;
+        }),
+        ("another loop", false, |stages| {
+            let (sizes, is_reduced) = (stages[2].sizes.clone(), &mut stages[2].is_reduced);
+            let reduced = (0..sizes.len()).find(|&dim| is_reduced[dim] && sizes[dim] > 1).unwrap();
+            is_reduced[reduced] = false;
+        }),
+        ("maximum", false, |stages| stages[2].results[0].fold = Some(FoldOp::Max)),
+        ("another dtype", false, |stages| stages[2].results[0].dtype = DType::F32),
+        ("another start", false, |stages| stages[2].reads[0].start = 1),
+        ("another array", false, |stages| stages[2].reads[0].from = ReadFrom::Variable(0)),
+        ("other strides", false, |stages| {
+            let shape = stages[1].output_shape();
+            let strides = &mut stages[2].reads[0].strides;
+            strides.iter_mut().zip(shape).filter(|(_, size)| *size > 1).for_each(|(stride, _)| *stride += 1);
+        }),
+    ];
+    for (text, shape, changes) in
+        [("var(a, 0)", &[10_000, 500][..], of_two), ("var(a, (0, 2))", &[64, 64, 10_000], of_three)]
+    {
+        let strides = row_major(shape);
+        let array = ArrayType { dtype: DType::F64, shape, strides: &strides, alignment: 256 };
+        let variables = [Variable::Array(array)];
+        let stages = Expr::parse(text).unwrap().stages(&variables).unwrap();
+        for &(what, is_joint, change) in changes {
+            let mut stages = stages.clone();
+            change(&mut stages.stages);
+            let expr = Fixed(stages, Recent::default());
+            let plan = Plan::new(&expr, &variables, None, Numerics::Exact).unwrap();
+            let found = sources(&plan).iter().any(|source| source.contains(" finish_deviations(a"));
+            assert_eq!(found, is_joint, "{text}: {what}");
+        }
+    }
+}
+
+/// A minimum and the position of what is equal to it are found in one pass only where that is what stages compute.
+#[test]
+fn only_positions_of_extreme_elements_are_found_with_them() {
+    type Change = (&'static str, bool, fn(&mut [Stage]));
+    /// The step of an operation in the second stage.
+    fn step(stages: &mut [Stage], op: Op) -> &mut (KernelKey, Vec<usize>) {
+        let is_wanted =
+            |(key, _): &&mut (KernelKey, Vec<usize>)| matches!(key, KernelKey::Call(own, _) if *own == op);
+        stages[1].steps.iter_mut().find(is_wanted).unwrap()
+    }
+    let changes: &[Change] = &[
+        ("as it is", true, |_| {}),
+        ("sum", false, |stages| stages[0].results[0].fold = Some(FoldOp::Sum)),
+        ("another dtype", false, |stages| step(stages, Op::Equal).0 = KernelKey::Call(Op::Equal, DType::F64)),
+        ("another value for NaN", false, |stages| {
+            let inputs = step(stages, Op::Equal).1.clone();
+            step(stages, Op::NotEqual).1[1] = inputs[1];
+        }),
+        ("not the extreme value", false, |stages| {
+            let inputs = &mut step(stages, Op::Equal).1;
+            inputs[1] = inputs[0];
+        }),
+        ("not the element", false, |stages| {
+            let inputs = &mut step(stages, Op::Equal).1;
+            inputs[0] = inputs[1];
+        }),
+        ("another operation", false, |stages| {
+            step(stages, Op::Multiply).0 = KernelKey::Call(Op::Add, DType::F32);
+        }),
+        ("another constant", false, |stages| {
+            let constants = &mut stages[1].constants;
+            let two = constants.iter_mut().find(|constant| **constant == Constant::new(2f32)).unwrap();
+            *two = Constant::new(3f32);
+        }),
+        ("another element", false, |stages| {
+            let reads = stages[1].reads.iter_mut();
+            reads.filter(|read| read.from == ReadFrom::Variable(0)).for_each(|read| read.start = 1);
+        }),
+    ];
+    let array = ArrayType { dtype: DType::F32, shape: &[10_000, 500], strides: &[500, 1], alignment: 256 };
+    let variables = [Variable::Array(array)];
+    let stages = Expr::parse("argmin(a * 2, 0)").unwrap().stages(&variables).unwrap();
+    for &(what, is_joint, change) in changes {
+        let mut stages = stages.clone();
+        change(&mut stages.stages);
+        let plan = Plan::new(&Fixed(stages, Recent::default()), &variables, None, Numerics::Exact).unwrap();
+        let found = sources(&plan).iter().any(|source| source.contains("&& is_before_min(s"));
+        assert_eq!(found, is_joint, "{what}");
     }
 }

@@ -48,6 +48,18 @@ fn reductions() {
 }
 
 #[test]
+fn small_reductions() {
+    check(&cases::small_reductions());
+}
+
+/// Contiguous along another loop than the result, but backwards or in parts: vectors are those of memory only if all are
+/// whole, aligned and ascending.
+#[test]
+fn transposed_arrays() {
+    check(&cases::transposed());
+}
+
+#[test]
 fn large_reductions() {
     check(&cases::large_reductions());
 }

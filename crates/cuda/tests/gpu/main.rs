@@ -110,7 +110,9 @@ fn results_are_those_of_the_cpu() {
         check(&device, &cases::casts());
     }
     check(&device, &cases::layouts());
+    check(&device, &cases::transposed());
     check(&device, &cases::reductions());
+    check(&device, &cases::small_reductions());
     // Of pairs, threads share values in memory, which racecheck watches.
     let large = cases::large_reductions();
     let large = large.into_iter().filter(|case| !is_few || case.text.contains("[:, None"));

@@ -321,6 +321,53 @@ pub(crate) fn reductions() -> Vec<Case> {
     cases
 }
 
+/// Arrays that are contiguous along another loop than the result, at multiples of vectors: backwards, and in parts.
+pub(crate) fn transposed() -> Vec<Case> {
+    let mut random = Random(8);
+    let cases = [
+        ("a + b[:, 64:0:-1].T", [&[64, 64][..], &[64, 72]]),
+        ("a + b[:, 64:2:-1].T", [&[62, 64], &[64, 72]]),
+        ("a[:62] - b[:, 4:66].T", [&[64, 64], &[64, 72]]),
+    ];
+    let case = |(text, shapes): (&str, [&'static [usize]; 2])| {
+        let arrays = shapes.map(|shape| (DType::F32, shape));
+        Case::contiguous(&mut random, text, &arrays, Numbers::Any)
+    };
+    cases.map(case).into()
+}
+
+/// Small reductions, one of most kinds of kernels.
+pub(crate) fn small_reductions() -> Vec<Case> {
+    let mut random = Random(7);
+    let f32s = |shape: &'static [usize]| (DType::F32, shape);
+    let cases = [
+        // Squares of pairs, in one and in several groups.
+        ("sum((a[:, None] - b)**2, axis=-1)", vec![f32s(&[33, 18]), f32s(&[35, 18])]),
+        ("sum(abs(a[:, :, None] - b[:, None]), axis=-1)", vec![f32s(&[2, 33, 17]), f32s(&[2, 34, 17])]),
+        // Few columns, in one pass and in two.
+        ("max(a * b, axis=0)", vec![f32s(&[301, 6]), f32s(&[1])]),
+        ("sum(a * b, axis=0)", vec![(DType::F64, &[3001, 3][..]), (DType::F64, &[3][..])]),
+        ("var(a, axis=0)", vec![f32s(&[304, 3])]),
+        // Rows in one kernel, by the threads of a warp and of a block.
+        ("softmax(a, axis=1) * b", vec![f32s(&[11, 70]), f32s(&[11, 1])]),
+        ("softmax(a, axis=1)", vec![f32s(&[3, 1100])]),
+        // Positions along columns, along rows, and of pairs.
+        ("argmin(where(a > 1.45, a / 0 - a / 0, a), axis=0)", vec![f32s(&[300, 40])]),
+        ("argmax(a // 2, axis=0)", vec![(DType::I32, &[300, 40][..])]),
+        ("argmax(a[::-1], axis=0)", vec![f32s(&[90, 40])]),
+        ("argmax(a, axis=1)", vec![f32s(&[3, 600])]),
+        ("argmin(a[:, None] + b, axis=1)", vec![f32s(&[1030]), f32s(&[530])]),
+        ("var(a, axis=(0, 2))", vec![f32s(&[5, 3, 300])]),
+    ];
+    cases
+        .into_iter()
+        .map(|(text, arrays)| {
+            let case = Case::contiguous(&mut random, text, &arrays, Numbers::Moderate);
+            case.within(Tolerance::Relative(1e-5))
+        })
+        .collect()
+}
+
 /// Reductions that are split, and pairs of points.
 pub(crate) fn large_reductions() -> Vec<Case> {
     let mut random = Random(5);
