@@ -4,7 +4,7 @@
 
 use crate::device::{Device, DeviceMemory, Stream};
 use crate::error::Error;
-use crate::plan::{Expression, Plan};
+use crate::plan::{ALLOCATED, Expression, Plan};
 use crate::recent::Recent;
 use crate::stage::{Read, ReadFrom, Stage, StageResult, Stages};
 use crate::value::{ArrayType, Numerics, Variable};
@@ -55,8 +55,6 @@ elements!(num_complex::Complex<f32>: C64, num_complex::Complex<f64>: C128);
 pub struct Array {
     memory: Arc<DeviceMemory>,
     dtype: DType,
-    /// Elements from the start of the memory to the element at index 0.
-    offset: usize,
     shape: Vec<usize>,
     strides: Vec<isize>,
 }
@@ -167,7 +165,7 @@ impl Array {
     fn new(device: &Device, dtype: DType, shape: &[usize], stream: Stream) -> Result<Array, Error> {
         let bytes = shape.iter().try_fold(dtype.item_size(), |bytes, &size| bytes.checked_mul(size));
         let memory = Arc::new(device.allocate(bytes.ok_or(Error::TooLarge)?, stream)?);
-        Ok(Array { memory, dtype, offset: 0, shape: shape.to_vec(), strides: row_major(shape) })
+        Ok(Array { memory, dtype, shape: shape.to_vec(), strides: row_major(shape) })
     }
 
     /// Copies elements to a device, as an array of one dimension.
@@ -228,7 +226,7 @@ impl Array {
 
     /// Address of its element at index 0.
     pub fn address(&self) -> u64 {
-        self.memory.address() + (self.offset * self.dtype.item_size()) as u64
+        self.memory.address()
     }
 
     fn is_contiguous(&self) -> bool {
@@ -238,9 +236,8 @@ impl Array {
     }
 
     fn array_type(&self) -> ArrayType<'_> {
-        let address = self.address();
-        let alignment = if address == 0 { 256 } else { 1 << address.trailing_zeros().min(8) };
-        ArrayType { dtype: self.dtype, shape: &self.shape, strides: &self.strides, alignment }
+        // Views begin where the memory does.
+        ArrayType { dtype: self.dtype, shape: &self.shape, strides: &self.strides, alignment: ALLOCATED }
     }
 
     /// Copies the elements from the device, in row-major order.

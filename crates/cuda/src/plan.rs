@@ -16,7 +16,7 @@ use unishape_engine::layout::row_major;
 use unishape_kernels::DType;
 
 /// Alignment of temporaries and of freshly allocated results, in bytes: that of every CUDA allocator.
-const ALLOCATED: usize = 256;
+pub(crate) const ALLOCATED: usize = 256;
 
 /// Most words of a kernel's argument: 4 KB on every device.
 const MAX_WORDS: usize = 500;

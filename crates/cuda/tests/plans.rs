@@ -1,6 +1,6 @@
 //! Properties of plans: memory, kernels and errors.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::error::Error as _;
 use unishape::DType;
 use unishape::expr::Expr;
@@ -301,6 +301,11 @@ fn kernels_define_what_they_call() {
             &[DType::F32, DType::C64, DType::U8, DType::U8],
             5,
         ),
+        (
+            "where(any(a < b, axis=1, keepdims=True), c, d)",
+            &[DType::F32, DType::F32, DType::U8, DType::U8],
+            5,
+        ),
         // Nor does the first.
         ("c * sum(cast(a, complex128), axis=1, keepdims=True)", &[DType::C128, DType::F32], 5),
         ("cast(a, float32) * exp(max(b, axis=1, keepdims=True))", &[DType::F16, DType::F32], 5),
@@ -408,6 +413,27 @@ fn reductions_of_few_columns_are_split_into_parts_of_some_vectors() {
         assert_eq!(plan.launches().len(), if most > 1 { 2 } else { 1 }, "{rows}");
         let parts: &[usize] = if most > 1 { &[4 * 3 * blocks as usize] } else { &[] };
         assert_eq!(plan.temporaries(), parts, "{rows}");
+        assert_eq!(used_temporaries(&plan), (0..parts.len()).collect(), "{rows}");
+    }
+}
+
+/// Numbers of the temporaries that kernels read or write.
+fn used_temporaries(plan: &Plan) -> BTreeSet<usize> {
+    let words = plan.launches().iter().flat_map(|launch| &launch.words);
+    let number = |word: &Word| match *word {
+        Word::Address { buffer: Buffer::Temporary(number), .. } => Some(number),
+        _ => None,
+    };
+    words.filter_map(number).collect()
+}
+
+#[test]
+fn each_result_of_a_stage_has_a_temporary() {
+    for text in ["sum(a, 0) * max(a, 0)", "sum(a, 0) * max(a, 0) - min(a, 0)"] {
+        let plan = plan(text, &[&[40, 90_000]]).unwrap();
+        let count = text.matches("(a, 0)").count();
+        assert_eq!(plan.temporaries(), vec![4 * 90_000; count], "{text}");
+        assert_eq!(used_temporaries(&plan), (0..count).collect(), "{text}");
     }
 }
 
@@ -449,6 +475,11 @@ fn only_variances_are_computed_by_deviations() {
         ("another dtype of squares", false, |stages| stages[1].results[0].dtype = DType::F32),
         ("another number of elements", false, |stages| {
             stages[1].constants.iter_mut().for_each(|constant| *constant = Constant::new(9_999.0));
+        }),
+        ("another total", false, |stages| {
+            let reads = &mut stages[1].reads;
+            let total = reads.iter_mut().find(|read| matches!(read.from, ReadFrom::Stage { .. })).unwrap();
+            total.start = 1;
         }),
         ("another dividend", false, |stages| {
             let reads = &mut stages[1].reads;
@@ -549,5 +580,23 @@ fn only_positions_of_extreme_elements_are_found_with_them() {
         let plan = Plan::new(&Fixed(stages, Recent::default()), &variables, None, Numerics::Exact).unwrap();
         let found = sources(&plan).iter().any(|source| source.contains("&& is_before_min(s"));
         assert_eq!(found, is_joint, "{what}");
+    }
+}
+
+#[test]
+fn programs_have_at_most_4000_operations() {
+    let array = ArrayType { dtype: DType::F32, shape: &[8], strides: &[1], alignment: 256 };
+    let variables = [Variable::Array(array)];
+    let stages = Expr::parse("a + a").unwrap().stages(&variables).unwrap();
+    for (count, is_short) in [(4000, true), (4001, false), (4002, false)] {
+        let mut stages = stages.clone();
+        let step = stages.stages[0].steps[0].clone();
+        stages.stages[0].steps.resize(count, step);
+        let plan = Plan::new(&Fixed(stages, Recent::default()), &variables, None, Numerics::Exact);
+        match plan {
+            Ok(_) => assert!(is_short, "{count}"),
+            Err(Error::TooLong { count: own, most: 4000 }) => assert!(!is_short && own == count, "{count}"),
+            Err(error) => panic!("{count}: {error}"),
+        }
     }
 }
