@@ -82,6 +82,8 @@ fn positions_are_found_in_one_pass() {
     ] {
         let plan = plan(text, shapes).unwrap();
         assert!(sources(&plan)[0].contains("is_before_m"), "{text}");
+        // Threads keep iterations, which grow as positions do, and compare no positions.
+        assert!(sources(&plan)[0].contains("u32 q["), "{text}");
         assert!(plan.launches().len() <= 2, "{text}: {}", plan.launches().len());
     }
 }
@@ -599,4 +601,61 @@ fn programs_have_at_most_4000_operations() {
             Err(error) => panic!("{count}: {error}"),
         }
     }
+}
+
+/// Bytes of the arrays that a kernel has in the shared memory of a block.
+fn shared_bytes(source: &str) -> usize {
+    let declared = source.split("__shared__ ").skip(1).map(|rest| rest.split(';').next().unwrap());
+    let bytes = |declared: &str| {
+        let item = match declared.split(' ').next().unwrap() {
+            "u8" | "i8" => 1,
+            "u16" | "i16" => 2,
+            "u32" | "i32" | "float" => 4,
+            "u64" | "i64" | "double" | "c64" => 8,
+            "c128" | "bits128" => 16,
+            other => panic!("{other}"),
+        };
+        let sizes =
+            declared.split('[').skip(1).map(|size| size.trim_end_matches(']').parse::<usize>().unwrap());
+        item * sizes.product::<usize>()
+    };
+    declared.map(bytes).sum()
+}
+
+#[test]
+fn blocks_have_at_most_48_kilobytes_of_shared_memory() {
+    let sums =
+        |axes: &str| (0..40).map(|n| format!("sum(a * {n}.5 + a, {axes})")).collect::<Vec<_>>().join(" + ");
+    let (rows, columns, all) = (sums("axis=1"), sums("axis=0"), sums("axis=None"));
+    let mut largest = 0;
+    for (text, shape) in [
+        ("a + b.T", [640, 640]),
+        ("a + b.T + c.T", [640, 640]),
+        ("a + b.T + c.T - d.T", [640, 640]),
+        ("sum((a[:, None] - b)**2, -1)", [640, 640]),
+        ("sum((a[:, None] - b) * c, -1)", [640, 640]),
+        ("sum((a[:, None] - b) * (c[:, None] - d), -1)", [640, 640]),
+        ("sum(a, axis=0)", [3000, 3]),
+        ("prod(a, axis=0) * sum(a, axis=0) - sum(a * a, axis=0)", [3000, 3]),
+        (&rows, [64, 4096]),
+        (&columns, [64, 4096]),
+        (&columns, [4096, 3]),
+        (&all, [64, 4096]),
+        ("sum(exp(a[0, :, None] - b[0]), axis=1)", [2, 4096]),
+    ] {
+        for dtype in [DType::U8, DType::F16, DType::F32, DType::F64, DType::C64, DType::C128] {
+            let expr = Expr::parse(text).unwrap();
+            let strides = row_major(&shape);
+            let array = ArrayType { dtype, shape: &shape, strides: &strides, alignment: 256 };
+            let variables = vec![Variable::Array(array); expr.names().len()];
+            let Ok(plan) = Plan::new(&expr, &variables, None, Numerics::Exact) else { continue };
+            for source in sources(&plan) {
+                let (_, kernel) = source.split_once("\nstruct Args").unwrap();
+                let bytes = shared_bytes(kernel);
+                assert!(bytes <= 48 << 10, "{text}, {dtype}: {bytes} bytes");
+                largest = largest.max(bytes);
+            }
+        }
+    }
+    assert!(largest > 32 << 10, "{largest}");
 }
