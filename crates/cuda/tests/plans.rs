@@ -659,3 +659,48 @@ fn blocks_have_at_most_48_kilobytes_of_shared_memory() {
     }
     assert!(largest > 32 << 10, "{largest}");
 }
+
+/// Kernels for arrays in a certain order of memory are used for these arrays only: others would be read wrongly.
+#[test]
+fn kernels_are_those_of_the_order_of_memory() {
+    let (columns, squares, transposed, table) = ("u32 const active", "first_column", "first_y", "i64 row0[");
+    for (text, shapes, marker, has) in [
+        // Few columns, of whole rows.
+        ("sum(a, 0)", &[&[256, 3][..]][..], columns, true),
+        ("sum(a, 0)", &[&[255, 3]], columns, false),
+        ("sum(a[:, :3], 0)", &[&[300, 5]], columns, false),
+        ("sum(a[:, 1:], 0)", &[&[300, 4]], columns, false),
+        ("sum(a * b, 0)", &[&[300, 3], &[3]], columns, true),
+        // Pairs of rows; what moves along the reduced loop alone is none of a side.
+        ("sum((a[:, None] - b)**2, -1)", &[&[100, 70], &[65, 70]], squares, true),
+        ("sum((a[:, None] - b)**2, -1)", &[&[100, 70], &[20, 70]], squares, false),
+        ("sum((a[:, None] - b) * c, -1)", &[&[100, 70], &[65, 70], &[1]], squares, true),
+        ("sum((a[:, None] - b) * c, -1)", &[&[100, 70], &[65, 70], &[70]], squares, false),
+        ("a + b.T", &[&[16, 16], &[16, 16]], transposed, true),
+        ("a + b.T", &[&[100, 8], &[8, 100]], transposed, false),
+        ("a + b.T", &[&[8, 100], &[100, 8]], transposed, false),
+        ("a + transpose(b, (1, 2, 0))", &[&[70, 20, 33], &[33, 70, 20]], transposed, true),
+        ("a + transpose(b, (2, 0, 1))", &[&[70, 20, 33], &[20, 33, 70]], transposed, true),
+        // Rows of whole vectors.
+        ("a + b", &[&[4000, 128], &[4000, 1]], table, true),
+        ("a + b", &[&[4000, 1025], &[4000, 1]], table, false),
+        ("a + b", &[&[8, 1024], &[8, 1]], table, true),
+    ] {
+        let plan = plan(text, shapes).unwrap();
+        assert_eq!(sources(&plan)[0].contains(marker), has, "{text}, {shapes:?}: {marker}");
+    }
+    let misaligned = ArrayType { dtype: DType::F32, shape: &[300, 3], strides: &[3, 1], alignment: 4 };
+    let sum = Expr::parse("sum(a, 0)").unwrap();
+    let plan = Plan::new(&sum, &[Variable::Array(misaligned)], None, Numerics::Exact).unwrap();
+    assert!(!sources(&plan)[0].contains(columns));
+    // Rows of an output whose loops are not contiguous.
+    let array = ArrayType { dtype: DType::F32, shape: &[500, 8, 64], strides: &[512, 64, 1], alignment: 256 };
+    let row = ArrayType { shape: &[8, 64], strides: &[64, 1], ..array };
+    let sum = Expr::parse("a + b").unwrap();
+    for (strides, has) in [(&[512, 64, 1], true), (&[1024, 128, 1], false)] {
+        let output = ArrayType { strides, ..array };
+        let variables = [array, row].map(Variable::Array);
+        let plan = Plan::new(&sum, &variables, Some(output), Numerics::Exact).unwrap();
+        assert_eq!(sources(&plan)[0].contains(table), has, "{strides:?}");
+    }
+}
