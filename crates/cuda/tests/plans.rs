@@ -704,3 +704,23 @@ fn kernels_are_those_of_the_order_of_memory() {
         assert_eq!(sources(&plan)[0].contains(table), has, "{strides:?}");
     }
 }
+
+#[test]
+fn lanes_are_counted_where_elements_are_no_whole_vectors() {
+    for (text, whole, shape) in [
+        ("a + a", &[4096][..], &[4097][..]),
+        ("sum(a, 0)", &[304, 3], &[301, 3]),
+        ("sum(a, 1)", &[64, 4096], &[64, 4097]),
+        ("sum(a, 0)", &[64, 4096], &[64, 4099]),
+    ] {
+        for (shape, has) in [(whole, false), (shape, true)] {
+            let strides = row_major(shape);
+            let array = ArrayType { dtype: DType::F32, shape, strides: &strides, alignment: 256 };
+            let expr = Expr::parse(text).unwrap();
+            let plan = Plan::new(&expr, &[Variable::Array(array)], None, Numerics::Exact).unwrap();
+            let source = sources(&plan)[0];
+            let is_vector = source.contains("load<4>(p");
+            assert_eq!(source.contains("const int count") || !is_vector, has, "{text}, {shape:?}");
+        }
+    }
+}
