@@ -403,6 +403,14 @@ fn reversed_arrays_are_accessed_from_their_lowest_address() {
         let lowest = Word::Address { buffer, offset: -4 * (64_000 - 1) };
         assert!(launch.words.contains(&lowest), "{:?}", launch.words);
     }
+    // The sum of each row.
+    let output = ArrayType { shape: &[1000], strides: &[-1], ..array };
+    let expr = Expr::parse("sum(a, 1)").unwrap();
+    let plan = Plan::new(&expr, &[Variable::Array(array)], Some(output), Numerics::Exact).unwrap();
+    for (buffer, count) in [(Buffer::Output, 1000), (Buffer::Variable(0), 64_000)] {
+        let lowest = Word::Address { buffer, offset: -4 * (count - 1) };
+        assert!(plan.launches()[0].words.contains(&lowest), "{:?}", plan.launches()[0].words);
+    }
 }
 
 /// Few columns: what each thread folds at least decides about the number of blocks.
