@@ -217,7 +217,10 @@ fn results_of_more_than_31_bits_have_several_launches() {
         [("sum(a, axis=1)", [many, 40]), ("argmax(a, axis=1)", [many, 40]), ("max(a, axis=0)", [40, many])]
     {
         let plan = plan_of_bytes(text, &shape, &row_major(&shape)).unwrap();
-        assert!(plan.launches().len() > 1, "{text}");
+        // Of at most 2^30 results.
+        assert_eq!(plan.launches().len(), 3, "{text}");
+        let rest = Word::Value((many - (2 << 30)) as u64);
+        assert!(plan.launches()[2].words.contains(&rest), "{text}: {:?}", plan.launches()[2].words);
         assert_eq!(sources(&plan).iter().collect::<HashSet<_>>().len(), 1, "{text}");
         // Each starts where the one before ends.
         let offsets = |is_wanted: fn(Buffer) -> bool| -> Vec<i64> {
@@ -239,6 +242,10 @@ fn results_of_more_than_31_bits_have_several_launches() {
             "{text}"
         );
     }
+    // The longest loop is split.
+    let shape = [3, 1_000_000_000, 40];
+    let plan = plan_of_bytes("sum(a[:, ::-1], axis=2)", &shape, &row_major(&shape)).unwrap();
+    assert_eq!(plan.launches().len(), 3);
 }
 
 #[test]
