@@ -364,6 +364,22 @@ mod tests {
     use num_complex::Complex;
 
     #[test]
+    fn errors_quote_unknown_names() {
+        let (forty, more) = ("é".repeat(40), "é".repeat(41));
+        for (name, quoted) in
+            [("f64", "f64".to_owned()), (&forty, forty.clone()), (&more, format!("{forty}…"))]
+        {
+            let error = name.parse::<DType>().unwrap_err();
+            assert_eq!(error.name(), name);
+            let expected = format!(
+                "unknown dtype \"{quoted}\": dtypes are float16, bfloat16, float32, float64, int8, int16, int32, int64, \
+                 uint8, uint16, uint32, uint64, bool, string, complex64 and complex128"
+            );
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
     fn dtypes_are_found_by_name() {
         for &dtype in DType::ALL {
             assert_eq!(DType::from_name(dtype.name()), Some(dtype));

@@ -81,3 +81,14 @@ impl FoldOp {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FoldOp;
+
+    #[test]
+    fn positions_are_those_of_extremes() {
+        let positions = FoldOp::ALL.iter().filter(|fold| fold.is_position());
+        assert!(positions.eq(&[FoldOp::ArgMin, FoldOp::ArgMax]));
+    }
+}
