@@ -170,7 +170,8 @@ pub unsafe fn member_names(location: &Location) -> Result<Option<Vec<String>>, F
 
 /// Whether a location can be read only once.
 ///
-/// That is so for standard input, named pipes and devices. [`read_header`] reads it, too: [`open`] such a location instead, and keep the array.
+/// That is so for standard input, named pipes and devices. [`read_header`] reads it, too: [`open`] such a location
+/// instead, and keep the array.
 ///
 /// ```
 /// use unishape_files::{Location, is_stream};
@@ -198,7 +199,8 @@ fn check_seekable(location: &Location) -> Result<(), FileError> {
     }
 }
 
-const NO_ZARR: &str = "this program does not read Zarr stores; use the crate unishape-zarr, or the command with its feature zarr";
+const NO_ZARR: &str = "this program does not read Zarr stores; use the crate unishape-zarr, or the command with its \
+                       feature zarr";
 
 fn not_here(location: &Location) -> FileError {
     FileError::Usage(format!("{location}: {NO_ZARR}"))
