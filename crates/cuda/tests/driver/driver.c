@@ -63,9 +63,9 @@ int cuModuleGetFunction(void** function, void* module, const char* name) {
   return 0;
 }
 int cuMemAllocAsync(u64* address, size_t bytes, void* stream) {
-  size_t room = (bytes + 255) / 256 * 256;
-  void* memory = aligned_alloc(256, room);
-  memset(memory, 0, room);
+  size_t padded = (bytes + 255) / 256 * 256;
+  void* memory = aligned_alloc(256, padded);
+  memset(memory, 0, padded);
   return *address = (u64)memory, call("allocate %zu on %ld in %ld\n", bytes, (long)stream, current), 0;
 }
 int cuMemFreeAsync(u64 address, void* stream) {
