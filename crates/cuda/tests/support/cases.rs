@@ -338,7 +338,6 @@ pub(crate) fn transposed() -> Vec<Case> {
 
 /// Small reductions, one of most kinds of kernels.
 pub(crate) fn small_reductions() -> Vec<Case> {
-    let mut random = Random(7);
     let f32s = |shape: &'static [usize]| (DType::F32, shape);
     let cases = [
         // Squares of pairs, in one and in several groups.
@@ -359,20 +358,13 @@ pub(crate) fn small_reductions() -> Vec<Case> {
         ("argmin(a[:, None] + b, axis=1)", vec![f32s(&[1030]), f32s(&[530])]),
         ("var(a, axis=(0, 2))", vec![f32s(&[5, 3, 300])]),
     ];
-    cases
-        .into_iter()
-        .map(|(text, arrays)| {
-            let case = Case::contiguous(&mut random, text, &arrays, Numbers::Moderate);
-            case.within(Tolerance::Relative(1e-5))
-        })
-        .collect()
+    of_moderate_numbers(Random(7), cases)
 }
 
 /// Reductions that are split, and pairs of points.
 pub(crate) fn large_reductions() -> Vec<Case> {
-    let mut random = Random(5);
     let f32s = |shape: &'static [usize]| (DType::F32, shape);
-    let mut cases = vec![
+    let cases = [
         ("sum(a)", vec![f32s(&[70_000])]),
         ("sum(a * b)", vec![f32s(&[70_001]), f32s(&[70_001])]),
         ("max(a) - min(b)", vec![(DType::F64, &[70_000][..]), (DType::I16, &[50_000][..])]),
@@ -461,13 +453,18 @@ pub(crate) fn large_reductions() -> Vec<Case> {
         ("sum(a[:, :0], axis=1) + max(b)", vec![f32s(&[30, 4]), f32s(&[30])]),
         ("softmax(a, axis=1)", vec![(DType::F16, &[5, 130][..])]),
         ("layer_norm(a)", vec![(DType::I8, &[9, 70][..])]),
+        ("sum(a, axis=1)", vec![(DType::BF16, &[5, 20_000][..])]),
     ];
-    cases.push(("sum(a, axis=1)", vec![(DType::BF16, &[5, 20_000][..])]));
-    cases
-        .into_iter()
-        .map(|(text, arrays)| {
-            let case = Case::contiguous(&mut random, text, &arrays, Numbers::Moderate);
-            case.within(Tolerance::Relative(1e-5))
-        })
-        .collect()
+    of_moderate_numbers(Random(5), cases)
+}
+
+/// Expressions of contiguous arrays with these dtypes and shapes; sums are rounded in another order.
+fn of_moderate_numbers(
+    mut random: Random,
+    cases: impl IntoIterator<Item = (&'static str, Vec<(DType, &'static [usize])>)>,
+) -> Vec<Case> {
+    let case = |(text, arrays): (&str, Vec<_>)| {
+        Case::contiguous(&mut random, text, &arrays, Numbers::Moderate).within(Tolerance::Relative(1e-5))
+    };
+    cases.into_iter().map(case).collect()
 }
