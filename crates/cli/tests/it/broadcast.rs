@@ -520,7 +520,7 @@ fn directories_of_any_form_are_created() {
     assert!(message.starts_with("unishape: link/dir: File exists"), "{message}");
 }
 
-/// A narrow terminal has no room for sizes and speed beside the bar.
+/// A terminal may be too narrow for sizes and speed beside the bar.
 #[cfg(target_os = "linux")]
 #[test]
 fn progress_fits_the_terminal() {
